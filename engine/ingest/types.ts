@@ -1,0 +1,56 @@
+// What travels from the inbox to the code that applies commands, and back.
+
+/** A command as the inbox delivers it: envelope from the submission, body bytes exactly as received. */
+export interface QueuedCommand {
+  /** Position in the stream: strictly increasing over all commands of this store. */
+  readonly seq: number;
+  readonly uuid: string;
+  /** Command name with spaces: `replace facts`. */
+  readonly command: string;
+  readonly version: number;
+  /** certname of the envelope (decides the partition); the payload's certname decides where data goes. */
+  readonly certname: string;
+  /** Server clock when the body was complete, epoch ms; becomes factset/catalog timestamp and report receive_time. */
+  readonly received: number;
+  /** The `producer-timestamp` parameter when it was valid, else null: only commands that have one coalesce. */
+  readonly producerTimestamp: number | null;
+  readonly gzip: boolean;
+  readonly body: Uint8Array;
+  /** How often it was tried before (0 for a fresh one). */
+  readonly attempts: number;
+}
+
+export type CommandOutcome =
+  | {
+      readonly kind: 'processed';
+      readonly seq: number;
+      readonly detail: 'stored' | 'stale' | 'duplicate' | 'obsolete';
+      /** Payload certname. */
+      readonly certname: string;
+      /** Identity of what was stored, where there is one (first 8 digits are logged). */
+      readonly hash: string | null;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly seq: number;
+      /** true: may pass later (retry schedule); false: dead letter office at once. */
+      readonly retryable: boolean;
+      /** true: refused by decoding or validation; false: failed while being carried out. */
+      readonly validation: boolean;
+      /** One line for people, the text of the dead letter's cause file. */
+      readonly error: string;
+      /** Name of the failure's class, and a stack trace for unexpected ones (else empty). */
+      readonly exception: string;
+      readonly stack: readonly string[];
+    };
+
+export interface IngestSettings {
+  /** Epoch ms; passed in, never read from the clock here. */
+  readonly now: number;
+  /** Milliseconds; 0 stores no events. */
+  readonly resourceEventsTtl: number;
+  readonly factsBlocklist: readonly string[];
+  readonly factsBlocklistType: 'literal' | 'regex';
+  /** Largest decompressed body, bytes. */
+  readonly decompressedMax: number;
+}

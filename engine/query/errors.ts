@@ -1,0 +1,17 @@
+// The one error a query ends with. Status and text are what PuppetDB's clients see (spec/query.md section 7).
+
+export class QueryError extends Error {
+  /** HTTP status number as data; the engine knows nothing else of HTTP. */
+  readonly status: number;
+  /** `text`: text/plain body; `json`: the message is a ready JSON text. */
+  readonly form: 'text' | 'json';
+  constructor(status: number, message: string, form: 'text' | 'json' = 'text') {
+    super(message);
+    this.name = 'QueryError';
+    this.status = status;
+    this.form = form;
+  }
+}
+
+/** 400 with a plain text. */
+export const badQuery = (message: string): QueryError => new QueryError(400, message);

@@ -1,0 +1,84 @@
+// The contract between the edge and the threads. The edge sees `CommandRing` and `QueryPool` and nothing behind them.
+
+import type { CommandOutcome } from '../engine/ingest/types.ts';
+import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
+
+export interface Submission {
+  /** Command name with spaces. */
+  readonly command: string;
+  readonly version: number;
+  readonly certname: string;
+  /** `producer-timestamp` parameter, epoch ms, when valid. */
+  readonly producerTimestamp: number | null;
+  readonly gzip: boolean;
+  readonly uuid: string;
+  /** Epoch ms when the body was complete. */
+  readonly received: number;
+  /** Uncompressed size in bytes when the client said it (X-Uncompressed-Length), for metrics. */
+  readonly size: number | null;
+  /** Exactly the received bytes. The ring may transfer the memory: the caller must not touch it afterwards. */
+  readonly body: Uint8Array;
+}
+
+/** Why a submission was not taken. Nothing was stored. */
+export class SubmissionRefused extends Error {
+  readonly reason: 'full' | 'unavailable' | 'stopping';
+  /** Seconds after which trying again makes sense. */
+  readonly retryAfter: number;
+  constructor(reason: SubmissionRefused['reason'], message: string, retryAfter: number) {
+    super(message);
+    this.name = 'SubmissionRefused';
+    this.reason = reason;
+    this.retryAfter = retryAfter;
+  }
+}
+
+export interface Accepted {
+  readonly seq: number;
+  /** Settles when the command has been processed (successfully or not). Present only when `wait` was asked for. */
+  readonly outcome: Promise<CommandOutcome> | null;
+}
+
+/** One maintenance step (spec/commands.md 8.2) or the deletion of a node, run by the actors in bounded steps. */
+export type Maintenance =
+  | { readonly kind: 'expire_nodes' }
+  | { readonly kind: 'purge_nodes'; /** 0: no limit */ readonly batchLimit: number }
+  | { readonly kind: 'purge_reports' }
+  | { readonly kind: 'purge_resource_events' }
+  | { readonly kind: 'gc_packages' }
+  | { readonly kind: 'gc_catalogs' }
+  | { readonly kind: 'gc_fact_paths' }
+  | { readonly kind: 'delete'; readonly certname: string };
+
+export interface CommandRing {
+  /** Resolves once the command is durable (then the client may get its 200). Rejects with SubmissionRefused. */
+  submit(submission: Submission, wait: boolean): Promise<Accepted>;
+  /** Runs one step on every partition that needs it; resolves with the number of things changed. */
+  maintain(step: Maintenance): Promise<number>;
+  /** Commands accepted and not yet processed (retries waiting included). */
+  readonly depth: number;
+  readonly healthy: boolean;
+  /** Stops taking submissions, waits until running batches are committed. What is not applied stays in the inbox. */
+  stop(): Promise<void>;
+}
+
+export interface QueryHandlers {
+  onHead(head: QueryHead): void;
+  /** A part of the body. The pool sends at most `credit` bytes ahead; give back with `QueryHandle.grant`. */
+  onChunk(chunk: Uint8Array): void;
+  onEnd(): void;
+  /** After the head: the answer cannot be completed (time-out, killed). `text` is appended to the truncated body. */
+  onAbort(text: string): void;
+}
+
+export interface QueryHandle {
+  /** The client has taken `bytes` bytes: more may be sent. */
+  grant(bytes: number): void;
+  /** The client is gone: the work stops promptly. */
+  cancel(): void;
+}
+
+export interface QueryPool {
+  run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers): QueryHandle;
+  stop(): Promise<void>;
+}
