@@ -1,0 +1,67 @@
+// One request and its answer, as handlers see them. The listener (uWebSockets.js) implements this; handlers know nothing
+// of it, so every route is a function that tests can call.
+
+export interface Exchange {
+  readonly method: string;
+  /** Path as sent, percent-encoded, without the query string. */
+  readonly path: string;
+  /** Query string without `?`; empty when there is none. */
+  readonly queryString: string;
+  /** Header value by lower-case name; empty text when the header was not sent (`has` tells the difference). */
+  header(name: string): string;
+  has(name: string): boolean;
+  readonly listener: 'http' | 'https';
+  /** Common name of the verified client certificate, null on cleartext. */
+  readonly clientName: string | null;
+  /** Scheme and authority as the client sees them: `http://localhost:8080`. */
+  readonly base: string;
+
+  /** The whole body, at most `max` bytes. Rejects with BodyTooLarge (after the body has been read to its end). */
+  body(max: number): Promise<Uint8Array>;
+
+  /** Sends the whole answer. */
+  reply(reply: Reply): void;
+  /** Starts a streamed answer. */
+  stream(head: ReplyHead): BodyWriter;
+  /** Calls back once when the client goes away before the answer is complete. */
+  onAbort(callback: () => void): void;
+  readonly aborted: boolean;
+}
+
+export interface ReplyHead {
+  readonly status: number;
+  /** Full Content-Type value; null sends none. */
+  readonly contentType: string | null;
+  readonly headers?: readonly (readonly [string, string])[];
+}
+export interface Reply extends ReplyHead {
+  readonly body: string | Uint8Array | null;
+}
+
+export interface BodyWriter {
+  /** false: the socket is full; wait for `drained` before writing more (what was given is kept and will be sent). */
+  write(chunk: Uint8Array): boolean;
+  /** Resolves when there is room again, or the client is gone. */
+  drained(): Promise<void>;
+  end(): void;
+  /** Closes the connection without completing the answer. */
+  abort(): void;
+}
+
+export class BodyTooLarge extends Error {
+  readonly max: number;
+  constructor(max: number) {
+    super(`body larger than ${max} bytes`);
+    this.name = 'BodyTooLarge';
+    this.max = max;
+  }
+}
+
+/** Answers one exchange. A rejected promise becomes a 500. */
+export type Handler = (exchange: Exchange) => void | Promise<void>;
+
+/** A subtree of paths and who answers it. `prefix` without trailing slash; the longest matching prefix wins. */
+export interface Mount {
+  readonly prefix: string;
+  readonly handler: Handler;
+}
