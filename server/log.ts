@@ -1,0 +1,124 @@
+// The log: pino, one child logger per area, JSON or readable lines, to standard error or a file. Levels can be changed
+// while running (SIGHUP reads them again). Lines go out asynchronously except for the last ones: `flush` before exit.
+//
+// Nothing secret is logged: settings marked secret are masked where they are printed, request bodies and keys are never
+// given to a logger, and `redact` below catches what slips into fields by name.
+
+import { type DestinationStream, destination, type Level, type Logger, pino } from 'pino';
+
+export const logAreas = ['main', 'http', 'query', 'command', 'store', 'maintenance', 'tls'] as const;
+export type LogArea = (typeof logAreas)[number];
+export type LogLevel = Level | 'silent';
+
+export type { Logger };
+
+export interface LogLevels {
+  readonly level: LogLevel;
+  /** Areas whose level differs. */
+  readonly areas: Readonly<Partial<Record<LogArea, LogLevel>>>;
+}
+
+export interface LogOptions extends LogLevels {
+  readonly format: 'auto' | 'json' | 'readable';
+  /** File to append to; null: standard error. */
+  readonly file: string | null;
+}
+
+export interface Logs {
+  /** The logger of an area: the same object every time, so that a change of level reaches everyone who holds it. */
+  area(name: LogArea): Logger;
+  setLevels(levels: LogLevels): void;
+  levels(): Readonly<Record<LogArea, LogLevel>>;
+  /** Opens the log file again, after rotation. Nothing to do for standard error. */
+  reopen(): void;
+  /** Writes out what is buffered, synchronously. */
+  flush(): void;
+}
+
+const redacted = ['password', 'key', 'authorization', 'cookie', 'token', '*.password', '*.key', '*.authorization'];
+
+/**
+ * Opens the log. Throws when the file cannot be opened.
+ *
+ * A readable log is for people at a terminal: each line is printed with its fields behind the message.
+ */
+export function createLogs(options: LogOptions): Logs {
+  const isTerminal = options.file === null && process.stderr.isTTY === true;
+  const readable = options.format === 'readable' || (options.format === 'auto' && isTerminal);
+  const sink = options.file === null ? destination({ dest: 2, sync: true }) : destination(fileSink(options.file));
+  const stream: DestinationStream = readable
+    ? { write: (line: string) => void sink.write(readableLine(line, isTerminal)) }
+    : sink;
+  const root = pino(
+    {
+      level: 'trace',
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: redacted, censor: '[hidden]' },
+    },
+    stream,
+  );
+  const loggers = Object.fromEntries(logAreas.map((area) => [area, root.child({ area })])) as Record<LogArea, Logger>;
+
+  const logs: Logs = {
+    area: (name) => loggers[name],
+    setLevels: (levels) => {
+      for (const area of logAreas) loggers[area].level = levels.areas[area] ?? levels.level;
+    },
+    levels: () => Object.fromEntries(logAreas.map((area) => [area, loggers[area].level])) as Record<LogArea, LogLevel>,
+    reopen: () => {
+      if (options.file !== null) sink.reopen();
+    },
+    flush: () => {
+      try {
+        sink.flushSync();
+      } catch {
+        // Standard error is gone (its reader went away): nobody is left to tell.
+      }
+    },
+  };
+  logs.setLevels(options);
+  return logs;
+}
+
+/** A log that keeps quiet, for tests and for tools that talk to a terminal. */
+export function silentLogs(): Logs {
+  return createLogs({ level: 'silent', areas: {}, format: 'json', file: null });
+}
+
+function fileSink(file: string) {
+  return { dest: file, append: true, mkdir: false, sync: false, minLength: 4096, periodicFlush: 1000, mode: 0o640 };
+}
+
+const colours: Readonly<Record<string, string>> = {
+  trace: '\x1b[2m',
+  debug: '\x1b[2m',
+  info: '\x1b[32m',
+  warn: '\x1b[33m',
+  error: '\x1b[31m',
+  fatal: '\x1b[41m',
+};
+const shown = new Set(['level', 'time', 'area', 'msg', 'err']);
+
+/** `2026-11-21T00:22:50.948Z INFO  [command] message  name=value`, then a stack trace where there is one. */
+export function readableLine(json: string, coloured: boolean): string {
+  let entry: Record<string, unknown>;
+  try {
+    entry = JSON.parse(json) as Record<string, unknown>;
+  } catch {
+    return json;
+  }
+  const level = String(entry['level']);
+  const label = level.toUpperCase().padEnd(5);
+  const colour = coloured ? (colours[level] ?? '') : '';
+  let line = `${entry['time']} ${colour}${label}${colour === '' ? '' : '\x1b[0m'} [${entry['area'] ?? 'main'}] ${entry['msg'] ?? ''}`;
+  for (const name of Object.keys(entry)) {
+    if (shown.has(name)) continue;
+    const value = entry[name];
+    line += ` ${name}=${typeof value === 'string' && !/[\s"=]/.test(value) ? value : JSON.stringify(value)}`;
+  }
+  const error = entry['err'] as { stack?: string; message?: string } | undefined;
+  if (error !== undefined) line += `\n    ${String(error.stack ?? error.message ?? error).replaceAll('\n', '\n    ')}`;
+  return `${line}\n`;
+}
