@@ -1,0 +1,336 @@
+// Content-addressed bodies shared by all nodes of a partition: resource bodies, facts, edge groups, packages. A body is
+// stored once; a node has a list of item ids; postings lead from an item back to its nodes. Most rows of most fleets are
+// equal, so filters run once a body instead of once a row, and a changed node rewrites its list and its own bodies only.
+//
+//   <name>_body    u32 item          -> encoded body (UTF-8)
+//   <name>_digest  16-byte digest    -> u32 item
+//   <name>_post    see postings.ts
+//   <name>_list    u32 node          -> u32 LE items (facts: name id, item id pairs)
+//   <name>_index   see keys.ts       -> empty
+
+import type { Database, RootDatabase } from 'lmdb';
+import {
+  decodeEdge,
+  decodeFact,
+  decodePackage,
+  decodeResource,
+  encodeEdge,
+  encodeFact,
+  encodePackage,
+  encodeResource,
+} from './codecs.ts';
+import { digest16, indexKey, indexPrefix, prefixEnd } from './keys.ts';
+import { fast, present, type ReadOptions } from './lmdb.ts';
+import { NodeSet } from './node-set.ts';
+import { PostingsWriter, readPostings } from './postings.ts';
+import type { EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
+
+export interface DictionarySpec<B> {
+  readonly name: string;
+  encode(body: B): string;
+  decode(text: string): B;
+  /** Secondary index entries: tag and texts. */
+  indexes(body: B): readonly IndexEntry[];
+  /** Numbers per entry of a node's list; the item id is the last of them. */
+  readonly stride: 1 | 2;
+}
+type IndexEntry = readonly [tag: number, texts: readonly string[]];
+
+/** Index tags. */
+export const RESOURCE_BY_TYPE_TITLE = 1;
+export const RESOURCE_BY_TITLE = 2;
+export const RESOURCE_BY_TAG = 3;
+export const RESOURCE_EXPORTED = 4;
+export const FACT_BY_NAME = 1;
+export const PACKAGE_BY_NAME = 1;
+
+export const RESOURCES: DictionarySpec<ResourceBody> = {
+  name: 'resource',
+  encode: encodeResource,
+  decode: decodeResource,
+  indexes(body) {
+    const entries: IndexEntry[] = [
+      [RESOURCE_BY_TYPE_TITLE, [body.type, body.title]],
+      [RESOURCE_BY_TITLE, [body.title]],
+    ];
+    for (const tag of body.tags) entries.push([RESOURCE_BY_TAG, [tag]]);
+    if (body.exported) entries.push([RESOURCE_EXPORTED, []]);
+    return entries;
+  },
+  stride: 1,
+};
+export const FACTS: DictionarySpec<FactBody> = {
+  name: 'fact',
+  encode: encodeFact,
+  decode: decodeFact,
+  indexes: (body) => [[FACT_BY_NAME, [body.name]]],
+  stride: 2,
+};
+export const EDGES: DictionarySpec<EdgeBody> = {
+  name: 'edge',
+  encode: encodeEdge,
+  decode: decodeEdge,
+  indexes: () => [],
+  stride: 1,
+};
+export const PACKAGES: DictionarySpec<PackageBody> = {
+  name: 'package',
+  encode: encodePackage,
+  decode: decodePackage,
+  indexes: (body) => [[PACKAGE_BY_NAME, [body.name]]],
+  stride: 1,
+};
+
+const EMPTY_LIST = new Uint32Array(0);
+const EMPTY_VALUE = Buffer.alloc(0);
+/** Decoded bodies kept per dictionary and thread, counted in stored bytes. */
+const CACHE_BYTES_MAX = 12 * 1024 * 1024;
+
+export interface DictionaryTables {
+  body: Database<Buffer, number>;
+  digest: Database<Buffer, Buffer>;
+  post: Database<Buffer, Buffer>;
+  list: Database<Buffer, number>;
+  index: Database<Buffer, Buffer>;
+}
+
+export function openDictionaryTables(env: RootDatabase, name: string): DictionaryTables {
+  const byId = { encoding: 'binary', keyEncoding: 'uint32', cache: false } as const;
+  const byBytes = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
+  return {
+    body: env.openDB<Buffer, number>(`${name}_body`, byId),
+    digest: env.openDB<Buffer, Buffer>(`${name}_digest`, byBytes),
+    post: env.openDB<Buffer, Buffer>(`${name}_post`, byBytes),
+    list: env.openDB<Buffer, number>(`${name}_list`, byId),
+    index: env.openDB<Buffer, Buffer>(`${name}_index`, byBytes),
+  };
+}
+
+/** Two-generation cache bounded by bytes: a hit in the old generation moves to the young one. */
+class BodyCache<B> {
+  #young = new Map<ItemId, B>();
+  #old = new Map<ItemId, B>();
+  #bytes = 0;
+
+  get(id: ItemId): B | undefined {
+    const young = this.#young.get(id);
+    if (young !== undefined) return young;
+    const old = this.#old.get(id);
+    if (old !== undefined) this.#young.set(id, old);
+    return old;
+  }
+
+  set(id: ItemId, body: B, bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > CACHE_BYTES_MAX / 2) {
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#bytes = bytes;
+    }
+    this.#young.set(id, body);
+  }
+
+  clear(): void {
+    this.#young.clear();
+    this.#old.clear();
+    this.#bytes = 0;
+  }
+
+  delete(id: ItemId): void {
+    this.#young.delete(id);
+    this.#old.delete(id);
+  }
+}
+
+/** Shared by all views of a thread: item ids are not reused while a snapshot may see them. */
+export class Dictionary<B> {
+  readonly spec: DictionarySpec<B>;
+  readonly tables: DictionaryTables;
+  readonly cache = new BodyCache<B>();
+
+  constructor(env: RootDatabase, spec: DictionarySpec<B>) {
+    this.spec = spec;
+    this.tables = openDictionaryTables(env, spec.name);
+  }
+}
+
+/** Reads at one snapshot. Returned arrays are fresh; bodies are shared and must not be changed. */
+export class DictionaryView<B> {
+  readonly #dictionary: Dictionary<B>;
+  readonly #options: ReadOptions;
+  readonly #maxNodeId: () => NodeId;
+
+  constructor(dictionary: Dictionary<B>, options: ReadOptions, maxNodeId: () => NodeId) {
+    this.#dictionary = dictionary;
+    this.#options = options;
+    this.#maxNodeId = maxNodeId;
+  }
+
+  get stride(): 1 | 2 {
+    return this.#dictionary.spec.stride;
+  }
+
+  body(id: ItemId): B {
+    const { cache, spec, tables } = this.#dictionary;
+    const cached = cache.get(id);
+    if (cached !== undefined) return cached;
+    const bytes = fast(tables.body, id, this.#options);
+    if (bytes === undefined) throw new Error(`${spec.name} item ${id} is in a list but has no body`);
+    const size = bytes.length;
+    const body = spec.decode(bytes.toString('utf8', 0, size));
+    cache.set(id, body, size + 200);
+    return body;
+  }
+
+  hasBody(id: ItemId): boolean {
+    return present(this.#dictionary.tables.body, id, this.#options);
+  }
+
+  /** The node's list (entries of `stride` numbers), empty when it has none. */
+  list(node: NodeId): Uint32Array {
+    const bytes = fast(this.#dictionary.tables.list, node, this.#options);
+    return bytes === undefined ? EMPTY_LIST : decodeList(bytes);
+  }
+
+  /** Item id of an equal body, 0 when there is none. */
+  find(body: B): ItemId {
+    const bytes = fast(this.#dictionary.tables.digest, digest16(this.#dictionary.spec.encode(body)), this.#options);
+    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  /** Items with these index texts, ascending. With fewer texts than the index has: all that begin with them. */
+  lookup(tag: number, texts: readonly string[]): Uint32Array {
+    const prefix = indexPrefix(tag, texts);
+    const out: number[] = [];
+    const end = prefixEnd(prefix);
+    for (const key of this.#dictionary.tables.index.getKeys({ start: prefix, end, ...this.#options })) {
+      out.push(key.readUInt32BE(key.length - 4));
+    }
+    return Uint32Array.from(out).sort();
+  }
+
+  /** How many index entries begin with these texts, counting at most `max`. */
+  estimate(tag: number, texts: readonly string[], max: number): number {
+    const prefix = indexPrefix(tag, texts);
+    return this.#dictionary.tables.index.getKeysCount({
+      start: prefix,
+      end: prefixEnd(prefix),
+      limit: max,
+      ...this.#options,
+    });
+  }
+
+  /** All item ids, ascending. */
+  ids(): Uint32Array {
+    const out: number[] = [];
+    for (const id of this.#dictionary.tables.body.getKeys({ ...this.#options })) out.push(id);
+    return Uint32Array.from(out);
+  }
+
+  addNodes(item: ItemId, into: NodeSet): void {
+    readPostings(this.#dictionary.tables.post, item, this.#maxNodeId(), into, this.#options);
+  }
+
+  nodes(item: ItemId): NodeSet {
+    const set = new NodeSet(this.#maxNodeId() + 1);
+    this.addNodes(item, set);
+    return set;
+  }
+}
+
+function decodeList(bytes: Buffer): Uint32Array {
+  const list = new Uint32Array(bytes.length >>> 2);
+  new Uint8Array(list.buffer).set(bytes.subarray(0, list.length * 4));
+  return list;
+}
+
+export interface IdSource {
+  /** A new item id for the dictionary of that name. */
+  nextItem(name: string, taken: (id: ItemId) => boolean): ItemId;
+}
+
+/** Changes of one write transaction. Reads through it see them. */
+export class DictionaryWriter<B> {
+  readonly #dictionary: Dictionary<B>;
+  readonly #ids: IdSource;
+  readonly #post: PostingsWriter;
+  readonly #interned = new Map<string, ItemId>();
+  /** Item ids that were new in this transaction. */
+  readonly created: ItemId[] = [];
+
+  constructor(dictionary: Dictionary<B>, ids: IdSource) {
+    this.#dictionary = dictionary;
+    this.#ids = ids;
+    this.#post = new PostingsWriter(dictionary.tables.post);
+  }
+
+  /** Item id of the body, stored if it is new. `isNew` tells the caller which. */
+  intern(body: B): { id: ItemId; isNew: boolean } {
+    const { spec, tables } = this.#dictionary;
+    const text = spec.encode(body);
+    const digest = digest16(text);
+    const digestText = digest.toString('latin1');
+    const known = this.#interned.get(digestText);
+    if (known !== undefined) return { id: known, isNew: false };
+    const stored = fast(tables.digest, digest);
+    if (stored !== undefined) {
+      const id = stored.readUInt32BE(0);
+      this.#interned.set(digestText, id);
+      return { id, isNew: false };
+    }
+    const id = this.#ids.nextItem(spec.name, (candidate) => present(tables.body, candidate));
+    tables.body.putSync(id, Buffer.from(text, 'utf8'));
+    const value = Buffer.allocUnsafe(4);
+    value.writeUInt32BE(id, 0);
+    tables.digest.putSync(digest, value);
+    for (const [tag, texts] of spec.indexes(body)) tables.index.putSync(indexKey(tag, texts, id), EMPTY_VALUE);
+    this.#interned.set(digestText, id);
+    this.created.push(id);
+    return { id, isNew: true };
+  }
+
+  list(node: NodeId): Uint32Array {
+    const bytes = fast(this.#dictionary.tables.list, node);
+    return bytes === undefined ? EMPTY_LIST : decodeList(bytes);
+  }
+
+  /** Replaces the node's list and keeps the postings equal to it. Returns entries now minus entries before. */
+  setList(node: NodeId, list: Uint32Array): number {
+    const { spec, tables } = this.#dictionary;
+    const before = this.list(node);
+    if (sameNumbers(before, list)) return 0;
+    const { stride } = spec;
+    const old = new Set<ItemId>();
+    for (let i = stride - 1; i < before.length; i += stride) old.add(before[i]!);
+    for (let i = stride - 1; i < list.length; i += stride) {
+      const id = list[i]!;
+      if (!old.delete(id)) this.#post.add(id, node);
+    }
+    for (const id of old) this.#post.remove(id, node);
+    if (list.length === 0) tables.list.removeSync(node);
+    else tables.list.putSync(node, Buffer.from(list.buffer, list.byteOffset, list.byteLength));
+    return (list.length - before.length) / stride;
+  }
+
+  /** Writes the postings and deletes bodies that no node has any more. Call once, at the end of the transaction. */
+  flush(): void {
+    const { spec, tables, cache } = this.#dictionary;
+    for (const id of this.#post.flush()) {
+      const bytes = tables.body.get(id);
+      if (bytes === undefined) continue;
+      const text = bytes.toString('utf8');
+      const body = spec.decode(text);
+      tables.digest.removeSync(digest16(text));
+      for (const [tag, texts] of spec.indexes(body)) tables.index.removeSync(indexKey(tag, texts, id));
+      tables.body.removeSync(id);
+      cache.delete(id);
+    }
+    this.#interned.clear();
+  }
+}
+
+function sameNumbers(a: Uint32Array, b: Uint32Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}

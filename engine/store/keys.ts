@@ -1,0 +1,89 @@
+// Key codecs. LMDB orders keys bytewise, so integers are big-endian and texts are UTF-8. LMDB bounds a key at 1978 bytes:
+// longer texts keep a prefix and a digest, so a key is only ever a hint for long texts and readers compare the record.
+
+import { hash as cryptoHash } from 'node:crypto';
+
+/** Longest text kept whole in a key, bytes. */
+export const KEY_TEXT_MAX = 1000;
+
+/** UTF-8 bytes of a text, shortened with its SHA-1 when longer than KEY_TEXT_MAX. */
+export function textKey(text: string): Buffer {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.length === 0) return Buffer.from([0]); // LMDB refuses empty keys; no other text encodes to one NUL byte and is stored
+  if (bytes.length <= KEY_TEXT_MAX) return bytes;
+  return Buffer.concat([
+    bytes.subarray(0, KEY_TEXT_MAX),
+    Buffer.from([0]),
+    Buffer.from(cryptoHash('sha1', bytes, 'hex'), 'hex'),
+  ]);
+}
+
+/** First 16 bytes of SHA-1: the content address of a body. */
+export function digest16(content: string | Uint8Array): Buffer {
+  return Buffer.from(cryptoHash('sha1', content, 'hex').slice(0, 32), 'hex');
+}
+
+/** Two u32, big-endian. */
+export function pairKey(first: number, second: number): Buffer {
+  const key = Buffer.allocUnsafe(8);
+  key.writeUInt32BE(first, 0);
+  key.writeUInt32BE(second, 4);
+  return key;
+}
+
+/** Index entry: tag, texts each ended by NUL, then the item id. */
+export function indexKey(tag: number, texts: readonly string[], id: number): Buffer {
+  const prefix = indexPrefix(tag, texts);
+  const key = Buffer.allocUnsafe(prefix.length + 4);
+  prefix.copy(key);
+  key.writeUInt32BE(id, prefix.length);
+  return key;
+}
+
+const INDEX_TEXT_MAX = 480;
+
+/** What all index entries with these texts begin with. */
+export function indexPrefix(tag: number, texts: readonly string[]): Buffer {
+  const parts: Buffer[] = [Buffer.from([tag])];
+  for (const text of texts) {
+    let bytes = Buffer.from(text, 'utf8');
+    if (bytes.length > INDEX_TEXT_MAX) {
+      bytes = Buffer.concat([bytes.subarray(0, INDEX_TEXT_MAX), Buffer.from(cryptoHash('sha1', bytes, 'hex'), 'hex')]);
+    }
+    parts.push(bytes, ZERO);
+  }
+  return Buffer.concat(parts);
+}
+const ZERO = Buffer.from([0]);
+
+/** The smallest key greater than every key with this prefix. */
+export function prefixEnd(prefix: Uint8Array): Buffer {
+  const end = Buffer.from(prefix);
+  for (let i = end.length - 1; i >= 0; i--) {
+    if (end[i]! < 0xff) {
+      end[i]!++;
+      return end.subarray(0, i + 1);
+    }
+  }
+  return Buffer.alloc(64, 0xff);
+}
+
+/** Time (epoch ms, may be negative) and id, ordered by time. */
+export function timeKey(time: number, id: number): Buffer {
+  const key = Buffer.allocUnsafe(12);
+  // 2^52 as offset keeps the whole Date range positive.
+  key.writeBigUInt64BE(BigInt(Math.round(time)) + TIME_OFFSET, 0);
+  key.writeUInt32BE(id, 8);
+  return key;
+}
+const TIME_OFFSET = 1n << 60n;
+
+export const timeOfKey = (key: Buffer): number => Number(key.readBigUInt64BE(0) - TIME_OFFSET);
+export const idOfTimeKey = (key: Buffer): number => key.readUInt32BE(8);
+
+/** u64 as a key. */
+export function seqKey(seq: number): Buffer {
+  const key = Buffer.allocUnsafe(8);
+  key.writeBigUInt64BE(BigInt(seq), 0);
+  return key;
+}

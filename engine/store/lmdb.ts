@@ -1,0 +1,20 @@
+// The one place that knows how lmdb is read fast. `getBinaryFast` returns a buffer that the next read overwrites, and whose
+// true size is its `length` property only; `fast` gives back a plain view of the right size, valid until the next read.
+
+import type { Database, Key } from 'lmdb';
+
+// biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
+export type ReadOptions = { transaction?: any };
+
+type FastReader = (key: unknown, options?: ReadOptions) => Buffer | undefined;
+
+/** The value's bytes, or undefined. Copy what outlives the next read of the same environment. */
+export function fast<K extends Key>(table: Database<Buffer, K>, key: K, options?: ReadOptions): Buffer | undefined {
+  const bytes = (table as unknown as { getBinaryFast: FastReader }).getBinaryFast(key, options);
+  return bytes === undefined ? undefined : bytes.subarray(0, bytes.length);
+}
+
+/** Whether the key is there. */
+export function present<K extends Key>(table: Database<Buffer, K>, key: K, options?: ReadOptions): boolean {
+  return (table as unknown as { getBinaryFast: FastReader }).getBinaryFast(key, options) !== undefined;
+}

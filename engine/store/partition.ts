@@ -1,0 +1,720 @@
+// A partition: one LMDB environment with everything that belongs to its certnames. One writer (the actor that owns it), any
+// number of readers in any thread. Reads go through a View (one snapshot), writes through a Batch (one transaction).
+//
+//   state          'state'           -> counters, ids, stream position (msgpack)
+//   node_id        certname          -> u32 node
+//   node           u32 node          -> node record
+//   node_set       postings of the sets below
+//   inputs         u32 node          -> JSON text [[type, name], ...]
+//   fact_name      fact name         -> u32 name id
+//   fact_path      digest            -> JSON text [type, path...]: the registry behind fact_paths
+//   report         u32 report        -> report record;  report_event / _logs / _metrics / _resources by the same id
+//   report_digest  20-byte hash      -> u32 report
+//   report_node    u32 node u32 report -> empty
+//   report_time    producer time, u32 report -> empty
+//   environment, producer   name     -> empty
+//   retry          u64 seq           -> a command that waits for another attempt
+//   dictionaries   see dictionary.ts
+
+import { mkdirSync } from 'node:fs';
+import { type Database, open, type RootDatabase, type TransactionFlags } from 'lmdb';
+import {
+  decodeEvents,
+  decodeNode,
+  decodeReport,
+  decodeState,
+  encodeEvents,
+  encodeNode,
+  encodeReport,
+  encodeState,
+} from './codecs.ts';
+import { Dictionary, DictionaryView, DictionaryWriter, EDGES, FACTS, PACKAGES, RESOURCES } from './dictionary.ts';
+import { digest16, idOfTimeKey, pairKey, prefixEnd, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
+import { fast, present, type ReadOptions } from './lmdb.ts';
+import type { NodeSet } from './node-set.ts';
+import { PostingsWriter, postingsOf } from './postings.ts';
+import type {
+  EdgeBody,
+  EventRecord,
+  FactBody,
+  NodeId,
+  NodeRecord,
+  PackageBody,
+  ReportId,
+  ReportRecord,
+  ResourceBody,
+} from './records.ts';
+
+export const FORMAT_VERSION = 1;
+
+/** Sets of nodes kept as postings. */
+export const NODES_ALL = 1;
+/** `deactivated` or `expired` is set. */
+export const NODES_INACTIVE = 2;
+export const NODES_WITH_CATALOG = 3;
+export const NODES_WITH_FACTS = 4;
+export const NODES_WITH_REPORT = 5;
+export const NODES_WITH_INPUTS = 6;
+export const NODES_WITH_PACKAGES = 7;
+
+/** Counters of rows, kept by the writer. */
+export interface PartitionCounts {
+  nodes: number;
+  catalogs: number;
+  factsets: number;
+  resources: number;
+  facts: number;
+  packages: number;
+  reports: number;
+  events: number;
+}
+
+interface State {
+  format: number;
+  /** Stream position: every command with a smaller or equal seq has been applied (or is in `retry`, or in the dead letters). */
+  position: number;
+  nextNode: number;
+  nextReport: number;
+  nextName: number;
+  nextItem: Record<string, number>;
+  /** Item ids went past 2^32 once: new ones must be checked for being free. */
+  wrapped: boolean;
+  counts: PartitionCounts;
+}
+
+const freshState = (): State => ({
+  format: FORMAT_VERSION,
+  position: 0,
+  nextNode: 1,
+  nextReport: 1,
+  nextName: 1,
+  nextItem: { resource: 1, fact: 1, edge: 1, package: 1 },
+  wrapped: false,
+  counts: { nodes: 0, catalogs: 0, factsets: 0, resources: 0, facts: 0, packages: 0, reports: 0, events: 0 },
+});
+
+export interface PartitionOptions {
+  /** Never writes and never creates. */
+  readonly readOnly?: boolean;
+}
+
+const STATE = Buffer.from('state');
+const EMPTY = Buffer.alloc(0);
+/** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
+const MAP_SIZE = 64 * 1024 ** 3;
+const READERS_MAX = 2000;
+/** Abortable, synchronous commit, flushed to disk in the background (lmdb's overlapping sync): after a power failure LMDB
+ *  opens the last flushed transaction, and the command log replays what came after its stream position. */
+const COMMIT_WITHOUT_FLUSH = 0x10003 as TransactionFlags;
+
+export interface Tables {
+  state: Database<Buffer, Buffer>;
+  node_id: Database<Buffer, Buffer>;
+  node: Database<Buffer, number>;
+  node_set: Database<Buffer, Buffer>;
+  inputs: Database<Buffer, number>;
+  fact_name: Database<Buffer, Buffer>;
+  fact_path: Database<Buffer, Buffer>;
+  report: Database<Buffer, number>;
+  report_event: Database<Buffer, number>;
+  report_logs: Database<Buffer, number>;
+  report_metrics: Database<Buffer, number>;
+  report_resources: Database<Buffer, number>;
+  report_digest: Database<Buffer, Buffer>;
+  report_node: Database<Buffer, Buffer>;
+  report_time: Database<Buffer, Buffer>;
+  environment: Database<Buffer, Buffer>;
+  producer: Database<Buffer, Buffer>;
+  retry: Database<Buffer, Buffer>;
+}
+
+function openTables(env: RootDatabase): Tables {
+  const bytes = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
+  const byId = { encoding: 'binary', keyEncoding: 'uint32', cache: false } as const;
+  const packed = { ...byId, compression: true } as const;
+  return {
+    state: env.openDB<Buffer, Buffer>('state', bytes),
+    node_id: env.openDB<Buffer, Buffer>('node_id', bytes),
+    node: env.openDB<Buffer, number>('node', byId),
+    node_set: env.openDB<Buffer, Buffer>('node_set', bytes),
+    inputs: env.openDB<Buffer, number>('inputs', byId),
+    fact_name: env.openDB<Buffer, Buffer>('fact_name', bytes),
+    fact_path: env.openDB<Buffer, Buffer>('fact_path', bytes),
+    report: env.openDB<Buffer, number>('report', byId),
+    report_event: env.openDB<Buffer, number>('report_event', packed),
+    report_logs: env.openDB<Buffer, number>('report_logs', packed),
+    report_metrics: env.openDB<Buffer, number>('report_metrics', packed),
+    report_resources: env.openDB<Buffer, number>('report_resources', packed),
+    report_digest: env.openDB<Buffer, Buffer>('report_digest', bytes),
+    report_node: env.openDB<Buffer, Buffer>('report_node', bytes),
+    report_time: env.openDB<Buffer, Buffer>('report_time', bytes),
+    environment: env.openDB<Buffer, Buffer>('environment', bytes),
+    producer: env.openDB<Buffer, Buffer>('producer', bytes),
+    retry: env.openDB<Buffer, Buffer>('retry', bytes),
+  };
+}
+
+/** Opens (and unless read only creates) the partition in `dir`. Throws when the directory holds a newer format. */
+export function openPartition(dir: string, options: PartitionOptions = {}): Partition {
+  return new Partition(dir, options);
+}
+
+export class Partition {
+  readonly dir: string;
+  readonly readOnly: boolean;
+  readonly env: RootDatabase;
+  readonly tables: Tables;
+  readonly resources: Dictionary<ResourceBody>;
+  readonly facts: Dictionary<FactBody>;
+  readonly edges: Dictionary<EdgeBody>;
+  readonly packages: Dictionary<PackageBody>;
+  /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
+  readonly nameIds = new Map<string, number>();
+
+  constructor(dir: string, options: PartitionOptions) {
+    this.dir = dir;
+    this.readOnly = options.readOnly ?? false;
+    if (!this.readOnly) mkdirSync(dir, { recursive: true, mode: 0o700 });
+    this.env = open({
+      path: dir,
+      noSubdir: false,
+      maxDbs: 64,
+      maxReaders: READERS_MAX,
+      mapSize: MAP_SIZE,
+      cache: false,
+      // Readers open in the same process as the writer; read-only opens never write through this handle.
+      readOnly: false,
+    });
+    this.tables = openTables(this.env);
+    this.resources = new Dictionary(this.env, RESOURCES);
+    this.facts = new Dictionary(this.env, FACTS);
+    this.edges = new Dictionary(this.env, EDGES);
+    this.packages = new Dictionary(this.env, PACKAGES);
+    const state = this.readState({});
+    if (state.format > FORMAT_VERSION) {
+      throw new Error(
+        `${dir} was written by a newer version (format ${state.format}, this program knows ${FORMAT_VERSION})`,
+      );
+    }
+  }
+
+  readState(options: ReadOptions): State {
+    const bytes = fast(this.tables.state, STATE, options);
+    return bytes === undefined ? freshState() : (decodeState(bytes) as unknown as State);
+  }
+
+  /** Stream position of the last commit. */
+  get position(): number {
+    return this.readState({}).position;
+  }
+
+  counts(): PartitionCounts {
+    return this.readState({}).counts;
+  }
+
+  /** Resolves when everything committed before the call would survive a power failure. */
+  flush(): Promise<void> {
+    const env = this.env as unknown as { sync(done: (error?: Error) => void): void };
+    return new Promise((resolve, reject) => env.sync((error) => (error ? reject(error) : resolve())));
+  }
+
+  /** A view of the present state. The caller closes it; until then it sees nothing of later commits. */
+  snapshot(): View {
+    return new View(this, this.env.useReadTransaction());
+  }
+
+  /** Runs `change` in one write transaction: all of it is committed, or (when it throws) nothing. Synchronous. */
+  write<T>(change: (batch: Batch) => T): T {
+    if (this.readOnly) throw new Error(`${this.dir} is open for reading only`);
+    try {
+      return this.env.transactionSync(() => {
+        const batch = new Batch(this);
+        const result = change(batch);
+        batch.finish();
+        return result;
+      }, COMMIT_WITHOUT_FLUSH);
+    } catch (error) {
+      // Ids given out by the aborted transaction will be given out again: forget what was read under them.
+      this.nameIds.clear();
+      for (const dictionary of [this.resources, this.facts, this.edges, this.packages]) dictionary.cache.clear();
+      throw error;
+    }
+  }
+
+  /** Commands waiting for another attempt, in stream order. */
+  retries(): { seq: number; bytes: Buffer }[] {
+    const out: { seq: number; bytes: Buffer }[] = [];
+    for (const { key, value } of this.tables.retry.getRange({})) {
+      out.push({ seq: Number(key.readBigUInt64BE(0)), bytes: Buffer.from(value) });
+    }
+    return out;
+  }
+
+  /** Writes a consistent copy of the environment into `dir` while reads and writes go on. */
+  async backupTo(dir: string): Promise<void> {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    await this.env.backup(dir, true);
+  }
+
+  close(): Promise<void> {
+    return this.env.close();
+  }
+}
+
+/** Reads at one snapshot. Not for use after `close`. */
+export class View {
+  readonly partition: Partition;
+  readonly options: ReadOptions;
+  readonly resources: DictionaryView<ResourceBody>;
+  readonly facts: DictionaryView<FactBody>;
+  readonly edges: DictionaryView<EdgeBody>;
+  readonly packages: DictionaryView<PackageBody>;
+  readonly maxNodeId: NodeId;
+  readonly state: State;
+
+  // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
+  constructor(partition: Partition, transaction: any) {
+    this.partition = partition;
+    this.options = transaction === undefined ? {} : { transaction };
+    this.state = partition.readState(this.options);
+    this.maxNodeId = this.state.nextNode - 1;
+    const max = (): NodeId => this.maxNodeId;
+    this.resources = new DictionaryView(partition.resources, this.options, max);
+    this.facts = new DictionaryView(partition.facts, this.options, max);
+    this.edges = new DictionaryView(partition.edges, this.options, max);
+    this.packages = new DictionaryView(partition.packages, this.options, max);
+  }
+
+  close(): void {
+    this.options.transaction?.done();
+    delete this.options.transaction;
+  }
+
+  get counts(): PartitionCounts {
+    return this.state.counts;
+  }
+
+  /** 0 when the certname is not known. */
+  nodeId(certname: string): NodeId {
+    const bytes = fast(this.partition.tables.node_id, textKey(certname), this.options);
+    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  node(id: NodeId): NodeRecord | undefined {
+    const bytes = fast(this.partition.tables.node, id, this.options);
+    return bytes === undefined ? undefined : decodeNode(bytes);
+  }
+
+  /** One of the NODES_ sets. */
+  set(which: number): NodeSet {
+    return postingsOf(this.partition.tables.node_set, which, this.maxNodeId, this.options);
+  }
+
+  inputs(id: NodeId): string | null {
+    return this.text(this.partition.tables.inputs, id);
+  }
+
+  text(table: Database<Buffer, number>, id: number): string | null {
+    const bytes = fast(table, id, this.options);
+    return bytes === undefined ? null : bytes.toString('utf8', 0, bytes.length);
+  }
+
+  /** 0 when no factset ever had the name. */
+  nameId(name: string): number {
+    const { nameIds, tables } = this.partition;
+    const known = nameIds.get(name);
+    if (known !== undefined) return known;
+    const bytes = fast(tables.fact_name, textKey(name), this.options);
+    if (bytes === undefined) return 0;
+    const id = bytes.readUInt32BE(0);
+    if (nameIds.size < 100_000) nameIds.set(name, id);
+    return id;
+  }
+
+  report(id: ReportId): ReportRecord | undefined {
+    const bytes = fast(this.partition.tables.report, id, this.options);
+    return bytes === undefined ? undefined : decodeReport(bytes);
+  }
+
+  /** 0 when there is no report of that hash here. */
+  reportId(hash: string): ReportId {
+    if (!/^[0-9a-f]{40}$/.test(hash)) return 0;
+    const bytes = fast(this.partition.tables.report_digest, Buffer.from(hash, 'hex'), this.options);
+    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  events(id: ReportId): EventRecord[] {
+    const bytes = fast(this.partition.tables.report_event, id, this.options);
+    return bytes === undefined ? [] : decodeEvents(bytes);
+  }
+
+  /** Stored JSON text of the part, null when the report has none. */
+  reportPart(id: ReportId, part: 'logs' | 'metrics' | 'resources'): string | null {
+    return this.text(this.partition.tables[`report_${part}`], id);
+  }
+
+  /** All report ids, ascending (order of arrival). */
+  reportIds(): Uint32Array {
+    const out: number[] = [];
+    for (const id of this.partition.tables.report.getKeys({ ...this.options })) out.push(id);
+    return Uint32Array.from(out);
+  }
+
+  reportIdsOfNode(node: NodeId): Uint32Array {
+    const out: number[] = [];
+    const range = { start: pairKey(node, 0), end: pairKey(node + 1, 0), ...this.options };
+    for (const key of this.partition.tables.report_node.getKeys(range)) out.push(key.readUInt32BE(4));
+    return Uint32Array.from(out);
+  }
+
+  /** Reports by producer time, `from` and `to` inclusive epoch ms. */
+  *reportsByTime(range: { from?: number; to?: number; reverse?: boolean }): Generator<{ time: number; id: ReportId }> {
+    const low = range.from === undefined ? Buffer.alloc(12) : timeKey(range.from, 0);
+    const high = range.to === undefined ? Buffer.alloc(13, 0xff) : timeKey(range.to + 1, 0);
+    const bounds = range.reverse ? { start: high, end: low, reverse: true } : { start: low, end: high };
+    for (const key of this.partition.tables.report_time.getKeys({ ...bounds, ...this.options })) {
+      yield { time: timeOfKey(key), id: idOfTimeKey(key) };
+    }
+  }
+
+  environments(): string[] {
+    return this.#names(this.partition.tables.environment);
+  }
+
+  producers(): string[] {
+    return this.#names(this.partition.tables.producer);
+  }
+
+  hasName(table: 'environment' | 'producer', name: string): boolean {
+    return present(this.partition.tables[table], textKey(name), this.options);
+  }
+
+  #names(table: Database<Buffer, Buffer>): string[] {
+    const out: string[] = [];
+    for (const { value } of table.getRange({ ...this.options })) out.push(value.toString('utf8'));
+    return out;
+  }
+
+  /** Registered fact paths: type name and path. */
+  *factPaths(): Generator<{ type: string; path: (string | number)[] }> {
+    for (const { value } of this.partition.tables.fact_path.getRange({ ...this.options })) {
+      const [type, ...path] = JSON.parse(value.toString('utf8')) as [string, ...(string | number)[]];
+      yield { type, path };
+    }
+  }
+
+  /** Fact names that some stored factset has. */
+  factNames(): string[] {
+    const out: string[] = [];
+    const { index } = this.partition.facts.tables;
+    let start: Buffer = Buffer.from([1]);
+    const end = Buffer.from([2]);
+    for (;;) {
+      let next: Buffer | null = null;
+      for (const key of index.getKeys({ start, end, limit: 1, ...this.options })) {
+        const item = key.readUInt32BE(key.length - 4);
+        out.push(this.facts.body(item).name);
+        next = prefixEnd(key.subarray(0, key.length - 4));
+      }
+      if (next === null) return out;
+      start = next;
+    }
+  }
+}
+
+/** Everything one transaction changes. Only valid inside `Partition.write`. Reads see the changes made so far. */
+export class Batch {
+  readonly partition: Partition;
+  readonly resources: DictionaryWriter<ResourceBody>;
+  readonly facts: DictionaryWriter<FactBody>;
+  readonly edges: DictionaryWriter<EdgeBody>;
+  readonly packages: DictionaryWriter<PackageBody>;
+  /** Reads inside the transaction (bodies, lists, reports); node records go through `node`. */
+  readonly view: View;
+  readonly #sets: PostingsWriter;
+  readonly #state: State;
+  readonly #nodes = new Map<NodeId, NodeRecord>();
+  readonly #dirtyNodes = new Set<NodeId>();
+  readonly #seenNames = new Set<string>();
+
+  constructor(partition: Partition) {
+    this.partition = partition;
+    this.#state = partition.readState({});
+    const ids = { nextItem: (name: string, taken: (id: number) => boolean) => this.#nextItem(name, taken) };
+    this.resources = new DictionaryWriter(partition.resources, ids);
+    this.facts = new DictionaryWriter(partition.facts, ids);
+    this.edges = new DictionaryWriter(partition.edges, ids);
+    this.packages = new DictionaryWriter(partition.packages, ids);
+    this.#sets = new PostingsWriter(partition.tables.node_set);
+    this.view = new View(partition, undefined);
+  }
+
+  get position(): number {
+    return this.#state.position;
+  }
+  set position(seq: number) {
+    if (seq < this.#state.position) throw new Error(`stream position ${seq} is before ${this.#state.position}`);
+    this.#state.position = seq;
+  }
+
+  get counts(): PartitionCounts {
+    return this.#state.counts;
+  }
+
+  nodeId(certname: string): NodeId {
+    const bytes = fast(this.partition.tables.node_id, textKey(certname));
+    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  /** The node's record; change it only through `putNode`. */
+  node(id: NodeId): NodeRecord | undefined {
+    const cached = this.#nodes.get(id);
+    if (cached !== undefined) return cached;
+    const bytes = fast(this.partition.tables.node, id);
+    if (bytes === undefined) return undefined;
+    const record = decodeNode(bytes);
+    this.#nodes.set(id, record);
+    return record;
+  }
+
+  createNode(certname: string): NodeId {
+    const id = this.#state.nextNode++;
+    const value = Buffer.allocUnsafe(4);
+    value.writeUInt32BE(id, 0);
+    this.partition.tables.node_id.putSync(textKey(certname), value);
+    this.#sets.add(NODES_ALL, id);
+    this.#state.counts.nodes++;
+    this.putNode(id, {
+      certname,
+      deactivated: null,
+      expired: null,
+      expiresFacts: null,
+      expiresFactsUpdated: null,
+      factset: null,
+      catalog: null,
+      latestReport: null,
+      inputs: null,
+    });
+    return id;
+  }
+
+  /** Replaces the node's record; the node sets follow from it. */
+  putNode(id: NodeId, record: NodeRecord): void {
+    const before = this.node(id);
+    this.#member(NODES_INACTIVE, id, before ? isInactive(before) : false, isInactive(record));
+    this.#member(NODES_WITH_CATALOG, id, !!before?.catalog, record.catalog !== null);
+    this.#member(NODES_WITH_FACTS, id, !!before?.factset, record.factset !== null);
+    this.#member(NODES_WITH_REPORT, id, !!before?.latestReport, record.latestReport !== null);
+    this.#member(NODES_WITH_INPUTS, id, !!before?.inputs, record.inputs !== null);
+    this.#state.counts.catalogs += Number(record.catalog !== null) - Number(!!before?.catalog);
+    this.#state.counts.factsets += Number(record.factset !== null) - Number(!!before?.factset);
+    this.#nodes.set(id, record);
+    this.#dirtyNodes.add(id);
+  }
+
+  #member(set: number, id: NodeId, was: boolean, is: boolean): void {
+    if (is && !was) this.#sets.add(set, id);
+    else if (was && !is) this.#sets.remove(set, id);
+  }
+
+  /** Removes the node itself; its data must have been removed before (lists emptied, reports deleted). */
+  deleteNode(id: NodeId): void {
+    const record = this.node(id);
+    if (record === undefined) return;
+    this.putNode(id, {
+      ...record,
+      deactivated: null,
+      expired: null,
+      factset: null,
+      catalog: null,
+      latestReport: null,
+      inputs: null,
+    });
+    this.#sets.remove(NODES_ALL, id);
+    this.#state.counts.nodes--;
+    this.partition.tables.node_id.removeSync(textKey(record.certname));
+    this.partition.tables.node.removeSync(id);
+    this.partition.tables.inputs.removeSync(id);
+    this.#nodes.delete(id);
+    this.#dirtyNodes.delete(id);
+  }
+
+  /** Replaces the node's resources: item ids in catalog order. */
+  setResources(node: NodeId, items: Uint32Array): void {
+    this.#state.counts.resources += this.resources.setList(node, items);
+  }
+  setEdges(node: NodeId, items: Uint32Array): void {
+    this.edges.setList(node, items);
+  }
+  /** Replaces the node's facts: name id, item id pairs. */
+  setFacts(node: NodeId, pairs: Uint32Array): void {
+    this.#state.counts.facts += this.facts.setList(node, pairs);
+  }
+  setPackages(node: NodeId, items: Uint32Array): void {
+    const had = this.packages.list(node).length > 0;
+    this.#state.counts.packages += this.packages.setList(node, items);
+    this.#member(NODES_WITH_PACKAGES, node, had, items.length > 0);
+  }
+
+  /** Stored JSON text `[[type, name], ...]`, or null for none. */
+  setInputs(node: NodeId, text: string | null): void {
+    if (text === null) this.partition.tables.inputs.removeSync(node);
+    else this.partition.tables.inputs.putSync(node, Buffer.from(text, 'utf8'));
+  }
+
+  /** Id of a fact name, new if need be. */
+  nameId(name: string): number {
+    const { nameIds, tables } = this.partition;
+    const known = nameIds.get(name);
+    if (known !== undefined) return known;
+    const key = textKey(name);
+    const bytes = fast(tables.fact_name, key);
+    let id: number;
+    if (bytes !== undefined) id = bytes.readUInt32BE(0);
+    else {
+      id = this.#state.nextName++;
+      const value = Buffer.allocUnsafe(4);
+      value.writeUInt32BE(id, 0);
+      tables.fact_name.putSync(key, value);
+      return id; // not cached before the commit
+    }
+    if (nameIds.size < 100_000) nameIds.set(name, id);
+    return id;
+  }
+
+  /** Registers a fact path with its type name (`string`, `integer`, ...; `json` is not shown but may be registered). */
+  addFactPath(type: string, path: readonly (string | number)[]): void {
+    const text = JSON.stringify([type, ...path]);
+    if (this.#seenNames.has(text)) return;
+    this.#seenNames.add(text);
+    const key = digest16(text);
+    if (!present(this.partition.tables.fact_path, key)) {
+      this.partition.tables.fact_path.putSync(key, Buffer.from(text, 'utf8'));
+    }
+  }
+
+  addEnvironment(name: string | null): void {
+    this.#addName('environment', name);
+  }
+  addProducer(name: string | null): void {
+    this.#addName('producer', name);
+  }
+  #addName(table: 'environment' | 'producer', name: string | null): void {
+    if (name === null) return;
+    const mark = `${table}\n${name}`;
+    if (this.#seenNames.has(mark)) return;
+    this.#seenNames.add(mark);
+    const key = textKey(name);
+    const names = this.partition.tables[table];
+    if (!present(names, key)) names.putSync(key, Buffer.from(name, 'utf8'));
+  }
+
+  /** Stores a report with its parts; the caller has checked that its hash is new. */
+  addReport(record: ReportRecord, events: readonly EventRecord[], parts: ReportParts): ReportId {
+    const { tables } = this.partition;
+    const id = this.#state.nextReport++;
+    tables.report.putSync(id, encodeReport(record));
+    const value = Buffer.allocUnsafe(4);
+    value.writeUInt32BE(id, 0);
+    tables.report_digest.putSync(Buffer.from(record.hash, 'hex'), value);
+    tables.report_node.putSync(pairKey(record.nodeId, id), EMPTY);
+    tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
+    if (events.length > 0) tables.report_event.putSync(id, encodeEvents(events));
+    if (parts.logs !== null) tables.report_logs.putSync(id, Buffer.from(parts.logs, 'utf8'));
+    if (parts.metrics !== null) tables.report_metrics.putSync(id, Buffer.from(parts.metrics, 'utf8'));
+    if (parts.resources !== null) tables.report_resources.putSync(id, Buffer.from(parts.resources, 'utf8'));
+    this.#state.counts.reports++;
+    this.#state.counts.events += events.length;
+    return id;
+  }
+
+  report(id: ReportId): ReportRecord | undefined {
+    const bytes = fast(this.partition.tables.report, id);
+    return bytes === undefined ? undefined : decodeReport(bytes);
+  }
+
+  reportId(hash: string): ReportId {
+    const bytes = fast(this.partition.tables.report_digest, Buffer.from(hash, 'hex'));
+    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  /** Replaces a stored report's events (retention); header counts follow. */
+  setEvents(id: ReportId, events: readonly EventRecord[]): void {
+    const record = this.report(id);
+    if (record === undefined) return;
+    this.#state.counts.events += events.length - record.eventCount;
+    let min = 0;
+    let max = 0;
+    for (const { timestamp } of events) {
+      min = min === 0 ? timestamp : Math.min(min, timestamp);
+      max = Math.max(max, timestamp);
+    }
+    const { tables } = this.partition;
+    tables.report.putSync(
+      id,
+      encodeReport({ ...record, eventCount: events.length, eventTimeMin: min, eventTimeMax: max }),
+    );
+    if (events.length > 0) tables.report_event.putSync(id, encodeEvents(events));
+    else tables.report_event.removeSync(id);
+  }
+
+  deleteReport(id: ReportId): void {
+    const record = this.report(id);
+    if (record === undefined) return;
+    const { tables } = this.partition;
+    tables.report_digest.removeSync(Buffer.from(record.hash, 'hex'));
+    tables.report_node.removeSync(pairKey(record.nodeId, id));
+    tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
+    for (const table of [
+      tables.report,
+      tables.report_event,
+      tables.report_logs,
+      tables.report_metrics,
+      tables.report_resources,
+    ]) {
+      table.removeSync(id);
+    }
+    this.#state.counts.reports--;
+    this.#state.counts.events -= record.eventCount;
+  }
+
+  putRetry(seq: number, bytes: Uint8Array): void {
+    this.partition.tables.retry.putSync(seqKey(seq), Buffer.from(bytes));
+  }
+  removeRetry(seq: number): void {
+    this.partition.tables.retry.removeSync(seqKey(seq));
+  }
+
+  #nextItem(name: string, taken: (id: number) => boolean): number {
+    const state = this.#state;
+    let id = state.nextItem[name] ?? 1;
+    if (id > 0xffff_fffe) {
+      state.wrapped = true;
+      id = 1;
+    }
+    if (state.wrapped) while (taken(id)) id++;
+    state.nextItem[name] = id + 1;
+    return id;
+  }
+
+  /** Writes what was collected. Called by `Partition.write`. */
+  finish(): void {
+    const { tables } = this.partition;
+    for (const id of this.#dirtyNodes) tables.node.putSync(id, encodeNode(this.#nodes.get(id) as NodeRecord));
+    this.resources.flush();
+    this.facts.flush();
+    this.edges.flush();
+    this.packages.flush();
+    this.#sets.flush();
+    tables.state.putSync(STATE, encodeState(this.#state));
+  }
+}
+
+export interface ReportParts {
+  /** Stored JSON texts of the lists. */
+  readonly logs: string | null;
+  readonly metrics: string | null;
+  readonly resources: string | null;
+}
+
+export const isInactive = (node: NodeRecord): boolean => node.deactivated !== null || node.expired !== null;

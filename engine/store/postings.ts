@@ -1,0 +1,175 @@
+// Postings: for an id, the set of nodes it belongs to. Stored in chunks of 2048 node ids so that adding a node rewrites at
+// most 257 bytes, and shared by many commands of a batch through `PostingsWriter`, which touches each chunk once a batch.
+//
+//   key    u32 id, u32 chunk (node id >>> 11), big-endian
+//   value  0x01 + u16 LE offsets, ascending   (up to 64 nodes)
+//          0x02 + bitmap, trailing zero bytes cut
+
+import type { Database } from 'lmdb';
+import { pairKey } from './keys.ts';
+import { fast, type ReadOptions } from './lmdb.ts';
+import { NodeSet } from './node-set.ts';
+import type { NodeId } from './records.ts';
+
+const CHUNK_BITS = 11;
+const CHUNK_SIZE = 1 << CHUNK_BITS;
+const CHUNK_MASK = CHUNK_SIZE - 1;
+const BITMAP_BYTES = CHUNK_SIZE >>> 3;
+const LIST_MAX = 64;
+const LIST = 1;
+const BITMAP = 2;
+/** Up to this many chunks direct gets are cheaper than opening a cursor. */
+const DIRECT_CHUNKS = 8;
+
+export type PostingsTable = Database<Buffer, Buffer>;
+
+const scratchKey = Buffer.alloc(8);
+
+/** Adds the nodes of `id` to `into`; returns how many chunks were read. */
+export function readPostings(
+  table: PostingsTable,
+  id: number,
+  maxNodeId: NodeId,
+  into: NodeSet,
+  options: ReadOptions,
+): void {
+  const chunks = (maxNodeId >>> CHUNK_BITS) + 1;
+  if (chunks <= DIRECT_CHUNKS) {
+    scratchKey.writeUInt32BE(id, 0);
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      scratchKey.writeUInt32BE(chunk, 4);
+      const value = fast(table, scratchKey, options);
+      if (value) addChunk(value, chunk << CHUNK_BITS, into);
+    }
+    return;
+  }
+  for (const { key, value } of table.getRange({ start: pairKey(id, 0), end: pairKey(id + 1, 0), ...options })) {
+    addChunk(value, key.readUInt32BE(4) << CHUNK_BITS, into);
+  }
+}
+
+function addChunk(value: Uint8Array, base: number, into: NodeSet): void {
+  if (value[0] === LIST) {
+    for (let i = 1; i < value.length; i += 2) into.add(base + value[i]! + (value[i + 1]! << 8));
+    return;
+  }
+  for (let i = 1; i < value.length; i++) {
+    let byte = value[i]!;
+    while (byte !== 0) {
+      into.add(base + ((i - 1) << 3) + (31 - Math.clz32(byte & -byte)));
+      byte &= byte - 1;
+    }
+  }
+}
+
+function toBitmap(value: Uint8Array | undefined): Uint8Array {
+  const bitmap = new Uint8Array(BITMAP_BYTES);
+  if (value === undefined) return bitmap;
+  if (value[0] === BITMAP) {
+    bitmap.set(value.subarray(1));
+    return bitmap;
+  }
+  for (let i = 1; i < value.length; i += 2) {
+    const offset = value[i]! + (value[i + 1]! << 8);
+    bitmap[offset >>> 3]! |= 1 << (offset & 7);
+  }
+  return bitmap;
+}
+
+/** null: nothing left. */
+function encodeChunk(bitmap: Uint8Array): Buffer | null {
+  let count = 0;
+  let last = -1;
+  for (let i = 0; i < bitmap.length; i++) {
+    let byte = bitmap[i]!;
+    if (byte !== 0) last = i;
+    while (byte !== 0) {
+      count++;
+      byte &= byte - 1;
+    }
+  }
+  if (count === 0) return null;
+  if (count > LIST_MAX || last + 1 <= count * 2) {
+    const out = Buffer.allocUnsafe(last + 2);
+    out[0] = BITMAP;
+    out.set(bitmap.subarray(0, last + 1), 1);
+    return out;
+  }
+  const out = Buffer.allocUnsafe(1 + count * 2);
+  out[0] = LIST;
+  let n = 1;
+  for (let i = 0; i <= last; i++) {
+    let byte = bitmap[i]!;
+    while (byte !== 0) {
+      const offset = (i << 3) + (31 - Math.clz32(byte & -byte));
+      out[n++] = offset & 0xff;
+      out[n++] = offset >>> 8;
+      byte &= byte - 1;
+    }
+  }
+  return out;
+}
+
+/** Collects changes of one write transaction; `flush` writes every touched chunk once. */
+export class PostingsWriter {
+  #table: PostingsTable;
+  #dirty = new Map<number, Map<number, Uint8Array>>();
+  #shrunk = new Set<number>();
+
+  constructor(table: PostingsTable) {
+    this.#table = table;
+  }
+
+  #chunk(id: number, chunk: number): Uint8Array {
+    let chunks = this.#dirty.get(id);
+    if (chunks === undefined) this.#dirty.set(id, (chunks = new Map()));
+    let bitmap = chunks.get(chunk);
+    if (bitmap === undefined) chunks.set(chunk, (bitmap = toBitmap(fast(this.#table, pairKey(id, chunk)))));
+    return bitmap;
+  }
+
+  add(id: number, node: NodeId): void {
+    const offset = node & CHUNK_MASK;
+    this.#chunk(id, node >>> CHUNK_BITS)[offset >>> 3]! |= 1 << (offset & 7);
+  }
+
+  remove(id: number, node: NodeId): void {
+    const offset = node & CHUNK_MASK;
+    this.#chunk(id, node >>> CHUNK_BITS)[offset >>> 3]! &= ~(1 << (offset & 7));
+    this.#shrunk.add(id);
+  }
+
+  /** Whether the id has the node, changes of this transaction included. */
+  has(id: number, node: NodeId): boolean {
+    const offset = node & CHUNK_MASK;
+    return (this.#chunk(id, node >>> CHUNK_BITS)[offset >>> 3]! & (1 << (offset & 7))) !== 0;
+  }
+
+  /** Writes the changes; returns the ids that lost nodes and have none left. */
+  flush(): number[] {
+    for (const [id, chunks] of this.#dirty) {
+      for (const [chunk, bitmap] of chunks) {
+        const value = encodeChunk(bitmap);
+        const key = pairKey(id, chunk);
+        if (value) this.#table.putSync(key, value);
+        else this.#table.removeSync(key);
+      }
+    }
+    const empty: number[] = [];
+    for (const id of this.#shrunk) {
+      let any = false;
+      for (const _ of this.#table.getKeys({ start: pairKey(id, 0), end: pairKey(id + 1, 0), limit: 1 })) any = true;
+      if (!any) empty.push(id);
+    }
+    this.#dirty.clear();
+    this.#shrunk.clear();
+    return empty;
+  }
+}
+
+/** Reads the postings of an id into a fresh set. */
+export function postingsOf(table: PostingsTable, id: number, maxNodeId: NodeId, options: ReadOptions): NodeSet {
+  const set = new NodeSet(maxNodeId + 1);
+  readPostings(table, id, maxNodeId, set, options);
+  return set;
+}

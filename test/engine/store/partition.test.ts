@@ -1,0 +1,128 @@
+// The store by itself: what a batch writes, a view reads; what is shared is stored once; what nobody has is gone.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/dictionary.ts';
+import { type Batch, NODES_ALL, NODES_INACTIVE, openPartition } from '../../../engine/store/partition.ts';
+import type { ResourceBody } from '../../../engine/store/records.ts';
+
+const dirs: string[] = [];
+after(() => {
+  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+});
+function fresh() {
+  const dir = mkdtempSync(join(tmpdir(), 'muster-store-'));
+  dirs.push(dir);
+  return openPartition(dir);
+}
+
+const resource = (title: string, extra: Partial<ResourceBody> = {}): ResourceBody => ({
+  type: 'File',
+  title,
+  hash: 'a'.repeat(40),
+  tags: ['file', 'class'],
+  exported: false,
+  file: null,
+  line: 3,
+  parameters: '{"ensure": "present"}',
+  ...extra,
+});
+
+function addNode(batch: Batch, certname: string, titles: string[]): number {
+  const id = batch.nodeId(certname) || batch.createNode(certname);
+  batch.setResources(id, Uint32Array.from(titles.map((t) => batch.resources.intern(resource(t)).id)));
+  return id;
+}
+
+test('dictionary: equal bodies of many nodes are stored once, and postings lead to every node', async () => {
+  const p = fresh();
+  p.write((b) => {
+    for (let i = 0; i < 5000; i++) addNode(b, `n${i}.example.com`, ['/etc/hosts', `/own/${i}`]);
+  });
+  const v = p.snapshot();
+  assert.equal(v.counts.nodes, 5000);
+  assert.equal(v.counts.resources, 10000);
+  const shared = v.resources.find(resource('/etc/hosts'));
+  assert.notEqual(shared, 0);
+  assert.equal(v.resources.nodes(shared).count(), 5000);
+  const own = v.resources.find(resource('/own/4321'));
+  assert.deepEqual([...v.resources.nodes(own).toArray()], [v.nodeId('n4321.example.com')]);
+  assert.equal(v.resources.ids().length, 5001);
+  assert.deepEqual(
+    [...v.resources.lookup(RESOURCE_BY_TYPE_TITLE, ['File', '/own/17'])],
+    [v.resources.find(resource('/own/17'))],
+  );
+  assert.equal(v.resources.lookup(RESOURCE_BY_TAG, ['class']).length, 5001);
+  assert.deepEqual(v.resources.body(shared), resource('/etc/hosts'));
+  v.close();
+  await p.close();
+});
+
+test('dictionary: a body that no node has any more is gone with its digest and index entries', async () => {
+  const p = fresh();
+  p.write((b) => {
+    addNode(b, 'a', ['/x', '/y']);
+    addNode(b, 'b', ['/x']);
+  });
+  p.write((b) => addNode(b, 'a', ['/z']));
+  let v = p.snapshot();
+  assert.equal(v.resources.find(resource('/y')), 0);
+  assert.deepEqual([...v.resources.lookup(RESOURCE_BY_TYPE_TITLE, ['File', '/y'])], []);
+  assert.deepEqual([...v.resources.nodes(v.resources.find(resource('/x'))).toArray()], [v.nodeId('b')]);
+  v.close();
+  p.write((b) => addNode(b, 'b', []));
+  v = p.snapshot();
+  assert.equal(v.resources.find(resource('/x')), 0);
+  assert.equal(v.counts.resources, 1);
+  v.close();
+  await p.close();
+});
+
+test('partition: a batch that throws leaves nothing behind, and readers keep their snapshot', async () => {
+  const p = fresh();
+  p.write((b) => addNode(b, 'a', ['/x']));
+  const before = p.snapshot();
+  assert.throws(() =>
+    p.write((b) => {
+      addNode(b, 'b', ['/x', '/never']);
+      throw new Error('no');
+    }),
+  );
+  const v = p.snapshot();
+  assert.equal(v.nodeId('b'), 0);
+  assert.equal(v.resources.find(resource('/never')), 0);
+  assert.equal(v.counts.nodes, 1);
+  v.close();
+  p.write((b) => addNode(b, 'c', ['/x']));
+  assert.equal(before.nodeId('c'), 0);
+  assert.equal(before.resources.nodes(before.resources.find(resource('/x'))).count(), 1);
+  before.close();
+  await p.close();
+});
+
+test('partition: node sets follow the records, and facts are found by name', async () => {
+  const p = fresh();
+  p.write((b) => {
+    const id = b.createNode('a');
+    const kernel = b.facts.intern({ name: 'kernel', value: '"Linux"' }).id;
+    b.setFacts(id, Uint32Array.from([b.nameId('kernel'), kernel]));
+    b.putNode(id, { ...b.node(id)!, deactivated: 5 });
+    b.position = 7;
+  });
+  await p.flush();
+  await p.close();
+  const again = openPartition(p.dir);
+  const v = again.snapshot();
+  assert.equal(v.state.position, 7);
+  assert.deepEqual([...v.set(NODES_ALL).toArray()], [1]);
+  assert.deepEqual([...v.set(NODES_INACTIVE).toArray()], [1]);
+  assert.equal(v.node(1)?.deactivated, 5);
+  assert.deepEqual(v.factNames(), ['kernel']);
+  const [item] = v.facts.lookup(FACT_BY_NAME, ['kernel']);
+  assert.deepEqual([...v.facts.list(1)], [v.nameId('kernel'), item]);
+  v.close();
+  await again.close();
+});
