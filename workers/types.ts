@@ -42,7 +42,7 @@ export interface Accepted {
 /** One maintenance step (spec/commands.md 8.2) or the deletion of a node, run by the actors in bounded steps. */
 export type Maintenance =
   | { readonly kind: 'expire_nodes' }
-  | { readonly kind: 'purge_nodes'; /** 0: no limit */ readonly batchLimit: number }
+  | { readonly kind: 'purge_nodes' /** 0: no limit */; readonly batchLimit: number }
   | { readonly kind: 'purge_reports' }
   | { readonly kind: 'purge_resource_events' }
   | { readonly kind: 'gc_packages' }

@@ -1,0 +1,423 @@
+// The embedded command stream: a segmented append-only log on local disk, one for all partitions, so that one fdatasync
+// acknowledges whatever many submitters sent meanwhile (group commit).
+//
+//   append --> #waiting --(one group at a time)--> writev, fdatasync --> deliver each record, resolve each append
+//
+// A group that fails is refused as a whole and never trusted: its bytes are cut off, or, where cutting or syncing is what
+// failed, the segment is left for a new one whose header records how much of the old one counts. Segments are removed
+// oldest first, when none of their records is needed any more: that order keeps the chain of headers complete.
+
+import { join } from 'node:path';
+import { diskFiles, type LogFile, type LogFileSystem, readFully, writeAll } from './files.ts';
+import {
+  BODY_SIZE_MAX,
+  crc32,
+  decodeRecordHeader,
+  decodeSegmentHeader,
+  ENVELOPE_SIZE_MAX,
+  encodeRecordHead,
+  encodeSegmentHeader,
+  SEGMENT_HEADER_SIZE,
+  type SegmentHeader,
+  sealRecord,
+} from './record.ts';
+import { findProofOfDamage, scanSegment } from './scan.ts';
+import {
+  type CommandStream,
+  type Deliver,
+  type Envelope,
+  StreamCorrupt,
+  type StreamRecord,
+  StreamUnavailable,
+} from './stream.ts';
+
+export interface LogOptions {
+  /** Directory of the segments; created with mode 0700. */
+  readonly dir: string;
+  /** Seqs given out are larger than this: the largest position any partition has stored. */
+  readonly seqAfter: number;
+  /** Random unsigned 32-bit integers. */
+  readonly random: () => number;
+  /** A segment that has reached this size gets no further group. */
+  readonly segmentSizeMax?: number;
+  /** One group takes no more records once it has this many bytes; a single larger record is a group of its own. */
+  readonly groupSizeMax?: number;
+  readonly files?: LogFileSystem;
+}
+
+const SEGMENT_SIZE_MAX = 64 << 20;
+const GROUP_SIZE_MAX = 8 << 20;
+/** Keeps one writev below what systems take in a call. */
+const GROUP_RECORDS_MAX = 500;
+
+interface Segment {
+  readonly path: string;
+  readonly header: SegmentHeader;
+  file: LogFile | null;
+  /** Bytes that count: everything before is durable. */
+  size: number;
+  /** Records not released yet. */
+  live: number;
+}
+
+interface Place {
+  readonly segment: Segment;
+  readonly offset: number;
+  readonly headSize: number;
+}
+
+interface Append {
+  readonly envelope: Envelope;
+  readonly head: Buffer;
+  readonly body: Uint8Array;
+  readonly resolve: (seq: number) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export interface LogStats {
+  readonly segments: number;
+  /** Bytes of all segments. */
+  readonly size: number;
+  /** Records not released yet. */
+  readonly live: number;
+}
+
+export async function openLog(options: LogOptions): Promise<CommandLog> {
+  const files = options.files ?? diskFiles;
+  await files.makeDirectory(options.dir);
+  const { segments, records } = await openSegments(options.dir, files);
+  let seq = options.seqAfter;
+  for (const segment of segments) seq = Math.max(seq, segment.header.firstSeq - 1);
+  if (records.length > 0) seq = Math.max(seq, records.at(-1)!.seq);
+  const log = new CommandLog(options, files, segments, records, seq);
+  if (!(await log.recover())) {
+    await log.close();
+    throw log.trouble ?? new Error(`${options.dir}: cannot create a segment`);
+  }
+  return log;
+}
+
+const segmentName = (number: number): string => `${String(number).padStart(10, '0')}.commands`;
+
+/** Reads every segment, cuts a torn tail off the last one, and removes files that never held a record. */
+async function openSegments(
+  dir: string,
+  files: LogFileSystem,
+): Promise<{ segments: Segment[]; records: StreamRecord[] }> {
+  const names = (await files.list(dir)).filter((name) => /^\d{10,}\.commands$/.test(name)).sort();
+  const segments: Segment[] = [];
+  const records: StreamRecord[] = [];
+  try {
+    for (const name of names) {
+      const path = join(dir, name);
+      const file = await files.open(path, 'r+');
+      const { size } = await file.stat();
+      const start = Buffer.alloc(SEGMENT_HEADER_SIZE);
+      const length = await readFully(file, start, SEGMENT_HEADER_SIZE, 0);
+      const header = decodeSegmentHeader(start.subarray(0, length));
+      if (typeof header === 'string') {
+        await file.close();
+        // Creation was cut short: records are only written after the header is durable.
+        if (size > SEGMENT_HEADER_SIZE) throw new StreamCorrupt(path, 0, header);
+        await files.remove(path);
+        continue;
+      }
+      segments.push({ path, header, file, size, live: 0 });
+    }
+    for (let i = 0; i < segments.length; i++) {
+      await readSegment(segments[i]!, segments[i + 1] ?? null, records);
+    }
+  } catch (error) {
+    for (const segment of segments) await segment.file?.close();
+    throw error;
+  }
+  return { segments, records };
+}
+
+async function readSegment(segment: Segment, next: Segment | null, records: StreamRecord[]): Promise<void> {
+  const { path, header } = segment;
+  const file = segment.file!;
+  if (next !== null) {
+    if (next.header.previousNumber !== header.number) {
+      throw new StreamCorrupt(next.path, 28, `segment ${segmentName(next.header.previousNumber)} is missing`);
+    }
+    const counts = next.header.previousSize;
+    if (segment.size < counts) throw new StreamCorrupt(path, segment.size, `file is shorter than its ${counts} bytes`);
+    segment.size = counts;
+  }
+  const { end, bad } = await scanSegment({
+    file,
+    salt: header.salt,
+    size: segment.size,
+    seqAfter: records.at(-1)?.seq ?? 0,
+    onRecord: ({ seq, offset, headSize, bodySize, envelope }) => {
+      const place: Place = { segment, offset, headSize };
+      records.push({ seq, envelope, bytes: bodySize, place });
+      segment.live++;
+    },
+  });
+  if (bad === null) return;
+  if (next !== null) throw new StreamCorrupt(path, end, bad);
+  const proof = await findProofOfDamage(file, header.salt, end, segment.size);
+  if (proof !== null) {
+    throw new StreamCorrupt(path, end, `${bad}, before the intact record at offset ${proof}: not a torn tail`);
+  }
+  await file.truncate(end);
+  await file.datasync();
+  segment.size = end;
+}
+
+/** Use `openLog`. */
+export class CommandLog implements CommandStream {
+  readonly #dir: string;
+  readonly #files: LogFileSystem;
+  readonly #random: () => number;
+  readonly #segmentSizeMax: number;
+  readonly #groupSizeMax: number;
+  /** Oldest first; appends go to the last one. */
+  readonly #segments: Segment[];
+  #backlog: StreamRecord[];
+  #seq: number;
+  #deliver: Deliver | null = null;
+  #waiting: Append[] = [];
+  #waitingSize = 0;
+  #writing: Promise<void> | null = null;
+  #trouble: Error | null = null;
+  #recovering: Promise<boolean> | null = null;
+  #closed = false;
+  #removing: Promise<void> = Promise.resolve();
+
+  constructor(options: LogOptions, files: LogFileSystem, segments: Segment[], backlog: StreamRecord[], seq: number) {
+    this.#dir = options.dir;
+    this.#files = files;
+    this.#random = options.random;
+    this.#segmentSizeMax = options.segmentSizeMax ?? SEGMENT_SIZE_MAX;
+    this.#groupSizeMax = options.groupSizeMax ?? GROUP_SIZE_MAX;
+    this.#segments = segments;
+    this.#backlog = backlog;
+    this.#seq = seq;
+  }
+
+  get trouble(): Error | null {
+    return this.#trouble;
+  }
+
+  /** Bytes given to `append` and not on their way to disk yet. */
+  get waitingSize(): number {
+    return this.#waitingSize;
+  }
+
+  stats(): LogStats {
+    let size = 0;
+    let live = 0;
+    for (const segment of this.#segments) {
+      size += segment.size;
+      live += segment.live;
+    }
+    return { segments: this.#segments.length, size, live };
+  }
+
+  append(envelope: Envelope, body: Uint8Array): Promise<number> {
+    if (this.#closed) return Promise.reject(new StreamUnavailable('the command log is closed'));
+    if (this.#trouble !== null) return Promise.reject(unavailable(this.#trouble));
+    if (body.length > BODY_SIZE_MAX)
+      return Promise.reject(new RangeError(`a body of ${body.length} bytes is too large`));
+    const head = encodeRecordHead(envelope, body.length);
+    if (head.length > ENVELOPE_SIZE_MAX) return Promise.reject(new RangeError('the envelope is too large'));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ envelope, head, body, resolve, reject });
+      this.#waitingSize += head.length + body.length;
+      this.#writing ??= this.#write();
+    });
+  }
+
+  subscribe(deliver: Deliver): void {
+    if (this.#deliver !== null) throw new Error('the command log has a subscriber already');
+    this.#deliver = deliver;
+    const backlog = this.#backlog;
+    this.#backlog = [];
+    for (const record of backlog) deliver(record, null);
+  }
+
+  async read(record: StreamRecord): Promise<Uint8Array> {
+    const { segment, offset, headSize } = record.place as Place;
+    if (segment.file === null) throw new Error(`seq ${record.seq} was released`);
+    const head = Buffer.allocUnsafe(headSize);
+    // Memory of its own: the consumer may transfer it to another thread.
+    const body = Buffer.allocUnsafeSlow(record.bytes);
+    const headLength = await readFully(segment.file, head, headSize, offset);
+    const bodyLength = await readFully(segment.file, body, body.length, offset + headSize);
+    const header = headLength < headSize ? null : decodeRecordHeader(head, 0, segment.header.salt);
+    if (header === null || bodyLength < body.length || header.seq !== record.seq) {
+      throw new StreamCorrupt(segment.path, offset, `seq ${record.seq} is not there any more`);
+    }
+    if (crc32(body, crc32(head.subarray(8), segment.header.salt)) !== header.crc) {
+      throw new StreamCorrupt(segment.path, offset, 'checksum of the record');
+    }
+    return body;
+  }
+
+  release(record: StreamRecord): void {
+    const { segment } = record.place as Place;
+    if (segment.live <= 0) throw new Error(`seq ${record.seq} was released twice`);
+    segment.live--;
+    if (segment.live === 0 && segment === this.#segments[0] && this.#segments.length > 1) {
+      this.#removing = this.#removing.then(() => this.#removeOldest());
+    }
+  }
+
+  recover(): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
+    // Appends in flight decide about the last segment themselves.
+    if (this.#writing !== null) return this.#writing.then(() => this.#trouble === null);
+    if (this.#trouble === null && this.#segments.length > 0) return Promise.resolve(true);
+    this.#recovering ??= this.#roll().finally(() => {
+      this.#recovering = null;
+    });
+    return this.#recovering;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#writing !== null) await this.#writing;
+    await this.#recovering;
+    await this.#removing;
+    for (const segment of this.#segments) {
+      await segment.file?.close();
+      segment.file = null;
+    }
+  }
+
+  async #write(): Promise<void> {
+    // Lets everything that arrives in this turn of the event loop into the first group.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup();
+      const failure = this.#trouble ?? (await this.#writeGroup(group));
+      if (failure !== null) for (const append of group) append.reject(unavailable(failure));
+    }
+    this.#writing = null;
+  }
+
+  #takeGroup(): Append[] {
+    let size = 0;
+    let count = 0;
+    while (count < this.#waiting.length && count < GROUP_RECORDS_MAX && size < this.#groupSizeMax) {
+      const append = this.#waiting[count++]!;
+      size += append.head.length + append.body.length;
+    }
+    this.#waitingSize -= size;
+    return this.#waiting.splice(0, count);
+  }
+
+  /** Writes, syncs, delivers and resolves; or leaves the log as it was (or in trouble) and returns why. */
+  async #writeGroup(group: readonly Append[]): Promise<Error | null> {
+    if (this.#segments.at(-1)!.size >= this.#segmentSizeMax && !(await this.#roll())) return this.#trouble;
+    const segment = this.#segments.at(-1)!;
+    const { salt } = segment.header;
+    const buffers: Uint8Array[] = [];
+    const records: StreamRecord[] = [];
+    let offset = segment.size;
+    for (const { envelope, head, body } of group) {
+      const seq = ++this.#seq;
+      sealRecord(head, body, seq, salt, segment.size);
+      buffers.push(head, body);
+      const place: Place = { segment, offset, headSize: head.length };
+      records.push({ seq, envelope, bytes: body.length, place });
+      offset += head.length + body.length;
+    }
+    let written = false;
+    try {
+      await writeAll(segment.file!, buffers, segment.size);
+      written = true;
+      await segment.file!.datasync();
+    } catch (error) {
+      await this.#leave(segment, written);
+      return error as Error;
+    }
+    segment.size = offset;
+    segment.live += records.length;
+    for (let i = 0; i < records.length; i++) {
+      group[i]!.resolve(records[i]!.seq);
+      if (this.#deliver === null) this.#backlog.push(records[i]!);
+      else this.#deliver(records[i]!, group[i]!.body);
+    }
+    return null;
+  }
+
+  /** After a failed group: the segment ends where it ended before, on disk too, or is not used any more. */
+  async #leave(segment: Segment, synced: boolean): Promise<void> {
+    if (!synced) {
+      try {
+        await segment.file!.truncate(segment.size);
+        await segment.file!.datasync();
+        return;
+      } catch {
+        // The tail stays: the next segment's header says that it does not count.
+      }
+    }
+    await this.#roll();
+  }
+
+  /** Begins a new segment. false: not possible now, and `trouble` says why. */
+  async #roll(): Promise<boolean> {
+    const last = this.#segments.at(-1) ?? null;
+    const header: SegmentHeader = {
+      number: (last?.header.number ?? 0) + 1,
+      firstSeq: this.#seq + 1,
+      salt: this.#random() >>> 0 || 1,
+      previousNumber: last?.header.number ?? 0,
+      previousSize: last?.size ?? 0,
+    };
+    const path = join(this.#dir, segmentName(header.number));
+    let file: LogFile | null = null;
+    try {
+      file = await this.#openNew(path);
+      await writeAll(file, [encodeSegmentHeader(header)], 0);
+      await file.datasync();
+      await this.#files.syncDirectory(this.#dir);
+    } catch (error) {
+      this.#trouble = error as Error;
+      await file?.close().catch(() => {});
+      if (file !== null) await this.#files.remove(path).catch(() => {});
+      return false;
+    }
+    this.#segments.push({ path, header, file, size: SEGMENT_HEADER_SIZE, live: 0 });
+    this.#trouble = null;
+    this.#removing = this.#removing.then(() => this.#removeOldest());
+    return true;
+  }
+
+  async #openNew(path: string): Promise<LogFile> {
+    try {
+      return await this.#files.open(path, 'wx+');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      // Left behind by an attempt of this very segment that could not be removed: it never held a record.
+      await this.#files.remove(path);
+      return this.#files.open(path, 'wx+');
+    }
+  }
+
+  /**
+   * Removes what is not needed from the front, each removal durable before the next: a gap in the chain would look like
+   * lost commands. What cannot be removed now is tried again with the next segment.
+   */
+  async #removeOldest(): Promise<void> {
+    while (this.#segments.length > 1 && this.#segments[0]!.live === 0) {
+      const segment = this.#segments[0]!;
+      try {
+        await segment.file?.close();
+        segment.file = null;
+        await this.#files.remove(segment.path);
+        await this.#files.syncDirectory(this.#dir);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return;
+      }
+      this.#segments.shift();
+    }
+  }
+}
+
+const unavailable = (cause: Error): StreamUnavailable =>
+  new StreamUnavailable(`the command log cannot be written: ${cause.message}`, { cause });

@@ -1,0 +1,144 @@
+// Reads a segment from its first record to its end, checking every byte, with memory for one window and not for the bodies.
+//
+// Where the bytes stop making sense there are two cases. A torn tail: the process or the machine died while a group of
+// records was written; none of them was acknowledged, so the tail may be cut. Damage: something that had been synced is
+// gone, and cutting would silently lose acknowledged commands. Each record says how many bytes of the segment were durable
+// when it was written; a valid record further on that claims the bad offset as durable proves damage.
+
+import { type LogFile, readFully } from './files.ts';
+import {
+  crc32,
+  decodeEnvelope,
+  decodeRecordHeader,
+  RECORD_HEADER_SIZE,
+  type RecordHeader,
+  SEGMENT_HEADER_SIZE,
+} from './record.ts';
+import type { Envelope } from './stream.ts';
+
+const WINDOW_SIZE = 2 << 20;
+
+export interface ScannedRecord {
+  readonly seq: number;
+  readonly offset: number;
+  readonly headSize: number;
+  readonly bodySize: number;
+  readonly envelope: Envelope;
+}
+
+export interface ScanResult {
+  /** Offset after the last good record. */
+  readonly end: number;
+  /** What is wrong at `end`, or null when the segment simply ends there. */
+  readonly bad: string | null;
+}
+
+export interface ScanOptions {
+  readonly file: LogFile;
+  readonly salt: number;
+  /** Bytes of the file that count. */
+  readonly size: number;
+  /** Every record must have a larger seq. */
+  readonly seqAfter: number;
+  readonly onRecord: (record: ScannedRecord) => void;
+}
+
+/** A sliding window over a file. */
+class Window {
+  readonly #file: LogFile;
+  readonly #buffer = Buffer.allocUnsafe(WINDOW_SIZE);
+  #start = 0;
+  #end = 0;
+
+  constructor(file: LogFile) {
+    this.#file = file;
+  }
+
+  /** Bytes [offset, offset + length) of the file; shorter at its end. Valid until the next call. `length` <= WINDOW_SIZE. */
+  async view(offset: number, length: number): Promise<Buffer> {
+    if (offset < this.#start || offset + length > this.#end) {
+      this.#start = offset;
+      this.#end = offset + (await readFully(this.#file, this.#buffer, WINDOW_SIZE, offset));
+    }
+    const from = offset - this.#start;
+    return this.#buffer.subarray(from, Math.min(from + length, this.#end - this.#start));
+  }
+}
+
+export async function scanSegment(options: ScanOptions): Promise<ScanResult> {
+  const { salt, size, onRecord } = options;
+  const window = new Window(options.file);
+  let seq = options.seqAfter;
+  let offset = SEGMENT_HEADER_SIZE;
+  while (offset < size) {
+    if (size - offset < RECORD_HEADER_SIZE) return { end: offset, bad: 'record header is cut short' };
+    const header = decodeRecordHeader(await window.view(offset, RECORD_HEADER_SIZE), 0, salt);
+    if (header === null) return { end: offset, bad: 'no record begins here' };
+    const headSize = RECORD_HEADER_SIZE + header.envelopeSize;
+    const end = offset + headSize + header.bodySize;
+    if (end > size) return { end: offset, bad: 'record is cut short' };
+    const head = await window.view(offset, headSize);
+    if (head.length < headSize) return { end: offset, bad: 'record is cut short' };
+    const envelope = decodeEnvelope(head.subarray(RECORD_HEADER_SIZE));
+    const crc = await checksum(window, offset, end, salt);
+    if (crc !== header.crc) return { end: offset, bad: 'checksum of the record' };
+    if (envelope === null) return { end: offset, bad: 'envelope of the record' };
+    if (header.seq <= seq) return { end: offset, bad: `seq ${header.seq} after seq ${seq}` };
+    seq = header.seq;
+    onRecord({ seq, offset, headSize, bodySize: header.bodySize, envelope });
+    offset = end;
+  }
+  return { end: offset, bad: null };
+}
+
+async function checksum(window: Window, offset: number, end: number, salt: number): Promise<number> {
+  let crc = salt;
+  for (let at = offset + 8; at < end; ) {
+    const part = await window.view(at, Math.min(end - at, WINDOW_SIZE));
+    if (part.length === 0) return -1;
+    crc = crc32(part, crc);
+    at += part.length;
+  }
+  return crc;
+}
+
+/**
+ * Looks behind a bad offset for a record that was written when that offset had already been synced. Returns its offset, or
+ * null when all that follows can only be a torn tail.
+ */
+export async function findProofOfDamage(
+  file: LogFile,
+  salt: number,
+  bad: number,
+  size: number,
+): Promise<number | null> {
+  const window = new Window(file);
+  const mark = Buffer.alloc(4);
+  mark.writeUInt32LE(salt);
+  let at = bad + 1;
+  while (size - at >= RECORD_HEADER_SIZE) {
+    const bytes = await window.view(at, WINDOW_SIZE);
+    if (bytes.length < RECORD_HEADER_SIZE) return null;
+    const hit = bytes.indexOf(mark);
+    if (hit < 0 || hit + RECORD_HEADER_SIZE > bytes.length) {
+      // Step so that a record header across the window's edge is seen whole in the next one.
+      at += hit < 0 ? bytes.length - 3 : Math.max(hit, 1);
+      continue;
+    }
+    const header = decodeRecordHeader(bytes, hit, salt);
+    const offset = at + hit;
+    if (header !== null && (await provesDamage(window, header, { offset, bad, size, salt }))) return offset;
+    at = offset + 1;
+  }
+  return null;
+}
+
+async function provesDamage(
+  window: Window,
+  header: RecordHeader,
+  place: { offset: number; bad: number; size: number; salt: number },
+): Promise<boolean> {
+  const end = place.offset + RECORD_HEADER_SIZE + header.envelopeSize + header.bodySize;
+  if (header.durable <= place.bad || end > place.size) return false;
+  return (await checksum(window, place.offset, end, place.salt)) === header.crc;
+}

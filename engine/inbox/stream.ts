@@ -1,0 +1,76 @@
+// The command stream: where an acknowledged command is until it has been applied. This is the seam between one machine and
+// many: the embedded log (log.ts) implements it on local disk; an existing replicated log can implement it too.
+// What every implementation promises:
+//   append    resolves only when the command survives power loss; a rejected one was not stored (or at worst is delivered
+//             later although its sender was told no, never half)
+//   delivery  in seq order, each record once per subscription, own and foreign appends alike
+//   position  belongs to the consumer, who stores it with the data; after a restart it skips what it has applied
+
+/** What is known of a command without looking into its body. */
+export interface Envelope {
+  readonly uuid: string;
+  /** Command name with spaces. */
+  readonly command: string;
+  readonly version: number;
+  readonly certname: string;
+  /** Epoch ms when the body was complete. */
+  readonly received: number;
+  /** Epoch ms of the `producer-timestamp` parameter, null without a valid one. */
+  readonly producerTimestamp: number | null;
+  readonly gzip: boolean;
+  /** Declared uncompressed size in bytes, null when the client did not say. */
+  readonly size: number | null;
+}
+
+/** A stored command. `place` is the stream's own and opaque to everybody else. */
+export interface StreamRecord {
+  /** Strictly increasing over the life of the data directory; gaps are normal. */
+  readonly seq: number;
+  readonly envelope: Envelope;
+  /** Length of the body as stored, bytes. */
+  readonly bytes: number;
+  readonly place: unknown;
+}
+
+/**
+ * Called for every record. `body` is the memory given to `append`, if it still is at hand: the consumer owns it from here
+ * on and may transfer or drop it; `read` gets it again.
+ */
+export type Deliver = (record: StreamRecord, body: Uint8Array | null) => void;
+
+export interface CommandStream {
+  /** Resolves with the seq once durable; rejects with StreamUnavailable. The body must not change before it settles. */
+  append(envelope: Envelope, body: Uint8Array): Promise<number>;
+  /** Delivers everything stored, then every append. One subscription per stream, for its whole life. */
+  subscribe(deliver: Deliver): void;
+  /** The body of a delivered record that was not released yet. Rejects with StreamCorrupt or a system error. */
+  read(record: StreamRecord): Promise<Uint8Array>;
+  /** The record is applied and that is durable: the stream may forget it. Each record once. */
+  release(record: StreamRecord): void;
+  /** null while appends can succeed, else why they cannot. */
+  readonly trouble: Error | null;
+  /** Tries to get out of trouble; resolves with true when appends can succeed again. */
+  recover(): Promise<boolean>;
+  /** Waits for running appends and closes. Later appends are rejected. */
+  close(): Promise<void>;
+}
+
+/** The stream cannot take commands now (disk full, write or sync failed, closed). What was refused was not acknowledged. */
+export class StreamUnavailable extends Error {
+  constructor(message: string, options?: { cause: unknown }) {
+    super(message, options);
+    this.name = 'StreamUnavailable';
+  }
+}
+
+/** Stored bytes are not what was written. Names file and offset; needs a person. */
+export class StreamCorrupt extends Error {
+  readonly file: string;
+  readonly offset: number;
+  constructor(file: string, offset: number, what: string) {
+    super(`${file}: offset ${offset}: ${what}`);
+    this.name = 'StreamCorrupt';
+    this.file = file;
+    this.offset = offset;
+  }
+}
