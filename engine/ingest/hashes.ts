@@ -1,0 +1,193 @@
+// The identity hashes of the command document, section 4: SHA-1 over canonical texts, lower-case hex. Callers that have
+// parts of a text already (a resource's parameters, a fact's value) pass the text, so that nothing is written twice.
+
+import { createHash, hash } from 'node:crypto';
+import { compareUnits, quote } from '../json/canonical.ts';
+import type { PackageBody } from '../store/records.ts';
+
+/** SHA-1 of the UTF-8 bytes of a text (or of bytes): 40 lower-case hex digits. */
+export function sha1(data: string | Uint8Array): string {
+  return hash('sha1', data);
+}
+
+/** 4.3. `type` and `title` are JSON texts (normally string literals), `parameters` is canonical text in order K. */
+export function resourceHash(type: string, title: string, parameters: string): string {
+  return sha1(`[${type},${title},${parameters}]`);
+}
+
+/** 4.4. `edges` and `resources` are the canonical texts of the elements, already distinct and in their orders. */
+export function catalogHash(certname: string, edges: readonly string[], resources: readonly string[]): string {
+  return sha1(`{"certname":${quote(certname)},"edges":[${edges.join(',')}],"resources":[${resources.join(',')}]}`);
+}
+
+/** 4.5. `values` is the canonical text in order S; packages are distinct and sorted, and left out when there are none. */
+export function factsetHash(
+  certname: string,
+  environment: string | null,
+  packages: readonly PackageBody[],
+  values: string,
+): string {
+  const environmentText = environment === null ? 'null' : quote(environment);
+  const packagesText = packages.length === 0 ? '' : `,"package_inventory":[${packages.map(packageText).join(',')}]`;
+  return sha1(`{"certname":${quote(certname)},"environment":${environmentText}${packagesText},"values":${values}}`);
+}
+
+export interface ReportIdentity {
+  readonly certname: string;
+  readonly configurationVersion: string;
+  /** Times as normalised texts (`YYYY-MM-DDTHH:mm:ss.SSSZ`). */
+  readonly endTime: string;
+  readonly producerTimestamp: string;
+  readonly puppetVersion: string;
+  /** Decimal text of the integer. */
+  readonly reportFormat: string;
+  readonly startTime: string;
+  /** As it was sent, not in canonical form. */
+  readonly transactionUuid: string | null;
+}
+
+/** 4.6. */
+export function reportHash(report: ReportIdentity): string {
+  const uuid = report.transactionUuid === null ? 'null' : quote(report.transactionUuid);
+  return sha1(
+    `{"certname":${quote(report.certname)},"configuration_version":${quote(report.configurationVersion)}` +
+      `,"end_time":${quote(report.endTime)},"producer_timestamp":${quote(report.producerTimestamp)}` +
+      `,"puppet_version":${quote(report.puppetVersion)},"report_format":${report.reportFormat}` +
+      `,"start_time":${quote(report.startTime)},"transaction_uuid":${uuid}}`,
+  );
+}
+
+const packageText = (body: PackageBody): string =>
+  `[${quote(body.name)},${quote(body.version)},${quote(body.provider)}]`;
+
+/** 4.7, one package. */
+export function packageHash(body: PackageBody): string {
+  return sha1(packageText(body));
+}
+
+/** 4.7, a node's package set: over the ascending list of package hashes. */
+export function packageSetHash(hashes: readonly string[]): string {
+  const sorted = [...hashes].sort();
+  return sha1(sorted.length === 0 ? '[]' : `["${sorted.join('","')}"]`);
+}
+
+/** Distinct packages in the order of 4.5: by name, version, provider. */
+export function distinctPackages(packages: readonly PackageBody[]): PackageBody[] {
+  const sorted = [...packages].sort(
+    (a, b) =>
+      compareUnits(a.name, b.name) || compareUnits(a.version, b.version) || compareUnits(a.provider, b.provider),
+  );
+  return sorted.filter((body, index) => {
+    const before = sorted[index - 1];
+    return (
+      before === undefined ||
+      before.name !== body.name ||
+      before.version !== body.version ||
+      before.provider !== body.provider
+    );
+  });
+}
+
+/** 4.8. Inputs are distinct `[type, name]` pairs sorted by type, then name. */
+export function inputsHash(certname: string, inputs: readonly (readonly [string, string])[]): string {
+  const digest = createHash('sha1');
+  let text = `${certname}\u0000`;
+  for (const [type, name] of inputs) text += `${type}\u0000${name}\u0000`;
+  return digest.update(text, 'utf8').digest('hex');
+}
+
+/**
+ * 4.2: distinct tags in the iteration order of the original's hash set, which is also the order in which they are stored
+ * and shown. Full collisions keep the order of first appearance.
+ */
+export function tagOrder(tags: readonly string[]): string[] {
+  const count = tags.length;
+  if (count < 2) return count === 0 ? [] : [tags[0] as string];
+  const distinct: string[] = [];
+  const ranks: number[] = [];
+  for (let index = 0; index < count; index++) {
+    const tag = tags[index] as string;
+    const rank = tagRank(tag);
+    let at = ranks.length;
+    while (at > 0 && (ranks[at - 1] as number) > rank) at--;
+    // Equal ranks sit just before the place for a new one.
+    let same = at;
+    while (same > 0 && ranks[same - 1] === rank && distinct[same - 1] !== tag) same--;
+    if (same > 0 && ranks[same - 1] === rank) continue;
+    distinct.splice(at, 0, tag);
+    ranks.splice(at, 0, rank);
+  }
+  return distinct;
+}
+
+const RANKS_MAX = 20_000;
+const ranks = new Map<string, number>();
+
+/** Position of a tag in the trie as one number: its 5-bit groups, lowest first, as digits of a number in base 32. */
+function tagRank(tag: string): number {
+  const known = ranks.get(tag);
+  if (known !== undefined) return known;
+  let mixed = murmur3Int(javaHash(tag));
+  let rank = 0;
+  for (let group = 0; group < 7; group++) {
+    rank = rank * 32 + (mixed & 31);
+    mixed >>>= 5;
+  }
+  // The same few hundred tags come with every catalog.
+  if (ranks.size >= RANKS_MAX) ranks.clear();
+  ranks.set(tag, rank);
+  return rank;
+}
+
+function javaHash(text: string): number {
+  let code = 0;
+  for (let index = 0; index < text.length; index++) code = (Math.imul(31, code) + text.charCodeAt(index)) | 0;
+  return code;
+}
+
+function murmur3Int(input: number): number {
+  if (input === 0) return 0;
+  let k = Math.imul(input, 0xcc9e2d51);
+  k = (k << 15) | (k >>> 17);
+  let h = Math.imul(k, 0x1b873593);
+  h = (h << 13) | (h >>> 19);
+  h = (Math.imul(h, 5) + 0xe6546b64) | 0;
+  h ^= 4;
+  h ^= h >>> 16;
+  h = Math.imul(h, 0x85ebca6b);
+  h ^= h >>> 13;
+  h = Math.imul(h, 0xc2b2ae35);
+  h ^= h >>> 16;
+  return h >>> 0;
+}
+
+export interface EventIdentity {
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly message: string | null;
+  readonly name: string | null;
+  /** Stored JSON texts. */
+  readonly newValue: string;
+  readonly oldValue: string;
+  readonly property: string | null;
+  readonly resourceTitle: string;
+  readonly resourceType: string;
+  readonly status: string;
+  /** Epoch ms. */
+  readonly timestamp: number;
+}
+
+/**
+ * 4.9: the canonical text that tells events of one report apart. `reportId` and the time's text only matter where the
+ * original's hash is wanted.
+ */
+export function eventText(event: EventIdentity, reportId: number, timestamp: string): string {
+  return (
+    `{"file":${orNull(event.file)},"line":${event.line},"message":${orNull(event.message)},"name":${orNull(event.name)}` +
+    `,"new_value":${quote(event.newValue)},"old_value":${quote(event.oldValue)},"property":${orNull(event.property)}` +
+    `,"report_id":${reportId},"resource_title":${quote(event.resourceTitle)}` +
+    `,"resource_type":${quote(event.resourceType)},"status":${quote(event.status)},"timestamp":${quote(timestamp)}}`
+  );
+}
+
+const orNull = (text: string | null): string => (text === null ? 'null' : quote(text));

@@ -1,0 +1,482 @@
+// From JSON text to the value domain of value.ts, exactly (spec: 3.0.1 of the command document): 1.0 is not 1, integers
+// keep all digits, raw control characters inside strings are accepted, what follows the first value is ignored.
+//
+// JSON.parse does the work when one cheap search over the text shows that it would lose nothing. Otherwise, and whenever
+// JSON.parse refuses, the parser below decides: it is the definition of what is accepted, and the only source of errors.
+
+import { Float, type JsonValue } from './value.ts';
+
+export interface JsonLimits {
+  /** Deepest nesting of arrays and objects; Infinity leaves the check to whoever walks the value. */
+  readonly depth: number;
+  /** UTF-16 units in one string. */
+  readonly stringLength: number;
+  /** Characters in one number. */
+  readonly numberLength: number;
+}
+
+export const JSON_LIMITS: JsonLimits = { depth: 1000, stringLength: 20_000_000, numberLength: 1000 };
+
+/** What went wrong, for callers that phrase their own messages. */
+export type JsonProblem =
+  | 'end-of-input' // the text ends before the value does
+  | 'unexpected-character' // `found` stands where `expected` should
+  | 'unknown-token' // a word other than true, false, null: `found` is the word
+  | 'bad-number' // digits missing, leading zero
+  | 'bad-escape' // a backslash and something that is no escape
+  | 'too-deep'
+  | 'string-too-long'
+  | 'number-too-long';
+
+export type JsonExpected =
+  | 'value'
+  | 'value-or-close'
+  | 'key'
+  | 'key-or-close'
+  | 'colon'
+  | 'comma-or-close'
+  | 'digit'
+  | 'quote'
+  | 'escape';
+
+/** A text that is not JSON. `offset` counts UTF-16 units from the start of the text. */
+export class JsonError extends Error {
+  readonly problem: JsonProblem;
+  readonly offset: number;
+  readonly expected: JsonExpected;
+  /** The offending character or word; empty at the end of the text. */
+  readonly found: string;
+  /** Innermost open container and where it starts; null at top level. */
+  readonly container: { readonly kind: 'array' | 'object'; readonly offset: number } | null;
+
+  constructor(
+    problem: JsonProblem,
+    message: string,
+    at: { offset: number; expected: JsonExpected; found: string; container: JsonError['container'] },
+  ) {
+    super(`${message} at offset ${at.offset}`);
+    this.name = 'JsonError';
+    this.problem = problem;
+    this.offset = at.offset;
+    this.expected = at.expected;
+    this.found = at.found;
+    this.container = at.container;
+  }
+}
+
+/**
+ * The first JSON value of a text; the rest is ignored. `text` comes from decoded UTF-8 (or is otherwise well-formed).
+ * Linear in the length of the text. Throws JsonError.
+ */
+export function parseJson(text: string, limits: JsonLimits = JSON_LIMITS): JsonValue {
+  if (text.length <= limits.stringLength && !needsExactParser(text) && !mayExceedDepth(text, limits.depth)) {
+    try {
+      return JSON.parse(text) as JsonValue;
+    } catch {
+      // Raw control characters and trailing text are fine here; for the rest the exact parser words the error.
+    }
+  }
+  return new ExactParser(text, 0, limits).value();
+}
+
+/** One JSON value that starts at or after `start` (white space skipped); `end` is the offset behind its last character. */
+export function parseJsonPrefix(
+  text: string,
+  start = 0,
+  limits: JsonLimits = JSON_LIMITS,
+): { value: JsonValue; end: number } {
+  const parser = new ExactParser(text, start, limits);
+  const value = parser.value();
+  return { value, end: parser.offset };
+}
+
+// Candidates for what JSON.parse would lose: integral doubles, exponents, integers and fractions of many digits, minus
+// zero, lone surrogate escapes. Strings are not told apart here; a candidate is looked at more closely below.
+const CANDIDATE = /\.0+[,}\]\s]|[eE][+-]?\d+[,}\]\s]|\d{16}|\.0{6}|\.9{6}|\d{10}\.\d|-0[,}\]\s]|\\u[dD][89a-fA-F]/g;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const SURROGATE_PAIR = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}/y;
+
+/** False: JSON.parse, where it accepts the text, gives exactly the right value. True: it may not. */
+function needsExactParser(text: string): boolean {
+  const first = firstCharacter(text);
+  // A document that is one scalar has no delimiter behind its number.
+  if (first !== 0x5b && first !== 0x7b) return true;
+  CANDIDATE.lastIndex = 0;
+  for (let match = CANDIDATE.exec(text); match !== null; match = CANDIDATE.exec(text)) {
+    if (match[0].charCodeAt(0) === 0x5c) {
+      // Behind another backslash it is no escape, and what looks like its second half stands alone.
+      if (text.charCodeAt(match.index - 1) === 0x5c) return true;
+      SURROGATE_PAIR.lastIndex = match.index;
+      if (!SURROGATE_PAIR.test(text)) return true;
+      CANDIDATE.lastIndex = SURROGATE_PAIR.lastIndex;
+      continue;
+    }
+    let start = match.index;
+    while (start > 0 && isNumberUnit(text.charCodeAt(start - 1))) start--;
+    let end = match.index + 1;
+    while (end < text.length && isNumberUnit(text.charCodeAt(end))) end++;
+    CANDIDATE.lastIndex = end;
+    if (start > 0 && isBeforeNumber(text.charCodeAt(start - 1)) && losesPrecision(text.slice(start, end))) return true;
+  }
+  return false;
+}
+
+function losesPrecision(token: string): boolean {
+  if (!NUMBER.test(token)) return false;
+  const value = Number(token);
+  if (Number.isInteger(value)) {
+    const integer = !/[.eE]/.test(token);
+    return !(integer && Number.isSafeInteger(value) && !Object.is(value, -0));
+  }
+  // Not finite, or so long that the exact parser has to refuse it.
+  return !Number.isFinite(value) || token.length > JSON_LIMITS.numberLength;
+}
+
+const isNumberUnit = (unit: number): boolean =>
+  (unit >= 0x30 && unit <= 0x39) || unit === 0x2e || unit === 0x2d || unit === 0x2b || unit === 0x65 || unit === 0x45;
+
+const isBeforeNumber = (unit: number): boolean =>
+  unit === 0x3a || unit === 0x2c || unit === 0x5b || unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
+
+function firstCharacter(text: string): number {
+  let index = 0;
+  while (isWhite(text.charCodeAt(index))) index++;
+  return text.charCodeAt(index);
+}
+
+/** Counts opening brackets, also those in strings: an upper bound of the depth that costs a search, not a parse. */
+function mayExceedDepth(text: string, depth: number): boolean {
+  if (text.length <= depth) return false;
+  if (depth === Number.POSITIVE_INFINITY) return false;
+  let count = 0;
+  for (let at = text.indexOf('['); at >= 0; at = text.indexOf('[', at + 1)) if (++count > depth) return true;
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) if (++count > depth) return true;
+  return false;
+}
+
+const isWhite = (unit: number): boolean => unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
+
+const ESCAPES: Readonly<Record<number, string>> = {
+  34: '"',
+  92: '\\',
+  47: '/',
+  98: '\b',
+  102: '\f',
+  110: '\n',
+  114: '\r',
+  116: '\t',
+};
+
+/** A letter, digit, `_` or `$`: what a bare word is made of, so that an error can name the whole word. */
+const isWordUnit = (unit: number): boolean =>
+  (unit >= 0x61 && unit <= 0x7a) ||
+  (unit >= 0x41 && unit <= 0x5a) ||
+  (unit >= 0x30 && unit <= 0x39) ||
+  unit === 0x5f ||
+  unit === 0x24 ||
+  unit > 0x7f;
+
+class ExactParser {
+  readonly #text: string;
+  readonly #limits: JsonLimits;
+  #at: number;
+  #depth = 0;
+  #container: JsonError['container'] = null;
+
+  constructor(text: string, start: number, limits: JsonLimits) {
+    this.#text = text;
+    this.#at = start;
+    this.#limits = limits;
+  }
+
+  /** Behind the last character that was read. */
+  get offset(): number {
+    return this.#at;
+  }
+
+  value(): JsonValue {
+    this.#skipWhite();
+    return this.#value('value');
+  }
+
+  #value(expected: JsonExpected): JsonValue {
+    const unit = this.#text.charCodeAt(this.#at);
+    switch (unit) {
+      case 0x22:
+        return this.#string();
+      case 0x7b:
+        return this.#object();
+      case 0x5b:
+        return this.#array();
+      case 0x74:
+        return this.#word('true', true);
+      case 0x66:
+        return this.#word('false', false);
+      case 0x6e:
+        return this.#word('null', null);
+      default:
+        if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) return this.#number();
+        return this.#unexpected(expected);
+    }
+  }
+
+  #object(): JsonValue {
+    const text = this.#text;
+    const outer = this.#enter('object');
+    const object: Record<string, JsonValue> = {};
+    this.#at++;
+    this.#skipWhite();
+    if (text.charCodeAt(this.#at) === 0x7d) {
+      this.#at++;
+      this.#leave(outer);
+      return object;
+    }
+    for (let expected: JsonExpected = 'key-or-close'; ; expected = 'key') {
+      if (text.charCodeAt(this.#at) !== 0x22) this.#unexpected(expected);
+      const key = this.#string();
+      this.#skipWhite();
+      if (text.charCodeAt(this.#at) !== 0x3a) this.#unexpected('colon');
+      this.#at++;
+      this.#skipWhite();
+      const value = this.#value('value');
+      // Plain assignment would set the prototype.
+      if (key === '__proto__') {
+        Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+      } else {
+        object[key] = value;
+      }
+      this.#skipWhite();
+      const unit = text.charCodeAt(this.#at);
+      if (unit === 0x2c) {
+        this.#at++;
+        this.#skipWhite();
+      } else if (unit === 0x7d) {
+        this.#at++;
+        this.#leave(outer);
+        return object;
+      } else {
+        this.#unexpected('comma-or-close');
+      }
+    }
+  }
+
+  #array(): JsonValue {
+    const text = this.#text;
+    const outer = this.#enter('array');
+    const array: JsonValue[] = [];
+    this.#at++;
+    this.#skipWhite();
+    if (text.charCodeAt(this.#at) === 0x5d) {
+      this.#at++;
+      this.#leave(outer);
+      return array;
+    }
+    for (let expected: JsonExpected = 'value-or-close'; ; expected = 'value') {
+      array.push(this.#value(expected));
+      this.#skipWhite();
+      const unit = text.charCodeAt(this.#at);
+      if (unit === 0x2c) {
+        this.#at++;
+        this.#skipWhite();
+      } else if (unit === 0x5d) {
+        this.#at++;
+        this.#leave(outer);
+        return array;
+      } else {
+        this.#unexpected('comma-or-close');
+      }
+    }
+  }
+
+  #enter(kind: 'array' | 'object'): JsonError['container'] {
+    if (++this.#depth > this.#limits.depth) {
+      this.#fail('too-deep', `nesting deeper than ${this.#limits.depth}`, 'value', this.#at, '');
+    }
+    const outer = this.#container;
+    this.#container = { kind, offset: this.#at };
+    return outer;
+  }
+
+  #leave(outer: JsonError['container']): void {
+    this.#depth--;
+    this.#container = outer;
+  }
+
+  #string(): string {
+    const text = this.#text;
+    const start = this.#at + 1;
+    let at = start;
+    for (;;) {
+      const unit = text.charCodeAt(at);
+      if (unit === 0x22) {
+        this.#at = at + 1;
+        if (at - start > this.#limits.stringLength) this.#tooLong(start);
+        return text.slice(start, at);
+      }
+      if (unit === 0x5c || (unit >= 0xd800 && unit <= 0xdfff)) return this.#escapedString(start, at);
+      if (at >= text.length) return this.#end('quote', at);
+      at++;
+    }
+  }
+
+  // From `at` on there are escapes or surrogates; lone surrogates become `?`, as the encoder of the original does.
+  #escapedString(start: number, at: number): string {
+    const text = this.#text;
+    let result = text.slice(start, at);
+    let from = at;
+    for (;;) {
+      const unit = text.charCodeAt(at);
+      if (unit === 0x22) {
+        result += text.slice(from, at);
+        this.#at = at + 1;
+        if (result.length > this.#limits.stringLength) this.#tooLong(start);
+        return result;
+      }
+      if (unit === 0x5c) {
+        result += text.slice(from, at);
+        const code = text.charCodeAt(at + 1);
+        if (code === 0x75) {
+          const high = this.#hex(at + 2);
+          at += 6;
+          if (high >= 0xd800 && high <= 0xdfff) {
+            const low =
+              high < 0xdc00 && text.charCodeAt(at) === 0x5c && text.charCodeAt(at + 1) === 0x75 ? this.#hex(at + 2) : 0;
+            if (low >= 0xdc00 && low <= 0xdfff) {
+              result += String.fromCharCode(high, low);
+              at += 6;
+            } else {
+              result += '?';
+            }
+          } else {
+            result += String.fromCharCode(high);
+          }
+        } else {
+          const plain = ESCAPES[code];
+          if (plain === undefined) {
+            if (at + 1 >= text.length) return this.#end('escape', at + 1);
+            return this.#fail('bad-escape', 'unknown escape', 'escape', at + 1, String.fromCharCode(code));
+          }
+          result += plain;
+          at += 2;
+        }
+        from = at;
+        continue;
+      }
+      if (at >= text.length) return this.#end('quote', at);
+      if (unit >= 0xd800 && unit <= 0xdfff) {
+        const next = text.charCodeAt(at + 1);
+        if (unit < 0xdc00 && next >= 0xdc00 && next <= 0xdfff) {
+          at += 2;
+        } else {
+          result += `${text.slice(from, at)}?`;
+          from = ++at;
+        }
+        continue;
+      }
+      at++;
+    }
+  }
+
+  #hex(at: number): number {
+    let code = 0;
+    for (let index = at; index < at + 4; index++) {
+      const unit = this.#text.charCodeAt(index);
+      const lower = unit | 0x20;
+      if (unit >= 0x30 && unit <= 0x39) code = code * 16 + unit - 0x30;
+      else if (lower >= 0x61 && lower <= 0x66) code = code * 16 + lower - 0x57;
+      else if (index >= this.#text.length) this.#end('escape', index);
+      else this.#fail('bad-escape', 'four hex digits expected', 'escape', index, String.fromCharCode(unit));
+    }
+    return code;
+  }
+
+  #number(): JsonValue {
+    const text = this.#text;
+    const start = this.#at;
+    let at = start;
+    const negative = text.charCodeAt(at) === 0x2d;
+    if (negative) at++;
+    const first = text.charCodeAt(at);
+    at = this.#digits(at);
+    if (first === 0x30 && at > start + (negative ? 2 : 1)) {
+      this.#fail('bad-number', 'leading zeroes not allowed', 'digit', start + (negative ? 1 : 0), '0');
+    }
+    let integer = true;
+    if (text.charCodeAt(at) === 0x2e) {
+      integer = false;
+      at = this.#digits(at + 1);
+    }
+    const exponent = text.charCodeAt(at);
+    if (exponent === 0x65 || exponent === 0x45) {
+      integer = false;
+      const sign = text.charCodeAt(at + 1);
+      at = this.#digits(sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
+    }
+    if (isWordUnit(text.charCodeAt(at))) {
+      this.#at = at;
+      this.#unexpected(this.#container === null ? 'value' : 'comma-or-close');
+    }
+    const token = text.slice(start, at);
+    if (token.length > this.#limits.numberLength) {
+      this.#fail('number-too-long', `number longer than ${this.#limits.numberLength} characters`, 'digit', start, '');
+    }
+    this.#at = at;
+    const value = Number(token);
+    if (integer) return Number.isSafeInteger(value) ? value + 0 : BigInt(token);
+    return Number.isInteger(value) || !Number.isFinite(value) ? new Float(value) : value;
+  }
+
+  #digits(at: number): number {
+    const text = this.#text;
+    const first = text.charCodeAt(at);
+    if (!(first >= 0x30 && first <= 0x39)) {
+      if (at >= text.length) this.#end('digit', at);
+      this.#fail('bad-number', 'digit expected', 'digit', at, String.fromCharCode(first));
+    }
+    let unit = first;
+    while (unit >= 0x30 && unit <= 0x39) unit = text.charCodeAt(++at);
+    return at;
+  }
+
+  #word(word: string, value: true | false | null): JsonValue {
+    const end = this.#at + word.length;
+    if (!this.#text.startsWith(word, this.#at) || isWordUnit(this.#text.charCodeAt(end))) return this.#unknownToken();
+    this.#at = end;
+    return value;
+  }
+
+  #skipWhite(): void {
+    const text = this.#text;
+    let unit = text.charCodeAt(this.#at);
+    while (unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09) unit = text.charCodeAt(++this.#at);
+  }
+
+  #unknownToken(): never {
+    let end = this.#at;
+    while (isWordUnit(this.#text.charCodeAt(end))) end++;
+    const word = this.#text.slice(this.#at, end);
+    return this.#fail('unknown-token', `unknown word '${word.slice(0, 40)}'`, 'value', this.#at, word);
+  }
+
+  #unexpected(expected: JsonExpected): never {
+    const unit = this.#text.charCodeAt(this.#at);
+    if (this.#at >= this.#text.length) return this.#end(expected, this.#at);
+    const wantsValue = expected === 'value' || expected === 'value-or-close';
+    if (wantsValue && isWordUnit(unit) && !(unit >= 0x30 && unit <= 0x39)) return this.#unknownToken();
+    const found = String.fromCodePoint(this.#text.codePointAt(this.#at) ?? unit);
+    return this.#fail('unexpected-character', `unexpected character '${found}'`, expected, this.#at, found);
+  }
+
+  #end(expected: JsonExpected, offset: number): never {
+    return this.#fail('end-of-input', 'unexpected end', expected, offset, '');
+  }
+
+  #tooLong(offset: number): never {
+    const message = `string longer than ${this.#limits.stringLength} characters`;
+    return this.#fail('string-too-long', message, 'quote', offset, '');
+  }
+
+  #fail(problem: JsonProblem, message: string, expected: JsonExpected, offset: number, found: string): never {
+    throw new JsonError(problem, message, { offset, expected, found, container: this.#container });
+  }
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { JSON_LIMITS, JsonError, type JsonProblem, parseJson, parseJsonPrefix } from '../../../engine/json/parse.ts';
+import { printJson } from '../../../engine/json/print.ts';
+import { Float, type JsonValue } from '../../../engine/json/value.ts';
+
+// The exact parser alone, whatever the fast path would say.
+const exact = (text: string): JsonValue => parseJsonPrefix(text).value;
+
+function problemOf(text: string): JsonProblem {
+  try {
+    parseJson(text);
+  } catch (error) {
+    assert.ok(error instanceof JsonError, String(error));
+    return error.problem;
+  }
+  assert.fail(`accepted: ${text}`);
+}
+
+test('parse: integers and doubles stay apart', () => {
+  const value = parseJson(
+    '[1,1.0,-0,-0.0,1e3,12345678901234567890123,1.5,1e400,10e-1,9007199254740993]',
+  ) as JsonValue[];
+  assert.equal(value[0], 1);
+  assert.deepEqual(value[1], new Float(1));
+  assert.ok(Object.is(value[2], 0));
+  assert.ok(Object.is((value[3] as Float).value, -0));
+  assert.deepEqual(value[4], new Float(1000));
+  assert.equal(value[5], 12345678901234567890123n);
+  assert.equal(value[6], 1.5);
+  assert.deepEqual(value[7], new Float(Number.POSITIVE_INFINITY));
+  assert.deepEqual(value[8], new Float(1));
+  assert.equal(value[9], 9007199254740993n);
+});
+
+test('parse: fractions that round to an integer are doubles', () => {
+  for (const token of [
+    '123456789.0000000001',
+    '0.99999999999999999999',
+    '999999999999999.99999',
+    '4503599627370497.5',
+  ]) {
+    assert.deepEqual(parseJson(`{"a":${token}}`), exact(`{"a":${token}}`), token);
+  }
+});
+
+test('parse: the fast path and the exact parser agree on every token', () => {
+  const digits = fc.stringMatching(/^(0|[1-9][0-9]{0,20})$/);
+  const fraction = fc.stringMatching(/^[0-9]{0,22}$/);
+  const exponent = fc.constantFrom('', '', 'e5', 'E-3', 'e-05', 'e+2', 'e-400', 'e308', 'e-1');
+  const token = fc
+    .tuple(fc.constantFrom('', '-'), digits, fraction, exponent)
+    .map(([sign, whole, part, power]) => `${sign}${whole}${part === '' ? '' : `.${part}`}${power}`);
+  const text = fc.oneof(
+    token,
+    fc.string({ unit: 'binary' }).map((string) => JSON.stringify(string)),
+  );
+  const document = fc
+    .array(fc.tuple(text, fc.constantFrom(',', ' ,', ', ', '\n,')), { minLength: 1, maxLength: 8 })
+    .map((parts) => `[${parts.map(([part, comma]) => part + comma).join('')}null]`);
+  fc.assert(
+    fc.property(document, (json) => {
+      assert.deepEqual(parseJson(json), exact(json));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('parse: any JSON.stringify output comes back', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+      const text = JSON.stringify(value);
+      assert.equal(printJson(parseJson(text)), printJson(exact(text)));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('parse: raw control characters, trailing text and duplicate keys are accepted', () => {
+  assert.deepEqual(parseJson('{"a":"x\ny\tz","a":2} trailing'), { a: 2 });
+  assert.deepEqual(parseJson('["x\ny\u0000"] ]'), ['x\ny\u0000']);
+  assert.deepEqual(parseJson(' 5 6'), 5);
+});
+
+test('parse: __proto__ is a key like any other', () => {
+  for (const value of [parseJson('{"__proto__":{"a":1}}'), exact('{"__proto__":{"a":1}}')]) {
+    assert.deepEqual(Object.keys(value as object), ['__proto__']);
+    assert.equal(Object.getPrototypeOf(value), Object.prototype);
+  }
+});
+
+test('parse: lone surrogates become question marks, pairs stay', () => {
+  assert.deepEqual(parseJson('["a\\ud800b","\\udc00","\\ud83d\\ude00","\\ud83d\\ud83d\\ude00"]'), [
+    'a?b',
+    '?',
+    '😀',
+    '?😀',
+  ]);
+  assert.deepEqual(parseJson('["\\\\ud83d\\ude00"]'), ['\\ud83d?']);
+  assert.deepEqual(parseJson('["\\uD83D\\uDE00"]'), ['😀']);
+});
+
+test('parse: the errors say what is wrong and where', () => {
+  const cases: [string, JsonProblem][] = [
+    ['', 'end-of-input'],
+    ['[1,', 'end-of-input'],
+    ['{"a"', 'end-of-input'],
+    ['"abc', 'end-of-input'],
+    ['[1', 'end-of-input'],
+    ['\ufeff{}', 'unknown-token'],
+    ['[NaN]', 'unknown-token'],
+    ['[nul]', 'unknown-token'],
+    ['[Infinity]', 'unknown-token'],
+    ['/* */1', 'unexpected-character'],
+    ["['a']", 'unexpected-character'],
+    ['[1,]', 'unexpected-character'],
+    ['{"a":1,}', 'unexpected-character'],
+    ['{a:1}', 'unexpected-character'],
+    ['{"a" 1}', 'unexpected-character'],
+    ['[1 2]', 'unexpected-character'],
+    ['[01]', 'bad-number'],
+    ['[1.]', 'bad-number'],
+    ['[-]', 'bad-number'],
+    ['[1e]', 'bad-number'],
+    ['["\\x"]', 'bad-escape'],
+    ['["\\u12g4"]', 'bad-escape'],
+    [`[${'1'.repeat(1001)}]`, 'number-too-long'],
+  ];
+  for (const [text, problem] of cases) assert.equal(problemOf(text), problem, text);
+  try {
+    parseJson('{"a": [1, x]}');
+    assert.fail('accepted');
+  } catch (error) {
+    assert.ok(error instanceof JsonError);
+    assert.equal(error.offset, 10);
+    assert.equal(error.found, 'x');
+    assert.deepEqual(error.container, { kind: 'array', offset: 6 });
+  }
+});
+
+test('parse: nesting ends at the limit', () => {
+  const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+  parseJson(deep(JSON_LIMITS.depth));
+  assert.equal(problemOf(deep(JSON_LIMITS.depth + 1)), 'too-deep');
+  assert.equal(problemOf(`${'{"a":'.repeat(1001)}1${'}'.repeat(1001)}`), 'too-deep');
+});
+
+test('parse: a prefix ends behind its value', () => {
+  const text = ' [1, "a"]x';
+  assert.deepEqual(parseJsonPrefix(text), { value: [1, 'a'], end: 9 });
+  assert.deepEqual(parseJsonPrefix('1 2', 1), { value: 2, end: 3 });
+});
+
+test('parse: hostile texts take linear time', () => {
+  for (const text of [
+    `["${'\\u0041'.repeat(200_000)}"]`,
+    `[${'1.0,'.repeat(300_000)}1]`,
+    `["${'1234567890123456 '.repeat(60_000)}"]`,
+    `["${'e1'.repeat(500_000)}"]`,
+    `["${'-'.repeat(1_000_000)}0,"]`,
+    `["${'.0'.repeat(500_000)}"]`,
+  ]) {
+    const started = process.hrtime.bigint();
+    parseJson(text);
+    const ms = Number(process.hrtime.bigint() - started) / 1e6;
+    assert.ok(ms < 3000, `${text.slice(0, 20)} took ${ms} ms`);
+  }
+});
