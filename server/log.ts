@@ -35,7 +35,7 @@ export interface Logs {
   flush(): void;
 }
 
-const redacted = ['password', 'key', 'authorization', 'cookie', 'token', '*.password', '*.key', '*.authorization'];
+const redacted = ['password', 'privateKey', 'authorization', 'cookie', 'token', '*.password', '*.privateKey'];
 
 /**
  * Opens the log. Throws when the file cannot be opened.
@@ -45,7 +45,7 @@ const redacted = ['password', 'key', 'authorization', 'cookie', 'token', '*.pass
 export function createLogs(options: LogOptions): Logs {
   const isTerminal = options.file === null && process.stderr.isTTY === true;
   const readable = options.format === 'readable' || (options.format === 'auto' && isTerminal);
-  const sink = options.file === null ? destination({ dest: 2, sync: true }) : destination(fileSink(options.file));
+  const sink = options.file === null ? destination({ dest: 2, sync: false }) : destination(fileSink(options.file));
   const stream: DestinationStream = readable
     ? { write: (line: string) => void sink.write(readableLine(line, isTerminal)) }
     : sink;

@@ -1,0 +1,198 @@
+// The rule list of auth.conf: who may ask /status and /metrics. Rules are tried in order of `sort-order`, ties by name;
+// the first that matches decides, and a request that none matches is refused. /pdb has the allowlist instead.
+
+import { type ConfigObject, type ConfigValue, type Place, type Problem, placeText, plainValue } from './tree.ts';
+
+/** Who a rule speaks of. `any`: every authenticated client. */
+export type Subject =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'name'; readonly name: string }
+  | { readonly kind: 'pattern'; readonly pattern: RegExp };
+
+export interface Rule {
+  readonly name: string;
+  readonly sortOrder: number;
+  readonly path:
+    | { readonly kind: 'prefix'; readonly text: string }
+    | { readonly kind: 'regex'; readonly regex: RegExp };
+  /** Lower-case names; null: all. */
+  readonly methods: readonly string[] | null;
+  readonly queryParams: ReadonlyMap<string, readonly string[]>;
+  readonly allowUnauthenticated: boolean;
+  readonly allow: readonly Subject[];
+  readonly deny: readonly Subject[];
+}
+
+export interface Rules {
+  /** Sorted: the first match decides. */
+  readonly rules: readonly Rule[];
+  /** Identity may come from the headers of a proxy that terminates TLS. */
+  readonly allowHeaderCertInfo: boolean;
+}
+
+export interface RuleRequest {
+  /** Upper-case, as sent. */
+  readonly method: string;
+  /** Decoded path. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Common name of the verified client certificate, or null. */
+  readonly clientName: string | null;
+}
+
+export type Decision =
+  | { readonly allowed: true; readonly rule: Rule }
+  | { readonly allowed: false; readonly rule: Rule | null };
+
+/** Decides one request. `rule: null` in a refusal: no rule matched. */
+export function authorize(rules: Rules, request: RuleRequest): Decision {
+  for (const rule of rules.rules) {
+    if (matches(rule, request)) return { allowed: isAllowed(rule, request.clientName), rule };
+  }
+  return { allowed: false, rule: null };
+}
+
+function matches(rule: Rule, request: RuleRequest): boolean {
+  if (rule.methods !== null && !rule.methods.includes(request.method.toLowerCase())) return false;
+  const isOnPath =
+    rule.path.kind === 'prefix' ? request.path.startsWith(rule.path.text) : rule.path.regex.test(request.path);
+  if (!isOnPath) return false;
+  for (const [name, values] of rule.queryParams) {
+    const sent = request.query.getAll(name);
+    if (!sent.some((value) => values.includes(value))) return false;
+  }
+  return true;
+}
+
+function isAllowed(rule: Rule, clientName: string | null): boolean {
+  if (rule.allowUnauthenticated) return true;
+  if (clientName === null) return false;
+  if (rule.deny.some((subject) => isSubject(subject, clientName))) return false;
+  return rule.allow.some((subject) => isSubject(subject, clientName));
+}
+
+function isSubject(subject: Subject, name: string): boolean {
+  switch (subject.kind) {
+    case 'any':
+      return true;
+    case 'name':
+      return subject.name === name.toLowerCase();
+    case 'pattern':
+      return subject.pattern.test(name);
+  }
+}
+
+/** Reads the `authorization` section. Null when there is none; what is wrong with it goes to `problems`. */
+export function readRules(tree: ConfigObject, problems: Problem[]): Rules | null {
+  const section = tree.members.get('authorization');
+  if (section === undefined) return null;
+  const report = (place: Place, message: string) => problems.push({ where: placeText(place), message });
+  if (section.kind !== 'object') {
+    report(section.place, 'authorization: an object is needed');
+    return null;
+  }
+  const version = section.members.get('version');
+  if (version !== undefined && String(plainValue(version)) !== '1') {
+    report(version.place, `authorization: only version 1 is known, not ${JSON.stringify(plainValue(version))}`);
+  }
+  const list = section.members.get('rules');
+  if (list?.kind !== 'list') {
+    report(list?.place ?? section.place, 'authorization: `rules` needs to be a list');
+    return null;
+  }
+  const rules: Rule[] = [];
+  for (const item of list.items) {
+    try {
+      rules.push(readRule(item));
+    } catch (error) {
+      report(item.place, `authorization: ${(error as Error).message}`);
+    }
+  }
+  rules.sort((a, b) => a.sortOrder - b.sortOrder || (a.name < b.name ? -1 : 1));
+  const header = section.members.get('allow-header-cert-info');
+  return { rules, allowHeaderCertInfo: header !== undefined && plainValue(header) === true };
+}
+
+function readRule(value: ConfigValue): Rule {
+  if (value.kind !== 'object') throw new Error('each rule is an object');
+  const plain = plainValue(value) as Record<string, unknown>;
+  const name = plain['name'];
+  if (typeof name !== 'string') throw new Error('a rule needs a name');
+  const order = Number(plain['sort-order']);
+  if (!Number.isInteger(order) || order < 1 || order > 999) {
+    throw new Error(`rule '${name}': sort-order is a whole number from 1 to 999`);
+  }
+  const match = plain['match-request'];
+  if (typeof match !== 'object' || match === null) throw new Error(`rule '${name}': match-request is missing`);
+  const decisions = ['allow', 'deny', 'allow-unauthenticated'].filter((key) => plain[key] !== undefined);
+  if (decisions.length === 0) throw new Error(`rule '${name}': needs allow, deny or allow-unauthenticated`);
+  if (decisions.length > 1 && plain['allow-unauthenticated'] === true) {
+    throw new Error(`rule '${name}': allow-unauthenticated cannot stand beside allow or deny`);
+  }
+  return {
+    name,
+    sortOrder: order,
+    ...readMatch(name, match as Record<string, unknown>),
+    allowUnauthenticated: plain['allow-unauthenticated'] === true,
+    allow: readSubjects(name, plain['allow']),
+    deny: readSubjects(name, plain['deny']),
+  };
+}
+
+function readMatch(name: string, match: Record<string, unknown>): Pick<Rule, 'path' | 'methods' | 'queryParams'> {
+  const { path, type, method } = match;
+  if (typeof path !== 'string') throw new Error(`rule '${name}': match-request needs a path`);
+  if (type !== 'path' && type !== 'regex') throw new Error(`rule '${name}': the type of a path is path or regex`);
+  const methods = method === undefined || method === 'any' ? null : texts(name, 'method', method);
+  const queryParams = new Map<string, readonly string[]>();
+  for (const [key, values] of Object.entries((match['query-params'] as object | undefined) ?? {})) {
+    queryParams.set(key, texts(name, 'query-params', values));
+  }
+  return {
+    path: type === 'path' ? { kind: 'prefix', text: path } : { kind: 'regex', regex: regex(name, path) },
+    methods: methods?.map((text) => text.toLowerCase()) ?? null,
+    queryParams,
+  };
+}
+
+function readSubjects(rule: string, value: unknown): Subject[] {
+  if (value === undefined) return [];
+  const items = Array.isArray(value) ? value : [value];
+  return items.map((item) => {
+    if (typeof item === 'object' && item !== null) {
+      const name = (item as { certname?: unknown }).certname;
+      if (typeof name === 'string') return subject(rule, name);
+      throw new Error(`rule '${rule}': certificate extensions are not looked at here; name clients by certname`);
+    }
+    return subject(rule, String(item));
+  });
+}
+
+/** A name, `*`, a glob (`*.example.com`) or `/regex/`. */
+function subject(rule: string, text: string): Subject {
+  if (text === '*') return { kind: 'any' };
+  if (text.length > 2 && text.startsWith('/') && text.endsWith('/')) {
+    return { kind: 'pattern', pattern: regex(rule, text.slice(1, -1)) };
+  }
+  if (text.includes('*')) {
+    const escaped = text.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^.]*');
+    // A leading star stands for any number of parts of a name, as in Puppet Server's rules.
+    const pattern = text.startsWith('*.') ? `.+${escaped.slice('[^.]*'.length)}` : escaped;
+    return { kind: 'pattern', pattern: new RegExp(`^${pattern}$`, 'i') };
+  }
+  return { kind: 'name', name: text.toLowerCase() };
+}
+
+function regex(rule: string, source: string): RegExp {
+  try {
+    return new RegExp(source);
+  } catch (error) {
+    throw new Error(`rule '${rule}': ${(error as Error).message}`);
+  }
+}
+
+function texts(rule: string, key: string, value: unknown): string[] {
+  const items = Array.isArray(value) ? value : [value];
+  if (items.every((item) => typeof item === 'string' || typeof item === 'number')) return items.map(String);
+  throw new Error(`rule '${rule}': ${key} is text or a list of texts`);
+}

@@ -1,0 +1,134 @@
+// Checks that concern several settings or the file system. Like the reading of single values they find everything that
+// is wrong at once. Texts that PuppetDB has are kept, since people search for them.
+
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
+import { flagOf, settingRows } from '../../schemas/config.ts';
+import { type LogArea, type LogLevel, type LogLevels, logAreas } from '../log.ts';
+import { type Sources, sourceText } from './resolve.ts';
+import { suggestion } from './suggest.ts';
+import type { Problem } from './tree.ts';
+import { printSetting } from './values.ts';
+
+/** Whether there is to be an HTTPS listener. */
+export function wantsTls(settings: Settings): boolean {
+  return settings.sslCert !== null || settings.sslKey !== null || settings.sslCaCert !== null;
+}
+
+export function checkSettings(settings: Settings, sources: Sources): Problem[] {
+  const problems: Problem[] = [];
+  const report = (key: SettingKey, message: string) => {
+    const row: SettingRow = settingRows[key];
+    const source = sources[key];
+    const where = source.kind === 'default' || source.kind === 'derived' ? flagOf(row) : sourceText(source);
+    problems.push({ where, message });
+  };
+  checkRetention(settings, report);
+  checkVardir(settings, sources, report);
+  checkTls(settings, sources, report);
+  checkPatterns(settings, report);
+  try {
+    logLevelsOf(settings);
+  } catch (error) {
+    report('logLevels', (error as Error).message);
+  }
+  return problems;
+}
+
+type Report = (key: SettingKey, message: string) => void;
+
+function checkRetention(settings: Settings, report: Report): void {
+  if (settings.resourceEventsTtl > settings.reportTtl) {
+    const text = 'The "database" resource-events-ttl must not be longer than report-ttl';
+    const row: SettingRow = settingRows.reportTtl;
+    report('resourceEventsTtl', `${text} (which is ${printSetting(row, settings.reportTtl)})`);
+  }
+}
+
+function checkVardir(settings: Settings, sources: Sources, report: Report): void {
+  const { vardir } = settings;
+  if (vardir === null || sources.data.kind !== 'derived') return;
+  const message = vardirProblem(vardir);
+  if (message !== null) report('vardir', message);
+}
+
+function vardirProblem(vardir: string): string | null {
+  if (!isAbsolute(vardir)) return `Vardir ${vardir} must be an absolute path.`;
+  const stat = statSync(vardir, { throwIfNoEntry: false });
+  if (stat === undefined) return `Vardir ${vardir} does not exist. Please create it and ensure it is writable.`;
+  if (!stat.isDirectory()) return `Vardir ${vardir} is not a directory.`;
+  try {
+    accessSync(vardir, constants.W_OK);
+    return null;
+  } catch {
+    return `Vardir ${vardir} is not writable.`;
+  }
+}
+
+function checkTls(settings: Settings, sources: Sources, report: Report): void {
+  if (!settings.http && !wantsTls(settings)) {
+    report('http', 'there is no listener: neither a cleartext one nor ssl-cert, ssl-key and ssl-ca-cert');
+  }
+  const isGiven = (key: SettingKey) => sources[key].kind !== 'default' && sources[key].kind !== 'derived';
+  const three = ['sslCert', 'sslKey', 'sslCaCert'] as const;
+  const missing = three.filter((key) => settings[key] === null);
+  const asksForTls = (['httpsHost', 'httpsPort', 'sslCrl', 'sslCertChain'] as const).find(isGiven);
+  if (missing.length > 0 && (missing.length < 3 || asksForTls !== undefined)) {
+    const names = missing.map((key) => settingRows[key].name).join(' and ');
+    const given = three.find((key) => settings[key] !== null) ?? asksForTls!;
+    report(
+      given,
+      `HTTPS needs ssl-cert, ssl-key and ssl-ca-cert; ${names} ${missing.length > 1 ? 'are' : 'is'} missing`,
+    );
+  }
+  for (const key of [...three, 'sslCertChain', 'sslCrl', 'allowlist'] as const) {
+    const path = settings[key];
+    if (path === null) continue;
+    try {
+      readFileSync(path);
+    } catch (error) {
+      report(key, `${settingRows[key].name}: cannot be read: ${(error as Error).message}`);
+    }
+  }
+  for (const protocol of settings.sslProtocols) {
+    if (protocol in tlsVersions) continue;
+    const known = Object.keys(tlsVersions);
+    report('sslProtocols', `"${protocol}" is none of ${known.join(', ')}${suggestion(protocol, known)}`);
+  }
+  if (settings.sslProtocols.length === 0) report('sslProtocols', 'no TLS version is left');
+}
+
+/** TLS versions, oldest first. Those before 1.2 are only there because old files name them. */
+export const tlsVersions = { TLSv1: 0, 'TLSv1.1': 1, 'TLSv1.2': 2, 'TLSv1.3': 3 } as const;
+
+function checkPatterns(settings: Settings, report: Report): void {
+  if (settings.factsBlocklistType !== 'regex') return;
+  const bad: string[] = [];
+  for (const pattern of settings.factsBlocklist) {
+    try {
+      new RegExp(pattern);
+    } catch (error) {
+      bad.push((error as Error).message);
+    }
+  }
+  if (bad.length > 0) report('factsBlocklist', `Unable to parse facts-blocklist patterns: ${bad.join('; ')}`);
+}
+
+/** The levels that `log-level` and `log-levels` ask for. Throws Error with a text for people. */
+export function logLevelsOf(settings: Settings): LogLevels {
+  const areas: Partial<Record<LogArea, LogLevel>> = {};
+  for (const item of settings.logLevels) {
+    const [area = '', level = ''] = item.split('=').map((part) => part.trim());
+    if (!(logAreas as readonly string[]).includes(area)) {
+      throw new Error(`log-levels: "${area}" is none of ${logAreas.join(', ')}${suggestion(area, logAreas)}`);
+    }
+    if (!(settingRows.logLevel.choices as readonly string[]).includes(level)) {
+      throw new Error(
+        `log-levels: "${item}" needs a level (${settingRows.logLevel.choices.join(', ')}): ${area}=debug`,
+      );
+    }
+    areas[area as LogArea] = level as LogLevel;
+  }
+  return { level: settings.logLevel, areas };
+}

@@ -1,0 +1,102 @@
+// Configuration files on disk: a file, a folder (not its subfolders) or a comma-separated list of them, each read by its
+// suffix and merged into one tree. Sections may be spread over files; the same key in two files is an error.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import { parseHocon } from './hocon.ts';
+import { parseIni, parseProperties } from './ini.ts';
+import { type ConfigObject, emptyObject, FormatError, type Problem, placeText } from './tree.ts';
+
+const readers: Readonly<Record<string, (text: string, file: string) => ConfigObject>> = {
+  '.ini': parseIni,
+  '.conf': parseHocon,
+  '.json': parseHocon,
+  '.properties': parseProperties,
+};
+
+/** Largest file that is read: configuration is small, and a wrong path may name anything. */
+const fileBytesMax = 16_777_216;
+
+export interface ConfigFiles {
+  readonly tree: ConfigObject;
+  /** Files in the order they were read. */
+  readonly files: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** Reads everything that `paths` (as given to `--config`) names. Never throws: what is wrong is in `problems`. */
+export function readConfigFiles(paths: string): ConfigFiles {
+  const tree = emptyObject({ file: paths, line: 0 });
+  const files: string[] = [];
+  const problems: Problem[] = [];
+  for (const path of paths.split(',').map((part) => part.trim())) {
+    if (path === '') continue;
+    for (const file of filesOf(path, problems)) {
+      const object = readOne(file, problems);
+      if (object === null) continue;
+      files.push(file);
+      merge(tree, object, [], problems);
+    }
+  }
+  return { tree, files, problems };
+}
+
+function filesOf(path: string, problems: Problem[]): string[] {
+  try {
+    if (!statSync(path).isDirectory()) return [path];
+    return readdirSync(path, { withFileTypes: true })
+      .filter((entry) => !entry.isDirectory() && (extname(entry.name) in readers || extname(entry.name) === '.edn'))
+      .map((entry) => join(path, entry.name))
+      .sort();
+  } catch (error) {
+    problems.push({ where: path, message: `cannot be read: ${reason(error)}` });
+    return [];
+  }
+}
+
+function readOne(file: string, problems: Problem[]): ConfigObject | null {
+  const suffix = extname(file);
+  const reader = readers[suffix];
+  if (reader === undefined) {
+    const known = Object.keys(readers).join(', ');
+    problems.push({
+      where: file,
+      message: `the format \`${suffix || basename(file)}\` is not read; known are ${known}`,
+    });
+    return null;
+  }
+  try {
+    const size = statSync(file).size;
+    if (size > fileBytesMax) throw new Error(`it has ${size} bytes; at most ${fileBytesMax} are read`);
+    return reader(readFileSync(file, 'utf8'), file);
+  } catch (error) {
+    const where = error instanceof FormatError ? placeText(error.place) : file;
+    problems.push({
+      where,
+      message: error instanceof FormatError ? error.message : `cannot be read: ${reason(error)}`,
+    });
+    return null;
+  }
+}
+
+function merge(target: ConfigObject, source: ConfigObject, path: readonly string[], problems: Problem[]): void {
+  for (const [key, value] of source.members) {
+    const known = target.members.get(key);
+    const keyPath = [...path, key];
+    if (known === undefined) {
+      target.members.set(key, value);
+    } else if (known.kind === 'object' && value.kind === 'object') {
+      merge(known, value, keyPath, problems);
+    } else {
+      const name = `[${keyPath.map((part) => `:${part}`).join(' ')}]`;
+      problems.push({
+        where: placeText(value.place),
+        message: `Duplicate configuration entry: ${name} (first at ${placeText(known.place)})`,
+      });
+    }
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,264 @@
+// Reader for HOCON (`*.conf`) and JSON: as much of it as the files of a PuppetDB installation use. Objects with or without
+// outer braces, `=`, `:` or nothing before `{`, dotted and quoted keys, comments, newlines instead of commas, lists,
+// triple-quoted and unquoted text, a later object merged into an earlier one. Includes, substitutions and `+=` are refused
+// by name instead of being misread.
+
+import { type ConfigObject, type ConfigValue, emptyObject, FormatError, type Place } from './tree.ts';
+
+/** Deepest nesting that is read: beyond any real file, far below the stack. */
+const depthMax = 100;
+
+export function parseHocon(text: string, file: string): ConfigObject {
+  return new HoconReader(text, file).document();
+}
+
+class HoconReader {
+  readonly #text: string;
+  readonly #file: string;
+  #position = 0;
+  #line = 1;
+  #depth = 0;
+
+  constructor(text: string, file: string) {
+    this.#text = text.replace(/^\ufeff/, '');
+    this.#file = file;
+  }
+
+  document(): ConfigObject {
+    this.#skip(true);
+    const root = emptyObject(this.#place());
+    const braced = this.#peek() === '{';
+    if (braced) this.#advance();
+    if (this.#peek() === '[') throw this.#error('the file holds a list; an object is needed');
+    this.#members(root, braced ? '}' : '');
+    this.#skip(true);
+    if (this.#position < this.#text.length) throw this.#error(`unexpected \`${this.#peek()}\` after the end`);
+    return root;
+  }
+
+  /** Members up to `end`, which is taken; an empty `end` stands for the end of the text. */
+  #members(object: ConfigObject, end: string): void {
+    for (;;) {
+      this.#skip(true);
+      if (this.#atEnd()) {
+        if (end === '') return;
+        throw this.#error(`the text ends before \`${end}\``);
+      }
+      if (this.#peek() === end) {
+        this.#advance();
+        return;
+      }
+      this.#member(object);
+      this.#separator(end);
+    }
+  }
+
+  #member(object: ConfigObject): void {
+    const place = this.#place();
+    const path = this.#keyPath();
+    this.#skip(false);
+    const sign = this.#peek();
+    if (sign === '+') throw this.#error('`+=` is not supported; write the whole list');
+    if (sign === '=' || sign === ':') {
+      this.#advance();
+      this.#skip(true);
+    } else if (sign !== '{') {
+      throw this.#error(`expected \`=\`, \`:\` or \`{\` after \`${path.join('.')}\``);
+    }
+    const value = this.#value();
+    let target = object;
+    for (const part of path.slice(0, -1)) {
+      const known = target.members.get(part);
+      const next = known?.kind === 'object' ? known : emptyObject(place);
+      target.members.set(part, next);
+      target = next;
+    }
+    put(target, path.at(-1)!, value);
+  }
+
+  #keyPath(): string[] {
+    const path: string[] = [];
+    let part = '';
+    let quoted = false;
+    for (;;) {
+      const char = this.#peek();
+      if (char === '"') {
+        part += this.#quoted();
+        quoted = true;
+      } else if (char === '.') {
+        if (part === '' && !quoted) throw this.#error('an empty part in a dotted key');
+        path.push(part);
+        part = '';
+        quoted = false;
+        this.#advance();
+      } else if (char !== '' && !'=:{}[],\n\r \t#"+'.includes(char) && !this.#atComment()) {
+        part += char;
+        this.#advance();
+      } else {
+        break;
+      }
+    }
+    if (part === '' && !quoted) throw this.#error(`expected a key, found \`${this.#peek() || 'the end'}\``);
+    path.push(part);
+    if (path.length === 1 && part === 'include' && !quoted && this.#peek() === ' ') {
+      throw this.#error('`include` is not supported; give several files or a folder instead');
+    }
+    return path;
+  }
+
+  #value(): ConfigValue {
+    const place = this.#place();
+    const char = this.#peek();
+    if (char === '{' || char === '[') {
+      this.#depth += 1;
+      if (this.#depth > depthMax) throw this.#error(`nested deeper than ${depthMax}`);
+      this.#advance();
+      const value = char === '{' ? this.#object(place) : this.#list(place);
+      this.#depth -= 1;
+      return value;
+    }
+    return this.#scalar(place);
+  }
+
+  #object(place: Place): ConfigObject {
+    const object = emptyObject(place);
+    this.#members(object, '}');
+    return object;
+  }
+
+  #list(place: Place): ConfigValue {
+    const items: ConfigValue[] = [];
+    for (;;) {
+      this.#skip(true);
+      if (this.#atEnd()) throw this.#error('the text ends before `]`');
+      if (this.#peek() === ']') {
+        this.#advance();
+        return { kind: 'list', items, place };
+      }
+      items.push(this.#value());
+      this.#separator(']');
+    }
+  }
+
+  /** Text, number, Boolean or null. Several pieces on a line (`a "b" c`) are one text. */
+  #scalar(place: Place): ConfigValue {
+    let text = '';
+    let bare = true;
+    let trailing = 0;
+    for (;;) {
+      const char = this.#peek();
+      if (char === '"') {
+        text += this.#quoted();
+        bare = false;
+        trailing = text.length;
+        continue;
+      }
+      if (char === '$' && this.#text[this.#position + 1] === '{') {
+        throw this.#error('substitutions (a dollar and braces) are not supported; write the value');
+      }
+      if (char === '' || ',]}\n\r#'.includes(char) || this.#atComment()) break;
+      if ('{[=:+?`^!@*&\\'.includes(char) && bare && text === '') {
+        if (!'*:'.includes(char)) throw this.#error(`unexpected \`${char}\`; put the value in quotes`);
+      }
+      text += char;
+      if (char !== ' ' && char !== '\t') trailing = text.length;
+      this.#advance();
+    }
+    text = text.slice(0, trailing);
+    if (bare && text === '') throw this.#error('expected a value');
+    return { kind: 'scalar', value: bare ? bareValue(text) : text, place };
+  }
+
+  #quoted(): string {
+    if (this.#text.startsWith('"""', this.#position)) return this.#tripleQuoted();
+    const start = this.#place();
+    const from = this.#position;
+    this.#advance();
+    for (;;) {
+      const char = this.#peek();
+      if (char === '' || char === '\n') throw new FormatError(start, 'a quoted text without its closing quote');
+      this.#advance();
+      if (char === '\\') this.#advance();
+      if (char === '"') break;
+    }
+    const literal = this.#text.slice(from, this.#position);
+    try {
+      return JSON.parse(literal) as string;
+    } catch {
+      throw new FormatError(start, `${literal} is not a valid quoted text (backslashes are written \`\\\\\`)`);
+    }
+  }
+
+  #tripleQuoted(): string {
+    const start = this.#place();
+    const from = this.#position + 3;
+    let end = this.#text.indexOf('"""', from);
+    if (end < 0) throw new FormatError(start, 'a text in triple quotes without its end');
+    // Further quotes at the end belong to the text.
+    while (this.#text[end + 3] === '"') end += 1;
+    while (this.#position < end + 3) this.#advance();
+    return this.#text.slice(from, end);
+  }
+
+  #separator(end: string): void {
+    const line = this.#line;
+    this.#skip(true);
+    if (this.#peek() === ',') {
+      this.#advance();
+      return;
+    }
+    if (this.#atEnd() || this.#peek() === end || this.#line > line) return;
+    throw this.#error(`expected a comma, a new line${end === '' ? '' : ` or \`${end}\``}, found \`${this.#peek()}\``);
+  }
+
+  #skip(newlines: boolean): void {
+    for (;;) {
+      const char = this.#peek();
+      if (char === ' ' || char === '\t' || char === '\r' || char === '\u00a0') this.#advance();
+      else if (char === '\n' && newlines) this.#advance();
+      else if (this.#atComment()) while (!this.#atEnd() && this.#peek() !== '\n') this.#advance();
+      else return;
+    }
+  }
+
+  #atComment(): boolean {
+    return this.#text[this.#position] === '#' || this.#text.startsWith('//', this.#position);
+  }
+
+  #atEnd(): boolean {
+    return this.#position >= this.#text.length;
+  }
+
+  #peek(): string {
+    return this.#text[this.#position] ?? '';
+  }
+
+  #advance(): void {
+    if (this.#text[this.#position] === '\n') this.#line += 1;
+    this.#position += 1;
+  }
+
+  #place(): Place {
+    return { file: this.#file, line: this.#line };
+  }
+
+  #error(message: string): FormatError {
+    return new FormatError(this.#place(), message);
+  }
+}
+
+/** A later object is merged into an earlier one, anything else replaces what was there. */
+function put(target: ConfigObject, key: string, value: ConfigValue): void {
+  const known = target.members.get(key);
+  if (known?.kind !== 'object' || value.kind !== 'object') {
+    target.members.set(key, value);
+    return;
+  }
+  for (const [name, member] of value.members) put(known, name, member);
+}
+
+function bareValue(text: string): string | number | boolean | null {
+  if (text === 'true' || text === 'false') return text === 'true';
+  if (text === 'null') return null;
+  return /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,83 @@
+// From settings to what node:tls takes: certificates read from disk, protocol range, cipher names.
+
+import { constants } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { getCiphers, type SecureContextOptions, type SecureVersion } from 'node:tls';
+import type { Settings } from '../../schemas/config.ts';
+
+/** What can change with a reload. */
+export type SecureSettings = Pick<
+  Settings,
+  'sslCert' | 'sslKey' | 'sslCaCert' | 'sslCertChain' | 'sslCrl' | 'sslProtocols' | 'cipherSuites'
+>;
+
+const defaultCiphers = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'DHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'DHE-RSA-AES128-GCM-SHA256',
+];
+
+/** Reads all files anew. Throws Error with a text for people when a file or name is of no use. */
+export function secureContextOptions(settings: SecureSettings): SecureContextOptions {
+  if (settings.sslCert === null || settings.sslKey === null || settings.sslCaCert === null) {
+    throw new Error('HTTPS needs ssl-cert, ssl-key and ssl-ca-cert');
+  }
+  const certificate = readFileSync(settings.sslCert, 'utf8');
+  return {
+    cert:
+      settings.sslCertChain === null ? certificate : firstOf(certificate) + readFileSync(settings.sslCertChain, 'utf8'),
+    key: readFileSync(settings.sslKey),
+    ca: readFileSync(settings.sslCaCert),
+    ...(settings.sslCrl === null ? {} : { crl: readFileSync(settings.sslCrl) }),
+    ...protocolRange(settings.sslProtocols),
+    ciphers: (settings.cipherSuites ?? defaultCiphers).map(cipherName).join(':'),
+    honorCipherOrder: true,
+    // No resumption: a resumed session would skip the checks of revocation and expiry.
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  };
+}
+
+function firstOf(certificates: string): string {
+  const end = '-----END CERTIFICATE-----';
+  const index = certificates.indexOf(end);
+  return index < 0 ? certificates : `${certificates.slice(0, index + end.length)}\n`;
+}
+
+const versions = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
+
+/** OpenSSL takes a range: the oldest and the newest that are named. */
+function protocolRange(protocols: readonly string[]): { minVersion: SecureVersion; maxVersion: SecureVersion } {
+  const named = versions.filter((version) => protocols.includes(version));
+  const [oldest] = named;
+  const newest = named.at(-1);
+  if (oldest === undefined || newest === undefined) throw new Error('ssl-protocols names no TLS version');
+  return { minVersion: oldest, maxVersion: newest };
+}
+
+/**
+ * OpenSSL's name for a cipher suite that may be written in OpenSSL's or in Java's way:
+ * `TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384` is `ECDHE-RSA-AES256-GCM-SHA384`. Names of TLS 1.3 are the same in both.
+ * Throws Error for one that OpenSSL does not have.
+ */
+export function cipherName(name: string): string {
+  const written = name.trim();
+  const match = /^(?:TLS|SSL)_(.+)_WITH_(.+)$/i.exec(written);
+  const openssl = match === null ? written : `${exchangeName(match[1]!)}${algorithmName(match[2]!)}`;
+  if (getCiphers().includes(openssl.toLowerCase())) return openssl;
+  throw new Error(`cipher-suites: "${name}" is not known`);
+}
+
+function exchangeName(exchange: string): string {
+  return exchange.toUpperCase() === 'RSA' ? '' : `${exchange.toUpperCase().replaceAll('_', '-')}-`;
+}
+
+function algorithmName(algorithm: string): string {
+  const upper = algorithm.toUpperCase();
+  const joined = upper.replace(/^(AES|CAMELLIA|ARIA)_(128|256)/, '$1$2').replace('_CBC', '');
+  return joined.replace('CHACHA20_POLY1305_SHA256', 'CHACHA20-POLY1305').replaceAll('_', '-');
+}
