@@ -1,0 +1,215 @@
+// The dead letter office: commands that were given up, one pair of files each, for people to read, send again or throw
+// away. Nothing reads them by itself and nothing expires them.
+//
+//   discarded/<command with underscores>/<name>             the body, exactly as received
+//                                       /<name>_err.txt     why, newest attempt first
+//
+// A letter is complete before anybody can see it (temporary file, sync, rename), the cause last; writing one again replaces
+// it with the same content, so an interrupted discard is simply repeated.
+
+import { type Dirent, existsSync } from 'node:fs';
+import { open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import {
+  type CommandFile,
+  causeFileName,
+  commandFileName,
+  isCauseFileName,
+  parseCommandFileName,
+} from './command-file.ts';
+import { diskFiles } from './files.ts';
+import type { Envelope } from './stream.ts';
+
+export interface Attempt {
+  /** Epoch ms. */
+  readonly time: number;
+  /** One line for expected failures; message and stack trace for others. */
+  readonly text: string;
+}
+
+export interface DiscardedCommand {
+  readonly seq: number;
+  readonly envelope: Envelope;
+  readonly body: Uint8Array;
+  /** Oldest first. */
+  readonly attempts: readonly Attempt[];
+}
+
+export interface DeadLetter extends CommandFile {
+  /** File name below the command's folder; unique among all letters of the store. */
+  readonly name: string;
+  readonly path: string;
+  readonly causePath: string;
+  /** Bytes of the body as stored. */
+  readonly size: number;
+  /** Epoch ms of when it was given up. */
+  readonly discarded: number;
+}
+
+export interface DeadLetterCount {
+  messages: number;
+  /** Bytes of bodies and causes. */
+  filesize: number;
+}
+
+const TEMPORARY = '.tmp-';
+
+const folderOf = (command: string): string => command.replace(/[^A-Za-z0-9-]/g, '_');
+
+/** `Attempt <n> @ <time>` and its text for each, newest first, an empty line between. */
+export function causeText(attempts: readonly Attempt[]): string {
+  const parts: string[] = [];
+  for (let i = attempts.length - 1; i >= 0; i--) {
+    const { time, text } = attempts[i]!;
+    parts.push(`Attempt ${i + 1} @ ${new Date(time).toISOString()}\n${text}\n`);
+  }
+  return parts.join('\n');
+}
+
+export class DeadLetters {
+  readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** Creates the directory and removes what an interrupted write left. Only for the process that owns the data directory. */
+  async open(): Promise<void> {
+    await diskFiles.makeDirectory(this.dir);
+    for (const folder of await this.#folders()) {
+      for (const name of await readdir(join(this.dir, folder))) {
+        if (name.startsWith(TEMPORARY)) await unlink(join(this.dir, folder, name));
+      }
+    }
+  }
+
+  /** Messages and bytes by command name with spaces. */
+  async count(): Promise<Map<string, DeadLetterCount>> {
+    const counts = new Map<string, DeadLetterCount>();
+    for (const letter of await this.list()) {
+      const count = counts.get(letter.command) ?? { messages: 0, filesize: 0 };
+      count.messages++;
+      count.filesize += letter.size + (await sizeOf(letter.causePath));
+      counts.set(letter.command, count);
+    }
+    return counts;
+  }
+
+  /** All letters, oldest command first. */
+  async list(): Promise<DeadLetter[]> {
+    const letters: DeadLetter[] = [];
+    for (const folder of await this.#folders()) {
+      for (const name of await readdir(join(this.dir, folder))) {
+        const letter = await this.#letter(folder, name);
+        if (letter !== null) letters.push(letter);
+      }
+    }
+    return letters.sort((a, b) => a.seq - b.seq || a.received - b.received);
+  }
+
+  /** The letter with that file name or seq, null when there is none. */
+  async find(nameOrSeq: string): Promise<DeadLetter | null> {
+    const wanted = (await this.list()).filter(
+      (letter) => letter.name === nameOrSeq || String(letter.seq) === nameOrSeq,
+    );
+    return wanted[0] ?? null;
+  }
+
+  /** Why it was given up, as written by `put`. Empty when the cause file is gone. */
+  async cause(letter: DeadLetter): Promise<string> {
+    return existsSync(letter.causePath) ? readFile(letter.causePath, 'utf8') : '';
+  }
+
+  /** The body, exactly as received. */
+  body(letter: DeadLetter): Promise<Buffer> {
+    return readFile(letter.path);
+  }
+
+  /** Writes the letters; resolves when all of them are durable, with the bytes of each. */
+  async put(letters: readonly DiscardedCommand[]): Promise<number[]> {
+    const folders = new Set<string>();
+    const sizes: number[] = [];
+    for (const letter of letters) {
+      const folder = join(this.dir, folderOf(letter.envelope.command));
+      if (!folders.has(folder)) {
+        await diskFiles.makeDirectory(folder);
+        folders.add(folder);
+      }
+      const name = commandFileName(letter.seq, letter.envelope);
+      const cause = Buffer.from(causeText(letter.attempts), 'utf8');
+      await replaceFile(folder, name, letter.seq, letter.body);
+      await replaceFile(folder, causeFileName(name), letter.seq, cause);
+      sizes.push(letter.body.length + cause.length);
+    }
+    for (const folder of folders) await diskFiles.syncDirectory(folder);
+    if (folders.size > 0) await diskFiles.syncDirectory(this.dir);
+    return sizes;
+  }
+
+  /** Throws the letter away. */
+  async remove(letter: DeadLetter): Promise<void> {
+    await unlink(letter.path);
+    await unlink(letter.causePath).catch(() => {});
+  }
+
+  async #folders(): Promise<string[]> {
+    let entries: Dirent[];
+    try {
+      entries = await readdir(this.dir, { withFileTypes: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  }
+
+  async #letter(folder: string, name: string): Promise<DeadLetter | null> {
+    if (name.startsWith(TEMPORARY) || isCauseFileName(name)) return null;
+    const file = parseCommandFileName(name);
+    if (file === null) return null;
+    const path = join(this.dir, folder, name);
+    const causePath = join(this.dir, folder, causeFileName(name));
+    try {
+      const { size, mtimeMs } = await stat(path);
+      return { ...file, name, path, causePath, size, discarded: Math.round(mtimeMs) };
+    } catch {
+      return null; // removed meanwhile
+    }
+  }
+}
+
+/**
+ * The certname to send a letter again under: from its name, or, where the name only has a stand-in, from the payload.
+ * null when neither tells. The payload may be anything; at most `sizeMax` bytes of it are decompressed.
+ */
+export function certnameOf(letter: CommandFile, body: Uint8Array, sizeMax: number): string | null {
+  if (letter.certname !== null) return letter.certname;
+  try {
+    const text = letter.gzip ? gunzipSync(body, { maxOutputLength: sizeMax }) : Buffer.from(body);
+    const payload: unknown = JSON.parse(text.toString('utf8'));
+    if (typeof payload !== 'object' || payload === null) return null;
+    const certname = (payload as Record<string, unknown>)['certname'];
+    return typeof certname === 'string' ? certname : null;
+  } catch {
+    return null;
+  }
+}
+
+const sizeOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+
+async function replaceFile(folder: string, name: string, seq: number, content: Uint8Array): Promise<void> {
+  const temporary = join(folder, `${TEMPORARY}${seq}`);
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.writeFile(content);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, join(folder, name));
+}
