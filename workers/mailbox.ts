@@ -1,0 +1,197 @@
+// The commands of one partition that wait for its actor, in stream order, and the batches they leave in. Bodies stay in
+// memory only while a budget shared by all mailboxes allows; the others are read back from the stream when their turn comes.
+//
+// Superseded commands (spec/commands.md 2.3): of two waiting catalogs (or factsets) of one certname that both came with a
+// producer-timestamp, the older one is obsolete. It keeps its place, so that the stream position passes it in order, but it
+// is not executed. Taking any command of that name off the mailbox forgets what was remembered for it.
+
+import type { StreamRecord } from '../engine/inbox/stream.ts';
+import type { CommandOutcome } from '../engine/ingest/types.ts';
+
+/** Somebody who waits for a command to be processed. */
+export interface Waiter {
+  resolve(outcome: CommandOutcome): void;
+  reject(error: Error): void;
+}
+
+export interface Entry {
+  readonly record: StreamRecord;
+  /** null: not in memory (any more). */
+  body: Uint8Array | null;
+  obsolete: boolean;
+  /** How often an actor died while it was working on a batch with this command. */
+  crashes: number;
+  waiter: Waiter | null;
+}
+
+export const newEntry = (record: StreamRecord, waiter: Waiter | null = null): Entry => ({
+  record,
+  body: null,
+  obsolete: false,
+  crashes: 0,
+  waiter,
+});
+
+/** Bytes of bodies that may wait in memory, over all mailboxes of the process. */
+export class BodyBudget {
+  readonly max: number;
+  #used = 0;
+
+  constructor(max: number) {
+    this.max = max;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Lets the entry keep the body in memory if there is room. */
+  keep(entry: Entry, body: Uint8Array): void {
+    if (entry.obsolete || this.#used + body.length > this.max) return;
+    entry.body = body;
+    this.#used += body.length;
+  }
+
+  /** Takes the body out of the entry; null when it is not in memory. */
+  take(entry: Entry): Uint8Array | null {
+    const { body } = entry;
+    if (body === null) return null;
+    this.#used -= body.length;
+    entry.body = null;
+    return body;
+  }
+}
+
+export interface BatchLimits {
+  /** Commands to execute; obsolete ones come on top, as many again. */
+  readonly countMax: number;
+  /** Bytes of bodies; a larger single command is a batch of its own. */
+  readonly sizeMax: number;
+}
+
+export interface Pushed {
+  /** The new command is obsolete itself. */
+  readonly obsolete: boolean;
+  /** The waiting command that became obsolete. */
+  readonly superseded: Entry | null;
+}
+
+const superseding: ReadonlySet<string> = new Set(['replace catalog', 'replace facts']);
+
+const keyOf = ({ record: { envelope } }: Entry): string | null =>
+  superseding.has(envelope.command) && envelope.producerTimestamp !== null
+    ? `${envelope.command}\n${envelope.certname}`
+    : null;
+
+export class Mailbox {
+  readonly #budget: BodyBudget;
+  readonly #limits: BatchLimits;
+  /** Entries from `#first` on are waiting; the space before is given back now and then. */
+  #entries: Entry[] = [];
+  #first = 0;
+  #size = 0;
+  readonly #latest = new Map<string, Entry>();
+
+  constructor(budget: BodyBudget, limits: BatchLimits) {
+    this.#budget = budget;
+    this.#limits = limits;
+  }
+
+  /** Entries waiting, obsolete ones included. */
+  get count(): number {
+    return this.#entries.length - this.#first;
+  }
+
+  /** Bytes of the bodies of waiting commands, wherever they are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  push(entry: Entry): Pushed {
+    const superseded = this.#supersede(entry);
+    this.#entries.push(entry);
+    if (!entry.obsolete) this.#size += entry.record.bytes;
+    return { obsolete: entry.obsolete, superseded };
+  }
+
+  /** The next batch in stream order; empty when nothing waits. A command that may have killed an actor goes alone. */
+  take(): Entry[] {
+    const { countMax, sizeMax } = this.#limits;
+    const batch: Entry[] = [];
+    let executed = 0;
+    let size = 0;
+    while (this.#first < this.#entries.length && batch.length < 2 * countMax) {
+      const entry = this.#entries[this.#first]!;
+      if (!entry.obsolete) {
+        if (executed === countMax) break;
+        if (executed > 0 && (size + entry.record.bytes > sizeMax || entry.crashes > 0)) break;
+        executed++;
+        size += entry.record.bytes;
+        this.#size -= entry.record.bytes;
+      }
+      const key = keyOf(entry);
+      if (key !== null) this.#latest.delete(key);
+      batch.push(entry);
+      this.#first++;
+      if (entry.crashes > 0 && !entry.obsolete) break;
+    }
+    this.#compact();
+    return batch;
+  }
+
+  /** Returns a batch that was taken and not applied to the front. What is obsolete stays so; nothing is remembered. */
+  putBack(batch: readonly Entry[]): void {
+    for (const entry of batch) if (!entry.obsolete) this.#size += entry.record.bytes;
+    this.#entries = [...batch, ...this.#entries.slice(this.#first)];
+    this.#first = 0;
+  }
+
+  /** Removes and returns everything up to the position: the partition has it already. */
+  dropThrough(position: number): Entry[] {
+    const dropped: Entry[] = [];
+    while (this.#first < this.#entries.length && this.#entries[this.#first]!.record.seq <= position) {
+      const entry = this.#entries[this.#first++]!;
+      if (!entry.obsolete) this.#size -= entry.record.bytes;
+      const key = keyOf(entry);
+      if (key !== null && this.#latest.get(key) === entry) this.#latest.delete(key);
+      this.#budget.take(entry);
+      dropped.push(entry);
+    }
+    this.#compact();
+    return dropped;
+  }
+
+  /** Everything that waits, oldest first. */
+  *entries(): IterableIterator<Entry> {
+    for (let i = this.#first; i < this.#entries.length; i++) yield this.#entries[i]!;
+  }
+
+  /** Marks whichever of the arriving and the remembered command is older; returns the remembered one if that is it. */
+  #supersede(arriving: Entry): Entry | null {
+    const key = keyOf(arriving);
+    if (key === null) return null;
+    const remembered = this.#latest.get(key);
+    if (remembered === undefined) {
+      this.#latest.set(key, arriving);
+      return null;
+    }
+    if (timestampOf(arriving) <= timestampOf(remembered)) {
+      arriving.obsolete = true;
+      this.#budget.take(arriving);
+      return null;
+    }
+    remembered.obsolete = true;
+    this.#size -= remembered.record.bytes;
+    this.#budget.take(remembered);
+    this.#latest.set(key, arriving);
+    return remembered;
+  }
+
+  #compact(): void {
+    if (this.#first < 1024 || this.#first * 2 < this.#entries.length) return;
+    this.#entries = this.#entries.slice(this.#first);
+    this.#first = 0;
+  }
+}
+
+const timestampOf = (entry: Entry): number => entry.record.envelope.producerTimestamp as number;
