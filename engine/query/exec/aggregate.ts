@@ -1,0 +1,183 @@
+// Aggregates and groups. Rows fold into one accumulator set per group; where nothing reads the node, a shared item is folded
+// once with the number of its nodes as weight.
+
+import { compareJson, compareText, identityText } from '../../json/compare.ts';
+import { isNumber, type JsonValue } from '../../json/value.ts';
+import { DecimalSum } from '../format/decimal.ts';
+import type { Column, GroupKey, QueryTree } from '../tree.ts';
+import type { Access, Value } from './access.ts';
+import { type CompileScope, typeOf } from './filter.ts';
+import { accessRef, columnAccess } from './output.ts';
+import type { Row } from './row.ts';
+
+interface Accumulator {
+  add(row: Row, weight: number): void;
+  /** JSON text. */
+  result(): string;
+}
+
+export interface GroupedRow {
+  readonly json: string;
+  /** For ordering: values of the group's plain columns by field name. */
+  readonly values: ReadonlyMap<string, Value>;
+}
+
+interface Group {
+  readonly texts: readonly (string | null)[];
+  readonly values: ReadonlyMap<string, Value>;
+  readonly accumulators: readonly (Accumulator | null)[];
+}
+
+export const isAggregated = (tree: QueryTree): boolean =>
+  tree.groupBy !== null || tree.columns.some((c) => c.kind === 'aggregate');
+
+export class Grouping {
+  readonly #tree: QueryTree;
+  readonly #columns: readonly (Access | null)[];
+  readonly #keys: readonly Access[];
+  readonly #fields: readonly { readonly name: string; readonly access: Access }[];
+  readonly #scope: CompileScope;
+  readonly #groups = new Map<string, Group>();
+  /** true when no column, key or argument reads the node. */
+  readonly itemOnly: boolean;
+
+  constructor(tree: QueryTree, scope: CompileScope) {
+    this.#tree = tree;
+    this.#scope = scope;
+    this.#columns = tree.columns.map((c) => (c.kind === 'aggregate' ? null : columnAccess(c, scope)));
+    this.#keys = (tree.groupBy ?? []).map((key) => keyAccess(key, tree.columns, scope));
+    const grouped = (tree.groupBy ?? []).flatMap((k) =>
+      k.kind === 'ref' && k.ref.kind === 'field' ? [k.ref.field] : [],
+    );
+    this.#fields = [...new Set(grouped)].map((name) => ({
+      name,
+      access: accessRef({ kind: 'field', field: name }, scope),
+    }));
+    const read = [...this.#columns, ...this.#keys];
+    for (const c of tree.columns) if (c.kind === 'aggregate' && c.ref !== null) read.push(accessRef(c.ref, scope));
+    this.itemOnly = read.every((a) => a === null || a.level !== 'node');
+    if (tree.groupBy === null) this.#groups.set('', this.#fresh(null));
+  }
+
+  add(row: Row, weight: number): void {
+    let key = '';
+    for (const access of this.#keys) key += `${identity(access.value(row))}\u0000`;
+    let group = this.#groups.get(key);
+    if (group === undefined) this.#groups.set(key, (group = this.#fresh(row)));
+    for (const accumulator of group.accumulators) accumulator?.add(row, weight);
+  }
+
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  *rows(): Generator<GroupedRow> {
+    const { columns } = this.#tree;
+    for (const group of this.#groups.values()) {
+      let json = '{';
+      for (let i = 0; i < columns.length; i++) {
+        const text = group.accumulators[i]?.result() ?? group.texts[i] ?? 'null';
+        json += `${i === 0 ? '' : ','}${JSON.stringify(columns[i]!.key)}:${text}`;
+      }
+      yield { json: `${json}}`, values: group.values };
+    }
+  }
+
+  #fresh(row: Row | null): Group {
+    return {
+      texts: this.#columns.map((access) => (access === null || row === null ? null : access.json(row))),
+      values: new Map(row === null ? [] : this.#fields.map(({ name, access }) => [name, access.value(row)])),
+      accumulators: this.#tree.columns.map((c) => (c.kind === 'aggregate' ? accumulatorOf(c, this.#scope) : null)),
+    };
+  }
+}
+
+function keyAccess(key: GroupKey, columns: readonly Column[], scope: CompileScope): Access {
+  return key.kind === 'ref' ? accessRef(key.ref, scope) : columnAccess(columns[key.column]!, scope);
+}
+
+const identity = (value: Value): string => identityText(value as JsonValue);
+
+type Aggregate = Extract<Column, { kind: 'aggregate' }>;
+
+function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
+  const access = column.ref === null ? null : accessRef(column.ref, scope);
+  const isValue = column.ref?.kind === 'field' && typeOf(scope.entity, column.ref.field) === 'V';
+  switch (column.fn) {
+    case 'count':
+      return new Count(access);
+    case 'sum':
+    case 'avg':
+      return new Sum(access!, column.fn);
+    case 'min':
+    case 'max':
+      return new Extreme(access!, column.fn === 'max', isValue);
+  }
+}
+
+class Count implements Accumulator {
+  readonly #access: Access | null;
+  #count = 0;
+  constructor(access: Access | null) {
+    this.#access = access;
+  }
+  add(row: Row, weight: number): void {
+    if (this.#access === null || this.#access.value(row) !== null) this.#count += weight;
+  }
+  result(): string {
+    return String(this.#count);
+  }
+}
+
+class Sum implements Accumulator {
+  readonly #access: Access;
+  readonly #fn: 'sum' | 'avg';
+  readonly #sum = new DecimalSum();
+  #count = 0;
+  constructor(access: Access, fn: 'sum' | 'avg') {
+    this.#access = access;
+    this.#fn = fn;
+  }
+  add(row: Row, weight: number): void {
+    const value = this.#access.value(row) as JsonValue;
+    if (!isNumber(value)) return;
+    this.#sum.add(value, weight);
+    this.#count += weight;
+  }
+  result(): string {
+    if (this.#count === 0) return 'null';
+    return this.#fn === 'sum' ? this.#sum.sum() : this.#sum.avg(this.#count);
+  }
+}
+
+class Extreme implements Accumulator {
+  readonly #access: Access;
+  readonly #max: boolean;
+  readonly #numbersOnly: boolean;
+  #best: Value = null;
+  #json = 'null';
+  constructor(access: Access, max: boolean, numbersOnly: boolean) {
+    this.#access = access;
+    this.#max = max;
+    this.#numbersOnly = numbersOnly;
+  }
+  add(row: Row): void {
+    const value = this.#access.value(row);
+    if (value === null || (this.#numbersOnly && !isNumber(value as JsonValue))) return;
+    if (this.#best !== null) {
+      const c = compareValues(value, this.#best);
+      if (this.#max ? c <= 0 : c >= 0) return;
+    }
+    this.#best = value;
+    this.#json = this.#access.json(row);
+  }
+  result(): string {
+    return this.#json;
+  }
+}
+
+function compareValues(a: Value, b: Value): number {
+  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return compareJson(a as JsonValue, b as JsonValue);
+}

@@ -1,0 +1,101 @@
+// What one query holds while it runs: a snapshot of every partition, its deadline, its clock, and the results of subqueries
+// that were evaluated already. Created per query, closed with it.
+
+import type { Partition, View } from '../../store/partition.ts';
+import { QueryError } from '../errors.ts';
+import type { Filter } from '../tree.ts';
+import type { ValueSet } from './value-set.ts';
+
+export interface ContextOptions {
+  /** Epoch ms when the query began: `now` of its rules. */
+  readonly now: number;
+  /** Epoch ms clock for deadlines and time slices. */
+  readonly clock: () => number;
+  /** Epoch ms after which the query ends with an error; Infinity for none. */
+  readonly deadline: number;
+  /** Milliseconds: horizon of `node_state = inactive`; 0: no horizon. */
+  readonly nodePurgeTtl: number;
+  readonly edition: 'community' | 'enterprise';
+  /** true once the client is gone. */
+  readonly cancelled: () => boolean;
+  /** Milliseconds of work after which `tick` asks to yield. */
+  readonly slice: number;
+}
+
+/** Thrown when the client is gone: nobody reads the answer. */
+export class Cancelled extends Error {
+  constructor() {
+    super('cancelled');
+    this.name = 'Cancelled';
+  }
+}
+
+export class ExecContext {
+  readonly views: readonly View[];
+  readonly options: ContextOptions;
+  readonly subqueries = new Map<Filter, ValueSet>();
+  #sliceEnd: number;
+  #closed = false;
+
+  constructor(partitions: readonly Partition[], options: ContextOptions) {
+    const views: View[] = [];
+    this.views = views;
+    this.options = options;
+    this.#sliceEnd = options.clock() + options.slice;
+    for (const partition of partitions) views.push(partition.snapshot());
+  }
+
+  /** Checks deadline and cancellation; true when the slice is used up and the caller should yield. */
+  tick(): boolean {
+    if (this.options.cancelled()) throw new Cancelled();
+    const now = this.options.clock();
+    if (now > this.options.deadline) throw new QueryError(500, 'Query exceeded timeout');
+    return now >= this.#sliceEnd;
+  }
+
+  /** A new slice begins: call before resuming. */
+  resume(): void {
+    this.#sliceEnd = this.options.clock() + this.options.slice;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const view of this.views) view.close();
+  }
+
+  hasNode(certname: string): boolean {
+    return this.views.some((v) => v.nodeId(certname) !== 0);
+  }
+
+  hasCatalog(certname: string): boolean {
+    return this.views.some((v) => v.node(v.nodeId(certname))?.catalog != null);
+  }
+
+  hasFactset(certname: string): boolean {
+    return this.views.some((v) => v.node(v.nodeId(certname))?.factset != null);
+  }
+
+  hasEnvironment(name: string): boolean {
+    return this.views.some((v) => v.hasName('environment', name));
+  }
+
+  hasProducer(name: string): boolean {
+    return this.views.some((v) => v.hasName('producer', name));
+  }
+
+  hasReport(hash: string): boolean {
+    return this.views.some((v) => v.reportId(hash) !== 0);
+  }
+
+  /** Stored JSON text of a part of an agent report; null when there is none (or the report is a plan's). */
+  reportPart(hash: string, part: 'logs' | 'metrics' | 'resources'): string | null {
+    for (const view of this.views) {
+      const id = view.reportId(hash);
+      if (id === 0) continue;
+      if (view.report(id)?.type !== 'agent' && part !== 'resources') return null;
+      return view.reportPart(id, part);
+    }
+    return null;
+  }
+}

@@ -1,0 +1,172 @@
+// event-counts and aggregate-event-counts (spec/query.md 6.2, 6.3): events fold into counts per subject.
+
+import type { EventRecord, ReportRecord } from '../../store/records.ts';
+import type { ExecuteOptions, RowSink } from '../sink.ts';
+import type { CountField, EventCountsTree } from '../tree.ts';
+import type { Value } from './access.ts';
+import type { ExecContext } from './context.ts';
+import { END, ROW } from './cursor.ts';
+import { eachDistinct } from './distinct.ts';
+import { compareByTypes, TopEntries } from './order.ts';
+import type { Row } from './row.ts';
+import { Source, TreeRows } from './source.ts';
+import { prepareFilter } from './subquery.ts';
+
+type Counts = Record<CountField, number>;
+
+interface Subject {
+  readonly values: Readonly<Record<string, string | null>>;
+  readonly counts: Counts;
+  /** count_by certname: what was counted already. */
+  readonly seen: Set<string> | null;
+}
+
+const STATUS: Readonly<Record<string, readonly [CountField, CountField, CountField]>> = {
+  failure: ['failures', 'failures', 'failures'],
+  skipped: ['skips', 'skips', 'skips'],
+  success: ['successes', 'intentional_successes', 'corrective_successes'],
+  noop: ['noops', 'intentional_noops', 'corrective_noops'],
+};
+
+const SUBJECT_FIELDS = {
+  certname: ['certname'],
+  resource: ['resource_type', 'resource_title'],
+  containing_class: ['containing_class'],
+} as const;
+
+function subjectOf(tree: EventCountsTree, row: Row): Record<string, string | null> {
+  const event = row.sub as EventRecord;
+  switch (tree.summarizeBy) {
+    case 'certname':
+      return { certname: (row.body as ReportRecord).certname };
+    case 'resource':
+      return { resource_type: event.resourceType, resource_title: event.resourceTitle };
+    case 'containing_class':
+      return { containing_class: event.containingClass };
+  }
+}
+
+const noCounts = (): Counts => ({
+  failures: 0,
+  successes: 0,
+  noops: 0,
+  skips: 0,
+  intentional_successes: 0,
+  corrective_successes: 0,
+  intentional_noops: 0,
+  corrective_noops: 0,
+});
+
+function fold(tree: EventCountsTree, subjects: Map<string, Subject>, row: Row): void {
+  const event = row.sub as EventRecord;
+  const values = subjectOf(tree, row);
+  const key = JSON.stringify(Object.values(values));
+  let subject = subjects.get(key);
+  if (subject === undefined) {
+    subject = { values, counts: noCounts(), seen: tree.countBy === 'certname' ? new Set() : null };
+    subjects.set(key, subject);
+  }
+  if (subject.seen !== null) {
+    const once = JSON.stringify([(row.body as ReportRecord).certname, event.status, event.correctiveChange]);
+    if (subject.seen.has(once)) return;
+    subject.seen.add(once);
+  }
+  const fields = STATUS[event.status];
+  if (fields === undefined) return;
+  const [whole, intentional, corrective] = fields;
+  subject.counts[whole]++;
+  if (intentional !== whole) subject.counts[event.correctiveChange === true ? corrective : intentional]++;
+}
+
+function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Subject[]> {
+  const subjects = new Map<string, Subject>();
+  const { events } = tree;
+  const filter = yield* prepareFilter(events.filter, events, ctx);
+  if (events.distinct !== null) yield* eachDistinct({ ...events, filter }, ctx, (row) => fold(tree, subjects, row));
+  else {
+    const rows = new TreeRows(new Source({ entity: 'events', filter }, ctx));
+    for (let step = rows.next(); step !== END; step = rows.next()) {
+      if (step === ROW) fold(tree, subjects, rows.row);
+      else if (ctx.tick()) yield;
+    }
+  }
+  const passes = countsTest(tree);
+  return [...subjects.values()].filter((s) => passes(s.counts));
+}
+
+const COMPARE = {
+  '=': (a: number, b: number) => a === b,
+  '<': (a: number, b: number) => a < b,
+  '<=': (a: number, b: number) => a <= b,
+  '>': (a: number, b: number) => a > b,
+  '>=': (a: number, b: number) => a >= b,
+};
+
+function countsTest({ countsFilter }: EventCountsTree): (counts: Counts) => boolean {
+  if (countsFilter === null) return () => true;
+  const { op, field, value } = countsFilter;
+  return value === null ? () => false : (counts) => COMPARE[op](counts[field], value);
+}
+
+const COMMUNITY: readonly CountField[] = ['failures', 'skips', 'successes', 'noops'];
+const ENTERPRISE: readonly CountField[] = [
+  'failures',
+  'skips',
+  'intentional_successes',
+  'corrective_successes',
+  'intentional_noops',
+  'corrective_noops',
+];
+const shown = (ctx: ExecContext): readonly CountField[] =>
+  ctx.options.edition === 'enterprise' ? ENTERPRISE : COMMUNITY;
+
+const subjectJson = (tree: EventCountsTree, values: Subject['values']): string =>
+  tree.summarizeBy === 'resource'
+    ? `{"type":${JSON.stringify(values['resource_type'])},"title":${JSON.stringify(values['resource_title'])}}`
+    : `{"title":${JSON.stringify(values[SUBJECT_FIELDS[tree.summarizeBy][0]])}}`;
+
+export function* executeEventCounts(
+  tree: EventCountsTree,
+  ctx: ExecContext,
+  sink: RowSink,
+  options: ExecuteOptions = {},
+): Generator<undefined, void> {
+  let subjects = yield* subjectsOf(tree, ctx);
+  options.onTotal?.(subjects.length);
+  if (tree.orderBy.length > 0) {
+    const types = tree.orderBy.map(({ field }) => (field in noCounts() ? 'N' : 'S') as 'N' | 'S');
+    const top = new TopEntries<Subject>(
+      compareByTypes(
+        types,
+        tree.orderBy.map((t) => t.descending),
+      ),
+      null,
+    );
+    for (const s of subjects) {
+      const keys = tree.orderBy.map(({ field }): Value => s.counts[field as CountField] ?? s.values[field] ?? null);
+      top.add(keys, () => s);
+    }
+    subjects = top.sorted().map((e) => e.place);
+  }
+  const end = tree.limit === null ? subjects.length : Math.min(subjects.length, tree.offset + tree.limit);
+  for (let i = tree.offset; i < end; i++) {
+    const { counts, values } = subjects[i]!;
+    const fields = shown(ctx).map((field) => `"${field}":${counts[field]}`);
+    sink.row(`{${fields.join(',')},"subject_type":"${tree.summarizeBy}","subject":${subjectJson(tree, values)}}`);
+    if (sink.full || ctx.tick()) yield;
+  }
+}
+
+/** One row per tree: how many subjects have each kind of event. */
+export function* executeAggregate(
+  trees: readonly EventCountsTree[],
+  ctx: ExecContext,
+  sink: RowSink,
+): Generator<undefined, void> {
+  for (const tree of trees) {
+    const subjects = yield* subjectsOf(tree, ctx);
+    const fields = shown(ctx).map((field) => `"${field}":${subjects.filter((s) => s.counts[field] > 0).length}`);
+    sink.row(`{"summarize_by":"${tree.summarizeBy}",${fields.join(',')},"total":${subjects.length}}`);
+    if (sink.full) yield;
+  }
+}

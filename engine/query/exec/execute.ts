@@ -1,0 +1,191 @@
+// Execution: tree in, row texts out. A generator: it yields whenever the sink is full or its time slice is used up, and is
+// resumed by the caller when there is room. All state of a running query is in it and in its context.
+
+import { fieldOf } from '../../../schemas/entities.ts';
+import type { Partition } from '../../store/partition.ts';
+import { badQuery } from '../errors.ts';
+import type { ExecuteOptions, RowSink } from '../sink.ts';
+import type { QueryTree } from '../tree.ts';
+import { type GroupedRow, Grouping, isAggregated } from './aggregate.ts';
+import { type ContextOptions, ExecContext } from './context.ts';
+import { END, ROW } from './cursor.ts';
+import { distinctRows } from './distinct.ts';
+import { compareByTypes, orderingOf, TopEntries } from './order.ts';
+import { RowWriter } from './output.ts';
+import type { Locator } from './row.ts';
+import { Row } from './row.ts';
+import { Source, TreeRows } from './source.ts';
+import { Places, prepareFilter } from './subquery.ts';
+
+/** A context over snapshots of all partitions; close it when the answer is complete or given up. */
+export function openContext(partitions: readonly Partition[], options: ContextOptions): ExecContext {
+  return new ExecContext(partitions, options);
+}
+
+/** Runs the tree. With `onTotal` the number of rows without limit and offset is told before the first row. */
+export function* execute(
+  tree: QueryTree,
+  ctx: ExecContext,
+  sink: RowSink,
+  options: ExecuteOptions = {},
+): Generator<undefined, void> {
+  const filter = yield* prepareFilter(tree.filter, tree, ctx);
+  if (tree.distinct !== null) return yield* distinctRows({ ...tree, filter }, ctx, sink, options);
+  const source = new Source({ entity: tree.entity, filter }, ctx);
+  if (isAggregated(tree)) return yield* grouped(tree, source, sink, options);
+  if (tree.orderBy.length > 0) return yield* ordered(tree, source, sink, options);
+  yield* streamed(tree, source, sink, options);
+}
+
+/** Rows as they come. */
+function* streamed(
+  tree: QueryTree,
+  source: Source,
+  sink: RowSink,
+  options: ExecuteOptions,
+): Generator<undefined, void> {
+  const { ctx } = source;
+  if (options.onTotal) options.onTotal(yield* countRows(source));
+  const writer = new RowWriter(tree, source.scope);
+  const end = tree.limit === null ? Number.POSITIVE_INFINITY : tree.offset + tree.limit;
+  const rows = new TreeRows(source);
+  let seen = 0;
+  let sinceTick = 0;
+  while (seen < end) {
+    const step = rows.next();
+    if (step === END) return;
+    if (step === ROW) {
+      if (seen++ >= tree.offset) {
+        sink.row(writer.text(rows.row));
+        if (sink.full) yield;
+      }
+      if (++sinceTick < TICK_ROWS) continue;
+    }
+    sinceTick = 0;
+    if (ctx.tick()) yield;
+  }
+}
+const TICK_ROWS = 64;
+
+/** Rows in order: places first, then texts. */
+function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
+  const { ctx } = source;
+  const ordering = orderingOf(tree.orderBy, source.scope);
+  const end = tree.limit === null ? null : tree.offset + tree.limit;
+  const top = new TopEntries<Locator>(ordering.compare, end);
+  const rows = new TreeRows(source);
+  let total = 0;
+  for (let step = rows.next(); step !== END; step = rows.next()) {
+    if (step === ROW) {
+      total++;
+      top.add(ordering.keys(rows.row), () => rows.locator());
+      if ((total & (TICK_ROWS - 1)) !== 0) continue;
+    }
+    if (ctx.tick()) yield;
+  }
+  options.onTotal?.(total);
+  const writer = new RowWriter(tree, source.scope);
+  const places = new Places(source);
+  const entries = top.sorted();
+  for (let i = tree.offset; i < entries.length; i++) {
+    sink.row(writer.text(places.at(entries[i]!.place)));
+    if (sink.full || ((i & (TICK_ROWS - 1)) === 0 && ctx.tick())) yield;
+  }
+}
+
+function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
+  const { ctx } = source;
+  const grouping = new Grouping(tree, source.scope);
+  if (grouping.itemOnly && source.countable) yield* foldItems(grouping, source);
+  else {
+    const rows = new TreeRows(source);
+    let sinceTick = 0;
+    for (let step = rows.next(); step !== END; step = rows.next()) {
+      if (step === ROW) {
+        grouping.add(rows.row, 1);
+        if (++sinceTick < TICK_ROWS) continue;
+      }
+      sinceTick = 0;
+      if (ctx.tick()) yield;
+    }
+  }
+  options.onTotal?.(grouping.size);
+  yield* emitGroups(tree, grouping.rows(), sink, ctx);
+}
+
+/** Folds each shared item once, weighted with the nodes that have it. */
+function* foldItems(grouping: Grouping, source: Source): Generator<undefined, void> {
+  const { ctx } = source;
+  for (const [part, view] of ctx.views.entries()) {
+    const row = new Row(view, part);
+    const nodes = yield* source.nodes(row);
+    const cursor = source.openPostings(row, nodes);
+    for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
+      if (hit.nodes > 0) {
+        for (const matched of hit.matched) {
+          row.sub = matched.sub;
+          grouping.add(row, hit.nodes);
+        }
+      }
+      if (ctx.tick()) yield;
+    }
+  }
+}
+
+export function* emitGroups(
+  tree: QueryTree,
+  rows: Iterable<GroupedRow>,
+  sink: RowSink,
+  ctx: ExecContext,
+): Generator<undefined, void> {
+  const end = tree.limit === null ? null : tree.offset + tree.limit;
+  let list: Iterable<GroupedRow> = rows;
+  if (tree.orderBy.length > 0) {
+    const types = tree.orderBy.map((t) => fieldOf(tree.entity, t.field)?.type ?? 'S');
+    const compare = compareByTypes(
+      types,
+      tree.orderBy.map((t) => t.descending),
+    );
+    const top = new TopEntries<GroupedRow>(compare, end);
+    for (const row of rows) {
+      const keys = tree.orderBy.map(({ field }) => {
+        if (!row.values.has(field))
+          throw badQuery(`column "${field}" must appear in the group_by clause to be used in order_by`);
+        return row.values.get(field)!;
+      });
+      top.add(keys, () => row);
+    }
+    list = top.sorted().map((e) => e.place);
+  }
+  let at = 0;
+  for (const { json } of list) {
+    if (end !== null && at >= end) return;
+    if (at++ < tree.offset) continue;
+    sink.row(json);
+    if (sink.full || ctx.tick()) yield;
+  }
+}
+
+/** Number of rows of a selection, item by item where that is possible. */
+function* countRows(source: Source): Generator<undefined, number> {
+  const { ctx } = source;
+  let total = 0;
+  if (source.countable) {
+    for (const [part, view] of ctx.views.entries()) {
+      const row = new Row(view, part);
+      const nodes = yield* source.nodes(row);
+      const cursor = source.openPostings(row, nodes);
+      for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
+        total += hit.nodes * hit.matched.length;
+        if (ctx.tick()) yield;
+      }
+    }
+    return total;
+  }
+  const rows = new TreeRows(source);
+  for (let step = rows.next(); step !== END; step = rows.next()) {
+    if (step === ROW) total++;
+    else if (ctx.tick()) yield;
+  }
+  return total;
+}

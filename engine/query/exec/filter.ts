@@ -1,0 +1,292 @@
+// Compiles a filter to a test on rows. `deps` says what the test reads, so that the planner can run it once a node, once an
+// item, or once a row.
+
+import type { EntityName, FieldType } from '../../../schemas/entities.ts';
+import { fieldOf } from '../../../schemas/entities.ts';
+import { canonicalK } from '../../json/canonical.ts';
+import { compareJson, equalJson, jsonTypeof, textForm } from '../../json/compare.ts';
+import { Float, isNumber, isObject, type JsonValue } from '../../json/value.ts';
+import type { ResourceBody } from '../../store/records.ts';
+import { pathMatcher } from '../paths.ts';
+import { compileRegex } from '../regex/regex.ts';
+import type { CompareOp, Filter } from '../tree.ts';
+import {
+  type Access,
+  accessOf,
+  type EntityAccess,
+  factOf,
+  factValue,
+  type Level,
+  parametersOf,
+  type Value,
+} from './access.ts';
+import type { ExecContext } from './context.ts';
+import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
+import type { Row } from './row.ts';
+import { FALSE, negate, TRUE, type Truth, truthOf, UNKNOWN } from './truth.ts';
+import { keyOf } from './value-set.ts';
+
+export const NODE = 1;
+export const ITEM = 2;
+export const SUB = 4;
+const DEPS: Record<Level, number> = { node: NODE, item: ITEM, sub: SUB };
+
+export interface Predicate {
+  readonly deps: number;
+  test(row: Row): Truth;
+}
+
+export interface CompileScope {
+  readonly ctx: ExecContext;
+  readonly entity: EntityName;
+  readonly access: EntityAccess;
+}
+
+export function scopeOf(ctx: ExecContext, entity: EntityName): CompileScope {
+  return { ctx, entity, access: accessOf(entity, ctx.options.edition) };
+}
+
+export function accessFor(scope: CompileScope, field: string): Access {
+  const access = scope.access.fields[field];
+  if (access === undefined) throw new Error(`no access to ${scope.entity}.${field}`);
+  return access;
+}
+
+type Of<K extends Filter['kind']> = K extends 'and' | 'or'
+  ? Extract<Filter, { kind: 'and' | 'or' }>
+  : Extract<Filter, { kind: K }>;
+type Compilers = { [K in Filter['kind']]: (filter: Of<K>, scope: CompileScope) => Predicate };
+
+export function compileFilter(filter: Filter, scope: CompileScope): Predicate {
+  return (COMPILERS[filter.kind] as (filter: Filter, scope: CompileScope) => Predicate)(filter, scope);
+}
+
+const constant = (truth: Truth): Predicate => ({ deps: 0, test: () => truth });
+const isNull = (value: Value): value is null => value === null;
+
+function onField(field: string, scope: CompileScope, test: (value: Value) => Truth): Predicate {
+  const access = accessFor(scope, field);
+  const get = access.value;
+  return { deps: DEPS[access.level], test: (row) => test(get(row)) };
+}
+
+const COMPARE: Record<CompareOp, (a: number, b: number) => boolean> = {
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
+};
+const ACCEPT: Record<CompareOp, (c: number) => boolean> = {
+  '<': (c) => c < 0,
+  '<=': (c) => c <= 0,
+  '>': (c) => c > 0,
+  '>=': (c) => c >= 0,
+};
+
+const COMPILERS: Compilers = {
+  and: (filter, scope) => conjunction(filter.args.map((arg) => compileFilter(arg, scope))),
+  or: (filter, scope) => disjunction(filter.args.map((arg) => compileFilter(arg, scope))),
+  not(filter, scope) {
+    const { deps, test } = compileFilter(filter.arg, scope);
+    return { deps, test: (row) => negate(test(row)) };
+  },
+  const: (filter) => constant(filter.value === null ? UNKNOWN : truthOf(filter.value)),
+  eq(filter, scope) {
+    const wanted = filter.value;
+    const onNull: Truth = filter.nullSafe ? FALSE : UNKNOWN;
+    return onField(filter.field, scope, (value) => (isNull(value) ? onNull : truthOf(value === wanted)));
+  },
+  order(filter, scope) {
+    const compare = COMPARE[filter.op];
+    const limit = filter.value;
+    return onField(filter.field, scope, (value) =>
+      isNull(value) ? UNKNOWN : truthOf(compare(value as number, limit)),
+    );
+  },
+  regex(filter, scope) {
+    const matcher = compileRegex(filter.pattern);
+    const onNull: Truth = filter.nullIsFalse ? FALSE : UNKNOWN;
+    const type = typeOf(scope.entity, filter.field);
+    if (type === 'V') {
+      return onField(filter.field, scope, (value) => {
+        const text = textForm(value as JsonValue);
+        return text === null ? onNull : truthOf(matcher.test(text));
+      });
+    }
+    if (type === 'A') {
+      return onField(filter.field, scope, (value) =>
+        truthOf(!isNull(value) && (value as string[]).some((v) => matcher.test(v))),
+      );
+    }
+    return onField(filter.field, scope, (value) => (isNull(value) ? onNull : truthOf(matcher.test(value as string))));
+  },
+  member(filter, scope) {
+    const wanted = filter.value;
+    return onField(filter.field, scope, (value) =>
+      isNull(value) ? UNKNOWN : truthOf((value as string[]).includes(wanted)),
+    );
+  },
+  'path-eq'(filter, scope) {
+    const wanted = new Set(filter.paths.map((path) => JSON.stringify(path)));
+    return onPath(filter.field, scope, (path) => wanted.has(JSON.stringify(path)));
+  },
+  'path-match'(filter, scope) {
+    const matches = pathMatcher(filter.pattern, typeOf(scope.entity, filter.field) === 'PE' ? 'encoded' : 'elements');
+    return onPath(filter.field, scope, matches);
+  },
+  in(filter, scope) {
+    const values = new Set<string | number>(filter.values);
+    if (values.size === 0) return constant(FALSE);
+    return onField(filter.field, scope, (value) => (isNull(value) ? UNKNOWN : truthOf(values.has(inValue(value)))));
+  },
+  null: (filter, scope) => onField(filter.field, scope, (value) => truthOf(isNull(value))),
+  'value-in'(filter, scope) {
+    const texts = new Set<string>();
+    const others: JsonValue[] = [];
+    for (const value of filter.values) {
+      if (typeof value === 'string') texts.add(value);
+      else others.push(value);
+    }
+    return onField(filter.field, scope, (value) => {
+      if (typeof value === 'string') return truthOf(texts.has(value));
+      for (const other of others) if (equalJson(value as JsonValue, other)) return TRUE;
+      return FALSE;
+    });
+  },
+  'value-order'(filter, scope) {
+    const accept = ACCEPT[filter.op];
+    const limit = filter.value;
+    return onField(filter.field, scope, (value) =>
+      truthOf(isNumber(value as JsonValue) && accept(compareJson(value as JsonValue, limit))),
+    );
+  },
+  json: (filter, scope) => (filter.root === 'parameters' ? onParameters(filter, scope) : onFacts(filter, scope)),
+  parameter(filter) {
+    const { name, text } = filter;
+    const matcher = filter.op === '~' ? compileRegex(text) : null;
+    return {
+      deps: ITEM,
+      test(row) {
+        const parameters = parametersOf(row.body as ResourceBody);
+        if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return FALSE;
+        const found = canonicalK(parameters[name]!);
+        return truthOf(matcher === null ? found === text : matcher.test(found));
+      },
+    };
+  },
+  'jsonb-typeof'(filter, scope) {
+    return onField(filter.field, scope, (value) => truthOf(jsonTypeof(value as JsonValue) === filter.type));
+  },
+  'in-query'(filter, scope) {
+    const set = scope.ctx.subqueries.get(filter);
+    if (set === undefined) throw new Error('subquery was not evaluated before its use');
+    const access = filter.fields.map((field) => accessFor(scope, field));
+    const types = filter.fields.map((field) => typeOf(scope.entity, field));
+    const deps = access.reduce((all, a) => all | DEPS[a.level], 0);
+    const nodes = set.nodes;
+    if (nodes !== null && scope.access.shape !== 'global')
+      return { deps, test: (row) => truthOf(nodes[row.part]!.has(row.nodeId)) };
+    const tuple = new Array<string | null>(access.length);
+    return {
+      deps,
+      test(row) {
+        for (let i = 0; i < access.length; i++) tuple[i] = keyOf(access[i]!.value(row), types[i]!, types[i]!);
+        return set.has(tuple);
+      },
+    };
+  },
+  'node-state'(filter, scope) {
+    const { now, nodePurgeTtl } = scope.ctx.options;
+    const horizon = nodePurgeTtl === 0 ? Number.NEGATIVE_INFINITY : now - nodePurgeTtl;
+    const wantsActive = filter.state === 'active';
+    return {
+      deps: NODE,
+      test(row) {
+        const { deactivated, expired } = row.node;
+        if (wantsActive) return truthOf(deactivated === null && expired === null);
+        return truthOf((deactivated !== null && deactivated > horizon) || (expired !== null && expired > horizon));
+      },
+    };
+  },
+};
+
+export function typeOf(entity: EntityName, field: string): FieldType {
+  return fieldOf(entity, field)?.type ?? 'S';
+}
+
+/** `in` compares texts as texts; a Boolean or number column never gets here. */
+const inValue = (value: Value): string | number => (value instanceof Float ? value.value : (value as string | number));
+
+function conjunction(args: readonly Predicate[]): Predicate {
+  const tests = args.map((a) => a.test);
+  const deps = args.reduce((all, a) => all | a.deps, 0);
+  if (tests.length === 1) return args[0]!;
+  return {
+    deps,
+    test(row) {
+      let result: Truth = TRUE;
+      for (let i = 0; i < tests.length; i++) {
+        const truth = tests[i]!(row);
+        if (truth === FALSE) return FALSE;
+        if (truth === UNKNOWN) result = UNKNOWN;
+      }
+      return result;
+    },
+  };
+}
+
+function disjunction(args: readonly Predicate[]): Predicate {
+  const tests = args.map((a) => a.test);
+  const deps = args.reduce((all, a) => all | a.deps, 0);
+  if (tests.length === 1) return args[0]!;
+  return {
+    deps,
+    test(row) {
+      let result: Truth = FALSE;
+      for (let i = 0; i < tests.length; i++) {
+        const truth = tests[i]!(row);
+        if (truth === TRUE) return TRUE;
+        if (truth === UNKNOWN) result = UNKNOWN;
+      }
+      return result;
+    },
+  };
+}
+
+/** Fields of path type: the path itself, not its printed forms. */
+function onPath(field: string, scope: CompileScope, test: (path: readonly (string | number)[]) => boolean): Predicate {
+  if (scope.access.shape === 'global') {
+    return { deps: ITEM, test: (row) => truthOf(test((row.body as Record<string, (string | number)[]>)['path']!)) };
+  }
+  return onField(field, scope, (value) => truthOf(test(value as readonly (string | number)[])));
+}
+
+function onParameters(filter: JsonFilter, _scope: CompileScope): Predicate {
+  if (filter.parts.length === 0) {
+    const test = documentTest(filter);
+    return { deps: ITEM, test: (row) => test(parametersOf(row.body as ResourceBody)) };
+  }
+  const { first, missing, test } = firstKeyTest(filter);
+  return {
+    deps: ITEM,
+    test(row) {
+      const parameters = parametersOf(row.body as ResourceBody);
+      return isObject(parameters) && Object.hasOwn(parameters, first) ? test(parameters[first]!) : missing;
+    },
+  };
+}
+
+function onFacts(filter: JsonFilter, scope: CompileScope): Predicate {
+  if (filter.parts.length === 0) {
+    const test = documentTest(filter);
+    return onField(filter.root, scope, (value) => test(value as JsonValue));
+  }
+  const { first, missing, test } = firstKeyTest(filter);
+  return {
+    deps: NODE,
+    test(row) {
+      const fact = factOf(row, first);
+      return fact === undefined ? missing : test(factValue(fact));
+    },
+  };
+}

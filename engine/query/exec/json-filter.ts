@@ -1,0 +1,123 @@
+// Operators on dotted fields (`facts.os.family`, `trusted.x`, `parameters.ensure`): spec/query.md 3.3, 3.4, 3.9. The first
+// key of a path is special there (a comparison on a missing first key is false, on a missing deeper part unknown), so the
+// test is split in two: what a missing first key gives, and what the first key's value gives.
+
+import { compareJson, containsJson, equalJson, textForm } from '../../json/compare.ts';
+import { isArray, isObject, type JsonValue } from '../../json/value.ts';
+import { compileRegex } from '../regex/regex.ts';
+import type { Filter, PathPart } from '../tree.ts';
+import { FALSE, type Truth, truthOf, UNKNOWN } from './truth.ts';
+
+export type JsonFilter = Extract<Filter, { kind: 'json' }>;
+
+export interface FirstKeyTest {
+  /** Name of the first key: a fact's or a parameter's name. */
+  readonly first: string;
+  /** Truth when the first key is not there. */
+  readonly missing: Truth;
+  /** Truth for the first key's value. */
+  test(value: JsonValue): Truth;
+  /** Set when the test is true exactly for this text value: an index can answer it. */
+  readonly equals: string | null;
+}
+
+const DIGITS = /^[0-9]+$/;
+const nameOf = (part: PathPart): string => (part.kind === 'match' ? '' : part.name);
+
+/** The test of a dotted filter without `match` parts. For root `trusted` the first key is the fact of that name. */
+export function firstKeyTest(filter: JsonFilter): FirstKeyTest {
+  const parts: readonly PathPart[] =
+    filter.root === 'trusted' ? [{ kind: 'name', name: 'trusted', quoted: false }, ...filter.parts] : filter.parts;
+  const [head, ...rest] = parts;
+  if (head === undefined) throw new Error('a dotted filter needs a part');
+  const first = nameOf(head);
+  if (filter.op === 'null?') {
+    const wanted = filter.value !== false && filter.value !== null;
+    return {
+      first,
+      missing: UNKNOWN,
+      equals: null,
+      test(value) {
+        const at = walk(value, rest.map(withoutIndex), false);
+        return at === undefined ? UNKNOWN : truthOf((at === null) === wanted);
+      },
+    };
+  }
+  const indexed = parts.some((p) => p.kind === 'indexed');
+  if (filter.op === '=' && !indexed && !parts.some(isDigits)) return containment(first, rest, filter.value);
+  const compare = comparison(filter);
+  if (filter.op === '=' && !indexed) {
+    return { first, missing: UNKNOWN, equals: null, test: (value) => compare(walk(value, rest, true)) };
+  }
+  const steps: readonly PathPart[] = head.kind === 'indexed' ? [{ ...head, name: '' }, ...rest] : rest;
+  const digitsAreIndexes = filter.op === '=';
+  return { first, missing: FALSE, equals: null, test: (value) => compare(walk(value, steps, digitsAreIndexes)) };
+}
+
+const isDigits = (part: PathPart): boolean => part.kind === 'name' && !part.quoted && DIGITS.test(part.name);
+const withoutIndex = (part: PathPart): PathPart =>
+  part.kind === 'indexed' ? { kind: 'name', name: part.name, quoted: true } : part;
+
+/** `=` without numbers in the path: the document contains {first: {…: value}}. Never unknown. */
+function containment(first: string, rest: readonly PathPart[], value: JsonValue): FirstKeyTest {
+  return {
+    first,
+    missing: FALSE,
+    equals: rest.length === 0 && typeof value === 'string' ? value : null,
+    test(found) {
+      const at = walk(found, rest, false);
+      return truthOf(at !== undefined && containsJson(at, value));
+    },
+  };
+}
+
+/** Truth of the comparison for what was found at the path (undefined: nothing). */
+function comparison(filter: JsonFilter): (found: JsonValue | undefined) => Truth {
+  const { op, value } = filter;
+  if (op === '~') {
+    const matcher = compileRegex(typeof value === 'string' ? value : (textForm(value) ?? ''));
+    return (found) => {
+      if (found === undefined) return UNKNOWN;
+      const text = textForm(found);
+      return text === null ? UNKNOWN : truthOf(matcher.test(text));
+    };
+  }
+  if (op === '=') return (found) => (found === undefined ? UNKNOWN : truthOf(equalJson(found, value)));
+  const accept = ORDER[op as keyof typeof ORDER];
+  return (found) => (found === undefined ? UNKNOWN : truthOf(accept(compareJson(found, value))));
+}
+
+const ORDER = {
+  '<': (c: number) => c < 0,
+  '<=': (c: number) => c <= 0,
+  '>': (c: number) => c > 0,
+  '>=': (c: number) => c >= 0,
+};
+
+/** The value at the parts below `value`, undefined when there is none. An indexed part with an empty name is an index alone. */
+export function walk(value: JsonValue, parts: readonly PathPart[], digitsAreIndexes: boolean): JsonValue | undefined {
+  let at: JsonValue | undefined = value;
+  for (const part of parts) {
+    if (part.kind === 'match' || at === undefined) return undefined;
+    if (part.name !== '' || part.kind === 'name') at = child(at, part.name, digitsAreIndexes);
+    if (part.kind === 'indexed') at = at !== undefined && isArray(at) ? at[part.index] : undefined;
+  }
+  return at;
+}
+
+function child(at: JsonValue, name: string, digitsAreIndexes: boolean): JsonValue | undefined {
+  if (isObject(at)) return Object.hasOwn(at, name) ? at[name] : undefined;
+  if (digitsAreIndexes && isArray(at) && DIGITS.test(name)) return at[Number(name)];
+  return undefined;
+}
+
+/** Undotted `facts`, `trusted`, `parameters`: the whole document. */
+export function documentTest(filter: JsonFilter): (document: JsonValue) => Truth {
+  if (filter.op === 'null?') {
+    const wanted = filter.value !== false && filter.value !== null;
+    return (document) => truthOf((document === null) === wanted);
+  }
+  if (filter.op === '=') return (document) => truthOf(document !== null && containsJson(document, filter.value));
+  const compare = comparison(filter);
+  return (document) => compare(document);
+}

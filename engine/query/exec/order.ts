@@ -1,0 +1,142 @@
+// Ordering: nulls last ascending and first descending, text by code points, JSON by PostgreSQL's total order. With a limit
+// only the best limit + offset places are kept (a bounded heap); without one every row's keys and place, never its text.
+
+import type { FieldType } from '../../../schemas/entities.ts';
+import { compareJson, compareText } from '../../json/compare.ts';
+import type { JsonValue } from '../../json/value.ts';
+import type { OrderTerm } from '../tree.ts';
+import type { Value } from './access.ts';
+import { accessFor, type CompileScope, typeOf } from './filter.ts';
+import type { Row } from './row.ts';
+
+export type Compare = (a: readonly Value[], b: readonly Value[]) => number;
+
+type CompareValues = (a: Value, b: Value) => number;
+const byText: CompareValues = (a, b) => compareText(a as string, b as string);
+const byNumber: CompareValues = (a, b) => Number(a) - Number(b);
+const byJson: CompareValues = (a, b) => compareJson(a as JsonValue, b as JsonValue);
+const byList: CompareValues = (a, b) => {
+  const x = a as readonly (string | number)[];
+  const y = b as readonly (string | number)[];
+  for (let i = 0; i < x.length && i < y.length; i++) {
+    const c = compareText(String(x[i]), String(y[i]));
+    if (c !== 0) return c;
+  }
+  return x.length - y.length;
+};
+
+const BY_TYPE: Record<FieldType, CompareValues> = {
+  S: (a, b) => (typeof a === 'string' ? byText(a, b) : byNumber(a, b)),
+  B: byNumber,
+  N: byNumber,
+  T: byNumber,
+  A: byList,
+  PA: byList,
+  PE: byText,
+  V: byJson,
+  J: byJson,
+  X: byText,
+};
+
+export function compareByTypes(types: readonly FieldType[], descending: readonly boolean[]): Compare {
+  const compares = types.map((type) => BY_TYPE[type]);
+  return (a, b) => {
+    for (let i = 0; i < compares.length; i++) {
+      const x = a[i]!;
+      const y = b[i]!;
+      let c: number;
+      // A JSON null is a value of the total order; a missing one is null too and sorts as PostgreSQL's null.
+      if (x === null || y === null) c = x === y ? 0 : types[i] === 'V' ? byJson(x, y) : x === null ? 1 : -1;
+      else c = compares[i]!(x, y);
+      if (c !== 0) return descending[i] ? -c : c;
+    }
+    return 0;
+  };
+}
+
+export interface Ordering {
+  readonly compare: Compare;
+  keys(row: Row): Value[];
+}
+
+export function orderingOf(terms: readonly OrderTerm[], scope: CompileScope): Ordering {
+  const access = terms.map((t) => accessFor(scope, t.field));
+  const compare = compareByTypes(
+    terms.map((t) => typeOf(scope.entity, t.field)),
+    terms.map((t) => t.descending),
+  );
+  return { compare, keys: (row) => access.map((a) => a.value(row)) };
+}
+
+export interface Entry<P> {
+  readonly keys: readonly Value[];
+  readonly place: P;
+  /** Arrival, so that equal keys keep their order. */
+  readonly serial: number;
+}
+
+/** Keeps the smallest `max` entries (all for null). */
+export class TopEntries<P> {
+  readonly #compare: Compare;
+  readonly #max: number | null;
+  #heap: Entry<P>[] = [];
+  #serial = 0;
+
+  constructor(compare: Compare, max: number | null) {
+    this.#compare = compare;
+    this.#max = max;
+  }
+
+  add(keys: readonly Value[], place: () => P): void {
+    const heap = this.#heap;
+    const serial = this.#serial++;
+    if (this.#max === null) {
+      heap.push({ keys, place: place(), serial });
+      return;
+    }
+    if (this.#max === 0) return;
+    if (heap.length < this.#max) {
+      heap.push({ keys, place: place(), serial });
+      this.#up(heap.length - 1);
+      return;
+    }
+    if (this.#compare(keys, heap[0]!.keys) >= 0) return; // a later equal one loses
+    heap[0] = { keys, place: place(), serial };
+    this.#down();
+  }
+
+  sorted(): Entry<P>[] {
+    const out = this.#heap;
+    this.#heap = [];
+    return out.sort((a, b) => this.#order(a, b));
+  }
+
+  #order(a: Entry<P>, b: Entry<P>): number {
+    return this.#compare(a.keys, b.keys) || a.serial - b.serial;
+  }
+
+  #up(start: number): void {
+    const heap = this.#heap;
+    let i = start;
+    while (i > 0) {
+      const parent = (i - 1) >>> 1;
+      if (this.#order(heap[i]!, heap[parent]!) <= 0) return;
+      [heap[i], heap[parent]] = [heap[parent]!, heap[i]!];
+      i = parent;
+    }
+  }
+
+  #down(): void {
+    const heap = this.#heap;
+    let i = 0;
+    for (;;) {
+      const left = 2 * i + 1;
+      if (left >= heap.length) return;
+      const right = left + 1;
+      const child = right < heap.length && this.#order(heap[right]!, heap[left]!) > 0 ? right : left;
+      if (this.#order(heap[child]!, heap[i]!) <= 0) return;
+      [heap[i], heap[child]] = [heap[child]!, heap[i]!];
+      i = child;
+    }
+  }
+}

@@ -1,0 +1,237 @@
+// The plan: plain data that says how a tree is executed on a partition. Conditions are split by what they depend on; the
+// cheapest access path is chosen per partition from the store's own counts. Tests compare plans; `explain` prints them.
+
+import type { EntityName } from '../../../schemas/entities.ts';
+import { storedText } from '../../json/stored.ts';
+import {
+  FACT_BY_NAME,
+  PACKAGE_BY_NAME,
+  RESOURCE_BY_TAG,
+  RESOURCE_BY_TITLE,
+  RESOURCE_BY_TYPE_TITLE,
+  RESOURCE_EXPORTED,
+} from '../../store/dictionary.ts';
+import type { View } from '../../store/partition.ts';
+import { compileRegex } from '../regex/regex.ts';
+import type { Filter } from '../tree.ts';
+import { type CompileScope, compileFilter, ITEM, NODE, SUB } from './filter.ts';
+
+/** The filter's conjuncts by what they read. */
+export interface SplitFilter {
+  /** Read the node only. */
+  readonly node: readonly Filter[];
+  /** Read the item (or report) only. */
+  readonly item: readonly Filter[];
+  /** Read the item and its sub-row. */
+  readonly sub: readonly Filter[];
+  /** Read the node together with the rest. */
+  readonly mixed: readonly Filter[];
+}
+
+export function splitFilter(filter: Filter | null, scope: CompileScope): SplitFilter {
+  const split = { node: [] as Filter[], item: [] as Filter[], sub: [] as Filter[], mixed: [] as Filter[] };
+  for (const part of conjuncts(filter)) {
+    const { deps } = compileFilter(part, scope);
+    const group =
+      (deps & ~NODE) === 0
+        ? split.node
+        : (deps & NODE) !== 0
+          ? split.mixed
+          : (deps & SUB) !== 0
+            ? split.sub
+            : split.item;
+    group.push(part);
+  }
+  return split;
+}
+
+export function conjuncts(filter: Filter | null): readonly Filter[] {
+  if (filter === null) return [];
+  return filter.kind === 'and' ? filter.args.flatMap(conjuncts) : [filter];
+}
+
+export const all = (filters: readonly Filter[]): Filter | null =>
+  filters.length === 0 ? null : filters.length === 1 ? filters[0]! : { kind: 'and', args: filters };
+
+/** Index entries that hold every item the conditions can be true for. */
+export interface ItemAccessPath {
+  readonly index: string;
+  readonly tag: number;
+  readonly keys: readonly (readonly string[])[];
+  /** Estimated number of items. */
+  readonly estimate: number;
+}
+
+const ESTIMATE_MAX = 20_000;
+
+const equalTo = (filters: readonly Filter[], field: string): readonly string[] | null => {
+  for (const f of filters) {
+    if (f.kind === 'eq' && f.field === field && typeof f.value === 'string') return [f.value];
+    if (f.kind === 'in' && f.field === field) return f.values.map(String);
+  }
+  return null;
+};
+
+type PathMaker = (filters: readonly Filter[], view: View) => Omit<ItemAccessPath, 'estimate'>[];
+
+const resourcePaths: PathMaker = (filters) => {
+  const paths: Omit<ItemAccessPath, 'estimate'>[] = [];
+  const types = equalTo(filters, 'type');
+  const titles = equalTo(filters, 'title');
+  if (types && titles) {
+    const keys = types.flatMap((type) => titles.map((title) => [type, title]));
+    paths.push({ index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, keys });
+  } else if (types) paths.push({ index: 'type', tag: RESOURCE_BY_TYPE_TITLE, keys: types.map((type) => [type]) });
+  else if (titles) paths.push({ index: 'title', tag: RESOURCE_BY_TITLE, keys: titles.map((title) => [title]) });
+  for (const f of filters) {
+    if (f.kind === 'member' && (f.field === 'tag' || f.field === 'tags'))
+      paths.push({ index: 'tag', tag: RESOURCE_BY_TAG, keys: [[f.value]] });
+    if (f.kind === 'eq' && f.field === 'exported' && f.value === true)
+      paths.push({ index: 'exported', tag: RESOURCE_EXPORTED, keys: [[]] });
+  }
+  return paths;
+};
+
+const factPaths: PathMaker = (filters, view) => {
+  const paths: Omit<ItemAccessPath, 'estimate'>[] = [];
+  const byNames = (names: readonly string[]): void => {
+    paths.push({ index: 'name', tag: FACT_BY_NAME, keys: [...new Set(names)].map((name) => [name]) });
+  };
+  const names = equalTo(filters, 'name');
+  if (names) byNames(names);
+  for (const f of filters) {
+    if (f.kind === 'path-eq') byNames(f.paths.filter((p) => p.length > 0).map((p) => String(p[0])));
+    else if (f.kind === 'path-match' && typeof f.pattern[0] === 'string') {
+      const matcher = compileRegex(f.pattern[0]);
+      byNames(view.factNames().filter((name) => matcher.test(name)));
+    } else if (f.kind === 'regex' && f.field === 'name') {
+      const matcher = compileRegex(f.pattern);
+      byNames(view.factNames().filter((name) => matcher.test(name)));
+    }
+  }
+  return paths;
+};
+
+const packagePaths: PathMaker = (filters) => {
+  const names = equalTo(filters, 'package_name');
+  return names ? [{ index: 'package_name', tag: PACKAGE_BY_NAME, keys: names.map((name) => [name]) }] : [];
+};
+
+const PATHS: Partial<Record<EntityName, PathMaker>> = {
+  resources: resourcePaths,
+  facts: factPaths,
+  fact_contents: factPaths,
+  package_inventory: packagePaths,
+};
+
+/** Which dictionary an entity's items are in. */
+export const DICTIONARY: Partial<Record<EntityName, 'resources' | 'facts' | 'edges' | 'packages'>> = {
+  resources: 'resources',
+  facts: 'facts',
+  fact_contents: 'facts',
+  edges: 'edges',
+  package_inventory: 'packages',
+};
+
+/** The smallest index range that covers the conditions, null when no index helps. */
+export function itemAccessPath(entity: EntityName, filters: readonly Filter[], view: View): ItemAccessPath | null {
+  const dictionary = view[DICTIONARY[entity]!];
+  let best: ItemAccessPath | null = null;
+  for (const path of PATHS[entity]?.(filters, view) ?? []) {
+    let estimate = 0;
+    for (const key of path.keys) {
+      estimate += dictionary.estimate(path.tag, key, ESTIMATE_MAX);
+      if (best !== null && estimate >= best.estimate) break;
+    }
+    if (best === null || estimate < best.estimate) best = { ...path, estimate };
+  }
+  return best;
+}
+
+/** Facts with one name and text values: the items themselves, without a scan of the name. Null when the filter is not of that kind. */
+export function exactFacts(entity: EntityName, filters: readonly Filter[], view: View): Uint32Array | null {
+  if (entity !== 'facts') return null;
+  const names = equalTo(filters, 'name');
+  const values = filters.find((f) => f.kind === 'value-in' && f.values.every((v) => typeof v === 'string'));
+  if (names === null || values === undefined || values.kind !== 'value-in') return null;
+  const items = new Set<number>();
+  for (const name of names) {
+    for (const value of values.values) items.add(view.facts.find({ name, value: storedText(value) }));
+  }
+  items.delete(0);
+  return Uint32Array.from(items).sort();
+}
+
+export function itemsOf(path: ItemAccessPath, entity: EntityName, view: View): Uint32Array {
+  const dictionary = view[DICTIONARY[entity]!];
+  const [only] = path.keys;
+  if (path.keys.length === 1 && only) return dictionary.lookup(path.tag, only);
+  const items = new Set<number>();
+  for (const key of path.keys) for (const id of dictionary.lookup(path.tag, key)) items.add(id);
+  return Uint32Array.from(items).sort();
+}
+
+/** How the rows of an item entity are produced on one partition. */
+export interface ItemPlan {
+  readonly drive: 'items' | 'nodes';
+  /** null: every item. */
+  readonly path: ItemAccessPath | null;
+  readonly nodes: number;
+  readonly costItems: number;
+  readonly costNodes: number;
+}
+
+/** Costs in microseconds, from measurements of the store: a body read and tested, an entry of a node's list looked at. */
+const COST_BODY = 3;
+const COST_POSTINGS = 1.5;
+const COST_ENTRY = 0.08;
+const COST_NODE = 2;
+
+export function planItems(entity: EntityName, filters: readonly Filter[], nodes: number, view: View): ItemPlan {
+  const kind = DICTIONARY[entity]!;
+  const rows = {
+    resources: view.counts.resources,
+    facts: view.counts.facts,
+    packages: view.counts.packages,
+    edges: view.counts.resources,
+  }[kind];
+  const perNode = rows / Math.max(1, view.counts.nodes);
+  const bodies = Math.min(rows, view.state.nextItem[DICTIONARY_NAME[kind]] ?? 1);
+  const path = itemAccessPath(entity, filters, view);
+  const items = path?.estimate ?? bodies;
+  const costItems = items * (COST_BODY + COST_POSTINGS);
+  const costNodes = nodes * (COST_NODE + perNode * COST_ENTRY) + Math.min(bodies, nodes * perNode) * COST_BODY;
+  const drive = filters.length > 0 && costItems < costNodes ? 'items' : 'nodes';
+  return { drive, path, nodes, costItems: Math.round(costItems), costNodes: Math.round(costNodes) };
+}
+
+const DICTIONARY_NAME = { resources: 'resource', facts: 'fact', edges: 'edge', packages: 'package' } as const;
+
+/** What narrows the reports to look at. */
+export type ReportPath =
+  | { readonly kind: 'hash'; readonly hashes: readonly string[] }
+  | { readonly kind: 'latest' }
+  | { readonly kind: 'nodes' }
+  | { readonly kind: 'time'; readonly from: number | null; readonly to: number | null }
+  | { readonly kind: 'all' };
+
+/** `narrow`: the node conditions leave few nodes. */
+export function reportPath(entity: EntityName, filters: readonly Filter[], narrow: boolean): ReportPath {
+  if (entity === 'latest_report' || entity === 'latest_report_id') return { kind: 'latest' };
+  const hashes = equalTo(filters, entity === 'events' ? 'report' : 'hash');
+  if (hashes) return { kind: 'hash', hashes };
+  for (const f of filters)
+    if (f.kind === 'eq' && f.field === 'latest_report?' && f.value === true) return { kind: 'latest' };
+  if (narrow) return { kind: 'nodes' };
+  let from: number | null = null;
+  let to: number | null = null;
+  for (const f of entity === 'reports' ? filters : []) {
+    if (f.kind === 'order' && f.field === 'producer_timestamp') {
+      if (f.op === '>' || f.op === '>=') from = Math.max(from ?? f.value, f.value);
+      else to = Math.min(to ?? f.value, f.value);
+    } else if (f.kind === 'eq' && f.field === 'producer_timestamp' && typeof f.value === 'number') from = to = f.value;
+  }
+  return from === null && to === null ? { kind: 'all' } : { kind: 'time', from, to };
+}
+
+export { ITEM, NODE, SUB };

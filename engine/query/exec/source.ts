@@ -1,0 +1,429 @@
+// From a tree to rows: for each partition the plan is made, the nodes are determined, and the matching cursor is opened.
+// `TreeRows` strings the partitions together.
+
+import type { EntityName } from '../../../schemas/entities.ts';
+import { canonicalK } from '../../json/canonical.ts';
+import { isObject, type JsonValue } from '../../json/value.ts';
+import type { DictionaryView } from '../../store/dictionary.ts';
+import type { NodeSet } from '../../store/node-set.ts';
+import {
+  NODES_ALL,
+  NODES_INACTIVE,
+  NODES_WITH_CATALOG,
+  NODES_WITH_FACTS,
+  NODES_WITH_INPUTS,
+  NODES_WITH_PACKAGES,
+  type View,
+} from '../../store/partition.ts';
+import type { EdgeBody, FactBody, PackageBody, ReportId, ReportRecord, ResourceBody } from '../../store/records.ts';
+import { leaves } from '../paths.ts';
+import type { Filter } from '../tree.ts';
+import { factValue, type GlobalRecord, type Leaf, parametersOf } from './access.ts';
+import type { ExecContext } from './context.ts';
+import {
+  type Cursor,
+  END,
+  ItemMatcher,
+  ListCursor,
+  NodeCursor,
+  PAUSE,
+  PostingsCursor,
+  RecordCursor,
+  ReportCursor,
+  type Step,
+  type SubRows,
+} from './cursor.ts';
+import { type CompileScope, compileFilter, type Predicate, scopeOf } from './filter.ts';
+import { evaluateNodes } from './node-filter.ts';
+import {
+  all,
+  DICTIONARY,
+  exactFacts,
+  type ItemPlan,
+  itemsOf,
+  planItems,
+  type ReportPath,
+  reportPath,
+  type SplitFilter,
+  splitFilter,
+} from './plan.ts';
+import { type Locator, Row } from './row.ts';
+
+/** What is selected: the part of a tree that decides which rows there are. */
+export interface Selection {
+  readonly entity: EntityName;
+  readonly filter: Filter | null;
+}
+
+/** What was decided for one partition. */
+export interface PartitionPlan {
+  readonly nodes: number | null;
+  readonly items: ItemPlan | null;
+  readonly reports: ReportPath | null;
+}
+
+const BASE: Record<EntityName, number> = {
+  nodes: NODES_ALL,
+  catalogs: NODES_WITH_CATALOG,
+  resources: NODES_WITH_CATALOG,
+  edges: NODES_WITH_CATALOG,
+  factsets: NODES_WITH_FACTS,
+  facts: NODES_WITH_FACTS,
+  fact_contents: NODES_WITH_FACTS,
+  inventory: NODES_WITH_FACTS,
+  catalog_inputs: NODES_WITH_INPUTS,
+  catalog_input_contents: NODES_WITH_INPUTS,
+  package_inventory: NODES_WITH_PACKAGES,
+  reports: NODES_ALL,
+  events: NODES_ALL,
+  latest_report: NODES_ALL,
+  latest_report_id: NODES_ALL,
+  inactive_nodes: NODES_INACTIVE,
+  not_active_nodes: NODES_INACTIVE,
+  environments: NODES_ALL,
+  producers: NODES_ALL,
+  packages: NODES_ALL,
+  fact_names: NODES_ALL,
+  fact_paths: NODES_ALL,
+  resource_params: NODES_ALL,
+};
+
+/** Conditions an entity has by itself. */
+const IMPLIED: Partial<Record<EntityName, Filter>> = {
+  inactive_nodes: { kind: 'node-state', state: 'inactive' },
+  latest_report: { kind: 'eq', field: 'latest_report?', value: true, nullSafe: false },
+  latest_report_id: { kind: 'eq', field: 'latest_report?', value: true, nullSafe: false },
+};
+
+const leavesOf = (row: Row): readonly Leaf[] => {
+  const body = row.body as FactBody;
+  const out: Leaf[] = [];
+  leaves(body.name, factValue(body), (path, value) => out.push({ path: [...path], value }));
+  return out;
+};
+const inputsOf = (row: Row): readonly { type: string; name: string }[] =>
+  (JSON.parse(row.view.inputs(row.nodeId) ?? '[]') as [string, string][]).map(([type, name]) => ({ type, name }));
+
+const SUBS: Partial<Record<EntityName, (row: Row) => readonly unknown[]>> = {
+  fact_contents: leavesOf,
+  edges: (row) => (row.body as EdgeBody).targets,
+  events: (row) => row.view.events(row.itemId),
+  catalog_input_contents: inputsOf,
+};
+const subsOf = (entity: EntityName): SubRows => SUBS[entity] ?? null;
+
+/** Everything needed to open cursors for a selection; the same for all partitions. */
+export class Source {
+  readonly entity: EntityName;
+  readonly scope: CompileScope;
+  readonly split: SplitFilter;
+  readonly item: Predicate | null;
+  readonly sub: Predicate | null;
+  readonly mixed: Predicate | null;
+  readonly residual: Predicate | null;
+  readonly subs: SubRows;
+  readonly plans: PartitionPlan[] = [];
+  #records: readonly GlobalRecord[] | null = null;
+
+  constructor(selection: Selection, ctx: ExecContext) {
+    this.entity = selection.entity;
+    this.scope = scopeOf(ctx, selection.entity);
+    const implied = IMPLIED[selection.entity];
+    const filters = [implied, selection.filter].filter((f) => f !== undefined && f !== null);
+    this.split = splitFilter(all(filters), this.scope);
+    const compiled = (parts: readonly Filter[]): Predicate | null => {
+      const filter = all(parts);
+      return filter === null ? null : compileFilter(filter, this.scope);
+    };
+    this.item = compiled(this.split.item);
+    this.sub = compiled(this.split.sub);
+    this.mixed = compiled(this.split.mixed);
+    this.residual = compiled([...this.split.item, ...this.split.sub, ...this.split.mixed]);
+    this.subs = subsOf(selection.entity);
+  }
+
+  get ctx(): ExecContext {
+    return this.scope.ctx;
+  }
+
+  get shape() {
+    return this.scope.access.shape;
+  }
+
+  /** true when rows are decided by the item alone, so that they can be counted item by item. */
+  get countable(): boolean {
+    return this.shape === 'item' && this.mixed === null;
+  }
+
+  /** Nodes the selection can have rows of. */
+  *nodes(row: Row): Generator<undefined, NodeSet> {
+    const base = row.view.set(BASE[this.entity]);
+    const filter = all(this.split.node);
+    return filter === null ? base : (yield* evaluateNodes(filter, base, row, this.scope)).yes;
+  }
+
+  *open(row: Row): Generator<undefined, Cursor> {
+    switch (this.shape) {
+      case 'node':
+        return new NodeCursor(row, (yield* this.nodes(row)).toArray(), this.subs, this.residual);
+      case 'item':
+        return this.#openItems(row, yield* this.nodes(row)).cursor;
+      case 'report':
+        return yield* this.#openReports(row);
+      case 'global':
+        return new RecordCursor(row, row.part === 0 ? this.records() : [], this.#whole());
+    }
+  }
+
+  #whole(): Predicate | null {
+    const filter = all([...this.split.node, ...this.split.item, ...this.split.sub, ...this.split.mixed]);
+    return filter === null ? null : compileFilter(filter, this.scope);
+  }
+
+  dictionary(view: View): DictionaryView<unknown> {
+    return view[DICTIONARY[this.entity]!] as DictionaryView<unknown>;
+  }
+
+  #openItems(row: Row, nodes: NodeSet): { cursor: Cursor; postings: PostingsCursor | null } {
+    const dictionary = this.dictionary(row.view);
+    const matcher = new ItemMatcher(dictionary, row, this.subs, this.item, this.sub);
+    const filters = [...this.split.item, ...this.split.sub];
+    const plan = planItems(this.entity, filters, nodes.count(), row.view);
+    this.plans[row.part] = { nodes: plan.nodes, items: plan, reports: null };
+    if (plan.drive === 'nodes') {
+      return { cursor: new ListCursor(row, nodes.toArray(), dictionary, matcher, this.mixed), postings: null };
+    }
+    const postings = new PostingsCursor(
+      row,
+      this.#items(plan, filters, row.view),
+      dictionary,
+      matcher,
+      nodes,
+      this.mixed,
+    );
+    return { cursor: postings, postings };
+  }
+
+  #items(plan: ItemPlan | null, filters: readonly Filter[], view: View): Uint32Array {
+    const exact = exactFacts(this.entity, filters, view);
+    if (exact !== null) return exact;
+    const path = plan?.path ?? null;
+    return path === null ? this.dictionary(view).ids() : itemsOf(path, this.entity, view);
+  }
+
+  /** A cursor over items whatever the plan says, for counting and for sets of nodes. */
+  openPostings(row: Row, nodes: NodeSet): PostingsCursor {
+    const dictionary = this.dictionary(row.view);
+    const matcher = new ItemMatcher(dictionary, row, this.subs, this.item, this.sub);
+    const filters = [...this.split.item, ...this.split.sub];
+    const plan = planItems(this.entity, filters, nodes.count(), row.view);
+    this.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'items' }, reports: null };
+    return new PostingsCursor(row, this.#items(plan, filters, row.view), dictionary, matcher, nodes, null);
+  }
+
+  *#openReports(row: Row): Generator<undefined, Cursor> {
+    const { view } = row;
+    const filtered = this.split.node.length > 0;
+    const nodes = filtered ? yield* this.nodes(row) : null;
+    const narrow = nodes !== null && nodes.count() * 4 < view.counts.nodes;
+    const path = reportPath(this.entity, this.split.item, narrow);
+    this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
+    const skip = this.entity === 'events' ? skipByTime(this.split.sub) : null;
+    return new ReportCursor(
+      row,
+      reportIds(path, nodes, row),
+      nodes,
+      this.#reportTest(),
+      this.subs,
+      this.#subTest(),
+      skip,
+    );
+  }
+
+  #reportTest(): Predicate | null {
+    return this.item;
+  }
+
+  #subTest(): Predicate | null {
+    const filter = all([...this.split.sub, ...this.split.mixed]);
+    return filter === null ? null : compileFilter(filter, this.scope);
+  }
+
+  /** Records of a global entity, over all partitions, made once. */
+  records(): readonly GlobalRecord[] {
+    this.#records ??= collectRecords(this.entity, this.ctx.views);
+    return this.#records;
+  }
+
+  /** Puts a row at a place it was at before (same snapshot). */
+  seek(row: Row, at: Locator): void {
+    row.nodeId = at.node;
+    row.itemId = at.item;
+    row.matched = null;
+    switch (this.shape) {
+      case 'item':
+        row.body = this.dictionary(row.view).body(at.item);
+        break;
+      case 'report':
+        row.body = row.view.report(at.item);
+        break;
+      case 'global':
+        row.body = this.records()[at.item];
+        break;
+      case 'node':
+        break;
+    }
+    row.subIndex = at.sub;
+    row.sub = this.subs === null ? null : this.subs(row)[at.sub];
+  }
+}
+
+function* reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Generator<ReportId> {
+  const { view } = row;
+  switch (path.kind) {
+    case 'hash':
+      for (const hash of new Set(path.hashes)) {
+        const id = view.reportId(hash);
+        if (id !== 0) yield id;
+      }
+      return;
+    case 'latest':
+      for (const id of (nodes ?? view.set(NODES_ALL)).toArray()) {
+        const latest = row.nodeRecord(id).latestReport;
+        if (latest !== null) yield latest.reportId;
+      }
+      return;
+    case 'nodes':
+      for (const id of nodes!.toArray()) yield* view.reportIdsOfNode(id);
+      return;
+    case 'time': {
+      const range: { from?: number; to?: number } = {};
+      if (path.from !== null) range.from = path.from;
+      if (path.to !== null) range.to = path.to;
+      for (const { id } of view.reportsByTime(range)) yield id;
+      return;
+    }
+    case 'all':
+      yield* view.reportIds();
+  }
+}
+
+/** Reports whose events all lie outside the times asked for need not be opened. */
+function skipByTime(filters: readonly Filter[]): ((report: ReportRecord) => boolean) | null {
+  let from = Number.NEGATIVE_INFINITY;
+  let to = Number.POSITIVE_INFINITY;
+  for (const f of filters) {
+    if (f.kind !== 'order' || f.field !== 'timestamp') continue;
+    if (f.op === '>' || f.op === '>=') from = Math.max(from, f.value);
+    else to = Math.min(to, f.value);
+  }
+  return (report) => report.eventCount === 0 || report.eventTimeMax < from || report.eventTimeMin > to;
+}
+
+function collectRecords(entity: EntityName, views: readonly View[]): GlobalRecord[] {
+  switch (entity) {
+    case 'environments':
+      return named(views.flatMap((v) => v.environments()));
+    case 'producers':
+      return named(views.flatMap((v) => v.producers()));
+    case 'fact_names':
+      return named(views.flatMap((v) => v.factNames()));
+    case 'fact_paths':
+      return distinctPaths(views);
+    case 'packages':
+      return distinctPackages(views);
+    case 'resource_params':
+      return resourceParams(views);
+    default:
+      throw new Error(`${entity} has no records`);
+  }
+}
+
+const named = (names: readonly string[]): GlobalRecord[] => [...new Set(names)].map((name) => ({ name }));
+
+function distinctPaths(views: readonly View[]): GlobalRecord[] {
+  const seen = new Map<string, GlobalRecord>();
+  for (const view of views) {
+    for (const { type, path } of view.factPaths()) {
+      if (type === 'json') continue;
+      const key = JSON.stringify([type, path]);
+      if (!seen.has(key))
+        seen.set(key, { type, path: path as JsonValue, name: String(path[0]), depth: path.length - 1 });
+    }
+  }
+  return [...seen.values()];
+}
+
+function distinctPackages(views: readonly View[]): GlobalRecord[] {
+  const seen = new Map<string, PackageBody>();
+  for (const view of views) {
+    for (const id of view.packages.ids()) {
+      const body = view.packages.body(id);
+      seen.set(`${body.name}\0${body.version}\0${body.provider}`, body);
+    }
+  }
+  return [...seen.values()].map((p) => ({ package_name: p.name, version: p.version, provider: p.provider }));
+}
+
+function resourceParams(views: readonly View[]): GlobalRecord[] {
+  const out: GlobalRecord[] = [];
+  const seen = new Set<string>();
+  for (const view of views) {
+    for (const id of view.resources.ids()) {
+      const body: ResourceBody = view.resources.body(id);
+      if (seen.has(body.hash)) continue;
+      seen.add(body.hash);
+      const parameters = parametersOf(body);
+      if (!isObject(parameters)) continue;
+      for (const name of Object.keys(parameters)) {
+        out.push({
+          res_param_resource: body.hash,
+          res_param_name: name,
+          res_param_value: canonicalK(parameters[name]!),
+        });
+      }
+    }
+  }
+  return out;
+}
+
+/** All rows of a selection, partition by partition. */
+export class TreeRows {
+  readonly source: Source;
+  row: Row;
+  #part = 0;
+  #opening: Generator<undefined, Cursor> | null = null;
+  #cursor: Cursor | null = null;
+
+  constructor(source: Source) {
+    this.source = source;
+    this.row = new Row(source.ctx.views[0]!, 0);
+    this.#opening = source.open(this.row);
+  }
+
+  next(): Step {
+    if (this.#cursor === null) {
+      if (this.#opening === null) return END;
+      const { done, value } = this.#opening.next();
+      if (!done) return PAUSE;
+      this.#cursor = value;
+    }
+    const step = this.#cursor.next();
+    if (step !== END) return step;
+    this.#cursor = null;
+    this.#part++;
+    const { views } = this.source.ctx;
+    if (this.#part >= views.length || this.source.shape === 'global') {
+      this.#opening = null;
+      return END;
+    }
+    this.row = new Row(views[this.#part]!, this.#part);
+    this.#opening = this.source.open(this.row);
+    return PAUSE;
+  }
+
+  locator(): Locator {
+    const { part, nodeId, itemId, subIndex } = this.row;
+    return { part, node: nodeId, item: itemId, sub: subIndex };
+  }
+}

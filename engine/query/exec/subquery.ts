@@ -1,0 +1,178 @@
+// Subqueries are evaluated before the query that uses them, innermost first: to sets of nodes where certname is compared with
+// certname (most of them), else to sets of tuples. `match()` in a dotted path is expanded here too: it asks for paths that
+// are stored now.
+
+import { NodeSet } from '../../store/node-set.ts';
+import { encodePath, matchPaths } from '../paths.ts';
+import { noImplementation } from '../resolve/messages.ts';
+import type { Filter, PathPart, QueryTree } from '../tree.ts';
+import type { ExecContext } from './context.ts';
+import { END, ROW } from './cursor.ts';
+import { accessFor, typeOf } from './filter.ts';
+import { orderingOf, TopEntries } from './order.ts';
+import { type Locator, Row } from './row.ts';
+import { Source, TreeRows } from './source.ts';
+import { keyOf, ValueSet } from './value-set.ts';
+
+type InQuery = Extract<Filter, { kind: 'in-query' }>;
+type Json = Extract<Filter, { kind: 'json' }>;
+
+/** Evaluates every subquery of the filter and expands what depends on the data. Returns the filter to run. */
+export function* prepareFilter(
+  filter: Filter | null,
+  tree: QueryTree,
+  ctx: ExecContext,
+): Generator<undefined, Filter | null> {
+  return filter === null ? null : yield* prepare(filter, tree, ctx);
+}
+
+function* prepare(filter: Filter, tree: QueryTree, ctx: ExecContext): Generator<undefined, Filter> {
+  switch (filter.kind) {
+    case 'and':
+    case 'or': {
+      const args: Filter[] = [];
+      for (const arg of filter.args) args.push(yield* prepare(arg, tree, ctx));
+      return { kind: filter.kind, args };
+    }
+    case 'not':
+      return { kind: 'not', arg: yield* prepare(filter.arg, tree, ctx) };
+    case 'in-query':
+      if (!ctx.subqueries.has(filter)) ctx.subqueries.set(filter, yield* evaluate(filter, tree, ctx));
+      return filter;
+    case 'json':
+      return filter.parts.some((p) => p.kind === 'match') ? expandMatch(filter, ctx) : filter;
+    default:
+      return filter;
+  }
+}
+
+function* evaluate(filter: InQuery, outer: QueryTree, ctx: ExecContext): Generator<undefined, ValueSet> {
+  const { query, columns, fields } = filter;
+  const inner = yield* prepareFilter(query.filter, query, ctx);
+  const source = new Source({ entity: query.entity, filter: inner }, ctx);
+  const onNodes =
+    fields.length === 1 && fields[0] === 'certname' && columns[0] === 'certname' && query.entity !== 'resource_params';
+  const set = new ValueSet();
+  const plain = query.limit === null && query.offset === 0;
+  if (onNodes && plain && source.shape !== 'global') {
+    set.nodes = yield* nodesOf(source);
+    set.rows = 1;
+    return set;
+  }
+  const names = columns.slice(0, fields.length);
+  const access = names.map((name) => accessFor(source.scope, name));
+  const innerTypes = names.map((name) => typeOf(query.entity, name));
+  const outerTypes = fields.map((name) => typeOf(outer.entity, name));
+  const take = (row: Row): void => set.add(access.map((a, i) => keyOf(a.value(row), innerTypes[i]!, outerTypes[i]!)));
+  if (plain) {
+    const rows = new TreeRows(source);
+    for (let step = rows.next(); step !== END; step = rows.next()) {
+      if (step === ROW) take(rows.row);
+      else if (ctx.tick()) yield;
+    }
+  } else yield* paged(query, source, take);
+  if (onNodes) set.nodes = namesToNodes(set, ctx);
+  return set;
+}
+
+/** The rows of a subquery with order, offset and limit. */
+function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Generator<undefined, void> {
+  const ordering = orderingOf(query.orderBy, source.scope);
+  const end = query.limit === null ? null : query.offset + query.limit;
+  const top = new TopEntries<Locator>(ordering.compare, end);
+  const rows = new TreeRows(source);
+  for (let step = rows.next(); step !== END; step = rows.next()) {
+    if (step === ROW) top.add(ordering.keys(rows.row), () => rows.locator());
+    else if (source.ctx.tick()) yield;
+  }
+  const places = new Places(source);
+  for (const { place } of top.sorted().slice(query.offset)) take(places.at(place));
+}
+
+/** One row per partition, put at places that were kept. */
+export class Places {
+  readonly #source: Source;
+  readonly #rows = new Map<number, Row>();
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  at(place: Locator): Row {
+    let row = this.#rows.get(place.part);
+    if (row === undefined) this.#rows.set(place.part, (row = new Row(this.#source.ctx.views[place.part]!, place.part)));
+    this.#source.seek(row, place);
+    return row;
+  }
+}
+
+/** The nodes that have a row, per partition. */
+function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
+  const sets: NodeSet[] = [];
+  for (const [part, view] of source.ctx.views.entries()) {
+    const row = new Row(view, part);
+    const nodes = yield* source.nodes(row);
+    const simple = source.item === null && source.sub === null && source.mixed === null && source.subs === null;
+    if (source.shape === 'node' && source.residual === null && source.subs === null) {
+      sets.push(nodes);
+      continue;
+    }
+    if (source.countable && !simple) {
+      const cursor = source.openPostings(row, nodes);
+      const found = new NodeSet(view.maxNodeId + 1);
+      const dictionary = source.dictionary(view);
+      for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
+        dictionary.addNodes(row.itemId, found);
+        if (source.ctx.tick()) yield;
+      }
+      sets.push(found.intersect(nodes));
+      continue;
+    }
+    sets.push(yield* nodesOfRows(source, row));
+  }
+  return sets;
+}
+
+function* nodesOfRows(source: Source, row: Row): Generator<undefined, NodeSet> {
+  const found = new NodeSet(row.view.maxNodeId + 1);
+  const cursor = yield* source.open(row);
+  for (let step = cursor.next(); step !== END; step = cursor.next()) {
+    if (step === ROW) found.add(row.nodeId);
+    else if (source.ctx.tick()) yield;
+  }
+  return found;
+}
+
+function namesToNodes(set: ValueSet, ctx: ExecContext): NodeSet[] {
+  return ctx.views.map((view) => {
+    const nodes = new NodeSet(view.maxNodeId + 1);
+    for (const certname of set.keys) {
+      const id = view.nodeId(certname);
+      if (id !== 0) nodes.add(id);
+    }
+    return nodes;
+  });
+}
+
+/** `facts.match("…")`: the `or` of the operator over every stored path that matches. */
+function expandMatch(filter: Json, ctx: ExecContext): Filter {
+  const paths = new Map<string, readonly (string | number)[]>();
+  for (const view of ctx.views) {
+    for (const { type, path } of view.factPaths()) {
+      if (type === 'json' && path.length > 1) continue;
+      paths.set(encodePath(path), path);
+    }
+  }
+  const parts: readonly PathPart[] =
+    filter.root === 'trusted' ? [{ kind: 'name', name: 'trusted', quoted: false }, ...filter.parts] : filter.parts;
+  const matching = matchPaths(parts, paths);
+  if (matching.length === 0) throw noImplementation();
+  return {
+    kind: 'or',
+    args: matching.map((path) => ({
+      ...filter,
+      root: 'facts',
+      parts: path.map((p): PathPart => ({ kind: 'name', name: String(p), quoted: false })),
+    })),
+  };
+}
