@@ -16,7 +16,10 @@ export interface Exchange {
   /** Scheme and authority as the client sees them: `http://localhost:8080`. */
   readonly base: string;
 
-  /** The whole body, at most `max` bytes. Rejects with BodyTooLarge (after the body has been read to its end). */
+  /**
+   * The whole body, at most `max` bytes, in memory of its own (it may be transferred to a thread). Rejects with
+   * BodyTooLarge or BodiesFull, in both cases after the body has been read to its end, and with ClientGone.
+   */
   body(max: number): Promise<Uint8Array>;
 
   /** Sends the whole answer. */
@@ -44,7 +47,7 @@ export interface BodyWriter {
   /** Resolves when there is room again, or the client is gone. */
   drained(): Promise<void>;
   end(): void;
-  /** Closes the connection without completing the answer. */
+  /** Breaks the connection, once what was written has gone out, without completing the answer. */
   abort(): void;
 }
 
@@ -57,11 +60,52 @@ export class BodyTooLarge extends Error {
   }
 }
 
-/** Answers one exchange. A rejected promise becomes a 500. */
+/** The bodies of all requests that are being read or worked on take all the memory there is for them. */
+export class BodiesFull extends Error {
+  constructor() {
+    super('too many requests at once, try again later');
+    this.name = 'BodiesFull';
+  }
+}
+
+/** The connection broke before the request was complete. Nobody is left to answer. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client went away');
+    this.name = 'ClientGone';
+  }
+}
+
+/** What is known of a request once it is over, for logs and metrics. */
+export interface RequestRecord {
+  readonly method: string;
+  readonly path: string;
+  readonly queryString: string;
+  readonly listener: 'http' | 'https';
+  readonly remoteAddress: string;
+  readonly clientName: string | null;
+  readonly referer: string;
+  readonly userAgent: string;
+  /** X-Uncompressed-Length as sent; empty when it was not. */
+  readonly uncompressedLength: string;
+  /** 0: the client went away before there was an answer. */
+  readonly status: number;
+  /** Body bytes of the answer as sent (compressed ones when compressed). */
+  readonly bytes: number;
+  /** false: the connection broke before the answer was complete. */
+  readonly completed: boolean;
+  /** Epoch ms. */
+  readonly started: number;
+  readonly elapsedMs: number;
+}
+
+/** Answers one exchange. A rejected promise becomes a 500 (BodyTooLarge a 413, BodiesFull a 503). */
 export type Handler = (exchange: Exchange) => void | Promise<void>;
 
-/** A subtree of paths and who answers it. `prefix` without trailing slash; the longest matching prefix wins. */
+/** A subtree of paths and who answers it. `prefix` without trailing slash, empty for everything; the longest match wins. */
 export interface Mount {
   readonly prefix: string;
   readonly handler: Handler;
+  /** true: answers below `/pdb` also while the server is starting (static files). */
+  readonly whileStarting?: boolean;
 }

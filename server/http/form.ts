@@ -1,0 +1,49 @@
+// `application/x-www-form-urlencoded` the way PuppetDB's form decoder reads it: `+` is a space, a name without `=` has no
+// value, a broken percent escape makes its part absent, a repeated name collects its values.
+
+/** null: the name came without a value, or the value could not be decoded. */
+export type FormValue = string | null | readonly (string | null)[];
+
+/** Names in order of their first appearance. */
+export function parseForm(text: string): Map<string, FormValue> {
+  const form = new Map<string, FormValue>();
+  for (const part of text.split('&')) {
+    if (part === '') continue;
+    const equals = part.indexOf('=');
+    const name = decodeComponent(equals < 0 ? part : part.slice(0, equals));
+    if (name === null) continue;
+    const value = equals < 0 ? null : decodeComponent(part.slice(equals + 1));
+    const known = form.get(name);
+    if (known === undefined) form.set(name, value);
+    else form.set(name, known !== null && typeof known === 'object' ? [...known, value] : [known, value]);
+  }
+  return form;
+}
+
+/** One decoded name or value; bytes that are no UTF-8 become U+FFFD; null when a percent escape is broken. */
+export function decodeComponent(text: string): string | null {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!spaced.includes('%')) return spaced;
+  if (!hasWellFormedEscapes(spaced)) return null;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    // The escapes are well formed, so it is the UTF-8 that is not.
+    const bytes = Buffer.from(spaced, 'utf8');
+    let length = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      if (bytes[at] === 0x25) {
+        bytes[length++] = Number.parseInt(bytes.toString('latin1', at + 1, at + 3), 16);
+        at += 2;
+      } else {
+        bytes[length++] = bytes[at] as number;
+      }
+    }
+    return bytes.toString('utf8', 0, length);
+  }
+}
+
+const BROKEN_ESCAPE = /%(?![0-9a-fA-F]{2})/;
+
+/** Whether every `%` is followed by two hexadecimal digits. */
+export const hasWellFormedEscapes = (text: string): boolean => !BROKEN_ESCAPE.test(text);

@@ -1,0 +1,61 @@
+// A compressor between an answer's producer and its wire. zlib works on its own threads; here only the back-pressure of
+// both sides is joined: while the wire is full nothing more is taken out of zlib, and while zlib is full the producer waits.
+
+import { createGzip, type Gzip } from 'node:zlib';
+
+/** Fast beats small: the clients are near, and JSON rows compress well at any level. */
+export const GZIP_LEVEL = 1;
+
+export interface GzipSink {
+  /** false: no more until `resume`. */
+  chunk(chunk: Uint8Array): boolean;
+  /** zlib takes more input again. */
+  room(): void;
+  /** Everything has been given to `chunk`. */
+  end(): void;
+  failed(error: Error): void;
+}
+
+export class GzipWriter {
+  readonly #zlib: Gzip;
+  #wireFull = false;
+  #inputFull = false;
+
+  constructor(sink: GzipSink) {
+    this.#zlib = createGzip({ level: GZIP_LEVEL, chunkSize: 64 * 1024 });
+    this.#zlib.on('data', (chunk: Buffer) => {
+      if (sink.chunk(chunk)) return;
+      this.#wireFull = true;
+      this.#zlib.pause();
+    });
+    this.#zlib.on('drain', () => {
+      this.#inputFull = false;
+      if (!this.#wireFull) sink.room();
+    });
+    this.#zlib.on('end', () => sink.end());
+    this.#zlib.on('error', (error) => sink.failed(error));
+  }
+
+  /** false: wait for `room`. */
+  write(chunk: Uint8Array): boolean {
+    this.#inputFull = !this.#zlib.write(chunk);
+    return !this.#inputFull && !this.#wireFull;
+  }
+
+  /** The wire has room. Returns whether the producer may go on too. */
+  resume(): boolean {
+    if (this.#wireFull) {
+      this.#wireFull = false;
+      this.#zlib.resume();
+    }
+    return !this.#inputFull;
+  }
+
+  end(): void {
+    this.#zlib.end();
+  }
+
+  destroy(): void {
+    this.#zlib.destroy();
+  }
+}

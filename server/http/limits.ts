@@ -1,0 +1,69 @@
+// What one listener may use, in one place. Memory: bodies of requests that are being read or worked on take at most
+// `bodiesBytesMax` together; an answer waits in at most `answerBufferBytes` (plus one chunk) per connection; request heads
+// take `headBytesMax` each while they arrive.
+
+export interface HttpLimits {
+  /** Request line and headers. */
+  readonly headBytesMax: number;
+  /** All request bodies of the listener together. */
+  readonly bodiesBytesMax: number;
+  /** How much of a refused body is read (and thrown away) before the connection is cut. */
+  readonly drainBytesMax: number;
+  /** Bytes of an answer that may wait for the client before the producer is told to stop. */
+  readonly answerBufferBytes: number;
+  /** A connection between requests is closed after so many milliseconds. */
+  readonly idleMs: number;
+  /** A client that neither sends the rest of its request nor takes more of its answer for so long is cut off. */
+  readonly stallMs: number;
+  /** From the first byte of a request to the end of its headers. */
+  readonly headMs: number;
+  /** From the first byte of a request to the end of its body. */
+  readonly requestMs: number;
+  /** Requests that one connection may have sent ahead of their answers. */
+  readonly pipelineMax: number;
+  /** Whether answers are compressed for clients that ask for it, and from how many bytes on it is worth it. */
+  readonly gzip: boolean;
+  readonly gzipBytesMin: number;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export const HTTP_LIMITS: HttpLimits = {
+  headBytesMax: 256 * KIB,
+  bodiesBytesMax: 512 * MIB,
+  drainBytesMax: 256 * MIB,
+  answerBufferBytes: 256 * KIB,
+  idleMs: 30_000,
+  stallMs: 30_000,
+  headMs: 30_000,
+  requestMs: 600_000,
+  pipelineMax: 16,
+  gzip: true,
+  gzipBytesMin: KIB,
+};
+
+/** Bytes in use, with a ceiling. */
+export class Budget {
+  readonly #max: number;
+  #used = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  /** false: does not fit, nothing was taken. */
+  take(bytes: number): boolean {
+    if (this.#used + bytes > this.#max) return false;
+    this.#used += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#used -= bytes;
+  }
+}

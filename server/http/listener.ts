@@ -1,0 +1,122 @@
+// The HTTP front end: one listener on an address or a private socket.
+//
+//   const listener = await startListener({ at: { host, port } , kind: 'http', mounts, isStarting, refuseClient, ... });
+//   listener.port                     the real port (0 on a unix socket)
+//   listener.accept(tlsSocket, { name, address })   a connection that a TLS server accepted and decrypted
+//   await listener.stop(graceMs)      no new connections; running requests get `graceMs`; then everything is cut
+//
+// Who the client is: on a plain address nobody knows (`clientName` null). A TLS server in this process gives its
+// connections to `accept` (any duplex stream: a TLSSocket as it is, no second socket needed). A gate that connects to
+// `unixPath` instead must put `x-muster-client-name` (the verified common name, percent-encoded; left out without a
+// certificate) and `x-muster-client-address` into every request and remove what a client sent under these names; they are
+// believed on a unix socket only.
+
+import type { Duplex } from 'node:stream';
+import { createDispatcher } from './dispatch.ts';
+import type { Mount, RequestRecord } from './exchange.ts';
+import { HttpExchange } from './http-exchange.ts';
+import { Budget, HTTP_LIMITS, type HttpLimits } from './limits.ts';
+import { type ClientIdentity, createNodeServer } from './node-wire.ts';
+
+export type ListenerAddress =
+  | { readonly host: string; readonly port: number }
+  | { readonly unixPath: string }
+  /** Listens nowhere: connections come through `accept`. */
+  | 'accept';
+
+export interface ListenerOptions {
+  readonly at: ListenerAddress;
+  /** What the exchanges of this listener say they came by. */
+  readonly kind: 'http' | 'https';
+  readonly mounts: readonly Mount[];
+  /** true until the server can serve: everything below `/pdb` answers 503. */
+  readonly isStarting: () => boolean;
+  /** The certificate allowlist (dispatch.ts); null: none. */
+  readonly refuseClient?: ((clientName: string | null) => string | null) | null;
+  readonly limits?: Partial<HttpLimits>;
+  /** Each request once, when it is over: access log and metrics. */
+  readonly onRequest?: (record: RequestRecord) => void;
+  /** A handler failed unexpectedly (the client got a 500 or a cut answer). */
+  readonly onError: (error: unknown, method: string, path: string) => void;
+  /** Epoch ms. */
+  readonly now?: () => number;
+}
+
+export interface Listener {
+  readonly port: number;
+  readonly connectionCount: number;
+  /** Requests that have not been answered completely. */
+  readonly requestCount: number;
+  accept(socket: Duplex, client: ClientIdentity): void;
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Resolves once connections are accepted; rejects when the address cannot be had. */
+export async function startListener(options: ListenerOptions): Promise<Listener> {
+  const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
+  const running = new Set<HttpExchange>();
+  const idle = { resolve: null as (() => void) | null };
+  const dispatch = createDispatcher({ ...options, refuseClient: options.refuseClient ?? null });
+  const budget = new Budget(limits.bodiesBytesMax);
+  const now = options.now ?? Date.now;
+
+  const isGate = typeof options.at === 'object' && 'unixPath' in options.at;
+  const http = createNodeServer({ listener: options.kind, isGate }, limits, (wire) => {
+    const exchange: HttpExchange = new HttpExchange(wire, {
+      limits,
+      budget,
+      now,
+      onEnd: (record) => {
+        running.delete(exchange);
+        options.onRequest?.(record);
+        if (running.size === 0) idle.resolve?.();
+      },
+    });
+    running.add(exchange);
+    dispatch(exchange);
+  });
+
+  const { server } = http;
+  if (options.at !== 'accept') {
+    const at = options.at;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen('unixPath' in at ? { path: at.unixPath } : { host: at.host, port: at.port }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+  const address = server.address();
+
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    get connectionCount() {
+      return http.connectionCount;
+    },
+    get requestCount() {
+      return running.size;
+    },
+    accept: http.accept,
+    stop: async (graceMs) => {
+      const closed = new Promise<void>((resolve) => {
+        if (server.listening) server.close(() => resolve());
+        else resolve();
+      });
+      http.closeAfterAnswer();
+      server.closeIdleConnections();
+      if (running.size > 0) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, graceMs);
+          idle.resolve = () => {
+            clearTimeout(timer);
+            // The last answer is on its way through the socket's own close.
+            setImmediate(resolve);
+          };
+        });
+      }
+      http.destroyConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,115 @@
+// Answers that several routes give, and the two spellings of JSON answers. Texts are what PuppetDB 8 sends.
+
+import { prettyJson } from '../../engine/json/pretty.ts';
+import type { JsonValue } from '../../engine/json/value.ts';
+import type { Exchange, Reply } from './exchange.ts';
+
+export const JSON_TYPE = 'application/json;charset=utf-8';
+export const TEXT_TYPE = 'text/plain;charset=utf-8';
+export const HTML_TYPE = 'text/html;charset=utf-8';
+const SERVER_HTML_TYPE = 'text/html;charset=iso-8859-1';
+
+export const textReply = (status: number, body: string): Reply => ({ status, contentType: TEXT_TYPE, body });
+
+/** Indented, as answers are that the application builds itself. */
+export const prettyReply = (status: number, value: JsonValue): Reply => ({
+  status,
+  contentType: JSON_TYPE,
+  body: prettyJson(value),
+});
+
+/** `{"error": text}`. */
+export const errorReply = (status: number, text: string): Reply => prettyReply(status, { error: text });
+
+const compactReply = (status: number, value: unknown): Reply => ({
+  status,
+  contentType: JSON_TYPE,
+  body: JSON.stringify(value),
+});
+
+/** What every unknown path below `/pdb` gets. */
+export const NOT_FOUND: Reply = { status: 404, contentType: HTML_TYPE, body: 'Not Found' };
+
+/** No content type: clients look at the status alone. */
+export const STARTING: Reply = {
+  status: 503,
+  contentType: null,
+  body: 'PuppetDB is currently down. Try again later.',
+};
+
+/** What the web server itself says of a request that is no HTTP. */
+export const badMessage = (status: number, reason: string): Reply => ({
+  status,
+  contentType: SERVER_HTML_TYPE,
+  body: `<h1>Bad Message ${status}</h1><pre>reason: ${reason}</pre>`,
+});
+
+/** A path that belongs to no application. */
+export function unknownPath(path: string): Reply {
+  const row = (name: string, value: string): string => `<tr><th>${name}:</th><td>${value}</td></tr>\n`;
+  return {
+    status: 404,
+    contentType: SERVER_HTML_TYPE,
+    headers: [['Cache-Control', 'must-revalidate,no-cache,no-store']],
+    body:
+      '<html>\n<head>\n<title>Error 404 Not Found</title>\n</head>\n<body>\n<h2>HTTP ERROR 404 Not Found</h2>\n<table>\n' +
+      row('URI', escapeHtml(path)) +
+      row('STATUS', '404') +
+      row('MESSAGE', 'Not Found') +
+      row('SERVLET', '-') +
+      '</table>\n</body>\n</html>\n',
+  };
+}
+
+const HTML_ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Printable ASCII in which no markup is left. */
+const escapeHtml = (text: string): string =>
+  text
+    .replace(/[&<>"]/g, (char) => HTML_ESCAPES[char] as string)
+    .replace(/[^ -~]/gu, (char) => `&#${char.codePointAt(0)};`);
+
+/** 302 without a body. What cannot stand in a header is percent-encoded. */
+export const redirect = (location: string): Reply => ({
+  status: 302,
+  contentType: null,
+  headers: [['Location', location.replace(/[^!-~]/gu, encodeCharacter)]],
+  body: null,
+});
+
+const encodeCharacter = (char: string): string =>
+  Buffer.from(char, 'utf8')
+    .toString('hex')
+    .replace(/../g, (byte) => `%${byte.toUpperCase()}`);
+
+const JSON_RANGES = new Set(['application/json', 'application/*', '*/*']);
+
+/**
+ * null when the client takes JSON, else the 406. Compared literally, one range at a time: parameters (`;q=0.9`,
+ * `; charset=utf-8`) and other letter case defeat the match, an empty header matches nothing.
+ */
+export function refuseAccept(exchange: Exchange): Reply | null {
+  if (!exchange.has('accept')) return null;
+  const accepted = exchange.header('accept');
+  if (JSON_RANGES.has(accepted)) return null;
+  for (const range of accepted.split(',')) if (JSON_RANGES.has(range.trim())) return null;
+  return compactReply(406, { kind: 'not-acceptable', msg: 'accept header must include application/json' });
+}
+
+/** null when the body is JSON or says nothing of its type, else the 415. */
+export function refuseContentType(exchange: Exchange): Reply | null {
+  if (!exchange.has('content-type')) return null;
+  const type = mediaType(exchange.header('content-type'));
+  if (type.toLowerCase() === 'application/json') return null;
+  const method = exchange.method.toLowerCase();
+  return compactReply(415, {
+    kind: 'unsupported-type',
+    msg: `content-type ${type} is not a supported type for request of type :${method} at ${exchange.path}`,
+  });
+}
+
+/** The type without its parameters. */
+export function mediaType(header: string): string {
+  const semicolon = header.indexOf(';');
+  return (semicolon < 0 ? header : header.slice(0, semicolon)).trim();
+}

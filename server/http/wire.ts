@@ -1,0 +1,53 @@
+// The seam between the exchange (what handlers see) and the library that speaks HTTP. A wire is one request and the place
+// for its answer; it knows framing, sockets and time-outs, and nothing of bodies as a whole, compression or content.
+//
+// Rules: `start` once, then `write` any number of times, then `end`; or `send` alone. After `gone` no method does
+// anything. Callbacks are set by the exchange before it returns from the listener's callback.
+
+export interface WireHead {
+  readonly status: number;
+  /** Names and values, checked: they hold no line breaks. Framing headers are the wire's. */
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+export interface BodySink {
+  /** The bytes may be kept; they may be a part of larger memory. */
+  chunk(chunk: Uint8Array): void;
+  end(): void;
+}
+
+export interface Wire {
+  readonly method: string;
+  /** Path and query string as sent, bytes beyond ASCII read as UTF-8. */
+  readonly path: string;
+  readonly queryString: string;
+  header(name: string): string;
+  has(name: string): boolean;
+  readonly remoteAddress: string;
+  readonly listener: 'http' | 'https';
+  readonly clientName: string | null;
+  /** Whether the request announces a body (a length other than 0, or chunks). */
+  readonly hasBody: boolean;
+
+  /** Lets the body flow. Called once at most. */
+  readBody(sink: BodySink): void;
+
+  /** The whole answer. `body` null: the client gets the head alone, with `length` in it. */
+  send(head: WireHead, body: Uint8Array | string | null, length: number): void;
+  /** Begins an answer of unknown length. */
+  start(head: WireHead): void;
+  /** false: the socket is full, `drained` follows. The bytes must not change afterwards. */
+  write(chunk: Uint8Array): boolean;
+  end(): void;
+  /** Leaves an answer incomplete: what was written goes out, then the connection breaks. */
+  breakOff(): void;
+  /** Cuts the connection at once. */
+  destroy(): void;
+
+  /** There is room again after `write` returned false. */
+  drained: (() => void) | null;
+  /** The answer is complete and handed to the operating system. */
+  sent: (() => void) | null;
+  /** The connection broke before that. */
+  gone: (() => void) | null;
+}

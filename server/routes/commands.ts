@@ -1,0 +1,203 @@
+// Submission of commands below `/pdb/cmd`: checks the request in PuppetDB's order (command document 1.1), gives the command
+// to the ring and answers once it is durable, or, when the client asked to wait, once it has been processed. The payload of
+// the preferred form passes through untouched and unparsed.
+
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { CommandOutcome } from '../../engine/ingest/types.ts';
+import type { JsonValue } from '../../engine/json/value.ts';
+import { type CommandRing, SubmissionRefused } from '../../workers/types.ts';
+import { BodyTooLarge, type Exchange, type Handler, type Reply } from '../http/exchange.ts';
+import { type FormValue, parseForm } from '../http/form.ts';
+import { errorReply, NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
+import { type Envelope, EnvelopeError, envelopeOfBody, envelopeOfParameters, isParameterForm } from './envelope.ts';
+
+export interface CommandSettings {
+  /** Whether commands above `sizeMax` are refused. */
+  readonly rejectLarge: boolean;
+  /** `max-command-size`, bytes. */
+  readonly sizeMax: number;
+  /** Bound of every body, whatever `rejectLarge` says: bytes as sent. */
+  readonly bodyMax: number;
+  /**
+   * Whether a `checksum` that is sent must be the SHA-1 of the uncompressed payload. PuppetDB ignores it; so does the
+   * default, because clients are known to send others.
+   */
+  readonly verifyChecksum: boolean;
+}
+
+export interface CommandRouteDeps {
+  readonly ring: CommandRing;
+  readonly settings: CommandSettings;
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly uuid: () => string;
+}
+
+export function createCommandHandler(deps: CommandRouteDeps): Handler {
+  return async (exchange) => {
+    try {
+      await submit(exchange, deps);
+    } catch (error) {
+      const reply = replyOf(error);
+      if (reply === null) throw error;
+      exchange.reply(reply);
+    }
+  };
+}
+
+async function submit(exchange: Exchange, deps: CommandRouteDeps): Promise<void> {
+  const { settings } = deps;
+  const refused = refuseHead(exchange, settings);
+  if (refused !== null) {
+    exchange.reply(refused);
+    return;
+  }
+  const parameters = parseForm(exchange.queryString);
+  const isGzip = exchange.header('content-encoding').toLowerCase() === 'gzip';
+  const command = isParameterForm(parameters)
+    ? await readParameterForm(exchange, parameters, settings, isGzip)
+    : await readBodyForm(exchange, settings);
+  if (command === null) {
+    exchange.reply(NOT_FOUND);
+    return;
+  }
+  const { envelope, body } = command;
+  if (settings.verifyChecksum && envelope.checksum !== null) {
+    await verifyChecksum(envelope.checksum, body, command.isGzip);
+  }
+  const uuid = deps.uuid();
+  const isWaiting = envelope.waitMs > 0;
+  const accepted = await deps.ring.submit(
+    {
+      command: envelope.command,
+      version: envelope.version,
+      certname: envelope.certname,
+      producerTimestamp: envelope.producerTimestamp,
+      gzip: command.isGzip,
+      uuid,
+      received: deps.now(),
+      size: uncompressedLength(exchange),
+      body,
+    },
+    isWaiting,
+  );
+  if (!isWaiting || accepted.outcome === null) {
+    exchange.reply(prettyReply(200, { uuid }));
+    return;
+  }
+  const outcome = await within(accepted.outcome, envelope.waitMs, exchange);
+  if (!exchange.aborted) exchange.reply(outcomeReply(uuid, outcome));
+}
+
+interface ReadCommand {
+  readonly envelope: Envelope;
+  readonly body: Uint8Array;
+  readonly isGzip: boolean;
+}
+
+/** Checks 1 to 4 of the order: size as declared, coding, type, accepted types. */
+function refuseHead(exchange: Exchange, settings: CommandSettings): Reply | null {
+  const isPost = exchange.method === 'POST';
+  if (isPost) {
+    const declared = uncompressedLength(exchange) ?? wholeNumber(exchange.header('content-length')) ?? 0;
+    if (settings.rejectLarge && declared > settings.sizeMax) {
+      return textReply(413, 'Command rejected due to size exceeding max-command-size');
+    }
+    const coding = exchange.header('content-encoding');
+    if (coding !== '' && coding !== 'identity' && coding.toLowerCase() !== 'gzip') {
+      return textReply(415, `content encoding ${coding} not supported`);
+    }
+  }
+  if (isPost || exchange.method === 'PUT') {
+    const refused = refuseContentType(exchange);
+    if (refused !== null) return refused;
+  }
+  return refuseAccept(exchange);
+}
+
+const COMMAND_PATH = '/pdb/cmd/v1';
+
+async function readParameterForm(
+  exchange: Exchange,
+  parameters: ReadonlyMap<string, FormValue>,
+  settings: CommandSettings,
+  isGzip: boolean,
+): Promise<ReadCommand | null> {
+  const envelope = envelopeOfParameters(parameters);
+  // Only now: a bad envelope under a wrong path is told as a bad envelope.
+  if (exchange.path !== COMMAND_PATH) return null;
+  const { rejectLarge, sizeMax, bodyMax } = settings;
+  const body = await exchange.body(rejectLarge ? Math.min(sizeMax, bodyMax) : bodyMax);
+  return { envelope, body, isGzip };
+}
+
+async function readBodyForm(exchange: Exchange, settings: CommandSettings): Promise<ReadCommand | null> {
+  const text = utf8Text(await exchange.body(settings.bodyMax));
+  const { envelope, payload } = envelopeOfBody(text);
+  if (exchange.path !== COMMAND_PATH) return null;
+  // The payload's size is taken as that of a text of two-byte characters.
+  if (settings.rejectLarge && payload.length * 2 > settings.sizeMax) throw new BodyTooLarge(settings.sizeMax);
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(payload));
+  bytes.write(payload);
+  return { envelope, body: bytes, isGzip: false };
+}
+
+const utf8Text = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+
+const wholeNumber = (text: string): number | null => (/^\d{1,18}$/.test(text) ? Number(text) : null);
+
+const uncompressedLength = (exchange: Exchange): number | null => wholeNumber(exchange.header('x-uncompressed-length'));
+
+const unzip = promisify(gunzip);
+
+async function verifyChecksum(checksum: string, body: Uint8Array, isGzip: boolean): Promise<void> {
+  const payload = isGzip ? await unzip(body).catch(() => null) : body;
+  const actual = payload === null ? null : createHash('sha1').update(payload).digest('hex');
+  if (actual !== checksum.toLowerCase()) {
+    throw new EnvelopeError(
+      `Checksum ${checksum} does not match the payload (SHA-1 ${actual ?? 'unknown: not gzip'}).`,
+    );
+  }
+}
+
+/** The outcome, or null when the time is up or the client is gone first. */
+function within(outcome: Promise<CommandOutcome>, waitMs: number, exchange: Exchange): Promise<CommandOutcome | null> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, waitMs, null);
+    exchange.onAbort(() => {
+      clearTimeout(timer);
+      resolve(null);
+    });
+    outcome.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/**
+ * The answer to a client that waited. A refused command is told at once, with its cause: `exception` is the documented
+ * key, `stack_trace` the one PuppetDB sends, and clients of both exist.
+ */
+function outcomeReply(uuid: string, outcome: CommandOutcome | null): Reply {
+  if (outcome === null) return prettyReply(503, { uuid, processed: false, timed_out: true });
+  const done: Record<string, JsonValue> = { uuid, processed: true, timed_out: false };
+  if (outcome.kind === 'processed') return prettyReply(200, done);
+  done['error'] = outcome.error;
+  done['exception'] = outcome.exception;
+  done['stack_trace'] = outcome.stack;
+  return prettyReply(503, done);
+}
+
+/** The answer to an expected failure, null for any other. */
+function replyOf(error: unknown): Reply | null {
+  if (error instanceof EnvelopeError) return errorReply(400, error.message);
+  if (error instanceof BodyTooLarge) return textReply(413, 'Command size exceeds max-command-size');
+  if (error instanceof SubmissionRefused) {
+    const reply = errorReply(503, error.message);
+    // A client that is told to come back does so; from a server that stops it had better turn to another.
+    if (error.reason === 'stopping') return reply;
+    return { ...reply, headers: [['Retry-After', String(Math.max(1, Math.ceil(error.retryAfter)))]] };
+  }
+  return null;
+}

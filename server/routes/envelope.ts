@@ -1,0 +1,222 @@
+// The envelope of a submitted command: which command, which version, for whom. Two forms: query parameters with the
+// payload as the body, or one JSON body with everything (old clients). Pure functions over parameters and text; the
+// payload of the first form is never looked at here. Texts and their order are PuppetDB's (command document 1.2-1.6).
+
+import { JsonError, parseJsonPrefix } from '../../engine/json/parse.ts';
+import { isObject, type JsonObject, type JsonValue, kindOf } from '../../engine/json/value.ts';
+import { parseStrict } from '../../engine/time.ts';
+import type { FormValue } from '../http/form.ts';
+
+/** Oldest version of each command that is accepted. There is no newest: too new ones fail when they are processed. */
+export const COMMAND_VERSIONS_MIN: Readonly<Record<string, number>> = {
+  'configure expiration': 1,
+  'deactivate node': 3,
+  'replace catalog': 6,
+  'replace catalog inputs': 1,
+  'replace facts': 4,
+  'store report': 5,
+};
+
+export interface Envelope {
+  /** Name with spaces. */
+  readonly command: string;
+  readonly version: number;
+  readonly certname: string;
+  /** Epoch ms; null when it was not given or is no time. */
+  readonly producerTimestamp: number | null;
+  /** As sent, not verified; null when it was not given. */
+  readonly checksum: string | null;
+  /** How long the client waits for the outcome; 0: not at all. */
+  readonly waitMs: number;
+}
+
+/** A command that is refused at the door: 400 with this text. */
+export class EnvelopeError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'EnvelopeError';
+  }
+}
+
+const NAMES = Object.keys(COMMAND_VERSIONS_MIN).join(', ');
+const KEYS = new Set([
+  'command',
+  'version',
+  'certname',
+  'producer-timestamp',
+  'checksum',
+  'secondsToWaitForCompletion',
+]);
+const INTEGER_MAX = 2 ** 31 - 1;
+const INTEGER_MIN = -(2 ** 31);
+/** The longest a timer can run. */
+const WAIT_MS_MAX = 2 ** 31 - 1;
+
+/** Whether the query parameters announce the form with the payload as the body. */
+export function isParameterForm(parameters: ReadonlyMap<string, FormValue>): boolean {
+  const command = parameters.get('command');
+  return command !== undefined && command !== null;
+}
+
+/** The envelope of the parameter form. Throws EnvelopeError. */
+export function envelopeOfParameters(parameters: ReadonlyMap<string, FormValue>): Envelope {
+  const given = new Map<string, JsonValue>();
+  for (const [name, value] of parameters) {
+    // A missing version is an invalid one here.
+    if (value !== null) given.set(name, value);
+  }
+  const command = given.get('command');
+  if (typeof command === 'string') given.set('command', command.replaceAll('_', ' '));
+  const version = given.get('version');
+  given.set('version', typeof version === 'string' ? (integerOf(version) ?? version) : (version ?? ''));
+  return validate(given);
+}
+
+/** Decimal text with an optional sign; null for anything else. */
+const integerOf = (text: string): number | null => (/^[+-]?\d{1,20}$/.test(text) ? Number(text) : null);
+
+const OLD_FORM = 'Command was submitted without query parameters (old format).';
+
+/**
+ * The envelope of the one-body form, and the text of its payload as it was sent (numbers keep their spelling). Throws
+ * EnvelopeError.
+ */
+export function envelopeOfBody(text: string): { envelope: Envelope; payload: string } {
+  const members = topLevel(text);
+  const value = (name: string): JsonValue => members?.get(name)?.value ?? null;
+  const payload = members?.get('payload');
+  const payloadObject = payload !== undefined && isObject(payload.value) ? payload.value : null;
+  const command = value('command');
+  const certname = payloadObject?.['certname'] ?? null;
+  if (!isTruthy(command) || !isTruthy(value('version')) || payload === undefined || !isTruthy(payload.value)) {
+    const required = 'The request body must be a JSON map with required keys: command, version, payload.';
+    throw refusal(command, certname, `${OLD_FORM} ${required}`);
+  }
+  if (payloadObject === null) throw refusal(command, null, `${OLD_FORM} The payload value must be a JSON map.`);
+  const given = new Map<string, JsonValue>();
+  for (const [name, member] of members ?? []) {
+    if (name !== 'payload' && name !== 'certname' && member.value !== null) given.set(name, member.value);
+  }
+  if (certname !== null) given.set('certname', certname);
+  return { envelope: validate(given), payload: text.slice(payload.start, payload.end) };
+}
+
+interface Member {
+  readonly value: JsonValue;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The members of a text's first value with their places, null when that is no object. The last of equal keys counts. */
+function topLevel(text: string): ReadonlyMap<string, Member> | null {
+  try {
+    // Refuses what is no JSON, so that the walk below meets none.
+    if (!isObject(parseJsonPrefix(text).value)) return null;
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
+  const members = new Map<string, Member>();
+  let at = skipWhite(text, skipWhite(text, 0) + 1);
+  while (text[at] === '"') {
+    const name = parseJsonPrefix(text, at);
+    const start = skipWhite(text, skipWhite(text, name.end) + 1);
+    const { value, end } = parseJsonPrefix(text, start);
+    members.set(name.value as string, { value, start, end });
+    at = skipWhite(text, end);
+    if (text[at] === ',') at = skipWhite(text, at + 1);
+  }
+  return members;
+}
+
+function skipWhite(text: string, start: number): number {
+  let at = start;
+  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++;
+  return at;
+}
+
+const isTruthy = (value: JsonValue): boolean => value !== null && value !== false;
+
+/** The checks both forms share, in PuppetDB's order. */
+function validate(given: ReadonlyMap<string, JsonValue>): Envelope {
+  const command = given.get('command') ?? null;
+  const certname = given.get('certname') ?? null;
+  const version = given.get('version') ?? null;
+  const refuse = (text: string): never => {
+    throw refusal(command, certname, text);
+  };
+  const missing = ['certname', 'version', 'command'].filter((key) => !given.has(key));
+  if (missing.length > 0) refuse(`Command is missing required parameters: ${missing.join(', ')}.`);
+  const unknown = [...given.keys()].filter((key) => !KEYS.has(key));
+  if (unknown.length > 0) refuse(`Command has invalid parameters: ${unknown.join(', ')}.`);
+  if (typeof certname !== 'string' || certname.trim() === '') return refuse('Certname must be a non-empty string.');
+  const versionMin = typeof command === 'string' ? COMMAND_VERSIONS_MIN[command] : undefined;
+  if (typeof command !== 'string' || versionMin === undefined || !Object.hasOwn(COMMAND_VERSIONS_MIN, command)) {
+    return refuse(`Command must be one of: ${NAMES}.`);
+  }
+  if (typeof version !== 'number' || !Number.isInteger(version) || version > INTEGER_MAX || version < INTEGER_MIN) {
+    return refuse('Version must be a valid integer.');
+  }
+  if (version < versionMin) {
+    refuse(
+      `Version ${version} of command ${print(command)} is retired. The minimum supported version is ${versionMin}.`,
+    );
+  }
+  const timestamp = given.get('producer-timestamp');
+  const checksum = given.get('checksum');
+  const waitMs = waitOf(given.get('secondsToWaitForCompletion') ?? null);
+  if (waitMs === null) return refuse('secondsToWaitForCompletion must be a number in text form.');
+  return {
+    command,
+    version,
+    certname,
+    producerTimestamp: typeof timestamp === 'string' ? parseStrict(timestamp) : null,
+    checksum: typeof checksum === 'string' ? checksum : null,
+    waitMs,
+  };
+}
+
+const refusal = (command: JsonValue, certname: JsonValue, text: string): EnvelopeError =>
+  new EnvelopeError(`Command ${print(command)} for certname ${print(certname)} is invalid. ${text}`);
+
+const SECONDS = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?$/;
+
+/** Milliseconds; 0 when there is nothing to wait for; null when the value is no floating-point text. */
+function waitOf(value: JsonValue): number | null {
+  if (value === null) return 0;
+  if (typeof value !== 'string') return null;
+  const text = value.trim();
+  if (!SECONDS.test(text)) return null;
+  const seconds = Number(text.replace(/[dDfF]$/, ''));
+  return seconds <= 0 ? 0 : Math.min(Math.max(1, Math.round(seconds * 1000)), WAIT_MS_MAX);
+}
+
+const STRING_ESCAPES: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\n': '\\n',
+  '\t': '\\t',
+  '\r': '\\r',
+  '\f': '\\f',
+  '\b': '\\b',
+};
+
+/** A value the way the messages show it: quoted text, bare numbers, `nil`, elements with blanks between them. */
+function print(value: JsonValue): string {
+  switch (kindOf(value)) {
+    case 'null':
+      return 'nil';
+    case 'string':
+      return `"${(value as string).replace(/["\\\n\t\r\f\b]/g, (char) => STRING_ESCAPES[char] as string)}"`;
+    case 'array':
+      return `[${(value as readonly JsonValue[]).map(print).join(' ')}]`;
+    case 'object':
+      return `{${Object.entries(value as JsonObject)
+        .map(([key, member]) => `:${key} ${print(member)}`)
+        .join(', ')}}`;
+    case 'number':
+      return typeof value === 'object' ? String((value as { value: number }).value) : String(value);
+    case 'boolean':
+      return String(value);
+  }
+}

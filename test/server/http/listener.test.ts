@@ -1,0 +1,471 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import type { BodyWriter, Exchange, Mount } from '../../../server/http/exchange.ts';
+import { ask, eventually, listen, RawClient } from '../support/http.ts';
+
+const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
+
+/** Answers with the size of the body. */
+const sizes = (max = 1 << 20): Mount => ({
+  prefix: '/size',
+  handler: async (exchange) => exchange.reply(text(String((await exchange.body(max)).byteLength))),
+});
+
+const hello: Mount = { prefix: '/hello', handler: (exchange) => exchange.reply(text('hello')) };
+
+test('listener: answers a request and reports it once', async (t) => {
+  const listener = await listen(t, [hello]);
+  const answer = await ask(listener.port, '/hello?a=1', { headers: { 'user-agent': 'tester', referer: 'x' } });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.text, 'hello');
+  assert.equal(answer.headers['content-type'], 'text/plain;charset=utf-8');
+  assert.equal(answer.headers['content-length'], '5');
+  assert.equal(answer.headers['vary'], 'Accept-Encoding, User-Agent');
+  await eventually(() => listener.records.length === 1, 'record');
+  const record = listener.records[0];
+  assert.equal(record?.path, '/hello');
+  assert.equal(record?.queryString, 'a=1');
+  assert.equal(record?.userAgent, 'tester');
+  assert.equal(record?.referer, 'x');
+  assert.equal(record?.bytes, 5);
+  assert.equal(record?.completed, true);
+  assert.equal(record?.remoteAddress, '127.0.0.1');
+});
+
+test('listener: the body belongs to the handler alone, so that it can be transferred', async (t) => {
+  const transferred: number[] = [];
+  const mount: Mount = {
+    prefix: '/take',
+    handler: async (exchange) => {
+      const body = await exchange.body(1000);
+      assert.equal(body.byteOffset, 0);
+      assert.equal(body.buffer.byteLength, body.byteLength);
+      transferred.push(structuredClone(body.buffer, { transfer: [body.buffer as ArrayBuffer] }).byteLength);
+      exchange.reply(text('ok'));
+    },
+  };
+  const listener = await listen(t, [mount]);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  for (const body of ['a', 'bc', '']) {
+    assert.equal((await ask(listener.port, '/take', { method: 'POST', body, agent })).status, 200);
+  }
+  assert.deepEqual(transferred, [1, 2, 0]);
+});
+
+test('listener: a body larger than allowed is read to its end before it is refused', async (t) => {
+  const listener = await listen(t, [sizes(1000)]);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const declared = await ask(listener.port, '/size', { method: 'POST', body: Buffer.alloc(500_000), agent });
+  assert.equal(declared.status, 413);
+  const chunked = await ask(listener.port, '/size', {
+    method: 'POST',
+    headers: { 'transfer-encoding': 'chunked' },
+    body: Buffer.alloc(1001),
+    agent,
+  });
+  assert.equal(chunked.status, 413);
+  const exact = await ask(listener.port, '/size', { method: 'POST', body: Buffer.alloc(1000), agent });
+  assert.equal(exact.text, '1000');
+  assert.equal(listener.connectionCount, 1);
+});
+
+test('listener: a body nobody asked for is read before the answer goes out', async (t) => {
+  const listener = await listen(t, [hello]);
+  const client = await RawClient.open(listener.port);
+  t.after(() => client.close());
+  client.send('POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc');
+  await eventually(() => listener.requestCount === 1, 'request');
+  assert.equal(client.received, '');
+  client.send('def');
+  assert.match(await client.until((received) => received.endsWith('hello')), /^HTTP\/1\.1 200/);
+});
+
+test('listener: bodies in several pieces, in chunks and after 100-continue', async (t) => {
+  const listener = await listen(t, [sizes()]);
+  const client = await RawClient.open(listener.port);
+  t.after(() => client.close());
+  client.send('POST /size HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
+  await eventually(() => listener.requestCount === 1, 'request');
+  client.send('4\r\ndefg\r\n0\r\n\r\n');
+  await client.until((received) => received.endsWith('\r\n\r\n7'));
+  client.received = '';
+  client.send('POST /size HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n');
+  await client.until((received) => received.startsWith('HTTP/1.1 100 Continue\r\n\r\n'));
+  client.send('ab');
+  await client.until((received) => received.endsWith('\r\n\r\n2'));
+});
+
+test('listener: a request may arrive byte by byte', async (t) => {
+  const listener = await listen(t, [hello]);
+  const client = await RawClient.open(listener.port);
+  t.after(() => client.close());
+  for (const byte of 'GET /hello?x=1 HTTP/1.1\r\nHost: x\r\n\r\n') {
+    client.send(byte);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await client.until((received) => received.endsWith('hello'));
+});
+
+test('listener: request lines up to the limit are taken, longer heads are refused', async (t) => {
+  const listener = await listen(t, [
+    { prefix: '/length', handler: (e) => e.reply(text(String(e.queryString.length))) },
+  ]);
+  assert.equal((await ask(listener.port, `/length?${'q'.repeat(200_000)}`)).text, '200000');
+  const client = await RawClient.open(listener.port);
+  client.send(`GET /length?${'q'.repeat(300_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  assert.match(await client.closed(), /^HTTP\/1\.1 431 /);
+});
+
+test('listener: requests sent ahead are answered in order, one at a time', async (t) => {
+  let active = 0;
+  let activeMax = 0;
+  const slow: Mount = {
+    prefix: '/slow',
+    handler: async (exchange) => {
+      activeMax = Math.max(activeMax, ++active);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      const body = await exchange.body(100);
+      active--;
+      exchange.reply(text(`[${exchange.queryString}:${body.byteLength}]`));
+    },
+  };
+  const listener = await listen(t, [slow]);
+  const client = await RawClient.open(listener.port);
+  t.after(() => client.close());
+  let all = '';
+  for (let index = 0; index < 50; index++) {
+    all +=
+      index % 3 === 0
+        ? `POST /slow?${index} HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody`
+        : `GET /slow?${index} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  }
+  client.send(all);
+  await client.until((received) => received.endsWith('[49:0]'));
+  const order = [...client.received.matchAll(/\[(\d+):\d\]/g)].map((match) => Number(match[1]));
+  assert.deepEqual(
+    order,
+    Array.from({ length: 50 }, (_, index) => index),
+  );
+  assert.equal(activeMax, 1);
+});
+
+test('listener: connections are kept or closed as the client asks, HTTP/1.0 included', async (t) => {
+  const listener = await listen(t, [hello]);
+  const kept = await RawClient.open(listener.port);
+  t.after(() => kept.close());
+  kept.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n');
+  await kept.until((received) => received.endsWith('hello'));
+  kept.send('GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  const all = await kept.closed();
+  assert.equal(all.split('hello').length, 3);
+  assert.match(all, /Connection: close/i);
+  const old = await RawClient.open(listener.port);
+  old.send('GET /hello HTTP/1.0\r\n\r\n');
+  assert.match(await old.closed(), /^HTTP\/1\.1 200 [^]*hello$/);
+});
+
+test('listener: HEAD gets the head of the answer, with its length', async (t) => {
+  const streamed: Mount = {
+    prefix: '/stream',
+    handler: (exchange) => {
+      const writer = exchange.stream({ status: 200, contentType: 'text/plain;charset=utf-8' });
+      writer.write(Buffer.from('never seen'));
+      writer.end();
+    },
+  };
+  const listener = await listen(t, [hello, streamed]);
+  const client = await RawClient.open(listener.port);
+  client.send('HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\nHEAD /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  const received = await client.closed();
+  assert.match(received, /Content-Length: 5\r\n/);
+  assert.ok(!received.includes('hello'));
+  assert.ok(!received.includes('never seen'));
+  assert.equal(received.split('HTTP/1.1 200').length, 3);
+});
+
+test('listener: what is no HTTP is refused with a 400 and cut off', async (t) => {
+  const listener = await listen(t, [hello]);
+  for (const bad of [
+    'hello there\r\n\r\n',
+    'GET /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+  ]) {
+    const client = await RawClient.open(listener.port);
+    client.send(bad);
+    const received = await client.closed();
+    assert.match(received, /^HTTP\/1\.1 400 Bad Request\r\n/);
+    assert.ok(received.endsWith('<h1>Bad Message 400</h1><pre>reason: Bad Request</pre>'));
+  }
+});
+
+test('listener: a header that would split the answer is a 500, not a second header', async (t) => {
+  const listener = await listen(t, [
+    {
+      prefix: '/split',
+      handler: (exchange) =>
+        exchange.reply({ status: 200, contentType: null, headers: [['X-A', 'b\r\nSet-Cookie: c']], body: 'x' }),
+    },
+  ]);
+  const answer = await ask(listener.port, '/split');
+  assert.equal(answer.status, 500);
+  assert.equal(answer.headers['set-cookie'], undefined);
+  assert.equal(listener.errors.length, 1);
+});
+
+test('listener: a failing handler is answered with its message, and told to the log', async (t) => {
+  const listener = await listen(t, [
+    {
+      prefix: '/throws',
+      handler: () => {
+        throw new Error('sync');
+      },
+    },
+    {
+      prefix: '/rejects',
+      handler: async () => {
+        await null;
+        throw new Error('async');
+      },
+    },
+    {
+      prefix: '/late',
+      handler: async (exchange) => {
+        const writer = exchange.stream({ status: 200, contentType: 'text/plain' });
+        writer.write(Buffer.from('part'));
+        throw new Error('late');
+      },
+    },
+  ]);
+  assert.deepEqual(
+    [(await ask(listener.port, '/throws')).status, (await ask(listener.port, '/throws')).text],
+    [500, 'sync'],
+  );
+  assert.equal((await ask(listener.port, '/rejects')).text, 'async');
+  await assert.rejects(ask(listener.port, '/late'));
+  assert.equal(listener.errors.length, 4);
+});
+
+test('listener: only what is large and asked for is compressed', async (t) => {
+  const body = 'abcdefghij'.repeat(1000);
+  const listener = await listen(t, [
+    { prefix: '/large', handler: (e) => e.reply(text(body)) },
+    { prefix: '/error', handler: (e) => e.reply(text(body, 404)) },
+    { prefix: '/image', handler: (e) => e.reply({ status: 200, contentType: 'image/png', body }) },
+    hello,
+  ]);
+  const headers = { 'accept-encoding': 'gzip;q=1.0,deflate;q=0.6,identity;q=0.3' };
+  const large = await ask(listener.port, '/large', { headers });
+  assert.equal(large.headers['content-encoding'], 'gzip');
+  assert.equal(large.headers['content-length'], String(large.bytes.byteLength));
+  assert.equal(gunzipSync(large.bytes).toString(), body);
+  assert.equal((await ask(listener.port, '/large')).text, body);
+  assert.equal((await ask(listener.port, '/large', { headers: { 'accept-encoding': 'gzip;q=0' } })).text, body);
+  for (const path of ['/hello', '/error', '/image']) {
+    assert.equal((await ask(listener.port, path, { headers })).headers['content-encoding'], undefined, path);
+  }
+  assert.equal((await ask(listener.port, '/error', { headers })).headers['vary'], undefined);
+});
+
+/** Writes `count` chunks as fast as the client takes them. */
+const stream = (count: number, chunk: Uint8Array, seen: { writer?: BodyWriter; written: number }): Mount => ({
+  prefix: '/stream',
+  handler: async (exchange) => {
+    const writer = exchange.stream({ status: 200, contentType: 'application/json;charset=utf-8' });
+    seen.writer = writer;
+    for (let index = 0; index < count && !exchange.aborted; index++) {
+      seen.written += chunk.byteLength;
+      if (!writer.write(chunk)) await writer.drained();
+    }
+    writer.end();
+  },
+});
+
+test('listener: streamed answers arrive whole, plain and compressed', async (t) => {
+  const chunk = Buffer.from('0123456789abcdef'.repeat(4096));
+  const listener = await listen(t, [stream(100, chunk, { written: 0 })]);
+  const plain = await ask(listener.port, '/stream');
+  assert.equal(plain.headers['transfer-encoding'], 'chunked');
+  assert.equal(plain.bytes.byteLength, 100 * chunk.byteLength);
+  const zipped = await ask(listener.port, '/stream', { headers: { 'accept-encoding': 'gzip' } });
+  assert.equal(zipped.headers['content-encoding'], 'gzip');
+  assert.ok(gunzipSync(zipped.bytes).equals(plain.bytes));
+  await eventually(() => listener.records.length === 2, 'records');
+  assert.equal(listener.records[0]?.bytes, plain.bytes.byteLength);
+  assert.equal(listener.records[1]?.bytes, zipped.bytes.byteLength);
+});
+
+for (const coding of ['identity', 'gzip']) {
+  test(`listener: a reader that stops holds back the writer (${coding})`, async (t) => {
+    const chunk = randomBytes(64 * 1024);
+    const seen = { written: 0 };
+    const listener = await listen(t, [stream(100_000, chunk, seen)]);
+    const socket = connect({ host: '127.0.0.1', port: listener.port });
+    t.after(() => {
+      socket.destroy();
+    });
+    await once(socket, 'connect');
+    socket.write(`GET /stream HTTP/1.1\r\nHost: x\r\nAccept-Encoding: ${coding}\r\n\r\n`);
+    await once(socket, 'readable');
+    let before = -1;
+    // The buffers of two kernels and of the listener fill up; then nothing moves any more.
+    while (seen.written !== before) {
+      before = seen.written;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    assert.ok(seen.written < 32 * 1024 * 1024, `${seen.written} bytes were taken`);
+    socket.destroy();
+    await eventually(() => listener.records.length === 1, 'the end of the request');
+    assert.equal(listener.records[0]?.completed, false);
+    assert.equal(listener.requestCount, 0);
+  });
+}
+
+test('listener: a client that takes nothing for too long is cut off', async (t) => {
+  const seen = { written: 0 };
+  const listener = await listen(t, [stream(100_000, Buffer.alloc(64 * 1024), seen)], { limits: { stallMs: 200 } });
+  const socket = connect({ host: '127.0.0.1', port: listener.port });
+  t.after(() => {
+    socket.destroy();
+  });
+  await once(socket, 'connect');
+  socket.write('GET /stream HTTP/1.1\r\nHost: x\r\n\r\n');
+  await eventually(() => listener.records.length === 1, 'the cut');
+  assert.equal(listener.records[0]?.completed, false);
+});
+
+test('listener: a slow reader gets everything as long as it keeps reading', async (t) => {
+  const seen = { written: 0 };
+  const listener = await listen(t, [stream(160, Buffer.alloc(64 * 1024, 'x'), seen)], { limits: { stallMs: 300 } });
+  const socket = connect({ host: '127.0.0.1', port: listener.port, highWaterMark: 16 * 1024 });
+  await once(socket, 'connect');
+  socket.write('GET /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  let size = 0;
+  let sincePause = 0;
+  for await (const chunk of socket) {
+    size += (chunk as Buffer).byteLength;
+    sincePause += (chunk as Buffer).byteLength;
+    if (sincePause > 512 * 1024) {
+      sincePause = 0;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  assert.ok(size > 160 * 64 * 1024);
+});
+
+test('listener: a client that stops sending its body is cut off; one that leaves is noticed', async (t) => {
+  const listener = await listen(t, [sizes()], { limits: { stallMs: 150 } });
+  const stalled = await RawClient.open(listener.port);
+  stalled.send('POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc');
+  await stalled.closed();
+  const leaving = await RawClient.open(listener.port);
+  leaving.send('POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc');
+  await eventually(() => listener.requestCount === 1, 'request');
+  leaving.close();
+  await eventually(() => listener.records.length === 2, 'records');
+  assert.deepEqual(
+    listener.records.map(({ status, completed }) => [status, completed]),
+    [
+      [0, false],
+      [0, false],
+    ],
+  );
+  assert.deepEqual(listener.errors, []);
+});
+
+test('listener: a client that never finishes its head is cut off', async (t) => {
+  const listener = await listen(t, [hello], { limits: { headMs: 200 } });
+  const client = await RawClient.open(listener.port);
+  client.send('GET /hello HTTP/1.1\r\nHost: x\r\n');
+  assert.match(await client.closed(), /^(HTTP\/1\.1 408 |$)/);
+});
+
+test('listener: a working handler may take longer than any time-out of the connection', async (t) => {
+  const listener = await listen(
+    t,
+    [
+      {
+        prefix: '/long',
+        handler: async (exchange) => {
+          await exchange.body(100);
+          await new Promise((resolve) => setTimeout(resolve, 400));
+          exchange.reply(text('done'));
+        },
+      },
+    ],
+    { limits: { stallMs: 100, idleMs: 100, headMs: 100 } },
+  );
+  assert.equal((await ask(listener.port, '/long', { method: 'POST', body: 'abc' })).text, 'done');
+});
+
+test('listener: an idle connection is closed', async (t) => {
+  const listener = await listen(t, [hello], { limits: { idleMs: 150 } });
+  const client = await RawClient.open(listener.port);
+  client.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n');
+  assert.ok((await client.closed()).endsWith('hello'));
+});
+
+test('listener: bodies beyond the common budget are refused with 503 until others are answered', async (t) => {
+  const release: (() => void)[] = [];
+  const holder: Mount = {
+    prefix: '/hold',
+    handler: async (exchange: Exchange) => {
+      const body = await exchange.body(1000);
+      await new Promise<void>((resolve) => release.push(resolve));
+      exchange.reply(text(String(body.byteLength)));
+    },
+  };
+  const listener = await listen(t, [holder], { limits: { bodiesBytesMax: 1000 } });
+  const first = ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(800) });
+  await eventually(() => release.length === 1, 'first body');
+  const second = await ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(300) });
+  assert.equal(second.status, 503);
+  assert.equal(second.headers['retry-after'], '1');
+  release[0]?.();
+  assert.equal((await first).text, '800');
+  const third = ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(900) });
+  await eventually(() => release.length === 2, 'third body');
+  release[1]?.();
+  assert.equal((await third).text, '900');
+});
+
+test('listener: stopping lets running requests finish and closes the rest', async (t) => {
+  let go = (): void => {};
+  const waiting: Mount = {
+    prefix: '/wait',
+    handler: async (exchange) => {
+      await new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      exchange.reply(text('finished'));
+    },
+  };
+  const listener = await listen(t, [waiting, hello]);
+  const idle = await RawClient.open(listener.port);
+  idle.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n');
+  await idle.until((received) => received.endsWith('hello'));
+  const answer = ask(listener.port, '/wait', { agent: new Agent({ keepAlive: true }) });
+  await eventually(() => listener.requestCount === 1, 'request');
+  const stopped = listener.stop(2000);
+  await idle.closed();
+  await assert.rejects(ask(listener.port, '/hello'));
+  go();
+  assert.equal((await answer).text, 'finished');
+  assert.equal((await answer).headers['connection'], 'close');
+  await stopped;
+  assert.equal(listener.connectionCount, 0);
+});
+
+test('listener: stopping cuts what does not finish in time', async (t) => {
+  const listener = await listen(t, [{ prefix: '/never', handler: () => new Promise<void>(() => {}) }]);
+  const answer = ask(listener.port, '/never');
+  answer.catch(() => {});
+  await eventually(() => listener.requestCount === 1, 'request');
+  await listener.stop(50);
+  await assert.rejects(answer);
+});
