@@ -1,0 +1,105 @@
+// POST /pdb/admin/v1/cmd: `clean` and `delete`, carried out before the answer (spec/operations.md 2.1). The texts of refusals
+// are PuppetDB's, the constant `nil` where a reason would be included.
+
+import type { Exchange } from '../http/exchange.ts';
+import { errorReply, prettyReply } from '../http/replies.ts';
+import { isJsonMap, type Json } from './json.ts';
+import { type CleanRequest, type CleanToken, cleanTokens, type MaintenanceScheduler } from './maintenance.ts';
+
+type AdminCommand =
+  | { readonly kind: 'clean'; readonly request: CleanRequest }
+  | { readonly kind: 'delete'; readonly certname: string };
+
+const bodyMax = 1024 * 1024;
+
+export async function answerAdminCommand(exchange: Exchange, maintenance: MaintenanceScheduler): Promise<void> {
+  const body = await exchange.body(bodyMax);
+  // A form body has been consumed by the form parser before PuppetDB looks at it: the command is empty.
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(exchange.header('content-type'));
+  const text = isForm ? '' : new TextDecoder().decode(body);
+  const command = parseAdminCommand(text);
+  if ('refused' in command) return exchange.reply(errorReply(400, command.refused));
+  if (command.kind === 'clean') {
+    if (await maintenance.clean(command.request)) return exchange.reply(prettyReply(200, { ok: true }));
+    const msg = 'Another cleanup is already in progress';
+    return exchange.reply(prettyReply(409, { kind: 'conflict', msg, details: null }));
+  }
+  await maintenance.delete(command.certname);
+  exchange.reply(prettyReply(200, { deleted: command.certname }));
+}
+
+/** The checked command, or the text of its refusal. */
+export function parseAdminCommand(text: string): AdminCommand | { readonly refused: string } {
+  let body: Json;
+  try {
+    // An empty body is no command rather than no JSON.
+    body = text.trim() === '' ? null : (JSON.parse(text) as Json);
+  } catch (error) {
+    return refused(text, error instanceof Error ? error.message : String(error));
+  }
+  const members = isJsonMap(body) ? body : {};
+  if (members['command'] === 'clean') return cleanCommand(members) ?? refused(text, 'nil');
+  if (members['command'] === 'delete') return deleteCommand(members) ?? refused(text, 'nil');
+  return refused(text, "Valid commands types are: 'clean' and 'delete'");
+}
+
+function cleanCommand(members: Readonly<Record<string, Json>>): AdminCommand | null {
+  if (!isVersionOne(members)) return null;
+  const payload = members['payload'] ?? [];
+  if (!Array.isArray(payload)) return null;
+  const tokens = new Set<CleanToken>();
+  let batchLimit: number | null = null;
+  for (const item of payload as readonly Json[]) {
+    const limit = batchLimitOf(item);
+    if (limit !== null) tokens.add('purge_nodes');
+    else if (isToken(item)) tokens.add(item);
+    else return null;
+    // The last mention of purge_nodes decides, a plain one lifts the limit.
+    if (limit !== null || item === 'purge_nodes') batchLimit = limit;
+  }
+  return {
+    kind: 'clean',
+    request: { tokens: payload.length === 0 ? new Set(cleanTokens) : tokens, batchLimit },
+  };
+}
+
+function deleteCommand(members: Readonly<Record<string, Json>>): AdminCommand | null {
+  const payload = members['payload'];
+  if (!isVersionOne(members) || !isJsonMap(payload)) return null;
+  const certname = payload['certname'];
+  if (typeof certname !== 'string' || Object.keys(payload).length !== 1) return null;
+  return { kind: 'delete', certname };
+}
+
+/** Exactly command, version 1 and payload; a payload of null is there. */
+function isVersionOne(members: Readonly<Record<string, Json>>): boolean {
+  return members['version'] === 1 && Object.hasOwn(members, 'payload') && Object.keys(members).length === 3;
+}
+
+/** N of `["purge_nodes", {"batch_limit": N}]`; null for anything else. */
+function batchLimitOf(item: Json): number | null {
+  if (!Array.isArray(item) || item.length !== 2 || item[0] !== 'purge_nodes' || !isJsonMap(item[1])) return null;
+  const limit = item[1]['batch_limit'];
+  return Object.keys(item[1]).length === 1 && Number.isInteger(limit) ? (limit as number) : null;
+}
+
+const isToken = (item: Json): item is CleanToken => (cleanTokens as readonly Json[]).includes(item);
+
+function refused(text: string, reason: string): { readonly refused: string } {
+  return { refused: `Invalid command ${quoted(text)}: ${reason}` };
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\f': '\\f',
+  '\b': '\\b',
+};
+
+/** The text as a string literal of the language that the original is written in. */
+function quoted(text: string): string {
+  return `"${text.replace(/["\\\n\r\t\f\b]/g, (char) => escapes[char]!)}"`;
+}

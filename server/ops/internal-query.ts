@@ -1,0 +1,196 @@
+// Questions the server asks itself, on the same way as clients' queries: through the query pool. Answers come whole (small
+// ones) or row by row with back-pressure (exports), never as a pile of unknown height.
+
+import type { QueryHead, QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import type { QueryPool } from '../../workers/types.ts';
+import { isJsonMap, type Json } from './json.ts';
+
+export interface Asker {
+  readonly pool: QueryPool;
+  /** Settings of a client's query beginning now. */
+  readonly querySettings: () => QuerySettings;
+}
+
+/** What a question may say beside its query. */
+export interface Question {
+  /** Path below /pdb/query/v4: `/nodes`. */
+  readonly path: string;
+  readonly query?: Json;
+  /** Further members of the request body: paging and the like. */
+  readonly parameters?: { readonly [name: string]: Json };
+  /** Departures from the settings of clients' queries. */
+  readonly settings?: Partial<QuerySettings>;
+}
+
+export interface Answer {
+  readonly head: QueryHead;
+  readonly text: string;
+}
+
+/** The pool refused a question or could not finish its answer. */
+export class QuestionFailed extends Error {
+  constructor(path: string, status: number, text: string) {
+    super(`query ${path === '' ? '/' : path} failed with status ${status}: ${text}`);
+    this.name = 'QuestionFailed';
+  }
+}
+
+const answerBytesMax = 16 * 1024 * 1024;
+
+/** The whole answer. Rejects with QuestionFailed for any status but 200, and for answers larger than 16 MiB. */
+export function ask(asker: Asker, question: Question): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const decoder = new TextDecoder();
+    let head: QueryHead | null = null;
+    let text = '';
+    let size = 0;
+    const fail = (status: number, reason: string): void => reject(new QuestionFailed(question.path, status, reason));
+    const handle = asker.pool.run(requestOf(question), settingsOf(asker, question), {
+      onHead: (given) => {
+        head = given;
+        text = given.body ?? '';
+      },
+      onChunk: (chunk) => {
+        size += chunk.byteLength;
+        if (size > answerBytesMax) {
+          handle.cancel();
+          fail(500, `answer larger than ${answerBytesMax} bytes`);
+          return;
+        }
+        text += decoder.decode(chunk, { stream: true });
+        handle.grant(chunk.byteLength);
+      },
+      onEnd: () => {
+        text += decoder.decode();
+        if (head === null) fail(500, 'no answer');
+        else if (head.status !== 200) fail(head.status, text);
+        else resolve({ head, text });
+      },
+      onAbort: (reason) => fail(500, reason),
+    });
+  });
+}
+
+/** The one number of an answer with one row and one column. */
+export async function askNumber(asker: Asker, question: Question): Promise<number> {
+  const { text } = await ask(asker, question);
+  const rows = JSON.parse(text) as Json;
+  const row = Array.isArray(rows) ? (rows[0] as Json | undefined) : undefined;
+  const value = isJsonMap(row) ? Object.values(row)[0] : undefined;
+  if (typeof value !== 'number') throw new QuestionFailed(question.path, 200, `no number in ${text.slice(0, 200)}`);
+  return value;
+}
+
+/** How many rows the query has, counted where the data are. */
+export async function askTotal(asker: Asker, question: Question): Promise<number> {
+  const parameters = { ...question.parameters, limit: 1, include_total: true };
+  const { head } = await ask(asker, { ...question, parameters });
+  const total = head.headers.find(([name]) => name.toLowerCase() === 'x-records')?.[1];
+  if (total === undefined) throw new QuestionFailed(question.path, 200, 'no total');
+  return Number(total);
+}
+
+/**
+ * Rows of an answer as JSON texts, one at a time. The pool goes on only as rows are taken; leaving the loop stops it.
+ * Throws QuestionFailed when the answer is refused or breaks off.
+ */
+export async function* askRows(asker: Asker, question: Question): AsyncGenerator<string> {
+  const chunks: Uint8Array[] = [];
+  let head: QueryHead | null = null;
+  let ended = false;
+  let failure: Error | null = null;
+  let wake: (() => void) | null = null;
+  const settled = (change: () => void): void => {
+    change();
+    wake?.();
+  };
+  const handle = asker.pool.run(requestOf(question), settingsOf(asker, question), {
+    onHead: (given) => settled(() => (head = given)),
+    onChunk: (chunk) => settled(() => void chunks.push(chunk)),
+    onEnd: () => settled(() => (ended = true)),
+    onAbort: (reason) => settled(() => (failure = new QuestionFailed(question.path, 500, reason))),
+  });
+  const splitter = new RowSplitter();
+  const decoder = new TextDecoder();
+  try {
+    for (;;) {
+      if (failure !== null) throw failure;
+      const chunk = chunks.shift();
+      if (chunk !== undefined) {
+        yield* splitter.push(decoder.decode(chunk, { stream: true }));
+        handle.grant(chunk.byteLength);
+        continue;
+      }
+      if (ended) break;
+      await new Promise<void>((resolve) => (wake = resolve));
+      wake = null;
+    }
+    const { status, body } = (head as QueryHead | null) ?? { status: 500, body: 'no answer' };
+    if (status !== 200) throw new QuestionFailed(question.path, status, body ?? '');
+    if (body !== null) yield* splitter.push(body);
+    splitter.end();
+  } finally {
+    if (!ended) handle.cancel();
+  }
+}
+
+/** Cuts the text of a JSON array into the texts of its elements, however the text arrives. Reads every character once. */
+export class RowSplitter {
+  /** Parts of the element that is not complete yet. */
+  #parts: string[] = [];
+  /** Brackets open so far. 0: outside the array. */
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  #closed = false;
+
+  *push(text: string): IterableIterator<string> {
+    let start = 0;
+    for (let index = 0; index < text.length; index++) {
+      const unit = text.charCodeAt(index);
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false;
+        else if (unit === 0x5c) this.#escaped = true;
+        else if (unit === 0x22) this.#inString = false;
+      } else if (unit === 0x22) this.#inString = true;
+      else if (unit === 0x5b || unit === 0x7b) {
+        this.#depth++;
+        if (this.#depth === 1) start = index + 1;
+      } else if (unit === 0x5d || unit === 0x7d) {
+        this.#depth--;
+        if (this.#depth > 0) continue;
+        const last = this.#take(text.slice(start, index));
+        start = index + 1;
+        this.#closed = true;
+        if (last !== '') yield last;
+      } else if (unit === 0x2c && this.#depth === 1) {
+        const element = this.#take(text.slice(start, index));
+        start = index + 1;
+        yield element;
+      }
+    }
+    if (this.#depth > 0 && start < text.length) this.#parts.push(text.slice(start));
+  }
+
+  /** Throws when the array is not complete. */
+  end(): void {
+    if (!this.#closed) throw new SyntaxError('the answer is not a complete JSON array');
+  }
+
+  #take(end: string): string {
+    if (this.#parts.length === 0) return end.trim();
+    this.#parts.push(end);
+    const element = this.#parts.join('').trim();
+    this.#parts = [];
+    return element;
+  }
+}
+
+function requestOf({ path, query, parameters }: Question): QueryRequest {
+  const body = JSON.stringify({ ...(query !== undefined && { query }), ...parameters });
+  return { method: 'POST', path, api: 'query', queryString: '', body };
+}
+
+function settingsOf(asker: Asker, question: Question): QuerySettings {
+  return { ...asker.querySettings(), prettyPrint: false, timeoutDefault: 0, timeoutMax: 0, ...question.settings };
+}

@@ -1,0 +1,283 @@
+// Retention and clean-up (spec/operations.md section 13, commands.md 8): the steps, the one lock they run under, and the
+// timers that start them. An administrator's `clean` fails while the lock is held; a scheduled run waits for it. What a
+// step does is the ring's business; here is when, in which order, and what is told about it.
+//
+// A failing step is logged and the rest goes on: "cleaned" means "attempted", as it always did.
+
+import type { MetricsRegistry } from '../../workers/metrics.ts';
+import type { CommandRing, Maintenance as MaintenanceStep } from '../../workers/types.ts';
+import type { Logger } from '../log.ts';
+import type { Json } from './json.ts';
+
+export const cleanTokens = [
+  'expire_nodes',
+  'purge_nodes',
+  'purge_reports',
+  'purge_resource_events',
+  'gc_packages',
+  'gc_catalogs',
+  'gc_fact_paths',
+  'other',
+] as const;
+export type CleanToken = (typeof cleanTokens)[number];
+
+export interface CleanRequest {
+  readonly tokens: ReadonlySet<CleanToken>;
+  /** Nodes that purge_nodes may delete, 0: none; null: no limit. A negative one makes the step fail. */
+  readonly batchLimit: number | null;
+}
+
+export interface MaintenanceSettings {
+  /** Milliseconds; 0 switches off (gcInterval: everything). */
+  readonly gcInterval: number;
+  readonly gcIntervalExpireNodes: number;
+  readonly gcIntervalPurgeNodes: number;
+  readonly gcIntervalPurgeReports: number;
+  readonly gcIntervalPackages: number;
+  readonly gcIntervalCatalogs: number;
+  readonly gcIntervalFactPaths: number;
+  readonly nodeTtl: number;
+  readonly nodePurgeTtl: number;
+  readonly nodePurgeBatch: number;
+}
+
+export interface MaintenanceDeps {
+  readonly ring: CommandRing;
+  readonly registry: MetricsRegistry;
+  readonly settings: MaintenanceSettings;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+interface StepRow {
+  readonly token: CleanToken;
+  /** Word of the `cleaning` gauge. The gauge tells what was asked for, for as long as it is being done. */
+  readonly activity: string;
+  readonly counter: string;
+  readonly timer: string;
+  /** Timer of the storage group that dashboards of older versions read. */
+  readonly storageTimer: string | null;
+  readonly kinds: readonly Exclude<MaintenanceStep['kind'], 'delete'>[];
+}
+
+/** In the order in which they run, whatever the order of the request. */
+const steps: readonly StepRow[] = [
+  step('expire_nodes', 'expiring-nodes', 'node-expirations', 'node-expiration-time'),
+  step('purge_nodes', 'purging-nodes', 'node-purges', 'node-purge-time'),
+  step('purge_reports', 'purging-reports', 'report-purges', 'report-purge-time'),
+  step('purge_resource_events', 'purging-resource-events', 'resource-event-purges', 'resource-events-purge-time'),
+  step('gc_packages', 'package-gc', 'package-gcs', 'package-gc-time', 'gc-packages-time'),
+  {
+    ...step('other', 'other', 'other-cleans', 'other-clean-time'),
+    kinds: ['gc_catalogs', 'gc_fact_paths'],
+  },
+  step('gc_catalogs', 'catalog-gc', 'catalog-gcs', 'catalog-gc-time', 'gc-catalogs-time'),
+  step('gc_fact_paths', 'fact-paths-gc', 'fact-path-gcs', 'fact-path-gc-time', 'gc-fact-paths'),
+];
+
+interface Job {
+  readonly name: string;
+  readonly interval: number;
+  readonly request: CleanRequest;
+  timer: NodeJS.Timeout | null;
+  nextRun: number | null;
+  lastRun: number | null;
+  lastMs: number | null;
+  runs: number;
+}
+
+const timerMax = 2 ** 31 - 1;
+/** Share of an interval by which runs of several jobs and servers are spread. */
+const jitterShare = 0.1;
+const jitterMax = 60_000;
+
+export class MaintenanceScheduler {
+  readonly #deps: MaintenanceDeps;
+  readonly #jobs: readonly Job[];
+  /** Settles when whoever holds the lock lets go; null: free. */
+  #holder: Promise<void> | null = null;
+  #activity = '';
+  #stopping = false;
+  #failures = 0;
+  #lastFailure: string | null = null;
+
+  constructor(deps: MaintenanceDeps) {
+    this.#deps = deps;
+    this.#jobs = jobsOf(deps.settings);
+    deps.registry.gauge('admin', 'cleaning', () => this.#activity);
+  }
+
+  /** Arms the timers: each job first runs after one whole interval, then that long after its end. */
+  start(): void {
+    for (const job of this.#jobs) this.#arm(job);
+  }
+
+  /** No further step begins; resolves when the running one has ended. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const job of this.#jobs) {
+      if (job.timer !== null) clearTimeout(job.timer);
+      job.timer = null;
+      job.nextRun = null;
+    }
+    while (this.#holder !== null) await this.#holder;
+  }
+
+  /** Carries out a request now. false: somebody else is at it, nothing was done. */
+  async clean(request: CleanRequest): Promise<boolean> {
+    if (this.#holder !== null) return false;
+    await this.#locked(() => this.#run(request));
+    return true;
+  }
+
+  /** Deletes all data of a node. Rejects when the ring cannot do it now. */
+  async delete(certname: string): Promise<void> {
+    this.#deps.log.info(`Starting delete of all data for host ${certname}`);
+    await this.#deps.ring.maintain({ kind: 'delete', certname });
+    this.#deps.log.info(`Finished delete of all data for host ${certname}`);
+  }
+
+  state(): Json {
+    const time = (at: number | null): Json => (at === null ? null : new Date(at).toISOString());
+    return {
+      cleaning: this.#activity,
+      failures: this.#failures,
+      last_failure: this.#lastFailure,
+      jobs: this.#jobs.map(({ name, interval, runs, lastRun, lastMs, nextRun }) => ({
+        name,
+        interval_ms: interval,
+        runs,
+        last_run: time(lastRun),
+        last_duration_ms: lastMs,
+        next_run: time(nextRun),
+      })),
+    };
+  }
+
+  #arm(job: Job): void {
+    if (this.#stopping) return;
+    const jitter = this.#deps.random() * Math.min(job.interval * jitterShare, jitterMax);
+    job.nextRun = this.#deps.clock() + job.interval + jitter;
+    this.#sleep(job, job.interval + jitter);
+  }
+
+  /** Timers hold at most some weeks; longer waits take several. */
+  #sleep(job: Job, rest: number): void {
+    const span = Math.min(rest, timerMax);
+    job.timer = setTimeout(() => {
+      if (rest > span) this.#sleep(job, rest - span);
+      // Failures of steps are dealt with inside; nothing else can reject.
+      else void this.#runJob(job);
+    }, span);
+    job.timer.unref();
+  }
+
+  async #runJob(job: Job): Promise<void> {
+    job.timer = null;
+    job.nextRun = null;
+    while (this.#holder !== null) await this.#holder;
+    if (this.#stopping) return;
+    await this.#locked(async () => {
+      const began = this.#deps.clock();
+      await this.#run(job.request);
+      job.runs++;
+      job.lastRun = began;
+      job.lastMs = this.#deps.clock() - began;
+    });
+    this.#arm(job);
+  }
+
+  /** The lock is free here: nothing awaits between looking at it and taking it. */
+  async #locked(work: () => Promise<void>): Promise<void> {
+    let release!: () => void;
+    this.#holder = new Promise((resolve) => (release = resolve));
+    try {
+      await work();
+    } finally {
+      this.#holder = null;
+      this.#activity = '';
+      release();
+    }
+  }
+
+  async #run(request: CleanRequest): Promise<void> {
+    const began = performance.now();
+    const wanted = [...request.tokens].sort();
+    this.#activity = wanted.map((token) => steps.find((row) => row.token === token)!.activity).join(' ');
+    for (const row of steps) {
+      if (this.#stopping) break;
+      if (request.tokens.has(row.token)) await this.#runStep(row, request);
+    }
+    this.#deps.registry.timer('storage', 'gc-time').update(performance.now() - began);
+  }
+
+  async #runStep(row: StepRow, request: CleanRequest): Promise<void> {
+    const { ring, registry, log } = this.#deps;
+    registry.counter('admin', row.counter).inc();
+    const began = performance.now();
+    try {
+      let changed = 0;
+      for (const kind of row.kinds) {
+        const maintenance = stepOf(kind, request);
+        if (maintenance !== null) changed += await ring.maintain(maintenance);
+      }
+      log.info({ changed, ms: Math.round(performance.now() - began) }, `maintenance: ${row.activity}`);
+    } catch (error) {
+      this.#failures++;
+      this.#lastFailure = error instanceof Error ? error.message : String(error);
+      log.error({ err: error }, `maintenance: ${row.activity} failed`);
+    }
+    const elapsed = performance.now() - began;
+    registry.timer('admin', row.timer).update(elapsed);
+    if (row.storageTimer !== null) registry.timer('storage', row.storageTimer).update(elapsed);
+  }
+}
+
+function step(
+  token: CleanToken,
+  activity: string,
+  counter: string,
+  timer: string,
+  storageTimer: string | null = null,
+): StepRow {
+  return { token, activity, counter, timer, storageTimer, kinds: token === 'other' ? [] : [token] };
+}
+
+/** null: nothing to do. The limit of a request is an upper bound, the ring's 0 means none. */
+function stepOf(
+  kind: Exclude<MaintenanceStep['kind'], 'delete'>,
+  { batchLimit }: CleanRequest,
+): MaintenanceStep | null {
+  if (kind !== 'purge_nodes') return { kind };
+  if (batchLimit === 0) return null;
+  if (batchLimit !== null && batchLimit < 0)
+    throw new RangeError(`batch_limit must not be negative, not ${batchLimit}`);
+  return { kind, batchLimit: batchLimit ?? 0 };
+}
+
+function jobsOf(settings: MaintenanceSettings): Job[] {
+  if (settings.gcInterval === 0) return [];
+  const batchLimit = settings.nodePurgeBatch === 0 ? null : settings.nodePurgeBatch;
+  const rows: readonly (readonly [name: string, interval: number, tokens: readonly CleanToken[]])[] = [
+    ['expire-nodes', settings.nodeTtl === 0 ? 0 : settings.gcIntervalExpireNodes, ['expire_nodes']],
+    ['purge-nodes', settings.nodePurgeTtl === 0 ? 0 : settings.gcIntervalPurgeNodes, ['purge_nodes']],
+    ['purge-reports', settings.gcIntervalPurgeReports, ['purge_reports', 'purge_resource_events']],
+    ['packages', settings.gcIntervalPackages, ['gc_packages']],
+    ['catalogs', settings.gcIntervalCatalogs, ['gc_catalogs']],
+    ['fact-paths', settings.gcIntervalFactPaths, ['gc_fact_paths']],
+  ];
+  return rows
+    .filter(([, interval]) => interval > 0)
+    .map(([name, interval, tokens]) => ({
+      name,
+      interval,
+      request: { tokens: new Set(tokens), batchLimit },
+      timer: null,
+      nextRun: null,
+      lastRun: null,
+      lastMs: null,
+      runs: 0,
+    }));
+}

@@ -1,0 +1,109 @@
+// Gauges whose figures are computed when somebody looks: the population (asked of the store through queries, kept for a
+// while), the share of duplicate catalogs, and the two pools that stand for PuppetDB's database connections.
+
+import type { MetricsRegistry } from '../../../workers/metrics.ts';
+import type { CommandRing } from '../../../workers/types.ts';
+import { type Asker, askNumber, askTotal } from '../internal-query.ts';
+import type { Json } from '../json.ts';
+
+export interface GaugeDeps {
+  readonly registry: MetricsRegistry;
+  readonly asker: Asker;
+  readonly ring: CommandRing;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Threads that answer queries, threads that apply commands. */
+  readonly settings: { readonly queryThreads: number; readonly actorThreads: number };
+}
+
+const nodesKeptMs = 5_000;
+/** Counting resources and distinct ones reads an index over everything. */
+const resourcesKeptMs = 60_000;
+const failureKeptMs = 5_000;
+
+const anyState: Json = ['=', 'node_state', 'any'];
+const countOf = (filter: Json): Json => ['extract', [['function', 'count']], filter];
+
+export function registerGauges(deps: GaugeDeps): void {
+  registerPopulation(deps);
+  registerPools(deps);
+  const { registry } = deps;
+  registry.gauge('storage', 'duplicate-pct', () => {
+    const fresh = registry.counter('storage', 'new-catalogs').count;
+    const duplicates = registry.counter('storage', 'duplicate-catalogs').count;
+    return fresh + duplicates === 0 ? 0 : duplicates / (fresh + duplicates);
+  });
+}
+
+function registerPopulation({ registry, asker, clock }: GaugeDeps): void {
+  const nodes = (state: string): (() => Promise<number | null>) =>
+    kept(clock, nodesKeptMs, () => askNumber(asker, { path: '/nodes', query: countOf(['=', 'node_state', state]) }));
+  const active = nodes('active');
+  const inactive = nodes('inactive');
+  const all = nodes('any');
+  const resources = kept(clock, resourcesKeptMs, () =>
+    askNumber(asker, { path: '/resources', query: countOf(anyState) }),
+  );
+  const distinct = kept(clock, resourcesKeptMs, () =>
+    askTotal(asker, {
+      path: '/resources',
+      query: ['extract', ['resource', ['function', 'count']], anyState, ['group_by', 'resource']],
+    }),
+  );
+  const gauge = (name: string, read: () => Promise<number | null>): void => {
+    registry.gauge('population', name, read);
+  };
+  gauge('num-nodes', active);
+  gauge('num-active-nodes', active);
+  gauge('num-inactive-nodes', inactive);
+  gauge('num-resources', resources);
+  gauge('avg-resources-per-node', async () => ratio(await resources(), await all()));
+  gauge('pct-resource-dupes', async () => {
+    const [total, different] = [await resources(), await distinct()];
+    // The two are counted one after the other: a resource may have come between.
+    return total === null || different === null ? null : ratio(Math.max(0, total - different), total);
+  });
+}
+
+/** Names and meaning of a connection pool; a thread here is what a connection is there. */
+function registerPools({ registry, ring, settings }: GaugeDeps): void {
+  const pools: readonly (readonly [name: string, size: number, pending: () => number])[] = [
+    ['PDBReadPool', settings.queryThreads, () => 0],
+    ['PDBWritePool', settings.actorThreads, () => ring.depth],
+  ];
+  for (const [pool, size, pending] of pools) {
+    const gauge = (item: string, read: () => number): void => {
+      const name = `${pool}.pool.${item}`;
+      // Whoever runs the threads knows better and may have said so.
+      if (registry.get('database', name) === undefined) registry.gauge('database', name, read);
+    };
+    const active = (): number => Math.min(size, pending());
+    gauge('MaxConnections', () => size);
+    gauge('MinConnections', () => size);
+    gauge('TotalConnections', () => size);
+    gauge('ActiveConnections', active);
+    gauge('IdleConnections', () => size - active());
+    gauge('PendingConnections', () => Math.max(0, pending() - size));
+  }
+}
+
+const ratio = (part: number | null, whole: number | null): number | null =>
+  part === null || whole === null ? null : whole === 0 ? 0 : part / whole;
+
+/**
+ * Keeps a figure for `keptMs` and lets everyone who asks meanwhile wait for the same question. A figure that cannot be had
+ * is null, and is not asked for again at once.
+ */
+function kept(clock: () => number, keptMs: number, load: () => Promise<number>): () => Promise<number | null> {
+  let value: Promise<number | null> | null = null;
+  let until = 0;
+  return () => {
+    if (value !== null && clock() < until) return value;
+    until = clock() + keptMs;
+    value = load().catch(() => {
+      until = clock() + failureKeptMs;
+      return null;
+    });
+    return value;
+  };
+}

@@ -1,0 +1,97 @@
+// HTTP side of the metrics: /metrics/v2 (management gateway), /metrics/v1/mbeans (old form, off by default) and
+// /metrics/prometheus. Who may ask is decided before a request comes here.
+
+import type { MetricsRegistry } from '../../../workers/metrics.ts';
+import type { Exchange, Mount } from '../../http/exchange.ts';
+import { unknownPath } from '../../http/replies.ts';
+import type { Json } from '../json.ts';
+import { pathBelow } from '../paths.ts';
+import type { BeanServer } from './bean-server.ts';
+import { createGateway, type GatewayDeps } from './gateway.ts';
+import { createOldGateway } from './old-gateway.ts';
+import { exposition } from './prometheus.ts';
+import { optionsOf } from './request.ts';
+
+export interface MetricsDeps extends GatewayDeps {
+  readonly beans: BeanServer;
+  readonly registry: MetricsRegistry;
+  readonly settings: { readonly metrics: boolean; readonly metricsV1: boolean };
+  /** Brings figures up to date that are kept elsewhere; called before an answer is made. */
+  readonly refresh: () => void;
+}
+
+const bodyMax = 4 * 1024 * 1024;
+const hourMs = 3_600_000;
+
+export function createMetricsMounts(deps: MetricsDeps): Mount[] {
+  const mounts: Mount[] = [{ prefix: '/metrics/prometheus', handler: (exchange) => scrape(exchange, deps) }];
+  if (deps.settings.metrics) mounts.push(createGatewayMount(deps));
+  if (deps.settings.metricsV1) mounts.push(createOldGateway({ prefix: '/metrics/v1/mbeans', ...deps }));
+  return mounts;
+}
+
+function createGatewayMount(deps: MetricsDeps): Mount {
+  const prefix = '/metrics/v2';
+  const gateway = createGateway(deps);
+
+  async function handler(exchange: Exchange): Promise<void> {
+    const path = pathBelow(exchange, prefix);
+    if (path === null) return exchange.reply(unknownPath(exchange.path));
+    const parameters = new URLSearchParams(exchange.queryString);
+    deps.refresh();
+    let answer: Json;
+    switch (exchange.method) {
+      case 'GET':
+      case 'HEAD':
+        answer = await gateway.get(path, parameters.get('p'), optionsOf(parameters));
+        break;
+      case 'POST': {
+        const body = new TextDecoder().decode(await exchange.body(bodyMax));
+        answer = await gateway.post(body, optionsOf(parameters));
+        break;
+      }
+      default:
+        return exchange.reply({ status: 405, contentType: null, headers: [['Allow', 'GET, HEAD, POST']], body: null });
+    }
+    replyJson(exchange, answer, parameters, deps.clock());
+  }
+
+  return { prefix, handler };
+}
+
+function replyJson(exchange: Exchange, answer: Json, parameters: URLSearchParams, now: number): void {
+  const callback = parameters.get('callback');
+  const wrapped = callback !== null && /^[$A-Z_][0-9A-Z_$]*$/i.test(callback);
+  const text = jsonText(answer);
+  const wanted = parameters.get('mimeType') ?? 'application/json';
+  const plain = wanted.toLowerCase() !== 'application/json';
+  exchange.reply({
+    status: 200,
+    contentType: wrapped ? 'text/javascript;charset=utf-8' : plain ? 'text/plain;charset=utf-8' : 'application/json',
+    headers: [
+      ['Cache-Control', 'no-cache'],
+      ['Pragma', 'no-cache'],
+      ['Expires', new Date(now - hourMs).toUTCString()],
+    ],
+    body: wrapped ? `${callback}(${text});` : text,
+  });
+}
+
+/** Compact, slashes and unusual characters escaped, as clients of the gateway have always got it. */
+export function jsonText(value: Json): string {
+  return JSON.stringify(value)
+    .replaceAll('/', '\\/')
+    .replace(/[\u007f-\u009f\u2000-\u20ff]/g, (char) => {
+      return `\\u${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+    });
+}
+
+async function scrape(exchange: Exchange, deps: MetricsDeps): Promise<void> {
+  if (pathBelow(exchange, '/metrics/prometheus') !== '') return exchange.reply(unknownPath(exchange.path));
+  deps.refresh();
+  exchange.reply({
+    status: 200,
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
+    body: await exposition(deps.registry),
+  });
+}

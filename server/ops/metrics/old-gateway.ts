@@ -1,0 +1,91 @@
+// /metrics/v1/mbeans: the form of the metrics that old exporters still ask for. Off unless configured. No envelope: a bean's
+// attributes, or several of them in the shape of the question.
+
+import type { Exchange, Mount } from '../../http/exchange.ts';
+import { JSON_TYPE, textReply, unknownPath } from '../../http/replies.ts';
+import type { Json } from '../json.ts';
+import { pathBelow } from '../paths.ts';
+import type { Bean, BeanServer, BeanValue } from './bean-server.ts';
+import { parseObjectName } from './object-name.ts';
+
+export interface OldGatewayDeps {
+  readonly prefix: string;
+  readonly beans: BeanServer;
+  readonly refresh: () => void;
+}
+
+const bodyMax = 1024 * 1024;
+
+export function createOldGateway(deps: OldGatewayDeps): Mount {
+  const { prefix, beans } = deps;
+
+  async function handler(exchange: Exchange): Promise<void> {
+    const path = pathBelow(exchange, prefix);
+    if (path === null) return exchange.reply(unknownPath(exchange.path));
+    deps.refresh();
+    if (exchange.method === 'POST') return post(exchange);
+    if (path === '' || path === '/') return reply(exchange, 200, index());
+    const name = path.slice(1);
+    const bean = find(name);
+    if (bean === undefined) return reply(exchange, 404, `No mbean '${name}' found`);
+    reply(exchange, 200, await attributesOf(bean));
+  }
+
+  function index(): Json {
+    const names: Record<string, string> = {};
+    for (const bean of beans.all()) {
+      if (!bean.alias) names[bean.name.canonical] = `/mbeans/${encodeURIComponent(bean.name.canonical)}`;
+    }
+    return names;
+  }
+
+  async function post(exchange: Exchange): Promise<void> {
+    let wanted: Json;
+    try {
+      wanted = JSON.parse(new TextDecoder().decode(await exchange.body(bodyMax))) as Json;
+    } catch (error) {
+      return reply(exchange, 400, error instanceof Error ? error.message : String(error));
+    }
+    if (typeof wanted === 'string') return reply(exchange, 200, await valueFor(wanted));
+    if (Array.isArray(wanted)) return reply(exchange, 200, await Promise.all(wanted.map(valueFor)));
+    if (typeof wanted === 'object' && wanted !== null) {
+      const answers: Record<string, Json> = {};
+      for (const [key, name] of Object.entries(wanted)) answers[key] = await valueFor(name ?? null);
+      return reply(exchange, 200, answers);
+    }
+    reply(exchange, 400, 'metrics request must be a JSON string, array, or object');
+  }
+
+  async function valueFor(name: Json): Promise<Json> {
+    const bean = typeof name === 'string' ? find(name) : undefined;
+    return bean === undefined ? null : attributesOf(bean);
+  }
+
+  function find(name: string): Bean | undefined {
+    try {
+      return beans.find(parseObjectName(name));
+    } catch {
+      return undefined;
+    }
+  }
+
+  return { prefix, handler };
+}
+
+async function attributesOf(bean: Bean): Promise<Json> {
+  const reader = bean.reader();
+  const values: Record<string, BeanValue> = {};
+  for (const { name } of bean.info.attributes) {
+    try {
+      values[name] = (await reader(name)) ?? null;
+    } catch {
+      values[name] = null;
+    }
+  }
+  return values;
+}
+
+function reply(exchange: Exchange, status: number, value: Json): void {
+  if (status !== 200 && typeof value === 'string') exchange.reply(textReply(status, value));
+  else exchange.reply({ status, contentType: JSON_TYPE, body: JSON.stringify(value) });
+}

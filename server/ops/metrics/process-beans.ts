@@ -1,0 +1,182 @@
+// The beans that every JVM has and that dashboards read (spec/operations.md 8.9), from this process's figures. One table per
+// bean: attribute, type, where its value comes from.
+
+import type { ProcessFigures, Usage } from '../process-figures.ts';
+import {
+  type AttributeRow,
+  type Bean,
+  type BeanKind,
+  type BeanSource,
+  type BeanValue,
+  createBean,
+} from './bean-server.ts';
+import { type ObjectName, parseObjectName } from './object-name.ts';
+
+type Rows<T> = readonly (readonly [name: string, type: string, read: (figures: T) => BeanValue])[];
+
+const composite = 'javax.management.openmbean.CompositeData';
+const text = 'java.lang.String';
+
+const memory: Rows<ProcessFigures> = [
+  ['HeapMemoryUsage', composite, (figures) => usage(figures.heap())],
+  ['NonHeapMemoryUsage', composite, (figures) => usage(figures.nonHeap())],
+  ['ObjectPendingFinalizationCount', 'int', () => 0],
+  ['Verbose', 'boolean', () => false],
+];
+
+const threading: Rows<ProcessFigures> = [
+  ['ThreadCount', 'int', (figures) => figures.threads().count],
+  ['PeakThreadCount', 'int', (figures) => figures.threads().peak],
+  ['DaemonThreadCount', 'int', (figures) => figures.threads().count - 1],
+  ['TotalStartedThreadCount', 'long', (figures) => figures.threads().peak],
+  ['AllThreadIds', '[J', (figures) => figures.threadIds()],
+  ['CurrentThreadCpuTime', 'long', (figures) => figures.processorTime().total],
+  ['CurrentThreadUserTime', 'long', (figures) => figures.processorTime().user],
+  ['CurrentThreadAllocatedBytes', 'long', () => -1],
+  ['TotalThreadAllocatedBytes', 'long', () => -1],
+  ['CurrentThreadCpuTimeSupported', 'boolean', () => true],
+  ['ThreadCpuTimeSupported', 'boolean', () => false],
+  ['ThreadCpuTimeEnabled', 'boolean', () => false],
+  ['ThreadAllocatedMemorySupported', 'boolean', () => false],
+  ['ThreadAllocatedMemoryEnabled', 'boolean', () => false],
+  ['ThreadContentionMonitoringSupported', 'boolean', () => false],
+  ['ThreadContentionMonitoringEnabled', 'boolean', () => false],
+  ['ObjectMonitorUsageSupported', 'boolean', () => false],
+  ['SynchronizerUsageSupported', 'boolean', () => false],
+];
+
+const runtime: Rows<ProcessFigures> = [
+  ['Name', text, (figures) => `${process.pid}@${figures.system().host}`],
+  ['Pid', 'long', () => process.pid],
+  ['VmName', text, () => 'V8'],
+  ['VmVendor', text, () => 'Node.js'],
+  ['VmVersion', text, () => process.versions.v8],
+  ['SpecName', text, () => 'ECMAScript'],
+  ['SpecVendor', text, () => 'Ecma International'],
+  ['SpecVersion', text, () => process.version],
+  ['StartTime', 'long', (figures) => figures.startTimeMs()],
+  ['Uptime', 'long', (figures) => figures.uptimeMs()],
+];
+
+const operatingSystem: Rows<ProcessFigures> = [
+  ['Name', text, (figures) => figures.system().name],
+  ['Version', text, (figures) => figures.system().release],
+  ['Arch', text, (figures) => figures.system().architecture],
+  ['AvailableProcessors', 'int', (figures) => figures.system().processors],
+  ['SystemLoadAverage', 'double', (figures) => figures.system().load],
+  ['ProcessCpuLoad', 'double', (figures) => figures.processor().usage / 100],
+  ['ProcessCpuTime', 'long', (figures) => figures.processorTime().total],
+  ['TotalPhysicalMemorySize', 'long', (figures) => figures.system().memoryTotal],
+  ['FreePhysicalMemorySize', 'long', (figures) => figures.system().memoryFree],
+  ['TotalMemorySize', 'long', (figures) => figures.system().memoryTotal],
+  ['FreeMemorySize', 'long', (figures) => figures.system().memoryFree],
+  ['OpenFileDescriptorCount', 'long', (figures) => figures.descriptors().used],
+  ['MaxFileDescriptorCount', 'long', (figures) => figures.descriptors().max],
+];
+
+/** The web server here is one thread; the attributes are its former pool's, in lower case as they always were. */
+const webServer: Rows<ProcessFigures> = [
+  ['threads', 'int', () => 1],
+  ['minThreads', 'int', () => 1],
+  ['maxThreads', 'int', () => 1],
+  ['idleThreads', 'int', () => 0],
+  ['readyThreads', 'int', () => 1],
+  ['busyThreads', 'int', () => 1],
+  ['queueSize', 'int', () => 0],
+  ['utilizationRate', 'double', (figures) => figures.utilization()],
+  ['lowOnThreads', 'boolean', () => false],
+  ['state', text, () => 'STARTED'],
+];
+
+const directBuffers: Rows<ProcessFigures> = [
+  ['Name', text, () => 'direct'],
+  ['Count', 'long', (figures) => figures.buffers().count],
+  ['MemoryUsed', 'long', (figures) => figures.buffers().used],
+  ['TotalCapacity', 'long', (figures) => figures.buffers().used],
+];
+
+const fixed: readonly (readonly [name: string, className: string, rows: Rows<ProcessFigures>])[] = [
+  ['java.lang:type=Memory', 'sun.management.MemoryImpl', memory],
+  ['java.lang:type=Threading', 'com.sun.management.internal.HotSpotThreadImpl', threading],
+  ['java.lang:type=Runtime', 'sun.management.RuntimeImpl', runtime],
+  ['java.lang:type=OperatingSystem', 'com.sun.management.internal.OperatingSystemImpl', operatingSystem],
+  ['java.nio:type=BufferPool,name=direct', 'sun.management.ManagementFactoryHelper$1', directBuffers],
+  [
+    'org.eclipse.jetty.util.thread:type=queuedthreadpool,id=0',
+    'org.eclipse.jetty.util.thread.QueuedThreadPool',
+    webServer,
+  ],
+];
+
+export class ProcessBeans implements BeanSource {
+  readonly #beans = new Map<string, Bean>();
+
+  /** Memory pools and collectors are those the engine has at start; neither changes while it runs. */
+  constructor(figures: ProcessFigures) {
+    for (const [name, className, rows] of fixed) this.#add(name, className, rows, () => figures);
+    for (const { name } of figures.collectors()) {
+      const collector = (): ReturnType<ProcessFigures['collectors']>[number] =>
+        figures.collectors().find((candidate) => candidate.name === name)!;
+      this.#add(
+        `java.lang:type=GarbageCollector,name=${name}`,
+        'com.sun.management.internal.GarbageCollectorExtImpl',
+        [
+          ['Name', text, () => name],
+          ['Valid', 'boolean', () => true],
+          ['CollectionCount', 'long', (found) => found.count],
+          ['CollectionTime', 'long', (found) => Math.round(found.totalMs)],
+          ['LastGcInfo', composite, (found) => (found.lastMs === null ? null : { duration: Math.round(found.lastMs) })],
+          ['MemoryPoolNames', `[L${text};`, () => figures.pools().map((pool) => pool.name)],
+        ],
+        collector,
+      );
+    }
+    for (const { name } of figures.pools()) {
+      this.#add(
+        `java.lang:type=MemoryPool,name=${name}`,
+        'sun.management.MemoryPoolImpl',
+        [
+          ['Name', text, () => name],
+          ['Type', text, () => 'HEAP'],
+          ['Valid', 'boolean', () => true],
+          ['Usage', composite, (found) => usage(found.usage)],
+          ['PeakUsage', composite, (found) => usage(found.peak)],
+        ],
+        () => figures.pools().find((pool) => pool.name === name)!,
+      );
+    }
+  }
+
+  find(name: ObjectName): Bean | undefined {
+    return this.#beans.get(name.canonical);
+  }
+
+  beans(): Iterable<Bean> {
+    return this.#beans.values();
+  }
+
+  #add<T>(text: string, className: string, rows: Rows<T>, open: () => T): void {
+    const name = parseObjectName(text);
+    const attributes: AttributeRow<T>[] = rows.map(([attribute, type, read]) => ({
+      name: attribute,
+      type,
+      description: attribute,
+      read,
+    }));
+    attributes.push({
+      name: 'ObjectName',
+      type: 'javax.management.ObjectName',
+      description: 'ObjectName',
+      read: () => ({ objectName: text }),
+    });
+    const kind: BeanKind<T> = {
+      className,
+      description: 'Information on the management interface of the MBean',
+      attributes,
+      operations: [],
+    };
+    this.#beans.set(name.canonical, createBean(name, kind, open));
+  }
+}
+
+const usage = ({ init, committed, max, used }: Usage): BeanValue => ({ init, committed, max, used });

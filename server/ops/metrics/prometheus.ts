@@ -1,0 +1,169 @@
+// The registry in Prometheus' text form. Families are named after domain and metric; what varies (command and version,
+// request path, status, pool) becomes a label, so that one family holds all of its series. Timers and histograms are
+// summaries: quantiles of the last minutes, and a count. Durations are seconds, as the convention has it.
+
+import {
+  Counter,
+  type Distribution,
+  Gauge,
+  Histogram,
+  Meter,
+  type Metric,
+  type MetricsRegistry,
+  Timer,
+} from '../../../workers/metrics.ts';
+
+interface Family {
+  readonly type: 'counter' | 'gauge' | 'summary';
+  readonly lines: string[];
+}
+
+type Labels = readonly (readonly [name: string, value: string])[];
+
+interface Series {
+  /** Snake case, without prefix and unit. */
+  readonly name: string;
+  readonly labels: Labels;
+}
+
+const prefix = 'muster';
+const quantiles: readonly (readonly [string, keyof Distribution])[] = [
+  ['0.5', 'p50'],
+  ['0.75', 'p75'],
+  ['0.95', 'p95'],
+  ['0.98', 'p98'],
+  ['0.99', 'p99'],
+  ['0.999', 'p999'],
+];
+
+/** Which part of a name is a label. The first row whose pattern matches decides. */
+const labelled: readonly {
+  readonly domain: string;
+  readonly pattern: RegExp;
+  readonly series: (parts: readonly string[]) => Series;
+}[] = [
+  {
+    domain: 'mq',
+    pattern: /^([a-z_ ]+)\.(\d+)\.(.+)$/,
+    series: ([command, version, item]) => ({
+      name: `command_${item}`,
+      labels: [
+        ['command', command!],
+        ['version', version!],
+      ],
+    }),
+  },
+  {
+    domain: 'http',
+    pattern: /^(.*)\.(\d{3})$/,
+    series: ([path, status]) => ({
+      name: 'responses',
+      labels: [
+        ['path', path!],
+        ['status', status!],
+      ],
+    }),
+  },
+  {
+    domain: 'http',
+    pattern: /^(.*)\.service-time$/,
+    series: ([path]) => ({ name: 'service_time', labels: [['path', path!]] }),
+  },
+  {
+    domain: 'database',
+    pattern: /^(.*)\.pool\.(.+)$/,
+    series: ([pool, item]) => ({ name: item!, labels: [['pool', pool!]] }),
+  },
+  {
+    domain: 'dlo',
+    pattern: /^([a-z_ ]+)\.(messages|filesize)$/,
+    series: ([command, item]) => ({ name: item!, labels: [['command', command!]] }),
+  },
+  { domain: 'mq', pattern: /^global\.(.+)$/, series: ([item]) => ({ name: item!, labels: [] }) },
+];
+
+/** The whole exposition, one family after the other. */
+export async function exposition(registry: MetricsRegistry): Promise<string> {
+  const families = new Map<string, Family>();
+  for (const { domain, name, metric } of [...registry.entries()]) {
+    const { name: base, labels } = seriesOf(domain, name);
+    await addSeries(families, `${prefix}_${snake(domain)}_${snake(base)}`, labels, metric);
+  }
+  const parts: string[] = [];
+  for (const [name, { type, lines }] of families) parts.push(`# TYPE ${name} ${type}\n`, ...lines);
+  return parts.join('');
+}
+
+function seriesOf(domain: string, name: string): Series {
+  for (const row of labelled) {
+    if (row.domain !== domain) continue;
+    const match = row.pattern.exec(name);
+    if (match !== null) return row.series(match.slice(1));
+  }
+  return { name, labels: [] };
+}
+
+async function addSeries(families: Map<string, Family>, name: string, labels: Labels, metric: Metric): Promise<void> {
+  if (metric instanceof Meter) {
+    const total = `${name}_total`;
+    familyOf(families, total, 'counter')?.lines.push(line(total, labels, metric.count));
+  } else if (metric instanceof Counter) {
+    // Counters of the registry also go down (queue depth), so they are gauges here.
+    familyOf(families, name, 'gauge')?.lines.push(line(name, labels, metric.count));
+  } else if (metric instanceof Gauge) {
+    const value = await gaugeValue(metric);
+    if (value !== null) familyOf(families, name, 'gauge')?.lines.push(line(name, labels, value));
+  } else if (metric instanceof Timer || metric instanceof Histogram) {
+    const isTimer = metric instanceof Timer;
+    const summary = isTimer ? `${name}_seconds` : name;
+    const family = familyOf(families, summary, 'summary');
+    if (family === undefined) return;
+    const figures = metric.snapshot();
+    for (const [quantile, key] of quantiles) {
+      const value = figures.size === 0 ? Number.NaN : figures[key] / (isTimer ? 1000 : 1);
+      family.lines.push(line(summary, [...labels, ['quantile', quantile]], value));
+    }
+    family.lines.push(line(`${summary}_count`, labels, figures.count));
+  }
+}
+
+/** undefined: the name is another kind's already, and a family cannot be both. */
+function familyOf(families: Map<string, Family>, name: string, type: Family['type']): Family | undefined {
+  let family = families.get(name);
+  if (family === undefined) families.set(name, (family = { type, lines: [] }));
+  return family.type === type ? family : undefined;
+}
+
+/** null: not a number, or not to be had now. */
+async function gaugeValue(gauge: Gauge): Promise<number | null> {
+  try {
+    const value = await gauge.value;
+    if (typeof value === 'boolean') return value ? 1 : 0;
+    return typeof value === 'number' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function line(name: string, labels: Labels, value: number): string {
+  const shown = labels.map(([label, text]) => `${label}="${escapeLabel(text)}"`).join(',');
+  return `${name}${shown === '' ? '' : `{${shown}}`} ${numberText(value)}\n`;
+}
+
+function numberText(value: number): string {
+  if (Number.isNaN(value)) return 'NaN';
+  if (Number.isFinite(value)) return String(value);
+  return value > 0 ? '+Inf' : '-Inf';
+}
+
+const escapeLabel = (text: string): string =>
+  text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+
+/** `PendingConnections` and `queue-time` become `pending_connections` and `queue_time`. */
+function snake(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+}

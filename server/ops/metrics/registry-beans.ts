@@ -1,0 +1,163 @@
+// The metrics registry as beans: `mq`, `global.depth` becomes `puppetlabs.puppetdb.mq:name=global.depth`, and the same under
+// the neutral domain `cm.db.mq`. Attribute sets by kind are spec/operations.md 8.1.
+//
+// The neutral names are there for whoever asks for them. A pattern whose domain begins with a wildcard finds every metric
+// once, under its usual name.
+
+import {
+  Counter,
+  type CounterSnapshot,
+  type Distribution,
+  type Gauge,
+  Histogram,
+  type HistogramSnapshot,
+  Meter,
+  type MeterSnapshot,
+  type Metric,
+  type MetricsRegistry,
+  type NamedMetric,
+  type Rates,
+  Timer,
+  type TimerSnapshot,
+} from '../../../workers/metrics.ts';
+import {
+  type AttributeRow,
+  type Bean,
+  type BeanKind,
+  type BeanSource,
+  type BeanValue,
+  createBean,
+  type OperationInfo,
+} from './bean-server.ts';
+import { type ObjectName, parseObjectName } from './object-name.ts';
+
+/** PuppetDB repeats the domain in the names of dead-letter metrics; dashboards know either spelling. */
+const repeatedDomain = 'dlo';
+const repeated = `puppetlabs.puppetdb.${repeatedDomain}.`;
+
+export const primaryPrefix = 'puppetlabs.puppetdb.';
+export const neutralPrefix = 'cm.db.';
+
+const exposed = 'Attribute exposed for management';
+const shown = 'Operation exposed for management';
+const objectName: OperationInfo = { name: 'objectName', returns: 'javax.management.ObjectName', description: shown };
+const values: OperationInfo = { name: 'values', returns: '[J', description: shown };
+
+function row<T>(name: string, type: string, read: (figures: T) => BeanValue | Promise<BeanValue>): AttributeRow<T> {
+  return { name, type, description: exposed, read };
+}
+
+const count = (type: string): AttributeRow<{ readonly count: number }> =>
+  row('Count', type, (figures) => figures.count);
+
+const rates: readonly AttributeRow<Rates>[] = [
+  row('MeanRate', 'double', (figures) => figures.meanRate),
+  row('OneMinuteRate', 'double', (figures) => figures.oneMinuteRate),
+  row('FiveMinuteRate', 'double', (figures) => figures.fiveMinuteRate),
+  row('FifteenMinuteRate', 'double', (figures) => figures.fifteenMinuteRate),
+  row('RateUnit', 'java.lang.String', () => 'events/second'),
+];
+
+const spread = (bounds: 'long' | 'double'): readonly AttributeRow<Distribution>[] => [
+  row('Min', bounds, (figures) => (bounds === 'long' ? Math.round(figures.min) : figures.min)),
+  row('Max', bounds, (figures) => (bounds === 'long' ? Math.round(figures.max) : figures.max)),
+  row('Mean', 'double', (figures) => figures.mean),
+  row('StdDev', 'double', (figures) => figures.stdDev),
+  row('50thPercentile', 'double', (figures) => figures.p50),
+  row('75thPercentile', 'double', (figures) => figures.p75),
+  row('95thPercentile', 'double', (figures) => figures.p95),
+  row('98thPercentile', 'double', (figures) => figures.p98),
+  row('99thPercentile', 'double', (figures) => figures.p99),
+  row('999thPercentile', 'double', (figures) => figures.p999),
+];
+
+function kind<T>(
+  className: string,
+  attributes: readonly AttributeRow<T>[],
+  operations: readonly OperationInfo[],
+): BeanKind<T> {
+  return {
+    className: `com.codahale.metrics.JmxReporter$${className}`,
+    description: 'Information on the management interface of the MBean',
+    attributes,
+    operations,
+  };
+}
+
+const counterKind = kind<CounterSnapshot>('JmxCounter', [count('long')], [objectName]);
+const gaugeKind = kind<Gauge>(
+  'JmxGauge',
+  [row('Value', 'java.lang.Object', (gauge) => gauge.value as BeanValue)],
+  [objectName],
+);
+const meterKind = kind<MeterSnapshot>('JmxMeter', [count('long'), ...rates], [objectName]);
+const histogramKind = kind<HistogramSnapshot>(
+  'JmxHistogram',
+  [count('long'), ...spread('long'), row('SnapshotSize', 'long', (figures: HistogramSnapshot) => figures.size)],
+  [values, objectName],
+);
+const timerKind = kind<TimerSnapshot>(
+  'JmxTimer',
+  [count('long'), ...rates, ...spread('double'), row('DurationUnit', 'java.lang.String', () => 'milliseconds')],
+  [values, objectName],
+);
+
+export class RegistryBeans implements BeanSource {
+  readonly #registry: MetricsRegistry;
+  /** Names are parsed once: they live as long as their metric. */
+  readonly #names = new Map<string, ObjectName>();
+
+  constructor(registry: MetricsRegistry) {
+    this.#registry = registry;
+  }
+
+  find(name: ObjectName): Bean | undefined {
+    const prefix = prefixOf(name.domain);
+    const property = name.properties[0];
+    if (prefix === null || name.properties.length !== 1 || property?.key !== 'name') return undefined;
+    const domain = name.domain.slice(prefix.length);
+    const shown = unquote(property.value);
+    const known = domain === repeatedDomain && shown.startsWith(repeated) ? shown.slice(repeated.length) : shown;
+    const metric = this.#registry.get(domain, known);
+    return metric && this.#bean(prefix, { domain, name: shown, metric });
+  }
+
+  *beans(): IterableIterator<Bean> {
+    for (const prefix of [primaryPrefix, neutralPrefix]) {
+      for (const entry of this.#registry.entries()) {
+        yield this.#bean(prefix, entry);
+        if (entry.domain === repeatedDomain) yield this.#bean(prefix, { ...entry, name: repeated + entry.name });
+      }
+    }
+  }
+
+  #bean(prefix: string, { domain, name, metric }: NamedMetric): Bean {
+    const text = `${prefix}${domain}:name=${quote(name)}`;
+    let parsed = this.#names.get(text);
+    if (parsed === undefined) this.#names.set(text, (parsed = parseObjectName(text)));
+    return beanOf(parsed, metric, prefix === neutralPrefix);
+  }
+}
+
+function beanOf(name: ObjectName, metric: Metric, alias: boolean): Bean {
+  if (metric instanceof Counter) return createBean(name, counterKind, () => metric.snapshot(), alias);
+  if (metric instanceof Meter) return createBean(name, meterKind, () => metric.snapshot(), alias);
+  if (metric instanceof Timer) return createBean(name, timerKind, () => metric.snapshot(), alias);
+  if (metric instanceof Histogram) return createBean(name, histogramKind, () => metric.snapshot(), alias);
+  return createBean(name, gaugeKind, () => metric, alias);
+}
+
+function prefixOf(domain: string): string | null {
+  if (domain.startsWith(primaryPrefix)) return primaryPrefix;
+  return domain.startsWith(neutralPrefix) ? neutralPrefix : null;
+}
+
+/** Names with characters that a plain property value cannot hold are written in quotes. */
+function quote(name: string): string {
+  return /[,=:"*?\n]/.test(name) ? `"${name.replace(/[\\"*?]/g, '\\$&').replaceAll('\n', '\\n')}"` : name;
+}
+
+function unquote(value: string): string {
+  if (!value.startsWith('"')) return value;
+  return value.slice(1, -1).replace(/\\(.)/gs, (_, char: string) => (char === 'n' ? '\n' : char));
+}

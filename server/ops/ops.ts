@@ -1,0 +1,142 @@
+// The operational side of the server put together: metrics, status, dashboard, administration, retention. Everything it
+// needs is given to it; it owns its timers and nothing else.
+//
+//   const ops = createOps(deps);   listener gets ops.mounts
+//   ops.start();                   timers run
+//   await ops.stop();              no step of maintenance is running any more
+
+import type { QuerySettings } from '../../engine/query/request.ts';
+import type { Settings } from '../../schemas/config.ts';
+import type { MetricsRegistry } from '../../workers/metrics.ts';
+import type { CommandRing, QueryPool } from '../../workers/types.ts';
+import type { Mount } from '../http/exchange.ts';
+import type { Logger } from '../log.ts';
+import { createAdminMounts } from './admin-mounts.ts';
+import { createDashboardMounts } from './dashboard.ts';
+import { type Asker, ask } from './internal-query.ts';
+import { MaintenanceScheduler } from './maintenance.ts';
+import { BeanServer } from './metrics/bean-server.ts';
+import { createCatalogue } from './metrics/catalogue.ts';
+import { registerGauges } from './metrics/gauges.ts';
+import { createMetricsMounts } from './metrics/mounts.ts';
+import { ProcessBeans } from './metrics/process-beans.ts';
+import { RegistryBeans } from './metrics/registry-beans.ts';
+import { ProcessFigures } from './process-figures.ts';
+import { createStatusMounts, fullStatus, type StatusDeps, type StoreHealth } from './status.ts';
+
+export interface OpsDeps {
+  readonly ring: CommandRing;
+  readonly pool: QueryPool;
+  readonly registry: MetricsRegistry;
+  readonly settings: Settings;
+  /** Settings of a query that begins now. */
+  readonly querySettings: () => QuerySettings;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly random: () => number;
+  readonly uuid: () => string;
+  readonly log: Logger;
+  /** Version as clients of PuppetDB expect it: `8.8.1`. */
+  readonly version: string;
+  /** Where the process stands; the status and nothing else depends on it. */
+  readonly phase: () => 'starting' | 'running' | 'stopping';
+}
+
+export interface Ops {
+  readonly mounts: readonly Mount[];
+  readonly maintenance: MaintenanceScheduler;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const readCheckKeptMs = 1000;
+/** Longest time a timer can wait. */
+const timerMax = 2 ** 31 - 1;
+
+export function createOps(deps: OpsDeps): Ops {
+  const { ring, registry, settings, clock } = deps;
+  const asker: Asker = { pool: deps.pool, querySettings: deps.querySettings };
+  const figures = new ProcessFigures(settings.cpuInterval);
+  createCatalogue(registry);
+  registerGauges({ registry, asker, ring, clock, settings });
+  const maintenance = new MaintenanceScheduler({ ...deps });
+  const beans = new BeanServer([new RegistryBeans(registry), new ProcessBeans(figures)], clock);
+  const depth = registry.counter('mq', 'global.depth');
+  const refresh = (): void => depth.set(ring.depth);
+  const status: StatusDeps = {
+    version: deps.version,
+    figures,
+    health: healthCheck(deps, asker),
+    maintenance: () => maintenance.state(),
+  };
+  let statusLog: NodeJS.Timeout | null = null;
+
+  return {
+    maintenance,
+    mounts: [
+      ...createMetricsMounts({ beans, registry, clock, settings, refresh, version: versionValue(deps.version) }),
+      ...createStatusMounts(status),
+      ...createDashboardMounts({ beans, refresh, version: deps.version }),
+      ...createAdminMounts({ maintenance }),
+    ],
+    start: () => {
+      figures.start();
+      maintenance.start();
+      if (settings.statusLogInterval === null) return;
+      statusLog = setInterval(
+        () => {
+          // Failures are states of the services, so this never rejects.
+          void fullStatus(status).then((full) => deps.log.info({ status: full }, 'status'));
+        },
+        Math.min(settings.statusLogInterval, timerMax),
+      );
+      statusLog.unref();
+    },
+    stop: async () => {
+      if (statusLog !== null) clearInterval(statusLog);
+      figures.stop();
+      await maintenance.stop();
+    },
+  };
+}
+
+export const createOpsMounts = (deps: OpsDeps): Mount[] => [...createOps(deps).mounts];
+
+/** Asks one small question of the store, at most once a second however many ask for the status. */
+function healthCheck({ ring, clock, phase }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {
+  let readable: Promise<boolean> = Promise.resolve(false);
+  let until = 0;
+  return async () => {
+    if (clock() >= until) {
+      until = clock() + readCheckKeptMs;
+      readable = ask(asker, { path: '/environments', parameters: { limit: 1 } }).then(
+        () => true,
+        () => false,
+      );
+    }
+    return {
+      starting: phase() === 'starting',
+      stopping: phase() === 'stopping',
+      queueDepth: ring.depth,
+      readable: await readable,
+      writable: ring.healthy,
+    };
+  };
+}
+
+function versionValue(version: string) {
+  return {
+    agent: '1.7.1',
+    protocol: '7.2',
+    config: {
+      agentType: 'servlet',
+      mimeType: 'application/json',
+      canonicalNaming: 'true',
+      allowErrorDetails: 'false',
+      includeStackTrace: 'false',
+      serializeException: 'false',
+      debug: 'false',
+    },
+    info: { product: 'muster', vendor: 'Muster', version },
+  };
+}

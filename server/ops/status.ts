@@ -1,0 +1,270 @@
+// /status/v1: what load balancers, container health checks and dashboards ask. Two services are listed: the store
+// (`puppetdb-status`) and the process (`status-service`, with figures of the process at level debug). The JSON is compact:
+// health checks look for the text `"state":"running"`.
+//
+// `maintenance` can be asked for by name: what the scheduled clean-up did and will do. It is not listed, because clients
+// take every listed service for a part of the reference server.
+
+import type { Exchange, Mount } from '../http/exchange.ts';
+import { JSON_TYPE, textReply, unknownPath } from '../http/replies.ts';
+import type { Json } from './json.ts';
+import { pathBelow } from './paths.ts';
+import type { ProcessFigures } from './process-figures.ts';
+
+export type ServiceState = 'running' | 'starting' | 'stopping' | 'error' | 'unknown';
+export type DetailLevel = 'critical' | 'info' | 'debug';
+
+export interface StoreHealth {
+  /** Start-up is not complete. */
+  readonly starting: boolean;
+  readonly stopping: boolean;
+  /** null: not known. */
+  readonly queueDepth: number | null;
+  readonly readable: boolean;
+  readonly writable: boolean;
+}
+
+export interface StatusDeps {
+  /** Version as clients of PuppetDB expect it (8.x). */
+  readonly version: string;
+  readonly health: () => Promise<StoreHealth>;
+  readonly figures: ProcessFigures;
+  /** State of the scheduled clean-up. */
+  readonly maintenance: () => Json;
+}
+
+interface Report {
+  readonly state: ServiceState;
+  readonly status: Json;
+}
+
+interface Service {
+  readonly name: string;
+  readonly listed: boolean;
+  report(level: DetailLevel): Promise<Report> | Report;
+}
+
+interface Query {
+  readonly level: DetailLevel;
+  readonly timeoutMs: number;
+}
+
+const statusVersion = 1;
+const levels: readonly string[] = ['critical', 'info', 'debug'];
+/** Worst first: the state of the whole is the first of these that any service is in. */
+const severity: readonly ServiceState[] = ['error', 'unknown', 'stopping', 'starting', 'running'];
+
+/** A refused parameter: status 400 with `kind` and `msg`. */
+class BadStatusQuery extends Error {
+  readonly kind: string;
+  constructor(kind: string, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+export function createStatusMounts(deps: StatusDeps): Mount[] {
+  const prefix = '/status/v1';
+  const services = createServices(deps);
+
+  async function handler(exchange: Exchange): Promise<void> {
+    const path = pathBelow(exchange, prefix);
+    const [, kind, name, ...rest] = path?.split('/') ?? [];
+    const isRead = exchange.method === 'GET' || exchange.method === 'HEAD';
+    if (!isRead || rest.length > 0) return exchange.reply(unknownPath(exchange.path));
+    try {
+      const parameters = new URLSearchParams(exchange.queryString);
+      if (kind === 'services') {
+        if (name === undefined || name === '') return await answerAll(exchange, parseQuery(parameters));
+        return await answerOne(exchange, name, parameters);
+      }
+      if (kind === 'simple') return await answerSimple(exchange, name === '' ? undefined : name, parameters);
+    } catch (error) {
+      if (!(error instanceof BadStatusQuery)) throw error;
+      return replyCompact(exchange, 400, { kind: error.kind, msg: error.message });
+    }
+    exchange.reply(unknownPath(exchange.path));
+  }
+
+  async function answerAll(exchange: Exchange, query: Query): Promise<void> {
+    const listed = services.filter((service) => service.listed);
+    const reports = await Promise.all(listed.map((service) => ask(service, query)));
+    const body: Record<string, Json> = {};
+    for (const [index, service] of listed.entries()) body[service.name] = entry(reports[index]!, query.level);
+    replyCompact(exchange, httpStatus(worst(reports)), body);
+  }
+
+  async function answerOne(exchange: Exchange, name: string, parameters: URLSearchParams): Promise<void> {
+    const query = parseQuery(parameters);
+    const wanted = parameters.get('service_status_version');
+    if (wanted !== null && !isInteger(wanted)) {
+      throw new BadStatusQuery(
+        'data-invalid',
+        `Invalid service_status_version. Should be an integer but was ${wanted}`,
+      );
+    }
+    const service = services.find((candidate) => candidate.name === name);
+    if (service === undefined) {
+      return replyCompact(exchange, 404, {
+        kind: 'service-not-found',
+        msg: `No status information found for service ${name}`,
+      });
+    }
+    if (wanted !== null && Number(wanted) !== statusVersion) {
+      throw new BadStatusQuery(
+        'service-status-version-not-found',
+        `No status function with version ${Number(wanted)} found for service ${name}`,
+      );
+    }
+    const report = await ask(service, query);
+    replyCompact(exchange, httpStatus(report.state), { ...entry(report, query.level), service_name: name });
+  }
+
+  async function answerSimple(
+    exchange: Exchange,
+    name: string | undefined,
+    parameters: URLSearchParams,
+  ): Promise<void> {
+    const query = parseQuery(parameters, 'critical');
+    const wanted = services.filter((service) => (name === undefined ? service.listed : service.name === name));
+    if (wanted.length === 0) return exchange.reply(textReply(404, `not found: ${name}`));
+    const state = worst(await Promise.all(wanted.map((service) => ask(service, query))));
+    exchange.reply(textReply(httpStatus(state), state));
+  }
+
+  function entry({ state, status }: Report, level: DetailLevel): Record<string, Json> {
+    return {
+      service_version: deps.version,
+      service_status_version: statusVersion,
+      detail_level: level,
+      state,
+      status,
+      active_alerts: [],
+    };
+  }
+
+  return [{ prefix, handler }];
+}
+
+/** The whole status at level debug, for the periodic status log. */
+export async function fullStatus(deps: StatusDeps): Promise<Json> {
+  const query: Query = { level: 'debug', timeoutMs: 30_000 };
+  const body: Record<string, Json> = {};
+  for (const service of createServices(deps)) {
+    const { state, status } = await ask(service, query);
+    body[service.name] = { service_version: deps.version, detail_level: 'debug', state, status };
+  }
+  return body;
+}
+
+function createServices(deps: StatusDeps): readonly Service[] {
+  return [
+    { name: 'puppetdb-status', listed: true, report: async () => storeReport(await deps.health()) },
+    {
+      name: 'status-service',
+      listed: true,
+      report: (level) => ({
+        state: 'running',
+        status: level === 'debug' ? { experimental: { 'jvm-metrics': processReport(deps.figures) } } : {},
+      }),
+    },
+    { name: 'maintenance', listed: false, report: () => ({ state: 'running', status: deps.maintenance() }) },
+  ];
+}
+
+function storeReport(health: StoreHealth): Report {
+  const { starting, stopping, queueDepth, readable, writable } = health;
+  const up = readable && writable;
+  return {
+    state: starting ? 'starting' : stopping ? 'stopping' : up ? 'running' : 'error',
+    status: {
+      'maintenance_mode?': starting,
+      queue_depth: queueDepth,
+      'read_db_up?': readable,
+      'write_db_up?': writable,
+      'write_dbs_up?': writable,
+      write_db: { default: { 'up?': writable } },
+    },
+  };
+}
+
+function processReport(figures: ProcessFigures): Json {
+  const { usage: cpuUsage, collection: gcUsage } = figures.processor();
+  const { count, peak } = figures.threads();
+  const { used, max } = figures.descriptors();
+  const buffers = figures.buffers();
+  const pools: Record<string, Json> = {};
+  for (const { name, usage } of figures.pools()) pools[name] = { type: 'HEAP', usage: { ...usage } };
+  const collectors: Record<string, Json> = {};
+  for (const { name, count: runs, totalMs, lastMs } of figures.collectors()) {
+    collectors[name] = {
+      count: runs,
+      'total-time-ms': Math.round(totalMs),
+      'last-gc-info': { 'duration-ms': Math.round(lastMs ?? 0) },
+    };
+  }
+  return {
+    'cpu-usage': cpuUsage,
+    'up-time-ms': figures.uptimeMs(),
+    'memory-pools': pools,
+    'gc-cpu-usage': gcUsage,
+    threading: { 'thread-count': count, 'peak-thread-count': peak },
+    'heap-memory': { ...figures.heap() },
+    'gc-stats': collectors,
+    'start-time-ms': figures.startTimeMs(),
+    'file-descriptors': { used, max },
+    'non-heap-memory': { ...figures.nonHeap() },
+    'nio-buffer-pools': {
+      direct: { count: buffers.count, 'memory-used': buffers.used, 'total-capacity': buffers.used },
+    },
+  };
+}
+
+/** A service that fails or takes too long is in state unknown, with the reason as its status. */
+async function ask(service: Service, query: Query): Promise<Report> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Report>((resolve) => {
+    timer = setTimeout(() => {
+      resolve({
+        state: 'unknown',
+        status: `Status check timed out after ${query.timeoutMs / 1000} seconds`,
+      });
+    }, query.timeoutMs);
+  });
+  try {
+    return await Promise.race([service.report(query.level), late]);
+  } catch (error) {
+    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    return { state: 'unknown', status: `Status check for ${service.name} threw an exception: ${reason}` };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function parseQuery(parameters: URLSearchParams, levelDefault: DetailLevel = 'info'): Query {
+  const level = parameters.get('level') ?? levelDefault;
+  if (!levels.includes(level)) throw new BadStatusQuery('data-invalid', `Invalid level: :${level}`);
+  const timeout = parameters.get('timeout');
+  if (timeout !== null && !isInteger(timeout)) {
+    throw new BadStatusQuery('data-invalid', `Invalid timeout. Should be an integer but was ${timeout}`);
+  }
+  if (timeout !== null && Number(timeout) <= 0) {
+    throw new BadStatusQuery(
+      'data-invalid',
+      `Invalid timeout. Timeout must be greater than zero but was ${Number(timeout)}`,
+    );
+  }
+  const seconds = timeout === null ? (level === 'critical' ? 30 : 60) : Math.min(Number(timeout), 86_400);
+  return { level: level as DetailLevel, timeoutMs: seconds * 1000 };
+}
+
+const isInteger = (text: string): boolean => /^[+-]?\d{1,18}$/.test(text);
+const httpStatus = (state: ServiceState): number => (state === 'running' ? 200 : 503);
+
+function worst(reports: readonly Report[]): ServiceState {
+  return severity.find((state) => reports.some((report) => report.state === state)) ?? 'running';
+}
+
+function replyCompact(exchange: Exchange, status: number, body: Json): void {
+  exchange.reply({ status, contentType: JSON_TYPE, body: JSON.stringify(body) });
+}

@@ -1,0 +1,184 @@
+// Stand-ins for what the operational side is given: a request with its answer, the ring and the query pool. They keep the
+// contracts (credit of the pool, one answer per request) and nothing more.
+
+import assert from 'node:assert/strict';
+import type { QueryRequest, QuerySettings } from '../../../engine/query/request.ts';
+import type { BodyWriter, Exchange, Handler, Mount, Reply, ReplyHead } from '../../../server/http/exchange.ts';
+import { BodyTooLarge } from '../../../server/http/exchange.ts';
+import type { Accepted, CommandRing, Maintenance, QueryPool, Submission } from '../../../workers/types.ts';
+
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly type: string | null;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Puts a request to the mount with the longest matching prefix and waits for the whole answer. */
+export async function request(mounts: readonly Mount[], url: string, asked: Asked = {}): Promise<Answered> {
+  const [path = '', queryString = ''] = url.split(/\?(.*)/s);
+  const mount = [...mounts]
+    .filter(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
+    .sort((a, b) => b.prefix.length - a.prefix.length)[0];
+  assert.ok(mount, `nothing mounted at ${path}`);
+  return put(mount.handler, path, queryString, asked);
+}
+
+function put(handler: Handler, path: string, queryString: string, asked: Asked): Promise<Answered> {
+  const headers = new Map(Object.entries(asked.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const body = typeof asked.body === 'string' ? Buffer.from(asked.body) : (asked.body ?? new Uint8Array());
+  return new Promise((resolve, reject) => {
+    const answer = (head: ReplyHead, bytes: Uint8Array): void =>
+      resolve({
+        status: head.status,
+        type: head.contentType,
+        headers: new Map((head.headers ?? []).map(([name, value]) => [name.toLowerCase(), value])),
+        text: Buffer.from(bytes).toString(),
+        bytes,
+      });
+    const exchange: Exchange & { chunks(): AsyncIterable<Uint8Array> } = {
+      method: asked.method ?? (asked.body === undefined ? 'GET' : 'POST'),
+      path,
+      queryString,
+      header: (name) => headers.get(name) ?? '',
+      has: (name) => headers.has(name),
+      listener: 'http',
+      clientName: null,
+      base: 'http://localhost:8080',
+      body: async (max) => {
+        if (body.byteLength > max) throw new BodyTooLarge(max);
+        return body;
+      },
+      async *chunks() {
+        for (let at = 0; at < body.byteLength; at += 1000) yield body.subarray(at, at + 1000);
+      },
+      reply: (reply: Reply) =>
+        answer(reply, typeof reply.body === 'string' ? Buffer.from(reply.body) : (reply.body ?? new Uint8Array())),
+      stream: (head) => writer((bytes) => answer(head, bytes), reject),
+      onAbort: () => {},
+      aborted: false,
+    };
+    Promise.resolve(handler(exchange)).catch(reject);
+  });
+}
+
+/** A socket that is full after each write, so that whoever does not wait for it is caught. */
+function writer(done: (bytes: Uint8Array) => void, reject: (error: Error) => void): BodyWriter {
+  const parts: Uint8Array[] = [];
+  let full = false;
+  return {
+    write: (chunk) => {
+      if (full) reject(new Error('written to a full socket'));
+      parts.push(Buffer.from(chunk));
+      full = true;
+      return false;
+    },
+    drained: async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      full = false;
+    },
+    end: () => done(Buffer.concat(parts)),
+    abort: () => reject(new Error('answer cut short')),
+  };
+}
+
+export class FakeRing implements CommandRing {
+  depth = 0;
+  healthy = true;
+  readonly steps: Maintenance[] = [];
+  readonly submissions: Submission[] = [];
+  /** Called before a step of maintenance ends. */
+  onMaintain: (step: Maintenance) => Promise<void> | void = () => {};
+  onSubmit: (submission: Submission) => Promise<void> | void = () => {};
+
+  async submit(submission: Submission): Promise<Accepted> {
+    await this.onSubmit(submission);
+    this.submissions.push(submission);
+    return { seq: this.submissions.length, outcome: null };
+  }
+
+  async maintain(step: Maintenance): Promise<number> {
+    this.steps.push(step);
+    await this.onMaintain(step);
+    return 1;
+  }
+
+  async stop(): Promise<void> {}
+}
+
+export type PoolAnswer = { readonly status?: number; readonly text: string; readonly headers?: [string, string][] };
+
+/** Answers in small parts, never more than the credit that was given back. */
+export class FakePool implements QueryPool {
+  readonly requests: QueryRequest[] = [];
+  readonly settings: QuerySettings[] = [];
+  answer: (request: QueryRequest) => PoolAnswer;
+  cancelled = 0;
+  partBytes = 7;
+  creditMax = 64;
+
+  constructor(answer: (request: QueryRequest) => PoolAnswer = () => ({ text: '[]' })) {
+    this.answer = answer;
+  }
+
+  run(...[asked, settings, handlers]: Parameters<QueryPool['run']>): ReturnType<QueryPool['run']> {
+    this.requests.push(asked);
+    this.settings.push(settings);
+    const { status = 200, text, headers = [] } = this.answer(asked);
+    const bytes = Buffer.from(text);
+    let sent = 0;
+    let granted = 0;
+    let cancelled = false;
+    let ended = false;
+    const pump = (): void => {
+      while (!cancelled && sent < bytes.byteLength && sent - granted < this.creditMax) {
+        const part = bytes.subarray(sent, sent + this.partBytes);
+        sent += part.byteLength;
+        handlers.onChunk(part);
+      }
+      if (!cancelled && !ended && sent === bytes.byteLength) {
+        ended = true;
+        handlers.onEnd();
+      }
+    };
+    setImmediate(() => {
+      if (cancelled) return;
+      const whole = status !== 200;
+      handlers.onHead({ status, contentType: 'application/json;charset=utf-8', headers, body: whole ? text : null });
+      if (whole) handlers.onEnd();
+      else pump();
+    });
+    return {
+      grant: (count) => {
+        granted += count;
+        setImmediate(pump);
+      },
+      cancel: () => {
+        cancelled = true;
+        this.cancelled++;
+      },
+    };
+  }
+
+  async stop(): Promise<void> {}
+}
+
+export const querySettings: QuerySettings = {
+  now: 0,
+  nodePurgeTtl: 0,
+  addAgentReportFilter: true,
+  edition: 'community',
+  vocabulary: 'puppetdb',
+  prettyPrint: false,
+  timeoutDefault: 1000,
+  timeoutMax: 1000,
+  queryDepthMax: 100,
+  regexBudget: 1000,
+};
