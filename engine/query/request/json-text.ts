@@ -1,0 +1,136 @@
+// JSON that clients send in queries and bodies, and what they read when it is none: the place, the line with a caret, and
+// a reason in the words of the JSON library PuppetDB uses (spec/query.md 7.2). Columns follow that library's read position:
+// behind the offending character or word, one past the end for a text that stops too early.
+
+import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonPrefix } from '../../json/parse.ts';
+import type { JsonValue } from '../../json/value.ts';
+import { badQuery, type QueryError } from '../errors.ts';
+import { printClojure } from '../resolve/clojure.ts';
+
+const grouped = new Intl.NumberFormat('en-US');
+
+/** Depth is checked where the tree is; the parser itself stops before its stack does. */
+const limits = (depthMax: number): JsonLimits => ({ ...JSON_LIMITS, depth: Math.max(depthMax, JSON_LIMITS.depth) });
+
+/**
+ * The one query of a text; undefined for a blank text. Throws QueryError 400 for malformed JSON (`Json parse error at ...`)
+ * and for more than one value (`Only one query may be sent in a request. ...`).
+ */
+export function parseJsonQuery(text: string, depthMax: number): JsonValue | undefined {
+  const values: JsonValue[] = [];
+  try {
+    for (let at = skipWhite(text, 0); at < text.length; ) {
+      const { value, end } = parseJsonPrefix(text, at, limits(depthMax));
+      values.push(value);
+      at = skipWhite(text, end);
+    }
+  } catch (error) {
+    throw error instanceof JsonError ? jsonFailure(text, error) : error;
+  }
+  if (values.length > 1) {
+    const [first = null, ...others] = values;
+    throw badQuery(
+      `Only one query may be sent in a request. Found JSON (${others.map(printClojure).join(' ')}) after the query ` +
+        `${first === null ? 'null' : printClojure(first)}`,
+    );
+  }
+  return values[0];
+}
+
+/** The first JSON value of a body; undefined for a blank one. What follows the value is ignored. */
+export function parseJsonBody(text: string, depthMax: number): JsonValue | undefined {
+  if (skipWhite(text, 0) >= text.length) return undefined;
+  try {
+    return parseJson(text, limits(depthMax));
+  } catch (error) {
+    throw error instanceof JsonError ? jsonFailure(text, error) : error;
+  }
+}
+
+function skipWhite(text: string, start: number): number {
+  let at = start;
+  for (let unit = text.charCodeAt(at); unit === 0x20 || (unit >= 0x09 && unit <= 0x0d); unit = text.charCodeAt(at))
+    at++;
+  return at;
+}
+
+/** The 400 for a text that is not JSON. */
+export function jsonFailure(text: string, error: JsonError): QueryError {
+  const offset = readPosition(error);
+  let line = 1;
+  let lineStart = 0;
+  for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line++;
+    lineStart = at + 1;
+  }
+  const column = offset - lineStart + 1;
+  const end = text.indexOf('\n', lineStart);
+  const source = text.slice(lineStart, end < 0 ? text.length : end).replace(/\r$/, '');
+  return badQuery(
+    `Json parse error at line ${grouped.format(line)}, column ${grouped.format(column)}:\n\n` +
+      `${source}\n${' '.repeat(Math.max(column - 2, 0))}^\n\n${reason(text, error)}`,
+  );
+}
+
+/** How far the library has read when it gives up. */
+function readPosition(error: JsonError): number {
+  switch (error.problem) {
+    case 'unexpected-character':
+    case 'bad-escape':
+    case 'bad-number':
+    case 'unknown-token':
+      return error.offset + error.found.length;
+    default:
+      return error.offset;
+  }
+}
+
+const VALUE = "(JSON String, Number, Array, Object or token 'null', 'true' or 'false')";
+
+function reason(text: string, error: JsonError): string {
+  const { problem, expected, container, found } = error;
+  const kind = container?.kind === 'object' ? 'Object' : 'Array';
+  const character = `Unexpected character ('${found}' (code ${found.codePointAt(0) ?? 0}))`;
+  switch (problem) {
+    case 'end-of-input':
+      if (expected === 'quote') return 'Unexpected end-of-input: was expecting closing quote for a string value';
+      if (expected === 'escape') return 'Unexpected end-of-input in character escape sequence';
+      if (container === null) return 'Unexpected end-of-input';
+      return (
+        `Unexpected end-of-input: expected close marker for ${kind} ` +
+        `(start marker at [Source: (StringReader); ${position(text, container.offset)}])`
+      );
+    case 'unknown-token':
+      if (NON_NUMERIC.has(found)) {
+        return `Non-standard token '${found}': enable JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS to allow`;
+      }
+      return `Unrecognized token '${found}': was expecting ${VALUE}`;
+    case 'bad-number':
+      if (found === '0') return 'Invalid numeric value: Leading zeroes not allowed';
+      return `${character} in numeric value: digit expected`;
+    case 'bad-escape':
+      if (text.charAt(error.offset - 1) === '\\') {
+        return `Unrecognized character escape '${found}' (code ${found.codePointAt(0) ?? 0})`;
+      }
+      return `${character}: expected a hex-digit for character escape sequence`;
+    case 'unexpected-character':
+      return `${character}: ${WANTED[expected]?.(kind) ?? `expected a valid value ${VALUE}`}`;
+    default:
+      return error.message;
+  }
+}
+
+const NON_NUMERIC = new Set(['NaN', 'Infinity', 'INF']);
+
+const WANTED: Partial<Record<JsonError['expected'], (kind: string) => string>> = {
+  'comma-or-close': (kind) => `was expecting comma to separate ${kind} entries`,
+  colon: () => 'was expecting a colon to separate field name and value',
+  key: () => 'was expecting double-quote to start field name',
+  'key-or-close': () => 'was expecting double-quote to start field name',
+};
+
+function position(text: string, offset: number): string {
+  const before = text.slice(0, offset);
+  const lineStart = before.lastIndexOf('\n') + 1;
+  return `line: ${before.split('\n').length}, column: ${offset - lineStart + 1}`;
+}

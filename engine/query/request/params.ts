@@ -1,0 +1,332 @@
+// What a client asked for besides the path: parameters of a URL or of a JSON body, checked and coerced in PuppetDB's order,
+// because the order decides which of several mistakes is reported (spec/query.md 1.5). The query itself is parsed here and
+// checked nowhere here; names of columns are the resolver's business.
+
+import { type ParamSet, paramSets } from '../../../schemas/query-routes.ts';
+import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue, kindOf } from '../../json/value.ts';
+import { parseQueryTime } from '../../time.ts';
+import { badQuery, type QueryError } from '../errors.ts';
+import { parsePql } from '../pql/parse.ts';
+import type { QueryRequest } from '../request.ts';
+import { printAlone, printClojure } from '../resolve/clojure.ts';
+import type { OrderTerm } from '../tree.ts';
+import { parseJsonBody, parseJsonQuery } from './json-text.ts';
+
+export interface QueryParams {
+  /** The AST, or null when none was sent. */
+  readonly query: JsonValue;
+  readonly orderBy: readonly OrderTerm[];
+  readonly limit: number | null;
+  readonly offset: number | null;
+  readonly includeTotal: boolean;
+  /** null: not said. */
+  readonly pretty: boolean | null;
+  readonly astOnly: boolean;
+  readonly explain: boolean;
+  readonly includeFactsExpiration: boolean;
+  readonly includePackageInventory: boolean;
+  /** Seconds, possibly Infinity; null: not said. */
+  readonly timeout: number | null;
+  readonly origin: string | null;
+  /** Distinct mode of events: inclusive epoch ms. */
+  readonly distinct: { readonly start: number; readonly end: number } | null;
+  readonly summarizeBy: string | null;
+  readonly countBy: string | null;
+  /** null: not sent. */
+  readonly countsFilter: JsonValue;
+  readonly unresponsiveThreshold: number | null;
+}
+
+export interface ReadOptions {
+  readonly depthMax: number;
+  /** The query may be PQL. */
+  readonly pql: boolean;
+}
+
+/** Values by name. GET: text, null for a name without a value. POST: what the body holds. */
+type Values = Map<string, JsonValue>;
+
+/** Lists that stand for a name that came more than once in a URL. */
+const repeated = new WeakSet<object>();
+const isRepeated = (value: JsonValue): value is readonly JsonValue[] => isArray(value) && repeated.has(value);
+
+function repeat(earlier: JsonValue, value: JsonValue): JsonValue {
+  const list = isRepeated(earlier) ? [...earlier, value] : [earlier, value];
+  repeated.add(list);
+  return list;
+}
+
+/**
+ * Reads the parameters of a route. Throws QueryError 400; texts are those of spec/query.md 1.5, 5.2 and 7, and where
+ * PuppetDB fails inside on a value of the wrong type, a sentence of the same kind.
+ */
+export function readParams(request: QueryRequest, set: ParamSet, options: ReadOptions): QueryParams {
+  const rule = paramSets[set];
+  let values: Values;
+  if (!rule.query) {
+    values = readUrl(request);
+  } else if (request.method === 'GET') {
+    values = readUrl(request);
+    parseUrlValues(values, options);
+  } else if (request.method === 'POST') {
+    values = readBody(request, options);
+  } else {
+    throw badQuery('PuppetDB queries must be made via GET/POST');
+  }
+  for (const name of rule.required) {
+    if (!values.has(name)) throw badQuery(`Missing required query parameter '${name}'`);
+  }
+  for (const name of values.keys()) {
+    if (!rule.required.includes(name) && !rule.optional.includes(name)) {
+      throw badQuery(`Unsupported query parameter '${name}'`);
+    }
+  }
+  for (const [name, value] of values) {
+    if (isRepeated(value)) throw badQuery(`Query parameter '${name}' was sent more than once`);
+  }
+  return coerce(values);
+}
+
+// ---- sources ----
+
+function readUrl(request: QueryRequest): Values {
+  const values: Values = new Map();
+  readForm(request.queryString, values);
+  // A form in the body of a GET counts like the URL and wins.
+  if (request.method === 'GET' && request.body !== null) {
+    const form: Values = new Map();
+    readForm(request.body, form);
+    for (const [name, value] of form) values.set(name, value);
+  }
+  return values;
+}
+
+function readForm(text: string, values: Values): void {
+  if (text === '') return;
+  for (const part of text.split('&')) {
+    if (part === '') continue;
+    const equals = part.indexOf('=');
+    const name = decodeForm(equals < 0 ? part : part.slice(0, equals)) ?? '';
+    const value = equals < 0 ? null : decodeForm(part.slice(equals + 1));
+    const earlier = values.get(name);
+    if (earlier === undefined) values.set(name, value);
+    else values.set(name, repeat(earlier, value));
+  }
+}
+
+/** Form decoding; null where a percent sign is not followed by two hex digits. */
+function decodeForm(text: string): string | null {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!spaced.includes('%')) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    if (/%(?![0-9a-fA-F]{2})/.test(spaced)) return null;
+    const bytes = spaced.replace(/(?:%[0-9a-fA-F]{2})+/g, (run) =>
+      Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'),
+    );
+    return bytes;
+  }
+}
+
+/** Texts that hold JSON or PQL; parsed before any name is checked. */
+function parseUrlValues(values: Values, options: ReadOptions): void {
+  const query = values.get('query');
+  if (query !== undefined) values.set('query', parseQueryText(query, options));
+  const orderBy = values.get('order_by');
+  if (typeof orderBy === 'string') {
+    values.set(
+      'order_by',
+      orRefuse(
+        () => parseJsonBody(orderBy, options.depthMax) ?? null,
+        () => badQuery(`Illegal value '${orderBy}' for :order_by; expected a JSON array of maps.`),
+      ),
+    );
+  }
+  const countsFilter = values.get('counts_filter');
+  if (typeof countsFilter === 'string') {
+    values.set('counts_filter', parseJsonBody(countsFilter, options.depthMax) ?? null);
+  }
+}
+
+function orRefuse<T>(parse: () => T, refusal: () => QueryError): T {
+  try {
+    return parse();
+  } catch {
+    throw refusal();
+  }
+}
+
+const AST_START = /^[ \t\n\v\f\r]*\[/;
+
+function parseQueryText(query: JsonValue, options: ReadOptions): JsonValue {
+  if (query === null) return null;
+  if (typeof query !== 'string') throw illegal('query', query, 'expected a JSON array.');
+  if (options.pql && !AST_START.test(query)) return parsePql(query, { depthMax: options.depthMax });
+  return parseJsonQuery(query, options.depthMax) ?? null;
+}
+
+function readBody(request: QueryRequest, options: ReadOptions): Values {
+  const body = parseJsonBody(request.body ?? '', options.depthMax) ?? null;
+  if (body !== null && !isObject(body)) throw badQuery('The body of a query must be a JSON object');
+  const values: Values = new Map(Object.entries((body ?? {}) as JsonObject));
+  const query = values.get('query') ?? null;
+  values.set('query', isArray(query) ? query : parseQueryText(query, options));
+  return values;
+}
+
+// ---- coercions, in the order that decides which mistake is named ----
+
+function coerce(values: Values): QueryParams {
+  const value = (name: string): JsonValue => values.get(name) ?? null;
+  const query = value('query');
+  const astOnly = toBoolean(values, 'ast_only');
+  const orderBy = toOrder(value('order_by'));
+  const limit = toCount('limit', value('limit'), 1, 'expected a positive non-zero integer.');
+  const offset = toCount('offset', value('offset'), 0, 'expected a non-negative integer.');
+  const includeTotal = toBoolean(values, 'include_total');
+  toBoolean(values, 'optimize_drop_unused_joins');
+  const pretty = values.has('pretty') ? toBoolean(values, 'pretty') : null;
+  const explain = toExplain(value('explain'));
+  const includeFactsExpiration = toBoolean(values, 'include_facts_expiration');
+  const includePackageInventory = toBoolean(values, 'include_package_inventory');
+  const distinctResources = toBoolean(values, 'distinct_resources');
+  const timeout = values.has('timeout') ? toTimeout(value('timeout')) : null;
+  if (query !== null && !isArray(query)) throw illegal('query', query, 'expected a JSON array.');
+  return {
+    query,
+    orderBy,
+    limit,
+    offset,
+    includeTotal,
+    pretty,
+    astOnly,
+    explain,
+    includeFactsExpiration,
+    includePackageInventory,
+    timeout,
+    origin: toText('origin', value('origin')),
+    distinct: toDistinct(values, distinctResources),
+    summarizeBy: toText('summarize_by', value('summarize_by')),
+    countBy: toText('count_by', value('count_by')),
+    countsFilter: value('counts_filter'),
+    unresponsiveThreshold: values.has('unresponsive_threshold') ? toThreshold(value('unresponsive_threshold')) : null,
+  };
+}
+
+function illegal(name: string, value: JsonValue, expected: string): QueryError {
+  return badQuery(`Illegal value '${printAlone(value)}' for :${name}; ${expected}`);
+}
+
+function toBoolean(values: Values, name: string): boolean {
+  const value = values.get(name) ?? null;
+  if (typeof value === 'boolean') return value;
+  if (value === null) return false;
+  if (typeof value === 'string') return value.toLowerCase() === 'true';
+  throw illegal(name, value, 'expected a Boolean.');
+}
+
+function toText(name: string, value: JsonValue): string | null {
+  if (value === null || typeof value === 'string') return value;
+  throw illegal(name, value, 'expected a string.');
+}
+
+const JAVA_INTEGER = /^[+-]?[0-9]+$/;
+const INT_MAX = 2 ** 31 - 1;
+
+function toCount(name: 'limit' | 'offset', value: JsonValue, min: number, expected: string): number | null {
+  if (value === null) return null;
+  let count = Number.NaN;
+  if (typeof value === 'string') {
+    if (JAVA_INTEGER.test(value)) count = Number(value);
+    if (Math.abs(count) > INT_MAX) count = Number.NaN;
+  } else if (typeof value === 'number' || typeof value === 'bigint') {
+    count = Number(value);
+  }
+  if (!(Number.isInteger(count) && count >= min)) throw illegal(name, value, expected);
+  return Math.min(count, Number.MAX_SAFE_INTEGER);
+}
+
+function toExplain(value: JsonValue): boolean {
+  if (value === null) return false;
+  if (value === 'analyze') return true;
+  throw illegal('explain', value, 'expected `analyze`.');
+}
+
+function toTimeout(value: JsonValue): number {
+  if (typeof value === 'string' && /^(?:[0-9]+|[0-9]*\.[0-9]+)$/.test(value)) {
+    return Number(value) || Number.POSITIVE_INFINITY;
+  }
+  const seconds = value instanceof Float ? value.value : Number(isNumber(value) ? value : Number.NaN);
+  if (seconds >= 0) return seconds;
+  throw badQuery(`Query timeout must be non-negative number, not ${printAlone(value)}`);
+}
+
+function toThreshold(value: JsonValue): number {
+  if (typeof value === 'string' && JAVA_INTEGER.test(value) && Number(value) >= 0) return Number(value);
+  throw illegal('unresponsive_threshold', value, 'expected a non-negative integer.');
+}
+
+const JAVA_CLASS: Partial<Record<string, string>> = { number: 'java.lang.Integer', boolean: 'java.lang.Boolean' };
+
+function toOrder(value: JsonValue): readonly OrderTerm[] {
+  if (value === null || value === false) return [];
+  const javaClass = JAVA_CLASS[kindOf(value)];
+  if (javaClass !== undefined) throw badQuery(`Don't know how to create ISeq from: ${javaClass}`);
+  if (typeof value === 'string' ? value === '' : Object.keys(value as object).length === 0) return [];
+  if (!isArray(value) || !value.every(isObject)) throw illegal('order_by', value, 'expected an array of maps.');
+  const terms = value as readonly JsonObject[];
+  for (const term of terms) {
+    const key = Object.keys(term).find((name) => name !== 'field' && name !== 'order');
+    if (key !== undefined) {
+      throw badQuery(`Illegal value '${printClojure(term)}' in :order_by; unknown key '${key}'.`);
+    }
+  }
+  for (const term of terms) {
+    if (!Object.hasOwn(term, 'field')) {
+      throw badQuery(`Illegal value '${printClojure(term)}' in :order_by; missing required key field.`);
+    }
+  }
+  for (const term of terms) {
+    if (directionOf(term) === undefined) {
+      throw badQuery(`Illegal value '${printClojure(term)}' in :order_by; 'order' must be either 'asc' or 'desc'`);
+    }
+  }
+  return terms.map((term) => ({
+    field: typeof term['field'] === 'string' ? term['field'] : printAlone(term['field'] ?? null),
+    descending: directionOf(term) === 'desc',
+  }));
+}
+
+function directionOf(term: JsonObject): 'asc' | 'desc' | undefined {
+  const order = term['order'] ?? null;
+  if (order === null) return 'asc';
+  const lower = typeof order === 'string' ? order.toLowerCase() : '';
+  return lower === 'asc' || lower === 'desc' ? lower : undefined;
+}
+
+function toDistinct(values: Values, resources: boolean): QueryParams['distinct'] {
+  const names = ['distinct_resources', 'distinct_start_time', 'distinct_end_time'] as const;
+  const [hasResources, hasStart, hasEnd] = names.map((name) => values.has(name));
+  if (!hasResources && !hasStart && !hasEnd) return null;
+  if (!hasResources && hasStart && hasEnd) {
+    throw badQuery(
+      "'distinct_resources' query parameter must accompany parameters 'distinct_start_time' and 'distinct_end_time'",
+    );
+  }
+  if (!(hasResources && hasStart && hasEnd)) {
+    throw badQuery(
+      "'distinct_resources' query parameter requires accompanying parameters 'distinct_start_time' and 'distinct_end_time'",
+    );
+  }
+  const [first, last] = [values.get('distinct_start_time') ?? null, values.get('distinct_end_time') ?? null];
+  const start = parseQueryTime(first);
+  const end = parseQueryTime(last);
+  if (start === null || end === null) {
+    throw badQuery(
+      "query parameters 'distinct_start_time' and 'distinct_end_time' must be valid datetime strings: " +
+        `${printAlone(first)} ${printAlone(last)}`,
+    );
+  }
+  return resources ? { start, end } : null;
+}

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Float } from '../../../../engine/json/value.ts';
+import { QueryError } from '../../../../engine/query/errors.ts';
+import { type QueryParams, readParams } from '../../../../engine/query/request/params.ts';
+import type { ParamSet } from '../../../../schemas/query-routes.ts';
+
+function get(queryString: string, set: ParamSet = 'typical', method = 'GET'): QueryParams {
+  return readParams({ method, path: '', api: 'query', queryString, body: null }, set, {
+    depthMax: 100,
+    pql: set === 'root',
+  });
+}
+
+function post(body: unknown, set: ParamSet = 'typical', queryString = ''): QueryParams {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return readParams({ method: 'POST', path: '', api: 'query', queryString, body: text }, set, {
+    depthMax: 100,
+    pql: set === 'root',
+  });
+}
+
+function refusal(read: () => unknown): string {
+  try {
+    read();
+  } catch (error) {
+    assert.ok(error instanceof QueryError, String(error));
+    assert.equal(error.status, 400);
+    return error.message;
+  }
+  return assert.fail('was accepted');
+}
+
+const encode = encodeURIComponent;
+
+describe('parameters of a URL', () => {
+  it('are form-decoded; a name without a value counts as absent', () => {
+    const params = get('query=%5B%22%3D%22%2C%22name%22%2C%22sp+ace%22%5D&limit=%2B5&pretty&include_total=TRUE');
+    assert.deepEqual(params.query, ['=', 'name', 'sp ace']);
+    assert.equal(params.limit, 5);
+    assert.equal(params.pretty, false);
+    assert.equal(params.includeTotal, true);
+    assert.equal(get('').pretty, null);
+  });
+
+  it('a broken percent code makes the value absent, broken UTF-8 does not', () => {
+    assert.equal(get('query=%zz').query, null);
+    assert.equal(get('origin=%ff%41').origin, '\ufffdA');
+  });
+
+  it('blank and null queries are absent, everything but an array is refused', () => {
+    for (const text of ['', ' ', 'null']) assert.equal(get(`query=${encode(text)}`).query, null);
+    assert.equal(
+      refusal(() => get('query=%7B%7D')),
+      "Illegal value '{}' for :query; expected a JSON array.",
+    );
+  });
+
+  it('flags need the word true', () => {
+    for (const text of ['1', 'yes', '', 't']) assert.equal(get(`include_total=${text}`).includeTotal, false);
+  });
+
+  it('limit and offset are Java integers', () => {
+    for (const text of ['0', '-1', ' 1', '1.0', 'x', '', '2147483648']) {
+      const message = `Illegal value '${text}' for :limit; expected a positive non-zero integer.`;
+      assert.equal(
+        refusal(() => get(`limit=${encode(text)}`)),
+        message,
+      );
+    }
+    assert.equal(get('limit=2147483647').limit, 2147483647);
+    assert.equal(get('offset=0').offset, 0);
+    assert.equal(
+      refusal(() => get('offset=-1')),
+      "Illegal value '-1' for :offset; expected a non-negative integer.",
+    );
+  });
+
+  it('timeout takes plain decimals; zero is no limit', () => {
+    assert.equal(get('timeout=30').timeout, 30);
+    assert.equal(get('timeout=.5').timeout, 0.5);
+    assert.equal(get('timeout=0').timeout, Number.POSITIVE_INFINITY);
+    assert.equal(get('').timeout, null);
+    assert.equal(
+      refusal(() => get('timeout=-1')),
+      'Query timeout must be non-negative number, not -1',
+    );
+    assert.equal(
+      refusal(() => get('timeout=1.')),
+      'Query timeout must be non-negative number, not 1.',
+    );
+  });
+
+  it('a repeated name is refused unless it is unknown anyway', () => {
+    assert.equal(
+      refusal(() => get('limit=1&limit=2')),
+      "Query parameter 'limit' was sent more than once",
+    );
+    assert.equal(
+      refusal(() => get('x=1&x=2')),
+      "Unsupported query parameter 'x'",
+    );
+  });
+
+  it('other methods than GET and POST are refused', () => {
+    for (const method of ['PUT', 'HEAD', 'DELETE', 'OPTIONS']) {
+      assert.equal(
+        refusal(() => get('', 'typical', method)),
+        'PuppetDB queries must be made via GET/POST',
+      );
+      assert.equal(get('pretty=true', 'plain', method).pretty, true);
+    }
+  });
+});
+
+describe('which of several mistakes is reported', () => {
+  it('malformed JSON before unknown names, unknown names before bad values', () => {
+    assert.match(
+      refusal(() => get('bogus=1&query=%5B')),
+      /^Json parse error at line 1, column 2:/,
+    );
+    assert.equal(
+      refusal(() => get('bogus=1&order_by=x')),
+      "Illegal value 'x' for :order_by; expected a JSON array of maps.",
+    );
+    assert.equal(
+      refusal(() => get('limit=x&bogus=1')),
+      "Unsupported query parameter 'bogus'",
+    );
+    assert.equal(
+      refusal(() => get('=5')),
+      "Unsupported query parameter ''",
+    );
+    assert.equal(refusal(() => get('offset=x&limit=x')).includes(':limit'), true);
+    assert.equal(
+      refusal(() => get('bogus=1', 'root')),
+      "Missing required query parameter 'query'",
+    );
+    assert.equal(
+      refusal(() => get('bogus=1', 'event-counts')),
+      "Missing required query parameter 'summarize_by'",
+    );
+  });
+});
+
+describe('order_by', () => {
+  const order = (value: unknown) => `order_by=${encode(JSON.stringify(value))}`;
+
+  it('is a list of maps with field and order', () => {
+    assert.deepEqual(get(order([{ field: 'a' }, { field: 'b', order: 'DESC' }, { field: 'c', order: null }])).orderBy, [
+      { field: 'a', descending: false },
+      { field: 'b', descending: true },
+      { field: 'c', descending: false },
+    ]);
+    for (const empty of ['', 'null', '[]', '{}', 'false'])
+      assert.deepEqual(get(`order_by=${encode(empty)}`).orderBy, []);
+  });
+
+  it('names the offending map', () => {
+    const cases: readonly (readonly [unknown, string])[] = [
+      [{ field: 'a' }, `Illegal value '{:field "a"}' for :order_by; expected an array of maps.`],
+      [['a'], `Illegal value '["a"]' for :order_by; expected an array of maps.`],
+      ['a', "Illegal value 'a' for :order_by; expected an array of maps."],
+      [5, "Don't know how to create ISeq from: java.lang.Integer"],
+      [[{ field: 'a', x: 1 }], `Illegal value '{:field "a", :x 1}' in :order_by; unknown key 'x'.`],
+      [[{ order: 'asc' }], `Illegal value '{:order "asc"}' in :order_by; missing required key field.`],
+      [
+        [{ field: 'a', order: 'up' }],
+        `Illegal value '{:field "a", :order "up"}' in :order_by; 'order' must be either 'asc' or 'desc'`,
+      ],
+    ];
+    for (const [value, message] of cases)
+      assert.equal(
+        refusal(() => get(order(value))),
+        message,
+      );
+  });
+});
+
+describe('a JSON body', () => {
+  it('may be blank or null; text behind it and the URL are ignored', () => {
+    for (const body of ['', ' ', 'null', '{}']) assert.equal(post(body, 'typical', 'bogus=1').query, null);
+    assert.deepEqual(post('{"query":["=","a",1]} junk').query, ['=', 'a', 1]);
+  });
+
+  it('holds the query as a list or as a text', () => {
+    assert.deepEqual(post({ query: '["=","a",1.0]' }).query, ['=', 'a', new Float(1)]);
+    assert.deepEqual(post({ query: 'nodes{}' }, 'root').query, ['from', 'nodes']);
+    assert.equal(post({}, 'root').query, null);
+    for (const query of [5, true, { a: 1 }]) refusal(() => post({ query }));
+    refusal(() => post('[]'));
+  });
+
+  it('takes numbers as numbers or texts, prints them with separators', () => {
+    assert.equal(post({ limit: '2', offset: 1 }).limit, 2);
+    assert.equal(
+      refusal(() => post({ limit: -1000 })),
+      "Illegal value '-1,000' for :limit; expected a positive non-zero integer.",
+    );
+    for (const limit of [1.5, true, []]) refusal(() => post({ limit }));
+    assert.equal(post({ timeout: 0 }).timeout, 0);
+    refusal(() => post({ timeout: -1 }));
+  });
+
+  it('takes Booleans as Booleans or texts', () => {
+    assert.equal(post({ include_total: true }).includeTotal, true);
+    assert.equal(post({ include_total: 'True' }).includeTotal, true);
+    refusal(() => post({ include_total: 1 }));
+  });
+});
+
+describe('distinct mode', () => {
+  const times = 'distinct_start_time=2026-01-01&distinct_end_time=2027-01-01T00:00:00Z';
+
+  it('needs all three parameters', () => {
+    const accompany = /^'distinct_resources' query parameter must accompany/;
+    const requires = /^'distinct_resources' query parameter requires accompanying/;
+    assert.match(
+      refusal(() => get(times, 'events')),
+      accompany,
+    );
+    assert.match(
+      refusal(() => get('distinct_resources=false', 'events')),
+      requires,
+    );
+    assert.match(
+      refusal(() => get('distinct_resources=true&distinct_end_time=2026', 'events')),
+      requires,
+    );
+    assert.equal(get('', 'events').distinct, null);
+    assert.equal(get(`distinct_resources=false&${times}`, 'events').distinct, null);
+    assert.deepEqual(get(`distinct_resources=true&${times}`, 'events').distinct, {
+      start: Date.UTC(2026, 0, 1),
+      end: Date.UTC(2027, 0, 1),
+    });
+  });
+
+  it('checks the times even when it is off', () => {
+    assert.equal(
+      refusal(() => get('distinct_resources=false&distinct_start_time=x&distinct_end_time=2026', 'events')),
+      "query parameters 'distinct_start_time' and 'distinct_end_time' must be valid datetime strings: x 2026",
+    );
+  });
+});
