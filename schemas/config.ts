@@ -96,13 +96,6 @@ export const settingRows = {
     },
     doc: 'The data directory. Created when missing; used by one process at a time.',
   },
-  runDir: {
-    section: 'muster',
-    name: 'run-dir',
-    type: 'path',
-    default: null,
-    doc: 'Folder for the private socket between the TLS gate and the HTTP listener. Default: a new private folder.',
-  },
   portFile: {
     section: 'muster',
     name: 'port-file',
@@ -243,7 +236,7 @@ export const settingRows = {
     default: '30000',
     min: 1000,
     max: day,
-    doc: 'Milliseconds after which a silent HTTPS connection is closed.',
+    doc: 'Milliseconds after which a connection between two requests is closed.',
   },
   headerMax: {
     section: 'jetty',
@@ -295,7 +288,7 @@ export const settingRows = {
     section: 'muster',
     name: 'partitions',
     type: 'integer',
-    default: '16',
+    default: '8',
     min: 1,
     max: 256,
     doc: 'Shares that nodes are divided into, fixed when the data directory is created. At least the cores it may get.',
@@ -326,6 +319,13 @@ export const settingRows = {
     min: 1,
     max: 2_147_483_648,
     doc: 'Largest declared (X-Uncompressed-Length) size of a command, with reject-large-commands.',
+  },
+  verifyChecksum: {
+    section: 'muster',
+    name: 'verify-checksum',
+    type: 'boolean',
+    default: 'false',
+    doc: 'Whether a checksum that comes with a command must be right. PuppetDB ignores it, and clients send others.',
   },
   enqueuedMax: {
     section: 'developer',
@@ -399,6 +399,15 @@ export const settingRows = {
     choices: ['puppetdb', 'neutral'],
     default: 'puppetdb',
     doc: "Name of a report's version field: puppet_version, or cm_version with neutral.",
+  },
+  queryBodyMax: {
+    section: 'muster',
+    name: 'query-body-max-size',
+    type: 'bytes',
+    default: '16M',
+    min: 1024,
+    max: 1_073_741_824,
+    doc: 'Largest body of a query. Larger ones get 413.',
   },
   queryDepthMax: {
     section: 'muster',

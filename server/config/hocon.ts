@@ -157,9 +157,7 @@ class HoconReader {
         throw this.#error('substitutions (a dollar and braces) are not supported; write the value');
       }
       if (char === '' || ',]}\n\r#'.includes(char) || this.#atComment()) break;
-      if ('{[=:+?`^!@*&\\'.includes(char) && bare && text === '') {
-        if (!'*:'.includes(char)) throw this.#error(`unexpected \`${char}\`; put the value in quotes`);
-      }
+      if ('{[=:+?`^!@&\\'.includes(char)) throw this.#error(`unexpected \`${char}\`; put the value in quotes`);
       text += char;
       if (char !== ' ' && char !== '\t') trailing = text.length;
       this.#advance();

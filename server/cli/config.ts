@@ -1,0 +1,84 @@
+// `muster config`: the effective settings and where each came from.
+
+import { environmentOf, flagOf, type SettingKey, type SettingRow, settingRows } from '../../schemas/config.ts';
+import type { Configuration } from '../config/load.ts';
+import { sourceText } from '../config/resolve.ts';
+import { printSetting } from '../config/values.ts';
+import { type CliCommand, exitStatus, type Terminal } from './command.ts';
+import { configurationOf, settingOptions } from './setting-options.ts';
+
+interface Line {
+  readonly section: string;
+  readonly name: string;
+  readonly value: string | null;
+  readonly source: string;
+  readonly flag: string;
+  readonly variable: string;
+  readonly isDefault: boolean;
+}
+
+export const command: CliCommand = {
+  name: 'config',
+  usage: '[OPTIONS of start]',
+  summary: 'print the effective settings and where each came from',
+  options: {
+    changed: { type: 'switch', doc: 'Only settings that differ from their default.' },
+    json: { type: 'switch', doc: 'As JSON (also when the output is not a terminal: give --table for the table).' },
+    table: { type: 'switch', doc: 'As a table.' },
+    ...settingOptions(),
+  },
+  positionals: { min: 0, max: 0 },
+  details:
+    'Reads the configuration as `muster start` would with the same options and prints every setting, its value and ' +
+    'where it came from: a file and line, an environment variable, a flag, or the default. Nothing is started. ' +
+    'A configuration with problems prints all of them and gives exit status 2.\n\n' +
+    'A flag goes before an environment variable, that before a file, that before the default.',
+  examples: [
+    ['muster config --config /etc/puppetdb/conf.d', 'What an existing PuppetDB configuration comes to here.'],
+    ['muster config --changed --node-ttl 30d', 'Only what differs from the defaults.'],
+    ['MUSTER_NODE_TTL=30d muster config --json', 'For programs.'],
+  ],
+  run: async (args, terminal) => {
+    const { changed, json, table, ...options } = args.options;
+    const configuration = configurationOf({ ...args, options }, terminal);
+    for (const notice of configuration.notices) terminal.err(`muster: ${notice.level}: ${notice.message}\n`);
+    const lines = linesOf(configuration).filter((line) => changed !== 'true' || !line.isDefault);
+    if (json === 'true' || (table !== 'true' && !terminal.outIsTerminal)) printJson(lines, terminal);
+    else printTable(lines, terminal);
+    return exitStatus.ok;
+  },
+};
+
+function linesOf({ settings, sources }: Configuration): Line[] {
+  return (Object.entries(settingRows) as [SettingKey, SettingRow][]).map(([key, row]) => {
+    const source = sources[key];
+    const value = settings[key];
+    return {
+      section: row.section,
+      name: row.name,
+      value: value === null ? null : row.secret === true ? '[hidden]' : printSetting(row, value),
+      source: sourceText(source),
+      flag: `--${flagOf(row)}`,
+      variable: environmentOf(row),
+      isDefault: source.kind === 'default' || source.kind === 'derived',
+    };
+  });
+}
+
+function printJson(lines: readonly Line[], terminal: Terminal): void {
+  const entries = lines.map(({ isDefault: _isDefault, ...line }) => line);
+  terminal.out(`${JSON.stringify(entries, null, 2)}\n`);
+}
+
+function printTable(lines: readonly Line[], terminal: Terminal): void {
+  const nameWidth = Math.max(0, ...lines.map(({ name }) => name.length));
+  const valueWidth = Math.min(40, Math.max(0, ...lines.map(({ value }) => value?.length ?? 1)));
+  let section = '';
+  for (const line of [...lines].sort((a, b) => (a.section < b.section ? -1 : a.section > b.section ? 1 : 0))) {
+    if (line.section !== section) {
+      terminal.out(`${section === '' ? '' : '\n'}[${line.section}]\n`);
+      section = line.section;
+    }
+    terminal.out(`${line.name.padEnd(nameWidth)}  ${(line.value ?? '-').padEnd(valueWidth)}  ${line.source}\n`);
+  }
+}

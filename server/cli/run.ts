@@ -1,0 +1,86 @@
+// From arguments to an exit status: the table of subcommands, the help, and how failures are told.
+
+import { ConfigurationInvalid } from '../config/load.ts';
+import { suggestion } from '../config/suggest.ts';
+import { commonOptions, parseArguments } from './arguments.ts';
+import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
+import { type CommandEntry, commandHelp, overview } from './help.ts';
+
+interface TableRow extends CommandEntry {
+  readonly load: () => Promise<{ readonly command: CliCommand }>;
+  /** Other names, for scripts written for PuppetDB. */
+  readonly aliases?: readonly string[];
+}
+
+const commands: readonly TableRow[] = [
+  {
+    name: 'start',
+    group: 'Server',
+    summary: 'run the server in the foreground',
+    aliases: ['services', 'foreground'],
+    load: () => import('./start.ts'),
+  },
+  {
+    name: 'config',
+    group: 'Server',
+    summary: 'print the effective settings and where each came from',
+    load: () => import('./config.ts'),
+  },
+  { name: 'version', group: 'Other', summary: 'print the version', load: () => import('./version.ts') },
+];
+
+/** Runs one command line (without the program's name). Does not exit and does not throw. */
+export async function runCli(argv: readonly string[], terminal: Terminal): Promise<ExitStatus> {
+  const [name, ...rest] = argv;
+  const entries = [...commands, { name: 'help', group: 'Other', summary: 'show this, or explain a command' }];
+  if (name === undefined) {
+    terminal.err(overview(entries, terminal.columns));
+    return exitStatus.usage;
+  }
+  if (name === '--version' || name === '-V') return runCli(['version'], terminal);
+  if (name === 'help' || name === '--help' || name === '-h') {
+    if (rest[0] !== undefined) return runCli([rest[0], '--help'], terminal);
+    terminal.out(overview(entries, terminal.columns));
+    return exitStatus.ok;
+  }
+  const row = commands.find((entry) => entry.name === name || entry.aliases?.includes(name));
+  if (row === undefined) {
+    const names = entries.map((entry) => entry.name);
+    terminal.err(`muster: \`${name}\` is not a command${suggestion(name, names)}\n\n`);
+    terminal.err(overview(entries, terminal.columns));
+    return exitStatus.usage;
+  }
+  try {
+    const { command } = await row.load();
+    return await runCommand(command, rest, terminal);
+  } catch (error) {
+    return tellFailure(error, terminal);
+  }
+}
+
+async function runCommand(command: CliCommand, argv: readonly string[], terminal: Terminal): Promise<ExitStatus> {
+  const args = parseArguments(argv, { ...command.options, ...commonOptions }, command.positionals);
+  if (args.options['help'] === 'true') {
+    terminal.out(commandHelp(command, terminal));
+    return exitStatus.ok;
+  }
+  if (args.problems.length > 0) {
+    for (const problem of args.problems) terminal.err(`muster ${command.name}: ${problem}\n`);
+    terminal.err(`Try \`muster ${command.name} --help\`.\n`);
+    return exitStatus.usage;
+  }
+  return command.run(args, terminal);
+}
+
+function tellFailure(error: unknown, terminal: Terminal): ExitStatus {
+  if (error instanceof CliFailure) {
+    terminal.err(`muster: ${error.message}\n`);
+    return error.status;
+  }
+  if (error instanceof ConfigurationInvalid) {
+    terminal.err(`muster: ${error.message}\n`);
+    return exitStatus.usage;
+  }
+  terminal.err(`muster: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return exitStatus.failed;
+}

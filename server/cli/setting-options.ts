@@ -1,0 +1,78 @@
+// Every setting as an option of `start` and `config`, straight from the table of settings.
+
+import { flagOf, type SettingRow, settingRows } from '../../schemas/config.ts';
+import { type Configuration, loadConfiguration } from '../config/load.ts';
+import type { OptionSpec, ParsedArguments } from './arguments.ts';
+import type { Terminal } from './command.ts';
+
+const groups: Readonly<Record<string, string>> = {
+  global: 'Where things are',
+  muster: 'Muster',
+  jetty: 'Listeners',
+  puppetdb: 'Queries and access',
+  'command-processing': 'Commands',
+  developer: 'Commands',
+  database: 'Retention',
+  metrics: 'Metrics and status',
+  status: 'Metrics and status',
+};
+
+const placeholders: Readonly<Record<SettingRow['type'], string>> = {
+  duration: 'SPAN',
+  minutes: 'MINUTES',
+  seconds: 'SECONDS',
+  milliseconds: 'MS',
+  integer: 'NUMBER',
+  bytes: 'SIZE',
+  boolean: '',
+  text: 'TEXT',
+  path: 'PATH',
+  choice: 'NAME',
+  list: 'A,B',
+};
+
+function settingOption(row: SettingRow): OptionSpec {
+  const byDefault = row.default ?? row.derived?.text ?? null;
+  const choices = row.choices === undefined ? '' : ` One of ${row.choices.join(', ')}.`;
+  const shownDefault = byDefault === null || byDefault === '' ? '' : ` [${byDefault}]`;
+  return {
+    type: row.type === 'boolean' ? 'boolean' : 'text',
+    value: placeholders[row.type],
+    doc: `${row.doc}${choices}${shownDefault}`,
+    group: groups[row.section]!,
+  };
+}
+
+/** Options of `start` and `config`. Those that only PuppetDB's own scripts pass are taken and not shown. */
+export function settingOptions(): Record<string, OptionSpec> {
+  const options: Record<string, OptionSpec> = {
+    config: {
+      type: 'text',
+      short: 'c',
+      value: 'PATH',
+      doc: "PuppetDB's configuration: a conf.d folder, a file (.ini, .conf, .json, .properties) or several with commas.",
+    },
+    debug: { type: 'switch', short: 'd', doc: 'Log at level debug (the same as --log-level debug).' },
+    'bootstrap-config': { type: 'text', short: 'b', hidden: true, doc: 'Ignored.' },
+    plugins: { type: 'text', short: 'p', hidden: true, doc: 'Ignored.' },
+  };
+  for (const row of Object.values(settingRows) as SettingRow[]) {
+    const spec = settingOption(row);
+    const name = flagOf(row);
+    if (name === 'http') options[name] = { ...spec, type: 'text', value: 'HOST:PORT', group: groups['jetty']! };
+    else if (name === 'restart-file') options[name] = { ...spec, short: 'r' };
+    else options[name] = spec;
+    if (name === 'https-port') {
+      const doc = 'Address and port of the HTTPS listener in one.';
+      options['https'] = { type: 'text', value: 'HOST:PORT', doc, group: groups['jetty']! };
+    }
+  }
+  return options;
+}
+
+/** The configuration that the arguments and the environment ask for. Throws ConfigurationInvalid. */
+export function configurationOf(args: ParsedArguments, terminal: Terminal): Configuration {
+  const { config, debug, ...given } = args.options;
+  const flags = debug === 'true' ? { 'log-level': 'debug', ...given } : given;
+  return loadConfiguration({ config: config ?? null, flags, environment: terminal.environment });
+}

@@ -1,0 +1,10 @@
+// Entry point of the program: finds the subcommand, reads its arguments, runs it, and turns what happens into an exit
+// status. The server itself is put together in start.ts; two flows run through it:
+//
+//   command:  receive -> decode -> validate -> route -> enqueue -> apply -> commit -> acknowledge
+//   query:    receive -> parse -> resolve -> plan -> scan -> project -> serialize -> write
+
+import { processTerminal } from './cli/command.ts';
+import { runCli } from './cli/run.ts';
+
+process.exitCode = await runCli(process.argv.slice(2), processTerminal());

@@ -1,0 +1,112 @@
+// Who may ask what, before a handler sees the request: the certificate allowlist for /pdb, the rules of auth.conf for
+// /status and /metrics. Cleartext requests to /pdb are trusted, as the listener is on localhost unless someone decides
+// otherwise. Without an auth.conf cleartext may read status and metrics too, and HTTPS needs a certificate for metrics.
+
+import { readFileSync } from 'node:fs';
+import { authorize, type RuleRequest, type Rules } from '../config/authorization.ts';
+import type { Exchange, Handler, Mount } from '../http/exchange.ts';
+import type { Logger } from '../log.ts';
+
+export interface Allowlist {
+  readonly path: string;
+  readonly names: ReadonlySet<string>;
+}
+
+export interface AccessOptions {
+  readonly allowlist: Allowlist | null;
+  /** From auth.conf; null: none given. */
+  readonly rules: Rules | null;
+  readonly log: Logger;
+}
+
+/** One certname a line; empty lines and `#` comments are left out. Throws when the file cannot be read. */
+export function readAllowlist(path: string): Allowlist {
+  const lines = readFileSync(path, 'utf8').split(/\r?\n/);
+  const names = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
+  return { path, names: new Set(names) };
+}
+
+/** What is allowed. Can be replaced while requests are served. */
+export class Access {
+  #options: AccessOptions;
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+  }
+
+  replace(options: AccessOptions): void {
+    this.#options = options;
+  }
+
+  /** For requests below /pdb that came over HTTPS: the text of the 403, or null to let the client in. */
+  readonly refuseClient = (clientName: string | null): string | null => {
+    const { allowlist, log } = this.#options;
+    if (allowlist === null || (clientName !== null && allowlist.names.has(clientName))) return null;
+    const name = clientName ?? 'null';
+    log.warn(`${name} rejected by certificate allowlist ${allowlist.path}`);
+    return (
+      `Permission denied: The client certificate name ${name} doesnt appear in the certificate allowlist. ` +
+      "Is your master's (or other PuppetDB client's) certname listed in PuppetDB's certificate-allowlist file?"
+    );
+  };
+
+  /** The mount as it is, or, below /status and /metrics, behind the rules. */
+  guard(mount: Mount): Mount {
+    const { prefix, handler } = mount;
+    if (!isBelow(prefix, '/status') && !isBelow(prefix, '/metrics')) return mount;
+    const guarded: Handler = (exchange) => (this.#refuseByRules(exchange) ? undefined : handler(exchange));
+    return { ...mount, handler: guarded };
+  }
+
+  #refuseByRules(exchange: Exchange): boolean {
+    const { rules, log } = this.#options;
+    const request = ruleRequest(exchange, rules?.allowHeaderCertInfo ?? false);
+    const verdict = rules === null ? byDefault(exchange) : byRules(rules, request);
+    if (verdict === null) return false;
+    const text = `Forbidden request: ${request.path} (method :${exchange.method.toLowerCase()})`;
+    log.warn(`${text} (authenticated: ${request.clientName !== null}) ${verdict}`);
+    exchange.reply({ status: 403, contentType: null, body: `${text}. Please see the server logs for details.` });
+    return true;
+  }
+}
+
+/** null: allowed; else why not, for the log. */
+function byRules(rules: Rules, request: RuleRequest): string | null {
+  const decision = authorize(rules, request);
+  if (decision.allowed) return null;
+  return decision.rule === null ? 'denied, as no rule matches' : `denied by rule '${decision.rule.name}'.`;
+}
+
+/** Without rules: over HTTPS the metrics need a certificate. */
+function byDefault(exchange: Exchange): string | null {
+  const isOpen = exchange.listener === 'http' || exchange.clientName !== null || isBelow(exchange.path, '/status');
+  return isOpen ? null : 'denied, as metrics need a client certificate';
+}
+
+function ruleRequest(exchange: Exchange, fromHeaders: boolean): RuleRequest {
+  return {
+    method: exchange.method,
+    path: decoded(exchange.path),
+    query: new URLSearchParams(exchange.queryString),
+    clientName: exchange.clientName ?? (fromHeaders ? headerName(exchange) : null),
+  };
+}
+
+/** Identity that a proxy in front vouches for: `X-Client-Verify: SUCCESS` and the CN of `X-Client-DN`. */
+function headerName(exchange: Exchange): string | null {
+  if (exchange.header('x-client-verify') !== 'SUCCESS') return null;
+  const name = exchange.header('x-client-dn');
+  return /(?:^|[,/])\s*CN=([^,/]+)/i.exec(name)?.[1]?.trim() ?? null;
+}
+
+function isBelow(path: string, prefix: string): boolean {
+  return path === prefix || path.startsWith(`${prefix}/`);
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

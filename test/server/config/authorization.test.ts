@@ -1,0 +1,107 @@
+// The rules of auth.conf: order, matching, and who is let in.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { authorize, type Rules, readRules } from '../../../server/config/authorization.ts';
+import { parseHocon } from '../../../server/config/hocon.ts';
+import type { Problem } from '../../../server/config/tree.ts';
+
+function rulesOf(text: string): Rules {
+  const problems: Problem[] = [];
+  const rules = readRules(parseHocon(text, 'auth.conf'), problems);
+  assert.deepEqual(problems, []);
+  assert.ok(rules !== null);
+  return rules;
+}
+
+function problemsOf(text: string): string[] {
+  const problems: Problem[] = [];
+  readRules(parseHocon(text, 'auth.conf'), problems);
+  return problems.map(({ message }) => message);
+}
+
+const ask = (rules: Rules, method: string, path: string, clientName: string | null, query = '') => {
+  const decision = authorize(rules, { method, path, query: new URLSearchParams(query), clientName });
+  return [decision.allowed, decision.rule?.name ?? null];
+};
+
+const shipped = `authorization: {
+  version: 1
+  rules: [
+    { match-request: { path: "/", type: path }, deny: "*", sort-order: 999, name: "deny all" }
+    { match-request: { path: "/status/v1/services", type: path, method: get }, allow-unauthenticated: true,
+      sort-order: 500, name: "services" }
+    { match-request: { path: "/status/v1/simple", type: path, method: get }, allow-unauthenticated: true,
+      sort-order: 500, name: "simple" }
+    { match-request: { path: "/metrics", type: path, method: [ get, post ] }, allow: "*", sort-order: 500, name: "metrics" }
+  ]
+}`;
+
+describe('authorization rules', () => {
+  test('the shipped rules', () => {
+    const rules = rulesOf(shipped);
+    assert.deepEqual(ask(rules, 'GET', '/status/v1/services/x', null), [true, 'services']);
+    assert.deepEqual(ask(rules, 'POST', '/status/v1/services', 'a'), [false, 'deny all']);
+    assert.deepEqual(ask(rules, 'GET', '/metrics/v2/list', null), [false, 'metrics']);
+    assert.deepEqual(ask(rules, 'GET', '/metrics/v2/list', 'anyone'), [true, 'metrics']);
+    assert.deepEqual(ask(rules, 'DELETE', '/metrics/v2/list', 'anyone'), [false, 'deny all']);
+  });
+
+  test('sort-order decides before the name, and no match is a refusal', () => {
+    const rules = rulesOf(`authorization { version: 1, rules: [
+      { name: b, sort-order: 1, match-request: { path: /a, type: path }, allow-unauthenticated: true }
+      { name: a, sort-order: 2, match-request: { path: /a, type: path }, deny: x }
+      { name: c, sort-order: 1, match-request: { path: /a, type: path }, deny: x } ] }`);
+    assert.deepEqual(ask(rules, 'GET', '/a', null), [true, 'b']);
+    assert.deepEqual(ask(rules, 'GET', '/b', 'x'), [false, null]);
+  });
+
+  test('names, globs, patterns and deny beside allow', () => {
+    const rules = rulesOf(`authorization { version: 1, rules: [
+      { name: r, sort-order: 1, match-request: { path: "^/metrics/v[12]", type: regex },
+        allow: [ "one.example.com", "*.lab.example.com", "/^ci-\\\\d+$/" ], deny: "bad.lab.example.com" } ] }`);
+    const isAllowed = (name: string | null) => ask(rules, 'GET', '/metrics/v2', name)[0];
+    const expected: [string | null, boolean][] = [
+      [null, false],
+      ['one.example.com', true],
+      ['ONE.example.com', true],
+      ['two.example.com', false],
+      ['a.lab.example.com', true],
+      ['a.b.lab.example.com', true],
+      ['lab.example.com', false],
+      ['xlab.example.com', false],
+      ['bad.lab.example.com', false],
+      ['ci-7', true],
+      ['ci-x', false],
+    ];
+    for (const [name, allowed] of expected) assert.equal(isAllowed(name), allowed, String(name));
+  });
+
+  test('query parameters', () => {
+    const rules = rulesOf(`authorization { version: 1, rules: [
+      { name: r, sort-order: 1, match-request: { path: /status, type: path, query-params: { level: [debug, info] } },
+        allow-unauthenticated: true } ] }`);
+    assert.equal(ask(rules, 'GET', '/status', null, 'level=info')[0], true);
+    assert.equal(ask(rules, 'GET', '/status', null, 'level=critical')[0], false);
+    assert.equal(ask(rules, 'GET', '/status', null)[0], false);
+  });
+
+  test('every faulty rule is named', () => {
+    const problems = problemsOf(`authorization { version: 2, rules: [
+      { name: a, sort-order: 1000, match-request: { path: /a, type: path }, deny: x }
+      { sort-order: 1 }
+      { name: c, sort-order: 1, match-request: { path: /a, type: glob }, deny: x }
+      { name: d, sort-order: 1, match-request: { path: /a, type: path } }
+      { name: e, sort-order: 1, match-request: { path: "(", type: regex }, deny: x }
+      { name: f, sort-order: 1, match-request: { path: /a, type: path }, allow: { extensions: { x: y } } }
+      7 ] }`);
+    assert.equal(problems.length, 8, problems.join('\n'));
+    for (const name of ['a', 'c', 'd', 'e', 'f'])
+      assert.ok(
+        problems.some((problem) => problem.includes(`'${name}'`)),
+        name,
+      );
+    assert.match(problemsOf('authorization = 1')[0]!, /an object is needed/);
+    assert.match(problemsOf('authorization { version: 1 }')[0]!, /`rules` needs to be a list/);
+  });
+});

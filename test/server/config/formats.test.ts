@@ -1,0 +1,166 @@
+// The readers for the file formats: what they take, what they refuse and where they say it was.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseHocon } from '../../../server/config/hocon.ts';
+import { parseIni, parseProperties } from '../../../server/config/ini.ts';
+import { FormatError, plainValue } from '../../../server/config/tree.ts';
+
+const ini = (text: string) => plainValue(parseIni(text, 'x.ini'));
+const hocon = (text: string) => plainValue(parseHocon(text, 'x.conf'));
+
+function refusal(read: () => unknown): { line: number; message: string } {
+  try {
+    read();
+  } catch (error) {
+    assert.ok(error instanceof FormatError, String(error));
+    return { line: error.place.line, message: error.message };
+  }
+  assert.fail('was read');
+}
+
+describe('ini', () => {
+  test('sections, comments, both separators, quotes and blanks', () => {
+    const text = [
+      '\ufeff# comment',
+      '; comment',
+      '[ database ]',
+      'subname = //localhost:5432/puppetdb?ssl=true',
+      '  node-ttl=14d  ',
+      'report-ttl : 30d',
+      'name = "a b"',
+      'empty =',
+      '',
+      '[jetty]',
+      'ciphers = a, b # not a comment',
+    ];
+    assert.deepEqual(ini(text.join('\r\n')), {
+      database: {
+        subname: '//localhost:5432/puppetdb?ssl=true',
+        'node-ttl': '14d',
+        'report-ttl': '30d',
+        name: 'a b',
+        empty: '',
+      },
+      jetty: { ciphers: 'a, b # not a comment' },
+    });
+  });
+
+  test('a section may be opened twice, a key may not be given twice', () => {
+    assert.deepEqual(ini('[a]\nx=1\n[b]\ny=2\n[a]\nz=3'), { a: { x: '1', z: '3' }, b: { y: '2' } });
+    const { line, message } = refusal(() => ini('[a]\nx = 1\n\nx = 2'));
+    assert.equal(line, 4);
+    assert.match(message, /^Duplicate configuration entry: \[:a :x\]/);
+  });
+
+  test('malformed lines are refused with their line', () => {
+    assert.deepEqual(refusal(() => ini('[a]\nx = 1\nnonsense')).line, 3);
+    assert.deepEqual(refusal(() => ini('\nx = 1')).line, 2);
+    assert.deepEqual(refusal(() => ini('[a\nx = 1')).line, 1);
+    assert.match(refusal(() => ini('[]\nx = 1')).message, /without a name/);
+  });
+
+  test('properties: dotted keys', () => {
+    const text = '# c\ndatabase.node-ttl=1d\nmetrics.metrics-webservice.jolokia.enabled=false\n';
+    assert.deepEqual(plainValue(parseProperties(text, 'x.properties')), {
+      database: { 'node-ttl': '1d' },
+      metrics: { 'metrics-webservice': { jolokia: { enabled: 'false' } } },
+    });
+  });
+});
+
+describe('hocon', () => {
+  test('the forms that PuppetDB files use', () => {
+    const text = `
+      # shipped metrics.conf
+      metrics: {
+        server-id: localhost
+        reporters.jmx.enabled = true // trailing comment
+        metrics-webservice: {
+          jolokia: { enabled: false, servlet-init-params { policyLocation: "file:///etc/x.xml" } }
+        }
+      }
+      authorization {
+        version: 1,
+        rules: [
+          { match-request: { path: "/status/v1/services", type: path, method: [get, "post"] }
+            allow-unauthenticated: true
+            sort-order: 500 }
+          { name = "a \\"quoted\\" name", allow: "*" },
+        ]
+      }`;
+    assert.deepEqual(hocon(text), {
+      metrics: {
+        'server-id': 'localhost',
+        reporters: { jmx: { enabled: true } },
+        'metrics-webservice': {
+          jolokia: { enabled: false, 'servlet-init-params': { policyLocation: 'file:///etc/x.xml' } },
+        },
+      },
+      authorization: {
+        version: 1,
+        rules: [
+          {
+            'match-request': { path: '/status/v1/services', type: 'path', method: ['get', 'post'] },
+            'allow-unauthenticated': true,
+            'sort-order': 500,
+          },
+          { name: 'a "quoted" name', allow: '*' },
+        ],
+      },
+    });
+  });
+
+  test('JSON is HOCON', () => {
+    const value = { a: [1, -2.5, 1e3, true, null, 'x\u0041\n'], 'b.c': { d: {} }, e: [] };
+    assert.deepEqual(hocon(JSON.stringify(value, null, 2)), value);
+    assert.deepEqual(hocon(JSON.stringify(value)), value);
+  });
+
+  test('unquoted text keeps its inner blanks, numbers and words only count when they stand alone', () => {
+    assert.deepEqual(hocon('a = one two  \nb = 10 s\nc = 10\nd = truely\ne = "x" y\nf = 0x1'), {
+      a: 'one two',
+      b: '10 s',
+      c: 10,
+      d: 'truely',
+      e: 'x y',
+      f: '0x1',
+    });
+  });
+
+  test('later objects are merged, later values replace', () => {
+    assert.deepEqual(hocon('a.b = 1\na { c = 2 }\na.b = 3\nd = 1\nd { e = 2 }'), { a: { b: 3, c: 2 }, d: { e: 2 } });
+  });
+
+  test('quoted parts of dotted keys and triple quotes', () => {
+    assert.deepEqual(hocon('"a.b".c = """x "y"\nz"""'), { 'a.b': { c: 'x "y"\nz' } });
+  });
+
+  test('what is not supported is refused by name', () => {
+    assert.match(refusal(() => hocon('include "other.conf"')).message, /include/);
+    assert.match(refusal(() => hocon('a = $' + '{b}')).message, /substitutions/);
+    assert.match(refusal(() => hocon('a += 1')).message, /\+=/);
+  });
+
+  test('broken texts end with a place', () => {
+    const broken: [string, number][] = [
+      ['a {\n b = 1\n', 3],
+      ['a = [1,\n2', 2],
+      ['a = "x\n', 1],
+      ['a\nb = 1', 1],
+      ['a = 1 }', 1],
+      ['\n{ a = 1 } x', 2],
+      ['a = }', 1],
+      ['.a = 1', 1],
+      ['a = """x', 1],
+      ['[1, 2]', 1],
+      ['a = "\\q"', 1],
+      ['{"a": 1 "b": 2}', 1],
+    ];
+    for (const [text, line] of broken) assert.equal(refusal(() => hocon(text)).line, line, text);
+  });
+
+  test('depth is bounded', () => {
+    assert.match(refusal(() => hocon(`a = ${'['.repeat(5000)}`)).message, /nested deeper/);
+  });
+});

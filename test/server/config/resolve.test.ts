@@ -1,0 +1,279 @@
+// From files, environment and flags to settings: precedence, units, problems and notices.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { environmentOf, flagOf, type SettingRow, settingRows } from '../../../schemas/config.ts';
+import { ConfigurationInvalid, type LoadOptions, loadConfiguration } from '../../../server/config/load.ts';
+import { sourceText } from '../../../server/config/resolve.ts';
+import { parseSetting, printSetting } from '../../../server/config/values.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-config-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Writes files below a folder of their own and returns it. */
+function files(name: string, contents: Record<string, string>): string {
+  for (const [file, text] of Object.entries(contents)) {
+    const path = join(folder, name, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+  return join(folder, name);
+}
+
+const load = (options: Partial<LoadOptions>) =>
+  loadConfiguration({ config: null, flags: {}, environment: {}, ...options });
+
+function problemsOf(options: Partial<LoadOptions>): string[] {
+  try {
+    load(options);
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationInvalid, String(error));
+    return error.problems.map(({ where, message }) => `${where.replace(`${folder}/`, '')}: ${message}`);
+  }
+  return [];
+}
+
+describe('the table of settings', () => {
+  const rows = Object.entries(settingRows) as [string, SettingRow][];
+
+  test('flags and variables are unique, and every row explains itself', () => {
+    const flags = rows.map(([, row]) => flagOf(row));
+    assert.equal(new Set(flags).size, flags.length);
+    assert.equal(new Set(rows.map(([, row]) => environmentOf(row))).size, rows.length);
+    const places = rows.map(([, row]) => `${row.section}/${row.name}`);
+    assert.equal(new Set(places).size, places.length);
+    for (const [key, row] of rows) {
+      assert.match(row.doc, /\.$/, key);
+      assert.match(flagOf(row), /^[a-z][a-z0-9-]*$/, key);
+    }
+  });
+
+  test('every default is valid and prints as something that reads back the same', () => {
+    for (const [key, row] of rows) {
+      if (row.default === null) continue;
+      const value = parseSetting(row, row.default, false);
+      assert.deepEqual(parseSetting(row, printSetting(row, value), false), value, key);
+    }
+  });
+});
+
+describe('values', () => {
+  test('units become milliseconds and bytes', () => {
+    const { settings } = load({
+      flags: {
+        'node-ttl': '90m',
+        'node-purge-ttl': '0s',
+        'report-ttl': '1500ms',
+        'gc-interval': '1.5',
+        'query-timeout-default': '0.25',
+        'max-command-size': '10M',
+        'idle-timeout': '5000',
+      },
+    });
+    assert.equal(settings.nodeTtl, 5_400_000);
+    assert.equal(settings.nodePurgeTtl, 0);
+    assert.equal(settings.reportTtl, 1500);
+    assert.equal(settings.gcInterval, 90_000);
+    assert.equal(settings.queryTimeoutDefault, 250);
+    assert.equal(settings.commandMax, 10_485_760);
+    assert.equal(settings.idleTimeout, 5000);
+  });
+
+  test('defaults that follow from other settings', () => {
+    const { settings } = load({ flags: { 'report-ttl': '3d', 'gc-interval': '120' } });
+    assert.equal(settings.resourceEventsTtl, settings.reportTtl);
+    assert.equal(settings.gcIntervalPackages, 7_200_000);
+    assert.equal(settings.gcIntervalFactPaths, 86_400_000);
+    assert.equal(load({ flags: { 'gc-interval': '0' } }).settings.gcIntervalFactPaths, 0);
+    assert.equal(load({ flags: { 'product-name': 'pe-puppetdb' } }).settings.edition, 'enterprise');
+  });
+
+  test('the settings cannot be changed', () => {
+    const { settings } = load({});
+    assert.throws(() => Object.assign(settings, { nodeTtl: 1 }), TypeError);
+  });
+});
+
+describe('precedence', () => {
+  const config = files('precedence', { 'database.ini': '[database]\nnode-ttl = 1d\nreport-ttl = 2d\ngc-interval = 7' });
+
+  test('flag before environment before file before default, with the place of each', () => {
+    const { settings, sources } = load({
+      config,
+      environment: { MUSTER_NODE_TTL: '3d', MUSTER_REPORT_TTL: '4d', OPENVOXDB_NODE_PURGE_TTL: '9d' },
+      flags: { 'node-ttl': '5d' },
+    });
+    const day = 86_400_000;
+    assert.deepEqual(
+      [settings.nodeTtl, settings.reportTtl, settings.nodePurgeTtl, settings.gcInterval, settings.nodePurgeBatch],
+      [5 * day, 4 * day, 9 * day, 420_000, 25],
+    );
+    assert.equal(sourceText(sources.nodeTtl), '--node-ttl');
+    assert.equal(sourceText(sources.reportTtl), '$MUSTER_REPORT_TTL');
+    assert.equal(sourceText(sources.nodePurgeTtl), '$OPENVOXDB_NODE_PURGE_TTL');
+    assert.equal(sourceText(sources.gcInterval), `${config}/database.ini:4`);
+    assert.equal(sourceText(sources.nodePurgeBatch), 'default');
+  });
+
+  test('an empty variable counts as not set', () => {
+    assert.equal(
+      sourceText(load({ config, environment: { MUSTER_NODE_TTL: '' } }).sources.nodeTtl).slice(-14),
+      'database.ini:2',
+    );
+  });
+
+  test('--http takes an address, a port or off', () => {
+    const of = (http: string) => load({ flags: { http, 'ssl-cert': '' } }).settings;
+    const address = (http: string) => {
+      const { settings } = load({ flags: { http } });
+      return [settings.http, settings.httpHost, settings.httpPort];
+    };
+    assert.throws(() => of('off'), ConfigurationInvalid);
+    assert.deepEqual(address('127.0.0.1:0'), [true, '127.0.0.1', 0]);
+    assert.deepEqual(address('[::1]:80'), [true, '::1', 80]);
+    assert.deepEqual(address(':8090'), [true, '0.0.0.0', 8090]);
+    assert.deepEqual(address('8090'), [true, 'localhost', 8090]);
+    assert.deepEqual(load({ environment: { MUSTER_HTTP: '127.0.0.1:99' } }).settings.httpPort, 99);
+    assert.match(problemsOf({ flags: { http: 'localhost' } })[0]!, /neither HOST:PORT nor off/);
+  });
+});
+
+describe('an existing PuppetDB configuration', () => {
+  const config = files('conf.d', {
+    'config.ini': `[global]\nvardir = ${folder}\nlogging-config = /etc/puppetdb/logback.xml\n\n[command-processing]\nthreads = 3\nmemory-usage = 1\n`,
+    'database.ini':
+      '[database]\nsubname = //localhost:5432/puppetdb\nusername = puppetdb\npassword = geheim\nnode-purge-ttl = 30d\n' +
+      'classname = org.postgresql.Driver\nmaximum-pool-size = 10\nfacts-blocklist = one, two\n[read-database]\nsubname = x\n',
+    'jetty.ini': '[jetty]\nport = 8080\nmax-threads = 50\n',
+    'puppetdb.ini': '[puppetdb]\ndisable-update-checking = true\nlog-queries = TRUE\n',
+    'repl.ini': '[nrepl]\nenabled = false\nport = 8082\n',
+    'metrics.conf': 'metrics: { metrics-webservice: { jolokia: { enabled: false } }, reporters.jmx.enabled: true }\n',
+    'auth.conf':
+      'authorization: { version: 1, rules: [ { match-request: { path: "/metrics", type: path, method: [get, post] }, ' +
+      'allow: "*", sort-order: 500, name: "metrics" } ] }\n',
+    'README.txt': 'not read',
+    'sub/more.ini': '[database]\nnode-ttl = nonsense\n',
+  });
+
+  test('is read as it is', () => {
+    const { settings, rules, files: read } = load({ config });
+    assert.equal(settings.data, `${folder}/muster`);
+    assert.equal(settings.actorThreads, 3);
+    assert.deepEqual(settings.factsBlocklist, ['one', 'two']);
+    assert.equal(settings.logQueries, true);
+    assert.equal(settings.metrics, false);
+    assert.equal(settings.httpPort, 8080);
+    assert.equal(rules?.rules.length, 1);
+    assert.equal(read.length, 7);
+  });
+
+  test('what makes no sense here is named, secrets are not shown', () => {
+    const messages = load({ config }).notices.map(({ message }) => message);
+    assert.ok(messages.includes('The [database] classname config option has been retired and will be ignored.'));
+    assert.ok(
+      messages.includes('The [command-processing] memory-usage config option has been retired and will be ignored.'),
+    );
+    const database = messages.find((message) => message.includes('database server'));
+    assert.match(database ?? '', /\[database\] subname.*\[database\] password.*\[read-database\] subname/);
+    assert.ok(!messages.some((message) => message.includes('geheim') || message.includes('disable-update')));
+  });
+
+  test('files that set up HTTPS only get no cleartext listener, flags that do leave it on', () => {
+    const pem = files('pem', { 'x.pem': 'x' });
+    const lines = ['ssl-cert', 'ssl-key', 'ssl-ca-cert'].map((name) => `${name} = ${pem}/x.pem`).join('\n');
+    const https = files('https', { 'jetty.ini': `[jetty]\nssl-port = 8081\n${lines}\n` });
+    assert.equal(load({ config: https }).settings.http, false);
+    assert.equal(load({ config: https, flags: { 'http-port': '8080' } }).settings.http, true);
+    const flags = { 'ssl-cert': `${pem}/x.pem`, 'ssl-key': `${pem}/x.pem`, 'ssl-ca-cert': `${pem}/x.pem` };
+    assert.equal(load({ flags }).settings.http, true);
+  });
+
+  test('a section for one of several databases goes before [database]', () => {
+    const several = files('several', {
+      'a.ini': '[database]\nnode-ttl = 1d\nreport-ttl = 2d\n[database-one]\nnode-ttl = 3d\nsubname = x\n',
+    });
+    const { settings } = load({ config: several });
+    assert.deepEqual([settings.nodeTtl, settings.reportTtl], [259_200_000, 172_800_000]);
+  });
+
+  test('the section [webserver] is read as [jetty]', () => {
+    const config = files('webserver', { 'a.conf': 'webserver { host: 127.0.0.1, port: 81 }' });
+    assert.equal(load({ config }).settings.httpPort, 81);
+  });
+});
+
+describe('problems', () => {
+  test('are told all at once, each with its place', () => {
+    const config = files('bad', {
+      'a.ini': '[database]\nnode-ttl = 14\nreport-ttl = 1d\nresource-events-ttl = 2d\ngc-interval = -1\n',
+      'b.ini': '[database]\nreport-ttl = 3d\n[jetty]\nport = eighty\nssl-cert = /nowhere/cert.pem\n',
+      'c.conf': 'a = {',
+      'd.conf': 'authorization: { version: 1, rules: [ { name: x, sort-order: 0, match-request: {} } ] }',
+    });
+    const problems = problemsOf({
+      config,
+      environment: { MUSTER_NODE_PURGE_TTL: 'ever' },
+      flags: { 'log-levels': 'htp=debug', 'client-auth': 'maybe' },
+    });
+    const expected = [
+      /^bad\/b\.ini:2: Duplicate configuration entry: \[:database :report-ttl\]/,
+      /^bad\/c\.conf:1: the text ends before `}`/,
+      /^bad\/b\.ini:4: \[jetty\] port: "eighty" is not a whole number/,
+      /^--client-auth: client-auth: "maybe" is none of need, want, none/,
+      /^bad\/a\.ini:2: \[database\] node-ttl: "14" is not a time span/,
+      /^\$MUSTER_NODE_PURGE_TTL: node-purge-ttl: "ever" is not a time span/,
+      /^bad\/a\.ini:5: \[database\] gc-interval: "-1" is out of range; valid is 0 to \d+ minutes/,
+      /^bad\/d\.conf:1: authorization: rule 'x': sort-order/,
+      /^bad\/a\.ini:4: The "database" resource-events-ttl must not be longer than report-ttl/,
+      /^bad\/b\.ini:5: HTTPS needs ssl-cert, ssl-key and ssl-ca-cert; ssl-key and ssl-ca-cert are missing/,
+      /^bad\/b\.ini:5: ssl-cert: cannot be read/,
+      /^--log-levels: log-levels: "htp" is none of .*; did you mean `http`\?/,
+    ];
+    for (const pattern of expected) {
+      assert.ok(
+        problems.some((problem) => pattern.test(problem)),
+        `${pattern} is missing in\n${problems.join('\n')}`,
+      );
+    }
+    assert.equal(problems.length, expected.length, problems.join('\n'));
+  });
+
+  test('old and new spelling together are refused', () => {
+    const list = files('lists', { names: 'a' });
+    const config = files('both', {
+      'a.ini': `[puppetdb]\ncertificate-whitelist = ${list}/names\ncertificate-allowlist = ${list}/names\n`,
+    });
+    assert.deepEqual(problemsOf({ config }), [
+      'both/a.ini:2: Configuration specifies both the obsolete certificate-whitelist and its replacement ' +
+        'certificate-allowlist.  Please remove the former.',
+    ]);
+  });
+
+  test('a vardir has to be there', () => {
+    const of = (vardir: string) => problemsOf({ config: files('vardir', { 'a.ini': `[global]\nvardir = ${vardir}` }) });
+    assert.match(of('var')[0]!, /Vardir var must be an absolute path\.$/);
+    assert.match(
+      of('/no/where')[0]!,
+      /Vardir \/no\/where does not exist\. Please create it and ensure it is writable\.$/,
+    );
+    assert.match(of(join(folder, 'vardir/a.ini'))[0]!, /is not a directory\.$/);
+  });
+
+  test('a path that is not there and an unknown format', () => {
+    assert.match(problemsOf({ config: join(folder, 'nothing') })[0]!, /^nothing: cannot be read/);
+    const config = files('edn', { 'a.edn': '{}' });
+    assert.match(problemsOf({ config })[0]!, /^edn\/a\.edn: the format `\.edn` is not read/);
+  });
+
+  test('unknown settings, sections and variables are warned of, with a suggestion', () => {
+    const config = files('unknown', { 'a.ini': '[database]\nnode-tll = 1d\n[databse]\nnode-ttl = 1d\n' });
+    const { notices } = load({ config, environment: { MUSTER_NODE_TLL: '1d' } });
+    const warnings = notices.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    assert.match(warnings[0]!, /\$MUSTER_NODE_TLL is no setting.*did you mean `MUSTER_NODE_TTL`\?/);
+    assert.match(warnings[1]!, /`:node-tll` does not exist and should be removed.*did you mean `node-ttl`\?/);
+    assert.match(warnings[2]!, /nothing reads the section \[databse\]; did you mean `database`\?/);
+  });
+});

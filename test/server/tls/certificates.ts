@@ -1,0 +1,104 @@
+// Certificates for tests, made with the openssl program: an authority, a server, and clients that are right, expired,
+// revoked, unlisted or from another authority. Node cannot make certificates itself.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Certificates {
+  readonly folder: string;
+  readonly ca: string;
+  readonly crl: string;
+  path(name: string, kind: 'pem' | 'key'): string;
+  /** What node's clients take. */
+  client(name: string): { readonly cert: Buffer; readonly key: Buffer };
+  /** A new certificate of the same authority under the same file name. */
+  renew(name: string, commonName: string): void;
+  revoke(name: string): void;
+}
+
+/** Why the tests cannot run here, or false. */
+export function opensslMissing(): string | false {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' });
+    return false;
+  } catch {
+    return 'the openssl program is not here';
+  }
+}
+
+const configuration = (folder: string, name: string) => `
+[ca]
+default_ca = default
+[default]
+database = ${folder}/${name}.index
+serial = ${folder}/${name}.serial
+new_certs_dir = ${folder}
+certificate = ${folder}/${name}.pem
+private_key = ${folder}/${name}.key
+default_md = sha256
+default_days = 2
+default_crl_days = 2
+policy = policy
+unique_subject = no
+copy_extensions = none
+[policy]
+commonName = supplied
+[server]
+subjectAltName = DNS:localhost, IP:127.0.0.1
+[client]
+basicConstraints = CA:FALSE
+`;
+
+/** Makes an authority `ca` with server `server` and clients `right`, `unlisted`, `revoked`, `expired`, and a stranger. */
+export function makeCertificates(): Certificates {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-tls-'));
+  const path = (name: string, kind: string) => join(folder, `${name}.${kind}`);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const authority = (name: string) => {
+    const subject = ['-subj', `/CN=${name}`, '-days', '2'];
+    openssl('req', '-x509', ...newKey, '-keyout', path(name, 'key'), '-out', path(name, 'pem'), ...subject);
+    writeFileSync(path(name, 'cnf'), configuration(folder, name));
+    writeFileSync(path(name, 'index'), '');
+    writeFileSync(path(name, 'serial'), '01\n');
+  };
+  const issue = (ca: string, name: string, commonName: string, kind: 'server' | 'client', dates: string[] = []) => {
+    const request = path(name, 'csr');
+    openssl('req', '-new', ...newKey, '-keyout', path(name, 'key'), '-out', request, '-subj', `/CN=${commonName}`);
+    const files = ['-in', request, '-out', path(name, 'pem'), '-extensions', kind];
+    openssl('ca', '-batch', '-notext', '-config', path(ca, 'cnf'), ...files, ...dates);
+  };
+  const writeCrl = () => openssl('ca', '-gencrl', '-config', path('ca', 'cnf'), '-out', path('ca', 'crl'));
+
+  authority('ca');
+  authority('other');
+  issue('ca', 'server', 'server.example.com', 'server');
+  issue('ca', 'right', 'right.example.com', 'client');
+  issue('ca', 'unlisted', 'unlisted.example.com', 'client');
+  issue('ca', 'revoked', 'revoked.example.com', 'client');
+  issue('ca', 'expired', 'expired.example.com', 'client', [
+    '-startdate',
+    '20200101000000Z',
+    '-enddate',
+    '20200102000000Z',
+  ]);
+  issue('other', 'stranger', 'right.example.com', 'client');
+  openssl('ca', '-config', path('ca', 'cnf'), '-revoke', path('revoked', 'pem'));
+  writeCrl();
+
+  return {
+    folder,
+    ca: path('ca', 'pem'),
+    crl: path('ca', 'crl'),
+    path,
+    client: (name) => ({ cert: readFileSync(path(name, 'pem')), key: readFileSync(path(name, 'key')) }),
+    renew: (name, commonName) => issue('ca', name, commonName, 'server'),
+    revoke: (name) => {
+      openssl('ca', '-config', path('ca', 'cnf'), '-revoke', path(name, 'pem'));
+      writeCrl();
+    },
+  };
+}
+
+const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];

@@ -1,0 +1,288 @@
+// The TLS gate before a real HTTP listener, with real certificates: who gets in, who does not, and what they are told.
+
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { connect } from 'node:tls';
+import { readRules } from '../../../server/config/authorization.ts';
+import { parseHocon } from '../../../server/config/hocon.ts';
+import type { Exchange } from '../../../server/http/exchange.ts';
+import { type Listener, startListener } from '../../../server/http/listener.ts';
+import { silentLogs } from '../../../server/log.ts';
+import { Access, readAllowlist } from '../../../server/tls/access.ts';
+import { type GateOptions, startTlsGate, type TlsGate } from '../../../server/tls/gate.ts';
+import { cipherName } from '../../../server/tls/options.ts';
+import { type Certificates, makeCertificates, opensslMissing } from './certificates.ts';
+
+const log = silentLogs().area('tls');
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Requests that went over a connection that had been used before. */
+let reusedCount = 0;
+
+describe('cipher suites', () => {
+  test("Java's and OpenSSL's names are both taken", () => {
+    const names: [string, string][] = [
+      ['TLS_AES_256_GCM_SHA384', 'TLS_AES_256_GCM_SHA384'],
+      ['TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
+      ['TLS_DHE_RSA_WITH_AES_128_GCM_SHA256', 'DHE-RSA-AES128-GCM-SHA256'],
+      ['TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256', 'ECDHE-ECDSA-CHACHA20-POLY1305'],
+      ['TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256', 'ECDHE-RSA-AES128-SHA256'],
+      ['TLS_RSA_WITH_AES_256_CBC_SHA', 'AES256-SHA'],
+      ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+    ];
+    for (const [written, openssl] of names) assert.equal(cipherName(written), openssl);
+    assert.throws(() => cipherName('TLS_NONSENSE'), /cipher-suites: "TLS_NONSENSE" is not known/);
+  });
+});
+
+describe('TLS gate', { skip: opensslMissing() }, () => {
+  let certificates: Certificates;
+  let listener: Listener;
+  let gate: TlsGate;
+  let access: Access;
+
+  const settingsOf = (changed: Partial<GateOptions['settings']> = {}): GateOptions['settings'] => ({
+    httpsHost: '127.0.0.1',
+    httpsPort: 0,
+    clientAuth: 'need',
+    sslCert: certificates.path('server', 'pem'),
+    sslKey: certificates.path('server', 'key'),
+    sslCaCert: certificates.ca,
+    sslCertChain: null,
+    sslCrl: certificates.crl,
+    sslProtocols: ['TLSv1.3', 'TLSv1.2'],
+    cipherSuites: null,
+    ...changed,
+  });
+
+  before(async () => {
+    certificates = makeCertificates();
+    const list = join(certificates.folder, 'allowlist');
+    writeFileSync(list, '# those who may\nright.example.com\nrevoked.example.com\n\nexpired.example.com\n');
+    access = new Access({ allowlist: readAllowlist(list), rules: null, log });
+    const who = (exchange: Exchange) => {
+      exchange.reply({ status: 200, contentType: 'text/plain', body: `${exchange.listener} ${exchange.clientName}` });
+    };
+    const echo = async (exchange: Exchange) => {
+      exchange.reply({ status: 200, contentType: 'text/plain', body: await exchange.body(1_000_000) });
+    };
+    listener = await startListener({
+      at: 'accept',
+      kind: 'https',
+      mounts: ['/pdb/meta', '/status', '/metrics']
+        .map((prefix) => ({ prefix, handler: who }))
+        .concat({ prefix: '/pdb/echo', handler: echo as typeof who })
+        .map((mount) => access.guard(mount)),
+      isStarting: () => false,
+      refuseClient: access.refuseClient,
+      onError: (error) => assert.fail(error as Error),
+    });
+    gate = await startTlsGate({ settings: settingsOf(), listener, log });
+  });
+
+  after(async () => {
+    const stopped = gate.stop();
+    await listener.stop(0);
+    await stopped;
+    rmSync(certificates.folder, { recursive: true });
+  });
+
+  interface Ask {
+    readonly client?: string | null;
+    readonly port?: number;
+    readonly agent?: Agent;
+    readonly headers?: Record<string, string>;
+    readonly body?: string;
+  }
+
+  function ask(
+    path: string,
+    { client = 'right', port = gate.port, agent, headers = {}, body }: Ask = {},
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const outgoing = request(
+        {
+          host: '127.0.0.1',
+          port,
+          path,
+          method: body === undefined ? 'GET' : 'POST',
+          headers,
+          ca: readFileSync(certificates.ca),
+          ...(client === null ? {} : certificates.client(client)),
+          agent: agent ?? new Agent({ keepAlive: false, maxCachedSessions: 0 }),
+        },
+        (response) => {
+          let text = '';
+          response.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+          response.on('end', () => {
+            if (outgoing.reusedSocket) reusedCount += 1;
+            resolve({ status: response.statusCode!, body: text });
+          });
+          response.on('error', reject);
+        },
+      );
+      outgoing.on('error', reject);
+      outgoing.end(body);
+    });
+  }
+
+  const refusedBy = (path: string, options: Ask, code: RegExp) =>
+    assert.rejects(ask(path, options), (error: NodeJS.ErrnoException) => code.test(`${error.code} ${error.message}`));
+
+  test('the right client gets in under its name', async () => {
+    assert.deepEqual(await ask('/pdb/meta'), { status: 200, body: 'https right.example.com' });
+  });
+
+  test('no certificate, another authority, expired and revoked: the handshake fails', async () => {
+    await refusedBy('/pdb/meta', { client: null }, /CERTIFICATE_REQUIRED|ECONNRESET|alert/i);
+    await refusedBy('/pdb/meta', { client: 'stranger' }, /UNKNOWN_CA|ECONNRESET|alert|hang up/i);
+    await refusedBy('/pdb/meta', { client: 'expired' }, /EXPIRED|ECONNRESET|alert|hang up/i);
+    await refusedBy('/pdb/meta', { client: 'revoked' }, /REVOKED|ECONNRESET|alert|hang up/i);
+  });
+
+  test('a client that is not on the allowlist is told so, below /pdb only', async () => {
+    assert.deepEqual(await ask('/pdb/meta', { client: 'unlisted' }), {
+      status: 403,
+      body:
+        'Permission denied: The client certificate name unlisted.example.com doesnt appear in the certificate allowlist. ' +
+        "Is your master's (or other PuppetDB client's) certname listed in PuppetDB's certificate-allowlist file?",
+    });
+    assert.deepEqual(await ask('/pdb/unknown', { client: 'unlisted' }).then(({ status }) => status), 403);
+    assert.equal((await ask('/status', { client: 'unlisted' })).status, 200);
+    assert.equal((await ask('/metrics', { client: 'unlisted' })).status, 200);
+  });
+
+  test('headers cannot change who the client is', async () => {
+    const headers = { 'X-Muster-Client-Name': 'right.example.com', 'X-Client-DN': 'CN=right.example.com' };
+    assert.equal((await ask('/pdb/meta', { client: 'unlisted', headers })).status, 403);
+    assert.equal((await ask('/status', { client: 'unlisted', headers })).body, 'https unlisted.example.com');
+  });
+
+  test('bodies and several requests on a connection pass', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const reusedBefore = reusedCount;
+    const body = 'x'.repeat(300_000);
+    assert.equal((await ask('/pdb/echo', { agent, body })).body.length, body.length);
+    assert.equal((await ask('/pdb/echo', { agent, body: 'again' })).body, 'again');
+    assert.equal((await ask('/pdb/meta', { agent })).body, 'https right.example.com');
+    assert.equal(reusedCount - reusedBefore, 2);
+    agent.destroy();
+  });
+
+  test('a request with two framings is refused', async () => {
+    const text = await raw(
+      'POST /pdb/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /pdb/meta HTTP/1.1\r\n\r\n',
+    );
+    assert.match(text, /^HTTP\/1\.1 400 /);
+    assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1);
+  });
+
+  function raw(
+    text: string,
+    options: { minVersion?: 'TLSv1.2'; maxVersion?: 'TLSv1.2' | 'TLSv1.1' } = {},
+  ): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const credentials = { ...certificates.client('right'), ca: readFileSync(certificates.ca), ...options };
+      const socket = connect({ host: '127.0.0.1', port: gate.port, ...credentials });
+      let answer = '';
+      socket.on('secureConnect', () => socket.write(text));
+      socket.on('data', (chunk) => (answer += chunk));
+      socket.on('end', () => resolve(answer));
+      socket.on('error', reject);
+    });
+  }
+
+  test('TLS 1.2 is spoken, what is older is not', async () => {
+    const text = 'GET /pdb/meta HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    assert.match(await raw(text, { maxVersion: 'TLSv1.2' }), /^HTTP\/1\.1 200 /);
+    await assert.rejects(raw(text, { maxVersion: 'TLSv1.1' }));
+  });
+
+  test('cleartext on the TLS port is turned away and the gate goes on', async () => {
+    const { connect: connectPlain } = await import('node:net');
+    await new Promise<void>((resolve) => {
+      const socket = connectPlain(gate.port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\n\r\n'));
+      socket.on('error', () => {});
+      socket.on('close', () => resolve());
+      socket.resume();
+    });
+    assert.equal((await ask('/pdb/meta')).status, 200);
+  });
+
+  test('client-auth = want: no certificate is nobody, a wrong one is turned away', async () => {
+    const other = await startTlsGate({ settings: settingsOf({ clientAuth: 'want' }), listener, log });
+    const { port } = other;
+    assert.equal((await ask('/status', { client: null, port })).body, 'https null');
+    assert.match((await ask('/pdb/meta', { client: null, port })).body, /certificate name null doesnt appear/);
+    const metrics = await ask('/metrics', { client: null, port });
+    assert.deepEqual(metrics, {
+      status: 403,
+      body: 'Forbidden request: /metrics (method :get). Please see the server logs for details.',
+    });
+    assert.equal((await ask('/pdb/meta', { port })).status, 200);
+    await refusedBy('/status', { client: 'stranger', port }, /./);
+    await refusedBy('/status', { client: 'revoked', port }, /./);
+    await other.stop();
+  });
+
+  test('client-auth = none: nobody is asked', async () => {
+    const other = await startTlsGate({ settings: settingsOf({ clientAuth: 'none' }), listener, log });
+    assert.equal((await ask('/status', { port: other.port })).body, 'https null');
+    await other.stop();
+  });
+
+  test('the rules of auth.conf decide on /status and /metrics', async () => {
+    const text = `authorization { version: 1, rules: [
+      { name: m, sort-order: 1, match-request: { path: /metrics, type: path }, allow: "right.*" }
+      { name: s, sort-order: 1, match-request: { path: /status, type: path, method: get }, allow-unauthenticated: true } ] }`;
+    const rules = readRules(parseHocon(text, 'auth.conf'), []);
+    access.replace({ allowlist: null, rules, log });
+    assert.equal((await ask('/metrics')).status, 403);
+    assert.equal((await ask('/status')).status, 200);
+    assert.equal((await ask('/status', { body: 'x' })).status, 403);
+    assert.equal((await ask('/pdb/meta', { client: 'unlisted' })).status, 200);
+  });
+
+  test('a reload changes certificate and revocations for new connections and keeps open ones', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    assert.equal((await ask('/status', { agent })).status, 200);
+    const reusedBefore = reusedCount;
+    const fingerprint = await serverFingerprint();
+    certificates.renew('server', 'server2.example.com');
+    certificates.revoke('unlisted');
+    gate.reload(settingsOf());
+    assert.notEqual(await serverFingerprint(), fingerprint);
+    await refusedBy('/status', { client: 'unlisted' }, /REVOKED|ECONNRESET|alert|hang up/i);
+    assert.equal((await ask('/status', { agent })).status, 200);
+    assert.equal(reusedCount - reusedBefore, 1);
+    agent.destroy();
+  });
+
+  test('a reload with files of no use changes nothing', async () => {
+    const fingerprint = await serverFingerprint();
+    const broken = join(certificates.folder, 'broken.pem');
+    writeFileSync(broken, 'nonsense');
+    assert.throws(() => gate.reload(settingsOf({ sslCert: broken })));
+    assert.throws(() => gate.reload(settingsOf({ sslKey: join(certificates.folder, 'missing') })), /ENOENT/);
+    assert.equal(await serverFingerprint(), fingerprint);
+    assert.equal((await ask('/status')).status, 200);
+  });
+
+  function serverFingerprint(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const credentials = { ...certificates.client('right'), ca: readFileSync(certificates.ca) };
+      const socket = connect({ host: '127.0.0.1', port: gate.port, ...credentials }, () => {
+        resolve(socket.getPeerCertificate().fingerprint256);
+        socket.destroy();
+      });
+      socket.on('error', reject);
+    });
+  }
+});
