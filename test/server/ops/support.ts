@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import type { QueryRequest, QuerySettings } from '../../../engine/query/request.ts';
 import type { BodyWriter, Exchange, Handler, Mount, Reply, ReplyHead } from '../../../server/http/exchange.ts';
 import { BodyTooLarge } from '../../../server/http/exchange.ts';
+import type { MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import type { Accepted, CommandRing, Maintenance, QueryPool, Submission } from '../../../workers/types.ts';
 
 export interface Asked {
@@ -181,4 +182,18 @@ export const querySettings: QuerySettings = {
   timeoutMax: 1000,
   queryDepthMax: 100,
   regexBudget: 1000,
+};
+
+/** Nothing runs by itself. */
+export const noSchedule: MaintenanceSettings = {
+  gcInterval: 0,
+  gcIntervalExpireNodes: 0,
+  gcIntervalPurgeNodes: 0,
+  gcIntervalPurgeReports: 0,
+  gcIntervalPackages: 0,
+  gcIntervalCatalogs: 0,
+  gcIntervalFactPaths: 0,
+  nodeTtl: 7 * 24 * 3_600_000,
+  nodePurgeTtl: 14 * 24 * 3_600_000,
+  nodePurgeBatch: 25,
 };

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { silentLogs } from '../../../server/log.ts';
+import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
+import { MetricsRegistry } from '../../../workers/metrics.ts';
+import { FakeRing, noSchedule } from './support.ts';
+
+const minute = 60_000;
+
+function scheduler(settings: Partial<MaintenanceSettings>) {
+  const ring = new FakeRing();
+  const registry = new MetricsRegistry();
+  const log = silentLogs().area('maintenance');
+  const merged = { ...noSchedule, gcInterval: minute, ...settings };
+  const maintenance = new MaintenanceScheduler({
+    ring,
+    registry,
+    settings: merged,
+    clock: Date.now,
+    random: () => 0,
+    log,
+  });
+  return { ring, registry, maintenance, kinds: () => ring.steps.map((step) => step.kind) };
+}
+
+/** Lets promises that are ready run. */
+async function settle(): Promise<void> {
+  for (let round = 0; round < 20; round++) await Promise.resolve();
+}
+
+async function withTimers(body: (pass: (ms: number) => Promise<void>) => Promise<void>): Promise<void> {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  try {
+    await body(async (ms) => {
+      mock.timers.tick(ms);
+      await settle();
+    });
+  } finally {
+    mock.timers.reset();
+  }
+}
+
+test('maintenance: a job first runs after one interval and then that long after its end', async () => {
+  await withTimers(async (pass) => {
+    const { ring, maintenance, kinds } = scheduler({ gcIntervalExpireNodes: minute });
+    let finish = () => {};
+    maintenance.start();
+    await pass(minute - 1);
+    assert.deepEqual(kinds(), []);
+    ring.onMaintain = () => new Promise((resolve) => (finish = resolve));
+    await pass(1);
+    assert.deepEqual(kinds(), ['expire_nodes']);
+    await pass(10 * minute);
+    assert.equal(kinds().length, 1);
+    finish();
+    await settle();
+    await pass(minute - 1);
+    assert.equal(kinds().length, 1);
+    await pass(1);
+    assert.equal(kinds().length, 2);
+    finish();
+    await maintenance.stop();
+  });
+});
+
+test('maintenance: every sweep has its interval, reports and events go together, purging has its limit', async () => {
+  await withTimers(async (pass) => {
+    const { ring, maintenance } = scheduler({
+      gcIntervalPurgeNodes: minute,
+      gcIntervalPurgeReports: 2 * minute,
+      gcIntervalFactPaths: 3 * minute,
+    });
+    maintenance.start();
+    await pass(minute);
+    await pass(minute);
+    await pass(minute);
+    assert.deepEqual(ring.steps, [
+      { kind: 'purge_nodes', batchLimit: 25 },
+      { kind: 'purge_reports' },
+      { kind: 'purge_resource_events' },
+      { kind: 'purge_nodes', batchLimit: 25 },
+      { kind: 'gc_fact_paths' },
+      { kind: 'purge_nodes', batchLimit: 25 },
+    ]);
+    await maintenance.stop();
+  });
+});
+
+test('maintenance: nothing is scheduled when switched off, and no expiry or purge without a time to live', async () => {
+  await withTimers(async (pass) => {
+    for (const settings of [
+      { gcInterval: 0, gcIntervalExpireNodes: minute },
+      { nodeTtl: 0, gcIntervalExpireNodes: minute },
+      { nodePurgeTtl: 0, gcIntervalPurgeNodes: minute },
+    ]) {
+      const { maintenance, kinds } = scheduler(settings);
+      maintenance.start();
+      await pass(10 * minute);
+      assert.deepEqual(kinds(), []);
+      await maintenance.stop();
+    }
+  });
+});
+
+test('maintenance: intervals longer than a timer can hold are waited for', async () => {
+  await withTimers(async (pass) => {
+    const month = 30 * 24 * 60 * minute;
+    const { maintenance, kinds } = scheduler({ gcIntervalPackages: month });
+    maintenance.start();
+    await pass(2 ** 31 - 1);
+    assert.deepEqual(kinds(), []);
+    await pass(month - (2 ** 31 - 1));
+    assert.deepEqual(kinds(), ['gc_packages']);
+    await maintenance.stop();
+  });
+});
+
+test('maintenance: a scheduled run waits for a manual one, a manual one does not wait', async () => {
+  await withTimers(async (pass) => {
+    const { ring, maintenance, kinds } = scheduler({ gcIntervalPackages: minute });
+    let finish = () => {};
+    maintenance.start();
+    ring.onMaintain = () => new Promise((resolve) => (finish = resolve));
+    const manual = maintenance.clean({ tokens: new Set(['gc_catalogs']), batchLimit: null });
+    await pass(minute);
+    assert.deepEqual(kinds(), ['gc_catalogs']);
+    assert.equal(await maintenance.clean({ tokens: new Set(['other']), batchLimit: null }), false);
+    finish();
+    assert.equal(await manual, true);
+    await settle();
+    assert.deepEqual(kinds(), ['gc_catalogs', 'gc_packages']);
+    finish();
+    await maintenance.stop();
+  });
+});
+
+test('maintenance: stop waits for the running step and lets no other begin', async () => {
+  const { ring, maintenance, kinds } = scheduler({});
+  let finish = () => {};
+  ring.onMaintain = () => new Promise((resolve) => (finish = resolve));
+  const running = maintenance.clean({ tokens: new Set(['expire_nodes', 'gc_packages']), batchLimit: null });
+  await settle();
+  let stopped = false;
+  const stop = maintenance.stop().then(() => (stopped = true));
+  await settle();
+  assert.equal(stopped, false);
+  finish();
+  await Promise.all([running, stop]);
+  assert.deepEqual(kinds(), ['expire_nodes']);
+});
+
+test('maintenance: runs are counted and timed, failures remembered', async () => {
+  const { ring, registry, maintenance } = scheduler({});
+  ring.onMaintain = (step) => {
+    if (step.kind === 'gc_packages') throw new Error('disk gone');
+  };
+  await maintenance.clean({ tokens: new Set(['gc_packages', 'gc_catalogs']), batchLimit: null });
+  assert.equal(registry.counter('admin', 'package-gcs').count, 1);
+  assert.equal(registry.timer('admin', 'catalog-gc-time').count, 1);
+  assert.equal(registry.timer('storage', 'gc-catalogs-time').count, 1);
+  assert.equal(registry.timer('storage', 'gc-time').count, 1);
+  const state = maintenance.state() as { failures: number; last_failure: string; cleaning: string };
+  assert.deepEqual([state.failures, state.last_failure, state.cleaning], [1, 'disk gone', '']);
+});
