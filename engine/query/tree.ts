@@ -35,7 +35,14 @@ export type PathPart =
 export type AggregateName = 'count' | 'sum' | 'avg' | 'min' | 'max';
 export type Column =
   | { readonly kind: 'field'; readonly key: string; readonly ref: FieldRef }
-  | { readonly kind: 'aggregate'; readonly key: string; readonly fn: AggregateName; readonly ref: FieldRef | null }
+  /** ref null: the rows are counted. absent: the name is no field, it counts as a column of nulls (the result is 0). */
+  | {
+      readonly kind: 'aggregate';
+      readonly key: string;
+      readonly fn: AggregateName;
+      readonly ref: FieldRef | null;
+      readonly absent?: true;
+    }
   | { readonly kind: 'to_string'; readonly key: string; readonly ref: FieldRef; readonly mask: string }
   | { readonly kind: 'jsonb_typeof'; readonly key: string; readonly ref: FieldRef };
 

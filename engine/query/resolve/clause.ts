@@ -1,0 +1,359 @@
+// Second pass: the AST, names checked, becomes clauses of a smaller language. Special fields and short forms are expanded,
+// removed conditions disappear, and the number and shape of arguments are checked, innermost clauses first (spec/query.md
+// 3.5-3.8, 3.12, 3.13). Types of fields only matter here as far as they decide which operators exist at all.
+
+import { canonicalK } from '../../json/canonical.ts';
+import { Float, isArray, isObject, type JsonValue } from '../../json/value.ts';
+import type { CompareOp } from '../tree.ts';
+import { textOf } from './clojure.ts';
+import {
+  arity,
+  arrayOfOneType,
+  emptyClause,
+  invalidClause,
+  noArguments,
+  noInequality,
+  noMatchingClause,
+  noPathRegex,
+  noRelationship,
+  notAllowedOnValue,
+  notArity,
+  notNumeric,
+} from './messages.ts';
+import { type ComparisonOp, isComparison, isInequality, isPaging, isTruthy, normalOperator } from './operators.ts';
+import { parseField } from './path.ts';
+import { relationBetween } from './relations.ts';
+import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOf, scopeOfSelect } from './scope.ts';
+
+export type Clause =
+  /** A condition that is removed from its parent (`type any`, `node_state any`). */
+  | { readonly kind: 'elided' }
+  /** Nothing the compiler knows: an error inside a logical operator, else no condition (its shape is reported later). */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'const'; readonly value: boolean | null }
+  | { readonly kind: 'and' | 'or'; readonly args: readonly Clause[] }
+  | { readonly kind: 'not'; readonly arg: Clause }
+  | { readonly kind: 'compare'; readonly op: ComparisonOp; readonly field: string; readonly value: JsonValue }
+  | { readonly kind: 'null'; readonly field: string; readonly isNull: boolean }
+  | { readonly kind: 'in-array'; readonly field: string; readonly values: JsonValue }
+  | { readonly kind: 'in'; readonly fields: readonly string[]; readonly source: Source | null }
+  | {
+      readonly kind: 'function';
+      readonly op: '=' | CompareOp | '~';
+      readonly fn: string;
+      readonly args: readonly JsonValue[];
+      readonly value: JsonValue;
+    }
+  | { readonly kind: 'parameter'; readonly op: '=' | '~'; readonly name: string; readonly text: string }
+  | { readonly kind: 'node-state'; readonly state: 'active' | 'inactive' };
+
+/** The right side of an `in`: columns of the rows of a subquery. */
+export interface Source {
+  readonly scope: Scope;
+  readonly columns: readonly JsonValue[];
+  readonly filter: Clause;
+  /** `limit`, `offset` and `order_by` clauses. */
+  readonly paging: readonly JsonValue[];
+}
+
+const ELIDED: Clause = { kind: 'elided' };
+const UNKNOWN: Clause = { kind: 'unknown' };
+const FALSE: Clause = { kind: 'const', value: false };
+
+export const NO_CLAUSE: Clause = ELIDED;
+
+/** Throws the first error in the order in which PuppetDB finds them: children before parents, left to right. */
+export function expand(scope: Scope, node: JsonValue, options: ScopeOptions): Clause {
+  if (!isArray(node) || node.length === 0) return UNKNOWN;
+  const op = normalOperator(node[0]);
+  switch (op) {
+    case 'and':
+    case 'or':
+      return expandLogic(scope, op, node, options);
+    case 'not': {
+      const args = node.slice(1).map((child) => expand(scope, child, options));
+      if (args.length !== 1) throw notArity(args.length);
+      const arg = args[0] as Clause;
+      return arg.kind === 'elided' ? ELIDED : { kind: 'not', arg };
+    }
+    case 'null?':
+      return node.length === 3 ? expandNull(node[1] as JsonValue, node[2] as JsonValue) : UNKNOWN;
+    case 'in':
+      return node.length === 3 ? expandIn(scope, node[1] as JsonValue, node[2] as JsonValue, options) : UNKNOWN;
+    case 'subquery':
+      return node.length === 3 ? expandSubquery(scope, node[1] as JsonValue, node[2] as JsonValue, options) : UNKNOWN;
+    default:
+  }
+  if (isComparison(op)) return expandComparison(scope, op, node, options);
+  for (const child of node) if (isArray(child)) expand(scope, child, options);
+  return UNKNOWN;
+}
+
+function isEmpty(node: JsonValue): boolean {
+  if (node === null || node === '') return true;
+  return isArray(node) ? node.length === 0 : isObject(node) && Object.keys(node).length === 0;
+}
+
+const isActivity = (node: JsonValue | undefined, wanted: boolean): boolean =>
+  node !== undefined &&
+  isArray(node) &&
+  node.length === 3 &&
+  node[0] === '=' &&
+  pairOf(node[1] as JsonValue, 'node') === 'active' &&
+  node[2] === wanted;
+
+function expandLogic(scope: Scope, op: 'and' | 'or', node: readonly JsonValue[], options: ScopeOptions): Clause {
+  // Active nodes or inactive ones: every node, also those inactive for so long that `inactive` has forgotten them.
+  if (op === 'or' && node.length === 3) {
+    const [, first, second] = node;
+    if (isActivity(first, true) && isActivity(second, false)) return ELIDED;
+    if (isActivity(first, false) && isActivity(second, true)) return ELIDED;
+  }
+  const args: Clause[] = [];
+  for (let index = 1; index < node.length; index += 1) {
+    const arg = expand(scope, node[index] as JsonValue, options);
+    if (arg.kind !== 'elided') args.push(arg);
+  }
+  if (node.length === 1) throw noArguments(op);
+  if (op === 'and' && node.slice(1).some(isEmpty)) throw emptyClause();
+  return args.length === 0 ? ELIDED : { kind: op, args };
+}
+
+/** x of a two-element list `[name, x]`, else undefined. */
+function pairOf(field: JsonValue, name: string): JsonValue | undefined {
+  return isArray(field) && field.length === 2 && field[0] === name ? field[1] : undefined;
+}
+
+// ---- comparisons ----
+
+/** What PuppetDB's check of operand shapes refuses: objects, and lists of anything but texts and integers. */
+function isOddValue(value: JsonValue): boolean {
+  if (isArray(value)) return !value.every((item) => typeof item === 'string' || isInteger(item));
+  return isObject(value);
+}
+
+const isInteger = (value: JsonValue): boolean =>
+  typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
+const isNumber = (value: JsonValue): boolean =>
+  typeof value === 'number' || typeof value === 'bigint' || value instanceof Float;
+
+function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonValue[], options: ScopeOptions): Clause {
+  if (node.length !== 3) throw arity(op);
+  const field = node[1] as JsonValue;
+  const value = node[2] as JsonValue;
+  if (isArray(field)) return expandListField(op, field, value, options);
+  if (typeof field !== 'string') throw invalidClause(op);
+  if (op === '=') {
+    if (field === 'type' && value === 'any') return ELIDED;
+    if (field === 'node_state') return expandNodeState(value);
+    // Never null in storage: this is a comparison with null that is not a null test.
+    if (field === 'latest_report?' && value === null) return FALSE;
+  }
+  if (field === 'new_value' || field === 'old_value') return plainComparison(scope, op, field, canonicalK(value));
+  if (field === 'tag') return tagComparison(scope, op, value);
+  if (op === '~>') return plainComparison(scope, op, field, value);
+  const path = parseField(field);
+  if (path.top === 'trusted') return dottedComparison(op, `facts.${field}`, value);
+  if (path.top === 'facts' && (path.parts.length > 0 || op === '=')) return dottedComparison(op, field, value);
+  if (op === '=' && value === null) return { kind: 'null', field, isNull: true };
+  if (path.parts.length > 0) return dottedComparison(op, field, value);
+  return plainComparison(scope, op, field, value);
+}
+
+function dottedComparison(op: ComparisonOp, field: string, value: JsonValue): Clause {
+  if (op !== '=' && isOddValue(value)) throw invalidClause(op);
+  return { kind: 'compare', op, field, value };
+}
+
+function plainComparison(scope: Scope, op: ComparisonOp, field: string, value: JsonValue): Clause {
+  const type = fieldNamed(scope, field)?.type;
+  if (op === '=' && type === 'N' && typeof value === 'string') throw notNumeric(value, field);
+  if (isInequality(op) && type !== 'N' && type !== 'T' && type !== 'V') throw noInequality(field);
+  if (op === '~>' && type !== 'PE' && type !== 'PA') throw noPathRegex(field);
+  if (op === '~' && isOddValue(value)) throw invalidClause(op);
+  return { kind: 'compare', op, field, value };
+}
+
+/** Tags are stored in lower case, so the value is folded, patterns included. */
+function tagComparison(scope: Scope, op: ComparisonOp, value: JsonValue): Clause {
+  if (value === null) throw invalidClause(op);
+  return plainComparison(scope, op, 'tags', textOf(value).toLowerCase());
+}
+
+function expandNodeState(value: JsonValue): Clause {
+  const state = textOf(value).toLowerCase();
+  if (state === 'any') return ELIDED;
+  if (state === 'active' || state === 'inactive') return { kind: 'node-state', state };
+  throw noMatchingClause(state);
+}
+
+function expandListField(
+  op: ComparisonOp,
+  field: readonly JsonValue[],
+  value: JsonValue,
+  options: ScopeOptions,
+): Clause {
+  if (op === '~>') throw noPathRegex(field);
+  if (field[0] === 'function') {
+    if (op !== '=' && (isInequality(op) || field.length !== 2)) throw invalidClause(op);
+    return { kind: 'function', op, fn: textOf(field[1] ?? null), args: field.slice(2), value };
+  }
+  if (op === '=' && pairOf(field, 'node') === 'active') return expandNodeState(isTruthy(value) ? 'active' : 'inactive');
+  const parameter = pairOf(field, 'parameter');
+  if (typeof parameter === 'string' && (op === '=' || op === '~')) {
+    return { kind: 'parameter', op, name: parameter, text: canonicalK(value) };
+  }
+  const fact = pairOf(field, 'fact');
+  if (fact !== undefined) {
+    const isText = typeof value === 'string' || typeof value === 'boolean';
+    const allowed = isText ? op === '=' || op === '~' : op !== '~' && isNumber(value);
+    if (!allowed) throw notAllowedOnValue(op, value);
+    return inInventory('certname', textOf(fact), (name) => ({ kind: 'compare', op, field: name, value }), options);
+  }
+  throw invalidClause(op);
+}
+
+/**
+ * Certname (or environment) is among those of the inventory for which a condition on one fact holds. The fact's name is
+ * read as a dotted path here, and the condition has the meaning it has on JSON documents (spec/query.md 3.13 R1).
+ */
+function inInventory(
+  column: string,
+  fact: string,
+  condition: (field: string) => Clause,
+  options: ScopeOptions,
+): Clause {
+  return { kind: 'in', fields: [column], source: inventorySource(column, condition(`facts.${fact}`), options) };
+}
+
+const inventorySource = (column: string, filter: Clause, options: ScopeOptions): Source => ({
+  scope: scopeOf('inventory', options.vocabulary ? { vocabulary: options.vocabulary } : {}),
+  columns: [column],
+  filter,
+  paging: [],
+});
+
+function expandNull(field: JsonValue, flag: JsonValue): Clause {
+  if (typeof field !== 'string') throw invalidClause('null?');
+  // Their flag became a text, which is true, and what is stored is never null.
+  if (field === 'new_value' || field === 'old_value' || field === 'tag') return FALSE;
+  return { kind: 'null', field, isNull: isTruthy(flag) };
+}
+
+// ---- in and subquery ----
+
+function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: ScopeOptions): Clause {
+  const isList = isArray(source) && source[0] === 'array';
+  if (isList) {
+    if (source.length !== 2) return { kind: 'in', fields: [], source: null };
+    const values = source[1] as JsonValue;
+    const fact = pairOf(field, 'fact');
+    if (typeof fact === 'string') return factInArray(fact, values, options);
+    const single = isArray(field) && field.length === 1 ? (field[0] as JsonValue) : field;
+    if (single === 'new_value' || single === 'old_value' || single === 'tag') {
+      return { kind: 'in', fields: [], source: null };
+    }
+    if (typeof single !== 'string') throw invalidClause('in');
+    return { kind: 'in-array', field: single, values };
+  }
+  const expanded = expandSource(source, options, scope);
+  const fields = isArray(field) ? field : [field];
+  if (!fields.every((name) => typeof name === 'string')) throw invalidClause('in');
+  const names = fields as readonly string[];
+  if (names.length === 1 && (names[0] === 'new_value' || names[0] === 'old_value' || names[0] === 'tag')) {
+    return { kind: 'in', fields: [], source: null };
+  }
+  return { kind: 'in', fields: names, source: expanded };
+}
+
+/** Class of a value in lists for `["fact", n]`: all values must be of one. */
+function valueClass(value: JsonValue): string {
+  if (value instanceof Float) return 'fraction';
+  if (typeof value === 'bigint') return 'large';
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value)) return 'fraction';
+    return value >= -2_147_483_648 && value <= 2_147_483_647 ? 'integer' : 'large';
+  }
+  return value === null ? 'null' : isArray(value) ? 'list' : typeof value;
+}
+
+function factInArray(fact: string, values: JsonValue, options: ScopeOptions): Clause {
+  if (isArray(values) && new Set(values.map(valueClass)).size !== 1) throw arrayOfOneType();
+  const filter: Clause = {
+    kind: 'and',
+    args: [
+      { kind: 'compare', op: '=', field: 'name', value: fact },
+      { kind: 'in-array', field: 'value', values },
+    ],
+  };
+  const scope = scopeOf('facts', options.vocabulary ? { vocabulary: options.vocabulary } : {});
+  return { kind: 'in', fields: ['certname'], source: { scope, columns: ['certname'], filter, paging: [] } };
+}
+
+function expandSource(source: JsonValue, options: ScopeOptions, outer: Scope): Source | null {
+  if (!isArray(source)) return null;
+  const op = normalOperator(source[0]);
+  const columns = source[1] as JsonValue;
+  if (op === 'extract' && source.length === 3 && isArray(source[2] as JsonValue)) {
+    const [select, filter] = source[2] as readonly JsonValue[];
+    if (isSelect(select)) {
+      const scope = scopeOfSelect(select, options);
+      const clause = filter === undefined ? NO_CLAUSE : expand(scope, filter, options);
+      return rewriteFacts(columns, { scope, columns: columnList(columns), filter: clause, paging: [] }, options);
+    }
+  }
+  if (op === 'from' && source.length >= 3) {
+    const scope = scopeOfSelect(`select_${textOf(columns)}`, options);
+    const body = source[2] as JsonValue;
+    if (isArray(body) && normalOperator(body[0]) === 'extract') {
+      const filter = body[2] === undefined || body[2] === null ? NO_CLAUSE : expand(scope, body[2], options);
+      const paging = source.slice(3).filter(isPaging);
+      return { scope, columns: columnList(body[1] ?? null), filter, paging };
+    }
+  }
+  for (const child of source) if (isArray(child)) expand(outer, child, options);
+  return null;
+}
+
+const columnList = (columns: JsonValue): readonly JsonValue[] => (isArray(columns) ? columns : [columns]);
+
+/**
+ * `["extract", "certname", ["select_facts", ["and", ["=", "name", N], [op, "value", V]]]]` is answered from the inventory
+ * if the column is a plain text: rule R1 of spec/query.md 3.13, which changes what the condition means.
+ */
+function rewriteFacts(columns: JsonValue, source: Source, options: ScopeOptions): Source {
+  if (source.scope.entity?.name !== 'facts' || (columns !== 'certname' && columns !== 'environment')) return source;
+  const { filter } = source;
+  if (filter.kind !== 'and' || filter.args.length !== 2) return source;
+  const [name, condition] = filter.args as [Clause, Clause];
+  if (name.kind !== 'compare' || name.op !== '=' || name.field !== 'name') return source;
+  const onFact = onInventory(`facts.${textOf(name.value)}`, condition);
+  return onFact ? inventorySource(columns, onFact, options) : source;
+}
+
+function onInventory(field: string, condition: Clause): Clause | null {
+  if (condition.kind === 'null' && condition.field === 'value') return { ...condition, field };
+  if (condition.kind === 'compare' && condition.field === 'value') {
+    return isArray(condition.value) ? null : { ...condition, field };
+  }
+  if (condition.kind === 'and' && condition.args.length === 2) {
+    const [type, inner] = condition.args as [Clause, Clause];
+    const isTypeTest =
+      type.kind === 'function' && type.op === '=' && type.fn === 'jsonb_typeof' && type.args[0] === 'value';
+    if (isTypeTest && (inner.kind === 'compare' || inner.kind === 'null')) return onInventory(field, inner);
+  }
+  return null;
+}
+
+function expandSubquery(scope: Scope, entity: JsonValue, filter: JsonValue, options: ScopeOptions): Clause {
+  const name = textOf(entity);
+  const inner = scopeOfSelect(`select_${name}`, options);
+  const clause = expand(inner, filter, options);
+  const relation = scope.entity ? relationBetween(scope.entity.name, name) : undefined;
+  if (!relation) throw noRelationship(name);
+  return {
+    kind: 'in',
+    fields: relation.local,
+    source: { scope: inner, columns: relation.foreign, filter: clause, paging: [] },
+  };
+}

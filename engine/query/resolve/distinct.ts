@@ -1,0 +1,253 @@
+// The older filter language of events in `distinct_resources` mode, also demanded of every aggregate-event-counts query
+// (spec/query.md 6.1, 6.3). Operators in any letter case, fewer fields, comparisons that never leave a null open.
+
+import { canonicalK } from '../../json/canonical.ts';
+import { isArray, type JsonValue } from '../../json/value.ts';
+import { badQuery } from '../errors.ts';
+import type { CompareOp, Filter } from '../tree.ts';
+import { expand } from './clause.ts';
+import { printAlone, printClojure, textOf } from './clojure.ts';
+import { type FilterContext, filterOf, timeOf } from './filter.ts';
+import { storageMismatch } from './messages.ts';
+import type { OrderColumns } from './order-by.ts';
+import { fieldNamed, type Scope, scopeOf } from './scope.ts';
+import { resolveSource } from './subquery.ts';
+
+type Kind = 'event' | 'resource' | 'fact';
+
+const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
+
+/** `=` and `~` on these are false on null, so that their negation keeps rows without a value. */
+const NULLABLE = words('property message file line containing_class corrective_change');
+const NOT_NULL = words('certname report environment resource_type resource_title status');
+const VALUES = words('old_value new_value');
+const TIMES = words('timestamp run_start_time run_end_time report_receive_time');
+const NO_REGEX = words('report corrective_change');
+
+const IN_FIELDS: Record<Kind, ReadonlySet<string>> = {
+  event: words(
+    'certname configuration_version start_time end_time receive_time hash status timestamp resource_type resource_title property new_value old_value message file line containment_path containing_class name environment',
+  ),
+  resource: words('certname environment catalog resource type title tags exported file line'),
+  fact: words('certname name value environment'),
+};
+
+/** Columns of the reports table behind fields of events. */
+const EVENT_FIELDS: Readonly<Record<string, string>> = {
+  hash: 'report',
+  start_time: 'run_start_time',
+  end_time: 'run_end_time',
+  receive_time: 'report_receive_time',
+};
+
+const SCOPES: Record<Kind, () => Scope> = {
+  event: () => scopeOf('events'),
+  resource: () => scopeOf('resources'),
+  fact: () => scopeOf('facts'),
+};
+
+export interface DistinctFilter {
+  /** Applied to the newest events. */
+  readonly filter: Filter | null;
+  /** Applied before the newest events are looked for: a query that is nothing but a test of `latest_report?`. */
+  readonly before: Filter | null;
+}
+
+/** Throws the errors of spec/query.md 6.1. */
+export function distinctFilter(query: JsonValue, context: FilterContext): DistinctFilter {
+  if (query === null || (isArray(query) && query.length === 0)) return { filter: null, before: null };
+  return { filter: term('event', query, context), before: latestTest(query) };
+}
+
+/** Only a bare test, also under `not` (which does not negate it here), narrows the events beforehand. */
+function latestTest(query: JsonValue): Filter | null {
+  if (!isArray(query)) return null;
+  const op = textOf(query[0] ?? null).toLowerCase();
+  if (op === 'not') return latestTest(query[1] as JsonValue);
+  if (op !== '=' || textOf(query[1] ?? null).replaceAll('-', '_') !== 'latest_report?') return null;
+  return latestReport(query[2] as JsonValue);
+}
+
+const latestReport = (value: JsonValue): Filter => ({
+  kind: 'eq',
+  field: 'latest_report?',
+  value: value !== null && value !== false,
+  nullSafe: false,
+});
+
+const UNKNOWN: Filter = { kind: 'const', value: null };
+
+const notWellFormed = (clause: JsonValue, problem: string): Error =>
+  badQuery(`${printClojure(clause)} is not well-formed: ${problem}`);
+
+const twoArguments = (op: string, count: number): Error =>
+  badQuery(`${op} requires exactly two arguments, but ${count} were supplied`);
+
+function term(kind: Kind, node: JsonValue, context: FilterContext): Filter {
+  if (!isArray(node)) throw notWellFormed(node, 'queries must contain at least one operator');
+  if (node.length === 0) return UNKNOWN;
+  const written = node[0] as JsonValue;
+  if (written === null || written === false) throw notWellFormed(node, 'queries must contain at least one operator');
+  const op = textOf(written).toLowerCase();
+  const args = node.slice(1);
+  switch (op) {
+    case 'and':
+    case 'or':
+      if (args.length === 0) throw badQuery(`${op} requires at least one term`);
+      return { kind: op, args: args.map((arg) => term(kind, arg, context)) };
+    case 'not':
+      if (args.length !== 1) throw badQuery(`'not' takes exactly one argument, but ${args.length} were supplied`);
+      return { kind: 'not', arg: term(kind, args[0] as JsonValue, context) };
+    case 'in':
+      return inSubquery(kind, node, context);
+    case 'extract':
+      // Not a filter; what is wrong inside is reported first.
+      throw extractProblem(kind, node, context);
+    case '=':
+    case '~':
+    case '<':
+    case '>':
+    case '<=':
+    case '>=':
+      if (kind === 'event') return eventComparison(op, args, context);
+      if (kind === 'resource' && op !== '=' && op !== '~') break;
+      return otherComparison(kind, op, args, context);
+    default:
+  }
+  throw notWellFormed(node, `query operator '${textOf(written)}' is unknown`);
+}
+
+// ---- comparisons of events ----
+
+const notAnEventField = (field: JsonValue): Error =>
+  badQuery(`'${printAlone(field)}' is not a queryable object for version 4 of the resource events API`);
+
+function eventComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[], context: FilterContext): Filter {
+  if (args.length !== 2) throw twoArguments(op, args.length);
+  const [field, value] = args as [JsonValue, JsonValue];
+  if (op === '=' || op === '~') {
+    const name = typeof field === 'string' ? field.replaceAll('-', '_') : '';
+    return op === '=' ? eventEquality(name, field, value) : eventRegex(name, field, value, context);
+  }
+  if (typeof field !== 'string' || !TIMES.has(field)) {
+    throw badQuery(`${op} operator does not support object '${printAlone(field)}' for resource events`);
+  }
+  return { kind: 'order', field, op, value: timeOf(value) };
+}
+
+function eventEquality(name: string, field: JsonValue, value: JsonValue): Filter {
+  if (name === 'latest_report?') return latestReport(value);
+  if (VALUES.has(name)) return { kind: 'eq', field: name, value: canonicalK(value), nullSafe: true };
+  const nullable = NULLABLE.has(name);
+  if (!nullable && !NOT_NULL.has(name)) throw notAnEventField(field);
+  if (value === null) return nullable ? { kind: 'null', field: name } : UNKNOWN;
+  const column = fieldNamed(scopeOf('events'), name);
+  const wanted = column?.type === 'N' ? 'number' : column?.type === 'B' ? 'boolean' : 'string';
+  if (column && typeof value !== wanted) throw storageMismatch(column, '=', value);
+  return { kind: 'eq', field: name, value: value as string, nullSafe: nullable };
+}
+
+function eventRegex(name: string, field: JsonValue, value: JsonValue, context: FilterContext): Filter {
+  const nullable = NULLABLE.has(name);
+  if ((!nullable && !NOT_NULL.has(name)) || NO_REGEX.has(name)) throw notAnEventField(field);
+  const column = fieldNamed(scopeOf('events'), name);
+  if (column && (column.type !== 'S' || typeof value !== 'string')) throw storageMismatch(column, '~', value);
+  context.checkRegex(value as string);
+  return { kind: 'regex', field: name, pattern: value as string, nullIsFalse: nullable };
+}
+
+// ---- subqueries ----
+
+const unknownInField = (kind: Kind, field: JsonValue): Error =>
+  badQuery(
+    `Can't match on unknown ${kind} field '${printAlone(field)}' for 'in'. Acceptable fields are: ${sorted(kind)}`,
+  );
+
+const sorted = (kind: Kind): string => [...IN_FIELDS[kind]].sort().join(', ');
+
+const SELECTS: Readonly<Record<string, Kind>> = { select_resources: 'resource', select_facts: 'fact' };
+
+function inSubquery(kind: Kind, node: readonly JsonValue[], context: FilterContext): Filter {
+  if (node.length !== 3) throw twoArguments('in', node.length - 1);
+  const [, field, source] = node as [JsonValue, JsonValue, JsonValue];
+  if (typeof field !== 'string' || !IN_FIELDS[kind].has(field)) throw unknownInField(kind, field);
+  if (!isArray(source) || source[0] !== 'extract') {
+    const found = isArray(source) ? (source[0] ?? null) : source;
+    throw badQuery(`The subquery argument of 'in' must be an 'extract', not '${printAlone(found)}'`);
+  }
+  const { column, inner, filter } = extracted(kind, source, context);
+  const name = kind === 'event' ? (EVENT_FIELDS[field] ?? field) : field;
+  const clause = { scope: SCOPES[inner](), columns: [column], filter: { kind: 'elided' } as const, paging: [] };
+  const found = resolveSource(SCOPES[kind](), [name], clause, context);
+  return found.kind === 'in-query' ? { ...found, query: { ...found.query, filter } } : found;
+}
+
+interface Extracted {
+  readonly column: string;
+  readonly inner: Kind;
+  readonly filter: Filter;
+}
+
+function extracted(kind: Kind, node: readonly JsonValue[], context: FilterContext): Extracted {
+  if (node.length !== 3) throw twoArguments('extract', node.length - 1);
+  const [, column, source] = node as [JsonValue, JsonValue, JsonValue];
+  const select = isArray(source) ? textOf(source[0] ?? null) : '';
+  const inner = SELECTS[select.toLowerCase()];
+  if (!inner) {
+    term(kind, source, context);
+    throw badQuery(`The argument to extract must be a select operator, not '${select}'`);
+  }
+  const filter = term(inner, (source as readonly JsonValue[])[1] ?? [], context);
+  if (typeof column !== 'string' || !IN_FIELDS[inner].has(column)) {
+    throw badQuery(
+      `Can't extract unknown ${inner} field '${printAlone(column)}'. Acceptable fields are: ${sorted(inner)}`,
+    );
+  }
+  return { column, inner, filter };
+}
+
+function extractProblem(kind: Kind, node: readonly JsonValue[], context: FilterContext): Error {
+  extracted(kind, node, context);
+  return notWellFormed(node, "an 'extract' is only allowed inside 'in'");
+}
+
+const RESOURCE_FIELDS = words('tag certname environment resource type title tags exported file line');
+const RESOURCE_REGEX = words('tag certname environment type title file');
+
+/** Inside subqueries the fields are those of the older language and mean what they mean everywhere. */
+function otherComparison(
+  kind: 'resource' | 'fact',
+  op: string,
+  args: readonly JsonValue[],
+  context: FilterContext,
+): Filter {
+  if (args.length !== 2) throw twoArguments(op, args.length);
+  const field = args[0] as JsonValue;
+  const shown = printAlone(field);
+  if (kind === 'fact') {
+    const known = typeof field === 'string' && IN_FIELDS.fact.has(field);
+    const isState = op === '=' && isArray(field) && field[0] === 'node';
+    if (!known && !isState) throw badQuery(`${shown} is not a queryable object for version 4 of the facts query api`);
+  } else if (op === '~') {
+    if (typeof field !== 'string' || !RESOURCE_REGEX.has(field)) {
+      throw badQuery(`'${shown}' cannot be the target of a regexp match for version 4 of the resources API`);
+    }
+  } else if (!isArray(field) && !RESOURCE_FIELDS.has(textOf(field))) {
+    throw badQuery(`'${shown}' is not a queryable object for resources in the version 4 API`);
+  }
+  const scope = SCOPES[kind]();
+  return filterOf(scope, expand(scope, [op, ...args], {}), context) ?? { kind: 'const', value: true };
+}
+
+// ---- order ----
+
+const COLUMNS =
+  'certname configuration_version run_start_time run_end_time report_receive_time report status corrective_change timestamp resource_type resource_title property name new_value old_value message file line containment_path containing_class environment'.split(
+    ' ',
+  );
+
+/** Columns that distinct events can be ordered by; `hash` is another name of `report`. */
+export const distinctColumns: OrderColumns = {
+  names: COLUMNS,
+  find: (name) => (name === 'hash' ? 'report' : COLUMNS.includes(name) ? name : null),
+};

@@ -1,0 +1,354 @@
+// Third pass: expanded clauses become the filters of the query tree. Here the type of each field decides what an operator
+// means and which values it takes (spec/query.md 3.3, 3.4, 3.9).
+
+import type { Field } from '../../../schemas/entities.ts';
+import { textForm } from '../../json/compare.ts';
+import { Float, isArray, isObject, type JsonValue } from '../../json/value.ts';
+import { parseQueryTime } from '../../time.ts';
+import { badQuery } from '../errors.ts';
+import type { CompareOp, Filter, PathPart, PathRoot } from '../tree.ts';
+import type { Clause } from './clause.ts';
+import { printClojure, textOf } from './clojure.ts';
+import {
+  arrayMismatch,
+  arrayNeedsVector,
+  arrayOnArray,
+  badPathElement,
+  incompatible,
+  invalidClause,
+  noImplementation,
+  noOperator,
+  noSequence,
+  notQueryable,
+  notTimestamp,
+  storageMismatch,
+} from './messages.ts';
+import { isInequality } from './operators.ts';
+import { hasMatch, parseField, pathPattern, withoutIndexes } from './path.ts';
+import { fieldNamed, type Scope } from './scope.ts';
+import { resolveSource } from './subquery.ts';
+
+export interface FilterContext {
+  /** Throws QueryError for an invalid regular expression. */
+  readonly checkRegex: (pattern: string) => void;
+}
+
+const FALSE: Filter = { kind: 'const', value: false };
+const UNKNOWN: Filter = { kind: 'const', value: null };
+const constant = (value: boolean): Filter => ({ kind: 'const', value });
+const not = (arg: Filter): Filter => ({ kind: 'not', arg });
+
+/** The filter of a whole level; null when there is no condition. Unknown clauses standing alone are no condition either. */
+export function filterOf(scope: Scope, clause: Clause, context: FilterContext): Filter | null {
+  if (clause.kind === 'elided' || clause.kind === 'unknown') return null;
+  return toFilter(scope, clause, context);
+}
+
+function toFilter(scope: Scope, clause: Clause, context: FilterContext): Filter {
+  switch (clause.kind) {
+    case 'and':
+    case 'or':
+      return { kind: clause.kind, args: clause.args.map((arg) => toFilter(scope, arg, context)) };
+    case 'not':
+      return not(toFilter(scope, clause.arg, context));
+    case 'const':
+      return { kind: 'const', value: clause.value };
+    case 'compare':
+      if (clause.op === '=') return equality(scope, clause.field, clause.value, context);
+      if (clause.op === '~') return regex(scope, clause.field, clause.value, context);
+      if (clause.op === '~>') return pathRegex(scope, clause.field, clause.value, context);
+      return inequality(scope, clause.op, clause.field, clause.value, context);
+    case 'null':
+      return nullTest(scope, clause.field, clause.isNull);
+    case 'in-array':
+      return inArray(scope, clause.field, clause.values);
+    case 'in':
+      if (clause.source === null) throw noImplementation();
+      return resolveSource(scope, clause.fields, clause.source, context);
+    case 'function':
+      return functionTest(scope, clause);
+    case 'parameter':
+      if (scope.entity?.name !== 'resources') throw unknownField(scope, 'parameter');
+      if (clause.op === '~') {
+        context.checkRegex(clause.name);
+        context.checkRegex(clause.text);
+      }
+      return { kind: 'parameter', op: clause.op, name: clause.name, text: clause.text };
+    case 'node-state':
+      if (!scope.entity?.hasCertname) throw unknownField(scope, 'node_state');
+      return { kind: 'node-state', state: clause.state };
+    case 'elided':
+    case 'unknown':
+      throw noImplementation();
+  }
+}
+
+const unknownField = (scope: Scope, field: string): Error =>
+  badQuery(notQueryable(field, scope.alias, scope.queryableSorted));
+
+// ---- fields ----
+
+interface Target {
+  readonly field: Field;
+  /** Set for a member of a JSON document, or for the document itself where documents have operators. */
+  readonly document: { readonly root: PathRoot; readonly parts: readonly PathPart[] } | null;
+  readonly dotted: boolean;
+}
+
+/** Members of `trusted` live in the facts, which is where they are looked up. */
+function document(top: string, parts: readonly PathPart[]): NonNullable<Target['document']> {
+  if (top === 'trusted') return { root: 'facts', parts: [{ kind: 'name', name: 'trusted', quoted: false }, ...parts] };
+  return { root: top as PathRoot, parts };
+}
+
+function target(scope: Scope, text: string, options: { readonly matches: boolean } = { matches: true }): Target {
+  const { top, parts } = parseField(text, options);
+  const field = fieldNamed(scope, top);
+  if (!field) throw unknownField(scope, text);
+  const isRoot = (scope.roots as readonly string[]).includes(top);
+  return { field, document: isRoot ? document(top, parts) : null, dotted: parts.length > 0 };
+}
+
+const isNumber = (value: JsonValue): value is number | bigint | Float =>
+  typeof value === 'number' || typeof value === 'bigint' || value instanceof Float;
+const toNumber = (value: number | bigint | Float): number => (value instanceof Float ? value.value : Number(value));
+
+/** NUL cannot be in a stored text. */
+function checkText(value: string): string {
+  if (value.includes('\u0000')) throw badQuery('ERROR: invalid byte sequence for encoding "UTF8": 0x00');
+  return value;
+}
+
+/** JSON documents hold U+FFFD where NUL was sent, so it is looked for in that form. */
+function withoutNul(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return value.includes('\u0000') ? value.replaceAll('\u0000', '\ufffd') : value;
+  if (isArray(value)) return value.map(withoutNul);
+  if (!isObject(value)) return value;
+  const copy: Record<string, JsonValue> = Object.create(null) as Record<string, JsonValue>;
+  for (const key of Object.keys(value)) copy[withoutNul(key) as string] = withoutNul(value[key] as JsonValue);
+  return copy;
+}
+
+// ---- equality ----
+
+function equality(scope: Scope, name: string, value: JsonValue, context: FilterContext): Filter {
+  const { field, document: doc } = target(scope, name, { matches: !name.startsWith('parameters') });
+  if (doc) checkMatch(doc.parts, field, context);
+  if (doc) return { kind: 'json', op: '=', ...doc, value: withoutNul(value) };
+  switch (field.type) {
+    case 'S':
+    case 'B':
+      return textEquality(field, value);
+    case 'N':
+      if (!isNumber(value)) throw storageMismatch(field, '=', value);
+      return { kind: 'eq', field: field.name, value: toNumber(value), nullSafe: false };
+    case 'T':
+      return { kind: 'eq', field: field.name, value: timeOf(value), nullSafe: false };
+    case 'A':
+      if (isArray(value) || isObject(value)) throw storageMismatch(field, '=', value);
+      return { kind: 'member', field: field.name, value: checkText(memberText(value)) };
+    case 'PA':
+      if (isNumber(value)) throw noSequence('java.lang.Integer');
+      if (typeof value === 'boolean') throw noSequence('java.lang.Boolean');
+      return { kind: 'path-eq', field: field.name, paths: [pathOf(field, value)] };
+    case 'PE':
+      return { kind: 'path-eq', field: field.name, paths: [pathOf(field, value)] };
+    case 'V':
+      return { kind: 'value-in', field: field.name, values: [withoutNul(value)] };
+    default:
+      throw storageMismatch(field, '=', value);
+  }
+}
+
+/** Stored texts are compared with texts, stored Booleans with Booleans; the one text that is stored as a time with nothing. */
+function textEquality(field: Field, value: JsonValue): Filter {
+  const wanted = field.store === 'text' ? 'string' : field.store === 'boolean' ? 'boolean' : 'nothing';
+  if (typeof value !== wanted) throw storageMismatch(field, '=', value);
+  if (typeof value === 'string') checkText(value);
+  return { kind: 'eq', field: field.name, value: value as string | boolean, nullSafe: false };
+}
+
+export function timeOf(value: JsonValue): number {
+  const time = parseQueryTime(value);
+  if (time === null) throw notTimestamp(value);
+  return time;
+}
+
+/** A value compared with the elements of a text array becomes text as PostgreSQL writes it. */
+const memberText = (value: JsonValue): string =>
+  value instanceof Float || typeof value === 'number' || typeof value === 'bigint'
+    ? String(toNumber(value))
+    : textOf(value);
+
+/** A fact path: texts are object keys, integers array indexes. Encoded paths take fractions too, which equal nothing. */
+function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
+  if (!isArray(value)) throw badPathElement();
+  return value.map((element) => {
+    if (typeof element === 'string') return element;
+    if (isNumber(element) && (field.type === 'PE' || (typeof element === 'number' && Number.isInteger(element)))) {
+      return toNumber(element);
+    }
+    throw badPathElement();
+  });
+}
+
+// ---- inequality ----
+
+function inequality(scope: Scope, op: CompareOp, name: string, value: JsonValue, context: FilterContext): Filter {
+  const { field, document: doc, dotted } = target(scope, name);
+  if (doc && dotted) {
+    checkMatch(doc.parts, field, context);
+    return { kind: 'json', op, ...doc, value: withoutNul(value) };
+  }
+  if (doc && doc.parts.length > 0) return { kind: 'json', op, ...doc, value: withoutNul(value) };
+  if (field.type === 'T') return { kind: 'order', field: field.name, op, value: timeOf(value) };
+  if (!isNumber(value)) throw incompatible(value, op);
+  if (field.type === 'N') return { kind: 'order', field: field.name, op, value: toNumber(value) };
+  if (field.type === 'V') return { kind: 'value-order', field: field.name, op, value };
+  throw incompatible(value, op);
+}
+
+/** `match()` is only for facts; its pieces make one regular expression, which must be valid. */
+function checkMatch(parts: readonly PathPart[], field: Field, context: FilterContext): void {
+  if (!hasMatch(parts)) return;
+  if (field.name === 'parameters') throw badMatchPart('match');
+  context.checkRegex(pathPattern(parts));
+}
+
+export const badMatchPart = (kind: 'match' | 'indexed'): Error =>
+  badQuery(`No matching clause: :puppetlabs.puppetdb.query-eng.parse/${kind}-field-part`);
+
+// ---- regular expressions ----
+
+function regex(scope: Scope, name: string, value: JsonValue, context: FilterContext): Filter {
+  const { field, document: doc, dotted } = target(scope, name);
+  if (doc && (dotted || doc.parts.length > 0)) {
+    checkMatch(doc.parts, field, context);
+    const pattern = textForm(value);
+    if (pattern === null) return UNKNOWN;
+    context.checkRegex(pattern);
+    return { kind: 'json', op: '~', ...doc, value: pattern };
+  }
+  const isText = field.type === 'A' || field.type === 'V' || field.type === 'PE';
+  if (!isText && (field.type !== 'S' || field.store !== 'text')) throw storageMismatch(field, '~', value);
+  if (value === null) return UNKNOWN;
+  if (typeof value !== 'string') throw storageMismatch(field, '~', value);
+  context.checkRegex(value);
+  return { kind: 'regex', field: field.name, pattern: value, nullIsFalse: field.type !== 'V' };
+}
+
+function pathRegex(scope: Scope, name: string, value: JsonValue, context: FilterContext): Filter {
+  const field = fieldNamed(scope, name) as Field;
+  const pattern = pathOf(field, value);
+  if (field.type === 'PE') {
+    const whole = encodedPathPattern(pattern);
+    context.checkRegex(whole);
+    return { kind: 'regex', field: field.name, pattern: whole, nullIsFalse: true };
+  }
+  for (const element of pattern) if (typeof element === 'string') context.checkRegex(element);
+  return pattern.length === 0 ? FALSE : { kind: 'path-match', field: field.name, pattern };
+}
+
+/** One character of a path element: whatever does not begin the separator. */
+const NOT_SEPARATOR = '(?:(?!#~).)';
+
+/**
+ * One regular expression over encoded paths: elements joined by the separator, wild cards kept from crossing it, texts of
+ * digits only in quotes because that is how such keys are encoded (indexes are bare).
+ */
+function encodedPathPattern(pattern: readonly (string | number)[]): string {
+  const elements = pattern.map((element) => {
+    if (typeof element === 'number') return String(element);
+    if (/^\d*$/.test(element)) return `"${element}"`;
+    return element
+      .replace(/(\\?#)(\\*~)/g, '\\$1\\$2')
+      .replace(/\.\*/g, () => `(?:${NOT_SEPARATOR}+|.?)`)
+      .replace(/\.(\+|\{.+\})/g, (_, quantifier: string) => `${NOT_SEPARATOR}${quantifier}`);
+  });
+  return `^${elements.join('#~')}$`;
+}
+
+// ---- null ----
+
+function nullTest(scope: Scope, name: string, isNull: boolean): Filter {
+  const { field, document: doc } = target(scope, name, { matches: false });
+  if (doc) {
+    return { kind: 'json', op: 'null?', root: doc.root, parts: withoutIndexes(doc.parts), value: isNull };
+  }
+  if (field.type === 'J') throw noOperator('json', '=', 'unknown');
+  // Expanded lists and the latest-report flag always have a value.
+  if (field.type === 'X' || field.name === 'latest_report?') return constant(!isNull);
+  const test: Filter = { kind: 'null', field: field.name };
+  return isNull ? test : not(test);
+}
+
+// ---- in array ----
+
+function inArray(scope: Scope, name: string, values: JsonValue): Filter {
+  const field = fieldNamed(scope, name);
+  if (!isArray(values) && !isObject(values)) throw arrayNeedsVector();
+  if (!field) throw invalidClause('in');
+  const list = isArray(values) ? values : Object.entries(values).map(([key, value]): JsonValue => [`:${key}`, value]);
+  switch (field.type) {
+    case 'A':
+      throw arrayOnArray();
+    case 'T':
+      return inTimes(field, list);
+    case 'PA':
+    case 'PE':
+      return { kind: 'path-eq', field: field.name, paths: list.map((path) => pathOf(field, path)) };
+    case 'V':
+      return { kind: 'value-in', field: field.name, values: list.map(withoutNul) };
+    case 'S':
+      if (field.store !== 'text') throw arrayMismatch(field);
+      return { kind: 'in', field: field.name, values: list.map((value) => checkText(textOf(value))) };
+    default:
+      throw arrayMismatch(field);
+  }
+}
+
+/** Texts that are no time stand for null: they equal nothing, and leave the answer open where nothing else is equal. */
+function inTimes(field: Field, list: readonly JsonValue[]): Filter {
+  const times: number[] = [];
+  let open = false;
+  for (const value of list) {
+    const time = parseQueryTime(value);
+    if (time !== null) times.push(time);
+    else if (typeof value === 'string' || value === null) open = true;
+    else throw notTimestamp(value);
+  }
+  const filter: Filter = { kind: 'in', field: field.name, values: times };
+  return open ? { kind: 'or', args: [filter, UNKNOWN] } : filter;
+}
+
+// ---- functions ----
+
+const AGGREGATES: ReadonlySet<string> = new Set(['sum', 'avg', 'min', 'max', 'count']);
+
+function functionTest(scope: Scope, clause: Extract<Clause, { kind: 'function' }>): Filter {
+  const { fn, args, value } = clause;
+  const isNumeric = fn !== 'count' && AGGREGATES.has(fn);
+  if (!AGGREGATES.has(fn) && fn !== 'to_string' && fn !== 'jsonb_typeof') throw invalidFunction(fn);
+  const allowed = fn === 'count' ? [0, 1] : fn === 'to_string' ? [2] : [1];
+  if (!allowed.includes(args.length)) {
+    throw badQuery(`wrong number of arguments (${args.length}) provided for function ${fn}`);
+  }
+  const name = args[0];
+  const field = typeof name === 'string' ? fieldNamed(scope, name) : undefined;
+  if (name !== undefined && !field?.queryable) {
+    throw badQuery(`field ${printClojure(name)} is not a valid queryable field`);
+  }
+  if (isNumeric && field?.type !== 'N')
+    throw badQuery(`field ${printClojure(name as JsonValue)} must be a numeric type`);
+  if (fn === 'to_string') throw invalidFunction(fn);
+  if (AGGREGATES.has(fn)) throw badQuery('ERROR: aggregate functions are not allowed in WHERE');
+  if (clause.op !== '=' || isInequality(clause.op)) throw invalidClause(clause.op);
+  const column = field as Field;
+  if (column.type !== 'V' && column.name !== 'parameters') {
+    throw badQuery(`ERROR: function jsonb_typeof(${column.store}) does not exist`);
+  }
+  if (typeof value !== 'string') throw storageMismatch({ ...column, store: 'text' }, '=', value);
+  return { kind: 'jsonb-typeof', field: column.name, type: value };
+}
+
+const invalidFunction = (fn: string): Error => badQuery(`${printClojure(fn)} is not a valid function`);

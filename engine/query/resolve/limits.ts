@@ -1,0 +1,29 @@
+// Bounds on a query as text became a tree: how deep it nests and how many values it holds. Checked without recursion,
+// before any recursive pass sees it.
+
+import { isArray, isObject, type JsonValue } from '../../json/value.ts';
+import { badQuery } from '../errors.ts';
+
+export const QUERY_DEPTH_MAX = 500;
+export const QUERY_VALUES_MAX = 2_000_000;
+
+/** Throws 400 for a tree beyond the bounds, and for a list that begins with null (PuppetDB fails on these). */
+export function checkLimits(query: JsonValue, depthMax: number = QUERY_DEPTH_MAX): void {
+  let level: readonly JsonValue[] = [query];
+  let count = 1;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > depthMax) throw badQuery(`The query is nested too deeply: the limit is ${depthMax} levels`);
+    const next: JsonValue[] = [];
+    for (const node of level) {
+      if (isArray(node)) {
+        if (node[0] === null) throw badQuery('A list in a query cannot begin with null');
+        for (const child of node) next.push(child);
+      } else if (isObject(node)) {
+        for (const key of Object.keys(node)) next.push(node[key] as JsonValue);
+      }
+    }
+    count += next.length;
+    if (count > QUERY_VALUES_MAX) throw badQuery(`The query is too large: the limit is ${QUERY_VALUES_MAX} values`);
+    level = next;
+  }
+}

@@ -1,0 +1,127 @@
+// The error texts of the query language in one place (spec/query.md 7). Spelling, including lost apostrophes and typing
+// mistakes, is what clients of PuppetDB receive. Where PuppetDB answers 500 because its storage engine refuses a query, the
+// same first line is sent with 400: the mistake is in the query, not in the server.
+
+import type { Field } from '../../../schemas/entities.ts';
+import { Float, type JsonValue, kindOf } from '../../json/value.ts';
+import { badQuery, type QueryError } from '../errors.ts';
+import { printAlone, printClojure } from './clojure.ts';
+
+/** `'a'`; `'a' and 'b'`; `'a', 'b', and 'c'`. */
+export function quotedList(names: readonly string[]): string {
+  const quoted = names.map((name) => `'${name}'`);
+  if (quoted.length <= 2) return quoted.join(' and ');
+  return `${quoted.slice(0, -1).join(', ')}, and ${quoted[quoted.length - 1]}`;
+}
+
+export const notQueryable = (field: string, alias: string, sorted: readonly string[]): string =>
+  sorted.length === 0
+    ? `'${field}' is not a queryable object for ${alias}. Entity ${alias} has no queryable objects`
+    : `'${field}' is not a queryable object for ${alias}. Known queryable objects are ${quotedList(sorted)}`;
+
+export function unknownFields(
+  action: "Can't extract" | "Can't match on",
+  alias: string,
+  fields: readonly string[],
+  accepted: readonly string[],
+): string {
+  const noun = fields.length > 1 ? 'fields' : 'field';
+  const context = action === "Can't match on" ? " for 'in'" : '';
+  return `${action} unknown '${alias}' ${noun} ${quotedList(fields)}${context}. Acceptable fields are ${quotedList(accepted)}`;
+}
+
+export const invalidExtractClause = (clause: JsonValue): string =>
+  `${printClojure(clause)} is not a valid expression for "extract"`;
+
+export const unsupportedSubquery = (name: string, known: string | null): string =>
+  known === null ? `Unsupported subquery \`${name}\`` : `Unsupported subquery \`${name}\` - did you mean \`${known}\`?`;
+
+/** A clause the compiler knows nothing of, inside `and`, `or`, `not` or as the source of `in`. */
+export const noImplementation = (): QueryError =>
+  badQuery(
+    "No implementation of method: :-plan->sql of protocol: #'puppetlabs.puppetdb.query-eng.engine/SQLGen found for class: nil",
+  );
+
+export const astValidation = (clause: JsonValue, query: JsonValue): QueryError =>
+  badQuery(
+    'AST validation failed, but was successfully converted to SQL. Please file a PuppetDB ticket at ' +
+      `https://tickets.puppetlabs.com \nUnrecognized AST clause ${printClojure(clause)} in AST query ${printClojure(query)}`,
+  );
+
+export const fromForm = (): QueryError =>
+  badQuery('This query must be of the form ["from", <entity>, (<optional-query>)].');
+export const fromBody = (): QueryError => badQuery('`from` only accepts a query as an optional second argument.');
+export const invalidEntity = (name: string): QueryError => badQuery(`Invalid entity '${name}' in query`);
+
+export const arity = (op: string): QueryError => badQuery(`${op} requires exactly two arguments`);
+export const invalidClause = (op: string): QueryError => badQuery(`Invalid ${op} clause`);
+export const noArguments = (op: 'and' | 'or'): QueryError =>
+  badQuery(`'${op}' takes at least one argument, but none were supplied`);
+export const notArity = (count: number): QueryError =>
+  badQuery(`'not' takes exactly one argument, but ${count} were supplied`);
+export const emptyClause = (): QueryError =>
+  badQuery('[] is not well-formed: queries must contain at least one operator');
+export const noRelationship = (entity: string): QueryError =>
+  badQuery(`No implicit relationship for entity '${entity}'`);
+
+export const noInequality = (field: string): QueryError =>
+  badQuery(`Query operators >,>=,<,<= are not allowed on field ${field}`);
+export const noPathRegex = (field: JsonValue): QueryError =>
+  badQuery(`Query operator ~> is not allowed on field ${printAlone(field)}`);
+export const notNumeric = (value: JsonValue, field: string): QueryError =>
+  badQuery(`Argument "${printAlone(value)}" is incompatible with numeric field "${field}".`);
+export const incompatible = (value: JsonValue, op: string): QueryError =>
+  badQuery(`Argument "${printAlone(value)}" and operator "${op}" have incompatible types.`);
+export const notTimestamp = (value: JsonValue): QueryError =>
+  badQuery(`'${printAlone(value)}' is not a valid timestamp value`);
+export const notAllowedOnValue = (op: string, value: JsonValue): QueryError =>
+  badQuery(`Operator '${op}' not allowed on value '${printAlone(value)}'`);
+export const badPathElement = (): QueryError => badQuery('Path array element wasnt string or integer in {0}');
+export const arrayNeedsVector = (): QueryError => badQuery('Operator array requires a vector argument');
+export const arrayOnArray = (): QueryError => badQuery('Operator in...array is not supported on array types');
+export const arrayOfOneType = (): QueryError => badQuery('All values in array must be the same type.');
+export const noMatchingClause = (value: string): QueryError => badQuery(`No matching clause: ${value}`);
+export const noSequence = (javaClass: string): QueryError =>
+  badQuery(`Don't know how to create ISeq from: ${javaClass}`);
+
+// ---- what the storage engine of the reference refuses ----
+
+const COLUMN_TYPES: Record<Field['store'], string> = {
+  text: 'text',
+  boolean: 'boolean',
+  integer: 'integer',
+  smallint: 'smallint',
+  bigint: 'bigint',
+  timestamp: 'timestamp with time zone',
+  'text[]': 'text[]',
+  jsonb: 'jsonb',
+};
+
+const INT_MAX = 2_147_483_647;
+
+function valueType(value: JsonValue): string {
+  if (typeof value === 'string' || value === null) return 'character varying';
+  if (typeof value === 'boolean') return 'boolean';
+  if (typeof value === 'bigint') return 'bigint';
+  if (value instanceof Float || !Number.isInteger(value)) return 'double precision';
+  return Math.abs(value as number) <= INT_MAX ? 'integer' : 'bigint';
+}
+
+export const noOperator = (column: string, op: string, value: string): QueryError =>
+  badQuery(`ERROR: operator does not exist: ${column} ${op} ${value}`);
+
+/** A value that the column's stored type cannot be compared with. */
+export function storageMismatch(field: Field, op: string, value: JsonValue): QueryError {
+  switch (kindOf(value)) {
+    case 'array':
+      return badQuery("Can't infer the SQL type to use for an instance of clojure.lang.PersistentVector.");
+    case 'object':
+      return badQuery('No hstore extension installed.');
+    default:
+      return noOperator(COLUMN_TYPES[field.store], op, valueType(value));
+  }
+}
+
+export const columnMismatch = (outer: Field, inner: Field): QueryError =>
+  noOperator(COLUMN_TYPES[outer.store], '=', COLUMN_TYPES[inner.store]);
+export const arrayMismatch = (field: Field): QueryError => noOperator(COLUMN_TYPES[field.store], '=', 'text');

@@ -1,0 +1,139 @@
+// First pass over a query: every field name is checked against the scope it stands in, before anything else about the query
+// is looked at. The errors of one level are reported together, one a line; a subquery's errors end the check at once
+// (spec/query.md 7.1). Operators are compared as written here; only the later passes know them in other letter cases.
+
+import { isArray, type JsonValue } from '../../json/value.ts';
+import { badQuery } from '../errors.ts';
+import { printClojure, textOf } from './clojure.ts';
+import { invalidExtractClause, noSequence, notQueryable, unknownFields, unsupportedSubquery } from './messages.ts';
+import { FUNCTIONS, isComparison, isOperator } from './operators.ts';
+import { parseField } from './path.ts';
+import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOfSelect } from './scope.ts';
+
+/** Throws the name errors of the query and of its subqueries. */
+export function checkNames(scope: Scope, query: JsonValue, options: ScopeOptions): void {
+  const errors: string[] = [];
+  walk(scope, query, options, errors);
+  if (errors.length > 0) throw badQuery(errors.join('\n'));
+}
+
+const NO_SUBQUERY: ReadonlySet<JsonValue | undefined> = new Set(['not', 'group_by', 'or', 'and']);
+
+function walk(scope: Scope, node: JsonValue, options: ScopeOptions, errors: string[]): void {
+  if (!isArray(node) || node.length === 0) return;
+  const op = node[0] as JsonValue;
+  if (op === 'from' && node.length >= 3) {
+    checkNames(scopeOfSelect(`select_${textOf(node[1] as JsonValue)}`, options), node[2] as JsonValue, options);
+    return;
+  }
+  if (op === 'subquery' && node.length === 3) {
+    checkNames(scopeOfSelect(`select_${textOf(node[1] as JsonValue)}`, options), node[2] as JsonValue, options);
+    return;
+  }
+  if (op === 'extract' && node.length >= 2) {
+    if (checkSelect(node, options, errors)) return;
+    const message = columnsError(scope, node[1] as JsonValue, PROJECTION) ?? extractError(node.slice(2));
+    if (message !== null) errors.push(message);
+  } else if (isComparison(op) && node.length === 3) {
+    // `~>` names its field in an error of its own.
+    if (op !== '~>' && node[1] !== 'node_state') checkQueryable(scope, node[1] as JsonValue, errors);
+    return;
+  } else if (op === 'in' && node.length >= 2) {
+    const source = node[2];
+    if (node.length === 3 && isArray(source as JsonValue) && (source as readonly JsonValue[])[0] === 'array') {
+      const field = node[1] as JsonValue;
+      checkQueryable(scope, isArray(field) && field.length === 1 ? (field[0] as JsonValue) : field, errors);
+      return;
+    }
+    const message = columnsError(scope, node[1] as JsonValue, OUTER);
+    if (message !== null) errors.push(message);
+  }
+  for (let index = 1; index < node.length; index += 1) walk(scope, node[index] as JsonValue, options, errors);
+}
+
+/** `["extract", columns, [select_E, filter?, …]]`: columns and filter belong to E. True when it was one (or failed as one). */
+function checkSelect(node: readonly JsonValue[], options: ScopeOptions, errors: string[]): boolean {
+  const source = node[2];
+  if (node.length !== 3 || source === undefined || !isArray(source)) return false;
+  const name = source[0];
+  if (isSelect(name)) {
+    const scope = scopeOfSelect(name, options);
+    if (source.length > 1) checkNames(scope, source[1] as JsonValue, options);
+    const message = columnsError(scope, node[1] as JsonValue, INNER);
+    if (message !== null) errors.push(message);
+    return true;
+  }
+  if (source.length !== 2 || NO_SUBQUERY.has(name)) return false;
+  const text = textOf(name as JsonValue);
+  const known = text.replaceAll('-', '_');
+  errors.push(unsupportedSubquery(text, isSelect(known) ? known : null));
+  return true;
+}
+
+function checkQueryable(scope: Scope, field: JsonValue, errors: string[]): void {
+  if (isArray(field)) return;
+  if (typeof field === 'string') {
+    if (fieldNamed(scope, field)?.queryable) return;
+    const dot = field.indexOf('.');
+    if (dot > 0 && (scope.roots as readonly string[]).includes(field.slice(0, dot))) return;
+  }
+  errors.push(notQueryable(textOf(field), scope.alias, scope.queryableSorted));
+}
+
+/** A place where columns are listed: what the message says, and which fields it takes. */
+interface ColumnPlace {
+  readonly action: "Can't extract" | "Can't match on";
+  readonly takes: 'projectable' | 'queryable';
+}
+const PROJECTION: ColumnPlace = { action: "Can't extract", takes: 'projectable' };
+const INNER: ColumnPlace = { action: "Can't extract", takes: 'queryable' };
+const OUTER: ColumnPlace = { action: "Can't match on", takes: 'queryable' };
+
+/** The error about a column list (one field or several), or null. Functions are columns too. */
+function columnsError(scope: Scope, columns: JsonValue, place: ColumnPlace): string | null {
+  const unknown: string[] = [];
+  for (const column of isArray(columns) ? columns : [columns]) {
+    if (typeof column === 'string') {
+      if (fieldNamed(scope, column)?.[place.takes]) continue;
+      if (place === PROJECTION && isDotted(scope, column)) continue;
+      unknown.push(column);
+    } else if (isArray(column)) {
+      checkFunction(column);
+    } else if (typeof column === 'number') {
+      throw noSequence('java.lang.Integer');
+    } else {
+      unknown.push(textOf(column));
+    }
+  }
+  if (unknown.length === 0) return null;
+  const accepted = place.takes === 'projectable' ? scope.projectable : scope.queryableSorted;
+  return unknownFields(place.action, scope.alias, unknown, accepted);
+}
+
+function isDotted(scope: Scope, column: string): boolean {
+  const dot = column.indexOf('.');
+  if (dot <= 0 || !(scope.roots as readonly string[]).includes(column.slice(0, dot))) return false;
+  return parseField(column).parts.length > 0;
+}
+
+function checkFunction(column: readonly JsonValue[]): void {
+  const name = column[1];
+  if (column[0] === 'function' && typeof name === 'string' && FUNCTIONS.has(name)) return;
+  if (column[0] === 'function' && name !== undefined) throw badQuery(`${printClojure(name)} is not a valid function`);
+  throw badQuery(`${printClojure(column)} is not a valid column`);
+}
+
+/** The first clause inside an `extract`, also inside its `and` and `or`, whose operator is unknown. */
+function extractError(clauses: readonly JsonValue[]): string | null {
+  for (const clause of clauses) {
+    if (!isArray(clause)) continue;
+    const op = clause[0];
+    if (op === 'and' || op === 'or') {
+      const message = extractError(clause.slice(1));
+      if (message !== null) return message;
+    } else if (!isOperator(op)) {
+      return invalidExtractClause(clause);
+    }
+  }
+  return null;
+}

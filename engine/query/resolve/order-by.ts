@@ -1,0 +1,144 @@
+// Paging: the `order_by` parameter (spec/query.md 5.2) and the clauses `limit`, `offset` and `order_by` of a query (5.3).
+
+import type { Field } from '../../../schemas/entities.ts';
+import { isArray, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
+import { badQuery } from '../errors.ts';
+import type { OrderTerm } from '../tree.ts';
+import { printAlone, printClojure, textOf } from './clojure.ts';
+import { noSequence } from './messages.ts';
+import { fieldNamed, type Scope } from './scope.ts';
+
+/** Columns that rows can be ordered by: names as clients know them, in the order of messages, with the field behind each. */
+export interface OrderColumns {
+  readonly names: readonly string[];
+  /** The internal name, or null for an unknown column. */
+  find(name: string): string | null;
+}
+
+export function scopeColumns(scope: Scope): OrderColumns {
+  return {
+    names: scope.queryable,
+    find: (name) => {
+      const field = fieldNamed(scope, name);
+      return field?.queryable ? orderable(field).name : null;
+    },
+  };
+}
+
+/** Listed as columns to order by, but PuppetDB cannot do it. */
+function orderable(field: Field): Field {
+  if (field.name === 'tag') throw badQuery('ERROR: cannot order by tag');
+  return field;
+}
+
+function termFor(columns: OrderColumns, name: string, descending: boolean): OrderTerm {
+  const field = columns.find(name);
+  if (field === null) {
+    const names = columns.names.map((column) => `'${column}'`).join(', ');
+    throw badQuery(`Unrecognized column '${name}' specified in :order_by; Supported columns are ${names}`);
+  }
+  return { field, descending };
+}
+
+/** The first mention of a column counts. */
+function distinctTerms(terms: readonly OrderTerm[]): readonly OrderTerm[] {
+  const seen = new Set<string>();
+  return terms.filter((term) => !seen.has(term.field) && seen.add(term.field));
+}
+
+const illegal = (value: JsonValue, where: 'for' | 'in', problem: string): Error =>
+  badQuery(`Illegal value '${printAlone(value)}' ${where} :order_by; ${problem}`);
+
+function isDirection(order: JsonValue | undefined): boolean {
+  if (order === undefined || order === null) return true;
+  const text = textOf(order).toLowerCase();
+  return text === 'asc' || text === 'desc';
+}
+
+/**
+ * The parameter form: a list of `{field, order}`. Blank values (null, empty list, map or text) are no order. Throws the
+ * errors of spec/query.md 5.2, each check over the whole list before the next.
+ */
+export function parameterOrder(columns: OrderColumns, value: JsonValue | undefined): readonly OrderTerm[] {
+  if (value === undefined || value === null || value === '') return [];
+  if (typeof value === 'boolean') throw noSequence('java.lang.Boolean');
+  if (typeof value === 'number' || typeof value === 'bigint') throw noSequence('java.lang.Integer');
+  if (isObject(value) && Object.keys(value).length === 0) return [];
+  if (!isArray(value) || !value.every(isObject)) throw illegal(value, 'for', 'expected an array of maps.');
+  const maps = value as readonly JsonObject[];
+  for (const map of maps) {
+    const extra = Object.keys(map).find((key) => key !== 'field' && key !== 'order');
+    if (extra !== undefined) throw illegal(map, 'in', `unknown key '${extra}'.`);
+  }
+  for (const map of maps) if (!Object.hasOwn(map, 'field')) throw illegal(map, 'in', 'missing required key field.');
+  for (const map of maps) {
+    if (!isDirection(map['order'])) throw illegal(map, 'in', "'order' must be either 'asc' or 'desc'");
+  }
+  return distinctTerms(
+    maps.map((map) =>
+      termFor(columns, textOf(map['field'] as JsonValue), textOf(map['order'] ?? null).toLowerCase() === 'desc'),
+    ),
+  );
+}
+
+export interface Paging {
+  readonly orderBy: readonly OrderTerm[];
+  readonly limit: number | null;
+  readonly offset: number;
+}
+
+function argument(clauses: readonly JsonValue[], name: string): JsonValue | null {
+  const found = clauses.filter((clause) => isArray(clause) && clause[0] === name) as readonly (readonly JsonValue[])[];
+  if (found.length > 1) throw badQuery(`Multiple '${name}' clauses are not permitted`);
+  const clause = found[0];
+  if (!clause) return null;
+  const value = clause[1];
+  if (value === undefined || value === null || value === false) {
+    throw badQuery(`Received '${name}' clause without an argument`);
+  }
+  return value;
+}
+
+/**
+ * Paging clauses of one `from`. `allowZero`: a limit of 0 gives no rows (subqueries) instead of an error.
+ * Throws the errors of spec/query.md 5.3.
+ */
+export function clausePaging(
+  scope: Scope,
+  clauses: readonly JsonValue[],
+  options: { readonly allowZero: boolean },
+): Paging {
+  const limit = argument(clauses, 'limit');
+  const offset = argument(clauses, 'offset');
+  const orderBy = argument(clauses, 'order_by');
+  if (limit !== null && !isCount(limit, options.allowZero ? 0 : 1)) {
+    throw badQuery(`Illegal value '${printAlone(limit)}' for :limit; expected a positive non-zero integer.`);
+  }
+  if (offset !== null && !isCount(offset, 0)) {
+    throw badQuery(`Illegal value '${printAlone(offset)}' for :offset; expected a non-negative integer.`);
+  }
+  return { orderBy: clauseOrder(scope, orderBy), limit, offset: offset ?? 0 };
+}
+
+const isCount = (value: JsonValue, min: number): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= min;
+
+function clauseOrder(scope: Scope, value: JsonValue | null): readonly OrderTerm[] {
+  if (value === null) return [];
+  if (!isArray(value)) throw badClause(value);
+  const columns = scopeColumns(scope);
+  return distinctTerms(
+    value.map((term) => {
+      if (typeof term === 'string') return termFor(columns, term, false);
+      if (!isArray(term) || typeof term[0] !== 'string' || (term[1] !== 'asc' && term[1] !== 'desc')) {
+        throw badClause(term);
+      }
+      return termFor(columns, term[0], term[1] === 'desc');
+    }),
+  );
+}
+
+const badClause = (value: JsonValue): Error =>
+  badQuery(
+    `Illegal value ${printClojure(value)} in an 'order_by' clause; expected a list of fields and [field, "asc" | "desc"] pairs`,
+  );

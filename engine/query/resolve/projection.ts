@@ -1,0 +1,222 @@
+// `extract`: the columns of the answer, functions among them, and `group_by` (spec/query.md 3.10, 3.11). Names have been
+// checked; here columns get their keys and their order, and columns that could have no single value are refused.
+
+import { type Field, globalKeyOrder } from '../../../schemas/entities.ts';
+import { isArray, type JsonValue } from '../../json/value.ts';
+import { badQuery } from '../errors.ts';
+import type { AggregateName, Column, FieldRef, GroupKey, OrderTerm } from '../tree.ts';
+import { printClojure, textOf } from './clojure.ts';
+import { badMatchPart } from './filter.ts';
+import { FUNCTIONS } from './operators.ts';
+import { parseField, tryParseField } from './path.ts';
+import { fieldNamed, type Scope } from './scope.ts';
+
+export interface Projection {
+  readonly columns: readonly Column[];
+  readonly projected: boolean;
+  readonly groupBy: readonly GroupKey[] | null;
+}
+
+const NAME_LENGTH_MAX = 63;
+/** Rows with more columns list them in one fixed order, whatever was asked for. */
+const REQUEST_ORDER_MAX = 8;
+
+const KEY_RANK: ReadonlyMap<string, number> = new Map(globalKeyOrder.map((key, index) => [key, index]));
+
+/** The columns of `["extract", columns, …]`; an empty list means the entity's default columns. */
+export function projectionOf(scope: Scope, columns: JsonValue, groupBy: readonly JsonValue[] | null): Projection {
+  const list = isArray(columns) ? columns : [columns];
+  const functions = list.filter(isArray);
+  const fields = list.filter((column) => !isArray(column));
+  const projected = list.length > 0;
+  const drafts = projected
+    ? [...functions.map((call) => functionColumn(scope, call)), ...fields.map((name) => fieldColumn(scope, name))]
+    : defaultColumns(scope);
+  const keyed = inOrder(scope, withDistinctKeys(drafts));
+  const keys = groupBy === null ? null : groupBy.map((key) => groupKey(scope, key, keyed));
+  if (keys !== null && keys.length === 0)
+    throw badQuery("'group_by' takes at least one argument, but none were supplied");
+  if (keys !== null || keyed.some(isAggregate)) for (const column of keyed) checkGrouped(column, keyed, keys ?? []);
+  return { columns: keyed, projected, groupBy: keys };
+}
+
+/** The entity's rows as they come without a projection. */
+export const allColumns = (scope: Scope): Projection => ({
+  columns: inOrder(scope, defaultColumns(scope)),
+  projected: false,
+  groupBy: null,
+});
+
+function defaultColumns(scope: Scope): Column[] {
+  const columns: Column[] = [];
+  for (const name of scope.entity?.defaultColumns ?? []) {
+    if (fieldNamed(scope, name))
+      columns.push({ kind: 'field', key: scope.shown(name), ref: { kind: 'field', field: name } });
+  }
+  return columns;
+}
+
+function withDistinctKeys(columns: readonly Column[]): Column[] {
+  const counts = new Map<string, number>();
+  return columns.map((column) => {
+    const count = (counts.get(column.key) ?? 0) + 1;
+    counts.set(column.key, count);
+    return count === 1 ? column : { ...column, key: `${column.key}_${count}` };
+  });
+}
+
+function inOrder(scope: Scope, columns: readonly Column[]): readonly Column[] {
+  if (columns.length <= REQUEST_ORDER_MAX) return columns;
+  const rank = (column: Column): number =>
+    KEY_RANK.get(column.key) ?? KEY_RANK.get(fieldNamed(scope, column.key)?.name ?? '') ?? KEY_RANK.size;
+  return [...columns].sort((a, b) => rank(a) - rank(b));
+}
+
+// ---- columns ----
+
+function fieldRef(scope: Scope, text: string): FieldRef {
+  const field = fieldNamed(scope, text);
+  if (field) return { kind: 'field', field: field.name };
+  const { top, parts } = parseField(text);
+  for (const part of parts) if (part.kind !== 'name') throw badMatchPart(part.kind);
+  if (top !== 'trusted') return { kind: 'path', root: top as 'facts' | 'parameters', parts };
+  return { kind: 'path', root: 'facts', parts: [{ kind: 'name', name: top, quoted: false }, ...parts] };
+}
+
+function fieldColumn(scope: Scope, name: JsonValue): Column {
+  const key = textOf(name);
+  if (key.length > NAME_LENGTH_MAX) {
+    throw badQuery(
+      `Projected field name '${key.length}' exceeds current maximum length of ${NAME_LENGTH_MAX} characters`,
+    );
+  }
+  return { kind: 'field', key, ref: fieldRef(scope, key) };
+}
+
+const STORE_NAMES: Record<Field['store'], string> = {
+  text: 'text',
+  boolean: 'boolean',
+  integer: 'integer',
+  smallint: 'smallint',
+  bigint: 'bigint',
+  timestamp: 'timestamp with time zone',
+  'text[]': 'text[]',
+  jsonb: 'jsonb',
+};
+
+const noFunction = (fn: string, args: string): Error => badQuery(`ERROR: function ${fn}(${args}) does not exist`);
+
+const isNumberField = (field: Field): boolean => field.type === 'N' || field.type === 'V';
+
+/** Whether the function has an answer for the field's values. Fact values count as numbers, PuppetDB converts them. */
+function accepts(fn: string, field: Field): boolean {
+  switch (fn) {
+    case 'count':
+      return true;
+    case 'sum':
+    case 'avg':
+      return isNumberField(field);
+    case 'min':
+    case 'max':
+      return isNumberField(field) || field.store === 'text' || field.store === 'timestamp' || field.store === 'text[]';
+    case 'to_string':
+      return isNumberField(field) || field.store === 'timestamp';
+    default:
+      return field.type === 'J';
+  }
+}
+
+function functionColumn(scope: Scope, call: readonly JsonValue[]): Column {
+  const fn = textOf(call[1] ?? null);
+  const [name, ...parameters] = call.slice(2);
+  const mask = parameters[0];
+  if (parameters.length !== (fn === 'to_string' ? 1 : 0))
+    throw noFunction(fn, call.slice(2).map(printClojure).join(', '));
+  if (name === undefined) {
+    if (fn !== 'count') throw noFunction(fn, '');
+    return { kind: 'aggregate', key: fn, fn, ref: null };
+  }
+  const field = typeof name === 'string' ? fieldNamed(scope, name) : undefined;
+  if (!field || field.name === 'tag') {
+    // PuppetDB counts a name it does not know as a column of nulls.
+    if (fn === 'count') return { kind: 'aggregate', key: fn, fn, ref: null, absent: true };
+    if (fn !== 'jsonb_typeof' || !isDocumentMember(scope, name)) throw noFunction(fn, printClojure(name));
+    return { kind: 'jsonb_typeof', key: fn, ref: fieldRef(scope, name as string) };
+  }
+  if (!accepts(fn, field)) throw noFunction(fn, STORE_NAMES[field.store]);
+  const ref: FieldRef = { kind: 'field', field: field.name };
+  if (fn === 'to_string') {
+    if (typeof mask !== 'string') throw noFunction(fn, `${STORE_NAMES[field.store]}, ${printClojure(mask ?? null)}`);
+    return { kind: 'to_string', key: fn, ref, mask };
+  }
+  if (fn === 'jsonb_typeof') return { kind: 'jsonb_typeof', key: fn, ref };
+  return { kind: 'aggregate', key: fn, fn: fn as AggregateName, ref };
+}
+
+function isDocumentMember(scope: Scope, name: JsonValue): boolean {
+  const path = typeof name === 'string' ? tryParseField(name) : null;
+  return path !== null && (scope.roots as readonly string[]).includes(path.top);
+}
+
+// ---- grouping ----
+
+const isAggregate = (column: Column): boolean => column.kind === 'aggregate';
+
+const sameRef = (a: FieldRef, b: FieldRef): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+function groupKey(scope: Scope, key: JsonValue, columns: readonly Column[]): GroupKey {
+  const isCall = isArray(key) && key[0] === 'function' && typeof key[1] === 'string';
+  if (!isCall && typeof key !== 'string') throw badQuery(`${printClojure(key)} is not a valid group_by argument`);
+  const name = (isCall ? (key as readonly JsonValue[])[1] : key) as string;
+  const field = isCall ? undefined : fieldNamed(scope, name);
+  if (field && field.name !== 'tag') {
+    if (field.type === 'X' || (field.type === 'J' && !(scope.roots as readonly string[]).includes(field.name))) {
+      throw badQuery('ERROR: could not identify an equality operator for type json');
+    }
+    return { kind: 'ref', ref: { kind: 'field', field: field.name } };
+  }
+  if (!isCall && isDocumentMember(scope, name)) return memberKey(scope, name, columns);
+  if (!FUNCTIONS.has(name)) throw badQuery(`${printClojure(name)} is niether a valid column name nor function name`);
+  return functionKey(name, columns);
+}
+
+/** A member of a document is grouped by as the column of the same text. */
+function memberKey(scope: Scope, name: string, columns: readonly Column[]): GroupKey {
+  const ref = fieldRef(scope, name);
+  const column = columns.find((candidate) => candidate.kind === 'field' && candidate.key === name);
+  if (!column) throw badQuery(`ERROR: column "${name}" does not exist`);
+  return { kind: 'ref', ref };
+}
+
+function functionKey(name: string, columns: readonly Column[]): GroupKey {
+  const index = columns.findIndex((column) => column.kind !== 'field' && column.key === name);
+  const column = columns[index];
+  if (!column) throw badQuery(`ERROR: column "${name}" does not exist`);
+  if (isAggregate(column)) throw badQuery('ERROR: aggregate functions are not allowed in GROUP BY');
+  return { kind: 'column', column: index };
+}
+
+export const notGrouped = (name: string): Error =>
+  badQuery(`ERROR: column "${name}" must appear in the GROUP BY clause or be used in an aggregate function`);
+
+function checkGrouped(column: Column, columns: readonly Column[], keys: readonly GroupKey[]): void {
+  if (column.kind === 'aggregate') return;
+  const isKey = keys.some((key) =>
+    key.kind === 'ref' ? sameRef(key.ref, column.ref) : columns[key.column] === column,
+  );
+  if (!isKey) throw notGrouped(column.key);
+}
+
+/** Groups can only be ordered by what they are grouped by. */
+export function checkGroupOrder(projection: Projection, orderBy: readonly OrderTerm[]): void {
+  const { columns, groupBy } = projection;
+  if (groupBy === null && !columns.some(isAggregate)) return;
+  for (const term of orderBy) {
+    const ref: FieldRef = { kind: 'field', field: term.field };
+    if (!(groupBy ?? []).some((key) => key.kind === 'ref' && sameRef(key.ref, ref))) throw notGrouped(term.field);
+  }
+}
+
+/** PuppetDB leaves values that are no numbers out of a facts query with one of these functions. */
+export const hasNumericFunction = (projection: Projection): boolean =>
+  projection.columns.some((column) => column.kind === 'aggregate' && column.fn !== 'count');

@@ -1,0 +1,255 @@
+// From a parsed query to the checked tree that the planner works on (spec/query.md 2.5, 3, 5, 6, 7). Everything a client can
+// get wrong in a query is found here, and only here; what comes out needs no second look at the AST.
+//
+//   AST -> form of `from` -> route and default filters -> order -> names -> clauses -> filters, columns -> tree
+
+import { type EntityName, findEntity } from '../../../schemas/entities.ts';
+import { isArray, type JsonValue } from '../../json/value.ts';
+import { badQuery } from '../errors.ts';
+import { compileRegex } from '../regex/regex.ts';
+import type { EventCountsTree, OrderTerm, QueryTree } from '../tree.ts';
+import { type BodyOptions, resolveBody } from './body.ts';
+import { expand } from './clause.ts';
+import { ACTIVE_FILTER, addFilter, mentionsNodeState } from './defaults.ts';
+import { distinctColumns, distinctFilter } from './distinct.ts';
+import {
+  countColumns,
+  countFields,
+  type EventCountsParameters,
+  parseCountBy,
+  parseCountsFilter,
+  parseSummaries,
+  parseSummarizeBy,
+} from './event-counts.ts';
+import { filterOf } from './filter.ts';
+import { checkLimits } from './limits.ts';
+import { fromBody, fromForm, invalidEntity } from './messages.ts';
+import { checkNames } from './names.ts';
+import { isPaging } from './operators.ts';
+import { clausePaging, type OrderColumns, type Paging, parameterOrder, scopeColumns } from './order-by.ts';
+import { allColumns } from './projection.ts';
+import { type Scope, scopeOf } from './scope.ts';
+
+export interface ResolveOptions {
+  /** The parsed `order_by` parameter; absent or null: none. */
+  readonly orderBy?: JsonValue | undefined;
+  readonly limit?: number | null | undefined;
+  readonly offset?: number | null | undefined;
+  readonly includeFactsExpiration?: boolean | undefined;
+  readonly includePackageInventory?: boolean | undefined;
+  /** Events only. Inclusive epoch ms. */
+  readonly distinct?: { readonly start: number; readonly end: number } | null | undefined;
+  /** Default true. */
+  readonly addAgentReportFilter?: boolean | undefined;
+  readonly edition?: 'community' | 'enterprise' | undefined;
+  readonly vocabulary?: 'neutral' | 'puppetdb' | undefined;
+  /** Levels of nesting a query may have. */
+  readonly depthMax?: number | undefined;
+  /** Throws QueryError for a regular expression that is not valid. Default: `compileRegex`. */
+  readonly regexCheck?: ((pattern: string) => void) | undefined;
+}
+
+export interface RootOptions extends ResolveOptions {
+  /** The query is only asked for as AST: no default filters. */
+  readonly astOnly?: boolean | undefined;
+}
+
+export interface EntityOptions extends ResolveOptions {
+  /** Clauses that the route adds, such as `["=", "certname", "x"]`; the first is the innermost. */
+  readonly routeFilters?: readonly JsonValue[] | undefined;
+  /** The route shows active nodes unless the query says otherwise. */
+  readonly activeFilter?: boolean | undefined;
+}
+
+const checkRegexDefault = (pattern: string): void => {
+  compileRegex(pattern);
+};
+
+function bodyOptions(options: ResolveOptions): BodyOptions {
+  return {
+    includeFactsExpiration: options.includeFactsExpiration === true,
+    includePackageInventory: options.includePackageInventory === true,
+    vocabulary: options.vocabulary ?? 'puppetdb',
+    addAgentReportFilter: options.addAgentReportFilter !== false,
+    checkRegex: options.regexCheck ?? checkRegexDefault,
+  };
+}
+
+// ---- root ----
+
+/** These have no nodes to be active, by name and spelling; entities without certname are left alone in any spelling. */
+const NEVER_ACTIVE: ReadonlySet<string> = new Set(['fact_paths', 'environments', 'packages']);
+
+function entityNamed(text: string): EntityName | null {
+  const entity = findEntity(text.replaceAll('-', '_'));
+  return entity && !entity.pseudo ? entity.name : null;
+}
+
+function withActiveNodes(ast: JsonValue): JsonValue {
+  const text = isArray(ast) && ast[0] === 'from' && typeof ast[1] === 'string' ? ast[1] : null;
+  if (text !== null) {
+    const entity = entityNamed(text);
+    if (NEVER_ACTIVE.has(text) || (entity && !findEntity(entity)?.hasCertname)) return ast;
+  }
+  return mentionsNodeState(ast) ? ast : addFilter(ast, ACTIVE_FILTER);
+}
+
+interface FromParts {
+  readonly entity: string;
+  readonly body: JsonValue;
+  readonly paging: readonly JsonValue[];
+}
+
+/** `["from", entity, body?, paging…]` taken apart. Throws the two texts of spec/query.md 7.5. */
+function fromParts(query: JsonValue): FromParts {
+  if (!isArray(query) || query[0] !== 'from' || typeof query[1] !== 'string') throw fromForm();
+  const rest = query.slice(2);
+  const first = rest[0];
+  if (first === undefined) return { entity: query[1], body: [], paging: [] };
+  if (isPaging(first)) {
+    if (!rest.every(isPaging)) throw fromForm();
+    return { entity: query[1], body: [], paging: rest };
+  }
+  if (!isArray(first)) throw fromBody();
+  const paging = rest.slice(1);
+  if (!paging.every(isPaging)) throw fromForm();
+  return { entity: query[1], body: first, paging };
+}
+
+/** A query of the root endpoint, `["from", entity, …]`. Throws QueryError. */
+export function resolveRoot(ast: JsonValue, options: RootOptions = {}): QueryTree {
+  checkLimits(ast, options.depthMax);
+  const query = options.astOnly ? ast : withActiveNodes(ast);
+  const { entity, body, paging } = fromParts(query);
+  const name = entityNamed(entity);
+  if (name === null) throw invalidEntity(entity.replaceAll('-', '_'));
+  return resolveLevel(name, body, paging, options);
+}
+
+// ---- entities ----
+
+/** A query of one of the entity routes; null is no query. Throws QueryError. */
+export function resolveEntity(entity: EntityName, ast: JsonValue | null, options: EntityOptions = {}): QueryTree {
+  checkLimits(ast, options.depthMax);
+  if (ast !== null && !isArray(ast)) throw fromBody();
+  let query: JsonValue = ast;
+  for (const filter of options.routeFilters ?? []) query = addFilter(query, filter);
+  if (options.activeFilter && !(query !== null && mentionsNodeState(query))) query = addFilter(query, ACTIVE_FILTER);
+  return resolveLevel(entity, query ?? [], [], options);
+}
+
+function resolveLevel(
+  entity: EntityName,
+  body: JsonValue,
+  clauses: readonly JsonValue[],
+  options: ResolveOptions,
+): QueryTree {
+  if (entity === 'events' && options.distinct) return resolveDistinct(body, clauses, options);
+  const resolved = bodyOptions(options);
+  const scope = scopeOf(entity, resolved);
+  const paging = pagingOf(scope, scopeColumns(scope), clauses, options);
+  return {
+    entity,
+    ...resolveBody(scope, body, paging, resolved),
+    ...paging,
+    distinct: null,
+    includeFactsExpiration: entity === 'nodes' && resolved.includeFactsExpiration === true,
+    includePackageInventory: entity === 'factsets' && resolved.includePackageInventory === true,
+  };
+}
+
+const BY_NAME: readonly OrderTerm[] = [{ field: 'name', descending: false }];
+
+/** Parameters win over clauses, item by item. Fact names come sorted unless asked for otherwise. */
+function pagingOf(scope: Scope, columns: OrderColumns, clauses: readonly JsonValue[], options: ResolveOptions): Paging {
+  const fromClauses = clausePaging(scope, clauses, { allowZero: false });
+  const given = options.orderBy !== undefined && options.orderBy !== null && options.orderBy !== '';
+  const orderBy = given ? parameterOrder(columns, options.orderBy) : fromClauses.orderBy;
+  return {
+    orderBy: orderBy.length === 0 && scope.entity?.name === 'fact_names' ? BY_NAME : orderBy,
+    limit: options.limit ?? fromClauses.limit,
+    offset: options.offset ?? fromClauses.offset,
+  };
+}
+
+/** The parameter form of `order_by` for an entity's rows, already parsed. Throws the errors of spec/query.md 5.2. */
+export function resolveOrderBy(
+  entity: EntityName,
+  value: JsonValue,
+  options: ResolveOptions = {},
+): readonly OrderTerm[] {
+  return parameterOrder(scopeColumns(scopeOf(entity, bodyOptions(options))), value);
+}
+
+// ---- events ----
+
+function resolveDistinct(body: JsonValue, clauses: readonly JsonValue[], options: ResolveOptions): QueryTree {
+  const { start, end } = options.distinct as { start: number; end: number };
+  const resolved = bodyOptions(options);
+  const scope = scopeOf('events', resolved);
+  const paging = pagingOf(scope, distinctColumns, clauses, options);
+  const { filter, before } = distinctFilter(body, resolved);
+  return {
+    entity: 'events',
+    ...allColumns(scope),
+    filter,
+    ...paging,
+    distinct: { start, end, before },
+    includeFactsExpiration: false,
+    includePackageInventory: false,
+  };
+}
+
+const NO_PAGING: Paging = { orderBy: [], limit: null, offset: 0 };
+
+/** The events that are counted. Unlike elsewhere an unknown operator standing alone is no filter, as in PuppetDB. */
+function countedEvents(query: JsonValue, options: ResolveOptions): QueryTree {
+  const pageless: ResolveOptions = { ...options, orderBy: undefined, limit: undefined, offset: undefined };
+  if (options.distinct) return resolveDistinct(query ?? [], [], pageless);
+  const resolved = bodyOptions(options);
+  const scope = scopeOf('events', resolved);
+  if (isArray(query) && query[0] === 'extract') throw badQuery("an 'extract' is not possible on event counts");
+  checkNames(scope, query, resolved);
+  return {
+    entity: 'events',
+    ...allColumns(scope),
+    filter: filterOf(scope, expand(scope, query, resolved), resolved),
+    ...NO_PAGING,
+    distinct: null,
+    includeFactsExpiration: false,
+    includePackageInventory: false,
+  };
+}
+
+/** Throws the errors of spec/query.md 6.2. */
+export function resolveEventCounts(parameters: EventCountsParameters, options: ResolveOptions = {}): EventCountsTree {
+  checkLimits(parameters.query ?? null, options.depthMax);
+  const fields = countFields(options.edition);
+  const summarizeBy = parseSummarizeBy(parameters.summarizeBy);
+  const orderBy = parameterOrder(countColumns(fields, summarizeBy), options.orderBy);
+  const countsFilter = parseCountsFilter(parameters.countsFilter, fields);
+  const events = countedEvents(parameters.query ?? null, options);
+  const countBy = parseCountBy(parameters.countBy);
+  return {
+    events,
+    summarizeBy,
+    countBy,
+    countsFilter,
+    orderBy,
+    limit: options.limit ?? null,
+    offset: options.offset ?? 0,
+  };
+}
+
+/** One tree for each item of `summarize_by`, in that order. Throws the errors of spec/query.md 6.3. */
+export function resolveAggregateEventCounts(
+  parameters: EventCountsParameters,
+  options: ResolveOptions = {},
+): readonly EventCountsTree[] {
+  const trees = parseSummaries(parameters.summarizeBy).map((summarizeBy) =>
+    resolveEventCounts({ ...parameters, summarizeBy }, { ...options, orderBy: undefined }),
+  );
+  // The query must be one of the older language too, also where that language is not used.
+  if (!options.distinct) distinctFilter(parameters.query ?? null, bodyOptions(options));
+  return trees;
+}

@@ -1,0 +1,109 @@
+// What the clauses of one level of a query may name: an entity's fields as this request sees them, in the two orders that
+// messages use. A subquery over an unknown entity has a scope without fields, which is what makes its error texts.
+
+import { type Entity, type EntityName, entityOf, type Field, findEntity } from '../../../schemas/entities.ts';
+import type { PathRoot } from '../tree.ts';
+
+export interface ScopeOptions {
+  readonly includeFactsExpiration?: boolean;
+  readonly includePackageInventory?: boolean;
+  readonly vocabulary?: 'neutral' | 'puppetdb';
+}
+
+export interface Scope {
+  readonly entity: Entity | null;
+  /** Name in messages; `null` for an unknown entity. */
+  readonly alias: string;
+  readonly fields: ReadonlyMap<string, Field>;
+  /** Names in the tables' order, as clients know them. */
+  readonly queryable: readonly string[];
+  readonly queryableSorted: readonly string[];
+  readonly projectable: readonly string[];
+  /** JSON fields whose members can be addressed. */
+  readonly roots: readonly PathRoot[];
+  /** A field's name as clients know it. */
+  shown(name: string): string;
+}
+
+const ROOTS: Partial<Record<EntityName, readonly PathRoot[]>> = {
+  inventory: ['facts', 'trusted'],
+  resources: ['parameters'],
+};
+
+/** Second names of fields, per entity: the same data under a neutral name. */
+const ALIASES: Partial<Record<EntityName, Readonly<Record<string, string>>>> = {
+  reports: { cm_version: 'puppet_version' },
+};
+
+const UNKNOWN: Scope = {
+  entity: null,
+  alias: 'null',
+  fields: new Map(),
+  queryable: [],
+  queryableSorted: [],
+  projectable: [],
+  roots: [],
+  shown: (name) => name,
+};
+
+const SCOPES = new Map<string, Scope>();
+
+function build(entity: Entity, options: ScopeOptions): Scope {
+  const fields = entity.fields.filter(
+    (field) =>
+      field.requires === null ||
+      (field.requires === 'include_facts_expiration' && options.includeFactsExpiration === true) ||
+      (field.requires === 'include_package_inventory' && options.includePackageInventory === true),
+  );
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  const neutralNames = new Map<string, string>();
+  for (const [alias, name] of Object.entries(ALIASES[entity.name] ?? {})) {
+    const field = byName.get(name);
+    if (!field) continue;
+    byName.set(alias, field);
+    if (options.vocabulary === 'neutral') neutralNames.set(name, alias);
+  }
+  const shown = (name: string): string => neutralNames.get(name) ?? name;
+  const queryable = fields.filter((field) => field.queryable).map((field) => shown(field.name));
+  return {
+    entity,
+    alias: entity.alias,
+    fields: byName,
+    queryable,
+    queryableSorted: [...queryable].sort(),
+    projectable: fields.filter((field) => field.projectable).map((field) => shown(field.name)),
+    roots: ROOTS[entity.name] ?? [],
+    shown,
+  };
+}
+
+/** The scope of a top-level query over the entity. */
+export function scopeOf(name: EntityName, options: ScopeOptions = {}): Scope {
+  const key = `${name} ${options.includeFactsExpiration === true} ${options.includePackageInventory === true} ${options.vocabulary}`;
+  let scope = SCOPES.get(key);
+  if (!scope) {
+    scope = build(entityOf(name), options);
+    SCOPES.set(key, scope);
+  }
+  return scope;
+}
+
+const SELECT_PREFIX = 'select_';
+
+function selectable(name: string): Entity | null {
+  if (!name.startsWith(SELECT_PREFIX)) return null;
+  const rest = name.slice(SELECT_PREFIX.length);
+  if (rest === 'fact_names' || rest === 'resource_params') return null;
+  return findEntity(rest === 'params' ? 'resource_params' : rest) ?? null;
+}
+
+/** `select_facts` and its like: the operators that begin a subquery. */
+export const isSelect = (name: unknown): name is string => typeof name === 'string' && selectable(name) !== null;
+
+/** The scope inside `[name, filter]`; unknown names give the scope without fields. Subqueries have no request parameters. */
+export function scopeOfSelect(name: string, options: ScopeOptions): Scope {
+  const entity = selectable(name);
+  return entity ? scopeOf(entity.name, options.vocabulary ? { vocabulary: options.vocabulary } : {}) : UNKNOWN;
+}
+
+export const fieldNamed = (scope: Scope, name: string): Field | undefined => scope.fields.get(name);

@@ -1,0 +1,70 @@
+// The right side of `in`: checks that the columns on both sides can be compared, and builds the subquery's own tree
+// (spec/query.md 3.7). Columns are paired by position; surplus inner columns are dropped.
+
+import type { Field } from '../../../schemas/entities.ts';
+import type { JsonValue } from '../../json/value.ts';
+import { badQuery } from '../errors.ts';
+import type { Column, Filter, QueryTree } from '../tree.ts';
+import type { Source } from './clause.ts';
+import { printClojure } from './clojure.ts';
+import { type FilterContext, filterOf } from './filter.ts';
+import { columnMismatch, notQueryable, unknownFields } from './messages.ts';
+import { clausePaging } from './order-by.ts';
+import { fieldNamed, type Scope } from './scope.ts';
+
+/** Fields whose values are compared as they are. */
+function comparable(outer: Field, inner: Field): boolean {
+  if (outer.type === 'V' || inner.type === 'V') {
+    // A fact value meets texts as JSON or as its text, and numbers as a number.
+    const other = outer.type === 'V' ? inner : outer;
+    if (other.type === 'V') return true;
+    if (other.type === 'S') return other.store === 'text';
+    return inner.type === 'V' && other.type === 'N';
+  }
+  if (isPath(outer) && isPath(inner)) return true;
+  if (outer.type === 'N' && inner.type === 'N') return true;
+  return outer.store === inner.store && isPath(outer) === isPath(inner);
+}
+
+const isPath = (field: Field): boolean => field.type === 'PA' || field.type === 'PE';
+
+export function resolveSource(scope: Scope, fields: readonly string[], source: Source, context: FilterContext): Filter {
+  const inner = source.scope;
+  const entity = inner.entity;
+  if (!entity) throw badQuery(unknownFields("Can't extract", inner.alias, source.columns.map(String), []));
+  const filter = filterOf(inner, source.filter, context);
+  const columns: Column[] = [];
+  for (let index = 0; index < fields.length; index += 1) {
+    const name = fields[index] as string;
+    const outer = fieldNamed(scope, name);
+    if (!outer) throw badQuery(notQueryable(name, scope.alias, scope.queryableSorted));
+    const column = source.columns[index];
+    if (column === undefined) throw badQuery('ERROR: subquery has too few columns');
+    const field = innerField(inner, column);
+    if (!comparable(outer, field)) throw columnMismatch(outer, field);
+    columns.push({ kind: 'field', key: field.name, ref: { kind: 'field', field: field.name } });
+  }
+  const query: QueryTree = {
+    entity: entity.name,
+    columns,
+    projected: true,
+    filter,
+    groupBy: null,
+    ...clausePaging(inner, source.paging, { allowZero: true }),
+    distinct: null,
+    includeFactsExpiration: false,
+    includePackageInventory: false,
+  };
+  return {
+    kind: 'in-query',
+    fields: fields.map((name) => (fieldNamed(scope, name) as Field).name),
+    columns: columns.map((column) => column.key),
+    query,
+  };
+}
+
+function innerField(scope: Scope, column: JsonValue): Field {
+  const field = typeof column === 'string' ? fieldNamed(scope, column) : undefined;
+  if (!field?.queryable) throw badQuery(`${printClojure(column)} cannot be a column of an 'in' subquery`);
+  return field;
+}
