@@ -1,0 +1,195 @@
+// Sets of characters of a regular expression. A character is a Unicode code point. Classes ([:alpha:], \w, ...) follow the
+// C library's Unicode tables as PostgreSQL uses them, which are not JavaScript's: \s has no no-break blanks, \w counts
+// letters and digits of every script, \d ASCII digits only.
+
+const NO_BREAK_BLANKS = String.raw`\u{a0}\u{2007}\u{202f}`;
+const BLANKS = String.raw`[\p{Zs}--[${NO_BREAK_BLANKS}]]`;
+const ALPHA = String.raw`\p{Alphabetic}[\p{Nd}--[0-9]]`;
+const UNPRINTED = String.raw`\p{Cn}\p{Cc}\p{Cs}\p{Zl}\p{Zp}`;
+const GRAPH = `[^${UNPRINTED}${BLANKS}]`;
+
+/** Members of each class, written to stand inside a bracket expression of a JavaScript pattern with the flag `v`. */
+const CLASS_SOURCES = {
+  alnum: `${ALPHA}0-9`,
+  alpha: ALPHA,
+  ascii: String.raw`\u{0}-\u{7f}`,
+  blank: String.raw`\t${BLANKS}`,
+  cntrl: String.raw`\p{Cc}\p{Zl}\p{Zp}`,
+  digit: '0-9',
+  graph: GRAPH,
+  lower: String.raw`\p{Lowercase}\p{Lt}`,
+  print: `[^${UNPRINTED}]`,
+  punct: `[${GRAPH}--[${ALPHA}0-9]]`,
+  space: String.raw`\t-\r\p{Zl}\p{Zp}${BLANKS}`,
+  upper: String.raw`\p{Uppercase}\p{Lt}`,
+  word: `${ALPHA}0-9_`,
+  xdigit: '0-9A-Fa-f',
+} as const;
+
+export type ClassName = keyof typeof CLASS_SOURCES;
+
+export const isClassName = (name: string): name is ClassName => Object.hasOwn(CLASS_SOURCES, name);
+
+/** A class or what is outside it, as a part of a set. */
+export interface ClassTerm {
+  readonly name: ClassName;
+  readonly complement: boolean;
+}
+
+const ASCII_SIZE = 128;
+export const NEWLINE = 10;
+
+const codePointSource = (code: number): string => {
+  const isAlphanumeric = (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
+  return isAlphanumeric ? String.fromCharCode(code) : `\\u{${code.toString(16)}}`;
+};
+
+const termSource = ({ name, complement }: ClassTerm): string =>
+  complement ? `[^${CLASS_SOURCES[name]}]` : CLASS_SOURCES[name];
+
+/** Immutable set of code points: the union of ranges and classes, or the complement of that union. */
+export class CharSet {
+  /** Inclusive bounds, pair by pair, ascending and apart from each other. */
+  readonly ranges: readonly number[];
+  readonly terms: readonly ClassTerm[];
+  readonly negated: boolean;
+  /** JavaScript source of the set (flags `v` and `s`), equal for equal sets: their identity. */
+  readonly source: string;
+  /** Membership of the ASCII characters. */
+  readonly ascii: Uint8Array;
+  readonly #test: RegExp | null;
+
+  constructor(ranges: readonly number[], terms: readonly ClassTerm[] = [], negated = false) {
+    this.ranges = mergeRanges(ranges);
+    this.terms = terms;
+    this.negated = negated;
+    this.source = this.#print();
+    this.#test = terms.length === 0 ? null : new RegExp(`^[${terms.map(termSource).join('')}]$`, 'v');
+    this.ascii = new Uint8Array(ASCII_SIZE);
+    for (let code = 0; code < ASCII_SIZE; code++) this.ascii[code] = this.#decide(code) ? 1 : 0;
+  }
+
+  has(code: number): boolean {
+    return code < ASCII_SIZE ? this.ascii[code] === 1 : this.#decide(code);
+  }
+
+  /** The one member, or null if there are more or none. */
+  get single(): number | null {
+    const [low, high] = this.ranges;
+    const isSingle = !this.negated && this.terms.length === 0 && this.ranges.length === 2 && low === high;
+    return isSingle ? (low as number) : null;
+  }
+
+  /** Has every character. */
+  get isAny(): boolean {
+    return this.negated && this.ranges.length === 0 && this.terms.length === 0;
+  }
+
+  /** Has no member in common with the other; false also when that would take a search to find out. */
+  isDisjointWith(other: CharSet): boolean {
+    for (let code = 0; code < ASCII_SIZE; code++) if (this.ascii[code] === 1 && other.ascii[code] === 1) return false;
+    if (!this.#reachesBeyondAscii || !other.#reachesBeyondAscii) return true;
+    if (this.negated || other.negated || this.terms.length > 0 || other.terms.length > 0) return false;
+    for (let i = 0; i < this.ranges.length; i += 2) {
+      for (let j = 0; j < other.ranges.length; j += 2) {
+        const low = Math.max(this.ranges[i] as number, other.ranges[j] as number);
+        if (low <= Math.min(this.ranges[i + 1] as number, other.ranges[j + 1] as number)) return false;
+      }
+    }
+    return true;
+  }
+
+  get #reachesBeyondAscii(): boolean {
+    if (this.negated) return true;
+    const isAsciiTerm = ({ name, complement }: ClassTerm): boolean =>
+      !complement && (name === 'digit' || name === 'xdigit' || name === 'ascii');
+    return (this.ranges.at(-1) ?? 0) >= ASCII_SIZE || !this.terms.every(isAsciiTerm);
+  }
+
+  #decide(code: number): boolean {
+    return this.#hasMember(code) !== this.negated;
+  }
+
+  #hasMember(code: number): boolean {
+    for (let i = 0; i < this.ranges.length; i += 2) {
+      if (code < (this.ranges[i] as number)) break;
+      if (code <= (this.ranges[i + 1] as number)) return true;
+    }
+    return this.#test?.test(String.fromCodePoint(code)) ?? false;
+  }
+
+  #print(): string {
+    if (this.isAny) return '.';
+    const { single } = this;
+    if (single !== null) return codePointSource(single);
+    let members = '';
+    for (let i = 0; i < this.ranges.length; i += 2) {
+      const low = this.ranges[i] as number;
+      const high = this.ranges[i + 1] as number;
+      members += low === high ? codePointSource(low) : `${codePointSource(low)}-${codePointSource(high)}`;
+    }
+    return `[${this.negated ? '^' : ''}${members}${this.terms.map(termSource).join('')}]`;
+  }
+}
+
+function mergeRanges(ranges: readonly number[]): readonly number[] {
+  if (ranges.length <= 2) return ranges;
+  const pairs: [number, number][] = [];
+  for (let i = 0; i < ranges.length; i += 2) pairs.push([ranges[i] as number, ranges[i + 1] as number]);
+  pairs.sort((a, b) => a[0] - b[0]);
+  const merged: number[] = [];
+  for (const [low, high] of pairs) {
+    const last = merged.length - 1;
+    if (last > 0 && low <= (merged[last] as number) + 1) merged[last] = Math.max(merged[last] as number, high);
+    else merged.push(low, high);
+  }
+  return merged;
+}
+
+export const ANY = new CharSet([], [], true);
+export const NOT_NEWLINE = new CharSet([NEWLINE, NEWLINE], [], true);
+export const WORD = new CharSet([], [{ name: 'word', complement: false }]);
+
+// ---- case ----
+
+/** Everything that has an upper and a lower case lies in these blocks. */
+const CASED_BLOCKS = [
+  [0x41, 0x5a],
+  [0x61, 0x7a],
+  [0xb5, 0x587],
+  [0x10a0, 0x1fff],
+  [0x2100, 0x2dff],
+  [0xa640, 0xabbf],
+  [0xff21, 0xff5a],
+  [0x10400, 0x10cff],
+  [0x118a0, 0x118df],
+  [0x16e40, 0x16e7f],
+  [0x1e900, 0x1e943],
+] as const;
+
+/** The other case of a character where it is one character; the character itself otherwise. */
+function simpleCase(code: number, convert: (text: string) => string): number {
+  const text = convert(String.fromCodePoint(code));
+  const other = text.codePointAt(0) as number;
+  return text.length === (other > 0xffff ? 2 : 1) ? other : code;
+}
+const toLower = (code: number): number => simpleCase(code, (text) => text.toLowerCase());
+const toUpper = (code: number): number => simpleCase(code, (text) => text.toUpperCase());
+
+/** Ranges of a range and of the upper and lower case forms of its members. */
+export function foldRange(low: number, high: number): number[] {
+  const ranges = [low, high];
+  for (const [blockLow, blockHigh] of CASED_BLOCKS) {
+    const end = Math.min(high, blockHigh);
+    for (let code = Math.max(low, blockLow); code <= end; code++) {
+      const lower = toLower(code);
+      const upper = toUpper(code);
+      if (lower < low || lower > high) ranges.push(lower, lower);
+      if (upper < low || upper > high) ranges.push(upper, upper);
+    }
+  }
+  return ranges;
+}
+
+/** Characters that differ in case only count as equal. */
+export const equalFolded = (a: number, b: number): boolean => a === b || toLower(a) === toLower(b);

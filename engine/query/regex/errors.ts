@@ -1,0 +1,25 @@
+// What a regular expression can be refused for, in PostgreSQL's words: the client reads them (spec: 3.14 of the query
+// document).
+
+import { badQuery, type QueryError } from '../errors.ts';
+
+export const REASONS = {
+  backReference: 'invalid backreference number',
+  braces: 'braces {} not balanced',
+  brackets: 'brackets [] not balanced',
+  characterClass: 'invalid character class',
+  collating: 'invalid collating element',
+  escape: 'invalid escape \\ sequence',
+  option: 'invalid embedded option',
+  parentheses: 'parentheses () not balanced',
+  pattern: 'invalid regexp (reg version 0.8)',
+  quantifier: 'quantifier operand invalid',
+  range: 'invalid character range',
+  repetition: 'invalid repetition count(s)',
+  tooComplex: 'regular expression is too complex',
+} as const;
+
+export type Reason = keyof typeof REASONS;
+
+export const invalidRegex = (reason: Reason): QueryError =>
+  badQuery(`ERROR: invalid regular expression: ${REASONS[reason]}`);

@@ -1,0 +1,150 @@
+// The tree as a JavaScript pattern, for the engine that is fastest and the only one here that could run away. `costOf`
+// bounds its work, so that it is asked only where the bound is small.
+
+import { itemsOf, type Place, type RegexNode } from './ast.ts';
+import { type CharSet, WORD } from './char-set.ts';
+
+const W = WORD.source;
+const PLACES: Readonly<Record<Place, string>> = {
+  'text-start': '^',
+  'text-end': '$',
+  'line-start': String.raw`(?:^|(?<=\n))`,
+  'line-end': String.raw`(?:$|(?=\n))`,
+  'word-start': `(?<!${W})(?=${W})`,
+  'word-end': `(?<=${W})(?!${W})`,
+  'word-edge': `(?:(?<!${W})(?=${W})|(?<=${W})(?!${W}))`,
+  'not-word-edge': `(?:(?<!${W})(?!${W})|(?<=${W})(?=${W}))`,
+};
+
+/** Flags that `nativeSource` is written for. */
+export const NATIVE_FLAGS = 'vs';
+
+/** Source of an equivalent JavaScript pattern. The tree holds no groups and no back references. */
+export function nativeSource(node: RegexNode): string {
+  switch (node.kind) {
+    case 'set':
+      return node.set.source;
+    case 'concat':
+      return node.items.map(concatItemSource).join('');
+    case 'alternate':
+      return node.items.map(nativeSource).join('|');
+    case 'repeat':
+      return `${node.item.kind === 'set' ? node.item.set.source : `(?:${nativeSource(node.item)})`}${bounds(node)}`;
+    case 'place':
+      return PLACES[node.place];
+    case 'look':
+      return `(?${node.ahead ? '' : '<'}${node.negative ? '!' : '='}${nativeSource(node.item)})`;
+    default:
+      throw new Error(`no JavaScript equivalent of ${node.kind}`);
+  }
+}
+
+const concatItemSource = (node: RegexNode): string =>
+  node.kind === 'alternate' ? `(?:${nativeSource(node)})` : nativeSource(node);
+
+function bounds({ min, max }: { min: number; max: number }): string {
+  if (max === Number.POSITIVE_INFINITY) return min === 0 ? '*' : min === 1 ? '+' : `{${min},}`;
+  if (min === 0 && max === 1) return '?';
+  return min === max ? `{${min}}` : `{${min},${max}}`;
+}
+
+/** Ways to match at one place of a text of n characters: at most `factor * (n + 1) ** degree`. */
+interface Cost {
+  readonly factor: number;
+  readonly degree: number;
+}
+
+const RUNAWAY: Cost = { factor: 1, degree: Number.POSITIVE_INFINITY };
+const ONE_WAY: Cost = { factor: 1, degree: 0 };
+
+/**
+ * Bound of the ways in which a backtracking engine can match the tree from one place on. Look around is tried once for
+ * each way, so what it costs inside counts once.
+ */
+export function costOf(node: RegexNode): Cost {
+  switch (node.kind) {
+    case 'set':
+    case 'place':
+      return ONE_WAY;
+    case 'look':
+      return ONE_WAY;
+    case 'concat':
+      return node.items.reduce<Cost>((total, item) => product(total, costOf(item)), ONE_WAY);
+    case 'alternate':
+      return node.items.map(costOf).reduce((a, b) => ({
+        factor: a.factor + b.factor,
+        degree: Math.max(a.degree, b.degree),
+      }));
+    case 'repeat':
+      return repeatCost(node.item, node.min, node.max);
+    default:
+      return RUNAWAY;
+  }
+}
+
+const product = (a: Cost, b: Cost): Cost => ({ factor: a.factor * b.factor, degree: a.degree + b.degree });
+
+function repeatCost(item: RegexNode, min: number, max: number): Cost {
+  if (max === Number.POSITIVE_INFINITY) return isOneWayLoop(item) ? { factor: 1, degree: 1 } : RUNAWAY;
+  const once = costOf(item);
+  return { factor: once.factor ** max * (max - min + 1), degree: once.degree * max };
+}
+
+/** Repeating the tree any number of times leaves no choice but when to stop. */
+function isOneWayLoop(item: RegexNode): boolean {
+  const branches = item.kind === 'alternate' ? item.items : [item];
+  const firsts: CharSet[] = [];
+  for (const branch of branches) {
+    let first: CharSet | null = null;
+    for (const part of itemsOf(branch)) {
+      if (part.kind === 'place' || (part.kind === 'look' && costOf(part.item).degree === 0)) continue;
+      const set = part.kind === 'repeat' && part.min === part.max ? part.item : part;
+      if (set.kind !== 'set') return false;
+      first ??= set.set;
+    }
+    if (first === null || firsts.some((other) => !other.isDisjointWith(first))) return false;
+    firsts.push(first);
+  }
+  return true;
+}
+
+/** The costliest chain of look around inside look around in the tree. */
+function lookCost(node: RegexNode): Cost {
+  switch (node.kind) {
+    case 'look':
+      return product(costOf(node.item), lookCost(node.item));
+    case 'concat':
+    case 'alternate':
+      return node.items.map(lookCost).reduce(larger, ONE_WAY);
+    case 'repeat':
+      return lookCost(node.item);
+    default:
+      return ONE_WAY;
+  }
+}
+
+const larger = (a: Cost, b: Cost): Cost => ({
+  factor: Math.max(a.factor, b.factor),
+  degree: Math.max(a.degree, b.degree),
+});
+
+const startsAtText = (node: RegexNode): boolean => {
+  if (node.kind === 'alternate') return node.items.every(startsAtText);
+  const [first] = itemsOf(node);
+  return first?.kind === 'place' && first.place === 'text-start';
+};
+
+/** Steps that the JavaScript engine may take on one text: some milliseconds. */
+const STEPS_MAX = 2 ** 20;
+/** A pattern of so few ways and no loops is linear in the text, whatever its length. */
+const FEW_WAYS = 64;
+
+/** The longest text, in UTF-16 units, that the JavaScript engine may be asked about; 0: none. */
+export function nativeLengthMax(node: RegexNode): number {
+  const { factor, degree } = product(costOf(node), lookCost(node));
+  if (degree === 0 && factor <= FEW_WAYS) return Number.POSITIVE_INFINITY;
+  const total = degree + (startsAtText(node) ? 0 : 1);
+  // A bound that overflowed is no number; it is no small one either.
+  if (!(factor <= STEPS_MAX) || !Number.isFinite(total)) return 0;
+  return total === 0 ? Number.POSITIVE_INFINITY : Math.floor((STEPS_MAX / factor) ** (1 / total));
+}

@@ -1,0 +1,111 @@
+// Regular expressions as queries have them: PostgreSQL's dialect, tested against any number of texts. No pattern can keep
+// a thread busy: a matcher is either linear in the text, or the JavaScript engine where its work is known to be small, or
+// (back references) bounded by a budget of steps whose end is an error.
+//
+//   text -> parser -> tree -> chain of plain texts     `literal`    indexOf and its kin
+//                          -> JavaScript RegExp        `native`     short texts, patterns without runaway
+//                          -> automaton or simulation  `linear`     all others
+//                          -> backtracking             `backtrack`  back references
+
+import { concat, itemsOf, type Regex, type RegexNode } from './ast.ts';
+import { BacktrackMatcher } from './backtrack.ts';
+import { LinearMatcher } from './linear.ts';
+import { chainOf, prefixOf, testChain, textsOf } from './literal.ts';
+import { NATIVE_FLAGS, nativeLengthMax, nativeSource } from './native.ts';
+import { parseRegex } from './parser.ts';
+import { checkSize, compileProgram } from './program.ts';
+
+export type MatcherKind = 'literal' | 'native' | 'linear' | 'backtrack';
+
+export interface Matcher {
+  readonly pattern: string;
+  readonly kind: MatcherKind;
+  /** Whether some part of the text matches. Throws QueryError 400 if the text would cost too much to decide. */
+  test(text: string): boolean;
+}
+
+export interface MatcherOptions {
+  /** Use this way of matching and no other, if it can do the pattern: for tests and measurements. */
+  readonly kind?: MatcherKind;
+}
+
+/** Throws QueryError 400 `ERROR: invalid regular expression: <reason>`. */
+export function compileRegex(pattern: string, options: MatcherOptions = {}): Matcher {
+  const regex = parseRegex(pattern);
+  const { kind } = options;
+  if (kind === 'backtrack' || regex.groups.size > 0) return backtrackMatcher(pattern, regex);
+  const root = trimAnyText(regex.root);
+  const chain = chainOf(regex.root);
+  if (chain !== null && (kind === undefined || kind === 'literal')) {
+    return { pattern, kind: 'literal', test: (text) => testChain(chain, text) };
+  }
+  checkSize(root);
+  if (kind === 'native') return nativeMatcher(pattern, root, Number.POSITIVE_INFINITY);
+  const lengthMax = kind === undefined ? nativeLengthMax(root) : 0;
+  if (lengthMax > 0) return nativeMatcher(pattern, root, lengthMax);
+  const linear = new LinearMatcher(compileProgram(root));
+  return { pattern, kind: 'linear', test: (text) => linear.test(text) };
+}
+
+function backtrackMatcher(pattern: string, { root, ignoreCase }: Regex): Matcher {
+  const matcher = new BacktrackMatcher(compileProgram(root, { captures: true }), ignoreCase);
+  return { pattern, kind: 'backtrack', test: (text) => matcher.test(text) };
+}
+
+function nativeMatcher(pattern: string, root: RegexNode, lengthMax: number): Matcher {
+  const native = new RegExp(nativeSource(root), NATIVE_FLAGS);
+  let linear: LinearMatcher | null = null;
+  return {
+    pattern,
+    kind: 'native',
+    test: (text) => {
+      if (text.length <= lengthMax) return native.test(text);
+      linear ??= new LinearMatcher(compileProgram(root));
+      return linear.test(text);
+    },
+  };
+}
+
+/** A match may begin and end anywhere, so "anything" at either end says nothing; "at least n" is "n". */
+function trimAnyText(root: RegexNode): RegexNode {
+  const items = [...itemsOf(root)];
+  const isStart = items[0]?.kind === 'place' && items[0].place === 'text-start';
+  // After an anchor only "anything" without a minimum makes the anchor say nothing.
+  if (isStart && atLeast(items[1]) === 0) items.splice(0, 2);
+  else if (!isStart) shorten(items, 0);
+  const lastItem = items.at(-1);
+  const isEnd = lastItem?.kind === 'place' && lastItem.place === 'text-end';
+  if (isEnd && atLeast(items.at(-2)) === 0) items.splice(-2, 2);
+  else if (!isEnd) shorten(items, items.length - 1);
+  return concat(items);
+}
+
+/** n of `.{n,}` over any character; null for anything else. */
+function atLeast(node: RegexNode | undefined): number | null {
+  if (node?.kind !== 'repeat' || node.max !== Number.POSITIVE_INFINITY) return null;
+  return node.item.kind === 'set' && node.item.set.isAny ? node.min : null;
+}
+
+function shorten(items: RegexNode[], index: number): void {
+  const node = items[index];
+  const min = atLeast(node);
+  if (node?.kind !== 'repeat' || min === null) return;
+  items.splice(index, 1, ...(min === 0 ? [] : [{ ...node, max: min }]));
+}
+
+/**
+ * Text that every matching text begins with, for a range of an index; null: the pattern names none. Throws like
+ * compileRegex.
+ */
+export function literalPrefix(pattern: string): string | null {
+  return prefixOf(parseRegex(pattern).root) || null;
+}
+
+/** The only text that matches (`^text$`), or null. Throws like compileRegex. */
+export function literalOf(pattern: string): string | null {
+  const texts = literalTexts(pattern);
+  return texts?.length === 1 ? (texts[0] as string) : null;
+}
+
+/** All texts that match, where the pattern lists them (`^(a|b)$`), without order; or null. Throws like compileRegex. */
+export const literalTexts = (pattern: string): readonly string[] | null => textsOf(parseRegex(pattern).root);
