@@ -163,7 +163,7 @@ export function decimalDigits(value: number): { sign: string; digits: string; ex
 
 export function tooDeep(): JsonError {
   return new JsonError('too-deep', `nesting deeper than ${JSON_LIMITS.depth}`, {
-    offset: 0,
+    offset: -1,
     expected: 'value',
     found: '',
     container: null,

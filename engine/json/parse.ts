@@ -37,9 +37,10 @@ export type JsonExpected =
   | 'comma-or-close'
   | 'digit'
   | 'quote'
-  | 'escape';
+  | 'escape'
+  | 'end';
 
-/** A text that is not JSON. `offset` counts UTF-16 units from the start of the text. */
+/** A text that is not JSON. `offset` counts UTF-16 units from the start of the text; -1 when only the value is known. */
 export class JsonError extends Error {
   readonly problem: JsonProblem;
   readonly offset: number;
@@ -54,7 +55,7 @@ export class JsonError extends Error {
     message: string,
     at: { offset: number; expected: JsonExpected; found: string; container: JsonError['container'] },
   ) {
-    super(`${message} at offset ${at.offset}`);
+    super(at.offset < 0 ? message : `${message} at offset ${at.offset}`);
     this.name = 'JsonError';
     this.problem = problem;
     this.offset = at.offset;
@@ -77,6 +78,21 @@ export function parseJson(text: string, limits: JsonLimits = JSON_LIMITS): JsonV
     }
   }
   return new ExactParser(text, 0, limits).value();
+}
+
+/** Like `parseJson`, but nothing except white space may follow the value. */
+export function parseJsonDocument(text: string, limits: JsonLimits = JSON_LIMITS): JsonValue {
+  if (text.length <= limits.stringLength && !needsExactParser(text) && !mayExceedDepth(text, limits.depth)) {
+    try {
+      return JSON.parse(text) as JsonValue;
+    } catch {
+      // As above.
+    }
+  }
+  const parser = new ExactParser(text, 0, limits);
+  const value = parser.value();
+  parser.expectEnd();
+  return value;
 }
 
 /** One JSON value that starts at or after `start` (white space skipped); `end` is the offset behind its last character. */
@@ -197,6 +213,12 @@ class ExactParser {
   value(): JsonValue {
     this.#skipWhite();
     return this.#value('value');
+  }
+
+  /** Throws unless only white space is left. */
+  expectEnd(): void {
+    this.#skipWhite();
+    if (this.#at < this.#text.length) this.#unexpected('end');
   }
 
   #value(expected: JsonExpected): JsonValue {

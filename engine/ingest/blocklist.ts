@@ -1,0 +1,78 @@
+// Facts that a site does not want stored (setting `facts-blocklist`): removed before hashing and storing. An entry removes
+// the top-level fact of that name; with dots in it, also the value at that path (`networking.interfaces`). Patterns must
+// match a whole name or a whole dotted path.
+
+import { RE2JS } from 're2js';
+import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
+
+/** Removes blocked facts; the same object when nothing is blocked. */
+export type FactsFilter = (values: JsonObject) => JsonObject;
+
+const compiled = new WeakMap<readonly string[], FactsFilter>();
+
+/** Filter for a blocklist, compiled once per list. Throws when a pattern cannot be compiled. */
+export function factsFilter(entries: readonly string[], type: 'literal' | 'regex'): FactsFilter {
+  let filter = compiled.get(entries);
+  if (filter === undefined) {
+    filter = entries.length === 0 ? (values) => values : type === 'regex' ? byPattern(entries) : byName(entries);
+    compiled.set(entries, filter);
+  }
+  return filter;
+}
+
+function byName(entries: readonly string[]): FactsFilter {
+  const names = new Set(entries);
+  const paths = entries.filter((entry) => entry.includes('.')).map((entry) => entry.split('.'));
+  return (values) => {
+    let kept = without(values, (key) => names.has(key));
+    for (const path of paths) kept = withoutPath(kept, path, 0);
+    return kept;
+  };
+}
+
+function withoutPath(object: JsonObject, path: readonly string[], at: number): JsonObject {
+  const key = path[at] as string;
+  if (!Object.hasOwn(object, key)) return object;
+  if (at === path.length - 1) return without(object, (name) => name === key);
+  const child = object[key] as JsonValue;
+  if (!isObject(child)) return object;
+  const kept = withoutPath(child, path, at + 1);
+  return kept === child ? object : replacing(object, key, kept);
+}
+
+function byPattern(entries: readonly string[]): FactsFilter {
+  const matchers = entries.map(matcher);
+  const isBlocked = (path: string): boolean => matchers.some((matches) => matches(path));
+  const prune = (object: JsonObject, prefix: string): JsonObject => {
+    let kept = without(object, (key) => isBlocked(prefix + key));
+    for (const key of Object.keys(kept)) {
+      const child = kept[key] as JsonValue;
+      if (!isObject(child)) continue;
+      const pruned = prune(child, `${prefix}${key}.`);
+      if (pruned !== child) kept = replacing(kept, key, pruned);
+    }
+    return kept;
+  };
+  return (values) => prune(values, '');
+}
+
+// Patterns are written for Java: RE2 knows its inline flags and cannot be made to run long; look-around, which it lacks,
+// falls back to JavaScript's own.
+function matcher(pattern: string): (text: string) => boolean {
+  try {
+    const expression = RE2JS.compile(pattern);
+    return (text) => expression.matches(text);
+  } catch {
+    const expression = new RegExp(`^(?:${pattern})$`, 'su');
+    return (text) => expression.test(text);
+  }
+}
+
+// Object.fromEntries defines properties, so a key `__proto__` stays data.
+function without(object: JsonObject, isDropped: (key: string) => boolean): JsonObject {
+  if (!Object.keys(object).some(isDropped)) return object;
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !isDropped(key)));
+}
+
+const replacing = (object: JsonObject, key: string, value: JsonValue): JsonObject =>
+  Object.fromEntries(Object.entries(object).map(([name, old]) => [name, name === key ? value : old]));

@@ -1,0 +1,95 @@
+// From the bytes that were received to the bytes of the payload: gunzip, first member only, bounded.
+
+import { gunzipSync, inflateRawSync, type ZlibOptions } from 'node:zlib';
+import { CommandFailure } from './errors.ts';
+
+/** Largest output buffer allocated on the word of the size field alone; larger outputs grow in chunks of this size. */
+const CHUNK_MAX = 4 * 1024 * 1024;
+const CHUNK_MIN = 16 * 1024;
+
+/**
+ * The payload's bytes. `sizeMax` bounds the decompressed size. Throws CommandFailure: `not-gzip` without a gzip header,
+ * `unreadable` for damaged or cut off data, `too-large`.
+ */
+export function payloadBytes(body: Uint8Array, gzip: boolean, sizeMax: number): Buffer {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  if (!gzip) return bytes;
+  const headerSize = gzipHeaderSize(bytes);
+  if (headerSize === 0) throw new CommandFailure('not-gzip', 'The body is labelled gzip but is not in gzip format.');
+  // The last four bytes are the size modulo 2^32, if the body is one member: one buffer of the right size will do.
+  const sizeField = bytes.length >= 18 ? bytes.readUInt32LE(bytes.length - 4) : 0;
+  const options: ZlibOptions = {
+    maxOutputLength: Math.max(1, sizeMax),
+    chunkSize: Math.max(CHUNK_MIN, Math.min(sizeField + 64, CHUNK_MAX)),
+  };
+  try {
+    const payload = gunzipSync(bytes, options);
+    const isFirstEmpty = payload.length > 0 && bytes[headerSize] === 3 && bytes[headerSize + 1] === 0;
+    if (payload.length === sizeField && !isFirstEmpty) return payload;
+  } catch (error) {
+    // What follows the first member may be anything: only the careful way can tell whether the first one is damaged.
+    if (isTooLarge(error)) throw tooLarge(sizeMax);
+  }
+  return firstMember(bytes, headerSize, options, sizeMax);
+}
+
+function firstMember(bytes: Buffer, headerSize: number, options: ZlibOptions, sizeMax: number): Buffer {
+  let inflated: { buffer: Buffer; engine: { bytesWritten: number } };
+  try {
+    inflated = inflateRawSync(bytes.subarray(headerSize), { ...options, info: true }) as unknown as typeof inflated;
+  } catch (error) {
+    if (isTooLarge(error)) throw tooLarge(sizeMax);
+    throw new CommandFailure('unreadable', `The gzip data is damaged: ${(error as Error).message}.`);
+  }
+  const payload = inflated.buffer;
+  const trailer = headerSize + inflated.engine.bytesWritten;
+  if (trailer + 8 > bytes.length) throw new CommandFailure('unreadable', 'The gzip data is cut off.');
+  const intact =
+    bytes.readUInt32LE(trailer) === crc32(payload) && bytes.readUInt32LE(trailer + 4) === payload.length >>> 0;
+  if (!intact) throw new CommandFailure('unreadable', 'The gzip data is damaged: checksum or size do not match.');
+  return payload;
+}
+
+const isTooLarge = (error: unknown): boolean => (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE';
+
+const tooLarge = (sizeMax: number): CommandFailure =>
+  new CommandFailure('too-large', `The body decompresses to more than ${sizeMax} bytes.`);
+
+const FHCRC = 2;
+const FEXTRA = 4;
+const FNAME = 8;
+const FCOMMENT = 16;
+
+/** Size of the gzip header (RFC 1952), 0 when the bytes do not begin with a complete one. */
+function gzipHeaderSize(bytes: Buffer): number {
+  if (bytes.length < 10 || bytes[0] !== 0x1f || bytes[1] !== 0x8b || bytes[2] !== 8) return 0;
+  const flags = bytes[3] as number;
+  let size = 10;
+  if (flags & FEXTRA) {
+    if (size + 2 > bytes.length) return 0;
+    size += 2 + bytes.readUInt16LE(size);
+  }
+  for (const flag of [FNAME, FCOMMENT]) {
+    if ((flags & flag) === 0) continue;
+    const end = bytes.indexOf(0, size);
+    if (end < 0) return 0;
+    size = end + 1;
+  }
+  if (flags & FHCRC) size += 2;
+  return size <= bytes.length ? size : 0;
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc >>> 0;
+});
+
+// Only for bodies with something behind their first member; zlib checks the rest.
+function crc32(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (let index = 0; index < bytes.length; index++) {
+    crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ (bytes[index] as number)) & 0xff] as number);
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}

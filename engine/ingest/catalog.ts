@@ -1,0 +1,340 @@
+// replace catalog: from a payload that conforms to the wire table to a CatalogCommand. Resources and edges are checked and
+// hashed in one pass; what is only needed to store them is made when `contents` is called.
+
+import { RELATIONSHIPS, TAG_PATTERN } from '../../schemas/commands/catalog.ts';
+import { canonicalK, compareUnits, quote } from '../json/canonical.ts';
+import { storedText } from '../json/stored.ts';
+import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
+import type { EdgeBody, EdgeTarget } from '../store/records.ts';
+import { parseLenient } from '../time.ts';
+import { Columns } from './columns.ts';
+import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
+import { CommandFailure } from './errors.ts';
+import { catalogHash, resourceHash, tagOrder } from './hashes.ts';
+import { excerpt } from './validate.ts';
+
+/** How many containers of the payload enclose a resource's parameters: payload, resources, resource. */
+const PARAMETERS_DEPTH = 3;
+
+export type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'contents' | 'received'>;
+
+/** The fields that are not part of `resources` or `edges`. */
+export function catalogHeader(payload: JsonObject): CatalogHeaderFields {
+  const columns = new Columns();
+  const text = (key: string): string => columns.text(payload[key] as string, key);
+  const textOrNull = (key: string): string | null => columns.textOrNull((payload[key] ?? null) as string | null, key);
+  const uuid = (key: string): string | null => columns.uuid((payload[key] ?? null) as string | null, key);
+  const fields = {
+    certname: text('certname'),
+    producerTimestamp: parseLenient(payload['producer_timestamp'] as JsonValue) as number,
+    version: text('version'),
+    environment: textOrNull('environment'),
+    transactionUuid: uuid('transaction_uuid'),
+    catalogUuid: uuid('catalog_uuid'),
+    codeId: textOrNull('code_id'),
+    jobId: textOrNull('job_id'),
+    producer: textOrNull('producer'),
+  };
+  return { ...fields, refusal: columns.refusal };
+}
+
+/** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */
+export function decodeCatalog(payload: JsonObject, received: number): CatalogCommand {
+  const header = catalogHeader(payload);
+  const resources = readResources(payload['resources'] as readonly JsonValue[]);
+  const edges = readEdges(payload['edges'] as JsonValue, resources);
+  return {
+    kind: 'catalog',
+    ...header,
+    received,
+    hash: catalogHash(header.certname, edges.texts, resources.texts),
+    contents: () => contentsOf(resources, edges),
+  };
+}
+
+/** A resource between reading and storing. */
+interface ReadResource {
+  readonly source: JsonObject;
+  /** Canonical text of the parameters, `null` for absent ones. */
+  readonly parameters: string;
+  readonly tags: readonly string[];
+  readonly text: string;
+  readonly sortKey: string;
+  /** Canonical text of `{title, type}`, as it stands in edges. */
+  readonly spec: string;
+}
+
+interface ReadResources {
+  /** Sorted by title, then type. */
+  readonly list: readonly ReadResource[];
+  readonly texts: readonly string[];
+  /** Place in the list by type, then title (values as they were sent: 5 is not "5"). */
+  readonly places: ReadonlyMap<JsonValue, ReadonlyMap<JsonValue, number>>;
+}
+
+function readResources(sent: readonly JsonValue[]): ReadResources {
+  const list: ReadResource[] = [];
+  for (let index = 0; index < sent.length; index++) list.push(readResource(sent[index] as JsonValue));
+  list.sort(bySortKey);
+  const places = new Map<JsonValue, Map<JsonValue, number>>();
+  const texts: string[] = [];
+  for (let index = 0; index < list.length; index++) {
+    const { source, text } = list[index] as ReadResource;
+    const type = source['type'] ?? null;
+    const title = source['title'] ?? null;
+    let titles = places.get(type);
+    if (titles === undefined) places.set(type, (titles = new Map()));
+    if (titles.has(title)) throw invalid(`Duplicate resource: ${describeSpec(type, title)}`);
+    titles.set(title, index);
+    texts.push(text);
+  }
+  return { list, texts, places };
+}
+
+const bySortKey = (a: ReadResource, b: ReadResource): number => compareUnits(a.sortKey, b.sortKey);
+
+function readResource(sent: JsonValue): ReadResource {
+  if (!isObject(sent)) throw invalid(`{:resources [(not (map? ${excerpt(sent)}))]}`);
+  const tags = readTags(sent);
+  let text = '{';
+  const { exported, file, line } = sent;
+  if (exported !== undefined) text += `"exported":${canonicalK(exported, PARAMETERS_DEPTH)},`;
+  if (file !== undefined) text += `"file":${canonicalK(file, PARAMETERS_DEPTH)},`;
+  if (line !== undefined) text += `"line":${canonicalK(line, PARAMETERS_DEPTH)},`;
+  const sentParameters = sent['parameters'];
+  const parameters = sentParameters === undefined ? 'null' : canonicalK(sentParameters, PARAMETERS_DEPTH);
+  if (sentParameters !== undefined) text += `"parameters":${parameters},`;
+  text += tags.length === 0 ? '"tags":[]' : `"tags":["${tags.join('","')}"]`;
+  const title = sent['title'];
+  const type = sent['type'];
+  let spec = '';
+  if (title !== undefined) spec += `"title":${canonicalK(title, PARAMETERS_DEPTH)}`;
+  if (type !== undefined) spec += `${spec === '' ? '' : ','}"type":${canonicalK(type, PARAMETERS_DEPTH)}`;
+  if (spec !== '') text += `,${spec}`;
+  const sortKey = `${sortText(title)}\u0000${sortText(type)}`;
+  for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
+  return { source: sent, parameters, tags, text: `${text}}`, sortKey, spec: `{${spec}}` };
+}
+
+/** Other keys are dropped; walking their values once keeps them within the nesting limit. */
+const KNOWN_KEYS: ReadonlySet<string> = new Set('type title exported file line parameters tags'.split(' '));
+
+const sortText = (value: JsonValue | undefined): string =>
+  typeof value === 'string' ? value : value === undefined ? '' : canonicalK(value);
+
+const TAGS_MAX = 20_000;
+const goodTags = new Set<string>();
+
+function readTags(resource: JsonObject): readonly string[] {
+  const tags = resource['tags'];
+  if (!Array.isArray(tags)) throw invalid(`{:resources [{:tags (not (sequential? ${excerpt(tags ?? null)}))}]}`);
+  for (let index = 0; index < tags.length; index++) {
+    const tag = tags[index] as JsonValue;
+    if (typeof tag === 'string' && goodTags.has(tag)) continue;
+    if (typeof tag !== 'string' || !TAG_PATTERN.test(tag)) {
+      const spec = describeSpec(resource['type'] ?? null, resource['title'] ?? null);
+      const shown = typeof tag === 'string' ? tag : excerpt(tag);
+      throw invalid(`Resource '${spec}' has an invalid tag '${shown}'. Tags must match the pattern ${TAG_PATTERN}.`);
+    }
+    if (goodTags.size >= TAGS_MAX) goodTags.clear();
+    goodTags.add(tag);
+  }
+  return tagOrder(tags as readonly string[]);
+}
+
+interface ReadEdges {
+  /** Canonical texts, distinct and sorted. */
+  readonly texts: readonly string[];
+  /** Codes of the distinct edges without regard to extra keys, ascending. */
+  readonly codes: Float64Array;
+}
+
+/** In canonical order. */
+const SORTED_RELATIONSHIPS: readonly string[] = [...RELATIONSHIPS].sort();
+const RELATIONSHIP_PLACES = new Map(SORTED_RELATIONSHIPS.map((relationship, place) => [relationship, place]));
+const RELATIONSHIP_TEXTS = SORTED_RELATIONSHIPS.map((relationship) => `{"relationship":"${relationship}","source":`);
+const RELATIONSHIP_BASE = 8;
+
+/**
+ * An edge is one number: (place of the source * resources + place of the target) * 8 + relationship. Resources are sorted
+ * by title and type, so numeric order is the order of the hash (source title, source type, target title, target type,
+ * relationship). 2^53 is enough for 33 million resources.
+ */
+function readEdges(sent: JsonValue, resources: ReadResources): ReadEdges {
+  const list = edgeList(sent);
+  const { places, list: resourceList } = resources;
+  const count = resourceList.length;
+  const codes = new Float64Array(list.length);
+  let withExtras: { code: number; text: string }[] | null = null;
+  for (let index = 0; index < list.length; index++) {
+    const edge = list[index] as JsonValue;
+    if (!isObject(edge)) throw invalid(`{:edges [(not (map? ${excerpt(edge)}))]}`);
+    const source = placeOf(edge, 'source', places);
+    const target = placeOf(edge, 'target', places);
+    const relationship = edge['relationship'];
+    const place = RELATIONSHIP_PLACES.get(relationship as string);
+    if (place === undefined) {
+      const shown = typeof relationship === 'string' ? `:${relationship}` : excerpt(relationship ?? null);
+      throw invalid(`Edge '${describeEdge(edge)}' has invalid relationship type '${shown}'`);
+    }
+    const code = (source * count + target) * RELATIONSHIP_BASE + place;
+    codes[index] = code;
+    let keys = 0;
+    for (const _ in edge) keys++;
+    // A key that is not stored still counts for the hash.
+    if (keys > 3) (withExtras ??= []).push({ code, text: canonicalK(edge, 2) });
+  }
+  const distinct = sortDistinct(codes);
+  if (withExtras === null) return { texts: edgeTexts(distinct, resourceList), codes: distinct };
+  const plain = sortDistinct(withoutOnce(codes, withExtras));
+  const all = new Map<string, number>();
+  edgeTexts(plain, resourceList).forEach((text, index) => {
+    all.set(text, plain[index] as number);
+  });
+  for (const { code, text } of withExtras) all.set(text, code);
+  const sorted = [...all].sort((a, b) => a[1] - b[1]);
+  return { texts: sorted.map(([text]) => text), codes: distinct };
+}
+
+/** The codes without one occurrence of each of the others. */
+function withoutOnce(codes: Float64Array, others: readonly { readonly code: number }[]): Float64Array {
+  const dropped = new Map<number, number>();
+  for (const { code } of others) dropped.set(code, (dropped.get(code) ?? 0) + 1);
+  return codes.filter((code) => {
+    const left = dropped.get(code) ?? 0;
+    if (left > 0) dropped.set(code, left - 1);
+    return left === 0;
+  });
+}
+
+function edgeList(sent: JsonValue): readonly JsonValue[] {
+  if (Array.isArray(sent)) return sent;
+  if (isObject(sent) && Object.keys(sent).length === 0) return [];
+  throw invalid(`{:edges (not (sequential? ${excerpt(sent)}))}`);
+}
+
+function sortDistinct(codes: Float64Array): Float64Array {
+  const sorted = codes.slice().sort();
+  let count = 0;
+  for (let index = 0; index < sorted.length; index++) {
+    if (index > 0 && sorted[index] === sorted[index - 1]) continue;
+    sorted[count++] = sorted[index] as number;
+  }
+  return sorted.subarray(0, count);
+}
+
+function edgeTexts(codes: Float64Array, resources: readonly ReadResource[]): string[] {
+  const texts: string[] = [];
+  for (let index = 0; index < codes.length; index++) {
+    const code = codes[index] as number;
+    const pair = Math.floor(code / RELATIONSHIP_BASE);
+    const source = resources[Math.floor(pair / resources.length)] as ReadResource;
+    const target = resources[pair % resources.length] as ReadResource;
+    texts.push(`${RELATIONSHIP_TEXTS[code % RELATIONSHIP_BASE]}${source.spec},"target":${target.spec}}`);
+  }
+  return texts;
+}
+
+function placeOf(edge: JsonObject, end: 'source' | 'target', places: ReadResources['places']): number {
+  const spec = edge[end] ?? null;
+  if (isObject(spec)) {
+    let keys = 0;
+    for (const _ in spec) keys++;
+    // With a further key it is not the name of a resource.
+    const place = keys === 2 ? places.get(spec['type'] as JsonValue)?.get(spec['title'] as JsonValue) : undefined;
+    if (place !== undefined) return place;
+  }
+  const shown = isObject(spec) ? describeSpec(spec['type'] ?? null, spec['title'] ?? null) : excerpt(spec);
+  throw invalid(`Edge '${describeEdge(edge)}' refers to resource '${shown}', which doesnt exist in the catalog.`);
+}
+
+function contentsOf({ list }: ReadResources, { codes }: ReadEdges): CatalogContents {
+  const columns = new Columns();
+  const resources: DecodedResource[] = [];
+  for (let index = 0; index < list.length; index++)
+    resources.push(storedResource(list[index] as ReadResource, columns));
+  const edges: EdgeBody[] = [];
+  let targets: EdgeTarget[] = [];
+  let current = -1;
+  for (let index = 0; index < codes.length; index++) {
+    const code = codes[index] as number;
+    const pair = Math.floor(code / RELATIONSHIP_BASE);
+    const source = Math.floor(pair / list.length);
+    if (source !== current) {
+      const { type, title } = resources[source] as DecodedResource;
+      targets = [];
+      edges.push({ sourceType: type, sourceTitle: title, targets });
+      current = source;
+    }
+    const { type, title } = resources[pair % list.length] as DecodedResource;
+    const relationship = SORTED_RELATIONSHIPS[code % RELATIONSHIP_BASE] as string;
+    targets.push({ relationship, targetType: type, targetTitle: title });
+  }
+  checkDistinct(list, resources, columns);
+  return { resources, edges, refusal: columns.refusal };
+}
+
+function storedResource({ source, parameters, tags }: ReadResource, columns: Columns): DecodedResource {
+  const { type, title, file, line, exported } = source;
+  const sent = source['parameters'] ?? null;
+  if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
+  if (file !== undefined && file !== null && typeof file !== 'string')
+    columns.refuse('The file of a resource is no text.');
+  if (sent !== null && typeof sent !== 'object') columns.refuse('The parameters of a resource are no map.');
+  return {
+    type: columnText(type, 'type', columns),
+    title: columnText(title, 'title', columns),
+    hash: resourceHash(identityText(type), identityText(title), parameters),
+    tags,
+    exported: exported === true,
+    file: typeof file === 'string' ? columns.text(file, 'file') : null,
+    line: columns.integer(line ?? null, 'line'),
+    parameters: isObject(sent) ? parametersText(sent, columns) : '{}',
+    fileGiven: file !== undefined,
+    lineGiven: line !== undefined,
+  };
+}
+
+function parametersText(parameters: JsonObject, columns: Columns): string {
+  for (const key in parameters) {
+    if (key.includes('\u0000')) columns.refuse('A parameter name contains a NUL character, which cannot be stored.');
+  }
+  return storedText(parameters, PARAMETERS_DEPTH);
+}
+
+const identityText = (value: JsonValue | undefined): string =>
+  typeof value === 'string' ? quote(value) : canonicalK(value ?? null);
+
+/** Numbers and Booleans are taken as types and titles, and stored as their text. */
+function columnText(value: JsonValue | undefined, name: string, columns: Columns): string {
+  if (typeof value === 'string') return columns.text(value, `resource ${name}`);
+  if (value === undefined || value === null || (typeof value === 'object' && !(value instanceof Float))) {
+    columns.refuse(`The ${name} of a resource is ${value === null || value === undefined ? 'missing' : 'no text'}.`);
+    return '';
+  }
+  return canonicalK(value);
+}
+
+/** As texts, 5 and "5" are the same title after all. */
+function checkDistinct(list: readonly ReadResource[], resources: readonly DecodedResource[], columns: Columns): void {
+  if (list.every(({ source }) => typeof source['title'] === 'string' && typeof source['type'] === 'string')) return;
+  const seen = new Set<string>();
+  for (const { type, title } of resources) {
+    const key = `${type}\u0000${title}`;
+    if (seen.has(key)) columns.refuse(`Duplicate resource: ${describeSpec(type, title)}`);
+    seen.add(key);
+  }
+}
+
+const invalid = (text: string): CommandFailure => new CommandFailure('invalid', text);
+
+const describeSpec = (type: JsonValue, title: JsonValue): string =>
+  `{:type ${excerpt(type)}, :title ${excerpt(title)}}`;
+
+function describeEdge(edge: JsonObject): string {
+  const describe = (end: JsonValue): string =>
+    isObject(end) ? describeSpec(end['type'] ?? null, end['title'] ?? null) : excerpt(end);
+  const relationship = edge['relationship'];
+  const shown = typeof relationship === 'string' ? `:${relationship}` : excerpt(relationship ?? null);
+  return `{:source ${describe(edge['source'] ?? null)}, :target ${describe(edge['target'] ?? null)}, :relationship ${shown}}`;
+}

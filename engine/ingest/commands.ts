@@ -1,0 +1,132 @@
+// A command after decoding: validated, upgraded to the latest version, everything computed that needs no stored state.
+// `contents` are functions because most commands of a fleet change nothing: who sees that the hash is the stored one never
+// asks for them.
+
+import type { JsonValue } from '../json/value.ts';
+import type { EdgeBody, EventRecord, FactBody, PackageBody, ResourceBody } from '../store/records.ts';
+
+export type DecodedCommand =
+  | FactsCommand
+  | CatalogCommand
+  | ReportCommand
+  | DeactivateCommand
+  | ExpirationCommand
+  | InputsCommand;
+
+interface DecodedBase {
+  /** The payload's certname: decides where the data goes. */
+  readonly certname: string;
+  /** Epoch ms. */
+  readonly producerTimestamp: number;
+  /** Epoch ms of receipt. */
+  readonly received: number;
+}
+
+interface Storable extends DecodedBase {
+  /**
+   * Why the data cannot be stored, null when it can. Raised only when it would be stored: a stale or duplicate command
+   * passes whatever it holds.
+   */
+  readonly refusal: string | null;
+}
+
+export interface DecodedFact extends FactBody {
+  /** The value that `value` is the text of. */
+  readonly json: JsonValue;
+}
+
+export interface FactsContents {
+  /** In stored key order of their names. */
+  readonly facts: readonly DecodedFact[];
+  /** Distinct, sorted. */
+  readonly packages: readonly PackageBody[];
+}
+
+export interface FactsCommand extends Storable {
+  readonly kind: 'facts';
+  readonly environment: string | null;
+  readonly producer: string | null;
+  readonly hash: string;
+  contents(): FactsContents;
+}
+
+export interface DecodedResource extends ResourceBody {
+  /** Whether the key was there at all: an absent one keeps what is stored for the resource, a null one clears it. */
+  readonly fileGiven: boolean;
+  readonly lineGiven: boolean;
+}
+
+export interface CatalogContents {
+  /** Sorted by title and type. */
+  readonly resources: readonly DecodedResource[];
+  /** Grouped by source, distinct, sorted. */
+  readonly edges: readonly EdgeBody[];
+  /** A reason not to store that lies in the resources. */
+  readonly refusal: string | null;
+}
+
+export interface CatalogCommand extends Storable {
+  readonly kind: 'catalog';
+  readonly version: string;
+  readonly environment: string | null;
+  readonly transactionUuid: string | null;
+  readonly catalogUuid: string | null;
+  readonly codeId: string | null;
+  readonly jobId: string | null;
+  readonly producer: string | null;
+  readonly hash: string;
+  contents(): CatalogContents;
+}
+
+export interface ReportCommand extends Storable {
+  readonly kind: 'report';
+  readonly type: string;
+  readonly puppetVersion: string;
+  readonly reportFormat: number;
+  readonly configurationVersion: string;
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly producer: string | null;
+  readonly environment: string;
+  readonly status: string | null;
+  readonly noop: boolean | null;
+  readonly noopPending: boolean | null;
+  readonly correctiveChange: boolean | null;
+  readonly transactionUuid: string | null;
+  readonly catalogUuid: string | null;
+  readonly codeId: string | null;
+  readonly cachedCatalogStatus: string | null;
+  readonly jobId: string | null;
+  readonly hash: string;
+  contents(): ReportContents;
+}
+
+export interface ReportContents {
+  /** Distinct, in the order of the report; old ones included. */
+  readonly events: readonly EventRecord[];
+  /** Stored JSON texts; null when the list was null. */
+  readonly logs: string | null;
+  readonly metrics: string | null;
+  readonly resources: string | null;
+}
+
+export interface DeactivateCommand extends DecodedBase {
+  readonly kind: 'deactivate';
+}
+
+export interface ExpirationCommand extends Storable {
+  readonly kind: 'expiration';
+  /** Whether the node's facts may expire. */
+  readonly expire: boolean;
+}
+
+export interface InputsCommand extends DecodedBase {
+  readonly kind: 'inputs';
+  /** null: there is nothing to do, the node is not even created. */
+  readonly inputs: {
+    readonly catalogUuid: string;
+    readonly hash: string;
+    /** Stored JSON text `[[type, name], ...]`, distinct and sorted. */
+    readonly text: string;
+  } | null;
+}

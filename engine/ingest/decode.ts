@@ -1,0 +1,219 @@
+// From the bytes of a submission to a typed command:
+//
+//   bytes -> gunzip -> text -> JSON -> upgraded to the latest version -> validated -> hashed
+//
+// Pure: the result depends on the command, the settings and nothing stored. Every way to fail is a CommandFailure.
+
+import type { CommandFormat } from '../../schemas/commands/format.ts';
+import { COMMAND_FORMATS, type CommandName, isCommandName } from '../../schemas/commands/formats.ts';
+import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonDocument } from '../json/parse.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
+import { formatTime } from '../time.ts';
+import { type FactsFilter, factsFilter } from './blocklist.ts';
+import { payloadBytes } from './body.ts';
+import { catalogHeader, decodeCatalog } from './catalog.ts';
+import type { CatalogCommand, DecodedCommand, FactsCommand } from './commands.ts';
+import { CommandFailure } from './errors.ts';
+import { decodeFacts, factsHeader } from './facts.ts';
+import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
+import { decodeReport } from './report.ts';
+import { type Memos, memoOf, type Part, type Split, sameParts, splitPayload } from './spans.ts';
+import type { IngestSettings, QueuedCommand } from './types.ts';
+import { conforms, problems } from './validate.ts';
+
+/** Nesting is bounded by those who walk the values: a scan of its own would cost as much as a third of the parse. */
+const UNBOUNDED_DEPTH: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
+
+/** The large parts of a payload, whose bytes are remembered. */
+const PARTS: Partial<Record<CommandName, readonly string[]>> = {
+  'replace catalog': ['resources', 'edges'],
+  'replace facts': ['values', 'package_inventory'],
+};
+
+type DecodeSettings = Pick<IngestSettings, 'factsBlocklist' | 'factsBlocklistType' | 'decompressedMax'>;
+
+/**
+ * Decodes a command. With `memos`, a catalog or factset whose large parts are byte for byte the last ones of its certname
+ * is not parsed again. Throws CommandFailure.
+ */
+export function decodeCommand(command: QueuedCommand, settings: DecodeSettings, memos: Memos | null): DecodedCommand {
+  const { command: name } = command;
+  if (!isCommandName(name)) throw new CommandFailure('unsupported-version', `Unknown command ${name}`);
+  const format = COMMAND_FORMATS[name];
+  const filter = factsFilter(settings.factsBlocklist, settings.factsBlocklistType);
+  try {
+    const payload = payloadBytes(command.body, command.gzip, settings.decompressedMax);
+    const partKeys = PARTS[name];
+    const isSplit = memos !== null && partKeys !== undefined && isKnownVersion(format, command.version);
+    const split = isSplit ? splitPayload(payload, partKeys) : null;
+    if (memos !== null && split !== null) {
+      const decoded = decodeSplit(command, format, payload, split, settings, filter, memos);
+      if (decoded !== null) return decoded;
+    }
+    const value = parseJson(payload.length === 0 ? 'null' : payload.toString('utf8'), limitsOf(name));
+    return decodeValue(value, command, format, filter);
+  } catch (error) {
+    if (error instanceof JsonError) throw new CommandFailure('unreadable', `The payload is not JSON: ${error.message}`);
+    throw error;
+  }
+}
+
+const limitsOf = (name: CommandName): JsonLimits => (name === 'replace catalog inputs' ? JSON_LIMITS : UNBOUNDED_DEPTH);
+
+/** Decodes with the parts apart; null when the payload does not fall into these parts. */
+function decodeSplit(
+  command: QueuedCommand,
+  format: CommandFormat,
+  payload: Buffer,
+  split: Split,
+  settings: DecodeSettings,
+  filter: FactsFilter,
+  memos: Memos,
+): CatalogCommand | FactsCommand | null {
+  const rest = tryParse(split.rest, JSON_LIMITS);
+  if (rest === undefined || !isObject(rest)) return null;
+  for (const { key, placeholder } of split.parts) if (rest[key] !== placeholder) return null;
+  const others = (PARTS[command.command as CommandName] as readonly string[]).filter(
+    (key) => !split.parts.some((part) => part.key === key),
+  );
+  // A part that was not cut out is not covered by the memo, unless it is not there at all.
+  const isCovered = others.every((key) => rest[key] === undefined);
+  const context = contextOf(command, rest, settings);
+  const memo = isCovered ? memos.get(command.command, command.certname) : undefined;
+  if (memo !== undefined && memo.context === context && memo.certname === rest['certname']) {
+    if (sameParts(memo, split.parts)) {
+      const whole = (): CatalogCommand | FactsCommand =>
+        decodeValue(parseJson(payload.toString('utf8'), UNBOUNDED_DEPTH), command, format, filter) as
+          | CatalogCommand
+          | FactsCommand;
+      return decodeKnown(rest, command, format, split.parts, memo.hash, whole);
+    }
+  }
+  const joined = join(rest, split.parts);
+  if (joined === null) return null;
+  const decoded = decodeValue(joined, command, format, filter) as CatalogCommand | FactsCommand;
+  if (isCovered && decoded.refusal === null) {
+    memos.set(command.command, command.certname, memoOf(decoded.certname, context, split.parts, decoded.hash));
+  }
+  return decoded;
+}
+
+/** What besides the parts and the certname decides the hash. */
+function contextOf(command: QueuedCommand, rest: JsonObject, settings: DecodeSettings): string {
+  if (command.command === 'replace catalog') return 'catalog';
+  return JSON.stringify([rest['environment'] ?? null, settings.factsBlocklistType, settings.factsBlocklist]);
+}
+
+/** The parts stand for what was valid the last time: only the rest is checked. */
+function decodeKnown(
+  rest: JsonObject,
+  command: QueuedCommand,
+  format: CommandFormat,
+  parts: readonly Part[],
+  hash: string,
+  whole: () => CatalogCommand | FactsCommand,
+): CatalogCommand | FactsCommand {
+  const header: Record<string, JsonValue> = { ...rest };
+  for (const { key } of parts) header[key] = key === 'values' ? {} : [];
+  const payload = upgrade(header, command, format);
+  if (format.table !== null && !conforms(format.table, payload)) throw refuse(format, problems(format.table, payload));
+  const { received } = command;
+  if (command.command === 'replace catalog') {
+    return {
+      kind: 'catalog',
+      ...catalogHeader(payload as JsonObject),
+      received,
+      hash,
+      contents: () => (whole() as CatalogCommand).contents(),
+    };
+  }
+  return {
+    kind: 'facts',
+    ...factsHeader(payload as JsonObject),
+    received,
+    hash,
+    contents: () => (whole() as FactsCommand).contents(),
+  };
+}
+
+function join(rest: JsonObject, parts: readonly Part[]): JsonObject | null {
+  const joined: Record<string, JsonValue> = { ...rest };
+  for (const { key, bytes } of parts) {
+    const value = tryParse(bytes.toString('utf8'), UNBOUNDED_DEPTH);
+    if (value === undefined) return null;
+    joined[key] = value;
+  }
+  return joined;
+}
+
+function tryParse(text: string, limits: JsonLimits): JsonValue | undefined {
+  try {
+    return parseJsonDocument(text, limits);
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}
+
+function decodeValue(
+  value: JsonValue,
+  command: QueuedCommand,
+  format: CommandFormat,
+  filter: FactsFilter,
+): DecodedCommand {
+  const payload = upgrade(value, command, format);
+  const { received } = command;
+  if (format.table !== null && !conforms(format.table, payload)) throw refuse(format, problems(format.table, payload));
+  if (command.version > format.latest) {
+    throw new CommandFailure('unsupported-version', `Unsupported command ${format.command} version ${command.version}`);
+  }
+  const object = payload as JsonObject;
+  switch (format.command as CommandName) {
+    case 'replace catalog':
+      return refusing(format, () => decodeCatalog(object, received));
+    case 'replace facts':
+      return decodeFacts(object, received, filter);
+    case 'store report':
+      return decodeReport(object, received);
+    case 'deactivate node':
+      return decodeDeactivate(object, received);
+    case 'configure expiration':
+      return decodeExpiration(object, received);
+    case 'replace catalog inputs':
+      return refusing(format, () => decodeInputs(payload, received));
+  }
+}
+
+/** Brings a payload to the latest version. A version beyond that is taken for the latest until it has been validated. */
+function upgrade(value: JsonValue, command: QueuedCommand, format: CommandFormat): JsonValue {
+  const { version } = command;
+  const isKnown = isKnownVersion(format, version);
+  if (!isKnown && format.command === 'replace catalog') {
+    throw new CommandFailure('invalid', `${format.refusal}Unknown catalog version '${version}'`);
+  }
+  if (!isKnown && version < format.latest) {
+    throw new CommandFailure('unsupported-version', `Unsupported command ${format.command} version ${version}`);
+  }
+  const context = { received: formatTime(command.received) };
+  let payload: unknown = value;
+  for (let from = version; from < format.latest; from++) {
+    const step = format.upgrades[from];
+    if (step !== undefined) payload = step(payload, context);
+  }
+  return payload as JsonValue;
+}
+
+const isKnownVersion = (format: CommandFormat, version: number): boolean =>
+  version === format.latest || format.upgrades[version] !== undefined;
+
+function refusing<T>(format: CommandFormat, decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof CommandFailure && error.kind === 'invalid') throw refuse(format, error.message);
+    throw error;
+  }
+}
+
+const refuse = (format: CommandFormat, text: string): CommandFailure =>
+  new CommandFailure('invalid', format.refusal + text);

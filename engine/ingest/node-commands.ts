@@ -1,0 +1,82 @@
+// The small commands: deactivate node, configure expiration, replace catalog inputs.
+
+import { compareUnits, quote } from '../json/canonical.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
+import { parseLenient } from '../time.ts';
+import { Columns } from './columns.ts';
+import type { DeactivateCommand, ExpirationCommand, InputsCommand } from './commands.ts';
+import { CommandFailure } from './errors.ts';
+import { inputsHash } from './hashes.ts';
+import { excerpt } from './validate.ts';
+
+/** Of a payload that conforms to the wire table. Without a producer timestamp it is the time of receipt. */
+export function decodeDeactivate(payload: JsonObject, received: number): DeactivateCommand {
+  const certname = payload['certname'] as string;
+  if (certname.includes('\u0000')) throw notStorable('certname contains a NUL character, which cannot be stored.');
+  return { kind: 'deactivate', certname, producerTimestamp: timeOr(payload, received), received };
+}
+
+export function decodeExpiration(payload: JsonObject, received: number): ExpirationCommand {
+  const columns = new Columns();
+  return {
+    kind: 'expiration',
+    certname: columns.text(payload['certname'] as string, 'certname'),
+    producerTimestamp: timeOr(payload, received),
+    received,
+    refusal: columns.refusal,
+    expire: (payload['expire'] as JsonObject)['facts'] as boolean,
+  };
+}
+
+const timeOr = (payload: JsonObject, received: number): number =>
+  parseLenient((payload['producer_timestamp'] ?? null) as JsonValue) ?? received;
+
+/**
+ * Catalog inputs are not validated up front: whatever is wrong with them fails the execution and may be retried. With no
+ * inputs nothing else is even looked at.
+ */
+export function decodeInputs(payload: JsonValue, received: number): InputsCommand {
+  if (!isObject(payload)) throw new CommandFailure('invalid', `(not (map? ${excerpt(payload)}))`);
+  const sent = payload['inputs'] ?? null;
+  const certname = payload['certname'];
+  const isEmpty = Array.isArray(sent) ? sent.length === 0 : isObject(sent) && Object.keys(sent).length === 0;
+  if (sent === null || isEmpty) {
+    const name = typeof certname === 'string' ? certname : '';
+    return { kind: 'inputs', certname: name, producerTimestamp: received, received, inputs: null };
+  }
+  if (!Array.isArray(sent)) throw notStorable(`The inputs are no list: ${excerpt(sent)}`);
+  if (typeof certname !== 'string') throw notStorable(`The certname is no text: ${excerpt(certname ?? null)}`);
+  const sentTime = payload['producer_timestamp'] ?? null;
+  const producerTimestamp = sentTime === null ? received : parseLenient(sentTime);
+  if (producerTimestamp === null) throw notStorable(`The producer_timestamp is no time: ${excerpt(sentTime)}`);
+  const columns = new Columns();
+  columns.text(certname, 'certname');
+  const uuid = payload['catalog_uuid'] ?? null;
+  if (typeof uuid !== 'string') throw notStorable(`The catalog_uuid is no UUID: ${excerpt(uuid)}`);
+  const catalogUuid = columns.uuid(uuid, 'catalog_uuid');
+  const inputs = distinctInputs(sent, columns);
+  if (columns.refusal !== null || catalogUuid === null)
+    throw notStorable(columns.refusal ?? 'The catalog_uuid is missing.');
+  const text = `[${inputs.map(([type, name]) => `[${quote(type)},${quote(name)}]`).join(',')}]`;
+  const hash = inputsHash(certname, inputs);
+  return { kind: 'inputs', certname, producerTimestamp, received, inputs: { catalogUuid, hash, text } };
+}
+
+/** Distinct pairs sorted by type, then name. */
+function distinctInputs(sent: readonly JsonValue[], columns: Columns): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (const pair of sent) {
+    const [type, name] = Array.isArray(pair) ? (pair as readonly JsonValue[]) : [];
+    if (!Array.isArray(pair) || pair.length !== 2 || typeof type !== 'string' || typeof name !== 'string') {
+      throw notStorable(`An input is not a pair of texts: ${excerpt(pair)}`);
+    }
+    pairs.push([columns.text(type, 'input type'), columns.text(name, 'input name')]);
+  }
+  pairs.sort((a, b) => compareUnits(a[0], b[0]) || compareUnits(a[1], b[1]));
+  return pairs.filter(([type, name], index) => {
+    const before = pairs[index - 1];
+    return before === undefined || before[0] !== type || before[1] !== name;
+  });
+}
+
+const notStorable = (text: string): CommandFailure => new CommandFailure('not-storable', text);

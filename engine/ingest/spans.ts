@@ -1,0 +1,128 @@
+// Large parts of a payload by their bytes. A node's catalog and facts are mostly the same from run to run, so the bytes of
+// `resources` and `edges` (or `values` and `package_inventory`) are cut out, and when they are the bytes of last time, the
+// hash that was computed then still holds and they are not even parsed.
+//
+//   {"certname":"a", ... "resources":[ part 0 ],"edges":[ part 1 ],"job_id":null}
+//   rest:  {"certname":"a", ... "resources":"@0","edges":"@1","job_id":null}
+//
+// Where a part ends is guessed; what makes the cut right is checked: the rest parses as one document whose top-level keys
+// hold exactly the place-holders, and each part parses as one document. Then putting the parts back gives the original's
+// value, whatever the guess was based on.
+
+import { sha1 } from './hashes.ts';
+
+export interface Part {
+  readonly key: string;
+  /** Bytes of the part: valid as long as the payload's buffer. */
+  readonly bytes: Buffer;
+  /** What stands for the part in the rest. */
+  readonly placeholder: string;
+}
+
+export interface Split {
+  readonly rest: string;
+  /** In the order of the text. */
+  readonly parts: readonly Part[];
+}
+
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+
+/** Cuts the values of `keys` out of a payload; null when it is not laid out so that it can be. */
+export function splitPayload(payload: Buffer, keys: readonly string[]): Split | null {
+  const found: { key: string; start: number; at: number }[] = [];
+  for (const key of keys) {
+    const token = `"${key}":`;
+    const at = payload.indexOf(token, 0, 'latin1');
+    if (at >= 0) found.push({ key, at, start: at + token.length });
+  }
+  if (found.length === 0) return null;
+  found.sort((a, b) => a.at - b.at);
+  const parts: Part[] = [];
+  let rest = '';
+  let from = 0;
+  for (let index = 0; index < found.length; index++) {
+    const { key, start } = found[index] as (typeof found)[number];
+    const open = payload[start];
+    if (open !== OPEN_BRACKET && open !== OPEN_BRACE) return null;
+    // Closing brackets are two above the opening ones. The last brace belongs to the payload itself.
+    const bound = found[index + 1]?.at ?? payload.lastIndexOf(0x7d);
+    const end = payload.lastIndexOf(open + 2, bound - 1) + 1;
+    if (end <= start) return null;
+    const placeholder = `@${index}`;
+    rest += `${payload.toString('utf8', from, start)}"${placeholder}"`;
+    parts.push({ key, bytes: payload.subarray(start, end), placeholder });
+    from = end;
+  }
+  rest += payload.toString('utf8', from);
+  // A place-holder must mean its place: no other text may read the same, written plainly or with escapes.
+  if (rest.includes('\\u')) return null;
+  for (const { placeholder } of parts) {
+    const token = `"${placeholder}"`;
+    if (rest.indexOf(token) !== rest.lastIndexOf(token)) return null;
+  }
+  return { rest, parts };
+}
+
+/** What is remembered of a command whose parts led to a hash. */
+export interface Memo {
+  readonly certname: string;
+  /** The other inputs of the hash, as one text. */
+  readonly context: string;
+  readonly parts: readonly { readonly key: string; readonly size: number; readonly digest: string }[];
+  readonly hash: string;
+}
+
+export function memoOf(certname: string, context: string, parts: readonly Part[], hash: string): Memo {
+  return {
+    certname,
+    context,
+    parts: parts.map(({ key, bytes }) => ({ key, size: bytes.length, digest: sha1(bytes) })),
+    hash,
+  };
+}
+
+/** Whether the parts are, byte for byte, those of the memo. */
+export function sameParts(memo: Memo, parts: readonly Part[]): boolean {
+  if (memo.parts.length !== parts.length) return false;
+  for (let index = 0; index < parts.length; index++) {
+    const known = memo.parts[index] as Memo['parts'][number];
+    const part = parts[index] as Part;
+    if (known.key !== part.key || known.size !== part.bytes.length) return false;
+  }
+  for (let index = 0; index < parts.length; index++) {
+    if (sha1((parts[index] as Part).bytes) !== (memo.parts[index] as Memo['parts'][number]).digest) return false;
+  }
+  return true;
+}
+
+/** Memos by command and certname, the least recently used ones dropped. About 300 bytes each. */
+export class Memos {
+  readonly #countMax: number;
+  readonly #entries = new Map<string, Memo>();
+
+  constructor(countMax: number) {
+    this.#countMax = countMax;
+  }
+
+  get(command: string, certname: string): Memo | undefined {
+    const key = `${command}\u0000${certname}`;
+    const memo = this.#entries.get(key);
+    if (memo !== undefined) {
+      this.#entries.delete(key);
+      this.#entries.set(key, memo);
+    }
+    return memo;
+  }
+
+  set(command: string, certname: string, memo: Memo): void {
+    const key = `${command}\u0000${certname}`;
+    this.#entries.delete(key);
+    this.#entries.set(key, memo);
+    if (this.#entries.size <= this.#countMax) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      return;
+    }
+  }
+}

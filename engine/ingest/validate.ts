@@ -1,0 +1,158 @@
+// Interprets the wire tables of schemas/commands: one cheap pass says whether a payload conforms, a second one (only for
+// payloads that do not) says why, in the style of the original's dead letters (command document 3.0.2).
+
+import type { WireField, WireTable, WireType } from '../../schemas/commands/format.ts';
+import { quote } from '../json/canonical.ts';
+import { printJson } from '../json/print.ts';
+import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
+import { parseLenient, parseStrict } from '../time.ts';
+
+/** Whether a payload has the form of the table. */
+export function conforms(table: WireTable, value: JsonValue): value is JsonObject {
+  return isObject(value) && objectConforms(table, value);
+}
+
+function objectConforms(table: WireTable, object: JsonObject): boolean {
+  const { fields } = table;
+  let present = 0;
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index] as WireField;
+    const value = object[field.name];
+    if (value === undefined) {
+      if (field.required) return false;
+      continue;
+    }
+    present++;
+    if (value === null ? !field.nullable : !valueConforms(field.type, value)) return false;
+  }
+  if (!table.closed) return true;
+  let keys = 0;
+  for (const _ in object) keys++;
+  return keys === present;
+}
+
+function valueConforms(type: WireType, value: JsonValue): boolean {
+  switch (type.kind) {
+    case 'string':
+      return typeof value === 'string';
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'integer':
+      return isInteger(value);
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint' || value instanceof Float;
+    case 'any':
+      return true;
+    case 'map':
+      return isObject(value);
+    case 'time':
+      return typeof value === 'string' && strictTime(value) !== null;
+    case 'lenient-time':
+      return parseLenient(value) !== null;
+    case 'choice':
+      return typeof value === 'string' && type.values.includes(value);
+    case 'texts':
+      return Array.isArray(value) && value.length === type.length && value.every((text) => typeof text === 'string');
+    case 'list': {
+      if (!Array.isArray(value)) return false;
+      for (let index = 0; index < value.length; index++) {
+        const element = value[index] as JsonValue;
+        if (element === null ? type.of.kind !== 'any' : !valueConforms(type.of, element)) return false;
+      }
+      return true;
+    }
+    case 'object':
+      return isObject(value) && objectConforms(type.table, value);
+  }
+}
+
+/** An integer of any size: a double is none, however integral. */
+export const isInteger = (value: JsonValue): value is number | bigint =>
+  typeof value === 'number' ? Number.isInteger(value) : typeof value === 'bigint';
+
+const TIMES_MAX = 4096;
+const times = new Map<string, number | null>();
+
+/** parseStrict with a memory: a report names the same instants again and again, and each is read twice. */
+export function strictTime(text: string): number | null {
+  let time = times.get(text);
+  if (time === undefined) {
+    time = parseStrict(text);
+    if (times.size >= TIMES_MAX) times.clear();
+    times.set(text, time);
+  }
+  return time;
+}
+
+/** What is wrong with a payload that does not conform, as one line. */
+export function problems(table: WireTable, value: JsonValue): string {
+  return isObject(value) ? (objectProblems(table, value) ?? 'nil') : `(not (map? ${excerpt(value)}))`;
+}
+
+function objectProblems(table: WireTable, object: JsonObject): string | null {
+  const found: string[] = [];
+  const names = new Set<string>();
+  for (const field of table.fields) {
+    names.add(field.name);
+    const value = object[field.name];
+    if (value === undefined) {
+      if (field.required) found.push(`:${field.name} missing-required-key`);
+      continue;
+    }
+    const problem = value === null && field.nullable ? null : valueProblem(field.type, value);
+    if (problem !== null) found.push(`:${field.name} ${problem}`);
+  }
+  if (table.closed) {
+    for (const key of Object.keys(object)) if (!names.has(key)) found.push(`:${excerptText(key)} disallowed-key`);
+  }
+  return found.length === 0 ? null : `{${found.join(', ')}}`;
+}
+
+function valueProblem(type: WireType, value: JsonValue): string | null {
+  if (value !== null && valueConforms(type, value)) return null;
+  const shown = excerpt(value);
+  switch (type.kind) {
+    case 'string':
+      return `(not (instance? java.lang.String ${shown}))`;
+    case 'boolean':
+      return `(not (instance? java.lang.Boolean ${shown}))`;
+    case 'integer':
+      return `(not (integer? ${shown}))`;
+    case 'number':
+      return `(not (instance? java.lang.Number ${shown}))`;
+    case 'map':
+      return `(not (map? ${shown}))`;
+    case 'any':
+      return `(not (some? ${shown}))`;
+    case 'time':
+    case 'lenient-time':
+      return `(not (matches-some-precondition? ${shown}))`;
+    case 'choice':
+      return `(not (#{${type.values.map(quote).join(' ')}} ${shown}))`;
+    case 'texts':
+      return `(not (${type.length}-strings? ${shown}))`;
+    case 'list': {
+      if (!Array.isArray(value)) return `(not (sequential? ${shown}))`;
+      const elements = value as readonly JsonValue[];
+      const found = elements.map((element) =>
+        element === null && type.of.kind === 'any' ? null : valueProblem(type.of, element),
+      );
+      return excerptText(`[${found.map((problem) => problem ?? 'nil').join(' ')}]`, PROBLEM_MAX);
+    }
+    case 'object':
+      return isObject(value) ? objectProblems(type.table, value) : `(not (map? ${shown}))`;
+  }
+}
+
+const EXCERPT_MAX = 200;
+/** A list with one bad element among thousands: the rest is `nil`. */
+const PROBLEM_MAX = 4000;
+
+/** A value in a message: never longer than a line. */
+export function excerpt(value: JsonValue): string {
+  return value === null ? 'nil' : excerptText(printJson(value));
+}
+
+function excerptText(text: string, max = EXCERPT_MAX): string {
+  return text.length <= max ? text : `${text.slice(0, max)}…`;
+}

@@ -1,0 +1,174 @@
+// store report: version 8, and the steps from 3 to 8 (command document 3.4, 3.8). Every map is closed.
+
+import {
+  ANY,
+  BOOLEAN,
+  type CommandFormat,
+  INTEGER,
+  isWireObject,
+  listOf,
+  NUMBER,
+  nullable,
+  objectOf,
+  omittable,
+  onObject,
+  optional,
+  required,
+  STRING,
+  setDefault,
+  TIME,
+  type UpgradeStep,
+  underscoreKeys,
+  type WireObject,
+  type WireTable,
+} from './format.ts';
+
+const from3: UpgradeStep = onObject((report) => {
+  report['status'] = null;
+});
+
+const from4: UpgradeStep = onObject((report, { received }) => {
+  underscoreKeys(report);
+  for (const event of list(report['resource_events'])) if (isWireObject(event)) underscoreKeys(event);
+  report['metrics'] = null;
+  report['logs'] = null;
+  report['noop'] = null;
+  report['producer_timestamp'] = received;
+});
+
+const from5: UpgradeStep = onObject((report) => {
+  report['resources'] = resourcesOf(list(report['resource_events']));
+  delete report['resource_events'];
+});
+
+const from6: UpgradeStep = onObject((report) => {
+  setDefault(report, 'catalog_uuid', report['transaction_uuid'] ?? null);
+  setDefault(report, 'cached_catalog_status', null);
+  setDefault(report, 'code_id', null);
+});
+
+const from7: UpgradeStep = onObject((report) => {
+  setDefault(report, 'noop_pending', null);
+  setDefault(report, 'corrective_change', null);
+  setDefault(report, 'producer', null);
+  setDefault(report, 'job_id', null);
+  for (const resource of list(report['resources'])) {
+    if (!isWireObject(resource)) continue;
+    resource['corrective_change'] = null;
+    for (const event of list(resource['events'])) if (isWireObject(event)) event['corrective_change'] = null;
+  }
+});
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Fields of a version 5 event that are its resource's; `timestamp` is both. */
+const RESOURCE_KEYS = ['file', 'line', 'resource_type', 'resource_title', 'containment_path'] as const;
+
+/** Version 5 has a flat list of events: those of one resource at one time become a resource with events. */
+function resourcesOf(events: readonly unknown[]): unknown[] {
+  const groups = new Map<string, WireObject & { events: unknown[] }>();
+  const resources: unknown[] = [];
+  for (const event of events) {
+    if (!isWireObject(event)) {
+      // Left where validation finds it.
+      resources.push(event);
+      continue;
+    }
+    const skipped = event['status'] === 'skipped';
+    const key = JSON.stringify(
+      [RESOURCE_KEYS.map((name) => event[name]), event['timestamp'], skipped],
+      (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value),
+    );
+    let resource = groups.get(key);
+    if (resource === undefined) {
+      resource = { skipped, timestamp: event['timestamp'], events: [] };
+      for (const name of RESOURCE_KEYS) if (Object.hasOwn(event, name)) resource[name] = event[name];
+      groups.set(key, resource);
+      resources.push(resource);
+    }
+    for (const name of RESOURCE_KEYS) delete event[name];
+    resource.events.push(event);
+  }
+  return resources;
+}
+
+const EVENT: WireTable = {
+  closed: true,
+  fields: [
+    required('status', STRING),
+    required('timestamp', TIME),
+    nullable('property', STRING),
+    nullable('new_value', ANY),
+    nullable('old_value', ANY),
+    nullable('message', STRING),
+    nullable('corrective_change', BOOLEAN),
+    optional('name', STRING),
+  ],
+};
+
+const RESOURCE: WireTable = {
+  closed: true,
+  fields: [
+    required('skipped', BOOLEAN),
+    required('timestamp', TIME),
+    required('resource_type', STRING),
+    required('resource_title', STRING),
+    nullable('file', STRING),
+    nullable('line', INTEGER),
+    nullable('containment_path', listOf(STRING)),
+    nullable('corrective_change', BOOLEAN),
+    nullable('events', listOf(objectOf(EVENT))),
+  ],
+};
+
+const METRIC: WireTable = {
+  closed: true,
+  fields: [required('category', STRING), required('name', STRING), required('value', NUMBER)],
+};
+
+const LOG: WireTable = {
+  closed: true,
+  fields: [
+    nullable('file', STRING),
+    nullable('line', INTEGER),
+    required('level', STRING),
+    required('message', STRING),
+    required('source', STRING),
+    nullable('tags', listOf(STRING)),
+    required('time', TIME),
+  ],
+};
+
+export const STORE_REPORT: CommandFormat = {
+  command: 'store report',
+  latest: 8,
+  upgrades: { 3: from3, 4: from4, 5: from5, 6: from6, 7: from7 },
+  refusal: 'Invalidstore reportcommand: ',
+  table: {
+    closed: true,
+    fields: [
+      required('certname', STRING),
+      required('puppet_version', STRING),
+      required('report_format', INTEGER),
+      required('configuration_version', STRING),
+      required('start_time', TIME),
+      required('end_time', TIME),
+      required('producer_timestamp', TIME),
+      nullable('producer', STRING),
+      required('environment', STRING),
+      nullable('status', STRING),
+      nullable('noop', BOOLEAN),
+      nullable('noop_pending', BOOLEAN),
+      nullable('corrective_change', BOOLEAN),
+      nullable('transaction_uuid', STRING),
+      nullable('catalog_uuid', STRING),
+      nullable('code_id', STRING),
+      nullable('cached_catalog_status', STRING),
+      optional('job_id', STRING),
+      omittable('type', { kind: 'choice', values: ['agent', 'plan'] }),
+      nullable('resources', listOf(objectOf(RESOURCE))),
+      nullable('metrics', listOf(objectOf(METRIC))),
+      nullable('logs', listOf(objectOf(LOG))),
+    ],
+  },
+};
