@@ -3,19 +3,20 @@
 // checked nowhere here; names of columns are the resolver's business.
 
 import { type ParamSet, paramSets } from '../../../schemas/query-routes.ts';
-import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue, kindOf } from '../../json/value.ts';
+import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { parseQueryTime } from '../../time.ts';
 import { badQuery, type QueryError } from '../errors.ts';
 import { parsePql } from '../pql/parse.ts';
 import type { QueryRequest } from '../request.ts';
-import { printAlone, printClojure } from '../resolve/clojure.ts';
-import type { OrderTerm } from '../tree.ts';
+import { printAlone } from '../resolve/clojure.ts';
+import { type OrderColumns, parameterOrder } from '../resolve/order-by.ts';
 import { parseJsonBody, parseJsonQuery } from './json-text.ts';
 
 export interface QueryParams {
   /** The AST, or null when none was sent. */
   readonly query: JsonValue;
-  readonly orderBy: readonly OrderTerm[];
+  /** As sent; its form is right, its columns are unchecked. */
+  readonly orderBy: JsonValue;
   readonly limit: number | null;
   readonly offset: number | null;
   readonly includeTotal: boolean;
@@ -267,42 +268,14 @@ function toThreshold(value: JsonValue): number {
   throw illegal('unresponsive_threshold', value, 'expected a non-negative integer.');
 }
 
-const JAVA_CLASS: Partial<Record<string, string>> = { number: 'java.lang.Integer', boolean: 'java.lang.Boolean' };
+/** Any name is a column here: the entity is not known yet. */
+const ANY_COLUMN: OrderColumns = { names: [], find: (name) => name };
 
-function toOrder(value: JsonValue): readonly OrderTerm[] {
-  if (value === null || value === false) return [];
-  const javaClass = JAVA_CLASS[kindOf(value)];
-  if (javaClass !== undefined) throw badQuery(`Don't know how to create ISeq from: ${javaClass}`);
-  if (typeof value === 'string' ? value === '' : Object.keys(value as object).length === 0) return [];
-  if (!isArray(value) || !value.every(isObject)) throw illegal('order_by', value, 'expected an array of maps.');
-  const terms = value as readonly JsonObject[];
-  for (const term of terms) {
-    const key = Object.keys(term).find((name) => name !== 'field' && name !== 'order');
-    if (key !== undefined) {
-      throw badQuery(`Illegal value '${printClojure(term)}' in :order_by; unknown key '${key}'.`);
-    }
-  }
-  for (const term of terms) {
-    if (!Object.hasOwn(term, 'field')) {
-      throw badQuery(`Illegal value '${printClojure(term)}' in :order_by; missing required key field.`);
-    }
-  }
-  for (const term of terms) {
-    if (directionOf(term) === undefined) {
-      throw badQuery(`Illegal value '${printClojure(term)}' in :order_by; 'order' must be either 'asc' or 'desc'`);
-    }
-  }
-  return terms.map((term) => ({
-    field: typeof term['field'] === 'string' ? term['field'] : printAlone(term['field'] ?? null),
-    descending: directionOf(term) === 'desc',
-  }));
-}
-
-function directionOf(term: JsonObject): 'asc' | 'desc' | undefined {
-  const order = term['order'] ?? null;
-  if (order === null) return 'asc';
-  const lower = typeof order === 'string' ? order.toLowerCase() : '';
-  return lower === 'asc' || lower === 'desc' ? lower : undefined;
+/** Checks the form; the value is passed on as it is. */
+function toOrder(value: JsonValue): JsonValue {
+  if (value === false) return null;
+  parameterOrder(ANY_COLUMN, value);
+  return value;
 }
 
 function toDistinct(values: Values, resources: boolean): QueryParams['distinct'] {

@@ -1,0 +1,224 @@
+// What each kind of route answers. Every answer is a generator: it yields while work is left or the body is full, and ends
+// with the head of the answer. Mistakes of the client are thrown as QueryError.
+
+import type { QueryRoute, RouteAnswer, RouteFilter } from '../../../schemas/query-routes.ts';
+import { prettyJson, prettyText } from '../../json/pretty.ts';
+import type { JsonValue } from '../../json/value.ts';
+import type { ExecContext } from '../exec/context.ts';
+import { executeAggregate, executeEventCounts } from '../exec/event-counts.ts';
+import { execute } from '../exec/execute.ts';
+import { explain } from '../exec/explain.ts';
+import type { QueryHead, QuerySettings } from '../request.ts';
+import { ACTIVE_FILTER, mentionsNodeState } from '../resolve/defaults.ts';
+import {
+  type EntityOptions,
+  type ResolveOptions,
+  resolveAggregateEventCounts,
+  resolveEntity,
+  resolveEventCounts,
+  resolveRoot,
+} from '../resolve/resolve.ts';
+import type { RowSink } from '../sink.ts';
+import type { QueryTree } from '../tree.ts';
+import { type ListBody, RowList, type RowShape } from './body.ts';
+import type { QueryParams } from './params.ts';
+import { resourceGraphs } from './resource-graphs.ts';
+import { stateOverview } from './state-overview.ts';
+
+export const JSON_TYPE = 'application/json;charset=utf-8';
+export const TEXT_TYPE = 'text/plain;charset=utf-8';
+
+/** What an answer works with. */
+export interface AnswerInput {
+  readonly route: QueryRoute;
+  /** Decoded path parameters. */
+  readonly path: Readonly<Record<string, string>>;
+  readonly params: QueryParams;
+  readonly settings: QuerySettings;
+  readonly ctx: ExecContext;
+  /** Opens the streamed body: chunks are taken from it while the generator runs. */
+  readonly stream: (options: { readonly pretty: boolean; readonly shape: RowShape }) => ListBody;
+  /** Headers known before the first row. */
+  readonly header: (name: string, value: string) => void;
+}
+
+export type Work<T> = Generator<undefined, T>;
+
+/** The head of a complete answer; null when the body is what was streamed. */
+export type Answer = Work<QueryHead | null>;
+
+export const jsonHead = (status: number, body: string): QueryHead => ({
+  status,
+  contentType: JSON_TYPE,
+  headers: [],
+  body,
+});
+
+export const notFound = (kind: string, id: string): QueryHead =>
+  jsonHead(404, prettyJson({ error: `No information is known about ${kind} ${id}` }));
+
+export function resolveOptions(params: QueryParams, settings: QuerySettings): ResolveOptions {
+  return {
+    orderBy: params.orderBy,
+    limit: params.limit,
+    offset: params.offset,
+    includeFactsExpiration: params.includeFactsExpiration,
+    includePackageInventory: params.includePackageInventory,
+    distinct: params.distinct,
+    addAgentReportFilter: settings.addAgentReportFilter,
+    edition: settings.edition,
+    vocabulary: settings.vocabulary,
+    depthMax: settings.queryDepthMax,
+  };
+}
+
+/** Answers a request whose checks have passed. */
+export function answer(input: AnswerInput): Answer {
+  const { answer: kind } = input.route;
+  switch (kind.kind) {
+    case 'root':
+      return rootAnswer(input);
+    case 'rows':
+      return listAnswer(input, entityTree(input, kind), 'objects');
+    case 'names':
+      return listAnswer(input, entityTree(input, { ...kind, filters: [] }), 'names');
+    case 'single':
+      return singleAnswer(input, kind);
+    case 'report-part':
+      return reportPartAnswer(input, kind);
+    case 'event-counts':
+      return eventCountsAnswer(input);
+    case 'aggregate-event-counts':
+      return aggregateAnswer(input);
+    case 'resource-graphs':
+      return resourceGraphs(input);
+    case 'state-overview':
+      return stateOverview(input);
+  }
+}
+
+// ---- lists ----
+
+function rootAnswer(input: AnswerInput): Answer {
+  const { params, settings } = input;
+  const options = resolveOptions(params, settings);
+  const tree = resolveRoot(params.query, { ...options, astOnly: params.astOnly });
+  // The query has been checked like one that runs, which is all that its AST needs.
+  if (params.astOnly) return complete(jsonHead(200, prettyJson(params.query)));
+  return listAnswer(input, tree, tree.entity === 'fact_names' ? 'names' : 'objects');
+}
+
+// biome-ignore lint/correctness/useYield: an answer that needs no work is still an answer
+function* complete(head: QueryHead): Answer {
+  return head;
+}
+
+function entityTree(input: AnswerInput, rows: Pick<RouteAnswer & { kind: 'rows' }, 'entity' | 'filters'>): QueryTree {
+  const { params, settings, path } = input;
+  const active = params.query === null || !mentionsNodeState(params.query);
+  const routeFilters: JsonValue[] = [];
+  for (const filter of rows.filters) {
+    if (filter !== 'active') routeFilters.push(routeFilter(filter, path));
+    else if (active) routeFilters.push(ACTIVE_FILTER);
+  }
+  const options: EntityOptions = { ...resolveOptions(params, settings), routeFilters };
+  return resolveEntity(rows.entity, params.query, options);
+}
+
+const routeFilter = (filter: Exclude<RouteFilter, 'active'>, path: AnswerInput['path']): JsonValue => [
+  '=',
+  filter.field,
+  path[filter.param] ?? '',
+];
+
+function* listAnswer(input: AnswerInput, tree: QueryTree, shape: RowShape): Answer {
+  const { ctx, params } = input;
+  if (params.explain) return yield* explainAnswer(input, tree);
+  const body = openList(input, shape);
+  yield* execute(tree, ctx, body, totalTo(input));
+  body.end();
+  return null;
+}
+
+const prettyWanted = ({ params, settings }: AnswerInput): boolean => params.pretty ?? settings.prettyPrint;
+
+export const openList = (input: AnswerInput, shape: RowShape): ListBody =>
+  input.stream({ pretty: prettyWanted(input), shape });
+
+export const totalTo = ({ params, header }: AnswerInput): { onTotal?: (total: number) => void } =>
+  params.includeTotal ? { onTotal: (total) => header('X-Records', String(total)) } : {};
+
+/** Takes rows and drops them; full as soon as the total is known. */
+class Counting implements RowSink {
+  total: number | null = null;
+  get full(): boolean {
+    return this.total !== null;
+  }
+  row(): void {}
+}
+
+function* explainAnswer(input: AnswerInput, tree: QueryTree): Answer {
+  const { ctx, params, header } = input;
+  if (params.includeTotal) {
+    const counting = new Counting();
+    const rows = execute(tree, ctx, counting, {
+      onTotal: (total) => {
+        counting.total = total;
+      },
+    });
+    for (let step = rows.next(); !step.done && counting.total === null; step = rows.next()) yield;
+    rows.return();
+    header('X-Records', String(counting.total ?? 0));
+  }
+  const plan = yield* explain(tree, ctx);
+  const text = `[{"query plan":[${plan}]}]`;
+  return jsonHead(200, prettyWanted(input) ? prettyText(text) : text);
+}
+
+// ---- one thing ----
+
+function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single' }): Answer {
+  const { ctx, params, settings, path } = input;
+  const id = path[single.param] ?? '';
+  const tree = resolveEntity(single.entity, ['=', single.field, id], {
+    ...resolveOptions({ ...params, orderBy: null, limit: null, offset: null }, settings),
+    includePackageInventory: false,
+  });
+  const found = new RowList();
+  yield* execute(tree, ctx, found);
+  const [row] = found.rows;
+  return row === undefined ? notFound(single.of, id) : jsonHead(200, prettyText(row));
+}
+
+// biome-ignore lint/correctness/useYield: one lookup
+function* reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): Answer {
+  return jsonHead(200, input.ctx.reportPart(input.path[part.param] ?? '', part.part) ?? 'null');
+}
+
+// ---- counts ----
+
+function* eventCountsAnswer(input: AnswerInput): Answer {
+  const { ctx, params, settings } = input;
+  const tree = resolveEventCounts(countsOf(params), resolveOptions(params, settings));
+  if (params.explain) return yield* explainAnswer(input, tree.events);
+  const body = openList(input, 'objects');
+  yield* executeEventCounts(tree, ctx, body, totalTo(input));
+  body.end();
+  return null;
+}
+
+function* aggregateAnswer(input: AnswerInput): Answer {
+  const { ctx, params, settings } = input;
+  const trees = resolveAggregateEventCounts(countsOf(params), resolveOptions(params, settings));
+  const body = openList(input, 'objects');
+  yield* executeAggregate(trees, ctx, body);
+  body.end();
+  return null;
+}
+
+const countsOf = (params: QueryParams) => ({
+  summarizeBy: params.summarizeBy ?? 'null',
+  countBy: params.countBy,
+  countsFilter: params.countsFilter,
+  query: params.query,
+});

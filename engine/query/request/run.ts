@@ -1,0 +1,227 @@
+// One query from request to answer, driven from outside in slices: match the route, make its checks, read and resolve the
+// query, execute it, frame and encode the rows. Nothing is handed out before it is known that the answer begins well: until
+// the first chunk is taken every error is a proper error answer; after it the answer can only be broken off.
+//
+//   request -> route -> checks (parameters, parents) -> resolve -> execute -> chunks
+
+import type { Check, ParentKind } from '../../../schemas/query-routes.ts';
+import type { Partition } from '../../store/partition.ts';
+import { badQuery, QueryError } from '../errors.ts';
+import { Cancelled, type ExecContext } from '../exec/context.ts';
+import { openContext } from '../exec/execute.ts';
+import type { QueryHead, QueryRequest, QuerySettings } from '../request.ts';
+import { type AnswerInput, answer, JSON_TYPE, notFound, TEXT_TYPE } from './answer.ts';
+import { ListBody } from './body.ts';
+import { type QueryParams, readParams } from './params.ts';
+import { matchRoute, type RouteMatch } from './route.ts';
+
+/** Where a query reads and how it learns about time and its client. */
+export interface QueryStore {
+  readonly partitions: readonly Partition[];
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** true once nobody waits for the answer; looked at between slices of work. Default: never. */
+  readonly cancelled?: () => boolean;
+}
+
+export interface OpenRequest {
+  /**
+   * Does one bounded slice of work and returns the next part of the body, or null when there is none yet. Never throws.
+   * `bytesMax` is a wish: a chunk may be larger by one row.
+   */
+  step(bytesMax?: number): Uint8Array | null;
+  /** Null until it is settled; settled before the first chunk is returned and at the latest when `done`. */
+  readonly head: QueryHead | null;
+  /** Nothing more will come: after an answer that is complete, or after `aborted`. */
+  readonly done: boolean;
+  /** Set when the answer broke off behind its head: text for the end of the truncated body. */
+  readonly aborted: string | null;
+  /** What went wrong inside, for the log; null for mistakes of the client. */
+  readonly failure: unknown;
+  /** Gives up what the query holds. Idempotent; `done` afterwards. */
+  close(): void;
+}
+
+/** Body bytes per chunk unless the caller says otherwise. */
+export const CHUNK_BYTES = 128 * 1024;
+/** Milliseconds of work per step. */
+const SLICE_MS = 20;
+
+/** Opens a query. Nothing has happened when this returns: every step does its share. */
+export function openRequest(request: QueryRequest, store: QueryStore, settings: QuerySettings): OpenRequest {
+  return new RunningRequest(request, store, settings);
+}
+
+const SYNC_ORIGINS = new Set(['puppet:puppetdb-sync-batch', 'puppet:puppetdb-sync-summary']);
+
+class RunningRequest implements OpenRequest {
+  readonly #request: QueryRequest;
+  readonly #store: QueryStore;
+  readonly #settings: QuerySettings;
+  readonly #work: Generator<undefined, QueryHead | null>;
+  readonly #headers: [string, string][] = [];
+  #ctx: ExecContext | null = null;
+  #body: ListBody | null = null;
+  #unitsMax = CHUNK_BYTES;
+  #deadline: number;
+  #origin: string | null = null;
+  head: QueryHead | null = null;
+  done = false;
+  aborted: string | null = null;
+  failure: unknown = null;
+
+  constructor(request: QueryRequest, store: QueryStore, settings: QuerySettings) {
+    this.#request = request;
+    this.#store = store;
+    this.#settings = settings;
+    this.#deadline = this.#deadlineFor(null, null);
+    this.#work = this.#run();
+  }
+
+  step(bytesMax = CHUNK_BYTES): Uint8Array | null {
+    if (this.done) return null;
+    this.#unitsMax = bytesMax;
+    if (this.#body !== null) this.#body.unitsMax = bytesMax;
+    this.#ctx?.resume();
+    try {
+      const { done, value } = this.#work.next();
+      if (done) return this.#finish(value);
+    } catch (error) {
+      this.#fail(error);
+      return null;
+    }
+    if (this.#body === null || !this.#body.full) return null;
+    this.head ??= this.#streamHead(null);
+    return Buffer.from(this.#body.take());
+  }
+
+  close(): void {
+    this.done = true;
+    this.#ctx?.close();
+    this.#ctx = null;
+    this.#body = null;
+  }
+
+  /** The last step: a short answer goes out whole with its head. */
+  #finish(head: QueryHead | null): Uint8Array | null {
+    const rest = this.#body?.take() ?? '';
+    this.close();
+    if (this.head !== null) return Buffer.from(rest);
+    this.head = head === null ? this.#streamHead(rest) : { ...head, headers: this.#headers };
+    return null;
+  }
+
+  #streamHead(body: string | null): QueryHead {
+    return { status: 200, contentType: JSON_TYPE, headers: this.#headers, body };
+  }
+
+  #fail(thrown: unknown): void {
+    this.close();
+    const error = this.#queryError(thrown);
+    if (this.head !== null) {
+      this.aborted = error.message;
+      return;
+    }
+    const contentType = error.form === 'json' ? JSON_TYPE : TEXT_TYPE;
+    this.head = { status: error.status, contentType, headers: [], body: error.message };
+  }
+
+  #queryError(thrown: unknown): QueryError {
+    if (thrown instanceof QueryError) {
+      if (thrown.status === 500 && this.#store.clock() > this.#deadline) return this.#timeout();
+      return thrown;
+    }
+    if (thrown instanceof Cancelled) return new QueryError(500, 'Query was cancelled');
+    if (thrown instanceof RangeError && /call stack/.test(thrown.message)) {
+      return badQuery('The query is nested too deeply');
+    }
+    this.failure = thrown;
+    return new QueryError(500, 'An unexpected error occurred');
+  }
+
+  #timeout(): QueryError {
+    const from = this.#origin === null ? '' : ` from ${JSON.stringify(this.#origin)}`;
+    return new QueryError(500, `Query${from} exceeded timeout`);
+  }
+
+  // ---- the work ----
+
+  *#run(): Generator<undefined, QueryHead | null> {
+    const match = matchRoute(this.#request.api, this.#request.path, this.#settings.edition);
+    if (match === null) return { status: 404, contentType: 'text/html;charset=utf-8', headers: [], body: 'Not Found' };
+    const ctx = this.#openContext();
+    let params: QueryParams | null = null;
+    for (const check of match.route.checks) {
+      if (check.kind === 'params') {
+        params = this.#readParams(match, check);
+      } else {
+        const id = match.params[check.param] ?? '';
+        if (!EXISTS[check.of](ctx, id)) return notFound(check.of, id);
+      }
+    }
+    if (params === null) throw new Error(`route ${match.route.path} reads no parameters`);
+    const input: AnswerInput = {
+      route: match.route,
+      path: match.params,
+      params,
+      settings: this.#settings,
+      ctx,
+      stream: (options) => {
+        this.#body = new ListBody({ ...options, unitsMax: this.#unitsMax });
+        return this.#body;
+      },
+      header: (name, value) => {
+        this.#headers.push([name, value]);
+      },
+    };
+    return yield* answer(input);
+  }
+
+  #readParams(match: RouteMatch, check: Check & { kind: 'params' }): QueryParams {
+    const params = readParams(this.#request, check.set, {
+      depthMax: this.#settings.queryDepthMax,
+      pql: match.route.answer.kind === 'root',
+    });
+    this.#origin = params.origin;
+    this.#deadline = this.#deadlineFor(params.timeout, params.origin);
+    return params;
+  }
+
+  /** The client's wish or the default, cut to the server's maximum; 0 in the settings is none. */
+  #deadlineFor(seconds: number | null, origin: string | null): number {
+    const { now, timeoutDefault, timeoutMax } = this.#settings;
+    const wanted = seconds === null ? timeoutDefault || Number.POSITIVE_INFINITY : seconds * 1000;
+    const capped = timeoutMax === 0 || (origin !== null && SYNC_ORIGINS.has(origin));
+    return now + (capped ? wanted : Math.min(wanted, timeoutMax));
+  }
+
+  #openContext(): ExecContext {
+    const { now, nodePurgeTtl, edition } = this.#settings;
+    const { partitions, clock, cancelled } = this.#store;
+    const deadline = (): number => this.#deadline;
+    this.#ctx = openContext(partitions, {
+      now,
+      clock,
+      // Known only once the parameters have been read.
+      get deadline() {
+        return deadline();
+      },
+      nodePurgeTtl,
+      edition,
+      cancelled: cancelled ?? (() => false),
+      slice: SLICE_MS,
+    });
+    return this.#ctx;
+  }
+}
+
+const REPORT_HASH = /^[0-9a-f]{40}$/;
+
+const EXISTS: Record<ParentKind, (ctx: ExecContext, id: string) => boolean> = {
+  node: (ctx, id) => ctx.hasNode(id),
+  catalog: (ctx, id) => ctx.hasCatalog(id),
+  factset: (ctx, id) => ctx.hasFactset(id),
+  environment: (ctx, id) => ctx.hasEnvironment(id),
+  producer: (ctx, id) => ctx.hasProducer(id),
+  report: (ctx, id) => REPORT_HASH.test(id) && ctx.hasReport(id),
+};
