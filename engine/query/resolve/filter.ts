@@ -124,9 +124,7 @@ function withoutNul(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.includes('\u0000') ? value.replaceAll('\u0000', '\ufffd') : value;
   if (isArray(value)) return value.map(withoutNul);
   if (!isObject(value)) return value;
-  const copy: Record<string, JsonValue> = Object.create(null) as Record<string, JsonValue>;
-  for (const key of Object.keys(value)) copy[withoutNul(key) as string] = withoutNul(value[key] as JsonValue);
-  return copy;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [withoutNul(key) as string, withoutNul(item)]));
 }
 
 // ---- equality ----

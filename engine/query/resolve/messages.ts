@@ -86,7 +86,8 @@ export const noSequence = (javaClass: string): QueryError =>
 
 // ---- what the storage engine of the reference refuses ----
 
-const COLUMN_TYPES: Record<Field['store'], string> = {
+/** PostgreSQL's names of the stored types. */
+export const COLUMN_TYPES: Record<Field['store'], string> = {
   text: 'text',
   boolean: 'boolean',
   integer: 'integer',

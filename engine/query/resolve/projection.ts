@@ -7,6 +7,7 @@ import { badQuery } from '../errors.ts';
 import type { AggregateName, Column, FieldRef, GroupKey, OrderTerm } from '../tree.ts';
 import { printClojure, textOf } from './clojure.ts';
 import { badMatchPart } from './filter.ts';
+import { COLUMN_TYPES } from './messages.ts';
 import { FUNCTIONS } from './operators.ts';
 import { parseField, tryParseField } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
@@ -93,17 +94,6 @@ function fieldColumn(scope: Scope, name: JsonValue): Column {
   return { kind: 'field', key, ref: fieldRef(scope, key) };
 }
 
-const STORE_NAMES: Record<Field['store'], string> = {
-  text: 'text',
-  boolean: 'boolean',
-  integer: 'integer',
-  smallint: 'smallint',
-  bigint: 'bigint',
-  timestamp: 'timestamp with time zone',
-  'text[]': 'text[]',
-  jsonb: 'jsonb',
-};
-
 const noFunction = (fn: string, args: string): Error => badQuery(`ERROR: function ${fn}(${args}) does not exist`);
 
 const isNumberField = (field: Field): boolean => field.type === 'N' || field.type === 'V';
@@ -143,10 +133,10 @@ function functionColumn(scope: Scope, call: readonly JsonValue[]): Column {
     if (fn !== 'jsonb_typeof' || !isDocumentMember(scope, name)) throw noFunction(fn, printClojure(name));
     return { kind: 'jsonb_typeof', key: fn, ref: fieldRef(scope, name as string) };
   }
-  if (!accepts(fn, field)) throw noFunction(fn, STORE_NAMES[field.store]);
+  if (!accepts(fn, field)) throw noFunction(fn, COLUMN_TYPES[field.store]);
   const ref: FieldRef = { kind: 'field', field: field.name };
   if (fn === 'to_string') {
-    if (typeof mask !== 'string') throw noFunction(fn, `${STORE_NAMES[field.store]}, ${printClojure(mask ?? null)}`);
+    if (typeof mask !== 'string') throw noFunction(fn, `${COLUMN_TYPES[field.store]}, ${printClojure(mask ?? null)}`);
     return { kind: 'to_string', key: fn, ref, mask };
   }
   if (fn === 'jsonb_typeof') return { kind: 'jsonb_typeof', key: fn, ref };

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { EntityName } from '../../../../schemas/entities.ts';
+import { entityError } from './support.ts';
+
+const NO_IMPLEMENTATION =
+  "No implementation of method: :-plan->sql of protocol: #'puppetlabs.puppetdb.query-eng.engine/SQLGen found for class: nil";
+const FACTS = "'certname', 'environment', 'name', and 'value'";
+const ENVIRONMENT = "'zz' is not a queryable object for environments. Known queryable objects are 'name'";
+
+const TEXTS: readonly [EntityName, string, string][] = [
+  // unknown and unusable fields
+  ['environments', '["=","zz","x"]', ENVIRONMENT],
+  ['environments', '["<","zz",1]', ENVIRONMENT],
+  ['environments', '["~","zz","x"]', ENVIRONMENT],
+  ['environments', '["in","zz",["array",["x"]]]', ENVIRONMENT],
+  ['environments', '["in",["zz"],["array",["x"]]]', ENVIRONMENT],
+  ['environments', '["null?","zz",true]', ENVIRONMENT],
+  ['environments', '["in","node_state",["array",["active"]]]', ENVIRONMENT.replace('zz', 'node_state')],
+  ['environments', '["and",["=","zz",1],["or",["not",["=","zz",2]]]]', `${ENVIRONMENT}\n${ENVIRONMENT}`],
+  ['environments', '["=","name.zz","x"]', ENVIRONMENT.replace('zz', 'name.zz')],
+  [
+    'packages',
+    '["=","zz","x"]',
+    "'zz' is not a queryable object for packages. Known queryable objects are 'package_name', 'provider', and 'version'",
+  ],
+  [
+    'fact_contents',
+    '["=","zz","x"]',
+    "'zz' is not a queryable object for fact_nodes. Known queryable objects are 'certname', 'environment', 'name', 'path', and 'value'",
+  ],
+  [
+    'nodes',
+    '["=","expires_facts",true]',
+    "'expires_facts' is not a queryable object for nodes. Known queryable objects are 'cached_catalog_status', 'catalog_environment', 'catalog_timestamp', 'certname', 'deactivated', 'expired', 'facts_environment', 'facts_timestamp', 'latest_report_corrective_change', 'latest_report_hash', 'latest_report_job_id', 'latest_report_noop', 'latest_report_noop_pending', 'latest_report_status', 'report_environment', and 'report_timestamp'",
+  ],
+  [
+    'facts',
+    '["in","zz",["extract","certname",["select_nodes",["=","certname","x"]]]]',
+    `Can't match on unknown 'facts' field 'zz' for 'in'. Acceptable fields are ${FACTS}`,
+  ],
+  [
+    'facts',
+    '["in",["zz","yy"],["from","nodes",["extract","certname"]]]',
+    `Can't match on unknown 'facts' fields 'zz' and 'yy' for 'in'. Acceptable fields are ${FACTS}`,
+  ],
+  ['facts', '["extract","zz"]', `Can't extract unknown 'facts' field 'zz'. Acceptable fields are ${FACTS}`],
+  [
+    'facts',
+    '["extract",["a","certname","b","c"]]',
+    `Can't extract unknown 'facts' fields 'a', 'b', and 'c'. Acceptable fields are ${FACTS}`,
+  ],
+  [
+    'fact_paths',
+    '["extract","depth"]',
+    "Can't extract unknown 'fact_paths' field 'depth'. Acceptable fields are 'type', 'path', and 'name'",
+  ],
+  [
+    'nodes',
+    '["in","certname",["extract","zz",["select_facts",["=","name","a"]]]]',
+    `Can't extract unknown 'facts' field 'zz'. Acceptable fields are ${FACTS}`,
+  ],
+  [
+    'nodes',
+    '["in","certname",["from","bogus",["extract","certname",["=","name","a"]]]]',
+    "Can't extract unknown 'null' field 'certname'. Acceptable fields are \n'name' is not a queryable object for null. Entity null has no queryable objects",
+  ],
+  [
+    'nodes',
+    '["subquery","fact-contents",["=","certname","b"]]',
+    "'certname' is not a queryable object for null. Entity null has no queryable objects",
+  ],
+  [
+    'nodes',
+    '["and",["=","zz",1],["subquery","facts",["=","yy",1]]]',
+    `'yy' is not a queryable object for facts. Known queryable objects are ${FACTS}`,
+  ],
+  [
+    'catalogs',
+    '["=","edges","x"]',
+    "'edges' is not a queryable object for catalogs. Known queryable objects are 'catalog_uuid', 'certname', 'code_id', 'environment', 'hash', 'job_id', 'producer', 'producer_timestamp', 'transaction_uuid', and 'version'",
+  ],
+  [
+    'resources',
+    '["=","parameter.x",1]',
+    "'parameter.x' is not a queryable object for resources. Known queryable objects are 'certname', 'environment', 'exported', 'file', 'line', 'parameters', 'resource', 'tag', 'tags', 'title', and 'type'",
+  ],
+  // subqueries
+  [
+    'nodes',
+    '["in","certname",["extract","certname",["select_bogus",["=","a","b"]]]]',
+    'Unsupported subquery `select_bogus`',
+  ],
+  [
+    'nodes',
+    '["in","certname",["extract","certname",["select-facts",["=","a","b"]]]]',
+    'Unsupported subquery `select-facts` - did you mean `select_facts`?',
+  ],
+  [
+    'nodes',
+    '["in","name",["extract","name",["select_fact_names",["=","name","b"]]]]',
+    "Can't match on unknown 'nodes' field 'name' for 'in'. Acceptable fields are 'cached_catalog_status', 'catalog_environment', 'catalog_timestamp', 'certname', 'deactivated', 'expired', 'facts_environment', 'facts_timestamp', 'latest_report_corrective_change', 'latest_report_hash', 'latest_report_job_id', 'latest_report_noop', 'latest_report_noop_pending', 'latest_report_status', 'report_environment', and 'report_timestamp'\nUnsupported subquery `select_fact_names`",
+  ],
+  [
+    'nodes',
+    '["subquery","package_inventory",["~","certname","."]]',
+    "No implicit relationship for entity 'package_inventory'",
+  ],
+  ['packages', '["subquery","nodes",["~","certname","."]]', "No implicit relationship for entity 'nodes'"],
+  [
+    'nodes',
+    '["in",["certname","deactivated"],["extract","certname",["select_facts",["=","name","a"]]]]',
+    'ERROR: subquery has too few columns',
+  ],
+  [
+    'resources',
+    '["in","line",["extract","certname",["select_nodes",["=","certname","a"]]]]',
+    'ERROR: operator does not exist: integer = text',
+  ],
+  // shapes
+  ['nodes', '["and"]', "'and' takes at least one argument, but none were supplied"],
+  ['nodes', '["or"]', "'or' takes at least one argument, but none were supplied"],
+  ['nodes', '["not"]', "'not' takes exactly one argument, but 0 were supplied"],
+  [
+    'nodes',
+    '["not",["~","certname","a"],["~","certname","b"]]',
+    "'not' takes exactly one argument, but 2 were supplied",
+  ],
+  ['nodes', '["and",["~","certname","a"],[]]', '[] is not well-formed: queries must contain at least one operator'],
+  ['nodes', '["and",["~","certname","a"],null]', '[] is not well-formed: queries must contain at least one operator'],
+  ['nodes', '["=","certname"]', '= requires exactly two arguments'],
+  ['nodes', '["~>","certname","a","b"]', '~> requires exactly two arguments'],
+  ['nodes', '["not",["and",["=","certname"],["and"]]]', '= requires exactly two arguments'],
+  ['nodes', '["~","certname",{"a":1}]', 'Invalid ~ clause'],
+  ['inventory', '[">","facts.mixed",{}]', 'Invalid > clause'],
+  ['inventory', '[">","facts.mixed",[1.5]]', 'Invalid > clause'],
+  ['resources', '["~",["function","jsonb_typeof","parameters"],"o"]', 'Invalid ~ clause'],
+  [
+    'nodes',
+    '["extract","certname",["and",["~","certname","a"],["!=","certname","b"]]]',
+    '["!=" "certname" "b"] is not a valid expression for "extract"',
+  ],
+  ['nodes', '["extract","certname",["and",[]]]', '[] is not a valid expression for "extract"'],
+  ['nodes', '["and",["!=","certname","b"],["~","certname","a"]]', NO_IMPLEMENTATION],
+  ['nodes', '["or",["bogus"],["~","certname","a"]]', NO_IMPLEMENTATION],
+  ['nodes', '["not",["null?","certname"]]', NO_IMPLEMENTATION],
+  ['nodes', '["in","certname","x"]', NO_IMPLEMENTATION],
+  ['events', '["in","new_value",["array",["x"]]]', NO_IMPLEMENTATION],
+  ['resources', '["in","tag",["array",["x"]]]', NO_IMPLEMENTATION],
+  // operators and types
+  ['nodes', '["<","deactivated","2026"]', 'Query operators >,>=,<,<= are not allowed on field deactivated'],
+  ['resources', '["<","tag","x"]', 'Query operators >,>=,<,<= are not allowed on field tags'],
+  ['events', '["<","new_value",5]', 'Query operators >,>=,<,<= are not allowed on field new_value'],
+  ['nodes', '["<","node_state",5]', 'Query operators >,>=,<,<= are not allowed on field node_state'],
+  ['nodes', '["~>","certname",["a"]]', 'Query operator ~> is not allowed on field certname'],
+  ['nodes', '["~>","zz",["a"]]', 'Query operator ~> is not allowed on field zz'],
+  ['nodes', '["~>",["fact","kernel"],["a"]]', 'Query operator ~> is not allowed on field ["fact" "kernel"]'],
+  ['resources', '["=","line","10"]', 'Argument "10" is incompatible with numeric field "line".'],
+  ['resources', '["<","line","10"]', 'Argument "10" and operator "<" have incompatible types.'],
+  ['facts', '[">=","value",[1]]', 'Argument "[1]" and operator ">=" have incompatible types.'],
+  ['facts', '["<=","value",null]', 'Argument "null" and operator "<=" have incompatible types.'],
+  ['nodes', '["=","expired","yesterday"]', "'yesterday' is not a valid timestamp value"],
+  ['nodes', '[">","expired",null]', "'null' is not a valid timestamp value"],
+  ['nodes', '["in","certname",["array","x"]]', 'Operator array requires a vector argument'],
+  ['resources', '["in","tags",["array",["x"]]]', 'Operator in...array is not supported on array types'],
+  ['nodes', '["in",["fact","x"],["array",[5,"5"]]]', 'All values in array must be the same type.'],
+  ['nodes', '["in",["fact","x"],["array",[5,5.0]]]', 'All values in array must be the same type.'],
+  ['nodes', '["in",["fact","x"],["array",[5,2147483648]]]', 'All values in array must be the same type.'],
+  ['nodes', '["in",["fact","x"],["array",[]]]', 'All values in array must be the same type.'],
+  ['nodes', '["<",["fact","x"],"abc"]', "Operator '<' not allowed on value 'abc'"],
+  ['nodes', '["=",["fact","x"],null]', "Operator '=' not allowed on value 'null'"],
+  ['nodes', '["=",["fact","x"],{"a":["b",null]}]', `Operator '=' not allowed on value '{:a ["b" nil]}'`],
+  ['nodes', '["=","node_state","Bogus"]', 'No matching clause: bogus'],
+  ['fact_contents', '["=","path","os"]', 'Path array element wasnt string or integer in {0}'],
+  ['fact_contents', '["=","path",["os",1.5]]', 'Path array element wasnt string or integer in {0}'],
+  ['fact_contents', '["=","path",5]', "Don't know how to create ISeq from: java.lang.Integer"],
+  ['reports', '["=","certname",5]', 'ERROR: operator does not exist: text = integer'],
+  ['reports', '["=","certname",3000000000]', 'ERROR: operator does not exist: text = bigint'],
+  ['reports', '["~","report_format","1"]', 'ERROR: operator does not exist: smallint ~ character varying'],
+  ['reports', '["=","noop","true"]', 'ERROR: operator does not exist: boolean = character varying'],
+  ['resources', '["=","exported","true"]', 'ERROR: operator does not exist: boolean = character varying'],
+  [
+    'nodes',
+    '["=","deactivated","2026"]',
+    'ERROR: operator does not exist: timestamp with time zone = character varying',
+  ],
+  ['resources', '["in","line",["array",[10]]]', 'ERROR: operator does not exist: integer = text'],
+  ['nodes', '["~","certname","("]', 'ERROR: invalid regular expression: parentheses () not balanced'],
+  ['inventory', '["=","facts.match(\\"(\\")","x"]', 'ERROR: invalid regular expression: parentheses () not balanced'],
+  ['fact_contents', '["~>","path",["a","["]]', 'ERROR: invalid regular expression: brackets [] not balanced'],
+  // field syntax
+  ['inventory', '["=","facts.","x"]', `Don't recognize AST field component at character 6: "facts."`],
+  ['inventory', '["=","facts.a..b","x"]', `Don't recognize AST field component at character 8: "facts.a..b"`],
+  ['inventory', '["=","facts.\\"\\"","x"]', 'Empty AST field component at character 6: "facts.\\"\\""'],
+  ['nodes', '["=",["fact",""],"x"]', `Don't recognize AST field component at character 6: "facts."`],
+  // projections and functions
+  [
+    'inventory',
+    '["extract",["facts.abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij"]]',
+    "Projected field name '66' exceeds current maximum length of 63 characters",
+  ],
+  [
+    'inventory',
+    '["extract",["facts.disks[0]"]]',
+    'No matching clause: :puppetlabs.puppetdb.query-eng.parse/indexed-field-part',
+  ],
+  [
+    'inventory',
+    '["extract",["facts.match(\\"a\\")"]]',
+    'No matching clause: :puppetlabs.puppetdb.query-eng.parse/match-field-part',
+  ],
+  [
+    'nodes',
+    '["extract",[["function","count"]],["~","certname","a"],["group_by","zz"]]',
+    '"zz" is niether a valid column name nor function name',
+  ],
+  ['nodes', '["extract",[["function","bogus","certname"]]]', '"bogus" is not a valid function'],
+  [
+    'nodes',
+    '["extract",["certname",["function","count"]]]',
+    'ERROR: column "certname" must appear in the GROUP BY clause or be used in an aggregate function',
+  ],
+  ['resources', '["=",["function","bogus","line"],1]', '"bogus" is not a valid function'],
+  ['resources', '["=",["function","to_string","line","9"],"1"]', '"to_string" is not a valid function'],
+  ['resources', '["=",["function","sum","zz"],1]', 'field "zz" is not a valid queryable field'],
+  ['resources', '["=",["function","sum","title"],1]', 'field "title" must be a numeric type'],
+  ['resources', '["=",["function","sum"],1]', 'wrong number of arguments (0) provided for function sum'],
+];
+
+describe('errors', () => {
+  for (const [name, query, text] of TEXTS) {
+    it(`errors: ${name} ${query} is refused with its text`, () => {
+      assert.equal(entityError(name, query, { activeFilter: false }), text);
+    });
+  }
+
+  it('errors: names are reported before anything else about the query', () => {
+    assert.match(entityError('nodes', '["and",["=","certname"],["=","zz",1]]'), /^'zz' is not a queryable object/);
+  });
+
+  it('errors: wrong shapes are reported before wrong values', () => {
+    const query = '["and",["=","expired","never"],["=","certname"]]';
+    assert.equal(entityError('nodes', query), '= requires exactly two arguments');
+  });
+
+  it('errors: a clause of unknown shape standing alone is found by the last check', () => {
+    for (const query of [
+      '["bogus","a"]',
+      '["AND",["=","certname","a"]]',
+      '["subquery","facts"]',
+      '["from","nodes",["=","certname","a"]]',
+    ]) {
+      assert.match(entityError('catalogs', query), /^AST validation failed, .*\nUnrecognized AST clause \[/s, query);
+    }
+    assert.match(
+      entityError('catalogs', '["in","certname",["from","nodes",["=","certname","a"]]]'),
+      /AST validation|No implementation/,
+    );
+  });
+
+  it('errors: other mistakes win over the unknown shape', () => {
+    assert.equal(entityError('catalogs', '["bogus",["=","certname"]]'), '= requires exactly two arguments');
+  });
+
+  it('errors: a query nested beyond the limit is refused without recursion', () => {
+    const deep = `${'["not",'.repeat(300)}["=","certname","a"]${']'.repeat(300)}`;
+    assert.match(entityError('nodes', deep, { depthMax: 100 }), /limit is 100 levels/);
+    assert.doesNotThrow(() => entityError('nodes', `["and",${deep},["and"]]`));
+  });
+
+  it('errors: a list that begins with null is refused', () => {
+    assert.match(entityError('inventory', '["=","facts.disks",[null]]'), /cannot begin with null/);
+  });
+});

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { resolveAggregateEventCounts, resolveEventCounts } from '../../../../engine/query/resolve/resolve.ts';
+import type { Filter } from '../../../../engine/query/tree.ts';
+import { entity, errorOf, json, keys } from './support.ts';
+
+const distinct = { start: 0, end: 1000 };
+const events = (query: string) => entity('events', query, { distinct });
+const latest: Filter = { kind: 'eq', field: 'latest_report?', value: true, nullSafe: false };
+
+describe('distinct events', () => {
+  it('distinct: rows look as always and times are handed on', () => {
+    const tree = events('[]');
+    assert.deepEqual([tree.filter, tree.distinct], [null, { ...distinct, before: null }]);
+    assert.equal(keys(tree), keys(entity('events', '[]')));
+  });
+
+  it('distinct: comparisons of fields that may be empty never leave the answer open', () => {
+    assert.deepEqual(events('["=","property","mode"]').filter, {
+      kind: 'eq',
+      field: 'property',
+      value: 'mode',
+      nullSafe: true,
+    });
+    assert.deepEqual(events('["=","property",null]').filter, { kind: 'null', field: 'property' });
+    assert.deepEqual(events('["~","file","x"]').filter, {
+      kind: 'regex',
+      field: 'file',
+      pattern: 'x',
+      nullIsFalse: true,
+    });
+    assert.deepEqual(events('["~","environment","x"]').filter, {
+      kind: 'regex',
+      field: 'environment',
+      pattern: 'x',
+      nullIsFalse: false,
+    });
+    assert.deepEqual(events('["=","new_value",[1]]').filter, {
+      kind: 'eq',
+      field: 'new_value',
+      value: '[1]',
+      nullSafe: true,
+    });
+  });
+
+  it('distinct: operators in any case, fields with dashes', () => {
+    assert.deepEqual(events('["AND",["=","resource-type","File"],["NOT",["<","timestamp",5]]]').filter, {
+      kind: 'and',
+      args: [
+        { kind: 'eq', field: 'resource_type', value: 'File', nullSafe: false },
+        { kind: 'not', arg: { kind: 'order', field: 'timestamp', op: '<', value: 5 } },
+      ],
+    });
+  });
+
+  it('distinct: only a bare test of the latest report narrows the events beforehand', () => {
+    assert.deepEqual(events('["=","latest_report?",true]').distinct?.before, latest);
+    assert.deepEqual(events('["not",["=","latest_report?",true]]').distinct?.before, latest);
+    assert.equal(events('["and",["=","latest_report?",true]]').distinct?.before, null);
+  });
+
+  it('distinct: subqueries over resources and facts', () => {
+    const found = events('["in","certname",["extract","certname",["select_resources",["=","tag","A"]]]]').filter;
+    assert.ok(found?.kind === 'in-query');
+    assert.equal(found.query.entity, 'resources');
+    assert.deepEqual(found.query.filter, { kind: 'member', field: 'tags', value: 'a' });
+  });
+
+  it('distinct: ordering knows hash as another name of report', () => {
+    const tree = entity('events', '[]', { distinct, orderBy: [{ field: 'hash' }] });
+    assert.deepEqual(tree.orderBy, [{ field: 'report', descending: false }]);
+    assert.match(
+      errorOf(() => entity('events', '[]', { distinct, orderBy: [{ field: 'zz' }] })),
+      /^Unrecognized column 'zz'/,
+    );
+  });
+
+  const ERRORS: readonly [string, string][] = [
+    ['["=","zz","x"]', "'zz' is not a queryable object for version 4 of the resource events API"],
+    [
+      '["~","configuration_version","x"]',
+      "'configuration_version' is not a queryable object for version 4 of the resource events API",
+    ],
+    ['["<","line",5]', "< operator does not support object 'line' for resource events"],
+    ['["<","timestamp","x"]', "'x' is not a valid timestamp value"],
+    ['["=","certname"]', '= requires exactly two arguments, but 1 were supplied'],
+    ['["~","certname","a","b"]', '~ requires exactly two arguments, but 3 were supplied'],
+    ['[">","timestamp"]', '> requires exactly two arguments, but 1 were supplied'],
+    ['["null?","property",true]', `["null?" "property" true] is not well-formed: query operator 'null?' is unknown`],
+    ['["Bogus","a"]', `["Bogus" "a"] is not well-formed: query operator 'Bogus' is unknown`],
+    ['["and"]', 'and requires at least one term'],
+    ['["or"]', 'or requires at least one term'],
+    ['["not"]', "'not' takes exactly one argument, but 0 were supplied"],
+    ['["in","certname",["array",["x"]]]', "The subquery argument of 'in' must be an 'extract', not 'array'"],
+    ['["extract",["certname"],["=","certname","x"]]', "The argument to extract must be a select operator, not '='"],
+    [
+      '["in","zz",["extract","certname",["select_facts",["=","name","x"]]]]',
+      "Can't match on unknown event field 'zz' for 'in'. Acceptable fields are: certname, configuration_version, containing_class, containment_path, end_time, environment, file, hash, line, message, name, new_value, old_value, property, receive_time, resource_title, resource_type, start_time, status, timestamp",
+    ],
+    [
+      '["in","certname",["extract","zz",["select_facts",["=","name","x"]]]]',
+      "Can't extract unknown fact field 'zz'. Acceptable fields are: certname, environment, name, value",
+    ],
+  ];
+  for (const [query, text] of ERRORS) {
+    it(`distinct: ${query} is refused with its text`, () =>
+      assert.equal(
+        errorOf(() => events(query)),
+        text,
+      ));
+  }
+});
+
+describe('event counts', () => {
+  const counts = (filter: string, edition: 'community' | 'enterprise' = 'community') =>
+    resolveEventCounts({ summarizeBy: 'certname', countsFilter: json(filter) }, { edition });
+
+  it('event counts: defaults and order', () => {
+    const tree = resolveEventCounts(
+      { summarizeBy: 'resource', query: json('["=","status","x"]') },
+      { orderBy: [{ field: 'resource_title' }, { field: 'noops', order: 'desc' }], limit: 2 },
+    );
+    assert.equal(tree.countBy, 'resource');
+    assert.deepEqual(tree.events.filter, { kind: 'eq', field: 'status', value: 'x', nullSafe: false });
+    assert.deepEqual(
+      [tree.orderBy.map((term) => term.field), tree.limit, tree.offset],
+      [['resource_title', 'noops'], 2, 0],
+    );
+  });
+
+  it('event counts: an unknown operator is no filter', () => {
+    assert.equal(resolveEventCounts({ summarizeBy: 'certname', query: json('["bogus","x"]') }).events.filter, null);
+  });
+
+  it('event counts: one comparison of one count', () => {
+    assert.deepEqual(counts('[">","failures",0]').countsFilter, { op: '>', field: 'failures', value: 0 });
+    assert.deepEqual(counts('["=","noops",null]').countsFilter, { op: '=', field: 'noops', value: null });
+    assert.equal(counts('[]').countsFilter, null);
+    assert.deepEqual(counts('["<=","corrective_noops",1.5]', 'enterprise').countsFilter, {
+      op: '<=',
+      field: 'corrective_noops',
+      value: 1.5,
+    });
+  });
+
+  const ERRORS: readonly [string, string][] = [
+    ['[">","zz",0]', "> operator does not support object 'zz' for event counts"],
+    ['["=","zz",0]', 'zz is not a queryable object for event counts'],
+    ['["=","corrective_noops",0]', 'corrective_noops is not a queryable object for event counts'],
+    ['["=","failures"]', '= requires exactly two arguments, but 1 were supplied'],
+    ['["~","failures","x"]', `["~" "failures" "x"] is not well-formed: query operator '~' is unknown`],
+    ['["=","failures","1"]', 'ERROR: operator does not exist: bigint = character varying'],
+  ];
+  for (const [filter, text] of ERRORS) {
+    it(`event counts: ${filter} is refused with its text`, () =>
+      assert.equal(
+        errorOf(() => counts(filter)),
+        text,
+      ));
+  }
+
+  it('event counts: parameters are checked', () => {
+    assert.equal(
+      errorOf(() => resolveEventCounts({ summarizeBy: 'x' })),
+      "Unsupported value for 'summarize_by': 'x'",
+    );
+    assert.equal(
+      errorOf(() => resolveEventCounts({ summarizeBy: 'certname', countBy: 'x' })),
+      "Unsupported value for 'count_by': 'x'",
+    );
+    assert.equal(
+      errorOf(() => resolveEventCounts({ summarizeBy: 'certname' }, { orderBy: [{ field: 'zz' }] })),
+      "Unrecognized column 'zz' specified in :order_by; Supported columns are 'failures', 'skips', 'successes', 'noops', 'certname'",
+    );
+  });
+
+  it('aggregate event counts: one tree for each summary, in order, repeats repeated', () => {
+    const trees = resolveAggregateEventCounts({ summarizeBy: 'resource,certname,resource,,' });
+    assert.deepEqual(
+      trees.map((tree) => tree.summarizeBy),
+      ['resource', 'certname', 'resource'],
+    );
+    assert.equal(
+      errorOf(() => resolveAggregateEventCounts({ summarizeBy: 'certname, resource' })),
+      "Unsupported value for 'summarize_by': ' resource'",
+    );
+    assert.equal(
+      errorOf(() => resolveAggregateEventCounts({ summarizeBy: '' })),
+      "Unsupported value for 'summarize_by': ''",
+    );
+  });
+
+  it('aggregate event counts: the query must be of the older language too', () => {
+    const query = json('["in","certname",["array",["x"]]]');
+    assert.equal(
+      errorOf(() => resolveAggregateEventCounts({ summarizeBy: 'resource', query })),
+      "The subquery argument of 'in' must be an 'extract', not 'array'",
+    );
+  });
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { resolveOrderBy } from '../../../../engine/query/resolve/resolve.ts';
+import { entity, errorOf, json, root } from './support.ts';
+
+const COLUMNS = "Supported columns are 'certname', 'environment', 'name', 'value'";
+
+describe('order_by parameter', () => {
+  const order = (value: string) => resolveOrderBy('facts', json(value));
+
+  it('order_by: directions in any case, ascending by default, the first mention counts', () => {
+    assert.deepEqual(order('[{"field":"name","order":"DESC"},{"field":"certname","order":null},{"field":"name"}]'), [
+      { field: 'name', descending: true },
+      { field: 'certname', descending: false },
+    ]);
+    for (const empty of ['null', '[]', '{}', '""']) assert.deepEqual(order(empty), []);
+  });
+
+  const ERRORS: readonly [string, string][] = [
+    ['"x"', "Illegal value 'x' for :order_by; expected an array of maps."],
+    ['{"field":"name"}', `Illegal value '{:field "name"}' for :order_by; expected an array of maps.`],
+    ['["name"]', `Illegal value '["name"]' for :order_by; expected an array of maps.`],
+    ['5', "Don't know how to create ISeq from: java.lang.Integer"],
+    ['[{"order":"up"},{"field":"name","x":1}]', `Illegal value '{:field "name", :x 1}' in :order_by; unknown key 'x'.`],
+    ['[{"order":"asc"}]', `Illegal value '{:order "asc"}' in :order_by; missing required key field.`],
+    [
+      '[{"field":"name","order":"up"}]',
+      `Illegal value '{:field "name", :order "up"}' in :order_by; 'order' must be either 'asc' or 'desc'`,
+    ],
+    ['[{"field":"zz"}]', `Unrecognized column 'zz' specified in :order_by; ${COLUMNS}`],
+    ['[{"field":"facts.a"}]', `Unrecognized column 'facts.a' specified in :order_by; ${COLUMNS}`],
+  ];
+  for (const [value, text] of ERRORS) {
+    it(`order_by: ${value} is refused with its text`, () =>
+      assert.equal(
+        errorOf(() => order(value)),
+        text,
+      ));
+  }
+
+  it('order_by: is checked before the query', () => {
+    assert.match(
+      errorOf(() => entity('facts', '["=","zz",1]', { orderBy: [{ field: 'yy' }] })),
+      /^Unrecognized column 'yy'/,
+    );
+  });
+
+  it('order_by: fact names are sorted unless asked otherwise', () => {
+    assert.deepEqual(entity('fact_names', 'null').orderBy, [{ field: 'name', descending: false }]);
+    assert.deepEqual(entity('fact_names', 'null', { orderBy: [{ field: 'name', order: 'desc' }] }).orderBy, [
+      { field: 'name', descending: true },
+    ]);
+  });
+});
+
+describe('paging clauses', () => {
+  it('paging: clauses in any order, and parameters win item by item', () => {
+    const query = '["from","nodes",["limit",3],["order_by",["certname",["expired","desc"]]],["offset",1]]';
+    const tree = root(query);
+    assert.deepEqual([tree.limit, tree.offset, tree.orderBy.length], [3, 1, 2]);
+    const other = root(query, { limit: 9, orderBy: [{ field: 'deactivated' }] });
+    assert.deepEqual([other.limit, other.offset, other.orderBy], [9, 1, [{ field: 'deactivated', descending: false }]]);
+  });
+
+  const ERRORS: readonly [string, string | RegExp][] = [
+    ['["limit",1],["limit",2]', "Multiple 'limit' clauses are not permitted"],
+    ['["limit"]', "Received 'limit' clause without an argument"],
+    ['["offset",null]', "Received 'offset' clause without an argument"],
+    [
+      '["order_by",["zz"]]',
+      /^Unrecognized column 'zz' specified in :order_by; Supported columns are 'latest_report_corrective_change', 'deactivated'/,
+    ],
+    ['["limit",0]', /^Illegal value '0' for :limit/],
+    ['["limit","3"]', /^Illegal value '3' for :limit/],
+    ['["limit",1.5]', /^Illegal value '1.5' for :limit/],
+    ['["offset",-1]', /^Illegal value '-1' for :offset/],
+    ['["order_by","certname"]', /order_by/],
+    ['["order_by",[["certname"]]]', /order_by/],
+    ['["order_by",[["certname","DESC"]]]', /order_by/],
+  ];
+  for (const [clauses, text] of ERRORS) {
+    it(`paging: ${clauses} is refused`, () => {
+      const message = errorOf(() => root(`["from","nodes",${clauses}]`));
+      if (typeof text === 'string') assert.equal(message, text);
+      else assert.match(message, text);
+    });
+  }
+});
+
+describe('root', () => {
+  it('root: entity names take dashes and underscores', () => {
+    assert.equal(root('["from","fact-contents"]').entity, 'fact_contents');
+    assert.equal(root('["from","catalog_inputs"]').entity, 'catalog_inputs');
+  });
+
+  it('root: active nodes by default, except where there are none or only the AST is wanted', () => {
+    assert.deepEqual(root('["from","catalogs"]').filter, { kind: 'node-state', state: 'active' });
+    for (const name of ['fact_paths', 'fact-paths', 'environments', 'packages', 'producers', 'fact_names']) {
+      assert.equal(root(`["from","${name}"]`).filter, null, name);
+    }
+    assert.equal(root('["from","nodes"]', { astOnly: true }).filter, null);
+  });
+
+  const FORM = 'This query must be of the form ["from", <entity>, (<optional-query>)].';
+  const BODY = '`from` only accepts a query as an optional second argument.';
+  const ERRORS: readonly [string, string][] = [
+    ['null', FORM],
+    ['[]', FORM],
+    ['["from"]', FORM],
+    ['["from",5]', FORM],
+    ['["=","certname","a"]', FORM],
+    ['["from","nodes",["~","certname","a"],["group_by","certname"]]', FORM],
+    ['["from","nodes",["limit",1],["~","certname","a"]]', FORM],
+    ['["from","environments",["~","name","a"],["bogus",1]]', FORM],
+    ['["from","environments",null]', BODY],
+    ['["from","environments","x"]', BODY],
+    ['["from","bogus-thing"]', "Invalid entity 'bogus_thing' in query"],
+    ['["from","Nodes"]', "Invalid entity 'Nodes' in query"],
+    ['["from","resource_params"]', "Invalid entity 'resource_params' in query"],
+    ['["from","event_counts"]', "Invalid entity 'event_counts' in query"],
+    ['["from","nodes",[]]', '[] is not well-formed: queries must contain at least one operator'],
+  ];
+  for (const [query, text] of ERRORS) {
+    it(`root: ${query} is refused with its text`, () =>
+      assert.equal(
+        errorOf(() => root(query)),
+        text,
+      ));
+  }
+
+  it('root: a missing body is no filter', () => {
+    assert.equal(root('["from","environments",[]]').filter, null);
+    assert.deepEqual(root('["from","nodes",null]').filter, { kind: 'node-state', state: 'active' });
+  });
+});

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseField, pathPattern } from '../../../../engine/query/resolve/path.ts';
+import { errorOf } from './support.ts';
+
+const shape = (text: string): string =>
+  parseField(text)
+    .parts.map((part) => {
+      if (part.kind === 'match') return `match ${part.pattern}`;
+      return part.kind === 'indexed' ? `${part.name}#${part.index}` : `${part.quoted ? 'quoted ' : ''}${part.name}`;
+    })
+    .join(' | ');
+
+describe('field paths', () => {
+  it('paths: names may hold anything but a dot, quoted ones dots too', () => {
+    assert.equal(shape('facts.a b.c:d-e'), 'a b | c:d-e');
+    assert.equal(shape('facts."a.b".c'), 'quoted a.b | c');
+    assert.equal(shape('facts."a".b".c'), 'quoted a | b" | c');
+    assert.equal(shape('facts."a\\".b"'), 'quoted a\\".b');
+    assert.equal(shape('facts.0.x'), '0 | x');
+  });
+
+  it('paths: an index at the end of a name belongs to it, inside quotes too', () => {
+    assert.equal(shape('facts.a[2].b[10]'), 'a#2 | b#10');
+    assert.equal(shape('facts."arr[0]"'), 'arr#0');
+    assert.equal(shape('facts."c/d"[0]'), '"c/d"#0');
+    assert.equal(shape('facts.[0]'), '[0]');
+    assert.equal(
+      errorOf(() => shape('facts.a[99999999999]')),
+      'For input string: "99999999999"',
+    );
+  });
+
+  it('paths: match takes the longest text', () => {
+    assert.equal(shape('facts.match("a.*").b'), 'match a.* | b');
+    assert.equal(shape('facts.match("a").match("b").c'), 'match a").match("b | c');
+    assert.equal(pathPattern(parseField('facts.a[1].match("x.*")').parts), 'a#~1#~x.*');
+  });
+
+  it('paths: plain fields have no parts', () => {
+    assert.deepEqual(parseField('latest_report?'), { top: 'latest_report?', parts: [] });
+    assert.equal(
+      errorOf(() => parseField('a b')),
+      'First component of AST field is invalid: "a b"',
+    );
+    assert.equal(
+      errorOf(() => parseField('')),
+      'First component of AST field is invalid: ""',
+    );
+  });
+});

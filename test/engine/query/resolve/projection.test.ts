@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { entity, entityError, keys } from './support.ts';
+
+describe('projection', () => {
+  it('projection: rows without one have the documented columns in the documented order', () => {
+    assert.equal(keys(entity('facts', 'null')), 'certname environment name value');
+    assert.equal(
+      keys(entity('resources', 'null')),
+      'tags file type title line resource environment certname parameters exported',
+    );
+    assert.equal(
+      keys(entity('nodes', 'null', { includeFactsExpiration: true })),
+      'deactivated latest_report_hash expires_facts facts_environment cached_catalog_status report_environment latest_report_corrective_change catalog_environment facts_timestamp latest_report_noop expires_facts_updated expired latest_report_noop_pending report_timestamp certname catalog_timestamp latest_report_job_id latest_report_status',
+    );
+    assert.equal(
+      keys(entity('factsets', 'null')),
+      'timestamp facts certname hash producer_timestamp producer environment',
+    );
+    assert.match(keys(entity('factsets', 'null', { includePackageInventory: true })), /package_inventory/);
+    assert.equal(entity('facts', '["extract",[]]').projected, false);
+  });
+
+  it('projection: functions come first and repeated columns get suffixes', () => {
+    const query = '["extract",["certname",["function","count"],["function","count","status"]],["group_by","certname"]]';
+    assert.equal(keys(entity('reports', query)), 'count count_2 certname');
+    assert.equal(
+      keys(entity('nodes', '["extract",["certname","certname","certname"]]')),
+      'certname certname_2 certname_3',
+    );
+  });
+
+  it('projection: rows of nine and more columns are in the fixed order', () => {
+    const query =
+      '["extract",["certname","hash","status","noop","environment","type","producer","end_time","code_id"]]';
+    assert.equal(
+      keys(entity('reports', query)),
+      'producer hash noop type end_time status environment code_id certname',
+    );
+  });
+
+  it('projection: members of documents keep the text they were asked for by', () => {
+    const tree = entity('inventory', '["extract",["facts.os.\\"a.b\\"","trusted.x"]]');
+    assert.deepEqual(tree.columns, [
+      {
+        kind: 'field',
+        key: 'facts.os."a.b"',
+        ref: {
+          kind: 'path',
+          root: 'facts',
+          parts: [
+            { kind: 'name', name: 'os', quoted: false },
+            { kind: 'name', name: 'a.b', quoted: true },
+          ],
+        },
+      },
+      {
+        kind: 'field',
+        key: 'trusted.x',
+        ref: {
+          kind: 'path',
+          root: 'facts',
+          parts: [
+            { kind: 'name', name: 'trusted', quoted: false },
+            { kind: 'name', name: 'x', quoted: false },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it('projection: the version field of reports has two names', () => {
+    const puppet = entity('reports', '["extract",["puppet_version","cm_version"]]');
+    assert.equal(keys(puppet), 'puppet_version cm_version');
+    for (const column of puppet.columns)
+      assert.deepEqual(column.kind === 'field' && column.ref, { kind: 'field', field: 'puppet_version' });
+    assert.match(keys(entity('reports', 'null', { vocabulary: 'neutral' })), /transaction_uuid cm_version noop/);
+    assert.match(
+      entityError('reports', '["=","zz",1]', { vocabulary: 'neutral' }),
+      /'certname', 'cm_version', 'code_id'/,
+    );
+  });
+});
+
+describe('functions', () => {
+  it('functions: to_string carries its mask and groups by its column', () => {
+    const query =
+      '["extract",[["function","to_string","end_time","YYYY"],["function","count"]],["group_by",["function","to_string","end_time","YYYY"]]]';
+    const tree = entity('reports', query);
+    assert.deepEqual(tree.columns[0], {
+      kind: 'to_string',
+      key: 'to_string',
+      ref: { kind: 'field', field: 'end_time' },
+      mask: 'YYYY',
+    });
+    assert.deepEqual(tree.groupBy, [{ kind: 'column', column: 0 }]);
+  });
+
+  it('functions: counting a name that is no field counts nulls', () => {
+    assert.deepEqual(entity('nodes', '["extract",[["function","count","bogus"]]]').columns, [
+      { kind: 'aggregate', key: 'count', fn: 'count', ref: null, absent: true },
+    ]);
+  });
+
+  it('functions: numeric functions leave other values out of a facts query', () => {
+    const query = '["extract",[["function","max","value"]],["=","name","a"]]';
+    assert.deepEqual(entity('facts', query).filter, {
+      kind: 'and',
+      args: [
+        { kind: 'jsonb-typeof', field: 'value', type: 'number' },
+        { kind: 'eq', field: 'name', value: 'a', nullSafe: false },
+      ],
+    });
+    assert.equal(entity('fact_contents', query).filter?.kind, 'eq');
+  });
+
+  it('functions: fields that a function has no answer for are refused', () => {
+    for (const call of [
+      '"sum","certname"',
+      '"max","latest_report_noop"',
+      '"avg"',
+      '"to_string","certname","Y"',
+      '"to_string","report_timestamp"',
+      '"count","a","b"',
+      '"jsonb_typeof","certname"',
+    ]) {
+      assert.match(entityError('nodes', `["extract",[["function",${call}]]]`), /^ERROR: function/, call);
+    }
+  });
+});
+
+describe('grouping', () => {
+  it('grouping: a member of a document is grouped by as it is projected', () => {
+    const tree = entity('inventory', '["extract",["facts.a",["function","count"]],["group_by","facts.a"]]');
+    assert.deepEqual(tree.groupBy, [
+      { kind: 'ref', ref: { kind: 'path', root: 'facts', parts: [{ kind: 'name', name: 'a', quoted: false }] } },
+    ]);
+    assert.match(
+      entityError('inventory', '["extract",[["function","count"]],["group_by","facts.a"]]'),
+      /column "facts.a" does not exist/,
+    );
+  });
+
+  it('grouping: groups are only ordered by what they are grouped by', () => {
+    const query = '["extract",[["function","count"],"status"],["group_by","status"]]';
+    assert.equal(entity('reports', query, { orderBy: [{ field: 'status' }] }).orderBy.length, 1);
+    assert.match(entityError('reports', query, { orderBy: [{ field: 'certname' }] }), /must appear in the GROUP BY/);
+    assert.match(
+      entityError('reports', '["extract",[["function","count"]]]', { orderBy: [{ field: 'certname' }] }),
+      /must appear/,
+    );
+  });
+
+  it('grouping: an empty list of keys and a group of aggregates are refused', () => {
+    assert.match(entityError('resources', '["extract",[["function","count"]],["group_by"]]'), /group_by/);
+    assert.match(
+      entityError('resources', '["extract",[["function","count"]],["group_by","count"]]'),
+      /not allowed in GROUP BY/,
+    );
+  });
+});
