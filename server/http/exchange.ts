@@ -22,6 +22,12 @@ export interface Exchange {
    */
   body(max: number): Promise<Uint8Array>;
 
+  /**
+   * The body in parts, for bodies of any size: the client sends on only as parts are taken. Instead of `body`, once. Throws
+   * ClientGone when the connection breaks; leaving the loop early drops the rest. Absent: the listener has no such thing.
+   */
+  bodyStream?(): AsyncIterable<Uint8Array>;
+
   /** Sends the whole answer. */
   reply(reply: Reply): void;
   /** Starts a streamed answer. */

@@ -1,15 +1,13 @@
-// The HTTP front end: one listener on an address or a private socket.
+// The HTTP front end: one listener, its limits and its end.
 //
-//   const listener = await startListener({ at: { host, port } , kind: 'http', mounts, isStarting, refuseClient, ... });
-//   listener.port                     the real port (0 on a unix socket)
-//   listener.accept(tlsSocket, { name, address })   a connection that a TLS server accepted and decrypted
+//   const listener = await startListener({ at: { host, port }, kind: 'http', mounts, isStarting, onError, ... });
+//   listener.port                                   the real port
+//   listener.accept(tlsSocket, { name, address })   serves a connection that a TLS server accepted and decrypted
 //   await listener.stop(graceMs)      no new connections; running requests get `graceMs`; then everything is cut
 //
-// Who the client is: on a plain address nobody knows (`clientName` null). A TLS server in this process gives its
-// connections to `accept` (any duplex stream: a TLSSocket as it is, no second socket needed). A gate that connects to
-// `unixPath` instead must put `x-muster-client-name` (the verified common name, percent-encoded; left out without a
-// certificate) and `x-muster-client-address` into every request and remove what a client sent under these names; they are
-// believed on a unix socket only.
+// Who the client is: on an address of its own a listener knows nobody (`clientName` null). A TLS server gives its
+// connections, any duplex stream, to `accept` together with the verified name: the name belongs to the connection and
+// never travels in a header, so no request can forge it.
 
 import type { Duplex } from 'node:stream';
 import { createDispatcher } from './dispatch.ts';
@@ -20,7 +18,6 @@ import { type ClientIdentity, createNodeServer } from './node-wire.ts';
 
 export type ListenerAddress =
   | { readonly host: string; readonly port: number }
-  | { readonly unixPath: string }
   /** Listens nowhere: connections come through `accept`. */
   | 'accept';
 
@@ -60,8 +57,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const budget = new Budget(limits.bodiesBytesMax);
   const now = options.now ?? Date.now;
 
-  const isGate = typeof options.at === 'object' && 'unixPath' in options.at;
-  const http = createNodeServer({ listener: options.kind, isGate }, limits, (wire) => {
+  const http = createNodeServer(options.kind, limits, (wire) => {
     const exchange: HttpExchange = new HttpExchange(wire, {
       limits,
       budget,
@@ -81,7 +77,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const at = options.at;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen('unixPath' in at ? { path: at.unixPath } : { host: at.host, port: at.port }, () => {
+      server.listen({ host: at.host, port: at.port }, () => {
         server.off('error', reject);
         resolve();
       });

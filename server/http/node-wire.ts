@@ -11,17 +11,6 @@ import type { HttpLimits } from './limits.ts';
 import { badMessage } from './replies.ts';
 import type { BodySink, Wire, WireHead } from './wire.ts';
 
-/** Where a listener's requests come from, and whom to believe. */
-export interface Origin {
-  readonly listener: 'http' | 'https';
-  /** The TLS gate's private socket: its headers name the client. Nobody else can reach it. */
-  readonly isGate: boolean;
-}
-
-/** The gate's headers: certificate name (percent-encoded; absent without a certificate) and address of the client. */
-export const CLIENT_NAME_HEADER = 'x-muster-client-name';
-export const CLIENT_ADDRESS_HEADER = 'x-muster-client-address';
-
 export interface NodeServer {
   readonly server: Server;
   /** Serves a connection that somebody else accepted (and decrypted). */
@@ -45,9 +34,13 @@ interface Connection {
   readonly ahead: [IncomingMessage, ServerResponse][];
 }
 
-export function createNodeServer(origin: Origin, limits: HttpLimits, onWire: (wire: Wire) => void): NodeServer {
+export function createNodeServer(
+  listener: Wire['listener'],
+  limits: HttpLimits,
+  onWire: (wire: Wire) => void,
+): NodeServer {
   const connections = new Map<Duplex, Connection>();
-  const shared = { origin, stallMs: limits.stallMs, isClosing: false };
+  const shared: Shared = { listener, stallMs: limits.stallMs, isClosing: false };
 
   const server = createServer({
     maxHeaderSize: limits.headBytesMax,
@@ -138,7 +131,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 interface Shared {
-  readonly origin: Origin;
+  readonly listener: Wire['listener'];
   readonly stallMs: number;
   isClosing: boolean;
 }
@@ -147,7 +140,7 @@ class NodeWire implements Wire {
   readonly method: string;
   readonly path: string;
   readonly queryString: string;
-  readonly listener: 'http' | 'https';
+  readonly listener: Wire['listener'];
   readonly clientName: string | null;
   readonly remoteAddress: string;
   readonly hasBody: boolean;
@@ -169,19 +162,11 @@ class NodeWire implements Wire {
     const question = target.indexOf('?');
     this.path = question < 0 ? target : target.slice(0, question);
     this.queryString = question < 0 ? '' : target.slice(question + 1);
-    this.listener = shared.origin.listener;
+    this.listener = shared.listener;
     const { headers } = request;
     const { client } = connection;
-    if (client !== null) {
-      this.clientName = client.name;
-      this.remoteAddress = client.address;
-    } else if (shared.origin.isGate) {
-      this.clientName = gateName(headers[CLIENT_NAME_HEADER]);
-      this.remoteAddress = String(headers[CLIENT_ADDRESS_HEADER] ?? '');
-    } else {
-      this.clientName = null;
-      this.remoteAddress = (connection.socket as Socket).remoteAddress ?? '';
-    }
+    this.clientName = client?.name ?? null;
+    this.remoteAddress = client?.address ?? (connection.socket as Socket).remoteAddress ?? '';
     this.hasBody =
       headers['transfer-encoding'] !== undefined ||
       (headers['content-length'] !== undefined && headers['content-length'] !== '0');
@@ -268,7 +253,7 @@ class NodeWire implements Wire {
   }
 }
 
-/** Path and query of a request target; bytes beyond ASCII, which node shows as Latin-1, are UTF-8. */
+/** Path and query of a request target, which may be a whole URL. llhttp lets nothing beyond ASCII through. */
 function originForm(target: string): string {
   let path = target;
   if (!path.startsWith('/')) {
@@ -276,16 +261,5 @@ function originForm(target: string): string {
     if (authority !== null) path = path.slice(authority[0].length);
     if (!path.startsWith('/')) path = `/${path}`;
   }
-  return BEYOND_ASCII.test(path) ? Buffer.from(path, 'latin1').toString('utf8') : path;
-}
-
-const BEYOND_ASCII = /[\x80-\xff]/;
-
-function gateName(header: string | readonly string[] | undefined): string | null {
-  if (typeof header !== 'string' || header === '') return null;
-  try {
-    return decodeURIComponent(header);
-  } catch {
-    return null;
-  }
+  return path;
 }

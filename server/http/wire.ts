@@ -18,7 +18,7 @@ export interface BodySink {
 
 export interface Wire {
   readonly method: string;
-  /** Path and query string as sent, bytes beyond ASCII read as UTF-8. */
+  /** Path and query string as sent. */
   readonly path: string;
   readonly queryString: string;
   header(name: string): string;

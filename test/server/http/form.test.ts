@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeComponent, hasWellFormedEscapes, parseForm } from '../../../server/http/form.ts';
+
+test('form: names and values are decoded as UTF-8, + is a space', () => {
+  const form = parseForm('command=replace+facts&c%C3%A9rt=%E6%97%A5&raw=ñ&plus=a%2Bb');
+  assert.deepEqual(
+    [...form],
+    [
+      ['command', 'replace facts'],
+      ['cért', '日'],
+      ['raw', 'ñ'],
+      ['plus', 'a+b'],
+    ],
+  );
+});
+
+test('form: a name without = has no value, an empty one an empty text', () => {
+  assert.deepEqual(
+    [...parseForm('pretty&x=&=5&&')],
+    [
+      ['pretty', null],
+      ['x', ''],
+      ['', '5'],
+    ],
+  );
+});
+
+test('form: repeated names collect their values', () => {
+  assert.deepEqual(parseForm('a=1&b=2&a=3&a').get('a'), ['1', '3', null]);
+});
+
+test('form: a broken escape makes a value absent, broken UTF-8 does not', () => {
+  assert.equal(decodeComponent('%zz'), null);
+  assert.equal(decodeComponent('a%2'), null);
+  assert.equal(decodeComponent('%FFa+%25ñ'), '\uFFFDa %ñ');
+  assert.equal(hasWellFormedEscapes('/a/%2F%zz'), false);
+  assert.equal(hasWellFormedEscapes('/a/%2F'), true);
+});

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseForm } from '../../../server/http/form.ts';
+import {
+  EnvelopeError,
+  envelopeOfBody,
+  envelopeOfParameters,
+  isParameterForm,
+} from '../../../server/routes/envelope.ts';
+
+const parameters = (query: string) => envelopeOfParameters(parseForm(query));
+const refused = (query: string): string => messageOf(() => parameters(query));
+const refusedBody = (text: string): string => messageOf(() => envelopeOfBody(text));
+
+function messageOf(fn: () => unknown): string {
+  try {
+    fn();
+  } catch (error) {
+    assert.ok(error instanceof EnvelopeError);
+    return error.message;
+  }
+  throw new Error('accepted');
+}
+
+test('envelope: parameters become an envelope', () => {
+  assert.deepEqual(
+    parameters('command=replace_catalog_inputs&version=%2B01&certname=a&checksum=abc&secondsToWaitForCompletion=1e1'),
+    {
+      command: 'replace catalog inputs',
+      version: 1,
+      certname: 'a',
+      producerTimestamp: null,
+      checksum: 'abc',
+      waitMs: 10_000,
+    },
+  );
+  assert.equal(isParameterForm(parseForm('version=5&certname=a')), false);
+  assert.equal(isParameterForm(parseForm('command')), false);
+  assert.equal(isParameterForm(parseForm('command=')), true);
+});
+
+test('envelope: the producer timestamp counts when it is a time with a zone, else it is absent', () => {
+  const stamped = (text: string): number | null =>
+    parameters(`command=store_report&version=8&certname=a&producer-timestamp=${text}`).producerTimestamp;
+  assert.equal(stamped('2036-01-10T12:05:00.000Z'), Date.UTC(2036, 0, 10, 12, 5));
+  assert.equal(stamped('2036-01-10T12:05:00%2B01:00'), Date.UTC(2036, 0, 10, 11, 5));
+  assert.equal(stamped('2036-01-10T12:05:00+01:00'), null);
+  assert.equal(stamped('yesterday'), null);
+  assert.equal(stamped(''), null);
+});
+
+test('envelope: the first thing wrong is told, in a fixed order', () => {
+  const prefix = (command: string, certname: string): string =>
+    `Command ${command} for certname ${certname} is invalid. `;
+  assert.equal(
+    refused('command=nonsense&version=x&foo=1'),
+    `${prefix('"nonsense"', 'nil')}Command is missing required parameters: certname.`,
+  );
+  assert.equal(
+    refused('command=nonsense&version=x&certname=&foo=1&received=2'),
+    `${prefix('"nonsense"', '""')}Command has invalid parameters: foo, received.`,
+  );
+  assert.equal(
+    refused('command=nonsense&version=x&certname=%20'),
+    `${prefix('"nonsense"', '" "')}Certname must be a non-empty string.`,
+  );
+  assert.equal(
+    refused('command=Replace_Facts&version=x&certname=c'),
+    `${prefix('"Replace Facts"', '"c"')}Command must be one of: configure expiration, deactivate node, replace catalog, ` +
+      'replace catalog inputs, replace facts, store report.',
+  );
+  assert.equal(
+    refused('command=replace_facts&version=x&certname=c'),
+    `${prefix('"replace facts"', '"c"')}Version must be a valid integer.`,
+  );
+  assert.equal(
+    refused('command=replace_facts&version=3&certname=c'),
+    `${prefix('"replace facts"', '"c"')}Version 3 of command "replace facts" is retired. ` +
+      'The minimum supported version is 4.',
+  );
+});
+
+test('envelope: a missing version of the parameter form is an invalid one', () => {
+  for (const version of [
+    '',
+    '&version=',
+    '&version=5.0',
+    '&version=2147483648',
+    '&version=-',
+    '&version=5a',
+    '&version',
+  ]) {
+    assert.match(refused(`command=replace_facts&certname=c${version}`), /Version must be a valid integer\.$/, version);
+  }
+  assert.match(refused('command=replace_facts&version=5&version=5&certname=c'), /Version must be a valid integer\.$/);
+});
+
+test('envelope: repeated parameters are shown as a list', () => {
+  assert.equal(
+    refused('command=replace_facts&version=5&certname=a&certname=b'),
+    'Command "replace facts" for certname ["a" "b"] is invalid. Certname must be a non-empty string.',
+  );
+});
+
+test('envelope: names of inherited properties are no commands', () => {
+  assert.match(refused('command=toString&version=5&certname=a'), /Command must be one of/);
+  assert.match(refused('command=__proto__&version=5&certname=a'), /Command must be one of/);
+});
+
+test('envelope: a version that is too new is accepted', () => {
+  assert.equal(parameters('command=replace_facts&version=99&certname=a').version, 99);
+});
+
+test('envelope: how long to wait is a floating-point text', () => {
+  const wait = (text: string): number =>
+    parameters(`command=replace_facts&version=5&certname=a&secondsToWaitForCompletion=${text}`).waitMs;
+  assert.deepEqual(
+    ['0', '-3', '0.5', '2e1', '.25', '1.', '1e300', '5d', '+7'].map((text) => wait(encodeURIComponent(text))),
+    [0, 0, 500, 20_000, 250, 1000, 2 ** 31 - 1, 5000, 7000],
+  );
+  for (const text of ['abc', '', '1,5', 'NaN']) assert.throws(() => wait(text), EnvelopeError, text);
+});
+
+test('envelope: the one-body form takes its parts from the body, the payload as it was sent', () => {
+  const payload = '{ "certname":"n",  "values":{"a":1.0,"b":1e2,"c":12345678901234567890, "payload": {}} }';
+  const { envelope, payload: sent } = envelopeOfBody(
+    `{"version":5, "payload" : ${payload},"command":"replace facts","certname":"ignored","checksum":"x","secondsToWaitForCompletion":"30"} junk`,
+  );
+  assert.equal(sent, payload);
+  assert.deepEqual(envelope, {
+    command: 'replace facts',
+    version: 5,
+    certname: 'n',
+    producerTimestamp: null,
+    checksum: 'x',
+    waitMs: 30_000,
+  });
+  assert.equal(
+    envelopeOfBody('{"command":"replace facts","version":5,"payload":{"a":1},"payload":{"certname":"b"}}').payload,
+    '{"certname":"b"}',
+  );
+});
+
+test('envelope: what is wrong with the one-body form', () => {
+  const old = 'Command was submitted without query parameters (old format).';
+  const required = `${old} The request body must be a JSON map with required keys: command, version, payload.`;
+  for (const text of ['', 'null', '5', '[]', '[{"command":"replace facts"}]', '{"command":"replace facts"', '{}']) {
+    assert.equal(refusedBody(text), `Command nil for certname nil is invalid. ${required}`, text);
+  }
+  assert.equal(
+    refusedBody('{"version":5,"payload":{"certname":"c"}}'),
+    `Command nil for certname "c" is invalid. ${required}`,
+  );
+  assert.equal(
+    refusedBody('{"command":"replace facts","version":5,"certname":"c"}'),
+    `Command "replace facts" for certname nil is invalid. ${required}`,
+  );
+  assert.equal(
+    refusedBody('{"command":"replace facts","version":5,"payload":"{}"}'),
+    `Command "replace facts" for certname nil is invalid. ${old} The payload value must be a JSON map.`,
+  );
+  const one = (members: string): string => refusedBody(`{"payload":{"certname":"c"},${members}}`);
+  assert.match(one('"command":"replace_facts","version":5'), /^Command "replace_facts" .* Command must be one of/);
+  assert.match(one('"command":"replace facts","version":"5"'), /Version must be a valid integer\.$/);
+  assert.match(one('"command":"replace facts","version":5.0'), /Version must be a valid integer\.$/);
+  assert.match(one('"command":5,"version":5'), /^Command 5 for certname "c" is invalid. Command must be one of/);
+  assert.match(one('"command":"replace facts","version":5,"foo":1'), /Command has invalid parameters: foo\.$/);
+  assert.match(one('"command":"replace facts","version":5,"secondsToWaitForCompletion":5'), /secondsToWait/);
+  assert.match(
+    refusedBody('{"command":"replace facts","version":5,"payload":{}}'),
+    /missing required parameters: certname\.$/,
+  );
+});

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createExtHandler, createQueryHandler } from '../../../server/routes/query.ts';
+import { ask, eventually, listen, RawClient } from '../support/http.ts';
+import { FakePool, type FakeRun, jsonHead, QUERY_SETTINGS } from './fakes.ts';
+
+const empty = (run: FakeRun): void => run.handlers.onHead(jsonHead('[]'));
+
+async function start(
+  t: TestContext,
+  play: (run: FakeRun) => void = empty,
+  edition: 'community' | 'enterprise' = 'community',
+) {
+  const pool = new FakePool(play);
+  const deps = { pool, settings: () => ({ ...QUERY_SETTINGS, edition }), bodyMax: 1000, now: () => 42 };
+  const listener = await listen(t, [
+    { prefix: '/pdb/query', handler: createQueryHandler(deps) },
+    { prefix: '/pdb/ext', handler: createExtHandler(deps) },
+  ]);
+  return { pool, listener, port: listener.port };
+}
+
+test('query: the raw request goes to the pool', async (t) => {
+  const { pool, port } = await start(t);
+  const answer = await ask(port, '/pdb/query/v4/facts/a%20b?query=%5B%5D&limit=%zz');
+  assert.equal(answer.text, '[]');
+  assert.equal(answer.headers['content-type'], 'application/json;charset=utf-8');
+  assert.deepEqual(pool.runs[0]?.request, {
+    method: 'GET',
+    path: '/facts/a%20b',
+    api: 'query',
+    queryString: 'query=%5B%5D&limit=%zz',
+    body: null,
+  });
+  assert.equal(pool.runs[0]?.settings.now, 42);
+  await ask(port, '/pdb/query/v4', { method: 'PUT', body: 'ignored' });
+  assert.deepEqual(pool.runs[1]?.request, { method: 'PUT', path: '', api: 'query', queryString: '', body: null });
+});
+
+test('query: bodies are read where they mean something', async (t) => {
+  const { pool, port } = await start(t);
+  const form = 'application/x-www-form-urlencoded; charset=UTF-8';
+  await ask(port, '/pdb/query/v4', { method: 'POST', body: '\uFEFF{"query":"ñ"}' });
+  await ask(port, '/pdb/query/v4', { headers: { 'content-type': form, 'content-length': '3' }, body: 'a=b' });
+  await ask(port, '/pdb/query/v4', { headers: { 'content-type': form } });
+  await ask(port, '/pdb/query/v4', { headers: { 'content-type': 'text/plain', 'content-length': '3' }, body: 'a=b' });
+  await ask(port, '/pdb/query/v4', { method: 'POST' });
+  assert.deepEqual(
+    pool.runs.map(({ request }) => request.body),
+    ['\uFEFF{"query":"ñ"}', 'a=b', null, null, ''],
+  );
+  assert.equal((await ask(port, '/pdb/query/v4', { method: 'POST', body: 'x'.repeat(1001) })).status, 413);
+});
+
+test('query: content is negotiated before the path is looked at', async (t) => {
+  const { pool, port } = await start(t);
+  const type = await ask(port, '/pdb/query/v9', {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain; charset=x' },
+    body: 'x',
+  });
+  assert.equal(type.status, 415);
+  assert.equal(
+    type.text,
+    '{"kind":"unsupported-type","msg":"content-type text/plain is not a supported type for request of type :post at /pdb/query/v9"}',
+  );
+  for (const accept of ['', 'text/html', 'application/json;q=0.9', 'APPLICATION/JSON', 'text/html,*/*;q=0.8']) {
+    assert.equal((await ask(port, '/pdb/query/v3/nodes', { headers: { accept } })).status, 406, accept);
+  }
+  assert.equal(
+    (await ask(port, '/pdb/query/v4', { headers: { accept: 'application/xml,application/*' } })).status,
+    200,
+  );
+  assert.equal(
+    (await ask(port, '/pdb/query/v4', { method: 'PUT', headers: { 'content-type': 'text/plain' } })).status,
+    200,
+  );
+  assert.equal(pool.runs.length, 2);
+});
+
+test('query: retired versions say so, other paths are unknown', async (t) => {
+  const { port } = await start(t);
+  for (const version of ['v1', 'v2', 'v3']) {
+    const answer = await ask(port, `/pdb/query/${version}/nodes`, { method: 'POST' });
+    assert.equal(answer.status, 404);
+    assert.equal(answer.headers['content-type'], 'text/plain;charset=utf-8');
+    assert.equal(answer.text, `The ${version} API has been retired; please use v4`);
+  }
+  for (const path of [
+    '/pdb/query',
+    '/pdb/query/v5/nodes',
+    '/pdb/query/v4x',
+    '/pdb/query/v10',
+    '/pdb/ext/v1/state-overview',
+  ]) {
+    const answer = await ask(port, path);
+    assert.deepEqual([answer.status, answer.text], [404, 'Not Found'], path);
+  }
+});
+
+test('query: the extension exists in the enterprise edition', async (t) => {
+  const { pool, port } = await start(t, empty, 'enterprise');
+  assert.equal((await ask(port, '/pdb/ext/v1/state-overview?unresponsive_threshold=5')).status, 200);
+  assert.equal(pool.runs[0]?.request.api, 'ext');
+  assert.equal(pool.runs[0]?.request.path, '/state-overview');
+  assert.equal((await ask(port, '/pdb/ext/v2')).status, 404);
+});
+
+test('query: the version of replication must be ours', async (t) => {
+  const { port } = await start(t);
+  const sync = async (version: string) => {
+    const { status, text } = await ask(port, '/pdb/query/v4/nodes', { headers: { 'x-pdb-sync-ver': version } });
+    return [status, text];
+  };
+  assert.deepEqual(await sync('x'), [400, 'The x-pdb-sync-ver header: x cannot be converted to an int.']);
+  assert.deepEqual(await sync('3'), [409, 'PDB sync request version 3 too new for this server (expected 2).']);
+  assert.deepEqual(await sync('2'), [200, '[]']);
+});
+
+test('query: headers of the answer come through; HEAD has no body', async (t) => {
+  const { listener, port } = await start(t, (run) => {
+    run.handlers.onHead({ ...jsonHead(null), headers: [['X-Records', '3']] });
+    run.handlers.onChunk(Buffer.from('[1,'));
+    run.handlers.onChunk(Buffer.from('2]'));
+    run.handlers.onEnd();
+  });
+  const answer = await ask(port, '/pdb/query/v4/nodes');
+  assert.equal(answer.headers['x-records'], '3');
+  assert.equal(answer.text, '[1,2]');
+  const head = await ask(port, '/pdb/query/v4/nodes', { method: 'HEAD' });
+  assert.equal(head.status, 200);
+  assert.equal(head.text, '');
+  await eventually(() => listener.requestCount === 0, 'end');
+});
+
+test('query: credit comes back as the client reads', async (t) => {
+  const CREDIT = 256 * 1024;
+  const chunk = Buffer.alloc(32 * 1024, 'x');
+  const total = 2000 * chunk.length;
+  let aheadMax = 0;
+  const { pool, listener, port } = await start(t, (run) => {
+    let sent = 0;
+    run.handlers.onHead(jsonHead(null));
+    const pump = (): void => {
+      while (sent < total && sent - run.granted + chunk.length <= CREDIT && run.cancelled === 0) {
+        sent += chunk.length;
+        run.handlers.onChunk(chunk);
+        aheadMax = Math.max(aheadMax, sent - run.granted);
+      }
+      if (sent === total && run.granted === total) run.handlers.onEnd();
+      else if (run.cancelled === 0) setImmediate(pump);
+    };
+    pump();
+  });
+  const answer = await ask(port, '/pdb/query/v4/facts');
+  assert.equal(answer.bytes.length, total);
+  assert.ok(aheadMax <= CREDIT);
+
+  const socket = connect({ host: '127.0.0.1', port });
+  t.after(() => {
+    socket.destroy();
+  });
+  await once(socket, 'connect');
+  socket.write('GET /pdb/query/v4/facts HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'readable');
+  const run = (): FakeRun => pool.runs[1] as FakeRun;
+  let before = -1;
+  while (run().granted !== before) {
+    before = run().granted;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.ok(before < total, 'an unread answer stops');
+  socket.destroy();
+  await eventually(() => run().cancelled === 1, 'cancellation');
+  await eventually(() => listener.requestCount === 0, 'end of the request');
+});
+
+test('query: chunks that come before the handle is known are granted too', async (t) => {
+  const { pool, port } = await start(t, (run) => run.handlers.onEnd());
+  const { run } = pool;
+  pool.run = function (this: FakePool, request, settings, handlers) {
+    handlers.onHead(jsonHead(null));
+    handlers.onChunk(Buffer.from('[]'));
+    return run.call(this, request, settings, handlers);
+  };
+  assert.equal((await ask(port, '/pdb/query/v4/nodes')).text, '[]');
+  await eventually(() => pool.runs[0]?.granted === 2, 'grant');
+});
+
+test('query: an answer that is cut short shows why and breaks off', async (t) => {
+  const { listener, port } = await start(t, (run) => {
+    run.handlers.onHead(jsonHead(null));
+    run.handlers.onChunk(Buffer.from('[{"a":1}'));
+    run.handlers.onAbort('PDBQuery:1: exceeded timeout');
+  });
+  const client = await RawClient.open(port);
+  client.send('GET /pdb/query/v4/nodes HTTP/1.1\r\nHost: x\r\n\r\n');
+  const received = await client.closed();
+  assert.match(received, /^HTTP\/1\.1 200 OK/);
+  assert.match(received, /\[\{"a":1\}[\s\S]*PDBQuery:1: exceeded timeout/);
+  assert.ok(!received.endsWith('0\r\n\r\n'), 'not complete');
+  await eventually(() => listener.records[0]?.completed === false, 'record');
+});
+
+test('query: a client that leaves while nothing has come yet stops the work', async (t) => {
+  const { pool, port, listener } = await start(t, () => {});
+  const client = await RawClient.open(port);
+  client.send('GET /pdb/query/v4/nodes HTTP/1.1\r\nHost: x\r\n\r\n');
+  await eventually(() => pool.runs.length === 1, 'run');
+  client.close();
+  await eventually(() => pool.runs[0]?.cancelled === 1, 'cancellation');
+  // What was on its way meanwhile is of no use to anyone.
+  pool.runs[0]?.handlers.onHead(jsonHead(null));
+  pool.runs[0]?.handlers.onChunk(Buffer.from('x'));
+  pool.runs[0]?.handlers.onEnd();
+  assert.deepEqual(listener.errors, []);
+});
