@@ -29,6 +29,8 @@ export type CommandOutcome =
       readonly certname: string;
       /** Identity of what was stored, where there is one (first 8 digits are logged). */
       readonly hash: string | null;
+      /** A catalog, factset or input list whose content was already there: only its metadata was written. */
+      readonly unchanged?: boolean;
     }
   | {
       readonly kind: 'failed';
@@ -44,6 +46,19 @@ export type CommandOutcome =
       readonly stack: readonly string[];
     };
 
+/**
+ * The payload names a certname that belongs to another slot (the envelope's certname chose this one). Nothing was changed:
+ * the command has to go to that certname's slot, with its envelope as it is except for the certname that routes it.
+ */
+export interface Reroute {
+  readonly kind: 'reroute';
+  readonly seq: number;
+  /** Payload certname. */
+  readonly certname: string;
+}
+
+export type ApplyOutcome = CommandOutcome | Reroute;
+
 export interface IngestSettings {
   /** Epoch ms; passed in, never read from the clock here. */
   readonly now: number;
@@ -53,4 +68,6 @@ export interface IngestSettings {
   readonly factsBlocklistType: 'literal' | 'regex';
   /** Largest decompressed body, bytes. */
   readonly decompressedMax: number;
+  /** Whether data of the certname belongs to the partition at hand; absent: all of it does. */
+  readonly owns?: (certname: string) => boolean;
 }

@@ -1,0 +1,37 @@
+// The first step of every command that brings data (command document 3.1): the node exists afterwards, and is active again
+// if the data is strictly newer than its deactivation or expiry.
+
+import type { Batch } from '../store/partition.ts';
+import type { NodeId, NodeRecord } from '../store/records.ts';
+import { CommandFailure } from './errors.ts';
+
+/** Id of the node, created or reactivated as `time` (the producer timestamp of the data) asks for. */
+export function activate(batch: Batch, certname: string, time: number): NodeId {
+  const id = batch.nodeId(certname);
+  if (id === 0) return batch.createNode(certname);
+  const record = recordOf(batch, id);
+  const { deactivated, expired } = record;
+  if (deactivated === null && expired === null) return id;
+  const isNewer = (deactivated !== null && deactivated > time) || (expired !== null && expired > time);
+  const isOlder = (deactivated !== null && deactivated < time) || (expired !== null && expired < time);
+  if (!isNewer && isOlder) batch.putNode(id, { ...record, deactivated: null, expired: null });
+  return id;
+}
+
+/** The record of a node that is known to exist. */
+export function recordOf(batch: Batch, id: NodeId): NodeRecord {
+  const record = batch.node(id);
+  if (record === undefined) throw new Error(`node ${id} has an id but no record`);
+  return record;
+}
+
+/** The record of a certname, undefined when the node is not known. */
+export function recordOfCertname(batch: Batch, certname: string): NodeRecord | undefined {
+  const id = batch.nodeId(certname);
+  return id === 0 ? undefined : recordOf(batch, id);
+}
+
+/** Fails the command when its data cannot be stored. Must come before the first write. */
+export function assertStorable(refusal: string | null): void {
+  if (refusal !== null) throw new CommandFailure('not-storable', refusal);
+}

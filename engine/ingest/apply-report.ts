@@ -1,0 +1,94 @@
+// store report on a partition (command document 3.4).
+
+import type { Batch } from '../store/partition.ts';
+import type { EventRecord, LatestReport, NodeRecord, ReportRecord } from '../store/records.ts';
+import { activate, assertStorable, recordOf } from './activation.ts';
+import type { Applied } from './apply.ts';
+import type { ReportCommand } from './commands.ts';
+import type { IngestSettings } from './types.ts';
+
+export function applyReport(batch: Batch, command: ReportCommand, settings: IngestSettings): Applied {
+  const { certname, producerTimestamp, hash } = command;
+  // The hash covers the certname: a report of another partition never has it.
+  const isDuplicate = batch.reportId(hash) !== 0;
+  if (isDuplicate) {
+    activate(batch, certname, producerTimestamp);
+    return { detail: 'duplicate', hash, unchanged: true };
+  }
+  assertStorable(command.refusal);
+  const { events: all, logs, metrics, resources } = command.contents();
+  const nodeId = activate(batch, certname, producerTimestamp);
+  const events = youngEvents(all, settings);
+  const report = { ...reportRecord(command), nodeId, ...eventRange(events) };
+  const reportId = batch.addReport(report, events, { logs, metrics, resources });
+  batch.addEnvironment(command.environment);
+  batch.addProducer(command.producer);
+  const node = recordOf(batch, nodeId);
+  if (becomesLatest(node, command)) {
+    batch.putNode(nodeId, { ...node, latestReport: latestReport(command, reportId) });
+  }
+  return { detail: 'stored', hash, unchanged: false };
+}
+
+/** A plan report never is the latest; an agent report is when it is strictly newer than the present one. */
+const becomesLatest = (node: NodeRecord, { type, producerTimestamp }: ReportCommand): boolean =>
+  type !== 'plan' && (node.latestReport === null || producerTimestamp > node.latestReport.producerTimestamp);
+
+/** Events that are past their time already are not stored. */
+function youngEvents(events: readonly EventRecord[], settings: IngestSettings): readonly EventRecord[] {
+  if (settings.resourceEventsTtl === 0) return [];
+  const horizon = settings.now - settings.resourceEventsTtl;
+  return events.every(({ timestamp }) => timestamp > horizon)
+    ? events
+    : events.filter(({ timestamp }) => timestamp > horizon);
+}
+
+function eventRange(events: readonly EventRecord[]) {
+  let eventTimeMin = events[0]?.timestamp ?? 0;
+  let eventTimeMax = eventTimeMin;
+  for (const { timestamp } of events) {
+    if (timestamp < eventTimeMin) eventTimeMin = timestamp;
+    if (timestamp > eventTimeMax) eventTimeMax = timestamp;
+  }
+  return { eventCount: events.length, eventTimeMin, eventTimeMax };
+}
+
+function reportRecord(command: ReportCommand) {
+  return {
+    certname: command.certname,
+    hash: command.hash,
+    type: command.type,
+    puppetVersion: command.puppetVersion,
+    reportFormat: command.reportFormat,
+    configurationVersion: command.configurationVersion,
+    startTime: command.startTime,
+    endTime: command.endTime,
+    producerTimestamp: command.producerTimestamp,
+    receiveTime: command.received,
+    producer: command.producer,
+    environment: command.environment,
+    status: command.status,
+    noop: command.noop,
+    noopPending: command.noopPending,
+    correctiveChange: command.correctiveChange,
+    transactionUuid: command.transactionUuid,
+    catalogUuid: command.catalogUuid,
+    codeId: command.codeId,
+    cachedCatalogStatus: command.cachedCatalogStatus,
+    jobId: command.jobId,
+  } satisfies Omit<ReportRecord, 'nodeId' | 'eventCount' | 'eventTimeMin' | 'eventTimeMax'>;
+}
+
+const latestReport = (command: ReportCommand, reportId: number): LatestReport => ({
+  reportId,
+  hash: command.hash,
+  environment: command.environment,
+  status: command.status,
+  noop: command.noop,
+  noopPending: command.noopPending,
+  correctiveChange: command.correctiveChange,
+  cachedCatalogStatus: command.cachedCatalogStatus,
+  jobId: command.jobId,
+  endTime: command.endTime,
+  producerTimestamp: command.producerTimestamp,
+});

@@ -1,0 +1,146 @@
+// Carries out commands on a partition: decode, compare with what is stored, write what changed. All commands of a batch go
+// into one transaction; each of them either fails before its first write or is applied whole. What throws here is a defect
+// or a failing store, and takes the transaction with it.
+
+import type { Batch, Partition } from '../store/partition.ts';
+import { applyCatalog } from './apply-catalog.ts';
+import { applyFacts } from './apply-facts.ts';
+import { applyDeactivate, applyExpiration, applyInputs } from './apply-node.ts';
+import { applyReport } from './apply-report.ts';
+import type { DecodedCommand } from './commands.ts';
+import { decodeCommand } from './decode.ts';
+import { CommandFailure } from './errors.ts';
+import { Memos } from './spans.ts';
+import type { ApplyOutcome, CommandOutcome, IngestSettings, QueuedCommand } from './types.ts';
+
+/** Memos of one partition: two per node. */
+const MEMOS_MAX = 50_000;
+const memos = new WeakMap<Partition, Memos>();
+
+function memosOf(partition: Partition): Memos {
+  let known = memos.get(partition);
+  if (known === undefined) memos.set(partition, (known = new Memos(MEMOS_MAX)));
+  return known;
+}
+
+/** How one command went: `detail` and whether content was written. */
+export interface Applied {
+  readonly detail: 'stored' | 'stale' | 'duplicate';
+  readonly hash: string | null;
+  readonly unchanged: boolean;
+}
+
+/**
+ * Applies a batch in one transaction of its own, together with the stream position (that of the last command, unless the
+ * partition is already further). Outcomes are in the order of the commands.
+ */
+export function applyBatch(
+  partition: Partition,
+  commands: readonly QueuedCommand[],
+  settings: IngestSettings,
+): ApplyOutcome[] {
+  const prepared = prepareBatch(partition, commands, settings);
+  return partition.write((batch) => {
+    const outcomes = applyPrepared(batch, prepared, settings);
+    const last = commands[commands.length - 1]?.seq ?? 0;
+    if (last > batch.position) batch.position = last;
+    return outcomes;
+  });
+}
+
+/** A command that has been decoded, or that has its outcome already. */
+export type Prepared =
+  | { readonly kind: 'decoded'; readonly seq: number; readonly command: DecodedCommand }
+  | { readonly kind: 'settled'; readonly outcome: ApplyOutcome };
+
+/** Everything that can be done without the transaction: superseded commands are marked, the others decoded. */
+export function prepareBatch(
+  partition: Partition,
+  commands: readonly QueuedCommand[],
+  settings: IngestSettings,
+): Prepared[] {
+  const obsolete = supersededCommands(commands);
+  const known = memosOf(partition);
+  return commands.map((command) => {
+    const { seq, certname } = command;
+    if (obsolete.has(command)) {
+      return { kind: 'settled', outcome: { kind: 'processed', seq, detail: 'obsolete', certname, hash: null } };
+    }
+    try {
+      const decoded = decodeCommand(command, settings, known);
+      const isForeign = settings.owns !== undefined && !settings.owns(decoded.certname);
+      // Inputs that change nothing name no node: any slot can pass them.
+      if (isForeign && !(decoded.kind === 'inputs' && decoded.inputs === null)) {
+        return { kind: 'settled', outcome: { kind: 'reroute', seq, certname: decoded.certname } };
+      }
+      return { kind: 'decoded', seq, command: decoded };
+    } catch (error) {
+      if (error instanceof CommandFailure) return { kind: 'settled', outcome: failed(seq, error) };
+      throw error;
+    }
+  });
+}
+
+/** Applies prepared commands, in order, to an open batch. Does not touch the stream position. */
+export function applyPrepared(batch: Batch, prepared: readonly Prepared[], settings: IngestSettings): ApplyOutcome[] {
+  return prepared.map((one) => {
+    if (one.kind === 'settled') return one.outcome;
+    const { seq, command } = one;
+    try {
+      const { detail, hash, unchanged } = applyCommand(batch, command, settings);
+      return { kind: 'processed', seq, detail, certname: command.certname, hash, unchanged };
+    } catch (error) {
+      if (error instanceof CommandFailure) return failed(seq, error);
+      throw error;
+    }
+  });
+}
+
+function applyCommand(batch: Batch, command: DecodedCommand, settings: IngestSettings): Applied {
+  switch (command.kind) {
+    case 'facts':
+      return applyFacts(batch, command);
+    case 'catalog':
+      return applyCatalog(batch, command);
+    case 'report':
+      return applyReport(batch, command, settings);
+    case 'deactivate':
+      return applyDeactivate(batch, command);
+    case 'expiration':
+      return applyExpiration(batch, command);
+    case 'inputs':
+      return applyInputs(batch, command);
+  }
+}
+
+const failed = (seq: number, error: CommandFailure): CommandOutcome => ({
+  kind: 'failed',
+  seq,
+  retryable: error.retryable,
+  validation: error.validation,
+  error: error.message,
+  exception: error.exception,
+  stack: [],
+});
+
+const COALESCING: ReadonlySet<string> = new Set(['replace catalog', 'replace facts']);
+
+/**
+ * Catalogs and factsets that another queued one of the same certname supersedes (command document 2.3): the strictly newer
+ * producer timestamp wins, among equal ones the one that came first. Only commands submitted with that parameter count.
+ */
+export function supersededCommands(commands: readonly QueuedCommand[]): ReadonlySet<QueuedCommand> {
+  const superseded = new Set<QueuedCommand>();
+  const remembered = new Map<string, QueuedCommand>();
+  for (const command of commands) {
+    if (command.producerTimestamp === null || command.attempts > 0 || !COALESCING.has(command.command)) continue;
+    const key = `${command.command}\u0000${command.certname}`;
+    const other = remembered.get(key);
+    if (other === undefined) remembered.set(key, command);
+    else if (command.producerTimestamp > (other.producerTimestamp as number)) {
+      superseded.add(other);
+      remembered.set(key, command);
+    } else superseded.add(command);
+  }
+  return superseded;
+}
