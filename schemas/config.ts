@@ -331,10 +331,10 @@ export const settingRows = {
     section: 'developer',
     name: 'max-enqueued',
     type: 'integer',
-    default: '1000000',
+    default: '200000',
     min: 1,
-    max: 1_000_000_000,
-    doc: 'Commands that may wait. Beyond it, submissions get 503 and a time to come back.',
+    max: 100_000_000,
+    doc: 'Commands that may wait (half a kilobyte of memory each). Beyond it, submissions get 503 and a time to come back.',
   },
 
   // Queries

@@ -1,6 +1,7 @@
 // What a subcommand is, and what it may use of the world: text out, text in, an exit status back. Subcommands are loaded
 // when they run, so that `muster version` does not pay for the server.
 
+import type { Writable } from 'node:stream';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 
 /** Exit statuses, the same for all subcommands; `muster help` prints this table. */
@@ -19,6 +20,8 @@ export type ExitStatus = (typeof exitStatus)[keyof typeof exitStatus];
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   out(text: string): void;
+  /** Where `out` goes, for what is streamed. */
+  readonly outStream: Writable;
   err(text: string): void;
   readonly outIsTerminal: boolean;
   readonly errIsTerminal: boolean;
@@ -54,6 +57,7 @@ export function processTerminal(): Terminal {
   return {
     environment: process.env,
     out: (text) => void process.stdout.write(text),
+    outStream: process.stdout,
     err: (text) => void process.stderr.write(text),
     outIsTerminal: process.stdout.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,

@@ -26,6 +26,42 @@ const commands: readonly TableRow[] = [
     summary: 'print the effective settings and where each came from',
     load: () => import('./config.ts'),
   },
+  {
+    name: 'query',
+    group: 'Data of a running server',
+    summary: 'ask a running server: a table on a terminal, JSON in a pipe',
+    load: () => import('./query.ts'),
+  },
+  {
+    name: 'stats',
+    group: 'Data of a running server',
+    summary: 'how a running server is doing',
+    load: () => import('./stats.ts'),
+  },
+  {
+    name: 'import',
+    group: 'Data of a running server',
+    summary: 'load an archive, or everything from another server',
+    load: () => import('./import.ts'),
+  },
+  {
+    name: 'export',
+    group: 'Data of a running server',
+    summary: "write everything to an archive in PuppetDB's format",
+    load: () => import('./export.ts'),
+  },
+  {
+    name: 'clean',
+    group: 'Data of a running server',
+    summary: 'run maintenance now',
+    load: () => import('./clean.ts'),
+  },
+  {
+    name: 'delete',
+    group: 'Data of a running server',
+    summary: 'delete all data of nodes',
+    load: () => import('./delete.ts'),
+  },
   { name: 'version', group: 'Other', summary: 'print the version', load: () => import('./version.ts') },
 ];
 

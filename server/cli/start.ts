@@ -1,1 +1,126 @@
-export {};
+// `muster start`: the server in the foreground, until a signal ends it.
+
+import { logLevelsOf } from '../config/check.ts';
+import type { Configuration } from '../config/load.ts';
+import { createLogs, type Logs } from '../log.ts';
+import type { Server } from '../start.ts';
+import type { ParsedArguments } from './arguments.ts';
+import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
+import { configurationOf, settingOptions } from './setting-options.ts';
+import { ownVersion } from './version.ts';
+
+export const command: CliCommand = {
+  name: 'start',
+  usage: '[--data DIR] [--http HOST:PORT] [--config PATH] [OPTIONS]',
+  summary: 'run the server in the foreground',
+  options: settingOptions(),
+  positionals: { min: 0, max: 0 },
+  details:
+    'Runs the server until SIGTERM or SIGINT. It then takes no new connections, lets running requests finish and exits ' +
+    'with status 0; a second signal ends it at once. SIGHUP reads log levels, certificates, the allowlist and ' +
+    'the rules of auth.conf again and opens log files anew, without dropping connections.\n\n' +
+    'Once ready, one line on standard output tells the address. The log goes to standard error.\n\n' +
+    'Every setting can be given as a flag, as an environment variable (--node-ttl is MUSTER_NODE_TTL) or in a file; ' +
+    '`muster config` shows what comes out of it. An existing /etc/puppetdb/conf.d works as it is.',
+  examples: [
+    ['muster start --data ./data', 'On http://localhost:8080, for this machine only.'],
+    ['muster start --config /etc/puppetdb/conf.d', "With PuppetDB's own configuration."],
+    ['muster start --data ./data --http 127.0.0.1:0 --port-file port', 'On a free port, which is written to a file.'],
+    [
+      'muster start --data /var/lib/muster --https :8081 --ssl-cert cert.pem --ssl-key key.pem --ssl-ca-cert ca.pem',
+      'HTTPS with client certificates beside the local cleartext port.',
+    ],
+  ],
+  run,
+};
+
+async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
+  // Whatever is created from here on is nobody else's to read.
+  process.umask(0o077);
+  const signals = new Signals();
+  const configuration = configurationOf(args, terminal);
+  const { settings } = configuration;
+  const logs = openLogs(configuration);
+  const log = logs.area('main');
+  log.info(`Muster version ${ownVersion()}`);
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'an error that nobody expected; the process ends');
+    logs.flush();
+    process.exit(exitStatus.failed);
+  });
+  // Whoever reads the ready line may go away.
+  process.stdout.on('error', () => {});
+  for (const notice of configuration.notices) log[notice.level](notice.message);
+
+  const { startServer } = await import('../start.ts');
+  let server: Server;
+  try {
+    server = await startServer(configuration, logs);
+  } catch (error) {
+    logs.flush();
+    throw new CliFailure(exitStatus.failed, (error as Error).message);
+  }
+  const urls = [server.httpUrl, server.httpsUrl].filter((url) => url !== null).join(' and ');
+  terminal.out(`muster: ready on ${urls} (data in ${settings.data}, process ${process.pid})\n`);
+
+  await signals.untilStop(() => reload(server, args, terminal, logs));
+  await server.stop();
+  signals.close();
+  return exitStatus.ok;
+}
+
+function openLogs({ settings }: Configuration): Logs {
+  try {
+    return createLogs({ ...logLevelsOf(settings), format: settings.logFormat, file: settings.logFile });
+  } catch (error) {
+    throw new CliFailure(exitStatus.usage, `the log cannot be opened: ${(error as Error).message}`);
+  }
+}
+
+function reload(server: Server, args: ParsedArguments, terminal: Terminal, logs: Logs): void {
+  const log = logs.area('main');
+  log.info('SIGHUP: reading the configuration again');
+  try {
+    server.reload(configurationOf(args, terminal));
+  } catch (error) {
+    log.error({ err: error }, 'the configuration is of no use; everything stays as it was');
+  }
+}
+
+/** Signals are caught from the beginning: one that comes during the start is acted on once there is a server. */
+class Signals {
+  #stops = 0;
+  #hangUps = 0;
+  #onStop: (() => void) | null = null;
+  #onHangUp: (() => void) | null = null;
+  readonly #stop = (): void => {
+    this.#stops += 1;
+    if (this.#stops > 1) process.exit(1);
+    this.#onStop?.();
+  };
+  readonly #hangUp = (): void => {
+    this.#hangUps += 1;
+    this.#onHangUp?.();
+  };
+
+  constructor() {
+    process.on('SIGTERM', this.#stop);
+    process.on('SIGINT', this.#stop);
+    process.on('SIGHUP', this.#hangUp);
+  }
+
+  untilStop(onHangUp: () => void): Promise<void> {
+    this.#onHangUp = onHangUp;
+    if (this.#hangUps > 0) onHangUp();
+    return new Promise((resolve) => {
+      this.#onStop = resolve;
+      if (this.#stops > 0) resolve();
+    });
+  }
+
+  close(): void {
+    process.off('SIGTERM', this.#stop);
+    process.off('SIGINT', this.#stop);
+    process.off('SIGHUP', this.#hangUp);
+  }
+}

@@ -20,15 +20,21 @@ export function suggestion(typed: string, names: Iterable<string>): string {
   return name === null ? '' : `; did you mean \`${name}\`?`;
 }
 
-/** Levenshtein distance: insertions, deletions and replacements of single characters. */
+/** Insertions, deletions, replacements and swaps of neighbours that lead from one text to the other. */
 function editDistance(a: string, b: string): number {
+  let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
     const current = [i];
     for (let j = 1; j <= b.length; j += 1) {
       const replaced = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current.push(Math.min(replaced, previous[j]! + 1, current[j - 1]! + 1));
+      let distance = Math.min(replaced, previous[j]! + 1, current[j - 1]! + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        distance = Math.min(distance, before[j - 2]! + 1);
+      }
+      current.push(distance);
     }
+    before = previous;
     previous = current;
   }
   return previous[b.length]!;

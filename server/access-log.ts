@@ -1,0 +1,60 @@
+// The access log: one line a request in the form of PuppetDB's own (remote host, time, request line, status, bytes,
+// referer, user agent, milliseconds, declared length), so that what reads those files reads these.
+
+import { destination } from 'pino';
+import type { RequestRecord } from './http/exchange.ts';
+
+export interface AccessLog {
+  write(record: RequestRecord): void;
+  /** Opens the file again, after rotation. */
+  reopen(): void;
+  flush(): void;
+}
+
+/** Throws when the file cannot be opened. */
+export function createAccessLog(file: string): AccessLog {
+  const sink = destination({
+    dest: file,
+    append: true,
+    sync: false,
+    minLength: 4096,
+    periodicFlush: 1000,
+    mode: 0o640,
+  });
+  return {
+    write: (record) => void sink.write(accessLine(record)),
+    reopen: () => sink.reopen(),
+    flush: () => {
+      try {
+        sink.flushSync();
+      } catch {
+        // The disk is full or the file gone: the log ends here, the server does not.
+      }
+    },
+  };
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+export function accessLine(record: RequestRecord): string {
+  const target = record.queryString === '' ? record.path : `${record.path}?${record.queryString}`;
+  return (
+    `${record.remoteAddress || '-'} - ${record.clientName ?? '-'} [${time(record.started)}] ` +
+    `"${quoted(`${record.method} ${target} HTTP/1.1`)}" ${record.status === 0 ? '-' : record.status} ${record.bytes} ` +
+    `"${quoted(record.referer) || '-'}" "${quoted(record.userAgent) || '-'}" ${Math.round(record.elapsedMs)} ` +
+    `${quoted(record.uncompressedLength) || '-'}\n`
+  );
+}
+
+/** What clients send must not end a field or a line. */
+function quoted(text: string): string {
+  return text.replace(/["\\\x00-\x1f\x7f]/g, (char) => {
+    return char === '"' || char === '\\' ? `\\${char}` : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  });
+}
+
+/** `21/Nov/2026:00:23:23 +0000`, always in UTC. */
+function time(ms: number): string {
+  const iso = new Date(ms).toISOString();
+  return `${iso.slice(8, 10)}/${months[Number(iso.slice(5, 7)) - 1]}/${iso.slice(0, 4)}:${iso.slice(11, 19)} +0000`;
+}

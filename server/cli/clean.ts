@@ -1,0 +1,57 @@
+// `muster clean`: maintenance now, by the administrative interface of a running server.
+
+import { suggestion } from '../config/suggest.ts';
+import { clientOf, clientOptions } from './client.ts';
+import { type CliCommand, CliFailure, exitStatus } from './command.ts';
+
+const operations = [
+  'expire_nodes',
+  'purge_nodes',
+  'purge_reports',
+  'purge_resource_events',
+  'gc_packages',
+  'gc_catalogs',
+  'gc_fact_paths',
+  'other',
+];
+
+export const command: CliCommand = {
+  name: 'clean',
+  usage: '[OPTIONS] [OPERATION ...]',
+  summary: 'run maintenance now: expire, purge, collect garbage',
+  options: {
+    'batch-limit': { type: 'text', value: 'NUMBER', doc: 'Nodes that purge_nodes may delete. [all that are due]' },
+    ...clientOptions,
+  },
+  positionals: { min: 0, max: operations.length },
+  details:
+    'Runs maintenance operations on a running server and waits for their end; without a name, all of them. The server ' +
+    'runs the same by itself every gc-interval. Only one maintenance runs at a time: if one does already, the exit ' +
+    `status is 1.\n\nOperations: ${operations.join(', ')}.`,
+  examples: [
+    ['muster clean', 'Everything that is due.'],
+    ['muster clean expire_nodes purge_reports', 'Two operations.'],
+    ['muster clean purge_nodes --batch-limit 100', 'At most 100 nodes.'],
+  ],
+  run: async (args, terminal) => {
+    for (const name of args.positionals) {
+      if (operations.includes(name)) continue;
+      throw new CliFailure(exitStatus.usage, `\`${name}\` is no operation${suggestion(name, operations)}`);
+    }
+    const limit = args.options['batch-limit'];
+    if (limit !== undefined && !/^\d+$/.test(limit)) {
+      throw new CliFailure(exitStatus.usage, `--batch-limit: "${limit}" is not a whole number`);
+    }
+    const withLimit = (name: string) =>
+      name === 'purge_nodes' && limit !== undefined ? [name, { batch_limit: Number(limit) }] : name;
+    const names = args.positionals.length === 0 && limit !== undefined ? operations : args.positionals;
+    await clientOf(args, terminal).askText({
+      method: 'POST',
+      path: '/pdb/admin/v1/cmd',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ command: 'clean', version: 1, payload: names.map(withLimit) }),
+    });
+    terminal.out('cleaned\n');
+    return exitStatus.ok;
+  },
+};

@@ -1,0 +1,130 @@
+// Talks to a running server: what `query`, `clean`, `delete`, `export`, `import` and `stats` have in common. Answers are
+// streams; a server that is not there becomes exit status 3, a refusal becomes 1 with the server's own words.
+
+import { readFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { OptionSpec, ParsedArguments } from './arguments.ts';
+import { CliFailure, exitStatus, type Terminal } from './command.ts';
+
+const urlDefault = 'http://127.0.0.1:8080';
+
+export const clientOptions: Readonly<Record<string, OptionSpec>> = {
+  url: {
+    type: 'text',
+    short: 'u',
+    value: 'URL',
+    group: 'Which server',
+    doc: `The server. [$MUSTER_URL, else ${urlDefault}]`,
+  },
+  cert: {
+    type: 'text',
+    value: 'FILE',
+    group: 'Which server',
+    doc: 'Client certificate for HTTPS, PEM. [$MUSTER_CERT]',
+  },
+  key: { type: 'text', value: 'FILE', group: 'Which server', doc: 'Its private key, PEM. [$MUSTER_KEY]' },
+  ca: { type: 'text', value: 'FILE', group: 'Which server', doc: 'Authority of the server, PEM. [$MUSTER_CA]' },
+};
+
+export interface ClientRequest {
+  readonly method: 'GET' | 'POST';
+  /** With query string. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Readable;
+}
+
+export class Client {
+  readonly url: URL;
+  readonly #tls: Pick<RequestOptions, 'cert' | 'key' | 'ca'>;
+
+  constructor(url: string, tls: Pick<RequestOptions, 'cert' | 'key' | 'ca'>) {
+    try {
+      this.url = new URL(url);
+    } catch {
+      throw new CliFailure(exitStatus.usage, `\`${url}\` is not an address like ${urlDefault}`);
+    }
+    if (this.url.protocol !== 'http:' && this.url.protocol !== 'https:') {
+      throw new CliFailure(exitStatus.usage, `\`${url}\` begins with neither http:// nor https://`);
+    }
+    this.#tls = tls;
+  }
+
+  /** The answer, whatever its status. Rejects with CliFailure when there is none. */
+  async send(request: ClientRequest): Promise<IncomingMessage> {
+    const { body } = request;
+    const send = this.url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const path = `${this.url.pathname.replace(/\/$/, '')}${request.path}`;
+    const options = {
+      method: request.method,
+      headers: { accept: 'application/json', ...request.headers },
+      ...this.#tls,
+    };
+    const outgoing = send(new URL(path, this.url), options);
+    const answer = new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.on('response', resolve);
+      outgoing.on('error', (error) => reject(this.#unreachable(error)));
+    });
+    if (body === undefined || typeof body === 'string') outgoing.end(body);
+    // A refusal may come before the body is through: the answer says more than the broken pipe.
+    else pipeline(body, outgoing).catch((error: NodeJS.ErrnoException) => outgoing.destroy(error));
+    return answer;
+  }
+
+  /** The answer of a request that has to succeed. */
+  async ask(request: ClientRequest): Promise<IncomingMessage> {
+    const answer = await this.send(request);
+    const status = answer.statusCode ?? 0;
+    if (status >= 200 && status < 300) return answer;
+    throw new CliFailure(exitStatus.failed, `${request.path.split('?')[0]}: ${status} ${await refusalText(answer)}`);
+  }
+
+  async askText(request: ClientRequest): Promise<string> {
+    return readText(await this.ask(request));
+  }
+
+  #unreachable(error: NodeJS.ErrnoException): CliFailure {
+    const why =
+      error.code === undefined || error.message.includes(error.code) ? error.message : `${error.code} ${error.message}`;
+    return new CliFailure(exitStatus.unreachable, `no answer from ${this.url.origin}: ${why || String(error)}`);
+  }
+}
+
+export function clientOf(args: ParsedArguments, terminal: Terminal): Client {
+  const value = (name: string) =>
+    args.options[name] ?? (terminal.environment[`MUSTER_${name.toUpperCase()}`] || undefined);
+  const file = (name: string) => {
+    const path = value(name);
+    if (path === undefined) return {};
+    try {
+      return { [name]: readFileSync(path) };
+    } catch (error) {
+      throw new CliFailure(exitStatus.usage, `--${name}: ${(error as Error).message}`);
+    }
+  };
+  return new Client(value('url') ?? urlDefault, { ...file('cert'), ...file('key'), ...file('ca') });
+}
+
+export async function readText(answer: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** What the server says is wrong: the text, or the member of its JSON that holds it. */
+async function refusalText(answer: IncomingMessage): Promise<string> {
+  const text = (await readText(answer)).trim();
+  if (text.startsWith('{')) {
+    try {
+      const { error, msg } = JSON.parse(text) as { error?: unknown; msg?: unknown };
+      return String(error ?? msg ?? text);
+    } catch {
+      // Not JSON after all.
+    }
+  }
+  const isPage = text.startsWith('<');
+  return isPage || text === '' ? (answer.statusMessage ?? '') : text;
+}

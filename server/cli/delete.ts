@@ -1,0 +1,47 @@
+// `muster delete`: removes all data of nodes, at once and for good.
+
+import { createInterface } from 'node:readline/promises';
+import { clientOf, clientOptions } from './client.ts';
+import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
+
+export const command: CliCommand = {
+  name: 'delete',
+  usage: '[OPTIONS] CERTNAME ...',
+  summary: 'delete all data of nodes',
+  options: {
+    yes: { type: 'switch', short: 'y', doc: 'Do not ask.' },
+    ...clientOptions,
+  },
+  positionals: { min: 1, max: 10_000 },
+  details:
+    'Deletes facts, catalogs, reports and events of the named nodes from a running server, at once and for good. Asks ' +
+    'first on a terminal; elsewhere --yes is needed. A node that still runs comes back with its next run; commands of it ' +
+    'that are queued may bring it back too. To retire a node use `puppet node deactivate`: it disappears from queries and ' +
+    'is deleted after node-purge-ttl.',
+  examples: [['muster delete web1.example.com --yes', 'One node, without a question.']],
+  run: async (args, terminal) => {
+    const client = clientOf(args, terminal);
+    if (args.options['yes'] !== 'true') await confirm(args.positionals, terminal);
+    for (const certname of args.positionals) {
+      await client.askText({
+        method: 'POST',
+        path: '/pdb/admin/v1/cmd',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ command: 'delete', version: 1, payload: { certname } }),
+      });
+      terminal.out(`deleted ${certname}\n`);
+    }
+    return exitStatus.ok;
+  },
+};
+
+async function confirm(certnames: readonly string[], terminal: Terminal): Promise<void> {
+  if (process.stdin.isTTY !== true || !terminal.errIsTerminal) {
+    throw new CliFailure(exitStatus.usage, 'nobody can be asked here; give --yes to delete without a question');
+  }
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  const what = certnames.length === 1 ? certnames[0] : `${certnames.length} nodes`;
+  const answer = await asking.question(`Delete all data of ${what}? [y/N] `);
+  asking.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliFailure(exitStatus.failed, 'nothing was deleted');
+}

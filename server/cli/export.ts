@@ -1,0 +1,78 @@
+// `muster export`: everything a running server holds, in PuppetDB's archive format.
+
+import { createWriteStream } from 'node:fs';
+import { access, rename, rm } from 'node:fs/promises';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { clientOf, clientOptions } from './client.ts';
+import { type CliCommand, CliFailure, exitStatus } from './command.ts';
+import { amount, startProgress } from './progress.ts';
+
+const profiles = ['none', 'low', 'moderate', 'full'];
+
+export const command: CliCommand = {
+  name: 'export',
+  usage: '[OPTIONS] FILE',
+  summary: "write everything to an archive in PuppetDB's format",
+  options: {
+    anonymization: {
+      type: 'text',
+      value: 'PROFILE',
+      doc: `How much is made unrecognisable: ${profiles.join(', ')}. [none]`,
+    },
+    force: { type: 'switch', short: 'f', doc: 'Replace the file if it is there.' },
+    ...clientOptions,
+  },
+  positionals: { min: 1, max: 1 },
+  details:
+    'Writes facts, catalogs, reports and the rest of all active nodes to a .tgz archive that PuppetDB and Muster can ' +
+    'import. The file appears under its name only when it is complete. For a copy of the data directory itself, which is ' +
+    'smaller and faster to restore, see `muster backup`.',
+  examples: [
+    ['muster export all.tgz', 'From the local server.'],
+    [
+      'muster export --anonymization moderate --url http://puppetdb:8080 for-support.tgz',
+      'From another, without names.',
+    ],
+  ],
+  run: async (args, terminal) => {
+    const [file = ''] = args.positionals;
+    const profile = args.options['anonymization'] ?? 'none';
+    if (!profiles.includes(profile)) {
+      throw new CliFailure(exitStatus.usage, `--anonymization: "${profile}" is none of ${profiles.join(', ')}`);
+    }
+    if (args.options['force'] !== 'true' && (await exists(file))) {
+      throw new CliFailure(exitStatus.usage, `${file} is there already; give --force to replace it`);
+    }
+    const path = `/pdb/admin/v1/archive?anonymization_profile=${profile}`;
+    const answer = await clientOf(args, terminal).ask({ method: 'GET', path, headers: { accept: '*/*' } });
+    const progress = startProgress(terminal, { label: 'export', total: null, unit: 'bytes' });
+    const part = `${file}.part`;
+    let size = 0;
+    const counter = new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        size += chunk.length;
+        progress.update(size);
+        done(null, chunk);
+      },
+    });
+    try {
+      await pipeline(answer, counter, createWriteStream(part, { mode: 0o600, flush: true }));
+      await rename(part, file);
+    } catch (error) {
+      progress.finish();
+      await rm(part, { force: true });
+      throw new CliFailure(exitStatus.failed, `the export broke off: ${(error as Error).message}`);
+    }
+    progress.finish();
+    terminal.out(`${file}: ${amount(size, 'bytes')}\n`);
+    return exitStatus.ok;
+  },
+};
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

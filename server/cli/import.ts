@@ -1,0 +1,119 @@
+// `muster import`: an archive, or straight from another server, into a running one; then waits until all is stored.
+
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, clientOf, clientOptions } from './client.ts';
+import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
+import { amount, startProgress } from './progress.ts';
+
+const pollMs = 250;
+
+export const command: CliCommand = {
+  name: 'import',
+  usage: '[OPTIONS] FILE  |  [OPTIONS] --from URL',
+  summary: 'load an archive, or everything from another server (migration from PuppetDB)',
+  options: {
+    from: { type: 'text', value: 'URL', doc: 'The server (PuppetDB or Muster) to read everything from.' },
+    'no-wait': { type: 'switch', doc: 'Do not wait until all is stored.' },
+    ...clientOptions,
+  },
+  positionals: { min: 0, max: 1 },
+  details:
+    'Loads an archive made by `muster export` or `puppet db export` into a running server, or, with --from, exports ' +
+    'from another server and loads that, without a file in between. What is there already stays when it is newer; so an ' +
+    'import can be repeated.\n\n' +
+    'Migration from PuppetDB: start Muster beside it, run `muster import --from http://old:8080`, point Puppet Server at ' +
+    'Muster, and run the import once more for what came in between. Archives hold active nodes only.',
+  examples: [
+    ['muster import all.tgz', 'Into the local server.'],
+    ['muster import --from http://puppetdb.example.com:8080', 'Everything from a running PuppetDB.'],
+  ],
+  run: async (args, terminal) => {
+    const client = clientOf(args, terminal);
+    const { from } = args.options;
+    const [file] = args.positionals;
+    if ((file === undefined) === (from === undefined)) {
+      throw new CliFailure(exitStatus.usage, 'give either a file or --from URL');
+    }
+    const source = from === undefined ? await openFile(file!) : await openServer(from, args.options, terminal);
+    await upload(client, source, terminal);
+    if (args.options['no-wait'] !== 'true') await untilStored(client, terminal);
+    return exitStatus.ok;
+  },
+};
+
+interface Source {
+  readonly stream: Readable;
+  /** Bytes; null: not known. */
+  readonly size: number | null;
+}
+
+async function openFile(file: string): Promise<Source> {
+  try {
+    const { size } = await stat(file);
+    return { stream: createReadStream(file), size };
+  } catch (error) {
+    throw new CliFailure(exitStatus.usage, `${file}: ${(error as Error).message}`);
+  }
+}
+
+/** Certificates are for both servers: a migration takes place below one authority. */
+async function openServer(url: string, options: Readonly<Record<string, string>>, terminal: Terminal): Promise<Source> {
+  const old = clientOf({ options: { ...options, url }, positionals: [], problems: [] }, terminal);
+  const stream = await old.ask({ method: 'GET', path: '/pdb/admin/v1/archive', headers: { accept: '*/*' } });
+  return { stream, size: null };
+}
+
+async function upload(client: Client, source: Source, terminal: Terminal): Promise<void> {
+  const progress = startProgress(terminal, { label: 'import', total: source.size, unit: 'bytes' });
+  const boundary = `muster-${randomUUID()}`;
+  let size = 0;
+  async function* multipart() {
+    yield Buffer.from(
+      `--${boundary}\r\nContent-Disposition: form-data; name="archive"; filename="archive.tgz"\r\n` +
+        'Content-Type: application/octet-stream\r\n\r\n',
+    );
+    for await (const chunk of source.stream) {
+      size += (chunk as Buffer).length;
+      progress.update(size);
+      yield chunk as Buffer;
+    }
+    yield Buffer.from(`\r\n--${boundary}--\r\n`);
+  }
+  try {
+    await client.askText({
+      method: 'POST',
+      path: '/pdb/admin/v1/archive',
+      headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+      body: Readable.from(multipart()),
+    });
+  } finally {
+    progress.finish();
+    source.stream.destroy();
+  }
+  terminal.out(`imported ${amount(size, 'bytes')}\n`);
+}
+
+/** The server has queued everything; it is stored once the queue is empty. */
+async function untilStored(client: Client, terminal: Terminal): Promise<void> {
+  const total = await queueDepth(client);
+  if (total === null || total === 0) return;
+  const progress = startProgress(terminal, { label: 'store', total, unit: 'commands' });
+  for (;;) {
+    const depth = await queueDepth(client);
+    if (depth === null || depth === 0) break;
+    progress.update(Math.max(0, total - depth), Math.max(total, depth));
+    await sleep(pollMs);
+  }
+  progress.finish();
+  terminal.out('all commands are stored\n');
+}
+
+async function queueDepth(client: Client): Promise<number | null> {
+  const text = await client.askText({ method: 'GET', path: '/status/v1/services/puppetdb-status' });
+  const { status } = JSON.parse(text) as { status?: { queue_depth?: number | null } };
+  return status?.queue_depth ?? null;
+}

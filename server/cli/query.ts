@@ -1,0 +1,105 @@
+// `muster query`: asks a running server. A table on a terminal, the server's own JSON in a pipe.
+
+import type { IncomingMessage } from 'node:http';
+import { stdin } from 'node:process';
+import { pipeline } from 'node:stream/promises';
+import { clientOf, clientOptions, readText } from './client.ts';
+import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
+import { type Row, tableLines } from './table.ts';
+
+/** More than this is not read into a table. */
+const tableBytesMax = 67_108_864;
+
+export const command: CliCommand = {
+  name: 'query',
+  usage: '[OPTIONS] QUERY',
+  summary: 'ask a running server: a table on a terminal, JSON in a pipe',
+  options: {
+    json: { type: 'switch', doc: 'JSON, also on a terminal.' },
+    table: { type: 'switch', doc: 'A table, also in a pipe.' },
+    explain: { type: 'switch', doc: 'The plan and what each step of it took, instead of the result.' },
+    ast: { type: 'switch', doc: 'The query as a tree, instead of the result.' },
+    timeout: { type: 'text', value: 'SECONDS', doc: 'Time the query may take.' },
+    ...clientOptions,
+  },
+  positionals: { min: 1, max: 1 },
+  details:
+    'Sends a query to a running server. The query is PQL text or a JSON tree; `-` reads it from standard input. ' +
+    'A PQL query names an entity, the fields to show (all, without brackets) and a filter in braces.\n\n' +
+    'Entities are nodes, facts, factsets, fact_contents, inventory, resources, edges, catalogs, reports, events and others. ' +
+    'Put the query in single quotes, so that the shell leaves it alone.',
+  examples: [
+    ["muster query 'nodes { }'", 'All active nodes.'],
+    ['muster query \'nodes[certname] { latest_report_status = "failed" }\'', 'Nodes whose last run failed.'],
+    ['muster query \'facts[certname, value] { name = "os" and certname ~ "^web" }\'', 'A fact of some nodes.'],
+    ['muster query \'["from", "nodes", ["extract", [["function", "count"]]]]\'', 'A tree instead of text.'],
+    ["muster query 'inventory { facts.os.family = \"Debian\" }' | jq -r '.[].certname'", 'In a pipe: JSON.'],
+  ],
+  run: async (args, terminal) => {
+    const [given = ''] = args.positionals;
+    const query = given === '-' ? await readText(stdin) : given;
+    const { explain, ast, timeout, json, table } = args.options;
+    const client = clientOf(args, terminal);
+    const answer = await client.ask({
+      method: 'POST',
+      path: '/pdb/query/v4',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        query: queryValue(query),
+        ...(explain === 'true' ? { explain: 'analyze' } : {}),
+        ...(ast === 'true' ? { ast_only: true } : {}),
+        ...(timeout === undefined ? {} : { timeout: Number(timeout) }),
+      }),
+    });
+    const asTable =
+      table === 'true' || (terminal.outIsTerminal && json !== 'true' && explain !== 'true' && ast !== 'true');
+    if (asTable) await printTable(answer, terminal);
+    else await passOn(answer, terminal);
+    return exitStatus.ok;
+  },
+};
+
+function queryValue(text: string): unknown {
+  if (!text.trimStart().startsWith('[')) return text;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CliFailure(exitStatus.usage, `the query begins like a tree and is no JSON: ${(error as Error).message}`);
+  }
+}
+
+/** The bytes as they come, so that a result of any size passes. A reader that has seen enough is no failure. */
+async function passOn(answer: IncomingMessage, terminal: Terminal): Promise<void> {
+  try {
+    await pipeline(answer, terminal.outStream, { end: false });
+    terminal.out('\n');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
+    throw new CliFailure(exitStatus.failed, `the answer broke off: ${(error as Error).message}`);
+  }
+}
+
+async function printTable(answer: IncomingMessage, terminal: Terminal): Promise<void> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer) {
+    chunks.push(chunk as Buffer);
+    size += (chunk as Buffer).length;
+    if (size <= tableBytesMax) continue;
+    throw new CliFailure(exitStatus.failed, 'the result is too large for a table; give a limit, or --json');
+  }
+  const rows = rowsOf(Buffer.concat(chunks).toString('utf8'));
+  for (const line of tableLines(rows, terminal.columns)) terminal.out(`${line}\n`);
+  terminal.err(`${rows.length} ${rows.length === 1 ? 'row' : 'rows'}\n`);
+}
+
+function rowsOf(text: string): Row[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new CliFailure(exitStatus.failed, 'the answer broke off');
+  }
+  const items = Array.isArray(value) ? value : [value];
+  return items.map((item) => (typeof item === 'object' && item !== null ? (item as Row) : { value: item }));
+}

@@ -1,0 +1,83 @@
+// The query log: a pool that writes down what it is asked, when that is wanted, and what took long, always.
+
+import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
+import type { QueryHandle, QueryHandlers, QueryPool } from '../workers/types.ts';
+import type { Logger } from './log.ts';
+
+export interface QueryLogOptions {
+  readonly log: Logger;
+  /** Write down every query, at level info. */
+  readonly all: boolean;
+  /** Milliseconds from which on a query is slow; 0: none is. */
+  readonly slowMs: number;
+  readonly uuid: () => string;
+}
+
+/** Longest query text in a log line, characters. */
+const textMax = 4000;
+
+export function withQueryLog(pool: QueryPool, options: QueryLogOptions): QueryPool {
+  if (!options.all && options.slowMs === 0) return pool;
+  return {
+    run: (request, settings, handlers) => run(pool, options, request, settings, handlers),
+    stop: () => pool.stop(),
+  };
+}
+
+function run(
+  pool: QueryPool,
+  options: QueryLogOptions,
+  request: QueryRequest,
+  settings: QuerySettings,
+  handlers: QueryHandlers,
+): QueryHandle {
+  const { log, all, slowMs } = options;
+  const id = all ? options.uuid() : '';
+  if (all) log.info({ id, ...described(request) }, 'query');
+  const started = performance.now();
+  let status = 0;
+  let bytes = 0;
+  const finish = (outcome: 'done' | 'aborted' | 'cancelled') => {
+    const ms = Math.round(performance.now() - started);
+    const isSlow = slowMs > 0 && ms >= slowMs;
+    if (isSlow) log.warn({ ms, status, bytes, outcome, ...described(request) }, 'slow query');
+    else if (all) log.info({ id, ms, status, bytes, outcome }, 'query finished');
+  };
+  const handle = pool.run(request, settings, {
+    onHead: (head) => {
+      status = head.status;
+      handlers.onHead(head);
+    },
+    onChunk: (chunk) => {
+      bytes += chunk.length;
+      handlers.onChunk(chunk);
+    },
+    onEnd: () => {
+      finish('done');
+      handlers.onEnd();
+    },
+    onAbort: (text) => {
+      finish('aborted');
+      handlers.onAbort(text);
+    },
+  });
+  return {
+    grant: (size) => handle.grant(size),
+    cancel: () => {
+      finish('cancelled');
+      handle.cancel();
+    },
+  };
+}
+
+function described(request: QueryRequest): Record<string, unknown> {
+  const parameters = new URLSearchParams(request.queryString);
+  const origin = parameters.get('origin');
+  const query = request.body ?? parameters.get('query');
+  return {
+    method: request.method,
+    path: request.path,
+    ...(query === null ? {} : { query: query.length > textMax ? `${query.slice(0, textMax)}...` : query }),
+    ...(origin === null ? {} : { origin }),
+  };
+}

@@ -1,0 +1,293 @@
+// The composition root: puts the server together and takes it apart. Starting: the listener (answers 503
+// below /pdb, and the status) beside ring (which locks the data directory) and query pool; timers; then `running`. Stopping goes the other way:
+// no new connections, running requests finish, timers, queries; the ring commits what it holds and gives the lock back.
+//
+//   listener --mounts--> routes ----> ring  (commands)        workers/ring.ts
+//                        ops   \----> pool  (queries)         workers/query-pool.ts
+//   TLS gate --accept--> listener
+
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { QuerySettings } from '../engine/query/request.ts';
+import { type SettingKey, type Settings, settingRows } from '../schemas/config.ts';
+import { MetricsRegistry } from '../workers/metrics.ts';
+import type { QueryPool } from '../workers/types.ts';
+import { type AccessLog, createAccessLog } from './access-log.ts';
+import { logLevelsOf, wantsTls } from './config/check.ts';
+import type { Configuration } from './config/load.ts';
+import { DeferredPool, DeferredRing } from './deferred.ts';
+import type { Mount, RequestRecord } from './http/exchange.ts';
+import { type Listener, type ListenerOptions, startListener } from './http/listener.ts';
+import type { Logger, Logs } from './log.ts';
+import { createHttpRecorder } from './ops/metrics/http-recorder.ts';
+import { createOps, type Ops } from './ops/ops.ts';
+import { withQueryLog } from './query-log.ts';
+import { createMounts } from './routes/mounts.ts';
+import { startThreads } from './threads.ts';
+import { Access, type AccessOptions, readAllowlist } from './tls/access.ts';
+import { startTlsGate, type TlsGate } from './tls/gate.ts';
+
+/** What clients are told: they refuse to work with a PuppetDB that is too old for them. */
+export const puppetdbVersion = '8.8.1';
+
+export interface Server {
+  /** Addresses as clients write them; null: no such listener. */
+  readonly httpUrl: string | null;
+  readonly httpsUrl: string | null;
+  /**
+   * Takes over what can change while running: log levels and files, certificates, allowlist, rules. Throws and keeps
+   * everything as it was when something in the new configuration is of no use.
+   */
+  reload(configuration: Configuration): void;
+  /** Stops in order; running requests get the configured time. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+export async function startServer(configuration: Configuration, logs: Logs): Promise<Server> {
+  const server = new RunningServer(configuration, logs);
+  try {
+    await server.start();
+  } catch (error) {
+    logs.area('main').error({ err: error }, 'the server could not start');
+    await server.stop();
+    throw error;
+  }
+  return server;
+}
+
+type Phase = 'starting' | 'running' | 'stopping';
+
+class RunningServer implements Server {
+  #configuration: Configuration;
+  readonly #logs: Logs;
+  readonly #log: Logger;
+  readonly #registry = new MetricsRegistry();
+  readonly #ring = new DeferredRing();
+  readonly #pool = new DeferredPool();
+  readonly #access: Access;
+  readonly #accessLog: AccessLog | null;
+  readonly #ops: Ops;
+  readonly #recordHttp: (record: RequestRecord) => void;
+  #phase: Phase = 'starting';
+  #http: Listener | null = null;
+  #https: Listener | null = null;
+  #gate: TlsGate | null = null;
+  #stopped: Promise<void> | null = null;
+
+  constructor(configuration: Configuration, logs: Logs) {
+    const { settings } = configuration;
+    this.#configuration = configuration;
+    this.#logs = logs;
+    this.#log = logs.area('main');
+    this.#access = new Access(accessOptions(configuration, logs));
+    this.#accessLog = settings.accessLog === null ? null : createAccessLog(settings.accessLog);
+    this.#recordHttp = createHttpRecorder(this.#registry);
+    this.#ops = createOps({
+      ring: this.#ring,
+      pool: this.#queryPool(),
+      registry: this.#registry,
+      settings,
+      querySettings: () => ({ ...querySettingsOf(settings), now: Date.now() }),
+      clock: Date.now,
+      random: Math.random,
+      uuid: randomUUID,
+      log: logs.area('maintenance'),
+      version: puppetdbVersion,
+      phase: () => this.#phase,
+    });
+  }
+
+  get httpUrl(): string | null {
+    return this.#http === null ? null : `http://${shownHost(this.#configuration.settings.httpHost)}:${this.#http.port}`;
+  }
+
+  get httpsUrl(): string | null {
+    return this.#gate === null
+      ? null
+      : `https://${shownHost(this.#configuration.settings.httpsHost)}:${this.#gate.port}`;
+  }
+
+  async start(): Promise<void> {
+    const { settings } = this.#configuration;
+    this.#log.info('Starting PuppetDB, entering maintenance mode');
+    const threads = startThreads({ settings, registry: this.#registry, logs: this.#logs }).then(({ ring, pool }) => {
+      this.#ring.attach(ring);
+      this.#pool.attach(pool);
+    });
+    // All or nothing: what one of them has started is stopped when the other fails, so both are waited for.
+    const results = await Promise.allSettled([threads, this.#startListeners()]);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    this.#ops.start();
+    this.#phase = 'running';
+    this.#log.info('PuppetDB finished starting, disabling maintenance mode');
+    writePorts(settings.portFile, [this.#http?.port, this.#gate?.port]);
+    countRestart(settings.restartFile);
+  }
+
+  async #startListeners(): Promise<void> {
+    const { settings } = this.#configuration;
+    const shared = {
+      mounts: this.#mounts(settings).map((mount) => this.#access.guard(mount)),
+      isStarting: () => this.#phase === 'starting',
+      limits: { headBytesMax: settings.headerMax, idleMs: settings.idleTimeout, gzip: settings.gzip },
+      onRequest: (record: RequestRecord) => this.#onRequest(record),
+      onError: (error: unknown, method: string, path: string) => {
+        this.#logs.area('http').error({ err: error, method, path }, 'a request failed unexpectedly');
+      },
+    } satisfies Partial<ListenerOptions>;
+    if (settings.http) {
+      const at = { host: boundHost(settings.httpHost), port: settings.httpPort };
+      this.#http = await startListener({ at, kind: 'http', ...shared });
+    }
+    if (wantsTls(settings)) {
+      const { refuseClient } = this.#access;
+      this.#https = await startListener({ at: 'accept', kind: 'https', refuseClient, ...shared });
+      const gate = { ...settings, httpsHost: boundHost(settings.httpsHost) };
+      this.#gate = await startTlsGate({ settings: gate, listener: this.#https, log: this.#logs.area('tls') });
+    }
+  }
+
+  #mounts(settings: Settings): Mount[] {
+    const routes = createMounts({
+      ring: this.#ring,
+      pool: this.#queryPool(),
+      querySettings: () => querySettingsOf(settings),
+      queryBodyMax: settings.queryBodyMax,
+      commands: {
+        rejectLarge: settings.rejectLargeCommands,
+        sizeMax: settings.commandMax,
+        bodyMax: settings.bodyMax,
+        verifyChecksum: settings.verifyChecksum,
+      },
+      version: puppetdbVersion,
+      isStarting: () => this.#phase === 'starting',
+      now: Date.now,
+      uuid: randomUUID,
+    });
+    return [...routes, ...this.#ops.mounts];
+  }
+
+  #queryPool(): QueryPool {
+    const { logQueries, slowQuery } = this.#configuration.settings;
+    const log = this.#logs.area('query');
+    return withQueryLog(this.#pool, { log, all: logQueries, slowMs: slowQuery, uuid: randomUUID });
+  }
+
+  #onRequest(record: RequestRecord): void {
+    this.#recordHttp(record);
+    this.#accessLog?.write(record);
+    const log = this.#logs.area('http');
+    if (!log.isLevelEnabled('debug')) return;
+    const { method, path, status, bytes, elapsedMs, remoteAddress, clientName } = record;
+    log.debug(
+      { method, path, status, bytes, ms: Math.round(elapsedMs), address: remoteAddress, clientName },
+      'request',
+    );
+  }
+
+  reload(configuration: Configuration): void {
+    const access = accessOptions(configuration, this.#logs);
+    this.#gate?.reload(configuration.settings);
+    this.#access.replace(access);
+    this.#logs.setLevels(logLevelsOf(configuration.settings));
+    this.#logs.reopen();
+    this.#accessLog?.reopen();
+    const fixed = changedSettings(this.#configuration.settings, configuration.settings);
+    if (fixed.length > 0) this.#log.warn({ settings: fixed }, 'these settings take effect after a restart');
+    countRestart(this.#configuration.settings.restartFile);
+    this.#log.info('configuration read again');
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    const graceMs = this.#configuration.settings.stopTimeout;
+    this.#phase = 'stopping';
+    this.#log.info('Shutdown request received; puppetdb exiting.');
+    await Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)]);
+    await this.#ops.stop();
+    await this.#pool.stop();
+    await this.#ring.stop();
+    this.#accessLog?.flush();
+    this.#log.info('stopped');
+    this.#logs.flush();
+  }
+}
+
+function querySettingsOf(settings: Settings): Omit<QuerySettings, 'now'> {
+  return {
+    nodePurgeTtl: settings.nodePurgeTtl,
+    addAgentReportFilter: settings.addAgentReportFilter,
+    edition: settings.edition,
+    vocabulary: settings.vocabulary,
+    prettyPrint: settings.prettyPrint,
+    timeoutDefault: settings.queryTimeoutDefault,
+    timeoutMax: settings.queryTimeoutMax,
+    queryDepthMax: settings.queryDepthMax,
+    regexBudget: settings.regexBudget,
+  };
+}
+
+function accessOptions({ settings, rules }: Configuration, logs: Logs): AccessOptions {
+  const allowlist = settings.allowlist === null ? null : readAllowlist(settings.allowlist);
+  return { allowlist, rules, log: logs.area('tls') };
+}
+
+/** Settings that `reload` takes over. */
+const reloadable: ReadonlySet<SettingKey> = new Set([
+  'logLevel',
+  'logLevels',
+  'allowlist',
+  'sslCert',
+  'sslKey',
+  'sslCaCert',
+  'sslCertChain',
+  'sslCrl',
+  'sslProtocols',
+  'cipherSuites',
+]);
+
+function changedSettings(before: Settings, after: Settings): string[] {
+  const keys = Object.keys(settingRows) as SettingKey[];
+  return keys
+    .filter((key) => !reloadable.has(key) && JSON.stringify(before[key]) !== JSON.stringify(after[key]))
+    .map((key) => settingRows[key].name);
+}
+
+/** `localhost` is bound as 127.0.0.1, whatever the resolver puts first: clients that want IPv6 try IPv4 too. */
+function boundHost(host: string): string {
+  return host === 'localhost' ? '127.0.0.1' : host;
+}
+
+function shownHost(host: string): string {
+  const bound = boundHost(host);
+  return bound.includes(':') ? `[${bound}]` : bound;
+}
+
+/** One port a line, in a file that is there only once the server is ready. */
+function writePorts(file: string | null, ports: readonly (number | undefined)[]): void {
+  if (file === null) return;
+  writeWhole(file, `${ports.filter((port) => port !== undefined).join('\n')}\n`);
+}
+
+/** Service scripts wait for this counter to change. It wraps to 1. */
+function countRestart(file: string | null): void {
+  if (file === null) return;
+  let count = 0;
+  try {
+    count = Number.parseInt(readFileSync(file, 'utf8'), 10) || 0;
+  } catch {
+    // The first start.
+  }
+  writeWhole(file, String(count >= Number.MAX_SAFE_INTEGER ? 1 : count + 1));
+}
+
+function writeWhole(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}

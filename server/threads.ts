@@ -1,0 +1,47 @@
+// Starts the threads: the ring of partition actors and the query pool, with what they need of settings, metrics and log.
+
+import type { Settings } from '../schemas/config.ts';
+import type { MetricsRegistry } from '../workers/metrics.ts';
+import { startRing } from '../workers/ring.ts';
+import type { CommandRing, QueryPool } from '../workers/types.ts';
+import type { Logs } from './log.ts';
+
+export interface ThreadsOptions {
+  readonly settings: Settings;
+  readonly registry: MetricsRegistry;
+  readonly logs: Logs;
+}
+
+export interface Threads {
+  readonly ring: CommandRing;
+  readonly pool: QueryPool;
+}
+
+/** Rejects when the data directory is in use or damaged; nothing is left running then. */
+export async function startThreads({ settings, registry, logs }: ThreadsOptions): Promise<Threads> {
+  const ring = await startRing({
+    dir: settings.data,
+    partitions: settings.partitions,
+    threads: settings.actorThreads,
+    limits: { waitingMax: settings.enqueuedMax },
+    metrics: registry,
+    log: logs.area('command'),
+    engine: {
+      nodeTtl: settings.nodeTtl,
+      nodePurgeTtl: settings.nodePurgeTtl,
+      reportTtl: settings.reportTtl,
+      resourceEventsTtl: settings.resourceEventsTtl,
+      factsBlocklist: settings.factsBlocklist,
+      factsBlocklistType: settings.factsBlocklistType,
+      decompressedMax: settings.decompressedMax,
+    },
+  });
+  try {
+    const { startQueryPool } = await import('../workers/query-pool.ts');
+    const pool = await startQueryPool({ dir: settings.data, threads: settings.queryThreads });
+    return { ring, pool };
+  } catch (error) {
+    await ring.stop();
+    throw error;
+  }
+}

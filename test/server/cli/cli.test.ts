@@ -1,0 +1,257 @@
+// The command line: arguments, help, what commands send to a server and how they tell failures.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { type OptionSpec, parseArguments } from '../../../server/cli/arguments.ts';
+import { progressLine, startProgress } from '../../../server/cli/progress.ts';
+import { tableLines } from '../../../server/cli/table.ts';
+import { fakeServer, run } from './support.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
+after(() => rmSync(folder, { recursive: true }));
+
+describe('arguments', () => {
+  const specs: Record<string, OptionSpec> = {
+    data: { type: 'text', short: 'd', doc: '' },
+    gzip: { type: 'boolean', doc: '' },
+    json: { type: 'switch', doc: '' },
+  };
+  const parse = (...argv: string[]) => parseArguments(argv, specs, { min: 0, max: 1 });
+
+  test('values, switches and Booleans', () => {
+    assert.deepEqual(parse('--data=x', '--gzip', '--json', 'y').options, { data: 'x', gzip: 'true', json: 'true' });
+    assert.deepEqual(parse('-d', 'x', '--no-gzip').options, { data: 'x', gzip: 'false' });
+    assert.deepEqual(parse('--gzip=false', '--gzip=true').options, { gzip: 'true' });
+    assert.deepEqual(parse('--', '--no-gzip').positionals, ['--no-gzip']);
+  });
+
+  test('all problems are told at once', () => {
+    assert.deepEqual(parse('--dta', '--data', '--json', '--json=1', 'a', 'b').problems, [
+      '--dta is not an option; did you mean `--data`?',
+      '--data needs a value (VALUE); `--json` looks like an option',
+      '--json takes no value',
+      'unexpected argument `b`',
+    ]);
+    assert.deepEqual(parse('--no-json').problems, ['--no-json is not an option']);
+  });
+});
+
+describe('help', () => {
+  test('no command and an unknown one give status 2, help gives 0', async () => {
+    assert.equal((await run([])).status, 2);
+    const { status, err } = await run(['strat']);
+    assert.equal(status, 2);
+    assert.match(err, /`strat` is not a command; did you mean `start`\?/);
+    const help = await run(['help']);
+    assert.equal(help.status, 0);
+    assert.match(help.out, /Exit statuses: 0/);
+  });
+
+  test('every command explains itself with examples, within the width of the terminal', async () => {
+    const { out } = await run(['--help']);
+    const names = [...out.matchAll(/^ {2}([a-z-]+) {2}/gm)].map((match) => match[1]!);
+    assert.ok(names.length >= 9, out);
+    for (const name of names) {
+      if (name === 'help') continue;
+      const help = await run([name, '--help'], { columns: 80 });
+      assert.equal(help.status, 0, name);
+      assert.match(help.out, new RegExp(`^Usage: muster ${name}`));
+      assert.match(help.out, /Examples:/, name);
+    }
+  });
+});
+
+describe('muster config', () => {
+  test('a table on a terminal, JSON in a pipe, with the place of each value', async () => {
+    const file = join(folder, 'muster.ini');
+    writeFileSync(file, '[database]\nnode-ttl = 3d\n');
+    const table = await run(['config', '-c', file, '--changed', '--report-ttl', '4d'], { terminal: true });
+    assert.equal(table.status, 0);
+    assert.equal(table.out, `[database]\nnode-ttl    3d  ${file}:2\nreport-ttl  4d  --report-ttl\n`);
+    const json = JSON.parse((await run(['config', '-c', file])).out) as {
+      name: string;
+      value: string;
+      source: string;
+    }[];
+    const row = json.find(({ name }) => name === 'node-ttl');
+    assert.deepEqual([row?.value, row?.source], ['3d', `${file}:2`]);
+    assert.ok(json.length > 40);
+  });
+
+  test('a wrong configuration gives status 2 and all problems', async () => {
+    const { status, err } = await run(['config', '--node-ttl', 'x', '--http-port', 'y']);
+    assert.equal(status, 2);
+    assert.match(err, /2 problems/);
+    assert.match(err, /--node-ttl/);
+    assert.match(err, /--http-port/);
+  });
+});
+
+describe('muster query', () => {
+  const rows = [
+    { certname: 'a.example.com', value: { x: 1 }, n: 1 },
+    { certname: 'b', value: null, n: 22 },
+  ];
+
+  test('JSON in a pipe, as the server sent it', async () => {
+    const server = await fakeServer(() => JSON.stringify(rows));
+    const { status, out } = await run(['query', '--url', server.url, 'nodes { }']);
+    assert.equal(status, 0);
+    assert.equal(out, `${JSON.stringify(rows)}\n`);
+    assert.deepEqual(JSON.parse(server.asked[0]!.body), { query: 'nodes { }' });
+    assert.equal(server.asked[0]!.url, '/pdb/query/v4');
+    await server.close();
+  });
+
+  test('a table on a terminal', async () => {
+    const server = await fakeServer(() => JSON.stringify(rows));
+    const { out, err } = await run(['query', 'nodes { }'], { terminal: true, environment: { MUSTER_URL: server.url } });
+    assert.deepEqual(out.split('\n'), [
+      'certname       value     n',
+      '-------------  -------  --',
+      'a.example.com  {"x":1}   1',
+      'b                       22',
+      '',
+    ]);
+    assert.equal(err, '2 rows\n');
+    await server.close();
+  });
+
+  test('trees and parameters go as they should', async () => {
+    const server = await fakeServer(() => '[]');
+    await run(['query', '--url', `${server.url}/`, '--timeout', '5', '--explain', '["from","nodes"]']);
+    assert.deepEqual(JSON.parse(server.asked[0]!.body), { query: ['from', 'nodes'], explain: 'analyze', timeout: 5 });
+    assert.equal((await run(['query', '--url', server.url, '["from",'])).status, 2);
+    await server.close();
+  });
+
+  test("a refusal is told in the server's words, no server is status 3", async () => {
+    const server = await fakeServer(() => [400, 'PQL parse error at line 1, column 1']);
+    const refused = await run(['query', '--url', server.url, 'x']);
+    assert.equal(refused.status, 1);
+    assert.match(refused.err, /400 PQL parse error at line 1, column 1/);
+    await server.close();
+    const gone = await run(['query', '--url', server.url, 'x']);
+    assert.equal(gone.status, 3);
+    assert.match(gone.err, /no answer from http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/);
+    assert.equal((await run(['query', '--url', 'nonsense', 'x'])).status, 2);
+  });
+});
+
+describe('administration', () => {
+  test('clean sends what was asked for', async () => {
+    const server = await fakeServer(() => '{"ok": true}');
+    const payload = async (...argv: string[]) => {
+      const { status } = await run(['clean', '--url', server.url, ...argv]);
+      assert.equal(status, 0);
+      return (JSON.parse(server.asked.at(-1)!.body) as { payload: unknown[] }).payload;
+    };
+    assert.deepEqual(await payload(), []);
+    assert.deepEqual(await payload('expire_nodes', 'other'), ['expire_nodes', 'other']);
+    assert.deepEqual(await payload('purge_nodes', '--batch-limit', '7'), [['purge_nodes', { batch_limit: 7 }]]);
+    assert.equal((await payload('--batch-limit', '7')).length, 8);
+    assert.equal((await run(['clean', '--url', server.url, 'expire_node'])).status, 2);
+    await server.close();
+  });
+
+  test('a conflict is a failure with its reason', async () => {
+    const server = await fakeServer(() => [409, '{"kind":"conflict","msg":"Another cleanup is already in progress"}']);
+    const { status, err } = await run(['clean', '--url', server.url]);
+    assert.equal(status, 1);
+    assert.match(err, /Another cleanup is already in progress/);
+    await server.close();
+  });
+
+  test('delete needs --yes where nobody can be asked', async () => {
+    const server = await fakeServer(() => '{"deleted": "x"}');
+    assert.equal((await run(['delete', '--url', server.url, 'x'])).status, 2);
+    assert.equal(server.asked.length, 0);
+    assert.equal((await run(['delete', '--url', server.url, '--yes', 'x', 'y'])).out, 'deleted x\ndeleted y\n');
+    assert.deepEqual(JSON.parse(server.asked[1]!.body), { command: 'delete', version: 1, payload: { certname: 'y' } });
+    await server.close();
+  });
+});
+
+describe('archives', () => {
+  test('export writes a private file only when it is complete, and replaces none', async () => {
+    const server = await fakeServer(() => Buffer.from('archive'));
+    const file = join(folder, 'all.tgz');
+    assert.equal((await run(['export', '--url', server.url, file])).status, 0);
+    assert.equal(readFileSync(file, 'utf8'), 'archive');
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.match(server.asked[0]!.url, /anonymization_profile=none$/);
+    assert.equal((await run(['export', '--url', server.url, file])).status, 2);
+    assert.equal((await run(['export', '--url', server.url, '-f', file])).status, 0);
+    await server.close();
+    assert.equal((await run(['export', '--url', server.url, join(folder, 'none.tgz')])).status, 3);
+    assert.equal(existsSync(join(folder, 'none.tgz')), false);
+  });
+
+  test('import uploads a file and waits until the queue is empty', async () => {
+    let polls = 3;
+    const server = await fakeServer(({ url }) =>
+      url.startsWith('/status') ? JSON.stringify({ status: { queue_depth: --polls } }) : '{"ok": true}',
+    );
+    const file = join(folder, 'in.tgz');
+    writeFileSync(file, 'the archive');
+    const { status, out } = await run(['import', '--url', server.url, file]);
+    assert.equal(status, 0);
+    assert.match(out, /all commands are stored/);
+    const [upload] = server.asked;
+    const boundary = /boundary=(.+)$/.exec(upload!.headers['content-type']!)![1]!;
+    assert.match(upload!.body, /name="archive"; filename="archive.tgz"\r\n[\s\S]*\r\n\r\nthe archive\r\n--/);
+    assert.ok(upload!.body.endsWith(`\r\n--${boundary}--\r\n`));
+    await server.close();
+  });
+
+  test('import --from takes everything from another server', async () => {
+    const old = await fakeServer(() => 'from there');
+    const server = await fakeServer(() => '{"ok": true}');
+    const { status } = await run(['import', '--no-wait', '--url', server.url, '--from', old.url]);
+    assert.equal(status, 0);
+    assert.equal(old.asked[0]!.url, '/pdb/admin/v1/archive');
+    assert.match(server.asked[0]!.body, /from there/);
+    assert.equal((await run(['import', '--url', server.url])).status, 2);
+    await old.close();
+    await server.close();
+  });
+});
+
+describe('tables and progress', () => {
+  test('wide columns give way to the width of the terminal', () => {
+    const lines = tableLines([{ name: 'a'.repeat(50), value: 'b'.repeat(20), n: 1 }], 40);
+    assert.ok(
+      lines.every((line) => [...line].length <= 40),
+      lines.join('\n'),
+    );
+    assert.match(lines[2]!, /^a+… {2}b+…? {2}1|^a+… {2}b+ +n/);
+  });
+
+  test('control characters do not reach the terminal', () => {
+    assert.match(tableLines([{ x: 'a\x1b[2Jb\nc' }], 80)[2]!, /^a\\u001b\[2Jb\\nc$/);
+  });
+
+  test('fields that only later rows have get their column', () => {
+    assert.deepEqual(tableLines([{ a: 1 }, { b: 'x' }], 80)[0], 'a  b');
+    assert.deepEqual(tableLines([], 80), []);
+  });
+
+  test('a bar with share, amounts, rate and time left', () => {
+    const options = { label: 'import', total: 100e6, unit: 'bytes' };
+    const line = progressLine(options, 25e6, 100e6, 5000);
+    assert.equal(line, 'import  [======>                 ]  25 %  25.0 MB of 100.0 MB  5.0 MB/s  15 s left');
+    assert.equal(progressLine(options, 2000, null, 1000), 'import  2.0 kB  2.0 kB/s');
+  });
+
+  test('nothing is drawn when standard error is no terminal', () => {
+    let text = '';
+    const terminal = { err: (part: string) => void (text += part), errIsTerminal: false, columns: 80 };
+    const progress = startProgress(terminal as never, { label: 'x', total: 1, unit: 'bytes' });
+    progress.update(1);
+    progress.finish('done');
+    assert.equal(text, '');
+  });
+});
