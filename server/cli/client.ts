@@ -58,11 +58,9 @@ export class Client {
     const { body } = request;
     const send = this.url.protocol === 'https:' ? httpsRequest : httpRequest;
     const path = `${this.url.pathname.replace(/\/$/, '')}${request.path}`;
-    const options = {
-      method: request.method,
-      headers: { accept: 'application/json', ...request.headers },
-      ...this.#tls,
-    };
+    const headers = { accept: 'application/json', ...request.headers };
+    // A connection of its own: one that was kept could be closed by the server just now.
+    const options = { method: request.method, headers, agent: false as const, ...this.#tls };
     const outgoing = send(new URL(path, this.url), options);
     const answer = new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.on('response', resolve);

@@ -5,9 +5,23 @@ import { type Configuration, loadConfiguration } from '../config/load.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import type { Terminal } from './command.ts';
 
+/** Headlines by section; settings of section `muster` have theirs by name. */
 const groups: Readonly<Record<string, string>> = {
   global: 'Where things are',
-  muster: 'Muster',
+  data: 'Where things are',
+  'port-file': 'Where things are',
+  http: 'Listeners',
+  'decompressed-max-size': 'Commands',
+  partitions: 'Commands',
+  'verify-checksum': 'Commands',
+  muster: 'Queries and access',
+  'log-level': 'Logging',
+  'log-levels': 'Logging',
+  'log-format': 'Logging',
+  'log-file': 'Logging',
+  'access-log': 'Logging',
+  'log-queries': 'Logging',
+  'slow-query': 'Logging',
   jetty: 'Listeners',
   puppetdb: 'Queries and access',
   'command-processing': 'Commands',
@@ -39,7 +53,7 @@ function settingOption(row: SettingRow): OptionSpec {
     type: row.type === 'boolean' ? 'boolean' : 'text',
     value: placeholders[row.type],
     doc: `${row.doc}${choices}${shownDefault}`,
-    group: groups[row.section]!,
+    group: groups[row.name] ?? groups[row.section]!,
   };
 }
 
