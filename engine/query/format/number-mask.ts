@@ -1,0 +1,353 @@
+// Integers through a mask, like PostgreSQL's to_char: digits and blanks position by position, signs anchored to the
+// number. The state below is that of the original's walk over the mask, since its results are defined by nothing else.
+
+import { badQuery } from '../errors.ts';
+import { type MaskNode, ordinalEnding, parseMask } from './mask.ts';
+
+const KEYS = [
+  'EEEE',
+  'FM',
+  'MI',
+  'PL',
+  'PR',
+  'RN',
+  'SG',
+  'SP',
+  'TH',
+  ',',
+  '.',
+  '0',
+  '9',
+  'B',
+  'C',
+  'D',
+  'G',
+  'L',
+  'S',
+  'V',
+] as const;
+type Key = (typeof KEYS)[number];
+
+const SYNTAX = {
+  keys: [...KEYS, ...KEYS.map((key) => key.toLowerCase()).filter((key) => !(KEYS as readonly string[]).includes(key))],
+  prefixes: [],
+  suffixes: [],
+};
+
+interface Layout {
+  /** Digit positions before and after the point. */
+  readonly before: number;
+  readonly after: number;
+  /** Extra digits of `V`: the number is multiplied by ten for each. */
+  readonly shift: number;
+  /** First position, from 0, of a forced digit; null: there is none before the point. */
+  readonly zeroStart: number | null;
+  /** Positions up to the last forced digit. */
+  readonly zeroEnd: number;
+  readonly hasPoint: boolean;
+  readonly isFilled: boolean;
+  readonly sign: 'anchored' | 'brackets' | 'minus' | 'plus' | 'both' | 'default';
+  /** Where an anchored sign stands. */
+  readonly signSide: 'before' | 'after';
+  readonly roman: boolean;
+  readonly exponent: boolean;
+}
+
+const masked = (reason: string): Error => badQuery(`ERROR: ${reason}`);
+
+function layoutOf(nodes: readonly MaskNode<string>[]): Layout {
+  let before = 0;
+  let after = 0;
+  let shift = 0;
+  let zeroStart: number | null = null;
+  let zeroEnd = 0;
+  let hasPoint = false;
+  let hasShift = false;
+  let isFilled = false;
+  let anchored: { readonly side: 'before' | 'after'; readonly at: number } | null = null;
+  let brackets = false;
+  let minus = false;
+  let plus = false;
+  let roman = false;
+  let exponent = false;
+  for (const node of nodes) {
+    if (node.kind === 'text') continue;
+    const key = node.key.toUpperCase() as Key;
+    if (exponent) throw masked('"EEEE" must be the last pattern used');
+    switch (key) {
+      case '9':
+      case '0':
+        if (brackets) throw masked(`"${key}" must be ahead of "PR"`);
+        if (key === '9' && hasShift) shift++;
+        else if (hasPoint) after++;
+        else {
+          if (key === '0') zeroStart ??= before;
+          before++;
+        }
+        if (key === '0') zeroEnd = before + after;
+        break;
+      case 'D':
+      case '.':
+        if (hasPoint) throw masked('multiple decimal points');
+        if (hasShift) throw masked('cannot use "V" and decimal point together');
+        hasPoint = true;
+        break;
+      case 'FM':
+        isFilled = true;
+        break;
+      case 'S':
+        if (anchored !== null) throw masked('cannot use "S" twice');
+        if (plus || minus || brackets) throw masked('cannot use "S" and "PL"/"MI"/"SG"/"PR" together');
+        anchored = hasPoint ? { side: 'after', at: before } : { side: 'before', at: before };
+        break;
+      case 'MI':
+      case 'PL':
+      case 'SG':
+        if (anchored !== null) throw masked(`cannot use "S" and "${key}" together`);
+        minus ||= key !== 'PL';
+        plus ||= key !== 'MI';
+        break;
+      case 'PR':
+        if (anchored !== null || plus || minus) throw masked('cannot use "PR" and "S"/"PL"/"MI"/"SG" together');
+        brackets = true;
+        break;
+      case 'RN':
+        roman = true;
+        break;
+      case 'V':
+        if (hasPoint) throw masked('cannot use "V" and decimal point together');
+        hasShift = true;
+        break;
+      case 'EEEE':
+        exponent = true;
+        break;
+      default:
+        break;
+    }
+  }
+  // A sign behind all digits before the point is written after the number.
+  const isLast = anchored !== null && (anchored.side === 'after' || anchored.at === before + shift);
+  return {
+    before,
+    after,
+    shift,
+    zeroStart,
+    zeroEnd,
+    hasPoint,
+    isFilled,
+    sign:
+      anchored !== null
+        ? 'anchored'
+        : minus && plus
+          ? 'both'
+          : minus
+            ? 'minus'
+            : plus
+              ? 'plus'
+              : brackets
+                ? 'brackets'
+                : 'default',
+    signSide: isLast ? 'after' : 'before',
+    roman,
+    exponent,
+  };
+}
+
+/** What a mask makes of integers. Throws QueryError for a mask whose patterns contradict each other. */
+export function compileNumberMask(mask: string): (value: number) => string {
+  const nodes = parseMask(mask, SYNTAX);
+  const layout = layoutOf(nodes);
+  return (value) => {
+    if (layout.exponent) return exponentText(value, layout.after);
+    return new Walk(nodes, layout, value).print();
+  };
+}
+
+function exponentText(value: number, digits: number): string {
+  const [mantissa = '', exponent = ''] = Math.abs(value).toExponential(digits).split('e');
+  return `${value < 0 ? '-' : ' '}${mantissa}e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`;
+}
+
+const ROMAN: readonly (readonly [number, string])[] = [
+  [1000, 'M'],
+  [900, 'CM'],
+  [500, 'D'],
+  [400, 'CD'],
+  [100, 'C'],
+  [90, 'XC'],
+  [50, 'L'],
+  [40, 'XL'],
+  [10, 'X'],
+  [9, 'IX'],
+  [5, 'V'],
+  [4, 'IV'],
+  [1, 'I'],
+];
+const ROMAN_MAX = 3999;
+const ROMAN_WIDTH = 15;
+
+function romanText(value: number): string {
+  if (value < 1 || value > ROMAN_MAX) return '#'.repeat(ROMAN_WIDTH);
+  let rest = value;
+  let out = '';
+  for (const [size, letters] of ROMAN) {
+    for (; rest >= size; rest -= size) out += letters;
+  }
+  return out;
+}
+
+class Walk {
+  readonly #nodes: readonly MaskNode<string>[];
+  readonly #layout: Layout;
+  readonly #value: number;
+  /** Digits, and a point if the mask has digits after one; `#` in place of what does not fit. */
+  readonly #digits: string;
+  readonly #isNegative: boolean;
+  /** Mask positions before the number's first digit. */
+  readonly #blanks: number;
+  /** Index into the digits of the last one that FM keeps; null: all. */
+  readonly #lastKept: number | null;
+  readonly #positionCount: number;
+  readonly #brackets: boolean;
+  #signWritten: boolean;
+  /** Whether the last digit position wrote a digit. */
+  #isInNumber = false;
+  #position = 0;
+  #next = 0;
+  #out = '';
+
+  constructor(nodes: readonly MaskNode<string>[], layout: Layout, value: number) {
+    this.#nodes = nodes;
+    this.#layout = layout;
+    this.#value = value;
+    this.#isNegative = value < 0;
+    const before = layout.before + layout.shift;
+    const whole = String(Math.abs(value) * 10 ** layout.shift);
+    if (whole.length > before) this.#digits = `${'#'.repeat(before)}.${'#'.repeat(layout.after)}`;
+    else this.#digits = layout.after > 0 ? `${whole}.${'0'.repeat(layout.after)}` : whole;
+    this.#blanks = Math.max(before - whole.length, 0);
+    this.#lastKept = this.#lastDigitKept();
+    this.#brackets = layout.sign === 'brackets' && (this.#isNegative || !layout.isFilled);
+    this.#signWritten =
+      layout.sign === 'minus' ||
+      layout.sign === 'both' ||
+      (layout.sign !== 'plus' && layout.sign !== 'anchored' && !this.#isNegative && layout.isFilled);
+    const count = before + layout.after - 1;
+    this.#positionCount = !this.#signWritten && this.#blanks === 0 ? count + 1 : count;
+  }
+
+  #lastDigitKept(): number | null {
+    const { isFilled, hasPoint, zeroEnd } = this.#layout;
+    const point = this.#digits.indexOf('.');
+    if (!isFilled || !hasPoint || point < 0) return null;
+    let last = point;
+    for (let i = point + 1; i < this.#digits.length; i++) if (this.#digits[i] !== '0') last = i;
+    if (zeroEnd <= this.#blanks) return last;
+    return Math.max(last, Math.min(this.#digits.length - 1, zeroEnd - this.#blanks));
+  }
+
+  print(): string {
+    const { isFilled, roman } = this.#layout;
+    for (const node of this.#nodes) {
+      if (node.kind === 'text') {
+        this.#out += node.text;
+        continue;
+      }
+      switch (node.key.toUpperCase() as Key) {
+        case '9':
+        case '0':
+        case '.':
+        case 'D':
+          if (!roman) this.#digitPosition(node.key === '0');
+          break;
+        case ',':
+        case 'G':
+          this.#out += this.#isInNumber ? ',' : isFilled ? '' : ' ';
+          break;
+        case 'L':
+          this.#out += ' ';
+          break;
+        case 'RN':
+          this.#roman(node.key === 'rn');
+          break;
+        case 'TH':
+          if (!roman && !this.#digits.startsWith('#') && !this.#isNegative && !this.#layout.hasPoint) {
+            this.#out += ordinalEnding(this.#digits, node.key === 'TH');
+          }
+          break;
+        case 'MI':
+          this.#out += this.#isNegative ? '-' : isFilled ? '' : ' ';
+          break;
+        case 'PL':
+          this.#out += this.#isNegative ? (isFilled ? '' : ' ') : '+';
+          break;
+        case 'SG':
+          this.#out += this.#isNegative ? '-' : '+';
+          break;
+        default:
+          break;
+      }
+    }
+    return this.#out;
+  }
+
+  #roman(isLower: boolean): void {
+    const letters = romanText(this.#value);
+    this.#out += (isLower ? letters.toLowerCase() : letters).padStart(this.#layout.isFilled ? 0 : ROMAN_WIDTH);
+  }
+
+  /** `0.x` under a mask without forced digits: the zero before the point is not written. */
+  get #isUnwrittenZero(): boolean {
+    return this.#layout.zeroStart === null && this.#next === 0 && this.#digits[0] === '0' && this.#layout.after > 0;
+  }
+
+  #digitPosition(isForced: boolean): void {
+    const { zeroStart, isFilled, hasPoint } = this.#layout;
+    const keepsPointOnly = this.#lastKept !== null && this.#digits[this.#lastKept] === '.';
+    this.#isInNumber = false;
+    const begins = this.#position >= this.#blanks || zeroStart === this.#position;
+    if (!this.#signWritten && begins && (!this.#isUnwrittenZero || keepsPointOnly)) this.#leadingSign();
+    if (this.#position < this.#blanks) {
+      if (zeroStart !== null && zeroStart <= this.#position) {
+        this.#out += '0';
+        this.#isInNumber = true;
+      } else if (!isFilled) this.#out += ' ';
+    } else this.#digit(isForced, keepsPointOnly);
+    let end = this.#positionCount + (this.#blanks > 0 ? 1 : 0) + (hasPoint ? 1 : 0);
+    if (this.#lastKept !== null && this.#lastKept === this.#next) end = this.#position;
+    if (this.#position + 1 === end) this.#trailingSign();
+    this.#position++;
+  }
+
+  #digit(isForced: boolean, keepsPointOnly: boolean): void {
+    const digit = this.#digits[this.#next];
+    if (digit === '.') this.#out += '.';
+    else if (this.#lastKept !== null && this.#next > this.#lastKept && !isForced) {
+      // dropped by FM
+    } else if (this.#isUnwrittenZero) {
+      if (!this.#layout.isFilled) this.#out += ' ';
+      else if (keepsPointOnly) this.#out += '0';
+    } else if (digit !== undefined) {
+      this.#out += digit;
+      this.#isInNumber = true;
+    }
+    if (this.#next < this.#digits.length) this.#next++;
+  }
+
+  #leadingSign(): void {
+    const { sign, signSide, isFilled } = this.#layout;
+    if (sign === 'anchored') {
+      if (signSide !== 'before') return;
+      this.#out += this.#isNegative ? '-' : '+';
+    } else if (this.#brackets) this.#out += this.#isNegative ? '<' : ' ';
+    else if (this.#isNegative) this.#out += '-';
+    else if (!isFilled) this.#out += ' ';
+    this.#signWritten = true;
+  }
+
+  #trailingSign(): void {
+    const { sign, signSide } = this.#layout;
+    if (this.#signWritten && this.#brackets) this.#out += this.#isNegative ? '>' : ' ';
+    else if (sign === 'anchored' && signSide === 'after') this.#out += this.#isNegative ? '-' : '+';
+  }
+}
