@@ -1,102 +1,134 @@
-// Fact paths: their encoded text, the leaves of a value, and the path operators. A path is a list of object keys (strings)
-// and array indexes (numbers), as clients write it (spec/query.md 3.8, 3.9).
+// Paths of fact values: lists of object keys (strings) and array indexes (numbers), beginning with the fact's name. Here
+// are their encoded text (what `fact_paths.path` is as a text), the two meanings of `~>`, the paths that a `match()` field
+// stands for, and the leaves of a value. Spec: 3.8 and 3.9 of the query document.
 
-import { isArray, isObject, type JsonValue } from '../json/value.ts';
+import { orderedKeys } from '../json/compare.ts';
+import { Float, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
 import { compileRegex } from './regex/regex.ts';
 import type { PathPart } from './tree.ts';
 
-export type FactPath = readonly (string | number)[];
+export type Path = readonly (string | number)[];
 
+const DELIMITER = '#~';
 const DIGITS = /^[0-9]+$/;
-const SEPARATOR = '#~';
+/** Keys of digits, and the empty key: quoted, so that they differ from indexes. */
+const NEEDS_QUOTES = /^[0-9]*$/;
+const QUOTED = /^"[0-9]*"$/;
 
-/** Elements joined by `#~`: an index as digits, a key of digits in quotes, `#~` inside a key escaped. */
-export function encodePath(path: FactPath): string {
-  let out = '';
-  for (let i = 0; i < path.length; i++) out += (i === 0 ? '' : SEPARATOR) + encodeElement(path[i]!);
-  return out;
-}
+// ---- encoded text ----
+
+/** A delimiter inside a key gets backslashes before both of its characters. */
+const escapeDelimiter = (text: string): string =>
+  text.includes('#') ? text.replace(/(\\?#)(\\*~)/g, '\\$1\\$2') : text;
+const unescapeDelimiter = (text: string): string => text.replace(/(\\*)\\#(\\*)\\~/g, '$1#$2~');
 
 function encodeElement(element: string | number): string {
   if (typeof element === 'number') return String(element);
-  if (DIGITS.test(element)) return `"${element}"`;
-  return element.includes(SEPARATOR) ? element.replaceAll(SEPARATOR, '\\#\\~') : element;
+  return escapeDelimiter(NEEDS_QUOTES.test(element) ? `"${element}"` : element);
 }
+
+/** The path as one text: `os#~release#~major`, `disks#~0`, `h#~"5"`. */
+export function encodePath(path: Path): string {
+  let text = '';
+  for (let i = 0; i < path.length; i++) text += (i === 0 ? '' : DELIMITER) + encodeElement(path[i] as string | number);
+  return text;
+}
+
+/** The path of an encoded text. A key that itself is quoted digits comes back without its quotes. */
+export function decodePath(text: string): (string | number)[] {
+  return text.split(DELIMITER).map((element) => {
+    if (DIGITS.test(element)) return Number(element);
+    return QUOTED.test(element) ? element.slice(1, -1) : unescapeDelimiter(element);
+  });
+}
+
+// ---- ~> ----
 
 /**
- * Visits every leaf (string, number, Boolean, null) below a fact. The path array is reused: copy what is kept. Empty arrays
- * and objects have no leaf. Iterative in memory, recursive in depth (bounded by the parser's depth limit).
+ * The operator `~>`. `elements` (fact_contents): as many elements as the pattern has, each matched by itself and
+ * unanchored; numbers are indexes, patterns of digits only match keys only. `encoded` (fact_paths): one anchored regular
+ * expression over the encoded path. Throws QueryError 400 for an invalid regular expression.
  */
-export function leaves(name: string, value: JsonValue, visit: (path: FactPath, leaf: JsonValue) => void): void {
-  const path: (string | number)[] = [name];
-  descend(value, path, visit);
-}
-
-function descend(value: JsonValue, path: (string | number)[], visit: (path: FactPath, leaf: JsonValue) => void): void {
-  if (isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      path.push(i);
-      descend(value[i]!, path, visit);
-      path.pop();
-    }
-  } else if (isObject(value)) {
-    for (const key of Object.keys(value)) {
-      path.push(key);
-      descend(value[key]!, path, visit);
-      path.pop();
-    }
-  } else visit(path, value);
-}
-
-/**
- * `~>`: `elements` for fact_contents (as many elements as the pattern, each regex unanchored), `encoded` for fact_paths (one
- * regex over the encoded path, anchored at both ends).
- */
-export function pathMatcher(pattern: FactPath, mode: 'elements' | 'encoded'): (path: FactPath) => boolean {
-  if (pattern.length === 0) return () => false;
+export function pathMatcher(pattern: Path, mode: 'elements' | 'encoded'): (path: Path) => boolean {
   return mode === 'elements' ? elementMatcher(pattern) : encodedMatcher(pattern);
 }
 
-function elementMatcher(pattern: FactPath): (path: FactPath) => boolean {
+function elementMatcher(pattern: Path): (path: Path) => boolean {
   const tests = pattern.map((wanted): ((element: string | number) => boolean) => {
     if (typeof wanted === 'number') return (element) => element === wanted;
     const matcher = compileRegex(wanted);
-    if (DIGITS.test(wanted)) return (element) => typeof element === 'string' && matcher.test(element);
-    return (element) => matcher.test(String(element));
+    const keysOnly = DIGITS.test(wanted);
+    return (element) => (keysOnly && typeof element === 'number' ? false : matcher.test(String(element)));
   });
   return (path) => {
-    if (path.length !== tests.length) return false;
-    for (let i = 0; i < tests.length; i++) if (!tests[i]!(path[i]!)) return false;
+    if (path.length !== tests.length || path.length === 0) return false;
+    for (let i = 0; i < tests.length; i++) {
+      if (!(tests[i] as (element: string | number) => boolean)(path[i] as string | number)) return false;
+    }
     return true;
   };
 }
 
-function encodedMatcher(pattern: FactPath): (path: FactPath) => boolean {
-  const text = pattern
-    .map((element) => {
-      if (typeof element === 'number') return String(element);
-      if (DIGITS.test(element)) return `"${element}"`;
-      // A wildcard stays within its element.
-      return element.replace(/\.(\*|\+|\{\d*,?\d*\})/g, '(?:(?!#~).)$1');
-    })
-    .join(SEPARATOR);
-  const matcher = compileRegex(`^${text}$`);
+/** Wildcards of one element must not run over the delimiter. */
+function confineWildcards(pattern: string): string {
+  return pattern
+    .replace(/\.\*/g, `(?:((?!${DELIMITER}).)+|.?)`)
+    .replace(/\.(\+|\{.+\})/g, (_, quantifier: string) => `(?:(?!${DELIMITER}).)${quantifier}`);
+}
+
+function encodedMatcher(pattern: Path): (path: Path) => boolean {
+  if (pattern.length === 0) return () => false;
+  const elements = pattern.map((element) => (typeof element === 'string' ? confineWildcards(element) : element));
+  const matcher = compileRegex(`^${encodePath(elements)}$`);
   return (path) => matcher.test(encodePath(path));
 }
 
-/** The stored paths that a dotted path with `match()` parts stands for (spec/query.md 3.9). `paths`: encoded text -> path. */
-export function matchPaths(parts: readonly PathPart[], paths: ReadonlyMap<string, FactPath>): FactPath[] {
-  const text = parts
-    .map((part) =>
-      part.kind === 'match'
-        ? part.pattern
-        : part.kind === 'indexed'
-          ? `${part.name}${SEPARATOR}${part.index}`
-          : part.name,
-    )
-    .join(SEPARATOR);
-  const matcher = compileRegex(text);
-  const out: FactPath[] = [];
-  for (const [encoded, path] of paths) if (matcher.test(encoded)) out.push(path);
-  return out;
+// ---- match() ----
+
+/**
+ * The stored paths that a field with `match()` parts stands for. Names count as regular expressions too; the whole is
+ * unanchored. `paths` maps encoded texts to paths. Throws QueryError 400 for an invalid regular expression.
+ */
+export function matchPaths<P extends Path>(parts: readonly PathPart[], paths: ReadonlyMap<string, P>): P[] {
+  const pattern = parts
+    .map((part) => {
+      if (part.kind === 'match') return part.pattern;
+      return part.kind === 'indexed' ? `${part.name}${DELIMITER}${part.index}` : part.name;
+    })
+    .join(DELIMITER);
+  const matcher = compileRegex(pattern);
+  const found: P[] = [];
+  for (const [text, path] of paths) if (matcher.test(text)) found.push(path);
+  return found;
+}
+
+// ---- leaves ----
+
+/**
+ * Calls `visit` for each scalar inside a fact's value, in stored order; empty objects and arrays have none. The path is
+ * only valid during the call: copy it to keep it.
+ */
+export function leaves(name: string, value: JsonValue, visit: (path: Path, leaf: JsonScalar) => void): void {
+  visitLeaves([name], value, visit);
+}
+
+function visitLeaves(path: (string | number)[], value: JsonValue, visit: (path: Path, leaf: JsonScalar) => void): void {
+  if (value === null || typeof value !== 'object' || value instanceof Float) {
+    visit(path, value as JsonScalar);
+    return;
+  }
+  const depth = path.length;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      path[depth] = i;
+      visitLeaves(path, value[i] as JsonValue, visit);
+    }
+  } else {
+    const object = value as JsonObject;
+    for (const key of orderedKeys(object)) {
+      path[depth] = key;
+      visitLeaves(path, object[key] as JsonValue, visit);
+    }
+  }
+  path.length = depth;
 }

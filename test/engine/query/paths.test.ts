@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { Float, type JsonValue } from '../../../engine/json/value.ts';
+import { QueryError } from '../../../engine/query/errors.ts';
+import { decodePath, encodePath, leaves, matchPaths, type Path, pathMatcher } from '../../../engine/query/paths.ts';
+import type { PathPart } from '../../../engine/query/tree.ts';
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
+console.log(`paths.test seed ${seed}`);
+
+const PATHS: readonly Path[] = [
+  ['os'],
+  ['os', 'family'],
+  ['os', 'release', 'major'],
+  ['disks', 0],
+  ['disks', 1],
+  ['disks', 2, 'name'],
+  ['h', '5'],
+  ['h', 'x'],
+  ['hash#~tilde', 'r', 0],
+];
+
+describe('encoded paths', () => {
+  const encoded: [Path, string][] = [
+    [['os', 'release', 'major'], 'os#~release#~major'],
+    [['disks', 0], 'disks#~0'],
+    [['h', '5'], 'h#~"5"'],
+    [['h', ''], 'h#~""'],
+    [['a#b', 'c~d'], 'a#b#~c~d'],
+    [['hash#~tilde'], 'hash\\#\\~tilde'],
+  ];
+  for (const [path, text] of encoded) {
+    it(`${JSON.stringify(path)} is ${text}`, () => {
+      assert.equal(encodePath(path), text);
+      assert.deepEqual(decodePath(text), path);
+    });
+  }
+
+  it('decode to what was encoded, for keys without quotes and backslashes', () => {
+    const element = fc.oneof(fc.nat(), fc.string({ unit: fc.constantFrom('a', '1', '#', '~', '.', 'é') }));
+    fc.assert(
+      fc.property(fc.array(element, { minLength: 1 }), (path) => {
+        // A key that ends in the first half of a delimiter merges with the delimiter behind it.
+        fc.pre(path.every((e) => typeof e === 'number' || !/#$|^~/.test(e)));
+        assert.deepEqual(decodePath(encodePath(path)), path);
+      }),
+      { seed },
+    );
+  });
+});
+
+const matching = (pattern: Path, mode: 'elements' | 'encoded'): string[] =>
+  PATHS.filter(pathMatcher(pattern, mode)).map(encodePath);
+
+describe('~> element by element', () => {
+  it('wants as many elements and matches each unanchored', () => {
+    assert.deepEqual(matching(['o', 'fam'], 'elements'), ['os#~family']);
+    assert.deepEqual(matching(['s', '.*'], 'elements'), ['os#~family', 'disks#~0', 'disks#~1']);
+    assert.deepEqual(matching(['^os$', '^fa'], 'elements'), ['os#~family']);
+    assert.deepEqual(matching([], 'elements'), []);
+  });
+
+  it('tells keys of digits from indexes', () => {
+    assert.deepEqual(matching(['disks', 1], 'elements'), ['disks#~1']);
+    assert.deepEqual(matching(['disks', '1'], 'elements'), []);
+    assert.deepEqual(matching(['disks', '[01]'], 'elements'), ['disks#~0', 'disks#~1']);
+    assert.deepEqual(matching(['h', '5'], 'elements'), ['h#~"5"']);
+    assert.deepEqual(matching(['h', 5], 'elements'), []);
+  });
+});
+
+describe('~> over the encoded path', () => {
+  it('anchors the whole and keeps wildcards inside an element', () => {
+    assert.deepEqual(matching(['o', 'fam'], 'encoded'), []);
+    assert.deepEqual(matching(['os', '.*'], 'encoded'), ['os#~family']);
+    assert.deepEqual(matching(['os', '.+', '.{5}'], 'encoded'), ['os#~release#~major']);
+    assert.deepEqual(matching(['(os|disks)', '.*'], 'encoded'), ['os#~family', 'disks#~0', 'disks#~1']);
+    assert.deepEqual(matching(['^os$', '^fa'], 'encoded'), []);
+    assert.deepEqual(matching([], 'encoded'), []);
+  });
+
+  it('tells keys of digits from indexes', () => {
+    assert.deepEqual(matching(['disks', '1'], 'encoded'), []);
+    assert.deepEqual(matching(['disks', 1], 'encoded'), ['disks#~1']);
+    assert.deepEqual(matching(['disks', '[01]'], 'encoded'), ['disks#~0', 'disks#~1']);
+    assert.deepEqual(matching(['h', '5'], 'encoded'), ['h#~"5"']);
+    assert.deepEqual(matching(['h', 5], 'encoded'), []);
+  });
+
+  it('refuses an invalid regular expression in either mode', () => {
+    for (const mode of ['elements', 'encoded'] as const) assert.throws(() => pathMatcher(['('], mode), QueryError);
+  });
+});
+
+describe('match() fields', () => {
+  const stored = new Map(PATHS.map((path) => [encodePath(path), path]));
+  const found = (...parts: PathPart[]): string[] => matchPaths(parts, stored).map(encodePath);
+  const name = (text: string): PathPart => ({ kind: 'name', name: text, quoted: false });
+
+  it('stand for the paths that the joined pattern finds anywhere', () => {
+    assert.deepEqual(found(name('os'), { kind: 'match', pattern: 'f.*|.*j' }), ['os#~family', 'os#~release#~major']);
+    assert.deepEqual(found(name('disks'), { kind: 'match', pattern: '[01]' }), ['disks#~0', 'disks#~1']);
+    assert.deepEqual(found({ kind: 'indexed', name: 'disks', index: 2 }, { kind: 'match', pattern: 'n' }), [
+      'disks#~2#~name',
+    ]);
+    assert.deepEqual(found({ kind: 'match', pattern: 'nope' }), []);
+  });
+});
+
+describe('leaves', () => {
+  it('are the scalars of a value in stored order; empty structures have none', () => {
+    const seen: [Path, JsonValue][] = [];
+    const value: JsonValue = { bb: [1, { c: null }], a: {}, '10': true, '9': new Float(1), z: [] };
+    leaves('f', value, (path, leaf) => seen.push([[...path], leaf]));
+    assert.deepEqual(seen, [
+      [['f', '9'], new Float(1)],
+      [['f', '10'], true],
+      [['f', 'bb', 0], 1],
+      [['f', 'bb', 1, 'c'], null],
+    ]);
+  });
+
+  it('of a scalar is itself', () => {
+    const seen: Path[] = [];
+    leaves('kernel', 'Linux', (path) => seen.push([...path]));
+    assert.deepEqual(seen, [['kernel']]);
+  });
+});
