@@ -63,7 +63,8 @@ class RunningRequest implements OpenRequest {
   #ctx: ExecContext | null = null;
   #body: ListBody | null = null;
   #unitsMax = CHUNK_BYTES;
-  #deadline: number;
+  /** Epoch ms; none before the parameters have been read. */
+  #deadline = Number.POSITIVE_INFINITY;
   #origin: string | null = null;
   head: QueryHead | null = null;
   done = false;
@@ -74,7 +75,6 @@ class RunningRequest implements OpenRequest {
     this.#request = request;
     this.#store = store;
     this.#settings = settings;
-    this.#deadline = this.#deadlineFor(null, null);
     this.#work = this.#run();
   }
 
@@ -84,6 +84,8 @@ class RunningRequest implements OpenRequest {
     if (this.#body !== null) this.#body.unitsMax = bytesMax;
     this.#ctx?.resume();
     try {
+      // A slow client may have let the time pass, and short queries end before the executor looks at the clock.
+      this.#checkDeadline();
       const { done, value } = this.#work.next();
       if (done) return this.#finish(value);
     } catch (error) {
@@ -128,8 +130,7 @@ class RunningRequest implements OpenRequest {
 
   #queryError(thrown: unknown): QueryError {
     if (thrown instanceof QueryError) {
-      if (thrown.status === 500 && this.#store.clock() > this.#deadline) return this.#timeout();
-      return thrown;
+      return thrown.status === 500 && this.#isLate() ? this.#timeout() : thrown;
     }
     if (thrown instanceof Cancelled) return new QueryError(500, 'Query was cancelled');
     if (thrown instanceof RangeError && /call stack/.test(thrown.message)) {
@@ -137,6 +138,14 @@ class RunningRequest implements OpenRequest {
     }
     this.failure = thrown;
     return new QueryError(500, 'An unexpected error occurred');
+  }
+
+  #isLate(): boolean {
+    return this.#store.clock() >= this.#deadline;
+  }
+
+  #checkDeadline(): void {
+    if (this.#isLate()) throw this.#timeout();
   }
 
   #timeout(): QueryError {
@@ -184,6 +193,7 @@ class RunningRequest implements OpenRequest {
     });
     this.#origin = params.origin;
     this.#deadline = this.#deadlineFor(params.timeout, params.origin);
+    this.#checkDeadline();
     return params;
   }
 

@@ -1,0 +1,374 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Asked, ask, catalog, type Fleet, facts, NOW, newFleet, type Reply, report } from './fleet.ts';
+
+let fleet: Fleet;
+let agentReport: string;
+let planReport: string;
+
+before(() => {
+  fleet = newFleet();
+  for (let n = 0; n < 300; n++) {
+    fleet.apply(
+      'replace facts',
+      5,
+      facts(`n${String(n).padStart(3, '0')}`, { kernel: 'Línux ☃', n, os: { major: 12 } }),
+    );
+  }
+  fleet.apply('replace facts', 5, facts('gone', { kernel: 'BSD' }, 'test'));
+  fleet.apply('deactivate node', 3, { certname: 'gone', producer_timestamp: '2026-11-20T12:00:00Z' });
+  fleet.apply('replace catalog', 9, catalog('n000'));
+  agentReport = fleet.apply('store report', 8, report('n000')) ?? '';
+  planReport = fleet.apply('store report', 8, report('n001', { type: 'plan', environment: 'test' })) ?? '';
+});
+after(() => fleet.close());
+
+const json = (asked: Asked): unknown => {
+  const reply = ask(fleet, asked);
+  assert.equal(reply.head.status, 200, reply.text);
+  assert.equal(reply.head.contentType, 'application/json;charset=utf-8');
+  return JSON.parse(reply.text);
+};
+const refused = (reply: Reply, status: number, text: string | RegExp): void => {
+  assert.equal(reply.head.status, status, reply.text);
+  assert.equal(reply.head.contentType, 'text/plain;charset=utf-8');
+  if (typeof text === 'string') assert.equal(reply.text, text);
+  else assert.match(reply.text, text);
+};
+const select = (columns: unknown, filter: unknown): string => JSON.stringify(['extract', columns, filter]);
+
+describe('answers: lists', () => {
+  it('a short one comes whole with its head', () => {
+    const reply = ask(fleet, { path: '/facts/kernel', query: { query: '["=","certname","n007"]' } });
+    assert.equal(reply.head.body, '[{"certname":"n007","environment":"production","name":"kernel","value":"Línux ☃"}]');
+    assert.deepEqual(reply.chunks, []);
+    assert.equal(ask(fleet, { path: '/facts/nope' }).text, '[]');
+  });
+
+  it('a long one comes in parts of about the wanted size that make up the same text', () => {
+    const query = {
+      query: '["extract",["certname","value"],["=","name","kernel"]]',
+      order_by: '[{"field":"certname"}]',
+    };
+    const whole = ask(fleet, { path: '/facts', query, bytesMax: 1e6 });
+    const parts = ask(fleet, { path: '/facts', query, bytesMax: 2000 });
+    assert.equal(parts.head.body, null);
+    assert.equal(parts.text, whole.text);
+    assert.ok(parts.chunks.length >= 5);
+    for (const size of parts.chunks) assert.ok(size < 4000);
+  });
+
+  it('pretty is Jackson’s form', () => {
+    const asked: Asked = {
+      path: '/nodes/n007/facts',
+      query: { pretty: 'true', query: select(['name'], ['=', 'name', 'n']) },
+    };
+    assert.equal(ask(fleet, asked).text, '[ {\n  "name" : "n"\n} ]');
+    assert.equal(ask(fleet, { path: '/facts/nope', query: { pretty: 'true' } }).text, '[ ]');
+    assert.equal(ask(fleet, { path: '/facts/nope', settings: { prettyPrint: true } }).text, '[ ]');
+    const off: Asked = { path: '/facts/nope', query: { pretty: 'false' }, settings: { prettyPrint: true } };
+    assert.equal(ask(fleet, off).text, '[]');
+  });
+
+  it('include_total adds X-Records, which ignores paging', () => {
+    const reply = ask(fleet, { path: '/nodes', query: { limit: '2', offset: '5', include_total: 'true' } });
+    assert.deepEqual(reply.head.headers, [['X-Records', '300']]);
+    assert.equal((JSON.parse(reply.text) as unknown[]).length, 2);
+    assert.deepEqual(ask(fleet, { path: '/nodes', query: { limit: '2' } }).head.headers, []);
+    const streamed = ask(fleet, { path: '/facts', query: { include_total: 'true' }, bytesMax: 500 });
+    assert.deepEqual(streamed.head.headers, [['X-Records', '900']]);
+  });
+
+  it('fact names are texts, whatever the projection', () => {
+    assert.deepEqual(json({ path: '/fact-names' }), ['kernel', 'n', 'os']);
+    assert.deepEqual(json({ path: '/fact-names', query: { query: select(['name'], ['~', 'name', 'k']) } }), ['kernel']);
+    assert.deepEqual(
+      json({ path: '/fact-names', query: { order_by: '[{"field":"name","order":"desc"}]', limit: '1' } }),
+      ['os'],
+    );
+  });
+
+  it('the root takes PQL and AST, in a URL and in a body', () => {
+    const rows = [{ certname: 'n007' }];
+    const ast = ['from', 'nodes', ['extract', ['certname'], ['=', 'certname', 'n007']]];
+    assert.deepEqual(json({ query: { query: 'nodes[certname]{certname = "n007"}' } }), rows);
+    assert.deepEqual(json({ query: { query: ` ${JSON.stringify(ast)}` } }), rows);
+    assert.deepEqual(json({ body: { query: ast } }), rows);
+    refused(ask(fleet, { body: {} }), 400, 'This query must be of the form ["from", <entity>, (<optional-query>)].');
+  });
+
+  it('routes add their filters; active nodes only unless the query says otherwise', () => {
+    assert.deepEqual(json({ path: '/nodes/gone/facts' }), []);
+    const query = { query: '["=","node_state","any"]' };
+    assert.deepEqual(json({ path: '/environments/test/facts/kernel/BSD', query }), [
+      { certname: 'gone', environment: 'test', name: 'kernel', value: 'BSD' },
+    ]);
+    assert.deepEqual(
+      json({ path: '/catalogs/n000/edges', query: { query: '["extract",["source_title","target_title"]]' } }),
+      [{ source_title: '/etc/hosts', target_title: '/etc/motd' }],
+    );
+    assert.equal((json({ path: `/reports/${agentReport}/events` }) as unknown[]).length, 1);
+    assert.deepEqual(json({ path: `/environments/test/reports/${agentReport}/events` }), []);
+  });
+});
+
+describe('answers: one thing', () => {
+  it('is always pretty and ignores query and paging, which are parsed all the same', () => {
+    const text = '{\n  "name" : "production"\n}';
+    assert.equal(ask(fleet, { path: '/environments/production' }).text, text);
+    assert.equal(ask(fleet, { path: '/environments/production', method: 'PUT' }).text, text);
+    const node = json({
+      path: '/nodes/gone',
+      query: { query: '["=","bogus",1]', limit: '1', order_by: '[{"field":"x"}]' },
+    });
+    assert.equal((node as { certname: string }).certname, 'gone');
+    refused(ask(fleet, { path: '/nodes/gone', query: { query: '[' } }), 400, /^Json parse error/);
+  });
+
+  it('that is not there is a 404 with its name', () => {
+    for (const [path, what] of [
+      ['/nodes/', 'node '],
+      ['/nodes/nope/facts', 'node nope'],
+      ['/catalogs/n001', 'catalog n001'],
+      ['/factsets/nope/facts', 'factset nope'],
+      ['/environments/a%20b', 'environment a b'],
+      ['/producers/nope/catalogs', 'producer nope'],
+      [`/reports/${'a'.repeat(40)}/logs`, `report ${'a'.repeat(40)}`],
+      [`/reports/${agentReport.toUpperCase()}/events`, `report ${agentReport.toUpperCase()}`],
+    ] as const) {
+      const reply = ask(fleet, { path });
+      assert.equal(reply.head.status, 404, path);
+      assert.equal(reply.head.contentType, 'application/json;charset=utf-8');
+      assert.equal(reply.text, `{\n  "error" : "No information is known about ${what}"\n}`);
+    }
+    const unknown = ask(fleet, { path: '/bogus' });
+    assert.deepEqual([unknown.head.status, unknown.text], [404, 'Not Found']);
+  });
+
+  it('parents come before or after the method check, as the route says', () => {
+    assert.equal(ask(fleet, { path: '/environments/nope/facts', method: 'PUT' }).head.status, 404);
+    refused(
+      ask(fleet, { path: '/nodes/nope/facts', method: 'PUT' }),
+      400,
+      'PuppetDB queries must be made via GET/POST',
+    );
+  });
+
+  it('logs and metrics of plan reports are null', () => {
+    assert.deepEqual(json({ path: `/reports/${agentReport}/metrics` }), [
+      { category: 'resources', name: 'total', value: 2 },
+    ]);
+    assert.equal(json({ path: `/reports/${planReport}/metrics` }), null);
+    assert.deepEqual(json({ path: `/environments/production/reports/${agentReport}/logs` }), []);
+    refused(
+      ask(fleet, { path: `/reports/${agentReport}/logs`, query: { query: '["=","a","b"]' } }),
+      400,
+      "Unsupported query parameter 'query'",
+    );
+  });
+});
+
+describe('answers: the query instead of its rows', () => {
+  it('ast_only gives the AST without the default filters, pretty, and checks it', () => {
+    const reply = ask(fleet, { query: { query: 'nodes{certname = "a"}', ast_only: 'true', include_total: 'true' } });
+    assert.equal(reply.text, '[ "from", "nodes", [ "=", "certname", "a" ] ]');
+    assert.deepEqual(reply.head.headers, []);
+    refused(
+      ask(fleet, { query: { query: 'nodes{bogus = 1}', ast_only: 'true' } }),
+      400,
+      /^'bogus' is not a queryable object/,
+    );
+  });
+
+  it('explain gives a plan in an envelope', () => {
+    const query = { query: 'nodes{certname ~ "n00"}', explain: 'analyze', include_total: 'true' };
+    const reply = ask(fleet, { query });
+    assert.equal((JSON.parse(reply.text) as [{ 'query plan': [unknown] }])[0]['query plan'].length, 1);
+    assert.deepEqual(reply.head.headers, [['X-Records', '10']]);
+  });
+});
+
+describe('answers: event counts', () => {
+  it('per subject and in sum', () => {
+    assert.deepEqual(json({ path: '/event-counts', query: { summarize_by: 'resource', include_total: 'true' } }), [
+      {
+        failures: 0,
+        skips: 0,
+        successes: 2,
+        noops: 0,
+        subject_type: 'resource',
+        subject: { type: 'File', title: '/etc/hosts' },
+      },
+    ]);
+    assert.deepEqual(json({ path: '/aggregate-event-counts', query: { summarize_by: 'certname,resource' } }), [
+      { summarize_by: 'certname', failures: 0, skips: 0, successes: 2, noops: 0, total: 2 },
+      { summarize_by: 'resource', failures: 0, skips: 0, successes: 1, noops: 0, total: 1 },
+    ]);
+    refused(ask(fleet, { path: '/event-counts' }), 400, "Missing required query parameter 'summarize_by'");
+  });
+});
+
+describe('answers: time-outs, cancellation, defects', () => {
+  const streamed: Asked = { path: '/facts', bytesMax: 500 };
+
+  it('a deadline before the first row is a 500, one behind it breaks the answer off', () => {
+    const late = () => NOW + 700_000;
+    refused(ask(fleet, { ...streamed, store: { clock: late } }), 500, 'Query exceeded timeout');
+    refused(
+      ask(fleet, { ...streamed, query: { origin: 'me "x"', timeout: '5' }, store: { clock: () => NOW + 6000 } }),
+      500,
+      'Query from "me \\"x\\"" exceeded timeout',
+    );
+    let now = NOW;
+    const reply = ask(fleet, {
+      ...streamed,
+      store: { clock: () => now },
+      after: (run) => {
+        if (run.head !== null) now = NOW + 700_000;
+      },
+    });
+    assert.equal(reply.head.status, 200);
+    assert.equal(reply.run.aborted, 'Query exceeded timeout');
+    assert.equal(reply.run.failure, null);
+  });
+
+  it('the shorter of the wish and the maximum counts; zero is none', () => {
+    const at = (seconds: number) => ({ clock: () => NOW + seconds * 1000 });
+    const status = (asked: Asked) => ask(fleet, { ...streamed, ...asked }).head.status;
+    assert.equal(status({ query: { timeout: '5' }, store: at(4) }), 200);
+    assert.equal(status({ query: { timeout: '0' }, store: at(1e6) }), 200);
+    assert.equal(status({ query: { timeout: '0' }, store: at(11), settings: { timeoutMax: 10_000 } }), 500);
+    const sync = { timeout: '0', origin: 'puppet:puppetdb-sync-batch' };
+    assert.equal(status({ query: sync, store: at(11), settings: { timeoutMax: 10_000 } }), 200);
+    assert.equal(status({ store: at(1e6), settings: { timeoutDefault: 0 } }), 200);
+    assert.equal(status({ body: { timeout: 0 }, store: at(0) }), 500);
+  });
+
+  it('a client that is gone ends the work', () => {
+    const { run } = ask(fleet, { ...streamed, store: { cancelled: () => true } });
+    assert.equal(run.done, true);
+    assert.equal(run.failure, null);
+  });
+
+  it('closing early gives everything back, at any time', () => {
+    const { run } = ask(fleet, { ...streamed, after: (r) => r.head !== null && r.close() });
+    assert.equal(run.done, true);
+    assert.equal(run.step(), null);
+    run.close();
+  });
+
+  it('what nobody expected is a 500 and is told to the log', () => {
+    const broken = { clock: () => NOW, partitions: [{} as never] };
+    const { head, run } = ask(fleet, { ...streamed, store: broken });
+    assert.deepEqual([head.status, head.body], [500, 'An unexpected error occurred']);
+    assert.ok(run.failure instanceof TypeError);
+  });
+
+  it('nesting beyond any stack is the client’s mistake', () => {
+    const deep = `${'["not",'.repeat(9000)}["=","certname","x"]${']'.repeat(9000)}`;
+    const reply = ask(fleet, { path: '/nodes', query: { query: deep }, settings: { queryDepthMax: 100_000 } });
+    assert.ok(reply.head.status === 400 || reply.head.status === 200, reply.text);
+    assert.equal(reply.run.failure, null);
+    assert.equal(ask(fleet, { path: '/nodes', query: { query: deep } }).head.status, 400);
+  });
+});
+
+describe('answers: enterprise edition', () => {
+  const enterprise = { settings: { edition: 'enterprise' } } as const;
+
+  it('community knows nothing of its routes', () => {
+    assert.equal(ask(fleet, { api: 'ext', path: '/state-overview' }).head.status, 404);
+    assert.equal(ask(fleet, { path: `/reports/${agentReport}/resources` }).head.status, 404);
+  });
+
+  it('state overview counts active nodes by the state of their reports', () => {
+    const overview = (query: Record<string, string>) =>
+      ask(fleet, { ...enterprise, api: 'ext', path: '/state-overview', query });
+    const zero = { unresponsive: 0, unreported: 299, noop: 0, failed: 0, unchanged: 0, changed: 0 };
+    assert.deepEqual(JSON.parse(overview({ unresponsive_threshold: '3600' }).text), { ...zero, changed: 1 });
+    assert.deepEqual(JSON.parse(overview({ unresponsive_threshold: '0' }).text), { ...zero, unresponsive: 1 });
+    refused(overview({}), 400, "Missing required query parameter 'unresponsive_threshold'");
+    refused(overview({ unresponsive_threshold: '-1' }), 400, /unresponsive_threshold/);
+    refused(overview({ unresponsive_threshold: '1', query: '[]' }), 400, "Unsupported query parameter 'query'");
+  });
+
+  it('resource graphs join a catalog with the report of its run', () => {
+    const graphs = (query: Record<string, string>) =>
+      JSON.parse(ask(fleet, { ...enterprise, api: 'ext', path: '/resource-graphs', query }).text) as Record<
+        string,
+        unknown
+      >[];
+    const [graph, ...others] = graphs({});
+    assert.equal(others.length, 0);
+    const { resources, edges, ...plain } = graph as { resources: Record<string, unknown>[]; edges: unknown };
+    assert.deepEqual(plain, {
+      certname: 'n000',
+      environment: 'production',
+      catalog_uuid: null,
+      transaction_uuid: '8aa0ab9a-6e11-4bd0-aa7d-e07af3ae37ac',
+      code_id: null,
+      producer_timestamp: '2026-11-20T00:00:00.000Z',
+      status: 'changed',
+      noop: false,
+    });
+    assert.deepEqual(edges, [
+      {
+        source_type: 'File',
+        source_title: '/etc/hosts',
+        target_type: 'File',
+        target_title: '/etc/motd',
+        relationship: 'before',
+      },
+    ]);
+    const byTitle = new Map(resources.map((r) => [r['title'], r]));
+    assert.deepEqual(byTitle.get('/etc/hosts')?.['events'], [
+      {
+        timestamp: '2026-11-20T00:00:30.000Z',
+        property: 'mode',
+        new_value: '0644',
+        old_value: '0600',
+        status: 'success',
+        message: 'changed',
+      },
+    ]);
+    const { resource, ...quiet } = byTitle.get('/etc/motd') as Record<string, unknown>;
+    assert.match(String(resource), /^[0-9a-f]{40}$/);
+    assert.deepEqual(quiet, {
+      type: 'File',
+      title: '/etc/motd',
+      tags: ['file'],
+      exported: false,
+      file: null,
+      line: null,
+      parameters: { mode: '0644' },
+      skipped: false,
+      events: [],
+    });
+    const count = (filter: unknown) => graphs({ query: JSON.stringify(filter) }).length;
+    assert.equal(count(['and', ['=', 'status', 'changed'], ['=', 'certname', 'n000']]), 1);
+    assert.equal(count(['=', 'status', 'failed']), 0);
+    assert.equal(count(['null?', 'status', true]), 0);
+    assert.equal(count(['not', ['=', 'noop', true]]), 1);
+    assert.equal(graphs({ order_by: '[{"field":"status"},{"field":"noop","order":"desc"}]', limit: '5' }).length, 1);
+  });
+
+  it('resources of a report are what the agent said', () => {
+    const resources = json({ ...enterprise, path: `/reports/${agentReport}/resources` }) as {
+      resource_title: string;
+    }[];
+    assert.deepEqual(
+      resources.map((r) => r.resource_title),
+      ['/etc/hosts'],
+    );
+  });
+});
+
+describe('answers: vocabulary', () => {
+  it('the version field of reports has a neutral name on demand', () => {
+    const names = (vocabulary: 'neutral' | 'puppetdb') =>
+      Object.keys((json({ path: '/reports', settings: { vocabulary } }) as [object])[0]);
+    assert.ok(names('neutral').includes('cm_version'));
+    assert.ok(!names('neutral').includes('puppet_version'));
+    assert.ok(names('puppetdb').includes('puppet_version'));
+  });
+});
