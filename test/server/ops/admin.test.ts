@@ -1,24 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silentLogs } from '../../../server/log.ts';
-import { createAdminMounts } from '../../../server/ops/admin-mounts.ts';
-import { MaintenanceScheduler } from '../../../server/ops/maintenance.ts';
-import { MetricsRegistry } from '../../../workers/metrics.ts';
-import { FakeRing, noSchedule, request } from './support.ts';
+import { adminMounts, request } from './support.ts';
 
 function admin() {
-  const ring = new FakeRing();
-  const registry = new MetricsRegistry();
-  const log = silentLogs().area('maintenance');
-  const maintenance = new MaintenanceScheduler({
-    ring,
-    registry,
-    settings: noSchedule,
-    clock: Date.now,
-    random: () => 0,
-    log,
-  });
-  const mounts = createAdminMounts({ maintenance });
+  const { ring, registry, mounts } = adminMounts();
   const post = (body: string, headers = {}) => request(mounts, '/pdb/admin/v1/cmd', { method: 'POST', body, headers });
   const send = async (body: unknown) => {
     const { status, type, text } = await post(JSON.stringify(body));

@@ -5,7 +5,10 @@ import assert from 'node:assert/strict';
 import type { QueryRequest, QuerySettings } from '../../../engine/query/request.ts';
 import type { BodyWriter, Exchange, Handler, Mount, Reply, ReplyHead } from '../../../server/http/exchange.ts';
 import { BodyTooLarge } from '../../../server/http/exchange.ts';
-import type { MaintenanceSettings } from '../../../server/ops/maintenance.ts';
+import { silentLogs } from '../../../server/log.ts';
+import { type AdminDeps, createAdminMounts } from '../../../server/ops/admin-mounts.ts';
+import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
+import { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Accepted, CommandRing, Maintenance, QueryPool, Submission } from '../../../workers/types.ts';
 
 export interface Asked {
@@ -44,7 +47,7 @@ function put(handler: Handler, path: string, queryString: string, asked: Asked):
         text: Buffer.from(bytes).toString(),
         bytes,
       });
-    const exchange: Exchange & { chunks(): AsyncIterable<Uint8Array> } = {
+    const exchange: Exchange = {
       method: asked.method ?? (asked.body === undefined ? 'GET' : 'POST'),
       path,
       queryString,
@@ -57,7 +60,7 @@ function put(handler: Handler, path: string, queryString: string, asked: Asked):
         if (body.byteLength > max) throw new BodyTooLarge(max);
         return body;
       },
-      async *chunks() {
+      async *bodyStream() {
         for (let at = 0; at < body.byteLength; at += 1000) yield body.subarray(at, at + 1000);
       },
       reply: (reply: Reply) =>
@@ -197,3 +200,25 @@ export const noSchedule: MaintenanceSettings = {
   nodePurgeTtl: 14 * 24 * 3_600_000,
   nodePurgeBatch: 25,
 };
+
+/** Everything below /pdb/admin over stand-ins. */
+export function adminMounts(changes: Partial<AdminDeps> = {}, answer?: FakePool['answer']) {
+  const ring = new FakeRing();
+  const pool = new FakePool(answer);
+  const registry = new MetricsRegistry();
+  const log = silentLogs().area('maintenance');
+  const clock = Date.now;
+  let drawn = 0;
+  const mounts = createAdminMounts({
+    ring,
+    clock,
+    log,
+    asker: { pool, querySettings: () => querySettings },
+    uuid: () => `uuid-${drawn++}`,
+    settings: { decompressedMax: 100_000, bodyMax: 1_000_000 },
+    version: '8.8.1',
+    maintenance: new MaintenanceScheduler({ ring, registry, settings: noSchedule, clock, random: () => 0, log }),
+    ...changes,
+  });
+  return { ring, pool, registry, mounts };
+}

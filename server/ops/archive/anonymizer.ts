@@ -1,0 +1,324 @@
+// Replaces what tells who and where in exported payloads, by the rules of a profile. The same value always becomes the same
+// replacement within one export, so structure and joins survive: replacements are drawn from a keyed hash of kind and
+// value, with a key that nobody keeps. Nothing is remembered, however large the export.
+
+import { createHmac, randomBytes } from 'node:crypto';
+import { Float, isArray, isObject, type JsonObject, type JsonValue } from '../../../engine/json/value.ts';
+import { type AnonymizationProfile, isReplaced, type LeafContext, type LeafKind } from './profiles.ts';
+import type { ArchiveKind } from './wire.ts';
+
+export type Anonymizer = (kind: ArchiveKind, payload: JsonObject) => JsonObject;
+
+/** How one member of an object is treated. */
+type Treatment = (value: JsonValue, context: LeafContext) => JsonValue;
+type Treatments = { readonly [member: string]: Treatment };
+
+const lettersLower = 'abcdefghijklmnopqrstuvwxyz';
+const letters = `${lettersLower}${lettersLower.toUpperCase()}`;
+const lettersAndDigits = `${letters}0123456789`;
+const lengthMin = 10;
+
+/** `key`: secret of the export; every export draws its own. */
+export function createAnonymizer(profile: AnonymizationProfile, key: Uint8Array = randomBytes(32)): Anonymizer {
+  const draw = (kind: string, value: string): Draw => new Draw(key, kind, value);
+
+  /** A scalar of that kind, replaced when the rules say so. Null stays null. */
+  function leaf(kind: LeafKind, value: JsonValue, context: LeafContext): JsonValue {
+    if (value === null || !isReplaced(profile, kind, context)) return value;
+    return replaceLeaf(kind, value, draw);
+  }
+
+  function leafText(kind: LeafKind, value: string, context: LeafContext): string {
+    return String(leaf(kind, value, context));
+  }
+
+  /** Text leaf that takes its context from where it stands. */
+  const as =
+    (kind: LeafKind): Treatment =>
+    (value, context) =>
+      leaf(kind, value, context);
+  const each =
+    (treatment: Treatment): Treatment =>
+    (value, context) =>
+      isArray(value) ? value.map((member) => treatment(member, context)) : value;
+  const within =
+    (treatments: Treatments, contextOf?: (value: JsonObject, context: LeafContext) => LeafContext): Treatment =>
+    (value, context) => {
+      if (!isObject(value)) return value;
+      const inner = contextOf?.(value, context) ?? context;
+      return rebuilt(value, (member, name) => {
+        const treatment = Object.hasOwn(treatments, name) ? treatments[name] : undefined;
+        return treatment === undefined ? member : treatment(member, inner);
+      });
+    };
+
+  /** Tags are types in lower case, or mere words; both go the same way, so that they fit to the types. */
+  const tag: Treatment = (value, { node }) => {
+    if (typeof value !== 'string') return value;
+    const type = value.split('::').map(capitalized).join('::');
+    return leafText('type', type, { ...(node !== undefined && { node }), type }).toLowerCase();
+  };
+
+  /** `Type[title]`, anonymised as what it refers to rather than by where it stands. */
+  function reference(value: string, { node }: LeafContext): string {
+    const match = /^(.+?)\[(.+)\]$/s.exec(value);
+    const [, type, title] = match ?? [];
+    const context = { ...(node !== undefined && { node }), type, title: title ?? value };
+    if (type === undefined || title === undefined) return leafText('title', value, context);
+    return `${leafText('type', type, context)}[${leafText('title', title, context)}]`;
+  }
+  const references: Treatment = (value, context) => {
+    if (typeof value === 'string') return reference(value, context);
+    return isArray(value) ? value.map((member) => references(member, context)) : value;
+  };
+  const titles: Treatment = (value, context) =>
+    isArray(value) ? value.map((member) => titles(member, context)) : leaf('title', value, context);
+
+  const metaparameters: Treatments = {
+    stage: titles,
+    tag: titles,
+    alias: titles,
+    require: references,
+    before: references,
+    notify: references,
+    subscribe: references,
+  };
+
+  const parameters: Treatment = (value, context) => {
+    if (!isObject(value)) return value;
+    const shown: Record<string, JsonValue> = {};
+    for (const [name, member] of Object.entries(value)) {
+      const inner = { ...context, 'parameter-name': name };
+      const special = Object.hasOwn(metaparameters, name) ? metaparameters[name] : undefined;
+      if (special !== undefined) define(shown, name, special(member, inner));
+      else define(shown, leafText('parameter-name', name, inner), leaf('parameter-value', member, inner));
+    }
+    return shown;
+  };
+
+  const facts: Treatment = (value, context) => {
+    if (!isObject(value)) return value;
+    const shown: Record<string, JsonValue> = {};
+    for (const [name, member] of Object.entries(value)) {
+      const inner = { ...context, 'fact-name': name };
+      const treated = isObject(member) ? facts(member, context) : leaf('fact-value', member, inner);
+      define(shown, leafText('fact-name', name, inner), treated);
+    }
+    return shown;
+  };
+
+  const containment: Treatment = (value, context) => {
+    if (typeof value !== 'string' || value === '') return value;
+    return value.includes('[') ? reference(value, context) : leaf('title', value, { ...context, type: 'Class' });
+  };
+
+  /** Capitalised words are taken for types, bracketed ones for parameter names, the others for titles. */
+  const logSource: Treatment = (value, context) => {
+    if (typeof value !== 'string') return value;
+    return value.replace(/[A-Z]\w+|\[.*?\]|[a-z]\w+/g, (word) => {
+      const first = word[0]!;
+      if (first === '[') return leafText('parameter-name', word, context);
+      return /[A-Z]/.test(first)
+        ? leafText('type', word, { ...context, type: word })
+        : leafText('title', word, context);
+    });
+  };
+
+  const endpoint = within({ type: as('type'), title: as('title') }, (value, { node }) => ({
+    ...(node !== undefined && { node }),
+    type: textOr(value['type']),
+    title: textOr(value['title']),
+  }));
+
+  const resource = within(
+    {
+      file: as('file'),
+      line: as('line'),
+      parameters,
+      tags: each(tag),
+      title: as('title'),
+      type: as('type'),
+    },
+    (value, context) => ({ ...context, type: textOr(value['type']), title: textOr(value['title']) }),
+  );
+
+  const event = within(
+    {
+      message: as('message'),
+      property: as('parameter-name'),
+      new_value: as('parameter-value'),
+      old_value: as('parameter-value'),
+    },
+    (value, context) => ({ ...context, 'parameter-name': textOr(value['property']) }),
+  );
+
+  const reportResource = within(
+    {
+      resource_title: as('title'),
+      resource_type: as('type'),
+      file: as('file'),
+      line: as('line'),
+      containment_path: each(containment),
+      events: each(event),
+    },
+    (value, context) => ({
+      ...context,
+      type: textOr(value['resource_type']),
+      title: textOr(value['resource_title']),
+    }),
+  );
+
+  const metric: Treatment = (value, context) => {
+    if (!isObject(value) || value['category'] !== 'time') return value;
+    return rebuilt(value, (member, name) => (name === 'name' ? tag(member, context) : member));
+  };
+
+  const log = within({
+    message: as('text'),
+    source: logSource,
+    tags: each(tag),
+    file: as('file'),
+    line: as('line'),
+  });
+
+  const input: Treatment = (value, context) => {
+    if (!isArray(value)) return value;
+    const [type = null, name = null, ...rest] = value;
+    return [leaf('catalog-input-type', type, context), leaf('catalog-input-value', name, context), ...rest];
+  };
+
+  const heads: Treatments = {
+    certname: as('node'),
+    producer: as('node'),
+    transaction_uuid: as('transaction_uuid'),
+    environment: as('environment'),
+  };
+
+  const payloads: Readonly<Record<ArchiveKind, Treatment>> = {
+    configure_expiration: within(heads),
+    catalogs: within({
+      ...heads,
+      resources: each(resource),
+      edges: each(within({ source: endpoint, target: endpoint })),
+    }),
+    reports: within({ ...heads, resources: each(reportResource), metrics: each(metric), logs: each(log) }),
+    facts: within({ ...heads, values: facts }),
+    catalog_inputs: within({ certname: as('node'), inputs: each(input) }),
+  };
+
+  return (kind, payload) => payloads[kind](payload, { node: String(payload['certname']) }) as JsonObject;
+}
+
+function replaceLeaf(kind: LeafKind, value: JsonValue, draw: (kind: string, value: string) => Draw): JsonValue {
+  const text = typeof value === 'string' ? value : '';
+  const length = Math.max(lengthMin, text.length);
+  switch (kind) {
+    case 'parameter-value':
+    case 'fact-value':
+      return replaceValue(kind, value, draw);
+    case 'line':
+      return typeof value === 'number' ? draw(kind, String(value)).integer(Math.max(value, 20)) : value;
+    case 'text':
+      return '?'.repeat([...text].length);
+    case 'node':
+      return `${draw(kind, text).text(lettersLower, lengthMin)}.${draw('domain', text).text(lettersLower, 3)}`;
+    case 'type':
+      return capitalized(draw(kind, text).text(lettersLower, lengthMin));
+    case 'file':
+      return `/${draw(kind, text).text(lettersLower, 15)}/${draw('manifest', text).text(lettersLower, lengthMin)}.pp`;
+    case 'transaction_uuid':
+      return draw(kind, text).uuid();
+    case 'parameter-name':
+    case 'catalog-input-type':
+    case 'catalog-input-value':
+      return draw(kind, text).text(letters, length);
+    default:
+      return draw(kind, text).text(lettersAndDigits, length);
+  }
+}
+
+/** A value of the same type and about the same size. */
+function replaceValue(kind: string, value: JsonValue, draw: (kind: string, value: string) => Draw): JsonValue {
+  if (value === null) return null;
+  if (isArray(value)) return value.map((member) => replaceValue(kind, member, draw));
+  if (isObject(value)) {
+    const shown: Record<string, JsonValue> = {};
+    for (const [name, member] of Object.entries(value)) {
+      const length = Math.max(lengthMin, name.length);
+      define(shown, draw(`${kind} name`, name).text(lettersAndDigits, length), replaceValue(kind, member, draw));
+    }
+    return shown;
+  }
+  if (typeof value === 'string') return draw(kind, value).text(lettersAndDigits, Math.max(lengthMin, value.length));
+  if (typeof value === 'boolean') return draw(kind, String(value)).integer(2) === 1;
+  const size = value instanceof Float ? value.value : Number(value);
+  const drawn = draw(kind, String(size));
+  if (value instanceof Float || !Number.isInteger(size)) {
+    const fraction = drawn.fraction() * Math.max(Number.isFinite(size) ? size : 1, 1);
+    return Number.isInteger(fraction) ? new Float(fraction) : fraction;
+  }
+  return drawn.integer(Math.min(Math.max(size, 20), Number.MAX_SAFE_INTEGER));
+}
+
+/** Pseudo-random figures that depend on nothing but the key, the kind and the value. */
+class Draw {
+  readonly #key: Uint8Array;
+  readonly #seed: string;
+  #block: Buffer = Buffer.alloc(0);
+  #blocks = 0;
+  #at = 0;
+
+  constructor(key: Uint8Array, kind: string, value: string) {
+    this.#key = key;
+    this.#seed = `${kind}\0${value}`;
+  }
+
+  text(alphabet: string, length: number): string {
+    let text = '';
+    while (text.length < length) text += alphabet[this.#byte() % alphabet.length];
+    return text;
+  }
+
+  /** 0 to below `limit`. */
+  integer(limit: number): number {
+    return Math.floor(this.fraction() * limit);
+  }
+
+  /** 0 to below 1. */
+  fraction(): number {
+    let value = 0;
+    for (let index = 0; index < 6; index++) value = value * 256 + this.#byte();
+    return value / 2 ** 48;
+  }
+
+  uuid(): string {
+    const hex = this.text('0123456789abcdef', 30);
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(12, 15)}-a${hex.slice(15, 18)}-${hex.slice(18, 30)}`;
+  }
+
+  #byte(): number {
+    if (this.#at === this.#block.byteLength) {
+      this.#block = createHmac('sha256', this.#key)
+        .update(`${this.#blocks++}\0${this.#seed}`)
+        .digest();
+      this.#at = 0;
+    }
+    return this.#block[this.#at++]!;
+  }
+}
+
+function rebuilt(value: JsonObject, treat: (member: JsonValue, name: string) => JsonValue): JsonObject {
+  const shown: Record<string, JsonValue> = {};
+  for (const [name, member] of Object.entries(value)) define(shown, name, treat(member, name));
+  return shown;
+}
+
+/** A fact or parameter may be called `__proto__`. */
+function define(target: Record<string, JsonValue>, key: string, value: JsonValue): void {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  } else target[key] = value;
+}
+
+const capitalized = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase();
+const textOr = (value: JsonValue | undefined): string | undefined => (typeof value === 'string' ? value : undefined);

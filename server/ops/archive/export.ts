@@ -1,0 +1,107 @@
+// GET /pdb/admin/v1/archive: everything active nodes have, as a compressed tar archive of command payloads. Nodes are asked
+// for in batches, so that no query reads one state of the store for long; rows come one at a time and go on only as the
+// client takes them. What is held is one row, and the names of the nodes.
+
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import { parseJson } from '../../../engine/json/parse.ts';
+import { prettyJson } from '../../../engine/json/pretty.ts';
+import { isObject } from '../../../engine/json/value.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { Logger } from '../../log.ts';
+import { type Asker, askRows } from '../internal-query.ts';
+import { isJsonMap, type Json } from '../json.ts';
+import { type Anonymizer, createAnonymizer } from './anonymizer.ts';
+import { anonymizationProfiles } from './profiles.ts';
+import { tarEnd, tarFile } from './tar.ts';
+import { type ArchiveRow, archiveRows, entryName, metadataName } from './wire.ts';
+
+export interface ExportDeps {
+  readonly asker: Asker;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly log: Logger;
+}
+
+const nodesPerQuery = 100;
+
+/** An error while streaming can only cut the answer short: the archive then lacks its end. */
+export async function answerExport(exchange: Exchange, deps: ExportDeps): Promise<void> {
+  const now = deps.clock();
+  const time = new Date(now).toISOString();
+  const profile = new URLSearchParams(exchange.queryString).get('anonymization_profile') ?? 'none';
+  const writer = exchange.stream({
+    status: 200,
+    contentType: 'application/octet-stream; charset=utf-8',
+    headers: [['Content-Disposition', `attachment; filename=puppetdb-export-${time}.tgz`]],
+  });
+  if (exchange.method === 'HEAD') return writer.end();
+  deps.log.info('Export triggered for PuppetDB');
+  const gzip = createGzip();
+  const source = Readable.from(archiveBytes(deps, profile, now), { objectMode: false });
+  exchange.onAbort(() => source.destroy());
+  source.on('error', (error) => gzip.destroy(error));
+  source.pipe(gzip);
+  try {
+    for await (const chunk of gzip) {
+      if (!writer.write(chunk as Uint8Array)) await writer.drained();
+      if (exchange.aborted) return;
+    }
+    writer.end();
+    deps.log.info('Finished exporting PuppetDB');
+  } catch (error) {
+    if (exchange.aborted) return;
+    deps.log.error({ err: error }, 'export failed: the archive is cut short');
+    writer.abort();
+  } finally {
+    source.destroy();
+  }
+}
+
+async function* archiveBytes(deps: ExportDeps, profile: string, now: number): AsyncGenerator<Uint8Array> {
+  const seconds = Math.floor(now / 1000);
+  const rules = anonymizationProfiles.get(profile);
+  const anonymizer = rules === undefined ? null : createAnonymizer(rules);
+  const versions = Object.fromEntries(archiveRows.map(({ command, version }) => [command, version]));
+  const metadata = prettyJson({ timestamp: new Date(now).toISOString(), command_versions: versions });
+  yield* tarFile(metadataName, Buffer.from(metadata), seconds);
+  const names = await nodeNames(deps.asker);
+  for (const row of archiveRows) {
+    for (let at = 0; at < names.length; at += nodesPerQuery) {
+      for await (const payload of payloads(deps.asker, row, names.slice(at, at + nodesPerQuery), anonymizer)) {
+        yield* tarFile(payload.name, Buffer.from(payload.text), seconds);
+      }
+    }
+  }
+  yield tarEnd();
+}
+
+async function nodeNames(asker: Asker): Promise<string[]> {
+  const names: string[] = [];
+  const query: Json = ['extract', ['certname'], ['~', 'certname', '']];
+  const parameters = { order_by: [{ field: 'certname' }] };
+  for await (const row of askRows(asker, { path: '/nodes', query, parameters })) {
+    const value = JSON.parse(row) as Json;
+    if (isJsonMap(value)) names.push(String(value['certname']));
+  }
+  return names;
+}
+
+async function* payloads(
+  asker: Asker,
+  row: ArchiveRow,
+  names: readonly string[],
+  anonymizer: Anonymizer | null,
+): AsyncGenerator<{ readonly name: string; readonly text: string }> {
+  const ofNodes: Json = ['in', 'certname', ['array', names]];
+  const query: Json = row.filter === null ? ofNodes : ['and', ofNodes, row.filter];
+  // Payloads have PuppetDB's own field names whatever clients are shown.
+  const settings = { vocabulary: 'puppetdb' } as const;
+  for await (const text of askRows(asker, { ...row.question, query, settings })) {
+    const value = parseJson(text);
+    if (!isObject(value)) throw new Error(`a row of ${row.question.path} is no object`);
+    const plain = row.payload(value);
+    const payload = anonymizer === null ? plain : anonymizer(row.kind, plain);
+    yield { name: entryName(row, payload), text: prettyJson(payload) };
+  }
+}

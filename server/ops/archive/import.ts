@@ -1,0 +1,240 @@
+// POST /pdb/admin/v1/archive: reads an export as it arrives and submits each of its entries as a command. Nothing touches
+// the disk, and what is held is the entries on their way into the queue; when the queue is full the client waits.
+//
+// The answer means "queued". Entries that are no commands are skipped; what is refused is refused with a reason, and what
+// was queued before stays queued.
+
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type { CommandRing, Submission } from '../../../workers/types.ts';
+import { SubmissionRefused } from '../../../workers/types.ts';
+import { ClientGone, type Exchange } from '../../http/exchange.ts';
+import { errorReply, prettyReply } from '../../http/replies.ts';
+import type { Logger } from '../../log.ts';
+import { isJsonMap, type Json } from '../json.ts';
+import { BadForm, boundaryOf, fieldContents } from './multipart.ts';
+import { BadArchive, readTar } from './tar.ts';
+import { entryOf, metadataName } from './wire.ts';
+
+export interface ImportDeps {
+  readonly ring: CommandRing;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly uuid: () => string;
+  readonly log: Logger;
+  /** Bytes: the largest command, and the largest body for listeners that cannot stream one. */
+  readonly settings: { readonly decompressedMax: number; readonly bodyMax: number };
+}
+
+/** Commands, and bytes of them, that are on their way into the queue at the same time. */
+const pendingMax = 64;
+const pendingBytesMax = 32 * 1024 * 1024;
+const metadataBytesMax = 1024 * 1024;
+/** An archive that unpacks to more than this times its size, beyond a first allowance, is made to do harm. */
+const expansionMax = 300;
+const expansionFree = 16 * 1024 * 1024;
+const retrySecondsMax = 5;
+
+export async function answerImport(exchange: Exchange, deps: ImportDeps): Promise<void> {
+  let queued = 0;
+  try {
+    const boundary = boundaryOf(exchange.header('content-type'));
+    if (boundary === null)
+      throw new BadForm("An archive is imported as the file field 'archive' of multipart/form-data");
+    const commands = new CommandQueue(exchange, deps);
+    try {
+      await unpack(fieldContents(bodyOf(exchange, deps), boundary, 'archive'), async (archive) => {
+        await readCommands(archive, deps, commands);
+      });
+    } finally {
+      queued = await commands.finish();
+    }
+    deps.log.info({ commands: queued }, 'Finished importing an archive');
+    exchange.reply(prettyReply(200, { ok: true }));
+  } catch (error) {
+    if (error instanceof ClientGone || exchange.aborted) return;
+    const already = queued === 0 ? '' : ` (${queued} commands before it were queued)`;
+    if (error instanceof BadForm || error instanceof BadArchive) {
+      deps.log.warn({ commands: queued }, `import refused: ${error.message}`);
+      exchange.reply(errorReply(400, `${error.message}${already}`));
+    } else if (error instanceof SubmissionRefused) {
+      const headers = [['Retry-After', String(Math.ceil(error.retryAfter))]] as const;
+      exchange.reply({ ...errorReply(503, `${error.message}${already}`), headers });
+    } else throw error;
+  }
+}
+
+async function* bodyOf(exchange: Exchange, { settings }: ImportDeps): AsyncGenerator<Uint8Array> {
+  if (exchange.bodyStream !== undefined) yield* exchange.bodyStream();
+  else yield await exchange.body(settings.bodyMax);
+}
+
+/** Gives the unpacked bytes to `read`, and sees to it that everything is taken down whoever fails. */
+async function unpack(
+  packed: AsyncIterable<Uint8Array>,
+  read: (unpacked: AsyncIterable<Uint8Array>) => Promise<void>,
+): Promise<void> {
+  let bytesIn = 0;
+  let bytesOut = 0;
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of packed) {
+      bytesIn += chunk.byteLength;
+      yield chunk;
+    }
+  }
+  async function* checked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source) {
+      bytesOut += chunk.byteLength;
+      if (bytesOut > expansionFree + bytesIn * expansionMax) {
+        throw new BadArchive(`The archive unpacks to more than ${expansionMax} times its size`);
+      }
+      yield chunk;
+    }
+  }
+  // The reader's own failure takes the streams down, and what the pipeline reports may be that.
+  let cause: unknown = null;
+  try {
+    await pipeline(Readable.from(counted(), { objectMode: false }), createGunzip(), async (source) => {
+      try {
+        await read(checked(source));
+      } catch (error) {
+        cause = error;
+        throw error;
+      }
+    });
+  } catch (error) {
+    cause ??= error;
+    throw zlibFailure(cause, bytesOut) ?? cause;
+  }
+}
+
+/** The client's part in what zlib complains about; null for errors that are not zlib's. */
+function zlibFailure(error: unknown, bytesOut: number): BadArchive | null {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (code !== 'Z_DATA_ERROR' && code !== 'Z_BUF_ERROR') return null;
+  return new BadArchive(
+    bytesOut === 0 ? 'Input is not in the .gz format' : `The archive is damaged: ${(error as Error).message}`,
+  );
+}
+
+async function readCommands(
+  archive: AsyncIterable<Uint8Array>,
+  { settings, log }: ImportDeps,
+  commands: CommandQueue,
+): Promise<void> {
+  let versions: { readonly [command: string]: Json } | null = null;
+  for await (const entry of readTar(archive)) {
+    checkName(entry.name);
+    if (!entry.isFile) continue;
+    if (versions === null) {
+      // What stands before the metadata cannot be understood: it is skipped.
+      if (entry.name === metadataName) versions = versionsOf(await entry.contents(metadataBytesMax));
+      continue;
+    }
+    const found = entryOf(entry.name);
+    if (found === null) continue;
+    const { row, certname } = found;
+    const version = versions[row.command] ?? row.version;
+    if (typeof version !== 'number') throw new BadArchive(`The archive names no valid version of ${row.command}`);
+    log.debug(`Importing ${row.command.replaceAll('_', ' ')} from archive entry '${entry.name}'`);
+    await commands.add({
+      command: row.command.replaceAll('_', ' '),
+      version,
+      certname,
+      body: await entry.contents(settings.decompressedMax),
+    });
+  }
+  if (versions === null) throw new BadArchive(`Unable to find export metadata file '${metadataName}' in archive`);
+}
+
+/** Names are only names here, but one that leaves its folder was not written by an export. */
+function checkName(name: string): void {
+  if (name.startsWith('/') || name.includes('\0') || name.split('/').includes('..')) {
+    throw new BadArchive(`The archive has an entry with the unsafe name '${name.replaceAll('\0', '\\0')}'`);
+  }
+}
+
+function versionsOf(contents: Uint8Array): { readonly [command: string]: Json } {
+  let metadata: Json;
+  try {
+    metadata = JSON.parse(new TextDecoder().decode(contents)) as Json;
+  } catch {
+    throw new BadArchive(`The metadata file '${metadataName}' is not JSON`);
+  }
+  const versions = isJsonMap(metadata) ? metadata['command_versions'] : undefined;
+  if (!isJsonMap(versions)) throw new BadArchive(`The metadata file '${metadataName}' has no command_versions`);
+  return versions;
+}
+
+type ArchivedCommand = Pick<Submission, 'command' | 'version' | 'certname' | 'body'>;
+
+/** Submits commands in the order of the archive, some of them at a time. */
+class CommandQueue {
+  readonly #exchange: Exchange;
+  readonly #deps: ImportDeps;
+  readonly #pending = new Set<Promise<void>>();
+  #pendingBytes = 0;
+  #accepted = 0;
+  #failure: unknown = null;
+
+  constructor(exchange: Exchange, deps: ImportDeps) {
+    this.#exchange = exchange;
+    this.#deps = deps;
+  }
+
+  /** Resolves when there is room for the next one. Rejects once a command could not be submitted. */
+  async add(command: ArchivedCommand): Promise<void> {
+    const size = command.body.byteLength;
+    while (
+      this.#pending.size >= pendingMax ||
+      (this.#pending.size > 0 && this.#pendingBytes + size > pendingBytesMax)
+    ) {
+      await Promise.race(this.#pending);
+    }
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#exchange.aborted) throw new ClientGone();
+    this.#pendingBytes += size;
+    const submitted: Promise<void> = this.#submit(command)
+      .catch((error: unknown) => {
+        this.#failure ??= error;
+      })
+      .finally(() => {
+        this.#pendingBytes -= size;
+        this.#pending.delete(submitted);
+      });
+    this.#pending.add(submitted);
+  }
+
+  /** Number of commands that were queued, once all are settled. Rejects when one could not be. */
+  async finish(): Promise<number> {
+    await Promise.all(this.#pending);
+    if (this.#failure !== null) throw this.#failure;
+    return this.#accepted;
+  }
+
+  async #submit(command: ArchivedCommand): Promise<void> {
+    const { ring, clock, uuid } = this.#deps;
+    for (;;) {
+      const submission: Submission = {
+        ...command,
+        // The ring may take the memory away, even when it refuses.
+        body: command.body,
+        producerTimestamp: null,
+        gzip: false,
+        uuid: uuid(),
+        received: clock(),
+        size: null,
+      };
+      try {
+        await ring.submit(submission, false);
+        this.#accepted++;
+        return;
+      } catch (error) {
+        const waits = error instanceof SubmissionRefused && error.reason === 'full' && !this.#exchange.aborted;
+        if (!waits) throw error;
+        await new Promise((resolve) => setTimeout(resolve, Math.min(error.retryAfter, retrySecondsMax) * 1000));
+      }
+    }
+  }
+}

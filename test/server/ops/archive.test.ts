@@ -1,0 +1,550 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { boundaryOf, fieldContents } from '../../../server/ops/archive/multipart.ts';
+import { readTar, tarEnd, tarFile } from '../../../server/ops/archive/tar.ts';
+import { SubmissionRefused } from '../../../workers/types.ts';
+import { adminMounts, type FakePool, request } from './support.ts';
+
+async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size);
+}
+
+const tarOf = (files: Readonly<Record<string, string>>): Buffer => {
+  const parts: Uint8Array[] = [];
+  for (const [name, text] of Object.entries(files)) parts.push(...tarFile(name, Buffer.from(text), 1_800_000_000));
+  return Buffer.concat([...parts, tarEnd()]);
+};
+
+async function untar(bytes: Uint8Array, chunk = 700): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for await (const entry of readTar(inChunks(bytes, chunk))) {
+    if (entry.isFile) files[entry.name] = Buffer.from(await entry.contents(1e6)).toString();
+  }
+  return files;
+}
+
+test('tar: what is written is read back, long and foreign names included, in chunks of any size', async () => {
+  const files = {
+    'a.json': '{}',
+    empty: '',
+    [`${'long/'.repeat(60)}end.json`]: 'x'.repeat(511),
+    'ünï/日本.json': 'y'.repeat(512),
+    'last.json': 'z'.repeat(1025),
+  };
+  const archive = tarOf(files);
+  for (const chunk of [1, 100, 512, 4096, archive.byteLength]) assert.deepEqual(await untar(archive, chunk), files);
+});
+
+test('tar: names split over the header, GNU long names and entries that are no files are understood', async () => {
+  const header = Buffer.from(tarOf({ n: 'content' }).subarray(0, 1024));
+  const patched = (change: (block: Buffer) => void, contents: Buffer): Buffer => {
+    const block = Buffer.from(header.subarray(0, 512));
+    change(block);
+    block.fill(0x20, 148, 156);
+    const sum = block.reduce((total, byte) => total + byte, 0);
+    block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+    return Buffer.concat([block, contents]);
+  };
+  const contents = header.subarray(512);
+  const archive = Buffer.concat([
+    patched((block) => block.write('puppetdb-bak/facts', 345), contents),
+    patched(
+      (block) => {
+        block.write('L', 156);
+        block.write('00000000005\0', 124);
+      },
+      Buffer.concat([Buffer.from('other'), Buffer.alloc(507)]),
+    ),
+    patched(() => {}, contents),
+    patched((block) => {
+      block.write('5', 156);
+      block.write('00000000000\0', 124);
+    }, Buffer.alloc(0)),
+    tarEnd(),
+  ]);
+  assert.deepEqual(await untar(archive), { 'puppetdb-bak/facts/n': 'content', other: 'content' });
+});
+
+test('tar: entries that are not asked for are skipped, damage is noticed', async () => {
+  const archive = tarOf({ a: 'x'.repeat(2000), b: 'y' });
+  const names: string[] = [];
+  for await (const entry of readTar(inChunks(archive, 300))) names.push(entry.name);
+  assert.deepEqual(names, ['a', 'b']);
+  await assert.rejects(untar(archive.subarray(0, 1000)), {
+    name: 'BadArchive',
+    message: 'The archive ends within an entry',
+  });
+  await assert.rejects(untar(Buffer.alloc(600, 65)), { name: 'BadArchive', message: 'Input is not in the tar format' });
+  for await (const entry of readTar(inChunks(archive, 300))) {
+    await assert.rejects(entry.contents(1999), { message: "Archive entry 'a' is larger than 1999 bytes" });
+    break;
+  }
+});
+
+const form = (field: string, contents: Uint8Array): Buffer =>
+  Buffer.concat([
+    Buffer.from('--b0\r\nContent-Disposition: form-data; name="note"\r\n\r\nnothing\r\n'),
+    Buffer.from(`--b0\r\nContent-Disposition: form-data; name="${field}"; filename="x.tgz"\r\n\r\n`),
+    contents,
+    Buffer.from('\r\n--b0--\r\n'),
+  ]);
+
+test('form: the contents of a field come out whole, whatever the chunks, boundary look-alikes included', async () => {
+  for (const text of ['', 'plain', '\r\n--b', 'a\r\n--b1\r\n\r\n', '\r\n\r\n--\r\n', 'x'.repeat(100)]) {
+    const body = form('archive', Buffer.from(text));
+    for (const size of [1, 2, 3, 7, 50, body.byteLength]) {
+      const parts: Uint8Array[] = [];
+      for await (const part of fieldContents(inChunks(body, size), 'b0', 'archive')) parts.push(Buffer.from(part));
+      assert.equal(Buffer.concat(parts).toString(), text, `${JSON.stringify(text)} in chunks of ${size}`);
+    }
+  }
+});
+
+test('form: a missing field and a body that ends early are refused', async () => {
+  const drain = async (body: Uint8Array) => {
+    for await (const _ of fieldContents(inChunks(body, 10), 'b0', 'archive'));
+  };
+  await assert.rejects(drain(form('file', Buffer.from('x'))), { message: "The form has no field named 'archive'" });
+  const cut = form('archive', Buffer.from('x'.repeat(50))).subarray(0, -30);
+  await assert.rejects(drain(cut), { message: 'The multipart/form-data body is incomplete' });
+  assert.equal(boundaryOf('multipart/form-data; charset=x; boundary="a b"'), 'a b');
+  assert.equal(boundaryOf('application/json'), null);
+});
+
+function archive(answer?: FakePool['answer']) {
+  const { mounts, ring, pool } = adminMounts({ clock: () => Date.parse('2026-11-21T00:41:07.240Z') }, answer);
+  const post = async (contents: Uint8Array, field = 'archive', type = 'multipart/form-data; boundary=b0') => {
+    const headers = { 'Content-Type': type };
+    const { status, text } = await request(mounts, '/pdb/admin/v1/archive', { body: form(field, contents), headers });
+    return [status, JSON.parse(text)];
+  };
+  return { ring, pool, mounts, post };
+}
+
+const time = '2026-11-20T00:00:00.000Z';
+/** SHA-1 of the time as JSON text, quotes included. */
+const timeHash = '7de891d335b61573dd9f4cc6376a68ff7fa06442';
+
+const rows: Readonly<Record<string, readonly unknown[]>> = {
+  '/catalogs': [
+    {
+      catalog_uuid: 'u',
+      producer: 'p.example',
+      hash: 'h',
+      transaction_uuid: 't',
+      producer_timestamp: time,
+      environment: 'production',
+      code_id: null,
+      version: '1',
+      certname: 'a.example',
+      job_id: null,
+      resources: {
+        href: '/x',
+        data: [
+          {
+            resource: 'r',
+            type: 'File',
+            title: '/etc/x',
+            tags: ['file', 'a.example'],
+            exported: false,
+            file: null,
+            line: null,
+            parameters: { password: 's3cret', ensure: 'file', require: 'Class[Main]' },
+          },
+        ],
+      },
+      edges: {
+        href: '/x',
+        data: [
+          {
+            source_type: 'Class',
+            source_title: 'Main',
+            target_type: 'File',
+            target_title: '/etc/x',
+            relationship: 'contains',
+          },
+        ],
+      },
+    },
+  ],
+  '/factsets': [
+    {
+      certname: 'a.example',
+      environment: 'production',
+      hash: 'h',
+      timestamp: time,
+      producer: null,
+      producer_timestamp: time,
+      facts: {
+        href: '/x',
+        data: [
+          { name: 'db_password', value: 'x' },
+          { name: 'mem', value: { size: 7 } },
+        ],
+      },
+    },
+  ],
+  '/catalog-inputs': [
+    { certname: 'a.example', producer_timestamp: time, catalog_uuid: 'u', inputs: [['hiera', 'x::y']] },
+  ],
+};
+const event = (title: string, status: string, message: string) => ({
+  status,
+  timestamp: '2026-11-19T23:58:20+00:00',
+  resource_type: 'File',
+  resource_title: title,
+  property: 'ensure',
+  corrective_change: null,
+  new_value: 'file',
+  old_value: 'absent',
+  message,
+  file: null,
+  line: null,
+  containment_path: ['Stage[main]'],
+  containing_class: null,
+  name: null,
+});
+const report = {
+  certname: 'a.example',
+  hash: 'h',
+  receive_time: time,
+  puppet_version: '8.4.0',
+  type: 'plan',
+  producer_timestamp: time,
+  environment: 'production',
+  metrics: { href: '/x', data: [{ category: 'time', name: 'file', value: 1.0 }] },
+  logs: { href: '/x', data: [] },
+  resource_events: {
+    href: '/x',
+    data: [event('/a', 'success', 'm1'), event('/b', 'skipped', 'm2'), event('/a', 'failure', 'm3')],
+  },
+};
+
+const answers: FakePool['answer'] = ({ path, body }) => {
+  const { include_facts_expiration: expiration } = JSON.parse(body ?? '{}');
+  if (path === '/nodes' && expiration !== true) return { text: '[{"certname":"a.example"}]' };
+  if (path === '/nodes') {
+    return { text: JSON.stringify([{ certname: 'a.example', expires_facts: false, expires_facts_updated: time }]) };
+  }
+  // A number whose spelling must survive.
+  if (path === '/reports') return { text: JSON.stringify([report]).replace('"value":1', '"value":1.0') };
+  return { text: JSON.stringify(rows[path]) };
+};
+
+async function exported(query = '') {
+  const { mounts, pool, ...rest } = archive(answers);
+  const answer = await request(mounts, `/pdb/admin/v1/archive${query}`);
+  return { ...rest, mounts, pool, answer, files: await untar(gunzipSync(answer.bytes)) };
+}
+
+test('export: the archive holds metadata first and then the payloads of every kind', async () => {
+  const { answer, files } = await exported();
+  assert.deepEqual([answer.status, answer.type], [200, 'application/octet-stream; charset=utf-8']);
+  assert.equal(
+    answer.headers.get('content-disposition'),
+    'attachment; filename=puppetdb-export-2026-11-21T00:41:07.240Z.tgz',
+  );
+  assert.deepEqual(Object.keys(files), [
+    'puppetdb-bak/export-metadata.json',
+    `puppetdb-bak/configure_expiration/a.example-${timeHash}.json`,
+    `puppetdb-bak/catalogs/a.example-${timeHash}.json`,
+    `puppetdb-bak/reports/a.example-${timeHash}.json`,
+    'puppetdb-bak/facts/a.example.json',
+    `puppetdb-bak/catalog_inputs/a.example-${timeHash}.json`,
+  ]);
+  const [metadata, expiration, catalog, , facts, inputs] = Object.values(files).map((text) => JSON.parse(text));
+  assert.deepEqual(metadata, {
+    timestamp: '2026-11-21T00:41:07.240Z',
+    command_versions: {
+      configure_expiration: 1,
+      replace_catalog: 9,
+      store_report: 8,
+      replace_facts: 5,
+      replace_catalog_inputs: 1,
+    },
+  });
+  assert.deepEqual(expiration, { certname: 'a.example', expire: { facts: false }, producer_timestamp: time });
+  assert.deepEqual(
+    [catalog.hash, catalog.job_id, catalog.resources],
+    [
+      undefined,
+      null,
+      [
+        {
+          type: 'File',
+          title: '/etc/x',
+          tags: ['file', 'a.example'],
+          exported: false,
+          parameters: { password: 's3cret', ensure: 'file', require: 'Class[Main]' },
+        },
+      ],
+    ],
+  );
+  assert.deepEqual(catalog.edges, [
+    {
+      source: { type: 'Class', title: 'Main' },
+      target: { type: 'File', title: '/etc/x' },
+      relationship: 'contains',
+    },
+  ]);
+  assert.deepEqual(facts, {
+    certname: 'a.example',
+    environment: 'production',
+    producer_timestamp: time,
+    producer: null,
+    values: { db_password: 'x', mem: { size: 7 } },
+  });
+  assert.deepEqual(inputs, rows['/catalog-inputs']?.[0]);
+});
+
+test("export: a report's resources are put together from its events, numbers keep their spelling", async () => {
+  const { files } = await exported();
+  const text = files[`puppetdb-bak/reports/a.example-${timeHash}.json`]!;
+  assert.match(text, /"value" : 1\.0\n/);
+  const { hash, receive_time, resource_events, resources, metrics, logs, type } = JSON.parse(text);
+  assert.deepEqual([hash, receive_time, resource_events, logs, type], [undefined, undefined, undefined, [], 'plan']);
+  assert.deepEqual(metrics, [{ category: 'time', name: 'file', value: 1 }]);
+  const head = {
+    file: null,
+    line: null,
+    timestamp: '2026-11-19T23:58:20+00:00',
+    resource_type: 'File',
+    containment_path: ['Stage[main]'],
+    corrective_change: null,
+  };
+  const kept = (status: string, message: string) => ({
+    status,
+    timestamp: '2026-11-19T23:58:20+00:00',
+    property: 'ensure',
+    corrective_change: null,
+    new_value: 'file',
+    old_value: 'absent',
+    message,
+    name: null,
+  });
+  assert.deepEqual(resources, [
+    { ...head, resource_title: '/a', skipped: false, events: [kept('success', 'm1'), kept('failure', 'm3')] },
+    { ...head, resource_title: '/b', skipped: true, events: [kept('skipped', 'm2')] },
+  ]);
+});
+
+test('export: an unknown profile anonymises nothing', async () => {
+  const [plain, unknown] = [await exported(), await exported('?anonymization_profile=extreme')];
+  assert.deepEqual(unknown.files, plain.files);
+});
+
+test('export: full replaces names and values consistently, and what is left can be imported', async () => {
+  const { files } = await exported('?anonymization_profile=full');
+  const all = Object.values(files).join('\n') + Object.keys(files).join('\n');
+  for (const word of ['a.example', 's3cret', '/etc/x', 'db_password', 'x::y', 'production', 'm1', 'File[']) {
+    assert.ok(!all.includes(word), word);
+  }
+  const payloads = Object.values(files).map((text) => JSON.parse(text));
+  const [, expiration, catalog, , facts] = payloads;
+  assert.equal(expiration.certname, catalog.certname);
+  assert.equal(facts.certname, catalog.certname);
+  assert.equal(catalog.edges[0].target.title, catalog.resources[0].title);
+  assert.equal(catalog.edges[0].target.type, catalog.resources[0].type);
+  const { type, title } = catalog.edges[0].source;
+  assert.equal(catalog.resources[0].parameters.require, `${type}[${title}]`);
+  assert.equal(catalog.resources[0].tags[0], catalog.resources[0].type.toLowerCase());
+  assert.match(catalog.resources[0].tags[0], /^[a-z]+$/);
+});
+
+test('export: low and moderate keep what their rules keep', async () => {
+  const low = Object.values((await exported('?anonymization_profile=low')).files).map((text) => JSON.parse(text));
+  assert.notEqual(low[2].certname, 'a.example');
+  const { password, ...others } = low[2].resources[0].parameters;
+  assert.notEqual(password, 's3cret');
+  assert.deepEqual(others, { ensure: 'file', require: 'Class[Main]' });
+  assert.equal(low[4].values.mem.size, 7);
+  assert.notEqual(low[4].values.db_password, 'x');
+  const moderate = Object.values((await exported('?anonymization_profile=moderate')).files).map((text) =>
+    JSON.parse(text),
+  );
+  const [resource] = moderate[2].resources;
+  assert.deepEqual([resource.type, resource.parameters.ensure], ['File', 'file']);
+  assert.notEqual(resource.title, '/etc/x');
+  assert.notEqual(resource.parameters.password, 's3cret');
+});
+
+test('export: nodes are asked for in batches and a failing query cuts the archive short', async () => {
+  const names = Array.from({ length: 250 }, (_, index) => ({ certname: `n${index}` }));
+  const { mounts, pool } = archive(({ path, body }) => {
+    const isNames = path === '/nodes' && !body?.includes('expires_facts_updated');
+    return { text: isNames ? JSON.stringify(names) : '[]' };
+  });
+  const { bytes } = await request(mounts, '/pdb/admin/v1/archive');
+  assert.deepEqual(Object.keys(await untar(gunzipSync(bytes))), ['puppetdb-bak/export-metadata.json']);
+  assert.equal(pool.requests.filter(({ path }) => path === '/catalogs').length, 3);
+  assert.ok(pool.settings.every((settings) => settings.timeoutMax === 0));
+  pool.answer = () => ({ status: 500, text: 'broken' });
+  await assert.rejects(request(mounts, '/pdb/admin/v1/archive'), { message: 'answer cut short' });
+});
+
+test('import: what was exported is submitted again, in the order of the archive', async () => {
+  const { answer, files, ring, post } = await exported();
+  assert.deepEqual(await post(answer.bytes), [200, { ok: true }]);
+  assert.deepEqual(
+    ring.submissions.map(({ command, version, certname, producerTimestamp, gzip, size }) => [
+      command,
+      version,
+      certname,
+      producerTimestamp,
+      gzip,
+      size,
+    ]),
+    [
+      ['configure expiration', 1],
+      ['replace catalog', 9],
+      ['store report', 8],
+      ['replace facts', 5],
+      ['replace catalog inputs', 1],
+    ].map(([command, version]) => [command, version, 'a.example', null, false, null]),
+  );
+  assert.equal(Buffer.from(ring.submissions[1]!.body).toString(), Object.values(files)[2]);
+  // The ring takes the memory: it must not be shared with anything.
+  for (const { body } of ring.submissions) assert.equal(body.buffer.byteLength, body.byteLength);
+  assert.equal(new Set(ring.submissions.map(({ uuid }) => uuid)).size, 5);
+});
+
+const metadata = (versions: unknown = { replace_facts: 4 }) => ({
+  'puppetdb-bak/export-metadata.json': JSON.stringify({ command_versions: versions }),
+});
+
+test('import: versions come from the metadata, unknown entries and what stands before it are skipped', async () => {
+  const { ring, post } = archive();
+  const files = {
+    'puppetdb-bak/facts/early.json': '{}',
+    ...metadata(),
+    README: 'hello',
+    'puppetdb-bak/unknown/x.json': '{}',
+    'puppetdb-bak/catalogs/no-hash.json': '{}',
+    'puppetdb-bak/facts/a-b.json': '{"a":1}',
+    'puppetdb-bak/facts/folder/c.json': '{}',
+  };
+  assert.deepEqual(await post(gzipSync(tarOf(files))), [200, { ok: true }]);
+  assert.deepEqual(
+    ring.submissions.map(({ certname, version }) => [certname, version]),
+    [
+      ['a-b', 4],
+      ['folder/c', 4],
+    ],
+  );
+});
+
+test('import: bad archives are refused with a reason, and what was queued before is told', async () => {
+  const { ring, post } = archive();
+  const refuses = async (contents: Uint8Array, error: string, ...form: [string?, string?]) =>
+    assert.deepEqual(await post(contents, ...form), [400, { error }]);
+  const facts = { 'puppetdb-bak/facts/a.json': '{}' };
+  const good = gzipSync(tarOf({ ...metadata(), ...facts }));
+  await refuses(good, "The form has no field named 'archive'", 'file');
+  await refuses(
+    good,
+    "An archive is imported as the file field 'archive' of multipart/form-data",
+    'archive',
+    'application/json',
+  );
+  await refuses(tarOf(metadata()), 'Input is not in the .gz format');
+  await refuses(gzipSync(Buffer.alloc(2000, 66)), 'Input is not in the tar format');
+  await refuses(
+    gzipSync(tarOf(facts)),
+    "Unable to find export metadata file 'puppetdb-bak/export-metadata.json' in archive",
+  );
+  await refuses(
+    gzipSync(tarOf({ 'puppetdb-bak/export-metadata.json': '{}' })),
+    "The metadata file 'puppetdb-bak/export-metadata.json' has no command_versions",
+  );
+  await refuses(gzipSync(tarOf({ ...metadata(), '../x': '' })), "The archive has an entry with the unsafe name '../x'");
+  assert.deepEqual(ring.submissions, []);
+  await refuses(
+    gzipSync(tarOf({ ...metadata(), ...facts, 'puppetdb-bak/facts/big.json': 'x'.repeat(100_001) })),
+    "Archive entry 'puppetdb-bak/facts/big.json' is larger than 100000 bytes (1 commands before it were queued)",
+  );
+  // Whether the entries before the damage got into the queue is a matter of timing.
+  const [status, { error }] = await post(good.subarray(0, -20));
+  assert.equal(status, 400);
+  assert.match(error, /^The archive is damaged: unexpected end of file/);
+});
+
+test('import: an archive that unpacks beyond reason is refused', async () => {
+  const { post } = archive();
+  const bomb = gzipSync(tarOf({ 'puppetdb-bak/other': 'x'.repeat(50 * 1024 * 1024) }), { level: 9 });
+  const [status, { error }] = await post(bomb);
+  assert.deepEqual([status, error], [400, 'The archive unpacks to more than 300 times its size']);
+});
+
+test('import: a full queue is waited for, a stopping one is not', async () => {
+  const { ring, post } = archive();
+  let refusals = 2;
+  ring.onSubmit = () => {
+    if (refusals-- > 0) throw new SubmissionRefused('full', 'queue is full', 0.01);
+  };
+  const contents = gzipSync(tarOf({ ...metadata(), 'puppetdb-bak/facts/a.json': '{}' }));
+  assert.deepEqual(await post(contents), [200, { ok: true }]);
+  assert.equal(ring.submissions.length, 1);
+  ring.onSubmit = () => {
+    throw new SubmissionRefused('stopping', 'going down', 5);
+  };
+  assert.deepEqual(await post(contents), [503, { error: 'going down' }]);
+});
+
+test('import: no more commands are under way than the bound allows', async () => {
+  const { ring, post } = archive();
+  let under = 0;
+  let most = 0;
+  ring.onSubmit = async () => {
+    most = Math.max(most, ++under);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    under--;
+  };
+  const files = Object.fromEntries(
+    Array.from({ length: 300 }, (_, index) => [`puppetdb-bak/facts/n${index}.json`, '{}']),
+  );
+  assert.deepEqual(await post(gzipSync(tarOf({ ...metadata(), ...files }))), [200, { ok: true }]);
+  assert.equal(ring.submissions.length, 300);
+  assert.ok(most > 1 && most <= 64, `${most} at a time`);
+});
+
+test('summary: every member is there, figures come from queries', async () => {
+  const { mounts } = archive(({ path, body }) => {
+    const { query, include_total: total } = JSON.parse(body ?? '{}');
+    const text = JSON.stringify(query ?? null);
+    if (total === true) return { text: '[{"count":1}]', headers: [['X-Records', '6']] };
+    if (text.includes('group_by')) return { text: '[{"count":1},{"count":3}]' };
+    if (text.includes('metrics')) return { text: '[{"metrics":{"data":[1,2],"href":"/x"}}]' };
+    if (path === '/fact-paths') return { text: '[{"path":["a"]},{"path":["a","b"]},{"path":["c","d"]}]' };
+    if (text.includes('inactive')) return { text: '[{"count":0}]' };
+    return { text: text.includes('count') ? '[{"count":5}]' : '[]' };
+  });
+  const { status, text } = await request(mounts, '/pdb/admin/v1/summary-stats', { method: 'PUT' });
+  const stats = JSON.parse(text);
+  assert.equal(status, 200);
+  assert.deepEqual(Object.keys(stats).sort(), [
+    'database_usage',
+    'fact_path_counts_by_depth',
+    'file_resources_per_catalog',
+    'file_resources_per_catalog_with_source',
+    'index_usage',
+    'node_activity',
+    'num_distinct_edges_source_target',
+    'num_resources_per_file',
+    'num_resources_per_node',
+    'report_log_size_dist',
+    'report_metric_size_dist',
+    'table_usage',
+    'version',
+  ]);
+  assert.deepEqual(stats.node_activity, [{ count: 5, active: true }]);
+  assert.deepEqual(stats.fact_path_counts_by_depth, [
+    { depth: 0, count: 1 },
+    { depth: 1, count: 2 },
+  ]);
+  assert.deepEqual(stats.num_distinct_edges_source_target, [{ count: 6 }]);
+  const [{ quantiles }] = stats.num_resources_per_node;
+  assert.deepEqual([quantiles.length, quantiles[0], quantiles[10], quantiles[20]], [21, 1, 2, 3]);
+  assert.equal(stats.report_metric_size_dist[0].quantiles[0], 5);
+  assert.deepEqual(stats.report_log_size_dist, [{ quantiles: null }]);
+});
