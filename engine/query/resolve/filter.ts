@@ -131,8 +131,10 @@ function withoutNul(value: JsonValue): JsonValue {
 
 function equality(scope: Scope, name: string, value: JsonValue, context: FilterContext): Filter {
   const { field, document: doc } = target(scope, name, { matches: !name.startsWith('parameters') });
-  if (doc) checkMatch(doc.parts, field, context);
-  if (doc) return { kind: 'json', op: '=', ...doc, value: withoutNul(value) };
+  if (doc) {
+    checkMatch(doc.parts, field, context);
+    return inTrusted({ kind: 'json', op: '=', ...doc, value: withoutNul(value) });
+  }
   switch (field.type) {
     case 'S':
     case 'B':
@@ -194,11 +196,10 @@ function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
 
 function inequality(scope: Scope, op: CompareOp, name: string, value: JsonValue, context: FilterContext): Filter {
   const { field, document: doc, dotted } = target(scope, name);
-  if (doc && dotted) {
+  if (doc && (dotted || doc.parts.length > 0)) {
     checkMatch(doc.parts, field, context);
-    return { kind: 'json', op, ...doc, value: withoutNul(value) };
+    return inTrusted({ kind: 'json', op, ...doc, value: withoutNul(value) });
   }
-  if (doc && doc.parts.length > 0) return { kind: 'json', op, ...doc, value: withoutNul(value) };
   if (field.type === 'T') return { kind: 'order', field: field.name, op, value: timeOf(value) };
   if (!isNumber(value)) throw incompatible(value, op);
   if (field.type === 'N') return { kind: 'order', field: field.name, op, value: toNumber(value) };
@@ -213,6 +214,18 @@ function checkMatch(parts: readonly PathPart[], field: Field, context: FilterCon
   context.checkRegex(pathPattern(parts));
 }
 
+/**
+ * Paths found by `match()` below `trusted` are looked up in that document alone, which leaves the answer open for nodes
+ * that have none: one side of `trusted is null and is not null` is unknown exactly for them, and false for the others.
+ */
+function inTrusted(filter: Extract<Filter, { kind: 'json' }>): Filter {
+  const [first] = filter.parts;
+  if (filter.root !== 'facts' || first?.kind !== 'name' || first.name !== 'trusted') return filter;
+  if (!hasMatch(filter.parts)) return filter;
+  const absent: Filter = { kind: 'json', op: 'null?', ...document('trusted', []), value: true };
+  return { kind: 'or', args: [filter, { kind: 'and', args: [absent, not(absent)] }] };
+}
+
 export const badMatchPart = (kind: 'match' | 'indexed'): Error =>
   badQuery(`No matching clause: :puppetlabs.puppetdb.query-eng.parse/${kind}-field-part`);
 
@@ -225,7 +238,7 @@ function regex(scope: Scope, name: string, value: JsonValue, context: FilterCont
     const pattern = textForm(value);
     if (pattern === null) return UNKNOWN;
     context.checkRegex(pattern);
-    return { kind: 'json', op: '~', ...doc, value: pattern };
+    return inTrusted({ kind: 'json', op: '~', ...doc, value: pattern });
   }
   const isText = field.type === 'A' || field.type === 'V' || field.type === 'PE';
   if (!isText && (field.type !== 'S' || field.store !== 'text')) throw storageMismatch(field, '~', value);

@@ -31,7 +31,10 @@ export function projectionOf(scope: Scope, columns: JsonValue, groupBy: readonly
   const fields = list.filter((column) => !isArray(column));
   const projected = list.length > 0;
   const drafts = projected
-    ? [...functions.map((call) => functionColumn(scope, call)), ...fields.map((name) => fieldColumn(scope, name))]
+    ? [
+        ...withMasks(functions.map((call) => functionColumn(scope, call))),
+        ...fields.map((name) => fieldColumn(scope, name)),
+      ]
     : defaultColumns(scope);
   const keyed = inOrder(scope, withDistinctKeys(drafts));
   const keys = groupBy === null ? null : groupBy.map((key) => groupKey(scope, key, keyed));
@@ -55,6 +58,12 @@ function defaultColumns(scope: Scope): Column[] {
       columns.push({ kind: 'field', key: scope.shown(name), ref: { kind: 'field', field: name } });
   }
   return columns;
+}
+
+/** PuppetDB hands the masks of several `to_string` calls out in reverse, which clients see in the answers. */
+function withMasks(columns: readonly Column[]): readonly Column[] {
+  const masks = columns.flatMap((column) => (column.kind === 'to_string' ? [column.mask] : []));
+  return columns.map((column) => (column.kind === 'to_string' ? { ...column, mask: masks.pop() as string } : column));
 }
 
 function withDistinctKeys(columns: readonly Column[]): Column[] {
@@ -84,6 +93,7 @@ function fieldRef(scope: Scope, text: string): FieldRef {
   return { kind: 'path', root: 'facts', parts: [{ kind: 'name', name: top, quoted: false }, ...parts] };
 }
 
+/** The key is the text as written, in lower case as PuppetDB has it (which matters for members of documents). */
 function fieldColumn(scope: Scope, name: JsonValue): Column {
   const key = textOf(name);
   if (key.length > NAME_LENGTH_MAX) {
@@ -91,7 +101,7 @@ function fieldColumn(scope: Scope, name: JsonValue): Column {
       `Projected field name '${key.length}' exceeds current maximum length of ${NAME_LENGTH_MAX} characters`,
     );
   }
-  return { kind: 'field', key, ref: fieldRef(scope, key) };
+  return { kind: 'field', key: key.toLowerCase(), ref: fieldRef(scope, key) };
 }
 
 const noFunction = (fn: string, args: string): Error => badQuery(`ERROR: function ${fn}(${args}) does not exist`);
@@ -170,11 +180,11 @@ function groupKey(scope: Scope, key: JsonValue, columns: readonly Column[]): Gro
   return functionKey(name, columns);
 }
 
-/** A member of a document is grouped by as the column of the same text. */
+/** A member of a document can be grouped by when it is a column. */
 function memberKey(scope: Scope, name: string, columns: readonly Column[]): GroupKey {
   const ref = fieldRef(scope, name);
-  const column = columns.find((candidate) => candidate.kind === 'field' && candidate.key === name);
-  if (!column) throw badQuery(`ERROR: column "${name}" does not exist`);
+  if (!columns.some((column) => column.kind === 'field' && sameRef(column.ref, ref)))
+    throw badQuery(`ERROR: column "${name}" does not exist`);
   return { kind: 'ref', ref };
 }
 

@@ -182,6 +182,20 @@ function subquery(on: EntityName, query: string): Extract<Filter, { kind: 'in-qu
   return found;
 }
 
+describe('match', () => {
+  it('match: below trusted the answer stays open for nodes without that document', () => {
+    const found = filter('inventory', '["=","trusted.match(\\"a\\")","x"]');
+    const trusted: Filter = { kind: 'json', op: 'null?', root: 'facts', parts: [name('trusted')], value: true };
+    assert.deepEqual(found, {
+      kind: 'or',
+      args: [
+        { kind: 'json', op: '=', root: 'facts', parts: [name('trusted'), { kind: 'match', pattern: 'a' }], value: 'x' },
+        { kind: 'and', args: [trusted, not(trusted)] },
+      ],
+    });
+  });
+});
+
 describe('subqueries', () => {
   it('subqueries: a condition on a fact reads its name as a path of the inventory', () => {
     const { fields, columns, query } = subquery('nodes', '["<",["fact","os.major"],5]');

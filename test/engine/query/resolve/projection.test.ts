@@ -69,6 +69,10 @@ describe('projection', () => {
     ]);
   });
 
+  it('projection: keys are in lower case', () => {
+    assert.equal(keys(entity('inventory', '["extract",["facts.h.A B.t"]]')), 'facts.h.a b.t');
+  });
+
   it('projection: the version field of reports has two names', () => {
     const puppet = entity('reports', '["extract",["puppet_version","cm_version"]]');
     assert.equal(keys(puppet), 'puppet_version cm_version');
@@ -94,6 +98,19 @@ describe('functions', () => {
       mask: 'YYYY',
     });
     assert.deepEqual(tree.groupBy, [{ kind: 'column', column: 0 }]);
+  });
+
+  it('functions: masks of several to_string calls are handed out in reverse', () => {
+    const calls = ['YYYY', 'MM', 'DD'].map((mask) => `["function","to_string","end_time","${mask}"]`);
+    const { columns } = entity('reports', `["extract",[${calls}]]`);
+    assert.deepEqual(
+      columns.map((column) => column.kind === 'to_string' && [column.key, column.mask]),
+      [
+        ['to_string', 'DD'],
+        ['to_string_2', 'MM'],
+        ['to_string_3', 'YYYY'],
+      ],
+    );
   });
 
   it('functions: counting a name that is no field counts nulls', () => {
