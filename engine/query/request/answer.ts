@@ -1,5 +1,5 @@
-// What each kind of route answers. Every answer is a generator: it yields while work is left or the body is full, and ends
-// with the head of the answer. Mistakes of the client are thrown as QueryError.
+// What each kind of route answers. An answer that takes work is a generator: it yields while work is left or the body is
+// full, and ends with the head of the answer. Mistakes of the client are thrown as QueryError.
 
 import type { QueryRoute, RouteAnswer, RouteFilter } from '../../../schemas/query-routes.ts';
 import { prettyJson, prettyText } from '../../json/pretty.ts';
@@ -72,8 +72,8 @@ export function resolveOptions(params: QueryParams, settings: QuerySettings): Re
   };
 }
 
-/** Answers a request whose checks have passed. */
-export function answer(input: AnswerInput): Answer {
+/** Answers a request whose checks have passed: at once, or with work to be done. */
+export function answer(input: AnswerInput): Answer | QueryHead {
   const { answer: kind } = input.route;
   switch (kind.kind) {
     case 'root':
@@ -99,18 +99,13 @@ export function answer(input: AnswerInput): Answer {
 
 // ---- lists ----
 
-function rootAnswer(input: AnswerInput): Answer {
+function rootAnswer(input: AnswerInput): Answer | QueryHead {
   const { params, settings } = input;
   const options = resolveOptions(params, settings);
   const tree = resolveRoot(params.query, { ...options, astOnly: params.astOnly });
   // The query has been checked like one that runs, which is all that its AST needs.
-  if (params.astOnly) return complete(jsonHead(200, prettyJson(params.query)));
+  if (params.astOnly) return jsonHead(200, prettyJson(params.query));
   return listAnswer(input, tree, tree.entity === 'fact_names' ? 'names' : 'objects');
-}
-
-// biome-ignore lint/correctness/useYield: an answer that needs no work is still an answer
-function* complete(head: QueryHead): Answer {
-  return head;
 }
 
 function entityTree(input: AnswerInput, rows: Pick<RouteAnswer & { kind: 'rows' }, 'entity' | 'filters'>): QueryTree {
@@ -190,8 +185,7 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
   return row === undefined ? notFound(single.of, id) : jsonHead(200, prettyText(row));
 }
 
-// biome-ignore lint/correctness/useYield: one lookup
-function* reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): Answer {
+function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): QueryHead {
   return jsonHead(200, input.ctx.reportPart(input.path[part.param] ?? '', part.part) ?? 'null');
 }
 

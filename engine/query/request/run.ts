@@ -36,6 +36,8 @@ export interface OpenRequest {
   readonly done: boolean;
   /** Set when the answer broke off behind its head: text for the end of the truncated body. */
   readonly aborted: string | null;
+  /** Epoch ms after which the next step ends the answer; lets the owner give up on a client that takes nothing. */
+  readonly deadline: number;
   /** What went wrong inside, for the log; null for mistakes of the client. */
   readonly failure: unknown;
   /** Gives up what the query holds. Idempotent; `done` afterwards. */
@@ -76,6 +78,10 @@ class RunningRequest implements OpenRequest {
     this.#store = store;
     this.#settings = settings;
     this.#work = this.#run();
+  }
+
+  get deadline(): number {
+    return this.#deadline;
   }
 
   step(bytesMax = CHUNK_BYTES): Uint8Array | null {
@@ -183,7 +189,8 @@ class RunningRequest implements OpenRequest {
         this.#headers.push([name, value]);
       },
     };
-    return yield* answer(input);
+    const answered = answer(input);
+    return 'status' in answered ? answered : yield* answered;
   }
 
   #readParams(match: RouteMatch, check: Check & { kind: 'params' }): QueryParams {
