@@ -1,0 +1,141 @@
+// Nodes that fell silent expire, nodes inactive for long enough are deleted (command document 8.2, 8.3).
+
+import { isInactive, NODES_ALL, NODES_INACTIVE, type Partition } from '../store/partition.ts';
+import type { NodeId, NodeRecord } from '../store/records.ts';
+import { LOOKED_AT_MAX, NODES_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
+
+export interface NodeTtl {
+  /** Epoch ms. */
+  readonly now: number;
+  /** Milliseconds. */
+  readonly ttl: number;
+}
+
+/** Sets `expired` to now on every active node all of whose data is older than `now - ttl`. */
+export function expireNodes(partition: Partition, { now, ttl }: NodeTtl): Sweep {
+  const horizon = now - ttl;
+  let from: NodeId = 0;
+  return {
+    step(): StepResult {
+      const view = partition.snapshot();
+      const silent: NodeId[] = [];
+      let done = true;
+      try {
+        let lookedAt = 0;
+        for (const id of view.set(NODES_ALL).subtract(view.set(NODES_INACTIVE)).toArray()) {
+          if (id < from) continue;
+          if (lookedAt++ === LOOKED_AT_MAX || silent.length === NODES_MAX) {
+            done = false;
+            from = id;
+            break;
+          }
+          const record = view.node(id);
+          if (record !== undefined && isSilent(record, horizon)) silent.push(id);
+        }
+      } finally {
+        view.close();
+      }
+      if (silent.length > 0) {
+        partition.write((batch) => {
+          for (const id of silent) batch.putNode(id, { ...(batch.node(id) as NodeRecord), expired: now });
+        });
+      }
+      return { changed: silent.length, done };
+    },
+  };
+}
+
+/** Producer times only count; a node whose facts are set never to expire stays, as does one whose setting is recent. */
+function isSilent(node: NodeRecord, horizon: number): boolean {
+  if (node.expiresFacts === false) return false;
+  return (
+    isBefore(node.catalog?.producerTimestamp, horizon) &&
+    isBefore(node.factset?.producerTimestamp, horizon) &&
+    isBefore(node.latestReport?.producerTimestamp, horizon) &&
+    isBefore(node.inputs?.producerTimestamp, horizon) &&
+    isBefore(node.expiresFactsUpdated, horizon)
+  );
+}
+
+const isBefore = (time: number | null | undefined, horizon: number): boolean =>
+  time === null || time === undefined || time < horizon;
+
+/** Deletes nodes deactivated or expired before `now - ttl`, at most `limit` of them (0: all), oldest node ids first. */
+export function purgeNodes(partition: Partition, { now, ttl, limit }: NodeTtl & { limit: number }): Sweep {
+  const horizon = now - ttl;
+  let purged = 0;
+  let current: Sweep | null = null;
+  let from: NodeId = 0;
+  return {
+    step(): StepResult {
+      if (current === null) {
+        if (limit > 0 && purged >= limit) return { changed: 0, done: true };
+        const found = nextInactive(partition, from, horizon);
+        if (found.certname === null) {
+          from = found.next;
+          return { changed: 0, done: found.next === 0 };
+        }
+        from = found.next;
+        current = deleteNode(partition, found.certname);
+      }
+      const { changed, done } = current.step();
+      if (!done) return { changed: 0, done: false };
+      current = null;
+      purged += changed;
+      return { changed, done: false };
+    },
+  };
+}
+
+/** The next node to purge from `from` on; `next` is where to go on, 0 when all have been looked at. */
+function nextInactive(partition: Partition, from: NodeId, horizon: number): { certname: string | null; next: NodeId } {
+  const view = partition.snapshot();
+  try {
+    let lookedAt = 0;
+    for (const id of view.set(NODES_INACTIVE).toArray()) {
+      if (id < from) continue;
+      if (lookedAt++ === LOOKED_AT_MAX) return { certname: null, next: id };
+      const record = view.node(id);
+      if (record === undefined || !isInactive(record)) continue;
+      const { deactivated, expired } = record;
+      const isPast = (deactivated !== null && deactivated < horizon) || (expired !== null && expired < horizon);
+      if (isPast) return { certname: record.certname, next: id + 1 };
+    }
+    return { certname: null, next: 0 };
+  } finally {
+    view.close();
+  }
+}
+
+/**
+ * Deletes everything that belongs to a certname. `changed` of the last step is 1, or 0 for an unknown certname. Superseded
+ * reports go first, in bounded steps; what is left of the node goes in one transaction.
+ */
+export function deleteNode(partition: Partition, certname: string): Sweep {
+  return {
+    step(): StepResult {
+      return partition.write((batch) => {
+        const id = batch.nodeId(certname);
+        if (id === 0) return { changed: 0, done: true };
+        const latest = batch.node(id)?.latestReport?.reportId ?? 0;
+        const reports = batch.view.reportIdsOfNode(id);
+        let deleted = 0;
+        for (const report of reports) {
+          if (report === latest) continue;
+          if (deleted++ === REPORTS_MAX) return { changed: 0, done: false };
+          batch.deleteReport(report);
+        }
+        if (latest !== 0) batch.deleteReport(latest);
+        batch.setResources(id, NOTHING);
+        batch.setEdges(id, NOTHING);
+        batch.setFacts(id, NOTHING);
+        batch.setPackages(id, NOTHING);
+        batch.setInputs(id, null);
+        batch.deleteNode(id);
+        return { changed: 1, done: true };
+      });
+    },
+  };
+}
+
+const NOTHING = new Uint32Array(0);

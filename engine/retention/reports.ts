@@ -1,0 +1,135 @@
+// Reports and events that are past their time (command document 8.2): whole UTC days, one day a sweep, the oldest first. A
+// node's latest report stays, however old, and so do its events. Which day is dropped is decided over all partitions: each
+// tells its oldest expired day, and the smallest of them is dropped everywhere.
+
+import type { Partition, View } from '../store/partition.ts';
+import type { ReportId, ReportRecord } from '../store/records.ts';
+import { DAY_MS, dayOf, LOOKED_AT_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
+
+/** Oldest day (number) before `firstKeptDay` that has a report to drop, by producer time; null when there is none. */
+export function oldestReportDay(partition: Partition, firstKeptDay: number): number | null {
+  const view = partition.snapshot();
+  try {
+    for (const { time, id } of view.reportsByTime({ to: firstKeptDay * DAY_MS - 1 })) {
+      if (!isLatest(view, id, view.report(id))) return dayOf(time);
+    }
+    return null;
+  } finally {
+    view.close();
+  }
+}
+
+/** Drops the reports of one day, by producer time. */
+export function purgeReportDay(partition: Partition, day: number): Sweep {
+  return {
+    step(): StepResult {
+      const { ids, done } = reportsOfDay(partition, day);
+      if (ids.length > 0) {
+        partition.write((batch) => {
+          for (const id of ids) batch.deleteReport(id);
+        });
+      }
+      return { changed: ids.length, done };
+    },
+  };
+}
+
+function reportsOfDay(partition: Partition, day: number): { ids: ReportId[]; done: boolean } {
+  const view = partition.snapshot();
+  try {
+    const ids: ReportId[] = [];
+    for (const { id } of view.reportsByTime({ from: day * DAY_MS, to: (day + 1) * DAY_MS - 1 })) {
+      if (isLatest(view, id, view.report(id))) continue;
+      if (ids.length === REPORTS_MAX) return { ids, done: false };
+      ids.push(id);
+    }
+    return { ids, done: true };
+  } finally {
+    view.close();
+  }
+}
+
+function isLatest(view: View, id: ReportId, report: ReportRecord | undefined): boolean {
+  return report !== undefined && view.node(report.nodeId)?.latestReport?.reportId === id;
+}
+
+/** Finds the oldest day before `firstKeptDay` with events to drop, in bounded steps: `day` is right once `done`. */
+export interface EventDaySearch extends Sweep {
+  readonly day: number | null;
+}
+
+export function oldestEventDay(partition: Partition, firstKeptDay: number): EventDaySearch {
+  let day: number | null = null;
+  const walk = reportWalk(partition, (view, id, report) => {
+    // The smallest event time says enough: whatever lies before it has been dropped.
+    const first = dayOf(report.eventTimeMin);
+    if (first < firstKeptDay && (day === null || first < day) && !isLatest(view, id, report)) day = first;
+    return false;
+  });
+  return {
+    get day() {
+      return day;
+    },
+    step: () => ({ changed: 0, done: walk().done }),
+  };
+}
+
+/** Drops the events of one day, by their own time. `changed` counts events. */
+export function purgeEventDay(partition: Partition, day: number): Sweep {
+  const start = day * DAY_MS;
+  const end = start + DAY_MS;
+  const walk = reportWalk(
+    partition,
+    (view, id, report) => report.eventTimeMin < end && report.eventTimeMax >= start && !isLatest(view, id, report),
+  );
+  return {
+    step(): StepResult {
+      const { ids, done } = walk();
+      if (ids.length === 0) return { changed: 0, done };
+      const changed = partition.write((batch) => {
+        let dropped = 0;
+        for (const id of ids) {
+          const events = batch.view.events(id);
+          const kept = events.filter(({ timestamp }) => timestamp < start || timestamp >= end);
+          if (kept.length === events.length) continue;
+          dropped += events.length - kept.length;
+          batch.setEvents(id, kept);
+        }
+        return dropped;
+      });
+      return { changed, done };
+    },
+  };
+}
+
+/** Walks the reports that have events, in order of arrival, a bounded number a call; gives back those that `takes` wants. */
+function reportWalk(
+  partition: Partition,
+  takes: (view: View, id: ReportId, report: ReportRecord) => boolean,
+): () => { ids: ReportId[]; done: boolean } {
+  let from: ReportId = 0;
+  return () => {
+    const view = partition.snapshot();
+    try {
+      const ids: ReportId[] = [];
+      let lookedAt = 0;
+      for (const id of reportIdsFrom(view, from)) {
+        if (lookedAt++ === LOOKED_AT_MAX || ids.length === REPORTS_MAX) {
+          from = id;
+          return { ids, done: false };
+        }
+        const report = view.report(id);
+        if (report !== undefined && report.eventCount > 0 && takes(view, id, report)) ids.push(id);
+      }
+      return { ids, done: true };
+    } finally {
+      view.close();
+    }
+  };
+}
+
+/** Report ids from `from` on, a bounded number: one more than a step looks at. */
+export function reportIdsFrom(view: View, from: ReportId): ReportId[] {
+  const { report } = view.partition.tables;
+  return [...report.getKeys({ start: from, limit: LOOKED_AT_MAX + 1, ...view.options })];
+}

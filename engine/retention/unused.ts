@@ -1,0 +1,118 @@
+// Shared rows that nothing refers to any more (command document 8.2). Bodies of resources, facts, edges and packages go as
+// soon as their last node lets go of them (engine/store/dictionary.ts), so what is left to collect are the registries that
+// only grow: environments and fact paths.
+
+import { factPaths } from '../ingest/facts.ts';
+import { parseJson } from '../json/parse.ts';
+import { textKey } from '../store/keys.ts';
+import { NODES_ALL, type Partition, type View } from '../store/partition.ts';
+import type { ItemId, NodeId, ReportId } from '../store/records.ts';
+import { reportIdsFrom } from './reports.ts';
+import { LOOKED_AT_MAX, type StepResult, type Sweep } from './sweep.ts';
+
+/** Packages of no node: there are none, they leave with their last node. */
+export function gcPackages(): Sweep {
+  return { step: () => ({ changed: 0, done: true }) };
+}
+
+/**
+ * Environments that no catalog, factset or report names. Commands may come in between steps: the last step looks once more
+ * at all nodes, and at the reports that arrived meanwhile, before it deletes.
+ */
+export function gcCatalogs(partition: Partition): Sweep {
+  let unused: Set<string> | null = null;
+  let fromNode: NodeId = 0;
+  let fromReport: ReportId = 0;
+  return {
+    step(): StepResult {
+      const view = partition.snapshot();
+      try {
+        unused ??= new Set(view.environments());
+        if (unused.size === 0) return FINISHED;
+        if (fromNode >= 0) {
+          fromNode = dropUsedByNodes(view, unused, fromNode);
+          return { changed: 0, done: unused.size === 0 };
+        }
+        const ids = reportIdsFrom(view, fromReport);
+        for (let index = 0; index < Math.min(ids.length, LOOKED_AT_MAX); index++) {
+          const environment = view.report(ids[index] as ReportId)?.environment ?? null;
+          if (environment !== null) unused.delete(environment);
+        }
+        if (ids.length > LOOKED_AT_MAX) {
+          fromReport = ids[LOOKED_AT_MAX] as ReportId;
+          return { changed: 0, done: unused.size === 0 };
+        }
+        for (let next = dropUsedByNodes(view, unused, 0); next >= 0; ) next = dropUsedByNodes(view, unused, next);
+      } finally {
+        view.close();
+      }
+      const names = [...unused];
+      if (names.length > 0) {
+        partition.write((batch) => {
+          for (const name of names) batch.partition.tables.environment.removeSync(textKey(name));
+        });
+      }
+      return { changed: names.length, done: true };
+    },
+  };
+}
+
+const FINISHED: StepResult = { changed: 0, done: true };
+
+/** Takes out of `unused` what the nodes from `from` on name; returns the next node, -1 when all have been looked at. */
+function dropUsedByNodes(view: View, unused: Set<string>, from: NodeId): NodeId {
+  let lookedAt = 0;
+  for (const id of view.set(NODES_ALL).toArray()) {
+    if (id < from) continue;
+    if (lookedAt++ === LOOKED_AT_MAX) return id;
+    const record = view.node(id);
+    if (record === undefined) continue;
+    for (const part of [record.catalog, record.factset, record.latestReport]) {
+      if (part !== null && part.environment !== null) unused.delete(part.environment);
+    }
+    if (unused.size === 0) return -1;
+  }
+  return -1;
+}
+
+/**
+ * Fact paths that no stored fact has; a type that a path had once may linger as long as the path does. Facts get ascending
+ * ids, so those that arrive in between steps are met before the last one; a body that goes meanwhile keeps its paths until
+ * the next sweep.
+ */
+export function gcFactPaths(partition: Partition): Sweep {
+  const live = new Set<string>();
+  let from: ItemId = 0;
+  return {
+    step(): StepResult {
+      const view = partition.snapshot();
+      const dead: Buffer[] = [];
+      try {
+        const { body } = partition.facts.tables;
+        const ids: ItemId[] = [...body.getKeys({ start: from, limit: LOOKED_AT_MAX + 1, ...view.options })];
+        for (let index = 0; index < Math.min(ids.length, LOOKED_AT_MAX); index++) {
+          const fact = view.facts.body(ids[index] as ItemId);
+          factPaths(fact.name, parseJson(fact.value), (_, path) => live.add(JSON.stringify(path)));
+        }
+        if (ids.length > LOOKED_AT_MAX) {
+          from = ids[LOOKED_AT_MAX] as ItemId;
+          return { changed: 0, done: false };
+        }
+        for (const { key, value } of partition.tables.fact_path.getRange({ ...view.options })) {
+          if (!live.has(pathText(value.toString('utf8')))) dead.push(Buffer.from(key));
+        }
+      } finally {
+        view.close();
+      }
+      if (dead.length > 0) {
+        partition.write((batch) => {
+          for (const key of dead) batch.partition.tables.fact_path.removeSync(key);
+        });
+      }
+      return { changed: dead.length, done: true };
+    },
+  };
+}
+
+/** The registry holds `["type",...path]`; type names have no comma. */
+const pathText = (registered: string): string => `[${registered.slice(registered.indexOf(',') + 1)}`;
