@@ -4,8 +4,8 @@
 import { isArray, isObject, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 
-export const QUERY_DEPTH_MAX = 500;
-export const QUERY_VALUES_MAX = 2_000_000;
+const QUERY_DEPTH_MAX = 500;
+const QUERY_VALUES_MAX = 2_000_000;
 
 /** Throws 400 for a tree beyond the bounds, and for a list that begins with null (PuppetDB fails on these). */
 export function checkLimits(query: JsonValue, depthMax: number = QUERY_DEPTH_MAX): void {

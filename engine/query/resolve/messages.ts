@@ -8,7 +8,7 @@ import { badQuery, type QueryError } from '../errors.ts';
 import { printAlone, printClojure } from './clojure.ts';
 
 /** `'a'`; `'a' and 'b'`; `'a', 'b', and 'c'`. */
-export function quotedList(names: readonly string[]): string {
+function quotedList(names: readonly string[]): string {
   const quoted = names.map((name) => `'${name}'`);
   if (quoted.length <= 2) return quoted.join(' and ');
   return `${quoted.slice(0, -1).join(', ')}, and ${quoted[quoted.length - 1]}`;

@@ -66,7 +66,9 @@ function withMasks(columns: readonly Column[]): readonly Column[] {
   return columns.map((column) => (column.kind === 'to_string' ? { ...column, mask: masks.pop() as string } : column));
 }
 
-function withDistinctKeys(columns: readonly Column[]): Column[] {
+/** Keys in lower case, as PuppetDB's database library gives them (seen in `facts.KERNEL`), repeated ones numbered. */
+function withDistinctKeys(named: readonly Column[]): Column[] {
+  const columns = named.map((column) => ({ ...column, key: column.key.toLowerCase() }));
   const counts = new Map<string, number>();
   return columns.map((column) => {
     const count = (counts.get(column.key) ?? 0) + 1;
@@ -196,7 +198,7 @@ function functionKey(name: string, columns: readonly Column[]): GroupKey {
   return { kind: 'column', column: index };
 }
 
-export const notGrouped = (name: string): Error =>
+const notGrouped = (name: string): Error =>
   badQuery(`ERROR: column "${name}" must appear in the GROUP BY clause or be used in an aggregate function`);
 
 function checkGrouped(column: Column, columns: readonly Column[], keys: readonly GroupKey[]): void {

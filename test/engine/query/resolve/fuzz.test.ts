@@ -27,7 +27,13 @@ const WORDS = [
   ...'facts.match("a.*") parameters.x environment latest_report? new_value node_state any count sum to_string'.split(
     ' ',
   ),
-  ...['', '(', 'facts.', '2026-01-01T00:00:00Z', '\u0000', '__proto__', 'YYYY'],
+  '',
+  '(',
+  'facts.',
+  '2026-01-01T00:00:00Z',
+  '\u0000',
+  '__proto__',
+  'YYYY',
   ...ENTITIES,
 ];
 
