@@ -1,34 +1,54 @@
 // The dashboard: a page, and the figures it polls.
 
-import type { Exchange, Mount } from '../http/exchange.ts';
-import { NOT_FOUND, prettyReply } from '../http/replies.ts';
+import type { Exchange, Mount, Reply } from '../http/exchange.ts';
+import { HTML_TYPE, NOT_FOUND, prettyReply } from '../http/replies.ts';
 import { dashboardData } from './dashboard-data.ts';
+import { dashboardPage } from './dashboard-page.ts';
 import type { BeanServer } from './metrics/bean-server.ts';
 import { pathBelow } from './paths.ts';
 
 export interface DashboardDeps {
   readonly beans: BeanServer;
+  /** Brings figures up to date that are kept elsewhere. */
   readonly refresh: () => void;
-  readonly version: string;
 }
+
+/** The page needs nothing from outside, and may stand in a frame. */
+const pageHeaders = [
+  ['Cache-Control', 'no-cache'],
+  [
+    'Content-Security-Policy',
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'",
+  ],
+  ['X-Content-Type-Options', 'nosniff'],
+] as const;
 
 export function createDashboardMounts(deps: DashboardDeps): Mount[] {
   const prefix = '/pdb/dashboard';
+  const pagePath = `${prefix}/index.html`;
 
   async function handler(exchange: Exchange): Promise<void> {
-    const path = pathBelow(exchange, prefix);
-    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return exchange.reply(NOT_FOUND);
-    if (path === '/data') {
-      deps.refresh();
-      return exchange.reply(
-        prettyReply(
-          200,
-          (await dashboardData(deps.beans)).map((meter) => ({ ...meter })),
-        ),
-      );
-    }
-    exchange.reply(NOT_FOUND);
+    if (!isRead(exchange) || pathBelow(exchange, prefix) !== '/data') return exchange.reply(NOT_FOUND);
+    deps.refresh();
+    const meters = await dashboardData(deps.beans);
+    exchange.reply(
+      prettyReply(
+        200,
+        meters.map((meter) => ({ ...meter })),
+      ),
+    );
   }
 
-  return [{ prefix, handler }];
+  function page(exchange: Exchange): void {
+    const isPage = isRead(exchange) && exchange.path === pagePath;
+    const found: Reply = { status: 200, contentType: HTML_TYPE, headers: pageHeaders, body: dashboardPage };
+    exchange.reply(isPage ? found : NOT_FOUND);
+  }
+
+  return [
+    { prefix, handler },
+    { prefix: pagePath, handler: page, whileStarting: true },
+  ];
 }
+
+const isRead = ({ method }: Exchange): boolean => method === 'GET' || method === 'HEAD';

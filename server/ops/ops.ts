@@ -78,7 +78,7 @@ export function createOps(deps: OpsDeps): Ops {
     mounts: [
       ...createMetricsMounts({ beans, registry, clock, settings, refresh, version: versionValue(deps.version) }),
       ...createStatusMounts(status),
-      ...createDashboardMounts({ beans, refresh, version: deps.version }),
+      ...createDashboardMounts({ beans, refresh }),
       ...createAdminMounts({ ...deps, asker, maintenance }),
     ],
     start: () => {

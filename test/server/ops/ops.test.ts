@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Settings } from '../../../schemas/config.ts';
+import { type Listener, startListener } from '../../../server/http/listener.ts';
+import { silentLogs } from '../../../server/log.ts';
+import { createHttpRecorder, prefixesOf } from '../../../server/ops/metrics/http-recorder.ts';
+import { createOps, type Ops } from '../../../server/ops/ops.ts';
+import { MetricsRegistry } from '../../../workers/metrics.ts';
+import { FakePool, FakeRing, noSchedule, querySettings } from './support.ts';
+
+const settings = {
+  ...noSchedule,
+  cpuInterval: 1000,
+  queryThreads: 2,
+  actorThreads: 1,
+  metrics: true,
+  metricsV1: false,
+  statusLogInterval: null,
+  decompressedMax: 1_000_000,
+  bodyMax: 1_000_000,
+} as Settings;
+
+interface Running {
+  readonly ring: FakeRing;
+  readonly pool: FakePool;
+  readonly registry: MetricsRegistry;
+  readonly ops: Ops;
+  readonly get: (path: string, init?: RequestInit) => Promise<Response>;
+}
+
+async function withServer(body: (running: Running) => Promise<void>): Promise<void> {
+  const ring = new FakeRing();
+  const pool = new FakePool(() => ({ text: '[{"count":3}]', headers: [['X-Records', '2']] }));
+  const registry = new MetricsRegistry();
+  const ops = createOps({
+    ring,
+    pool,
+    registry,
+    settings,
+    querySettings: () => querySettings,
+    clock: Date.now,
+    random: () => 0,
+    uuid: () => 'uuid',
+    log: silentLogs().area('maintenance'),
+    version: '8.8.1',
+    phase: () => 'running',
+  });
+  const listener: Listener = await startListener({
+    at: { host: '127.0.0.1', port: 0 },
+    kind: 'http',
+    mounts: ops.mounts,
+    isStarting: () => false,
+    onRequest: createHttpRecorder(registry),
+    onError: (error) => assert.fail(String(error)),
+  });
+  ops.start();
+  try {
+    const get: Running['get'] = (path, init) => fetch(`http://127.0.0.1:${listener.port}${path}`, init);
+    await body({ ring, pool, registry, ops, get });
+  } finally {
+    await listener.stop(1000);
+    await ops.stop();
+  }
+}
+
+test('ops: over a real socket, status, metrics, dashboard and administration answer', async () => {
+  await withServer(async ({ ring, get }) => {
+    ring.depth = 9;
+    assert.equal(await (await get('/status/v1/simple')).text(), 'running');
+    const depth = '/metrics/v2/read/puppetlabs.puppetdb.mq%3Aname%3Dglobal.depth';
+    assert.equal(((await (await get(depth)).json()) as { value: { Count: number } }).value.Count, 9);
+    const escaped = '/metrics/v2/read/puppetlabs.puppetdb.http%3Aname%3D!/pdb!/cmd!/v1.service-time/Count';
+    assert.equal(((await (await get(escaped)).json()) as { value: number }).value, 0);
+    assert.equal((await get('/pdb/dashboard/index.html')).status, 200);
+    const body = '{"command":"clean","version":1,"payload":["gc_packages"]}';
+    const clean = await get('/pdb/admin/v1/cmd', { method: 'POST', body });
+    assert.equal(await clean.text(), '{\n  "ok" : true\n}');
+    assert.deepEqual(ring.steps, [{ kind: 'gc_packages' }]);
+  });
+});
+
+test('ops: an archive goes out and comes in over a real socket', async () => {
+  await withServer(async ({ ring, pool, get }) => {
+    pool.answer = ({ path, body }) => {
+      const isNames = path === '/nodes' && !body?.includes('expires_facts_updated');
+      if (isNames) return { text: '[{"certname":"a"},{"certname":"b"}]' };
+      const facts = ['a', 'b'].map((certname) => ({
+        certname,
+        environment: null,
+        producer_timestamp: 't',
+        producer: null,
+        facts: { data: [] },
+      }));
+      return { text: path === '/factsets' ? JSON.stringify(facts) : '[]' };
+    };
+    const exported = await (await get('/pdb/admin/v1/archive')).arrayBuffer();
+    const form = new FormData();
+    form.append('archive', new Blob([exported]), 'export.tgz');
+    const imported = await get('/pdb/admin/v1/archive', { method: 'POST', body: form });
+    assert.deepEqual([imported.status, await imported.json()], [200, { ok: true }]);
+    assert.deepEqual(
+      ring.submissions.map(({ certname }) => certname),
+      ['a', 'b'],
+    );
+  });
+});
+
+test('ops: population comes from queries and is kept for a while', async () => {
+  await withServer(async ({ pool, get }) => {
+    const value = async (name: string) => {
+      const answer = await get(`/metrics/v2/read/puppetlabs.puppetdb.population:name=${name}/Value`);
+      return ((await answer.json()) as { value: number }).value;
+    };
+    assert.deepEqual([await value('num-nodes'), await value('num-active-nodes')], [3, 3]);
+    assert.equal(pool.requests.length, 1);
+    assert.equal(await value('avg-resources-per-node'), 1);
+    assert.equal(await value('pct-resource-dupes'), 1 / 3);
+  });
+});
+
+test('ops: the status says error when the store cannot be read or written', async () => {
+  await withServer(async ({ ring, pool, get }) => {
+    pool.answer = () => ({ status: 500, text: 'down' });
+    const first = await get('/status/v1/services');
+    assert.equal(first.status, 503);
+    const body = (await first.json()) as { 'puppetdb-status': { state: string; status: Record<string, unknown> } };
+    assert.equal(body['puppetdb-status'].state, 'error');
+    assert.equal(body['puppetdb-status'].status['read_db_up?'], false);
+    ring.healthy = false;
+    assert.equal(await (await get('/status/v1/simple')).text(), 'error');
+  });
+});
+
+test('http metrics: every known leading part of a path is timed, the rest is folded into it', async () => {
+  assert.deepEqual(prefixesOf('/pdb/query/v4/facts/kernel/Linux'), [
+    '/pdb',
+    '/pdb/query',
+    '/pdb/query/v4',
+    '/pdb/query/v4/facts',
+  ]);
+  assert.deepEqual(prefixesOf('/pdb/cmd/v1'), ['/pdb', '/pdb/cmd', '/pdb/cmd/v1']);
+  assert.deepEqual(prefixesOf('/status/v1/simple'), []);
+  const registry = new MetricsRegistry();
+  const record = createHttpRecorder(registry);
+  const one = { path: '/pdb/cmd/v1', status: 200, elapsedMs: 5 } as Parameters<typeof record>[0];
+  record(one);
+  record({ ...one, status: 0 });
+  record({ ...one, path: '/pdb/query/v4/nodes/x' });
+  assert.equal(registry.timer('http', '/pdb.service-time').count, 3);
+  assert.equal(registry.meter('http', '/pdb.200').count, 2);
+  assert.equal(registry.meter('http', '/pdb/cmd/v1').count, 1);
+  assert.equal(registry.get('http', '/pdb/query/v4/nodes/x.200'), undefined);
+});
