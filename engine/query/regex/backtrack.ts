@@ -7,8 +7,9 @@ import { invalidRegex } from './errors.ts';
 import { isPlace, lookTables } from './linear.ts';
 import { Op, type Program } from './program.ts';
 
-/** Instructions that one text may take: some tens of milliseconds. */
+/** Instructions that one text may take: some tens of milliseconds, and what a pass over a long text takes anyway. */
 const STEPS_MAX = 2_000_000;
+const STEPS_PER_CHARACTER = 32;
 const UNSET = -1;
 /** On the stack, in place of an instruction: the two values below it restore a slot. */
 const RESTORE = -1;
@@ -19,7 +20,7 @@ export class BacktrackMatcher {
   readonly #slots: Int32Array;
   /** Pairs: position and instruction to go on with, or value and slot followed by RESTORE. */
   readonly #stack: number[] = [];
-  #steps = 0;
+  #stepsLeft = 0;
 
   constructor(program: Program, ignoreCase: boolean) {
     this.#program = program;
@@ -27,9 +28,9 @@ export class BacktrackMatcher {
     this.#slots = new Int32Array(program.slotCount);
   }
 
-  /** Throws QueryError 400 when the text costs more than STEPS_MAX. */
+  /** Throws QueryError 400 when the text costs too many steps. */
   test(text: string): boolean {
-    this.#steps = 0;
+    this.#stepsLeft = STEPS_MAX + STEPS_PER_CHARACTER * text.length;
     const tables = lookTables(this.#program, text);
     for (let start = 0; start <= text.length; start++) {
       const unit = text.charCodeAt(start);
@@ -47,7 +48,7 @@ export class BacktrackMatcher {
     let pc = 0;
     let position = start;
     for (;;) {
-      if (++this.#steps > STEPS_MAX) throw invalidRegex('tooComplex');
+      if (--this.#stepsLeft < 0) throw invalidRegex('tooComplex');
       const operand = x[pc] as number;
       let fails = false;
       switch (op[pc]) {
@@ -124,7 +125,7 @@ export class BacktrackMatcher {
     const to = this.#slots[group * 2 + 1] as number;
     if (from === UNSET || to === UNSET) return UNSET;
     const length = to - from;
-    this.#steps += length;
+    this.#stepsLeft -= length;
     if (position + length > text.length) return UNSET;
     for (let i = 0; i < length; i++) {
       const a = text.charCodeAt(from + i);

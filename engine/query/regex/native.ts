@@ -148,3 +148,23 @@ export function nativeLengthMax(node: RegexNode): number {
   if (!(factor <= STEPS_MAX) || !Number.isFinite(total)) return 0;
   return total === 0 ? Number.POSITIVE_INFINITY : Math.floor((STEPS_MAX / factor) ** (1 / total));
 }
+
+/**
+ * The JavaScript engine also tries to begin a match in the middle of a surrogate pair, where look-around and word edges
+ * see halves of characters. Patterns of this kind must be kept from texts with such pairs.
+ */
+export function mindsSurrogates(node: RegexNode): boolean {
+  switch (node.kind) {
+    case 'look':
+      return true;
+    case 'place':
+      return node.place.includes('word');
+    case 'concat':
+    case 'alternate':
+      return node.items.some(mindsSurrogates);
+    case 'repeat':
+      return mindsSurrogates(node.item);
+    default:
+      return false;
+  }
+}

@@ -96,12 +96,21 @@ export function compileProgram(root: RegexNode, options: ProgramOptions = {}): P
   return new Compiler(options, groupCountOf(root)).compile(root);
 }
 
+/** Highest group that is set or referred to; a group can be gone that something still refers to: `(a){0}\1`. */
 function groupCountOf(node: RegexNode): number {
-  let count = 0;
-  visitGroups(node, (group) => {
-    count = Math.max(count, group);
-  });
-  return count;
+  switch (node.kind) {
+    case 'concat':
+    case 'alternate':
+      return node.items.reduce((count, item) => Math.max(count, groupCountOf(item)), 0);
+    case 'repeat':
+      return groupCountOf(node.item);
+    case 'group':
+      return Math.max(node.group, groupCountOf(node.item));
+    case 'back-reference':
+      return node.group;
+    default:
+      return 0;
+  }
 }
 
 function visitGroups(node: RegexNode, visit: (group: number) => void): void {

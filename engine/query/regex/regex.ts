@@ -11,7 +11,7 @@ import { concat, itemsOf, type Regex, type RegexNode } from './ast.ts';
 import { BacktrackMatcher } from './backtrack.ts';
 import { LinearMatcher } from './linear.ts';
 import { chainOf, prefixOf, testChain, textsOf } from './literal.ts';
-import { NATIVE_FLAGS, nativeLengthMax, nativeSource } from './native.ts';
+import { mindsSurrogates, NATIVE_FLAGS, nativeLengthMax, nativeSource } from './native.ts';
 import { parseRegex } from './parser.ts';
 import { checkSize, compileProgram } from './program.ts';
 
@@ -52,14 +52,17 @@ function backtrackMatcher(pattern: string, { root, ignoreCase }: Regex): Matcher
   return { pattern, kind: 'backtrack', test: (text) => matcher.test(text) };
 }
 
+const SURROGATE = /[\ud800-\udfff]/;
+
 function nativeMatcher(pattern: string, root: RegexNode, lengthMax: number): Matcher {
   const native = new RegExp(nativeSource(root), NATIVE_FLAGS);
+  const isLimited = mindsSurrogates(root);
   let linear: LinearMatcher | null = null;
   return {
     pattern,
     kind: 'native',
     test: (text) => {
-      if (text.length <= lengthMax) return native.test(text);
+      if (text.length <= lengthMax && !(isLimited && SURROGATE.test(text))) return native.test(text);
       linear ??= new LinearMatcher(compileProgram(root));
       return linear.test(text);
     },

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { QueryError } from '../../../../engine/query/errors.ts';
+import {
+  compileRegex,
+  literalOf,
+  literalPrefix,
+  literalTexts,
+  type Matcher,
+  type MatcherKind,
+} from '../../../../engine/query/regex/regex.ts';
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
+console.log(`matchers.test seed ${seed}`);
+
+const ATOMS = ['a', 'b', 'ab', '.', '[ab]', '[^a]', '\\w', '\\W', '[^\\s-]', '-', '\\n', 'é', '🎉', '[[:alpha:]é]'];
+const PLACES = ['^', '$', '\\A', '\\Z', '\\y', '\\Y', '\\m', '\\M'];
+const QUANTIFIERS = ['*', '+', '?', '{2}', '{1,2}', '{0,3}', '{2,}', '*?', '+?'];
+
+/** Patterns in which everything may follow everything. */
+const { pattern } = fc.letrec<{ pattern: string; item: string }>((tie) => ({
+  pattern: fc
+    .array(fc.array(tie('item'), { maxLength: 4 }), { minLength: 1, maxLength: 3 })
+    .map((branches) => branches.map((items) => items.join('')).join('|')),
+  item: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(...ATOMS),
+    fc.constantFrom(...PLACES),
+    fc.tuple(fc.constantFrom(...ATOMS), fc.constantFrom(...QUANTIFIERS)).map(([atom, q]) => `(?:${atom})${q}`),
+    fc.tuple(tie('pattern'), fc.constantFrom('', ...QUANTIFIERS)).map(([inner, q]) => `(${inner})${q}`),
+    fc.tuple(fc.constantFrom('?=', '?!', '?<=', '?<!'), tie('pattern')).map(([kind, inner]) => `(${kind}${inner})`),
+  ),
+}));
+const option = fc.constantFrom('', '', '(?n)', '(?p)', '(?w)', '(?i)');
+const text = fc.string({ unit: fc.constantFrom('a', 'b', 'A', '-', ' ', '\n', 'é', '🎉'), maxLength: 12 });
+
+/** null: not a regular expression. */
+function matcherOf(source: string, kind: MatcherKind | undefined): Matcher | null {
+  try {
+    return compileRegex(source, kind === undefined ? {} : { kind });
+  } catch (error) {
+    assert.ok(error instanceof QueryError);
+    return null;
+  }
+}
+
+/** null: not a regular expression, or the text would cost too much. */
+function answer(matcher: Matcher | null, subject: string): boolean | null {
+  try {
+    return matcher?.test(subject) ?? null;
+  } catch (error) {
+    assert.ok(error instanceof QueryError);
+    return null;
+  }
+}
+
+describe('the ways of matching', () => {
+  it('agree with the JavaScript engine on every pattern', () => {
+    fc.assert(
+      fc.property(option, pattern, fc.array(text, { minLength: 1, maxLength: 4 }), (prefix, body, subjects) => {
+        const source = prefix + body;
+        // Halves of characters confuse the JavaScript engine where a pattern looks around: the linear one decides there.
+        const usesHalves = /\(\?[=!<]|\\[yYmM]/.test(body);
+        const [native, linear, chosen, backtrack] = [
+          matcherOf(source, 'native'),
+          matcherOf(source, 'linear'),
+          matcherOf(source, undefined),
+          matcherOf(source, 'backtrack'),
+        ];
+        for (const subject of subjects) {
+          const reference = usesHalves && subject.includes('🎉') ? linear : native;
+          const expected = answer(reference, subject);
+          const message = `${source} ${JSON.stringify(subject)}`;
+          assert.equal(answer(linear, subject), expected, `linear ${message}`);
+          assert.equal(answer(chosen, subject), expected, `chosen ${message}`);
+          const backtracked = answer(backtrack, subject);
+          if (backtracked !== null) assert.equal(backtracked, expected, `backtrack ${message}`);
+        }
+      }),
+      { seed, numRuns: 600 },
+    );
+  });
+
+  it('agree with the JavaScript engine on back references to groups that took part', () => {
+    const body = fc.constantFrom('(a|b)', '(a*)', '(.)', '([ab]+)', '(a|ab)', '(.{2})');
+    const middle = fc.constantFrom('', 'b', '.*', '-?', 'a{0,2}', '[^-]');
+    fc.assert(
+      fc.property(body, middle, fc.constantFrom('', '+', '{2}'), text, (group, between, quantifier, subject) => {
+        const source = `${group}${between}\\1${quantifier}$`;
+        assert.equal(compileRegex(source).kind, 'backtrack');
+        assert.equal(compileRegex(source).test(subject), new RegExp(source, 'us').test(subject), source);
+      }),
+      { seed, numRuns: 2000 },
+    );
+  });
+
+  it('never fail but with a query error, whatever the pattern', () => {
+    const piece = fc.constantFrom(...'()[]{}|*+?.^$\\-:=!<>#,123abdwxyAZ'.split(''), '[:', ':]', '(?', '***', '{1,');
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), text, (pieces, subject) => {
+        answer(matcherOf(pieces.join(''), undefined), subject);
+      }),
+      { seed, numRuns: 5000 },
+    );
+  });
+});
+
+describe('the choice between them', () => {
+  const kinds: [string, MatcherKind][] = [
+    ['foo', 'literal'],
+    ['^foo$', 'literal'],
+    ['foo.*bar', 'literal'],
+    ['^(.*)[.](.*)$', 'literal'],
+    ['^node-000[0-4]', 'native'],
+    ['\\.example\\.com$', 'literal'],
+    ['web|db|app', 'native'],
+    ['^[a-z]+[0-9]*$', 'native'],
+    ['([0-9]+\\.){3}[0-9]+', 'native'],
+    ['(ab|cd)+$', 'native'],
+    ['(a+)+$', 'linear'],
+    ['(a|a)*$', 'linear'],
+    ['(a|b?)*c', 'linear'],
+    ['(x?){40}x{40}', 'linear'],
+    ['(.)\\1', 'backtrack'],
+  ];
+  for (const [source, kind] of kinds) {
+    it(`takes ${source} for ${kind}`, () => {
+      assert.equal(compileRegex(source).kind, kind);
+    });
+  }
+});
+
+describe('patterns made to run away', () => {
+  const long = 'a'.repeat(200_000);
+  const cases: [string, string, boolean][] = [
+    ['(a+)+$', `${long}b`, false],
+    ['(a|a)*$', `${long}b`, true],
+    ['^(a|a)*$', `${long}b`, false],
+    ['(a*)*b', long, false],
+    ['a.*a.*a.*b', long, false],
+    ['[a-z]*[a-z]*[a-z]*[0-9]', long, false],
+    ['a[^b]*b', long, false],
+    ['(?=.*a.*b)c', long, false],
+    ['(?<=a+)b', long, false],
+    ['\\m\\w*-', long, false],
+    ['(x?){60}x{60}$', 'x'.repeat(59), false],
+  ];
+  for (const [source, subject, expected] of cases) {
+    it(`${source} is decided in time linear in the text`, { timeout: 10_000 }, () => {
+      assert.equal(compileRegex(source).test(subject), expected);
+    });
+  }
+
+  it('with back references end in an error', { timeout: 10_000 }, () => {
+    const matcher = compileRegex('^(a*)*(a*)*\\1\\2b$');
+    assert.throws(() => matcher.test('a'.repeat(60)), /regular expression is too complex/);
+    assert.equal(compileRegex('(.)\\1$').test(`${'ab'.repeat(200_000)}b`), true);
+  });
+
+  it('that are huge and meet a huge text end in an error, or in an answer', { timeout: 20_000 }, () => {
+    const source = '((a?){100}){100}b\\y';
+    assert.equal(compileRegex(source).kind, 'linear');
+    assert.ok([null, false].includes(answer(matcherOf(source, undefined), 'a'.repeat(100_000))));
+  });
+});
+
+describe('what an index can use of a pattern', () => {
+  const prefixes: [string, string | null][] = [
+    ['^web', 'web'],
+    ['^web.*com$', 'web'],
+    ['\\Aweb[0-9]', 'web'],
+    ['^(web)01', 'web01'],
+    ['^a\\.b\\-', 'a.b-'],
+    ['^webs?', 'web'],
+    ['^webs*', 'web'],
+    ['web', null],
+    ['^', null],
+    ['^web|^db', null],
+    ['^(?:web|db)', null],
+    ['(?i)^web', null],
+    ['(?i)^123', '123'],
+    ['(?n)^web', null],
+    ['(?q)^web', null],
+    ['^[w]eb', 'web'],
+    ['^^web', null],
+  ];
+  for (const [source, prefix] of prefixes) {
+    it(`${source} begins with ${prefix ?? 'anything'}`, () => assert.equal(literalPrefix(source), prefix));
+  }
+
+  it('is the whole text, or the list of texts, where the pattern says so', () => {
+    assert.equal(literalOf('^web01\\.example\\.com$'), 'web01.example.com');
+    assert.equal(literalOf('^$'), '');
+    assert.equal(literalOf('^a.b$'), null);
+    assert.equal(literalOf('^a$|^b$'), null);
+    assert.deepEqual(literalTexts('^(web|db)0(1|2)$'), ['web01', 'web02', 'db01', 'db02']);
+    assert.deepEqual(literalTexts('^a$|^b$'), ['a', 'b']);
+    assert.equal(literalTexts('^a|b$'), null);
+    assert.equal(literalTexts('^(a|b)+$'), null);
+    assert.equal(literalTexts(`^${'(a|b|c|d)'.repeat(20)}$`), null);
+    assert.throws(() => literalPrefix('('), QueryError);
+  });
+
+  it('agrees with the matcher', () => {
+    fc.assert(
+      fc.property(pattern, text, (body, subject) => {
+        const source = `^${body}`;
+        if (!compileRegex(source).test(subject)) return;
+        assert.ok(subject.startsWith(literalPrefix(source) ?? ''));
+        const texts = literalTexts(source);
+        if (texts !== null) assert.ok(texts.includes(subject));
+      }),
+      { seed, numRuns: 2000 },
+    );
+  });
+});
