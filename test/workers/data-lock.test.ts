@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { lockDataDirectory } from '../../workers/data-lock.ts';
+import { temporaryDirectory } from '../engine/inbox/support.ts';
+
+test('data lock: a second holder is refused until the first lets go', async (t) => {
+  const dir = join(temporaryDirectory(t), 'data');
+  const lock = await lockDataDirectory(dir);
+  assert.equal(statSync(dir).mode & 0o777, 0o700);
+  await assert.rejects(lockDataDirectory(dir), /is used by another process/);
+  await lock.release();
+  const again = await lockDataDirectory(dir);
+  await again.release();
+});
+
+test('data lock: a killed holder leaves nothing that stands in the way', async (t) => {
+  const dir = temporaryDirectory(t);
+  const script = new URL('../../workers/data-lock.ts', import.meta.url).href;
+  const code = `const { lockDataDirectory } = await import(${JSON.stringify(script)});
+    await lockDataDirectory(${JSON.stringify(dir)}); setInterval(() => {}, 1000); console.log('locked');`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: new URL('../..', import.meta.url),
+  });
+  await once(child.stdout, 'data');
+  await assert.rejects(lockDataDirectory(dir), /is used by another process/);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const results = await Promise.allSettled([1, 2, 3, 4].map(() => lockDataDirectory(dir)));
+  const holders = results.filter((result) => result.status === 'fulfilled');
+  assert.equal(holders.length, 1, 'exactly one of several takes it over');
+  assert.deepEqual(readdirSync(dir), ['lock']);
+  await holders[0]!.value.release();
+});
+
+test('data lock: directories with long names are locked too', async (t) => {
+  const dir = join(temporaryDirectory(t), 'x'.repeat(120), 'y'.repeat(120));
+  mkdirSync(dir, { recursive: true });
+  const lock = await lockDataDirectory(dir);
+  await assert.rejects(lockDataDirectory(dir), /is used by another process/);
+  await lock.release();
+});

@@ -1,0 +1,417 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openPartition } from '../../engine/store/partition.ts';
+import { partitionDir, slotOf } from '../../engine/store/store.ts';
+import type { Log } from '../../workers/log.ts';
+import { MetricsRegistry } from '../../workers/metrics.ts';
+import { type Ring, type RingOptions, startRing } from '../../workers/ring.ts';
+import { threadScript } from '../../workers/thread-script.ts';
+import { type Submission, SubmissionRefused } from '../../workers/types.ts';
+import { temporaryDirectory } from '../engine/inbox/support.ts';
+
+const PARTITIONS = 4;
+/** While it exists in the data directory, partitions cannot be written; see stub-actor.ts. */
+const FAULT_FILE = 'fault';
+const script = threadScript('stub-actor', import.meta.url);
+const times = { retryDelay: 30, flushDelay: 20, stallMin: 10, stallMax: 50 };
+
+interface TestRing {
+  readonly ring: Ring;
+  readonly metrics: MetricsRegistry;
+  readonly lines: string[];
+}
+
+async function start(t: TestContext, dir: string, rest: Partial<RingOptions> = {}): Promise<TestRing> {
+  const metrics = new MetricsRegistry();
+  const lines: string[] = [];
+  const write = (level: string) => (line: string) => void lines.push(`${level} ${line}`);
+  const log: Log = {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    isLevelEnabled: () => true,
+  };
+  const ring = await startRing({ dir, partitions: PARTITIONS, threads: 2, script, times, metrics, log, ...rest });
+  t.after(() => ring.stop());
+  return { ring, metrics, lines };
+}
+
+function submission(certname: string, what: object = { do: 'store' }, rest: Partial<Submission> = {}): Submission {
+  return {
+    command: 'replace facts',
+    version: 5,
+    certname,
+    producerTimestamp: null,
+    gzip: false,
+    uuid: randomUUID(),
+    received: Date.now(),
+    size: null,
+    body: new Uint8Array(Buffer.from(JSON.stringify(what))),
+    ...rest,
+  };
+}
+
+/** Waits until the condition holds, at most ten seconds. */
+async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > end) assert.fail(`in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** How often each command was applied, by uuid, over all partitions. Only while no ring runs. */
+async function applications(dir: string): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (let slot = 0; slot < PARTITIONS; slot++) {
+    const partition = openPartition(partitionDir(dir, slot));
+    for (const { key, value } of partition.tables.environment.getRange({})) {
+      counts.set(key.toString().replace('applied ', ''), Number(value.toString()));
+    }
+    await partition.close();
+  }
+  return counts;
+}
+
+const sameSlot = (other: string, slot = slotOf(other, PARTITIONS)): string => {
+  for (let i = 0; ; i++) if (slotOf(`${other}-${i}`, PARTITIONS) === slot) return `${other}-${i}`;
+};
+
+test('ring: an accepted command is processed and its waiter told', async (t) => {
+  const { ring, metrics, lines } = await start(t, temporaryDirectory(t));
+  const { seq, outcome } = await ring.submit(submission('a', {}, { producerTimestamp: 3 }), true);
+  assert.deepEqual(await outcome, {
+    kind: 'processed',
+    seq,
+    detail: 'stored',
+    certname: 'a',
+    hash: 'abcdef0123456789',
+  });
+  const silent = await ring.submit(submission('b'), false);
+  assert.equal(silent.outcome, null);
+  await until('depth 0', () => ring.depth === 0);
+  assert.equal(metrics.meter('mq', 'global.processed').count, 2);
+  assert.equal(metrics.meter('mq', 'replace facts.5.seen').count, 2);
+  assert.equal(metrics.timer('mq', 'global.command-parse-time').count, 2);
+  assert.equal(metrics.timer('storage', 'replace-facts-time').count, 2);
+  assert.equal(metrics.timer('mq', 'global.message-persistence-time').count, 2);
+  assert.match(lines.join('\n'), /info \[1-\d+-3\] \[\d+ ms\] 'replace facts' command \(abcdef01\) processed for a/);
+  assert.equal(ring.healthy, true);
+});
+
+test('ring: commands of a certname are applied in the order they were acknowledged, each once', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir);
+  const accepted = await Promise.all(Array.from({ length: 300 }, (_, i) => ring.submit(submission(`n${i % 7}`), true)));
+  await Promise.all(accepted.map(({ outcome }) => outcome));
+  await ring.stop();
+  const counts = await applications(dir);
+  assert.equal(counts.size, 300);
+  assert.deepEqual(new Set(counts.values()), new Set([1]));
+  const last = new Map<string, number>();
+  for (const line of readFileSync(join(dir, 'applied.txt'), 'utf8').trim().split('\n')) {
+    const [slot, seq] = line.split(' ') as [string, string];
+    assert.ok(Number(seq) > (last.get(slot) ?? 0), line);
+    last.set(slot, Number(seq));
+  }
+});
+
+test('ring: what was not applied before a stop is applied after the next start, and the log shrinks to nothing', async (t) => {
+  const dir = temporaryDirectory(t);
+  const first = await start(t, dir);
+  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+  const uuids: string[] = [];
+  for (let i = 0; i < 20; i++) {
+    const one = submission(`n${i}`);
+    uuids.push(one.uuid);
+    await first.ring.submit(one, false);
+  }
+  await first.ring.stop();
+  rmSync(join(dir, FAULT_FILE));
+  assert.equal((await applications(dir)).size, 0);
+  const second = await start(t, dir);
+  await until('all applied', () => second.ring.depth === 0);
+  await until('all released', async () => (await second.ring.stats()).waiting === 0);
+  const next = await second.ring.submit(submission('x'), true);
+  assert.ok(next.seq > 20);
+  await next.outcome;
+  await second.ring.stop();
+  const counts = await applications(dir);
+  assert.deepEqual(
+    uuids.map((uuid) => counts.get(uuid)),
+    uuids.map(() => 1),
+  );
+});
+
+test('ring: seqs go on above the positions of the partitions when the log is lost', async (t) => {
+  const dir = temporaryDirectory(t);
+  const first = await start(t, dir);
+  const { seq, outcome } = await first.ring.submit(submission('a'), true);
+  await outcome;
+  await first.ring.stop();
+  rmSync(join(dir, 'inbox'), { recursive: true });
+  const second = await start(t, dir);
+  const again = await second.ring.submit(submission('a'), true);
+  assert.ok(again.seq > seq);
+  assert.equal((await again.outcome)?.kind, 'processed');
+});
+
+test('ring: a second ring on the directory is refused', async (t) => {
+  const dir = temporaryDirectory(t);
+  await start(t, dir);
+  await assert.rejects(startRing({ dir, script }), /is used by another process/);
+});
+
+test('ring: a command refused by the engine goes to the dead letters, whole', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring, metrics } = await start(t, dir);
+  const { outcome, seq } = await ring.submit(submission('a/../b', { do: 'refuse' }), true);
+  const result = await outcome;
+  assert.equal(result?.kind, 'failed');
+  await until('discarded', () => ring.depth === 0);
+  const folder = join(dir, 'discarded', 'replace_facts');
+  const names = readdirSync(folder).sort();
+  assert.equal(names.length, 2);
+  assert.match(names[0]!, new RegExp(`^${seq}-\\d+_facts_5_a-..-b_[0-9a-f]{40}.json$`));
+  assert.equal(readFileSync(join(folder, names[0]!), 'utf8'), '{"do":"refuse"}');
+  assert.match(readFileSync(join(folder, names[1]!), 'utf8'), /^Attempt 1 @ .*Z\nrefused on request\n$/);
+  assert.equal(metrics.meter('mq', 'global.discarded').count, 1);
+  assert.equal(metrics.meter('mq', 'global.fatal').count, 1);
+  assert.equal(metrics.meter('mq', 'global.seen').count, 0, 'refused by validation: never seen');
+  assert.equal(metrics.counter('dlo', 'replace facts.messages').count, 1);
+});
+
+test('ring: a retryable failure is told at once, tried again later, and passes when it may', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring, metrics } = await start(t, dir);
+  const { outcome } = await ring.submit(submission('a', { do: 'retry', times: 3 }), true);
+  const result = await outcome;
+  assert.ok(result?.kind === 'failed' && result.retryable);
+  await until('processed', () => ring.depth === 0);
+  assert.equal(metrics.meter('mq', 'global.retried').count, 3);
+  assert.equal(metrics.meter('mq', 'global.processed').count, 1);
+  assert.equal(metrics.counter('mq', 'global.awaiting-retry').count, 0);
+  assert.equal(existsSync(join(dir, 'discarded', 'replace_facts')), false);
+});
+
+test('ring: after five delayed attempts a command is given up, with all its reasons', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring, metrics } = await start(t, dir);
+  await ring.submit(submission('a', { do: 'retry', times: 100 }), false);
+  await until('given up', () => ring.depth === 0);
+  const folder = join(dir, 'discarded', 'replace_facts');
+  const cause = readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith('_err.txt'))!), 'utf8');
+  assert.equal(cause.match(/^Attempt \d+ @/gm)?.length, 6);
+  assert.match(cause, /^Attempt 6 @ .*\nattempt 5 fails on request\n\nAttempt 5 @/);
+  assert.equal(metrics.meter('mq', 'global.retried').count, 6);
+  assert.equal(metrics.meter('mq', 'global.discarded').count, 1);
+});
+
+test('ring: a command that waits for its next attempt survives a restart and is tried at once', async (t) => {
+  const dir = temporaryDirectory(t);
+  const slow = { ...times, retryDelay: 3_600_000 };
+  const first = await start(t, dir, { times: slow });
+  const { outcome } = await first.ring.submit(submission('a', { do: 'retry', times: 1 }), true);
+  await outcome;
+  assert.equal(first.ring.depth, 1);
+  assert.equal(first.metrics.counter('mq', 'global.awaiting-retry').count, 1);
+  await first.ring.stop();
+  const second = await start(t, dir, { times: { ...slow, retryDelay: 20 } });
+  await until('processed', () => second.metrics.meter('mq', 'global.processed').count === 1);
+  await until('left the queue', () => second.ring.depth === 0);
+});
+
+test('ring: a superseded command is not executed, and its waiter gets success', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring, metrics, lines } = await start(t, dir);
+  await (await ring.submit(submission('warm'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'EIO');
+  const certname = 'a';
+  const first = await ring.submit(submission(sameSlot(certname)), true);
+  await until('the partition is stalled', () => !ring.healthy);
+  const older = await ring.submit(submission(certname, { do: 'throw' }, { producerTimestamp: 10 }), true);
+  const newer = await ring.submit(submission(certname, {}, { producerTimestamp: 20 }), true);
+  const latecomer = await ring.submit(submission(certname, { do: 'throw' }, { producerTimestamp: 15 }), true);
+  assert.equal(metrics.counter('mq', 'global.invalidated').count, 2);
+  assert.equal(metrics.counter('mq', 'global.ignored').count, 1);
+  rmSync(join(dir, FAULT_FILE));
+  assert.equal((await first.outcome)?.kind, 'processed');
+  for (const [accepted, detail] of [
+    [older, 'obsolete'],
+    [newer, 'stored'],
+    [latecomer, 'obsolete'],
+  ] as const) {
+    const outcome = await accepted.outcome;
+    assert.equal(outcome?.kind === 'processed' && outcome.detail, detail);
+  }
+  assert.equal(metrics.counter('mq', 'global.invalidated').count, 0);
+  assert.match(lines.join('\n'), /'replace facts' command ignored \(obsolete\) for a$/m);
+  await until('depth 0', () => ring.depth === 0);
+});
+
+test('ring: while a partition cannot be written nothing is lost, and it goes on by itself', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring, lines } = await start(t, dir);
+  await (await ring.submit(submission('a'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+  const waiting = await ring.submit(submission('a'), true);
+  await until('trouble is seen', () => !ring.healthy);
+  assert.match((await ring.stats()).trouble.join(), /partition \d: ENOSPC/);
+  rmSync(join(dir, FAULT_FILE));
+  assert.equal((await waiting.outcome)?.kind, 'processed');
+  assert.equal(ring.healthy, true);
+  assert.match(lines.join('\n'), /works again/);
+});
+
+test('ring: a command that makes the engine throw hurts no other of its batch', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir, { times: { ...times, retryDelay: 3_600_000 } });
+  await (await ring.submit(submission('a'), true)).outcome;
+  const others = sameSlot('a');
+  const accepted = await Promise.all([
+    ring.submit(submission(others), true),
+    ring.submit(submission('a', { do: 'throw' }), true),
+    ring.submit(submission(others), true),
+  ]);
+  const outcomes = await Promise.all(accepted.map(({ outcome }) => outcome));
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome?.kind),
+    ['processed', 'failed', 'processed'],
+  );
+  const failed = outcomes[1]!;
+  assert.ok(failed.kind === 'failed' && failed.exception === 'TypeError' && failed.stack.length > 0);
+  assert.equal(ring.depth, 1, 'it is tried again later');
+  await ring.stop();
+  assert.deepEqual([...(await applications(dir)).values()], [1, 1, 1]);
+});
+
+test('ring: killed actors come back and lose nothing', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir);
+  const uuids: string[] = [];
+  const outcomes: Promise<unknown>[] = [];
+  for (let i = 0; i < 400; i++) {
+    const one = submission(`n${i % 23}`);
+    uuids.push(one.uuid);
+    outcomes.push(ring.submit(one, true).then(({ outcome }) => outcome));
+    if (i % 50 === 25) ring.killActor((i / 50) % 2 < 1 ? 0 : 1);
+    if (i % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  for (const outcome of await Promise.all(outcomes)) assert.equal((outcome as { kind: string }).kind, 'processed');
+  await until('depth 0', () => ring.depth === 0);
+  await ring.stop();
+  const counts = await applications(dir);
+  assert.deepEqual(
+    uuids.map((uuid) => counts.get(uuid)),
+    uuids.map(() => 1),
+  );
+});
+
+test('ring: a command that kills its actor three times is given up; its neighbours are applied', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring, lines } = await start(t, dir);
+  await (await ring.submit(submission('a'), true)).outcome;
+  const others = sameSlot('a');
+  const accepted = await Promise.all([
+    ring.submit(submission(others), true),
+    ring.submit(submission('a', { do: 'die' }), true),
+    ring.submit(submission(others), true),
+    ring.submit(submission(others), true),
+  ]);
+  const outcomes = await Promise.all(accepted.map(({ outcome }) => outcome));
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome?.kind),
+    ['processed', 'failed', 'processed', 'processed'],
+  );
+  await until('discarded', () => ring.depth === 0);
+  assert.equal(lines.filter((line) => /actor \d died while doing batch/.test(line)).length, 3);
+  const folder = join(dir, 'discarded', 'replace_facts');
+  assert.match(
+    readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith('_err.txt'))!), 'utf8'),
+    /it was being applied 3 times when its thread died/,
+  );
+  await ring.stop();
+  assert.deepEqual([...(await applications(dir)).values()], [1, 1, 1, 1]);
+});
+
+test('ring: an actor that hangs is ended and its command given up in the end', async (t) => {
+  const { ring } = await start(t, temporaryDirectory(t), { limits: { hangMax: 200 } });
+  const { outcome } = await ring.submit(submission('a', { do: 'hang' }), true);
+  const result = await outcome;
+  assert.ok(result?.kind === 'failed' && /thread died/.test(result.error));
+});
+
+test('ring: beyond its limits it refuses with a time to come back, and takes again when there is room', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir, { limits: { waitingMax: 5 } });
+  await (await ring.submit(submission('a'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+  for (let i = 0; i < 5; i++) await ring.submit(submission('a'), false);
+  await assert.rejects(ring.submit(submission('a'), false), (error) => {
+    assert.ok(error instanceof SubmissionRefused);
+    assert.equal(error.reason, 'full');
+    assert.ok(error.retryAfter >= 1 && error.retryAfter <= 60);
+    return true;
+  });
+  rmSync(join(dir, FAULT_FILE));
+  await until('room', () => ring.depth === 0);
+  await ring.submit(submission('a'), false);
+});
+
+test('ring: bodies beyond the memory budget are read back from the log', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir, { limits: { memoryMax: 100, waitingSizeMax: 1e6 } });
+  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+  const outcomes: Promise<unknown>[] = [];
+  for (let i = 0; i < 200; i++) outcomes.push((await ring.submit(submission(`n${i}`), true)).outcome!);
+  rmSync(join(dir, FAULT_FILE));
+  for (const outcome of await Promise.all(outcomes)) assert.equal((outcome as { kind: string }).kind, 'processed');
+});
+
+test('ring: maintenance runs in steps on every partition between the batches', async (t) => {
+  const { ring } = await start(t, temporaryDirectory(t));
+  const [changed] = await Promise.all([
+    ring.maintain({ kind: 'gc_packages' }),
+    ...Array.from({ length: 20 }, async (_, i) => (await ring.submit(submission(`n${i}`), true)).outcome),
+  ]);
+  assert.equal(changed, 3 * PARTITIONS);
+  assert.equal(await ring.maintain({ kind: 'delete', certname: 'a' }), 3);
+  assert.equal(await ring.maintain({ kind: 'purge_nodes', batchLimit: 4 }), 4);
+});
+
+test('ring: maintenance survives the death of its actor', async (t) => {
+  const { ring } = await start(t, temporaryDirectory(t));
+  const done = ring.maintain({ kind: 'gc_packages' });
+  ring.killActor(0);
+  ring.killActor(1);
+  assert.ok((await done) >= 3 * PARTITIONS);
+});
+
+test('ring: counts come from every partition', async (t) => {
+  const { ring } = await start(t, temporaryDirectory(t));
+  await until('open', () => ring.healthy);
+  const stats = await ring.stats();
+  assert.deepEqual(
+    stats.partitions.map(({ slot, nodes }) => [slot, nodes]),
+    [0, 1, 2, 3].map((slot) => [slot, 0]),
+  );
+});
+
+test('ring: after stop submissions are refused and those who still wait are told', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir);
+  await (await ring.submit(submission('a'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+  const { outcome } = await ring.submit(submission('a'), true);
+  await until('stalled', () => !ring.healthy);
+  await ring.stop();
+  await assert.rejects(outcome!, SubmissionRefused);
+  await assert.rejects(
+    ring.submit(submission('a'), false),
+    (error) => (error as SubmissionRefused).reason === 'stopping',
+  );
+});

@@ -1,0 +1,140 @@
+// Thread entry for the tests of ring and supervision: real partitions, and instead of the engine's commands a body that says
+// what shall happen. Each application of a command is counted in the partition, in the transaction that advances the
+// position, so a test can tell exactly once from twice or never.
+//
+//   {"do": "store"}                    processed
+//   {"do": "refuse"}                   fails for good, as validation does
+//   {"do": "retry", "times": n}        fails n times, retryable
+//   {"do": "throw"}                    makes apply throw, nothing is committed
+//   {"do": "die"}                      ends the thread
+//   {"do": "hang"}                     never returns
+//   {"do": "hang inside"}              never returns from its transaction
+
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CommandOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
+import { type Batch, openPartition, type Partition } from '../../engine/store/partition.ts';
+import { partitionDir } from '../../engine/store/store.ts';
+import { type ActorData, serveActor } from '../../workers/actor.ts';
+import type { Applied, ApplyContext, HeldChange, PartitionHost } from '../../workers/partition-host.ts';
+
+interface Script {
+  readonly do: 'store' | 'refuse' | 'retry' | 'throw' | 'die' | 'hang' | 'hang inside';
+  readonly times?: number;
+}
+
+/** While this file exists in the data directory, partitions cannot be written: its content is the error's code. */
+const FAULT_FILE = 'fault';
+
+class StubHost implements PartitionHost {
+  readonly #partition: Partition;
+  readonly #dir: string;
+  readonly #slot: number;
+  readonly #guard: Guard;
+
+  constructor(dir: string, slot: number, guard: Guard) {
+    this.#guard = guard;
+    this.#dir = dir;
+    this.#slot = slot;
+    this.#partition = openPartition(partitionDir(dir, slot));
+  }
+
+  get position(): number {
+    return this.#partition.position;
+  }
+
+  apply(commands: readonly QueuedCommand[], context: ApplyContext): Applied {
+    for (const command of commands) {
+      const what = scriptOf(command).do;
+      if (what === 'die') process.exit(7);
+      if (what === 'hang') for (;;);
+    }
+    const outcomes = this.#write((batch) => {
+      const all = commands.map((command) => this.#applyOne(command));
+      writeHeld(batch, context.held(all));
+      batch.position = Math.max(batch.position, context.position);
+      return all;
+    });
+    for (const { seq, certname } of commands) {
+      appendFileSync(join(this.#dir, 'applied.txt'), `${this.#slot} ${seq} ${certname}\n`);
+    }
+    return { outcomes, durations: null, timings: [{ name: 'command-parse-time', value: 1 }] };
+  }
+
+  #applyOne(command: QueuedCommand): CommandOutcome {
+    const { seq, certname } = command;
+    const script = scriptOf(command);
+    const failed = {
+      kind: 'failed',
+      seq,
+      validation: script.do === 'refuse',
+      exception: 'StubFailure',
+      stack: [],
+    } as const;
+    if (script.do === 'throw') throw new TypeError('thrown on request');
+    if (script.do === 'hang inside') for (;;);
+    if (script.do === 'refuse') return { ...failed, retryable: false, error: 'refused on request' };
+    if (script.do === 'retry' && command.attempts < (script.times ?? 0)) {
+      return { ...failed, retryable: true, error: `attempt ${command.attempts} fails on request` };
+    }
+    const key = Buffer.from(`applied ${command.uuid}`);
+    const table = this.#partition.tables.environment;
+    const before = table.get(key);
+    table.putSync(key, Buffer.from(String(Number(before?.toString() ?? 0) + 1)));
+    return { kind: 'processed', seq, detail: 'stored', certname, hash: 'abcdef0123456789' };
+  }
+
+  writeHeld(changes: readonly HeldChange[], position: number): void {
+    this.#write((batch) => {
+      writeHeld(batch, changes);
+      batch.position = Math.max(batch.position, position);
+    });
+  }
+
+  heldSeqs(): number[] {
+    return this.#partition.retries().map(({ seq }) => seq);
+  }
+
+  readHeld(seq: number): Uint8Array | null {
+    return this.#partition.retries().find((retry) => retry.seq === seq)?.bytes ?? null;
+  }
+
+  flush(): Promise<void> {
+    return this.#partition.flush();
+  }
+
+  maintain(): { changed: number; done: boolean } {
+    const done = this.#maintained++ >= 2;
+    if (done) this.#maintained = 0;
+    return { changed: 1, done };
+  }
+  #maintained = 0;
+
+  counts(): ReturnType<Partition['counts']> {
+    return this.#partition.counts();
+  }
+
+  close(): Promise<void> {
+    return this.#partition.close();
+  }
+
+  #write<T>(change: (batch: Batch) => T): T {
+    const fault = join(this.#dir, FAULT_FILE);
+    if (existsSync(fault)) {
+      const code = readFileSync(fault, 'utf8');
+      throw Object.assign(new Error(`${code}: injected`), { code });
+    }
+    return this.#guard(() => this.#partition.write(change));
+  }
+}
+
+const scriptOf = (command: QueuedCommand): Script => JSON.parse(Buffer.from(command.body).toString()) as Script;
+
+function writeHeld(batch: Batch, changes: readonly HeldChange[]): void {
+  for (const { seq, bytes } of changes) {
+    if (bytes === null) batch.removeRetry(seq);
+    else batch.putRetry(seq, bytes);
+  }
+}
+
+serveActor((data: ActorData) => (slot, guard) => new StubHost(data.dir, slot, guard));

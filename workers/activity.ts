@@ -1,0 +1,83 @@
+// What an actor thread is doing right now, in shared memory: the main thread reads it after the thread died (to know which
+// command it died on) and while it lives (to notice one that hangs).
+//
+// It also keeps a thread from being ended in the middle of a write transaction: LMDB's lock is the process's, so nobody
+// could write that partition again before the process ends. The thread raises `writing` before it looks at `ending`, the
+// main thread raises `ending` before it looks at `writing`; so either the thread sees that it must leave before it begins,
+// or the main thread sees that it must wait.
+
+export type ActivityKind = 'idle' | 'batch' | 'retry' | 'maintain' | 'open';
+
+const kinds: readonly ActivityKind[] = ['idle', 'batch', 'retry', 'maintain', 'open'];
+
+const KIND = 0;
+const SLOT = 1;
+const ID = 2;
+const COUNT = 3;
+const FIELDS = 4;
+
+const WRITING = 0;
+const ENDING = 1;
+const FLAGS = 2;
+
+export interface Activity {
+  readonly kind: ActivityKind;
+  readonly slot: number;
+  /** Batch id, seq of a retried command, or id of a maintenance request. */
+  readonly id: number;
+  /** Goes up whenever something begins. */
+  readonly count: number;
+}
+
+export class ActivityMark {
+  readonly buffer: SharedArrayBuffer;
+  readonly #fields: Float64Array;
+  readonly #flags: Int32Array;
+
+  constructor(buffer = new SharedArrayBuffer(FIELDS * 8 + FLAGS * 4)) {
+    this.buffer = buffer;
+    this.#fields = new Float64Array(buffer, 0, FIELDS);
+    this.#flags = new Int32Array(buffer, FIELDS * 8, FLAGS);
+  }
+
+  // ------------------------------------------------------------------ the actor's side
+
+  begin(kind: ActivityKind, slot: number, id: number): void {
+    const fields = this.#fields;
+    fields[SLOT] = slot;
+    fields[ID] = id;
+    fields[COUNT] = fields[COUNT]! + 1;
+    fields[KIND] = kinds.indexOf(kind);
+  }
+
+  end(): void {
+    this.#fields[KIND] = 0;
+  }
+
+  /** Runs a write transaction. Ends the thread instead when it has been asked to go. Not reentrant. */
+  writing<T>(transaction: () => T): T {
+    Atomics.store(this.#flags, WRITING, 1);
+    if (Atomics.load(this.#flags, ENDING) === 1) {
+      Atomics.store(this.#flags, WRITING, 0);
+      process.exit(1);
+    }
+    try {
+      return transaction();
+    } finally {
+      Atomics.store(this.#flags, WRITING, 0);
+    }
+  }
+
+  // ------------------------------------------------------------------ the main thread's side
+
+  /** From now on the thread begins no transaction. true: none is running either, and it may be ended. */
+  askToEnd(): boolean {
+    Atomics.store(this.#flags, ENDING, 1);
+    return Atomics.load(this.#flags, WRITING) === 0;
+  }
+
+  read(): Activity {
+    const fields = this.#fields;
+    return { kind: kinds[fields[KIND]!]!, slot: fields[SLOT]!, id: fields[ID]!, count: fields[COUNT]! };
+  }
+}

@@ -1,0 +1,149 @@
+// The main thread's side of one actor thread: starts it, starts it again with growing pauses when it dies, and kills it when
+// it hangs. What the messages mean is the ring's business.
+
+import { Worker } from 'node:worker_threads';
+import { type Activity, ActivityMark } from './activity.ts';
+import type { ActorData } from './actor.ts';
+import type { Log } from './log.ts';
+import type { FromActor, ToActor } from './messages.ts';
+import type { ThreadScript } from './thread-script.ts';
+
+export interface ActorHandleOptions {
+  readonly index: number;
+  readonly script: ThreadScript;
+  readonly slots: readonly number[];
+  /** Asked for at each start. */
+  readonly data: (activity: SharedArrayBuffer) => ActorData;
+  /** Largest old generation of the thread's heap, MiB; undefined: Node's default. */
+  readonly heapMax: number | undefined;
+  /** Milliseconds one piece of work may take before the thread counts as hung. */
+  readonly hangMax: number;
+  readonly onMessage: (message: FromActor) => void;
+  /** The thread is gone. `activity` is what it was doing. It is started again unless the handle was stopped. */
+  readonly onDown: (activity: Activity, reason: string) => void;
+  /** The thread cannot be ended: it hangs in a write transaction, and only the end of the process frees the partition. */
+  readonly onStuck: (activity: Activity, reason: string) => void;
+  readonly log: Log;
+}
+
+const PAUSE_MIN_MS = 100;
+const PAUSE_MAX_MS = 10_000;
+/** A thread that lived this long starts again without a pause. */
+const SETTLED_MS = 30_000;
+const STOP_MAX_MS = 30_000;
+
+export class ActorHandle {
+  readonly index: number;
+  readonly slots: readonly number[];
+  readonly #options: ActorHandleOptions;
+  #worker: Worker | null = null;
+  #mark = new ActivityMark();
+  #failures = 0;
+  #startedAt = 0;
+  #restart: NodeJS.Timeout | null = null;
+  #stopping = false;
+  #killed: string | null = null;
+  #onGone: (() => void)[] = [];
+  #seen = { count: -1, since: 0 };
+
+  constructor(options: ActorHandleOptions) {
+    this.index = options.index;
+    this.slots = options.slots;
+    this.#options = options;
+    this.#start();
+  }
+
+  get alive(): boolean {
+    return this.#worker !== null;
+  }
+
+  post(message: ToActor, transfer: ArrayBuffer[] = []): void {
+    this.#worker?.postMessage(message, transfer);
+  }
+
+  /** Ends the thread as soon as no write transaction runs, as a crash would; it is started again. */
+  kill(reason: string): void {
+    const worker = this.#worker;
+    if (worker === null || this.#killed !== null) return;
+    this.#killed = reason;
+    const mark = this.#mark;
+    const deadline = performance.now() + this.#options.hangMax;
+    const attempt = (): void => {
+      if (this.#worker !== worker) return;
+      if (mark.askToEnd()) void worker.terminate();
+      else if (performance.now() < deadline) setTimeout(attempt, 1);
+      else this.#options.onStuck(mark.read(), reason);
+    };
+    attempt();
+  }
+
+  /** Kills the thread if it has been busy with one thing for too long. To be called now and then with a monotonic time. */
+  checkHang(now: number): void {
+    const { kind, count } = this.#mark.read();
+    if (kind === 'idle' || count !== this.#seen.count) {
+      this.#seen = { count, since: now };
+    } else if (now - this.#seen.since > this.#options.hangMax) {
+      this.kill(`busy with one ${kind} for ${Math.round(now - this.#seen.since)} ms`);
+    }
+  }
+
+  /** Asks the thread to finish and leave; ends it after a while if it does not. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    const worker = this.#worker;
+    if (worker === null) return;
+    const gone = new Promise<void>((resolve) => this.#onGone.push(resolve));
+    this.post({ kind: 'stop' });
+    const timer = setTimeout(() => {
+      this.#options.log.error(`actor ${this.index} did not stop in time`);
+      if (this.#mark.askToEnd()) void worker.terminate();
+      // Left behind in a transaction: it goes with the process, and what it did not commit is in the log.
+      else this.#worker = null;
+      for (const resolve of this.#onGone.splice(0)) resolve();
+    }, STOP_MAX_MS);
+    await gone;
+    clearTimeout(timer);
+  }
+
+  #start(): void {
+    const { script, data, heapMax, onMessage } = this.#options;
+    this.#mark = new ActivityMark();
+    this.#seen = { count: -1, since: 0 };
+    this.#killed = null;
+    this.#startedAt = performance.now();
+    const worker = new Worker(script.url, {
+      name: `muster-actor-${this.index}`,
+      workerData: data(this.#mark.buffer),
+      ...(script.execArgv === undefined ? {} : { execArgv: script.execArgv }),
+      ...(heapMax === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMax } }),
+    });
+    this.#worker = worker;
+    let reason: string | null = null;
+    worker.on('message', onMessage);
+    worker.on('messageerror', (error) => worker.emit('error', error));
+    worker.on('error', (error) => {
+      reason ??= error instanceof Error ? (error.stack ?? error.message) : String(error);
+    });
+    worker.on('exit', (code) => this.#gone(this.#killed ?? reason ?? `exit code ${code}`));
+  }
+
+  #gone(reason: string): void {
+    this.#worker = null;
+    const activity = this.#mark.read();
+    for (const resolve of this.#onGone.splice(0)) resolve();
+    if (this.#stopping) return;
+    const lived = performance.now() - this.#startedAt;
+    this.#failures = lived > SETTLED_MS ? 1 : this.#failures + 1;
+    const pause = this.#failures === 1 ? 0 : Math.min(PAUSE_MIN_MS * 2 ** (this.#failures - 2), PAUSE_MAX_MS);
+    this.#options.log.error(`actor ${this.index} died while ${describe(activity)}; starting it again: ${reason}`);
+    this.#options.onDown(activity, reason);
+    this.#restart = setTimeout(() => {
+      this.#restart = null;
+      this.#start();
+    }, pause);
+  }
+}
+
+const describe = ({ kind, slot, id }: Activity): string =>
+  kind === 'idle' ? 'idle' : `doing ${kind} ${id} of partition ${slot}`;

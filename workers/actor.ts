@@ -1,0 +1,144 @@
+// One actor thread: the partitions it owns, and the messages in and out. The thread entry (actor-thread.ts) gives it the
+// port and the engine; a partition that cannot be opened is tried again while the others work.
+
+import { join } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { DeadLetters } from '../engine/inbox/dead-letters.ts';
+import { ActivityMark } from './activity.ts';
+import type { FromActor, SlotCounts, ToActor } from './messages.ts';
+import { type ActorTimes, PartitionActor } from './partition-actor.ts';
+import type { Guard, PartitionHost } from './partition-host.ts';
+
+export const discardedDir = (dir: string): string => join(dir, 'discarded');
+
+/** What the supervisor hands to the thread (structured clone). */
+export interface ActorData {
+  /** Data directory. */
+  readonly dir: string;
+  readonly slots: readonly number[];
+  readonly activity: SharedArrayBuffer;
+  readonly times: ActorTimes;
+  /** Held commands not to be tried any more. */
+  readonly givenUp: readonly { readonly slot: number; readonly seq: number; readonly reason: string }[];
+  /** The engine's own settings, passed on as they are. */
+  readonly engine: unknown;
+}
+
+/** Opens a partition. Every write transaction must run inside the guard. */
+export type OpenHost = (slot: number, guard: Guard) => PartitionHost;
+
+export interface ActorOptions {
+  readonly data: ActorData;
+  readonly open: OpenHost;
+  readonly post: (message: FromActor) => void;
+  readonly exit: () => void;
+}
+
+const OPEN_AGAIN_MS = 5000;
+
+export class Actor {
+  readonly #options: ActorOptions;
+  readonly #activity: ActivityMark;
+  readonly #deadLetters: DeadLetters;
+  readonly #partitions = new Map<number, PartitionActor>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #stopping = false;
+
+  constructor(options: ActorOptions) {
+    this.#options = options;
+    this.#activity = new ActivityMark(options.data.activity);
+    this.#deadLetters = new DeadLetters(discardedDir(options.data.dir));
+    for (const slot of options.data.slots) this.#open(slot);
+  }
+
+  receive(message: ToActor): void {
+    switch (message.kind) {
+      case 'batch':
+        // The main thread sends work only after `ready`.
+        this.#partitions.get(message.slot)!.batch(message);
+        break;
+      case 'maintain':
+        this.#maintain(message);
+        break;
+      case 'counts':
+        this.#options.post({ kind: 'counts', id: message.id, counts: this.#counts() });
+        break;
+      case 'stop':
+        void this.#stop();
+        break;
+    }
+  }
+
+  #maintain(message: Extract<ToActor, { kind: 'maintain' }>): void {
+    const partition = this.#partitions.get(message.slot);
+    if (partition !== undefined) partition.maintain(message.id, message.step);
+    else this.#options.post({ kind: 'maintained', id: message.id, changed: 0, error: 'the partition is not open' });
+  }
+
+  #counts(): SlotCounts[] {
+    const counts: SlotCounts[] = [];
+    for (const [slot, partition] of this.#partitions) counts.push({ slot, ...partition.counts() });
+    return counts;
+  }
+
+  #open(slot: number): void {
+    if (this.#stopping) return;
+    const { data, open, post } = this.#options;
+    let host: PartitionHost;
+    this.#activity.begin('open', slot, 0);
+    try {
+      // Opening creates tables: a transaction too, and not one of the host's.
+      host = this.#activity.writing(() => open(slot, (transaction) => this.#activity.writing(transaction)));
+    } catch (error) {
+      post({
+        kind: 'trouble',
+        slot,
+        text: `cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+      });
+      const timer = setTimeout(() => {
+        this.#timers.delete(timer);
+        this.#open(slot);
+      }, OPEN_AGAIN_MS);
+      this.#timers.add(timer);
+      return;
+    } finally {
+      this.#activity.end();
+    }
+    const givenUp = new Map<number, string>();
+    for (const one of data.givenUp) if (one.slot === slot) givenUp.set(one.seq, one.reason);
+    const partition = new PartitionActor({
+      slot,
+      host,
+      deadLetters: this.#deadLetters,
+      times: data.times,
+      activity: this.#activity,
+      post,
+      now: Date.now,
+      givenUp,
+    });
+    this.#partitions.set(slot, partition);
+    partition.begin();
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    await Promise.all([...this.#partitions.values()].map((partition) => partition.stop()));
+    this.#options.post({ kind: 'stopped' });
+    this.#options.exit();
+  }
+}
+
+/** Makes this thread an actor: to be called once by a thread entry. `openWith` gets the engine's settings. */
+export function serveActor(openWith: (data: ActorData) => OpenHost): void {
+  const port = parentPort;
+  if (port === null) throw new Error('an actor runs in a thread of its own');
+  const data = workerData as ActorData;
+  const actor = new Actor({
+    data,
+    open: openWith(data),
+    post: (message) => port.postMessage(message),
+    exit: () => port.close(),
+  });
+  port.on('message', (message: ToActor) => actor.receive(message));
+}

@@ -1,0 +1,221 @@
+// The figures of the command queue (spec/commands.md 2.9, spec/operations.md 8.2 and 8.4), global and by command and
+// version, fed by the ring. Versions come from clients and may be any number, so only so many get figures of their own.
+
+import type { CommandOutcome } from '../engine/ingest/types.ts';
+import type { Discarded, Handled, Timing } from './messages.ts';
+import type { Counter, Histogram, Meter, MetricsRegistry, Timer } from './metrics.ts';
+
+const FAMILIES_MAX = 100;
+
+interface Named {
+  readonly command: string;
+  readonly version: number;
+}
+
+interface Family {
+  readonly seen: Meter;
+  readonly processed: Meter;
+  readonly processingTime: Timer;
+  readonly queueTime: Histogram;
+  readonly retried: Meter;
+  readonly retryCounts: Histogram;
+  readonly awaitingRetry: Counter;
+  readonly discarded: Meter;
+  readonly fatal: Meter;
+  readonly ignored: Counter;
+  readonly invalidated: Counter;
+  readonly depth: Counter;
+  readonly size: Histogram;
+  readonly persistenceTime: Timer;
+}
+
+function family(registry: MetricsRegistry, prefix: string): Family {
+  return {
+    seen: registry.meter('mq', `${prefix}.seen`),
+    processed: registry.meter('mq', `${prefix}.processed`),
+    processingTime: registry.timer('mq', `${prefix}.processing-time`),
+    queueTime: registry.histogram('mq', `${prefix}.queue-time`),
+    retried: registry.meter('mq', `${prefix}.retried`),
+    retryCounts: registry.histogram('mq', `${prefix}.retry-counts`),
+    awaitingRetry: registry.counter('mq', `${prefix}.awaiting-retry`),
+    discarded: registry.meter('mq', `${prefix}.discarded`),
+    fatal: registry.meter('mq', `${prefix}.fatal`),
+    ignored: registry.counter('mq', `${prefix}.ignored`),
+    invalidated: registry.counter('mq', `${prefix}.invalidated`),
+    depth: registry.counter('mq', `${prefix}.depth`),
+    size: registry.histogram('mq', `${prefix}.size`),
+    persistenceTime: registry.timer('mq', `${prefix}.message-persistence-time`),
+  };
+}
+
+/** Storage timers that are the time of a whole command. */
+const storageTimers: Readonly<Record<string, string>> = {
+  'replace facts': 'replace-facts-time',
+  'replace catalog': 'replace-catalog-time',
+  'store report': 'store-report-time',
+};
+
+/** Timers that exist, empty, before the first command: dashboards ask for them by name. */
+const storageNames = [
+  'add-resources',
+  'add-edges',
+  'resource-hashes',
+  'catalog-hash',
+  'catalog-hash-match-time',
+  'catalog-hash-miss-time',
+  'new-catalog-time',
+  'replace-catalog-time',
+  'new-fact-time',
+  'replace-facts-time',
+  'store-report-time',
+  'gc-time',
+  'gc-catalogs-time',
+  'gc-params-time',
+  'gc-environments-time',
+  'gc-packages-time',
+  'gc-report-statuses',
+  'gc-fact-paths',
+] as const;
+
+export class CommandMetrics {
+  readonly #registry: MetricsRegistry;
+  readonly #global: Family;
+  readonly #families = new Map<string, Family>();
+  readonly #parseTime: Timer;
+  readonly #concurrentDepth: Counter;
+  readonly #newCatalogs: Counter;
+  readonly #duplicateCatalogs: Counter;
+
+  constructor(registry: MetricsRegistry) {
+    this.#registry = registry;
+    this.#global = family(registry, 'global');
+    this.#parseTime = registry.timer('mq', 'global.command-parse-time');
+    this.#concurrentDepth = registry.counter('mq', 'global.concurrent-depth');
+    for (const name of storageNames) registry.timer('storage', name);
+    registry.histogram('storage', 'catalog-volitilty');
+    this.#newCatalogs = registry.counter('storage', 'new-catalogs');
+    this.#duplicateCatalogs = registry.counter('storage', 'duplicate-catalogs');
+    registry.gauge('storage', 'duplicate-pct', () => {
+      const all = this.#newCatalogs.count + this.#duplicateCatalogs.count;
+      return all === 0 ? 0 : this.#duplicateCatalogs.count / all;
+    });
+    registry.counter('dlo', 'global.messages');
+    registry.counter('dlo', 'global.filesize');
+  }
+
+  /** Events per second processed, over the last minute. */
+  get processedRate(): number {
+    return this.#global.processed.rates().oneMinuteRate;
+  }
+
+  get depth(): number {
+    return this.#global.depth.count;
+  }
+
+  writing(by: 1 | -1): void {
+    this.#concurrentDepth.inc(by);
+  }
+
+  /** A submission became durable. */
+  persisted(named: Named, size: number, durationMs: number): void {
+    this.#global.size.update(size);
+    this.#global.persistenceTime.update(durationMs);
+    this.#of(named)?.size.update(size);
+  }
+
+  /** A command entered the queue, or was found in it at the start. */
+  entered(named: Named): void {
+    this.#global.depth.inc();
+    this.#of(named)?.depth.inc();
+  }
+
+  left(named: Named): void {
+    this.#global.depth.dec();
+    this.#of(named)?.depth.dec();
+  }
+
+  /** One of two waiting commands became obsolete; `queued`: the one that had been waiting, not the one that arrived. */
+  superseded(named: Named, queued: boolean): void {
+    for (const one of this.#both(named)) {
+      one.invalidated.inc();
+      if (queued) one.ignored.inc();
+    }
+  }
+
+  /** The turn of an obsolete command came and it was dropped. */
+  dropped(named: Named): void {
+    for (const one of this.#both(named)) one.invalidated.dec();
+  }
+
+  /** A command was executed. `queuedMs`: from its arrival to now; `attempts`: earlier ones. */
+  handled(named: Named, handled: Handled, queuedMs: number, attempts: number): void {
+    const { outcome, decision, duration } = handled;
+    const validation = outcome.kind === 'failed' && outcome.validation;
+    for (const one of this.#both(named)) {
+      one.queueTime.update(Math.max(0, queuedMs - duration) / 1000);
+      if (validation) continue;
+      one.seen.mark();
+      one.processingTime.update(duration);
+      one.retryCounts.update(attempts);
+      if (outcome.kind === 'processed') one.processed.mark();
+    }
+    if (outcome.kind === 'processed') this.#stored(named, outcome, duration);
+    else this.#failed(named, outcome, decision === 'wait');
+  }
+
+  /** The number of commands waiting for another attempt changed. */
+  awaiting(named: Named, by: 1 | -1): void {
+    for (const one of this.#both(named)) one.awaitingRetry.inc(by);
+  }
+
+  discarded(letter: Discarded): void {
+    for (const one of this.#both(letter)) one.discarded.mark();
+    this.deadLetters(letter.command, 1, letter.size);
+  }
+
+  /** Adds to the counters of the dead letter office (spec/operations.md 8.7). */
+  deadLetters(command: string, messages: number, size: number): void {
+    for (const prefix of ['global', command]) {
+      this.#registry.counter('dlo', `${prefix}.messages`).inc(messages);
+      this.#registry.counter('dlo', `${prefix}.filesize`).inc(size);
+    }
+  }
+
+  timings(timings: readonly Timing[]): void {
+    for (const { name, value } of timings) {
+      if (name === 'command-parse-time') this.#parseTime.update(value);
+      else if (name === 'catalog-volitilty') this.#registry.histogram('storage', name).update(value);
+      else this.#registry.timer('storage', name).update(value);
+    }
+  }
+
+  #stored(named: Named, outcome: Extract<CommandOutcome, { kind: 'processed' }>, duration: number): void {
+    const name = storageTimers[named.command];
+    if (name !== undefined) this.#registry.timer('storage', name).update(duration);
+    if (named.command !== 'replace catalog') return;
+    if (outcome.detail === 'stored') this.#newCatalogs.inc();
+    else if (outcome.detail === 'duplicate') this.#duplicateCatalogs.inc();
+  }
+
+  #failed(named: Named, outcome: Extract<CommandOutcome, { kind: 'failed' }>, waits: boolean): void {
+    if (outcome.retryable) for (const one of this.#both(named)) one.retried.mark();
+    else this.#global.fatal.mark();
+    if (waits) this.awaiting(named, 1);
+  }
+
+  #both(named: Named): Family[] {
+    const own = this.#of(named);
+    return own === null ? [this.#global] : [this.#global, own];
+  }
+
+  /** null: there are too many families already. */
+  #of({ command, version }: Named): Family | null {
+    const key = `${command}.${version}`;
+    const known = this.#families.get(key);
+    if (known !== undefined) return known;
+    if (this.#families.size >= FAMILIES_MAX) return null;
+    const created = family(this.#registry, key);
+    this.#families.set(key, created);
+    return created;
+  }
+}

@@ -1,0 +1,61 @@
+// A command that failed, as its partition keeps it until it is tried again or its dead letter is written. It is put there
+// by the transaction that advances the stream position past it, so at no moment it is in neither place.
+
+import { Packr } from 'msgpackr';
+import type { Attempt } from '../engine/inbox/dead-letters.ts';
+import type { Envelope } from '../engine/inbox/stream.ts';
+
+export interface HeldCommand {
+  readonly envelope: Envelope;
+  readonly body: Uint8Array;
+  /** Oldest first. */
+  readonly attempts: readonly Attempt[];
+  /** true: given up, to be moved to the dead letter office. */
+  readonly dead: boolean;
+}
+
+const packr = new Packr({ useRecords: false, mapsAsObjects: true });
+
+export function encodeHeld(held: HeldCommand): Uint8Array {
+  const { envelope, body, attempts, dead } = held;
+  return packr.pack([
+    1,
+    envelope.uuid,
+    envelope.command,
+    envelope.version,
+    envelope.certname,
+    envelope.received,
+    envelope.producerTimestamp,
+    envelope.gzip,
+    envelope.size,
+    attempts.map((attempt) => [attempt.time, attempt.text]),
+    dead,
+    Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+  ]);
+}
+
+export function decodeHeld(bytes: Uint8Array): HeldCommand {
+  const parts = packr.unpack(bytes) as [
+    number,
+    string,
+    string,
+    number,
+    string,
+    number,
+    number | null,
+    boolean,
+    number | null,
+    [number, string][],
+    boolean,
+    Uint8Array,
+  ];
+  if (parts[0] !== 1) throw new Error(`held command of format ${parts[0]}`);
+  const [, uuid, command, version, certname, received, producerTimestamp, gzip, size, attempts, dead, body] = parts;
+  return {
+    envelope: { uuid, command, version, certname, received, producerTimestamp, gzip, size },
+    attempts: attempts.map(([time, text]) => ({ time, text })),
+    dead,
+    // A copy: what the store handed out may be overwritten by its next read.
+    body: Uint8Array.from(body),
+  };
+}

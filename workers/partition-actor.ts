@@ -1,0 +1,585 @@
+// The one writer of one partition, inside an actor thread: applies batches, keeps failed commands until they may be tried
+// again, hands hopeless ones to the dead letter office, makes commits durable, and runs maintenance in between.
+//
+// All writing goes through `#exclusive`, one piece of work after the other. What goes wrong is told apart like this:
+//   a command fails       its outcome says so; the same commit puts it into the table of held commands
+//   the store cannot be   (disk full, I/O error) the batch is kept and tried again with growing pauses; nothing is lost or
+//   written               answered meanwhile, and the main thread is told
+//   the engine throws     five quick attempts, then each command alone; one that still throws is a failed command
+
+import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
+import type { Envelope } from '../engine/inbox/stream.ts';
+import type { CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import type { ActivityMark } from './activity.ts';
+import { decodeHeld, encodeHeld, type HeldCommand } from './held-command.ts';
+import type { BatchMessage, Decision, Discarded, FromActor, Handled, Held, Timing } from './messages.ts';
+import type { HeldChange, MaintenanceProgress, PartitionHost } from './partition-host.ts';
+import type { Maintenance } from './types.ts';
+
+/** Numbers that tests make small. Milliseconds. */
+export interface ActorTimes {
+  /** Between the attempts of a retryable command. */
+  readonly retryDelay: number;
+  /** From a commit to the flush that makes it durable. */
+  readonly flushDelay: number;
+  /** First and largest pause while the partition cannot be written. */
+  readonly stallMin: number;
+  readonly stallMax: number;
+}
+
+export const actorTimes: ActorTimes = { retryDelay: 3_600_000, flushDelay: 1000, stallMin: 200, stallMax: 10_000 };
+
+/** Delayed attempts of a retryable command after the first one (spec/commands.md 2.5). */
+const DELAYS_MAX = 5;
+const QUICK_ATTEMPTS = 5;
+/** Beyond this many held commands the next one is given up at once: they cost room, and a sender can produce any number. */
+const WAITING_MAX = 10_000;
+const LETTERS_AT_ONCE = 16;
+
+export interface PartitionActorOptions {
+  readonly slot: number;
+  readonly host: PartitionHost;
+  readonly deadLetters: DeadLetters;
+  readonly times: ActorTimes;
+  readonly activity: ActivityMark;
+  readonly post: (message: FromActor) => void;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** Held commands that killed their actor too often: seq and reason. */
+  readonly givenUp: ReadonlyMap<number, string>;
+}
+
+type FailedOutcome = Extract<CommandOutcome, { kind: 'failed' }>;
+
+interface Item {
+  readonly command: QueuedCommand;
+  readonly envelope: Envelope;
+  /** Earlier attempts, oldest first. */
+  readonly attempts: readonly Attempt[];
+}
+
+interface WaitingCommand {
+  readonly seq: number;
+  readonly command: string;
+  readonly version: number;
+  /** Epoch ms. */
+  readonly due: number;
+  /** Since this actor began, oldest first. */
+  readonly attempts: readonly Attempt[];
+}
+
+interface Executed {
+  readonly handled: Handled[];
+  readonly timings: Timing[];
+}
+
+export class PartitionActor {
+  readonly #slot: number;
+  readonly #host: PartitionHost;
+  readonly #deadLetters: DeadLetters;
+  readonly #times: ActorTimes;
+  readonly #activity: ActivityMark;
+  readonly #post: (message: FromActor) => void;
+  readonly #now: () => number;
+  readonly #waiting = new Map<number, WaitingCommand>();
+  /** Given up, letter not written yet. */
+  readonly #dead = new Set<number>();
+  /** What was found at the start, for the announcement. */
+  #found: Held[] = [];
+  #tail: Promise<void> = Promise.resolve();
+  #trouble: string | null = null;
+  #stopping = false;
+  #retryTimer: NodeJS.Timeout | null = null;
+  #flushTimer: NodeJS.Timeout | null = null;
+  #flushing: Promise<void> | null = null;
+  #burying: Promise<void> | null = null;
+  /** Ends the pause of whoever waits for better times. */
+  readonly #wake = new Set<() => void>();
+
+  constructor(options: PartitionActorOptions) {
+    this.#slot = options.slot;
+    this.#host = options.host;
+    this.#deadLetters = options.deadLetters;
+    this.#times = options.times;
+    this.#activity = options.activity;
+    this.#post = options.post;
+    this.#now = options.now;
+    this.#takeOver(options.givenUp);
+  }
+
+  /** Announces the partition and begins with what was held: every waiting command is tried at once (spec/commands.md 2.7). */
+  begin(): void {
+    this.#post({ kind: 'ready', slot: this.#slot, position: this.#host.position, held: this.#found });
+    this.#found = [];
+    this.#flushSoon(0);
+    this.#bury();
+    this.#planRetries();
+  }
+
+  batch(message: BatchMessage): void {
+    void this.#exclusive(async () => {
+      const { commands, sizes, giveUp, position } = message;
+      const items = commands.map((command, i) => newItem(command, sizes[i] ?? null, []));
+      const executed =
+        giveUp === null
+          ? await this.#execute(items, position, { kind: 'batch', id: message.id })
+          : await this.#whileWritable(() => this.#giveUp(items, position, giveUp));
+      if (executed === null) return;
+      this.#post({ kind: 'applied', slot: this.#slot, id: message.id, ...executed });
+      this.#committed();
+    });
+  }
+
+  maintain(id: number, step: Maintenance): void {
+    const finish = (changed: number, error: string | null): void => {
+      this.#post({ kind: 'maintained', id, changed, error });
+    };
+    const more = async (changed: number): Promise<void> => {
+      if (this.#trouble !== null || this.#stopping) {
+        finish(changed, this.#trouble ?? 'stopping');
+        return;
+      }
+      try {
+        const progress = this.#maintainStep(id, remainingOf(step, changed));
+        const total = changed + progress.changed;
+        const enough = step.kind === 'purge_nodes' && step.batchLimit > 0 && total >= step.batchLimit;
+        if (progress.done || enough) finish(total, null);
+        // The next step queues behind the batches that arrived meanwhile.
+        else setImmediate(() => void this.#exclusive(() => more(total)));
+      } catch (error) {
+        finish(changed, textOf(error));
+      }
+    };
+    if (this.#trouble !== null) finish(0, this.#trouble);
+    else void this.#exclusive(() => more(0));
+  }
+
+  /** Finishes what is running, makes it durable and closes. Held commands stay in the partition. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
+    for (const wake of this.#wake) wake();
+    await this.#tail;
+    await this.#burying;
+    await this.#flushing;
+    await this.#flush();
+    await this.#host.close();
+  }
+
+  counts(): ReturnType<PartitionHost['counts']> {
+    return this.#host.counts();
+  }
+
+  #maintainStep(id: number, step: Maintenance): MaintenanceProgress {
+    this.#activity.begin('maintain', this.#slot, id);
+    try {
+      const progress = this.#host.maintain(step, this.#now());
+      this.#flushSoon(this.#times.flushDelay);
+      return progress;
+    } finally {
+      this.#activity.end();
+    }
+  }
+
+  // ------------------------------------------------------------------ executing
+
+  /** Applies the items and reports each; null when the actor stops before the store could be written. */
+  async #execute(
+    items: readonly Item[],
+    position: number,
+    activity: { kind: 'batch' | 'retry'; id: number },
+  ): Promise<Executed | null> {
+    let lastError: unknown = null;
+    for (let attempt = 0; attempt < QUICK_ATTEMPTS; attempt++) {
+      try {
+        const executed = await this.#whileWritable(() => this.#apply(items, position, activity));
+        return executed;
+      } catch (error) {
+        lastError = error;
+      }
+    }
+    if (items.length === 1) return this.#whileWritable(() => this.#recordThrown(items[0]!, position, lastError));
+    const all: Executed = { handled: [], timings: [] };
+    for (let i = 0; i < items.length; i++) {
+      const upTo = i === items.length - 1 ? position : Math.min(position, items[i]!.command.seq);
+      const executed = await this.#execute([items[i]!], upTo, activity);
+      if (executed === null) return null;
+      all.handled.push(...executed.handled);
+      all.timings.push(...executed.timings);
+    }
+    return all;
+  }
+
+  /** Runs `write`; while the store is what fails, pauses and runs it again. Throws what is not the store's fault. */
+  async #whileWritable<T>(write: () => T): Promise<T | null> {
+    for (let pause = this.#times.stallMin; ; pause = Math.min(pause * 2, this.#times.stallMax)) {
+      try {
+        const result = write();
+        this.#setTrouble(null);
+        return result;
+      } catch (error) {
+        if (!isSystemError(error) && this.#canWrite()) throw error;
+        this.#setTrouble(textOf(error));
+      }
+      if (this.#stopping) return null;
+      await this.#pause(pause);
+    }
+  }
+
+  /** Whether the partition takes an empty commit: tells a failing store from a failing command. */
+  #canWrite(): boolean {
+    try {
+      this.#host.writeHeld([], 0);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #apply(items: readonly Item[], position: number, activity: { kind: 'batch' | 'retry'; id: number }): Executed {
+    const commands = items.map((item) => item.command);
+    const now = this.#now();
+    let decisions: (Decision | null)[] = [];
+    this.#activity.begin(activity.kind, this.#slot, activity.id);
+    const start = performance.now();
+    try {
+      const { outcomes, durations, timings } = this.#host.apply(commands, {
+        now,
+        position,
+        held: (all) => {
+          decisions = all.map((outcome, i) => this.#decide(items[i]!, outcome));
+          return this.#changes(items, all, decisions, now);
+        },
+      });
+      const share = (performance.now() - start) / Math.max(1, items.length);
+      this.#remember(items, outcomes, decisions, now);
+      const handled = outcomes.map((outcome, i) => ({
+        outcome,
+        decision: decisions[i]!,
+        duration: durations?.[i] ?? share,
+      }));
+      return { handled, timings: [...timings] };
+    } finally {
+      this.#activity.end();
+    }
+  }
+
+  #decide(item: Item, outcome: CommandOutcome): Decision | null {
+    if (outcome.kind === 'processed') return null;
+    if (!outcome.retryable || item.attempts.length >= DELAYS_MAX) return 'discard';
+    const known = this.#waiting.has(item.command.seq);
+    return known || this.#waiting.size < WAITING_MAX ? 'wait' : 'discard';
+  }
+
+  #changes(
+    items: readonly Item[],
+    outcomes: readonly CommandOutcome[],
+    decisions: readonly (Decision | null)[],
+    now: number,
+  ): HeldChange[] {
+    const changes: HeldChange[] = [];
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i]!;
+      const outcome = outcomes[i]!;
+      const { seq } = item.command;
+      if (outcome.kind === 'failed') {
+        const attempts = attemptsAfter(item, outcome, now);
+        const dead = decisions[i] === 'discard';
+        changes.push({ seq, bytes: encodeHeld({ envelope: item.envelope, body: item.command.body, attempts, dead }) });
+      } else if (this.#waiting.has(seq)) {
+        changes.push({ seq, bytes: null });
+      }
+    }
+    return changes;
+  }
+
+  /** After the commit: memory follows what the table of held commands says now. */
+  #remember(
+    items: readonly Item[],
+    outcomes: readonly CommandOutcome[],
+    decisions: readonly (Decision | null)[],
+    now: number,
+  ): void {
+    for (let i = 0; i < items.length; i++) {
+      const { seq, command, version } = items[i]!.command;
+      const outcome = outcomes[i]!;
+      if (outcome.kind === 'processed') this.#waiting.delete(seq);
+      else if (decisions[i] === 'wait') {
+        const attempts = attemptsAfter(items[i]!, outcome, now);
+        this.#waiting.set(seq, { seq, command, version, due: now + this.#times.retryDelay, attempts });
+      } else {
+        this.#waiting.delete(seq);
+        this.#dead.add(seq);
+      }
+    }
+  }
+
+  /** A command that makes the engine throw, time after time, is recorded without being applied. */
+  #recordThrown(item: Item, position: number, error: unknown): Executed {
+    const outcome: CommandOutcome = {
+      kind: 'failed',
+      seq: item.command.seq,
+      retryable: true,
+      validation: false,
+      error: textOf(error),
+      exception: error instanceof Error ? error.name : 'Error',
+      stack: stackOf(error),
+    };
+    return this.#record([item], position, outcome);
+  }
+
+  #giveUp(items: readonly Item[], position: number, reason: string): Executed {
+    const seq = items[0]!.command.seq;
+    return this.#record(items, position, {
+      kind: 'failed',
+      seq,
+      retryable: false,
+      validation: false,
+      error: reason,
+      exception: 'CommandGivenUp',
+      stack: [],
+    });
+  }
+
+  #record(items: readonly Item[], position: number, outcome: CommandOutcome): Executed {
+    const now = this.#now();
+    const decisions = [this.#decide(items[0]!, outcome)];
+    this.#host.writeHeld(this.#changes(items, [outcome], decisions, now), position);
+    this.#remember(items, [outcome], decisions, now);
+    return { handled: [{ outcome, decision: decisions[0]!, duration: 0 }], timings: [] };
+  }
+
+  // ------------------------------------------------------------------ held commands
+
+  /** Reads what an earlier actor left. Attempts start again; what had been given up still is. */
+  #takeOver(givenUp: ReadonlyMap<number, string>): void {
+    const now = this.#now();
+    for (const seq of this.#host.heldSeqs()) {
+      const bytes = this.#host.readHeld(seq);
+      if (bytes === null) continue;
+      const held = decodeHeld(bytes);
+      const reason = givenUp.get(seq);
+      const { command, version } = held.envelope;
+      this.#found.push({ seq, command, version, dead: held.dead || reason !== undefined });
+      if (!held.dead && reason === undefined) {
+        this.#waiting.set(seq, { seq, command, version, due: now, attempts: [] });
+        continue;
+      }
+      if (!held.dead) {
+        const attempts = [...held.attempts, { time: now, text: reason ?? '' }];
+        this.#host.writeHeld([{ seq, bytes: encodeHeld({ ...held, attempts, dead: true }) }], 0);
+      }
+      this.#dead.add(seq);
+    }
+  }
+
+  #planRetries(): void {
+    if (this.#retryTimer !== null || this.#stopping || this.#waiting.size === 0) return;
+    let due = Number.POSITIVE_INFINITY;
+    for (const waiting of this.#waiting.values()) due = Math.min(due, waiting.due);
+    // A timer takes at most 2^31 ms; waking early only plans again.
+    const delay = Math.min(Math.max(due - this.#now(), 0), 2 ** 31 - 1);
+    this.#retryTimer = setTimeout(() => {
+      this.#retryTimer = null;
+      void this.#exclusive(() => this.#retryOne()).then(() => this.#planRetries());
+    }, delay);
+  }
+
+  /** Tries the oldest command that is due. One at a time: batches go in between, and a deadly one is known by name. */
+  async #retryOne(): Promise<void> {
+    const now = this.#now();
+    let next: WaitingCommand | null = null;
+    for (const waiting of this.#waiting.values()) {
+      if (waiting.due <= now && (next === null || waiting.seq < next.seq)) next = waiting;
+    }
+    if (next === null) return;
+    const { seq, attempts } = next;
+    const bytes = this.#host.readHeld(seq);
+    if (bytes === null) {
+      this.#waiting.delete(seq);
+      return;
+    }
+    const held = decodeHeld(bytes);
+    const item = itemOfHeld(seq, held, attempts);
+    const executed = await this.#execute([item], 0, { kind: 'retry', id: seq });
+    if (executed === null) return;
+    const results = executed.handled.map((handled) => ({
+      ...handled,
+      envelope: held.envelope,
+      attempts: attempts.length,
+    }));
+    this.#post({ kind: 'retried', slot: this.#slot, results, timings: executed.timings });
+    this.#committed();
+  }
+
+  /** Moves what was given up into the dead letter office: first the letter, then the entry here. */
+  #bury(): void {
+    if (this.#burying !== null || this.#dead.size === 0) return;
+    this.#burying = this.#buryAll().finally(() => {
+      this.#burying = null;
+    });
+  }
+
+  async #buryAll(): Promise<void> {
+    let pause = this.#times.stallMin;
+    while (this.#dead.size > 0 && !this.#stopping) {
+      try {
+        await this.#burySome();
+        pause = this.#times.stallMin;
+      } catch (error) {
+        this.#post({ kind: 'trouble', slot: this.#slot, text: `dead letters cannot be written: ${textOf(error)}` });
+        await this.#pause(pause);
+        pause = Math.min(pause * 2, this.#times.stallMax);
+        this.#post({ kind: 'trouble', slot: this.#slot, text: this.#trouble });
+      }
+    }
+  }
+
+  async #burySome(): Promise<void> {
+    const seqs = [...this.#dead].slice(0, LETTERS_AT_ONCE);
+    const letters: { seq: number; held: HeldCommand }[] = [];
+    for (const seq of seqs) {
+      const bytes = this.#host.readHeld(seq);
+      if (bytes !== null) letters.push({ seq, held: decodeHeld(bytes) });
+    }
+    const sizes = await this.#deadLetters.put(letters.map(({ seq, held }) => ({ seq, ...held })));
+    const changes = seqs.map((seq) => ({ seq, bytes: null }));
+    await this.#exclusive(async () => {
+      await this.#whileWritable(() => {
+        this.#host.writeHeld(changes, 0);
+        for (const seq of seqs) this.#dead.delete(seq);
+      });
+    });
+    if (this.#dead.has(seqs[0]!)) return;
+    const discarded: Discarded[] = letters.map(({ seq, held }, i) => ({
+      seq,
+      certname: held.envelope.certname,
+      command: held.envelope.command,
+      version: held.envelope.version,
+      size: sizes[i]!,
+    }));
+    this.#post({ kind: 'discarded', slot: this.#slot, letters: discarded });
+    this.#flushSoon(this.#times.flushDelay);
+  }
+
+  // ------------------------------------------------------------------ order and durability
+
+  #exclusive(work: () => Promise<void>): Promise<void> {
+    this.#tail = this.#tail.then(work);
+    return this.#tail;
+  }
+
+  #committed(): void {
+    this.#flushSoon(this.#times.flushDelay);
+    this.#bury();
+    this.#planRetries();
+  }
+
+  #flushSoon(delay: number): void {
+    if (this.#flushTimer !== null || this.#stopping) return;
+    this.#flushTimer = setTimeout(() => {
+      this.#flushTimer = null;
+      this.#flushing ??= this.#flush().finally(() => {
+        this.#flushing = null;
+      });
+    }, delay);
+  }
+
+  async #flush(): Promise<void> {
+    const position = this.#host.position;
+    try {
+      await this.#host.flush();
+      this.#post({ kind: 'flushed', slot: this.#slot, position });
+    } catch (error) {
+      // Nothing was lost: the log keeps the commands until a later flush succeeds.
+      this.#post({ kind: 'trouble', slot: this.#slot, text: `flush failed: ${textOf(error)}` });
+      this.#trouble = 'flush failed';
+      this.#flushSoon(this.#times.stallMax);
+      return;
+    }
+    if (this.#trouble === 'flush failed') this.#setTrouble(null);
+    if (this.#host.position > position) this.#flushSoon(this.#times.flushDelay);
+  }
+
+  #setTrouble(text: string | null): void {
+    if (this.#trouble === text) return;
+    this.#trouble = text;
+    this.#post({ kind: 'trouble', slot: this.#slot, text });
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#wake.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, ms);
+      this.#wake.add(wake);
+    });
+  }
+}
+
+function newItem(command: QueuedCommand, size: number | null, attempts: readonly Attempt[]): Item {
+  const { uuid, command: name, version, certname, received, producerTimestamp, gzip } = command;
+  const envelope: Envelope = { uuid, command: name, version, certname, received, producerTimestamp, gzip, size };
+  return { command, envelope, attempts };
+}
+
+function itemOfHeld(seq: number, held: HeldCommand, attempts: readonly Attempt[]): Item {
+  const { envelope, body } = held;
+  const { uuid, command, version, certname, received, producerTimestamp, gzip } = envelope;
+  const tried = attempts.length;
+  return {
+    command: { seq, uuid, command, version, certname, received, producerTimestamp, gzip, body, attempts: tried },
+    envelope,
+    attempts,
+  };
+}
+
+const attemptsAfter = (item: Item, outcome: FailedOutcome, now: number): readonly Attempt[] => [
+  ...item.attempts,
+  { time: now, text: attemptText(outcome) },
+];
+
+const remainingOf = (step: Maintenance, changed: number): Maintenance =>
+  step.kind === 'purge_nodes' && step.batchLimit > 0 ? { ...step, batchLimit: step.batchLimit - changed } : step;
+
+/** The dead letter's text: one line for expected failures, with the stack for others. */
+function attemptText(outcome: FailedOutcome): string {
+  if (outcome.stack.length === 0) return outcome.error;
+  return [outcome.exception === '' ? outcome.error : `${outcome.exception}: ${outcome.error}`, ...outcome.stack].join(
+    '\n',
+  );
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const stackOf = (error: unknown): string[] =>
+  error instanceof Error && error.stack !== undefined ? error.stack.split('\n').slice(1) : [];
+
+/** Errors of the file system and of LMDB about its files, by code or number (28: no space, 5: input/output, 30: read only). */
+const systemCodes: ReadonlySet<unknown> = new Set<unknown>([
+  'ENOSPC',
+  'EIO',
+  'EROFS',
+  'EDQUOT',
+  'ENOMEM',
+  'EMFILE',
+  'EAGAIN',
+  5,
+  12,
+  28,
+  30,
+  122,
+  -30792, // MDB_MAP_FULL
+  -30795, // MDB_PANIC
+]);
+
+function isSystemError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    systemCodes.has((error as { code?: unknown }).code) || /^No space left|MDB_(MAP_FULL|PANIC)/.test(error.message)
+  );
+}

@@ -1,0 +1,19 @@
+// Finds the script of a thread beside the module that starts it: `.js` when the built program runs, `.ts` when the sources
+// run (tests, development). For sources on a Node that does not strip types itself, threads need the loader that the main
+// thread got on its command line, which Node does not hand down to them.
+
+export interface ThreadScript {
+  readonly url: URL;
+  /** For the options of the thread; absent when the defaults are right. */
+  readonly execArgv?: string[];
+}
+
+/** `name` without extension, relative to the module whose `import.meta.url` is `base`. */
+export function threadScript(name: string, base: string): ThreadScript {
+  const extension = base.endsWith('.ts') ? '.ts' : '.js';
+  const url = new URL(`./${name}${extension}`, base);
+  if (extension === '.js' || 'typescript' in process.features) return { url };
+  const loader = import.meta.resolve('tsx/esm/api');
+  const register = `import { register } from ${JSON.stringify(loader)}; register();`;
+  return { url, execArgv: ['--import', `data:text/javascript,${encodeURIComponent(register)}`] };
+}
