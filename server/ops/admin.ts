@@ -29,7 +29,7 @@ export async function answerAdminCommand(exchange: Exchange, maintenance: Mainte
 }
 
 /** The checked command, or the text of its refusal. */
-export function parseAdminCommand(text: string): AdminCommand | { readonly refused: string } {
+function parseAdminCommand(text: string): AdminCommand | { readonly refused: string } {
   let body: Json;
   try {
     // An empty body is no command rather than no JSON.

@@ -28,7 +28,7 @@ export interface Answer {
 }
 
 /** The pool refused a question or could not finish its answer. */
-export class QuestionFailed extends Error {
+class QuestionFailed extends Error {
   constructor(path: string, status: number, text: string) {
     super(`query ${path === '' ? '/' : path} failed with status ${status}: ${text}`);
     this.name = 'QuestionFailed';

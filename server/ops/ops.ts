@@ -76,7 +76,15 @@ export function createOps(deps: OpsDeps): Ops {
   return {
     maintenance,
     mounts: [
-      ...createMetricsMounts({ beans, registry, clock, settings, refresh, version: versionValue(deps.version) }),
+      ...createMetricsMounts({
+        beans,
+        registry,
+        figures,
+        clock,
+        settings,
+        refresh,
+        version: versionValue(deps.version),
+      }),
       ...createStatusMounts(status),
       ...createDashboardMounts({ beans, refresh }),
       ...createAdminMounts({ ...deps, asker, maintenance }),
@@ -101,8 +109,6 @@ export function createOps(deps: OpsDeps): Ops {
     },
   };
 }
-
-export const createOpsMounts = (deps: OpsDeps): Mount[] => [...createOps(deps).mounts];
 
 /** Asks one small question of the store, at most once a second however many ask for the status. */
 function healthCheck({ ring, clock, phase }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {

@@ -91,6 +91,11 @@ export class ProcessFigures {
     return { init: this.#initialHeap, committed: heapTotal, max, used: heapUsed };
   }
 
+  /** Bytes of memory that the process really has. */
+  resident(): number {
+    return process.memoryUsage.rss();
+  }
+
   /** Threads' own heaps, buffers, code and mapped files: what is resident beside the main thread's heap. */
   nonHeap(): Usage {
     const { rss, heapTotal } = process.memoryUsage();

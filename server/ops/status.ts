@@ -11,8 +11,8 @@ import type { Json } from './json.ts';
 import { pathBelow } from './paths.ts';
 import type { ProcessFigures } from './process-figures.ts';
 
-export type ServiceState = 'running' | 'starting' | 'stopping' | 'error' | 'unknown';
-export type DetailLevel = 'critical' | 'info' | 'debug';
+type ServiceState = 'running' | 'starting' | 'stopping' | 'error' | 'unknown';
+type DetailLevel = 'critical' | 'info' | 'debug';
 
 export interface StoreHealth {
   /** Start-up is not complete. */

@@ -114,7 +114,7 @@ async function sizeQuantiles(asker: Asker, part: 'metrics' | 'logs'): Promise<re
 }
 
 /** 0 %, 5 %, … 100 %, interpolated between neighbours; null without data. */
-export function quantiles(values: number[]): number[] | null {
+function quantiles(values: number[]): number[] | null {
   if (values.length === 0) return null;
   values.sort((a, b) => a - b);
   return Array.from({ length: 21 }, (_, step) => {

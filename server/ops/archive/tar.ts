@@ -2,7 +2,7 @@
 // names), and a reader for what common programs write (ustar with name prefix, POSIX extended and global headers, GNU long
 // names, sizes in base 256). Only names, sizes and contents matter here; nothing is ever unpacked to disk.
 
-export const blockBytes = 512;
+const blockBytes = 512;
 
 /** The bytes are no tar archive, or a part of it is missing or unreasonable. The message is for the client. */
 export class BadArchive extends Error {

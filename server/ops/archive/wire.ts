@@ -79,7 +79,7 @@ export const archiveRows: readonly ArchiveRow[] = [
   },
 ];
 
-export const rootFolder = 'puppetdb-bak';
+const rootFolder = 'puppetdb-bak';
 export const metadataName = `${rootFolder}/export-metadata.json`;
 
 /** Path of a payload in the archive. */

@@ -4,7 +4,7 @@
 
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 
-export type MetricKind = 'counter' | 'meter' | 'histogram' | 'timer';
+type MetricKind = 'counter' | 'meter' | 'histogram' | 'timer';
 
 type Rows = readonly (readonly [kind: MetricKind, names: string])[];
 

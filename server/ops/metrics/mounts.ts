@@ -6,6 +6,7 @@ import type { Exchange, Mount } from '../../http/exchange.ts';
 import { unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
+import type { ProcessFigures } from '../process-figures.ts';
 import type { BeanServer } from './bean-server.ts';
 import { createGateway, type GatewayDeps } from './gateway.ts';
 import { createOldGateway } from './old-gateway.ts';
@@ -15,6 +16,7 @@ import { optionsOf } from './request.ts';
 export interface MetricsDeps extends GatewayDeps {
   readonly beans: BeanServer;
   readonly registry: MetricsRegistry;
+  readonly figures: ProcessFigures;
   readonly settings: { readonly metrics: boolean; readonly metricsV1: boolean };
   /** Brings figures up to date that are kept elsewhere; called before an answer is made. */
   readonly refresh: () => void;
@@ -78,7 +80,7 @@ function replyJson(exchange: Exchange, answer: Json, parameters: URLSearchParams
 }
 
 /** Compact, slashes and unusual characters escaped, as clients of the gateway have always got it. */
-export function jsonText(value: Json): string {
+function jsonText(value: Json): string {
   return JSON.stringify(value)
     .replaceAll('/', '\\/')
     .replace(/[\u007f-\u009f\u2000-\u20ff]/g, (char) => {
@@ -92,6 +94,6 @@ async function scrape(exchange: Exchange, deps: MetricsDeps): Promise<void> {
   exchange.reply({
     status: 200,
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
-    body: await exposition(deps.registry),
+    body: await exposition(deps.registry, deps.figures),
   });
 }

@@ -12,6 +12,7 @@ import {
   type MetricsRegistry,
   Timer,
 } from '../../../workers/metrics.ts';
+import type { ProcessFigures } from '../process-figures.ts';
 
 interface Family {
   readonly type: 'counter' | 'gauge' | 'summary';
@@ -82,9 +83,28 @@ const labelled: readonly {
   { domain: 'mq', pattern: /^global\.(.+)$/, series: ([item]) => ({ name: item!, labels: [] }) },
 ];
 
+/** Figures that every exporter gives under these names. */
+const processFamilies: readonly (readonly [
+  name: string,
+  type: Family['type'],
+  read: (figures: ProcessFigures) => number,
+])[] = [
+  ['process_cpu_seconds_total', 'counter', (figures) => figures.processorTime().total / 1e9],
+  ['process_start_time_seconds', 'gauge', (figures) => figures.startTimeMs() / 1000],
+  ['process_resident_memory_bytes', 'gauge', (figures) => figures.resident()],
+  ['process_heap_bytes', 'gauge', (figures) => figures.heap().used],
+  ['process_open_fds', 'gauge', (figures) => figures.descriptors().used],
+  ['process_max_fds', 'gauge', (figures) => figures.descriptors().max],
+  ['process_threads', 'gauge', (figures) => figures.threads().count],
+];
+
 /** The whole exposition, one family after the other. */
-export async function exposition(registry: MetricsRegistry): Promise<string> {
+export async function exposition(registry: MetricsRegistry, figures: ProcessFigures): Promise<string> {
   const families = new Map<string, Family>();
+  for (const [name, type, read] of processFamilies) {
+    const value = read(figures);
+    if (value >= 0) families.set(name, { type, lines: [line(name, [], value)] });
+  }
   for (const { domain, name, metric } of [...registry.entries()]) {
     const { name: base, labels } = seriesOf(domain, name);
     await addSeries(families, `${prefix}_${snake(domain)}_${snake(base)}`, labels, metric);

@@ -35,8 +35,8 @@ import { type ObjectName, parseObjectName } from './object-name.ts';
 const repeatedDomain = 'dlo';
 const repeated = `puppetlabs.puppetdb.${repeatedDomain}.`;
 
-export const primaryPrefix = 'puppetlabs.puppetdb.';
-export const neutralPrefix = 'cm.db.';
+const primaryPrefix = 'puppetlabs.puppetdb.';
+const neutralPrefix = 'cm.db.';
 
 const exposed = 'Attribute exposed for management';
 const shown = 'Operation exposed for management';
@@ -87,7 +87,7 @@ function kind<T>(
 const counterKind = kind<CounterSnapshot>('JmxCounter', [count('long')], [objectName]);
 const gaugeKind = kind<Gauge>(
   'JmxGauge',
-  [row('Value', 'java.lang.Object', (gauge) => gauge.value as BeanValue)],
+  [row('Value', 'java.lang.Object', async (gauge) => ((await gauge.value) ?? null) as BeanValue)],
   [objectName],
 );
 const meterKind = kind<MeterSnapshot>('JmxMeter', [count('long'), ...rates], [objectName]);

@@ -152,12 +152,12 @@ export function parsePost(body: Readonly<Record<string, Json>>, options: Gateway
 }
 
 /** Splits at unescaped slashes and resolves `!x` to `x`. null: no path. A trailing slash adds nothing. */
-export function splitPath(path: string | null): string[] | null {
+function splitPath(path: string | null): string[] | null {
   if (path === null || path === '' || path === '/') return null;
   return splitEscaped(path, '!', '/');
 }
 
-export function parsePath(path: string | null): PathStep[] | null {
+function parsePath(path: string | null): PathStep[] | null {
   return splitPath(path)?.map(wildcard) ?? null;
 }
 

@@ -14,11 +14,13 @@ const now = Date.parse('2026-11-21T10:00:00Z');
 function gateway(settings = { metrics: true, metricsV1: true }) {
   const registry = new MetricsRegistry();
   createCatalogue(registry);
-  const sources = [new RegistryBeans(registry), new ProcessBeans(new ProcessFigures(5000))];
+  const figures = new ProcessFigures(5000);
+  const sources = [new RegistryBeans(registry), new ProcessBeans(figures)];
   const clock = (): number => now;
   const mounts = createMetricsMounts({
     beans: new BeanServer(sources, clock),
     registry,
+    figures,
     clock,
     settings,
     refresh: () => {},
@@ -296,6 +298,7 @@ test('metrics: the Prometheus form makes labels of what varies', async () => {
     'muster_http_responses_total{path="/pdb/query/v4",status="200"} 1',
     'muster_population_num_nodes 9',
     'muster_mq_depth 0',
+    '# TYPE process_resident_memory_bytes gauge',
   ]) {
     assert.ok(lines.includes(line), line);
   }
