@@ -2,28 +2,32 @@
 // C library's Unicode tables as PostgreSQL uses them, which are not JavaScript's: \s has no no-break blanks, \w counts
 // letters and digits of every script, \d ASCII digits only.
 
+// Members of each class, written to stand inside a bracket expression of a JavaScript pattern with the flag `u`.
+const BLANKS = String.raw`\u{20}\u{1680}\u{2000}-\u{2006}\u{2008}-\u{200a}\u{205f}\u{3000}`;
 const NO_BREAK_BLANKS = String.raw`\u{a0}\u{2007}\u{202f}`;
-const BLANKS = String.raw`[\p{Zs}--[${NO_BREAK_BLANKS}]]`;
-const ALPHA = String.raw`\p{Alphabetic}[\p{Nd}--[0-9]]`;
-const UNPRINTED = String.raw`\p{Cn}\p{Cc}\p{Cs}\p{Zl}\p{Zp}`;
-const GRAPH = `[^${UNPRINTED}${BLANKS}]`;
-
-/** Members of each class, written to stand inside a bracket expression of a JavaScript pattern with the flag `v`. */
+const ALNUM = String.raw`\p{Alphabetic}\p{Nd}`;
+const GRAPH = String.raw`\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}${NO_BREAK_BLANKS}`;
 const CLASS_SOURCES = {
-  alnum: `${ALPHA}0-9`,
-  alpha: ALPHA,
+  alnum: ALNUM,
+  alpha: null,
   ascii: String.raw`\u{0}-\u{7f}`,
   blank: String.raw`\t${BLANKS}`,
   cntrl: String.raw`\p{Cc}\p{Zl}\p{Zp}`,
   digit: '0-9',
   graph: GRAPH,
   lower: String.raw`\p{Lowercase}\p{Lt}`,
-  print: `[^${UNPRINTED}]`,
-  punct: `[${GRAPH}--[${ALPHA}0-9]]`,
+  print: `${GRAPH}${BLANKS}`,
+  punct: null,
   space: String.raw`\t-\r\p{Zl}\p{Zp}${BLANKS}`,
   upper: String.raw`\p{Uppercase}\p{Lt}`,
-  word: `${ALPHA}0-9_`,
+  word: `${ALNUM}_`,
   xdigit: '0-9A-Fa-f',
+} as const;
+
+/** Classes that are one class without another; JavaScript's patterns cannot say so without the flag `v`. */
+const DIFFERENCES = {
+  alpha: { of: ALNUM, without: '0-9' },
+  punct: { of: GRAPH, without: ALNUM },
 } as const;
 
 export type ClassName = keyof typeof CLASS_SOURCES;
@@ -44,8 +48,63 @@ const codePointSource = (code: number): string => {
   return isAlphanumeric ? String.fromCharCode(code) : `\\u{${code.toString(16)}}`;
 };
 
-const termSource = ({ name, complement }: ClassTerm): string =>
-  complement ? `[^${CLASS_SOURCES[name]}]` : CLASS_SOURCES[name];
+/** Whole blocks of characters that are all alike: unassigned or for private use. */
+const UNIFORM_BLOCKS: readonly (readonly [number, number])[] = [
+  [0x40000, 0xdffff],
+  [0xe1000, 0xeffff],
+  [0xf0000, 0xffffd],
+  [0xffffe, 0xfffff],
+  [0x100000, 0x10fffd],
+  [0x10fffe, 0x10ffff],
+];
+
+/** Source of the characters that pass the test, as ranges. Asks about a quarter million of them. */
+function scan(has: (character: string) => boolean): string {
+  const ranges: number[] = [];
+  const include = (low: number, high: number): void => {
+    if (has(String.fromCodePoint(low))) ranges.push(low, high);
+  };
+  for (let code = 0; code < 0x40000; code++) include(code, code);
+  for (let code = 0xe0000; code < 0xe1000; code++) include(code, code);
+  for (const [low, high] of UNIFORM_BLOCKS) include(low, high);
+  return rangesSource(mergeRanges(ranges));
+}
+
+const scanned = new Map<string, string>();
+
+/** Members of a class, or what is outside it, to stand inside a bracket expression. */
+function termSource({ name, complement }: ClassTerm): string {
+  const source = CLASS_SOURCES[name];
+  if (source !== null && !complement) return source;
+  const key = `${name} ${complement}`;
+  let ranges = scanned.get(key);
+  if (ranges === undefined) {
+    const test = classTest(name);
+    ranges = scan((character) => test(character) !== complement);
+    scanned.set(key, ranges);
+  }
+  return ranges;
+}
+
+function classTest(name: ClassName): (character: string) => boolean {
+  if (name === 'alpha' || name === 'punct') {
+    const wide = new RegExp(`[${DIFFERENCES[name].of}]`, 'u');
+    const narrow = new RegExp(`[${DIFFERENCES[name].without}]`, 'u');
+    return (character) => wide.test(character) && !narrow.test(character);
+  }
+  const members = new RegExp(`[${CLASS_SOURCES[name]}]`, 'u');
+  return (character) => members.test(character);
+}
+
+function rangesSource(ranges: readonly number[]): string {
+  let source = '';
+  for (let i = 0; i < ranges.length; i += 2) {
+    const low = ranges[i] as number;
+    const high = ranges[i + 1] as number;
+    source += low === high ? codePointSource(low) : `${codePointSource(low)}-${codePointSource(high)}`;
+  }
+  return source;
+}
 
 /** Immutable set of code points: the union of ranges and classes, or the complement of that union. */
 export class CharSet {
@@ -53,18 +112,22 @@ export class CharSet {
   readonly ranges: readonly number[];
   readonly terms: readonly ClassTerm[];
   readonly negated: boolean;
-  /** JavaScript source of the set (flags `v` and `s`), equal for equal sets: their identity. */
+  /** JavaScript source of the set (flags `u` and `s`), equal for equal sets: their identity. */
   readonly source: string;
   /** Membership of the ASCII characters. */
   readonly ascii: Uint8Array;
   readonly #test: RegExp | null;
 
   constructor(ranges: readonly number[], terms: readonly ClassTerm[] = [], negated = false) {
+    const [only] = terms;
+    // What is outside one class is simpler said of the set than of the class.
+    const isOutside = only?.complement === true && terms.length === 1 && ranges.length === 0;
     this.ranges = mergeRanges(ranges);
-    this.terms = terms;
-    this.negated = negated;
-    this.source = this.#print();
-    this.#test = terms.length === 0 ? null : new RegExp(`^[${terms.map(termSource).join('')}]$`, 'v');
+    this.terms = isOutside ? [{ name: only.name, complement: false }] : terms;
+    this.negated = negated !== isOutside;
+    const members = this.terms.map(termSource).join('');
+    this.source = this.#print(members);
+    this.#test = members === '' ? null : new RegExp(`[${members}]`, 'u');
     this.ascii = new Uint8Array(ASCII_SIZE);
     for (let code = 0; code < ASCII_SIZE; code++) this.ascii[code] = this.#decide(code) ? 1 : 0;
   }
@@ -118,17 +181,11 @@ export class CharSet {
     return this.#test?.test(String.fromCodePoint(code)) ?? false;
   }
 
-  #print(): string {
+  #print(members: string): string {
     if (this.isAny) return '.';
     const { single } = this;
     if (single !== null) return codePointSource(single);
-    let members = '';
-    for (let i = 0; i < this.ranges.length; i += 2) {
-      const low = this.ranges[i] as number;
-      const high = this.ranges[i + 1] as number;
-      members += low === high ? codePointSource(low) : `${codePointSource(low)}-${codePointSource(high)}`;
-    }
-    return `[${this.negated ? '^' : ''}${members}${this.terms.map(termSource).join('')}]`;
+    return `[${this.negated ? '^' : ''}${rangesSource(this.ranges)}${members}]`;
   }
 }
 

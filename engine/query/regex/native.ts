@@ -17,7 +17,7 @@ const PLACES: Readonly<Record<Place, string>> = {
 };
 
 /** Flags that `nativeSource` is written for. */
-export const NATIVE_FLAGS = 'vs';
+export const NATIVE_FLAGS = 'us';
 
 /** Source of an equivalent JavaScript pattern. The tree holds no groups and no back references. */
 export function nativeSource(node: RegexNode): string {

@@ -78,7 +78,7 @@ describe('the ways of matching', () => {
           if (backtracked !== null) assert.equal(backtracked, expected, `backtrack ${message}`);
         }
       }),
-      { seed, numRuns: 600 },
+      { seed, numRuns: Number(process.env['TEST_RUNS'] ?? 600) },
     );
   });
 
