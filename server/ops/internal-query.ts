@@ -45,10 +45,19 @@ export function ask(asker: Asker, question: Question): Promise<Answer> {
     let text = '';
     let size = 0;
     const fail = (status: number, reason: string): void => reject(new QuestionFailed(question.path, status, reason));
+    const finish = (): void => {
+      text += decoder.decode();
+      if (head === null) fail(500, 'no answer');
+      else if (head.status !== 200) fail(head.status, text);
+      else resolve({ head, text });
+    };
     const handle = asker.pool.run(requestOf(question), settingsOf(asker, question), {
       onHead: (given) => {
         head = given;
-        text = given.body ?? '';
+        if (given.body === null) return;
+        // The whole answer: whether an end is told as well does not matter.
+        text = given.body;
+        finish();
       },
       onChunk: (chunk) => {
         size += chunk.byteLength;
@@ -60,12 +69,7 @@ export function ask(asker: Asker, question: Question): Promise<Answer> {
         text += decoder.decode(chunk, { stream: true });
         handle.grant(chunk.byteLength);
       },
-      onEnd: () => {
-        text += decoder.decode();
-        if (head === null) fail(500, 'no answer');
-        else if (head.status !== 200) fail(head.status, text);
-        else resolve({ head, text });
-      },
+      onEnd: finish,
       onAbort: (reason) => fail(500, reason),
     });
   });
@@ -105,7 +109,12 @@ export async function* askRows(asker: Asker, question: Question): AsyncGenerator
     wake?.();
   };
   const handle = asker.pool.run(requestOf(question), settingsOf(asker, question), {
-    onHead: (given) => settled(() => (head = given)),
+    onHead: (given) =>
+      settled(() => {
+        head = given;
+        // The whole answer: whether an end is told as well does not matter.
+        ended ||= given.body !== null;
+      }),
     onChunk: (chunk) => settled(() => void chunks.push(chunk)),
     onEnd: () => settled(() => (ended = true)),
     onAbort: (reason) => settled(() => (failure = new QuestionFailed(question.path, 500, reason))),
