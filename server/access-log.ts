@@ -1,8 +1,8 @@
 // The access log: one line a request in the form of PuppetDB's own (remote host, time, request line, status, bytes,
 // referer, user agent, milliseconds, declared length), so that what reads those files reads these.
 
-import { destination } from 'pino';
 import type { RequestRecord } from './http/exchange.ts';
+import { openSink } from './log-sink.ts';
 
 export interface AccessLog {
   write(record: RequestRecord): void;
@@ -13,25 +13,8 @@ export interface AccessLog {
 
 /** Throws when the file cannot be opened. */
 export function createAccessLog(file: string): AccessLog {
-  const sink = destination({
-    dest: file,
-    append: true,
-    sync: false,
-    minLength: 4096,
-    periodicFlush: 1000,
-    mode: 0o640,
-  });
-  return {
-    write: (record) => void sink.write(accessLine(record)),
-    reopen: () => sink.reopen(),
-    flush: () => {
-      try {
-        sink.flushSync();
-      } catch {
-        // The disk is full or the file gone: the log ends here, the server does not.
-      }
-    },
-  };
+  const sink = openSink(file);
+  return { write: (record) => sink.write(accessLine(record)), reopen: sink.reopen, flush: sink.flush };
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

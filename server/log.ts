@@ -4,7 +4,8 @@
 // Nothing secret is logged: settings marked secret are masked where they are printed, request bodies and keys are never
 // given to a logger, and `redact` below catches what slips into fields by name.
 
-import { type DestinationStream, destination, type Level, type Logger, pino } from 'pino';
+import { type DestinationStream, type Level, type Logger, pino } from 'pino';
+import { openSink } from './log-sink.ts';
 
 export const logAreas = ['main', 'http', 'query', 'command', 'store', 'maintenance', 'tls'] as const;
 export type LogArea = (typeof logAreas)[number];
@@ -45,7 +46,7 @@ const redacted = ['password', 'privateKey', 'authorization', 'cookie', 'token', 
 export function createLogs(options: LogOptions): Logs {
   const isTerminal = options.file === null && process.stderr.isTTY === true;
   const readable = options.format === 'readable' || (options.format === 'auto' && isTerminal);
-  const sink = options.file === null ? destination({ dest: 2, sync: false }) : destination(fileSink(options.file));
+  const sink = openSink(options.file);
   const stream: DestinationStream = readable
     ? { write: (line: string) => void sink.write(readableLine(line, isTerminal)) }
     : sink;
@@ -67,16 +68,8 @@ export function createLogs(options: LogOptions): Logs {
       for (const area of logAreas) loggers[area].level = levels.areas[area] ?? levels.level;
     },
     levels: () => Object.fromEntries(logAreas.map((area) => [area, loggers[area].level])) as Record<LogArea, LogLevel>,
-    reopen: () => {
-      if (options.file !== null) sink.reopen();
-    },
-    flush: () => {
-      try {
-        sink.flushSync();
-      } catch {
-        // Standard error is gone (its reader went away): nobody is left to tell.
-      }
-    },
+    reopen: sink.reopen,
+    flush: sink.flush,
   };
   logs.setLevels(options);
   return logs;
@@ -85,10 +78,6 @@ export function createLogs(options: LogOptions): Logs {
 /** A log that keeps quiet, for tests and for tools that talk to a terminal. */
 export function silentLogs(): Logs {
   return createLogs({ level: 'silent', areas: {}, format: 'json', file: null });
-}
-
-function fileSink(file: string) {
-  return { dest: file, append: true, mkdir: false, sync: false, minLength: 4096, periodicFlush: 1000, mode: 0o640 };
 }
 
 const colours: Readonly<Record<string, string>> = {

@@ -34,7 +34,7 @@ export interface ClientRequest {
   /** With query string. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Readable;
+  readonly body?: string | Buffer | Readable;
 }
 
 export class Client {
@@ -66,7 +66,7 @@ export class Client {
       outgoing.on('response', resolve);
       outgoing.on('error', (error) => reject(this.#unreachable(error)));
     });
-    if (body === undefined || typeof body === 'string') outgoing.end(body);
+    if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) outgoing.end(body);
     // A refusal may come before the body is through: the answer says more than the broken pipe.
     else pipeline(body, outgoing).catch((error: NodeJS.ErrnoException) => outgoing.destroy(error));
     return answer;

@@ -62,6 +62,24 @@ const commands: readonly TableRow[] = [
     summary: 'delete all data of nodes',
     load: () => import('./delete.ts'),
   },
+  {
+    name: 'dead-letters',
+    group: 'Data directory',
+    summary: 'look at commands that were given up, send them again or remove them',
+    load: () => import('./dead-letters.ts'),
+  },
+  {
+    name: 'backup',
+    group: 'Data directory',
+    summary: 'copy the data directory, also while the server runs',
+    load: () => import('./backup.ts'),
+  },
+  {
+    name: 'restore',
+    group: 'Data directory',
+    summary: 'make a data directory from a backup',
+    load: () => import('./restore.ts'),
+  },
   { name: 'version', group: 'Other', summary: 'print the version', load: () => import('./version.ts') },
 ];
 

@@ -1,0 +1,224 @@
+// Copies of a data directory, taken while a server works on it or not, and put back.
+//
+// Each partition is copied as one LMDB snapshot. The command log is copied last, so that it reaches beyond every partition's
+// position; what a partition's copy lacks is replayed from it. Segments that the server removes in the meantime are still
+// needed for that, so they are held by hard links from the start: whatever was acknowledged when the backup began is in it.
+//
+//   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
+
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { copyFile, cp, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { openPartition } from '../engine/store/partition.ts';
+import { openStoreInfo, partitionDir } from '../engine/store/store.ts';
+
+export interface BackupManifest {
+  readonly format: 1;
+  /** ISO time at which it was begun. */
+  readonly time: string;
+  readonly partitions: number;
+  /** Stream position of each partition's copy. */
+  readonly positions: readonly number[];
+}
+
+/** The copy cannot be made or put back. The message is for people. */
+export class BackupFailed extends Error {}
+
+export interface BackupOptions {
+  readonly data: string;
+  readonly target: string;
+  readonly now: () => number;
+  /** Partitions done, of how many. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+const manifestName = 'backup.json';
+/** Far shorter than a segment lives: it has to be filled, applied and flushed before the server removes it. */
+const holdMs = 200;
+
+/** Copies `data` to `target`, which must not exist. On failure nothing is left there. */
+export async function backup(options: BackupOptions): Promise<BackupManifest> {
+  const { data, target, now } = options;
+  if (existsSync(target)) throw new BackupFailed(`${target} is there already`);
+  const part = `${target}.part-${randomUUID().slice(0, 8)}`;
+  const held = join(data, `backup-${randomUUID().slice(0, 8)}`);
+  const time = new Date(now()).toISOString();
+  try {
+    await mkdir(part, { recursive: true, mode: 0o700 });
+    await mkdir(held, { mode: 0o700 });
+    const holder = await holdSegments(join(data, 'inbox'), held);
+    let positions: number[];
+    try {
+      positions = await copyPartitions(options, part);
+    } finally {
+      await holder.stop();
+    }
+    await copyFolder(held, join(part, 'inbox'));
+    await copyFolder(join(data, 'discarded'), join(part, 'discarded'));
+    await copyFile(join(data, 'store.json'), join(part, 'store.json'));
+    const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions };
+    await writeFile(join(part, manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+    await syncTree(part);
+    await rename(part, target);
+    await syncDirectory(dirname(target));
+    return manifest;
+  } catch (error) {
+    await rm(part, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await rm(held, { recursive: true, force: true });
+  }
+}
+
+async function copyPartitions({ data, onProgress }: BackupOptions, part: string): Promise<number[]> {
+  const { partitions } = openStoreInfo(data);
+  const positions: number[] = [];
+  for (let slot = 0; slot < partitions; slot += 1) {
+    onProgress(slot, partitions);
+    const from = partitionDir(data, slot);
+    const to = partitionDir(part, slot);
+    // A partition that never was opened has no folder yet.
+    if (existsSync(from)) positions.push(await copyPartition(from, to));
+    else positions.push(0);
+  }
+  onProgress(partitions, partitions);
+  return positions;
+}
+
+async function copyPartition(from: string, to: string): Promise<number> {
+  const partition = openPartition(from, { readOnly: true });
+  try {
+    await partition.backupTo(to);
+  } finally {
+    await partition.close();
+  }
+  const copy = openPartition(to, { readOnly: true });
+  try {
+    return copy.position;
+  } finally {
+    await copy.close();
+  }
+}
+
+/** Links every segment of the log into `held` now and again, until stopped. */
+async function holdSegments(inbox: string, held: string): Promise<{ stop(): Promise<void> }> {
+  const linked = new Set<string>();
+  const hold = async () => {
+    if (!existsSync(inbox)) return;
+    for (const name of (await readdir(inbox)).sort()) {
+      if (linked.has(name) || !name.endsWith('.commands')) continue;
+      try {
+        await link(join(inbox, name), join(held, name));
+        linked.add(name);
+      } catch (error) {
+        // Removed between looking and linking: everything in it is in all partitions.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
+    }
+  };
+  await hold();
+  let failure: unknown = null;
+  let running: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running.then(hold).catch((error: unknown) => {
+      failure ??= error;
+    });
+  }, holdMs);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await running;
+      if (failure !== null) throw failure;
+      await hold();
+    },
+  };
+}
+
+export interface RestoreOptions {
+  readonly source: string;
+  readonly data: string;
+}
+
+/** Puts a backup back to `data`, which must not exist or be empty. On failure nothing is left there. */
+export async function restore({ source, data }: RestoreOptions): Promise<BackupManifest> {
+  const manifest = await readManifest(source);
+  if (existsSync(data) && (await readdir(data)).length > 0) {
+    throw new BackupFailed(`${data} is not empty; nothing is overwritten. Move it away first`);
+  }
+  for (let slot = 0; slot < manifest.partitions; slot += 1) {
+    const folder = partitionDir(source, slot);
+    const isMissing = !existsSync(folder) && manifest.positions[slot] !== 0;
+    if (isMissing) throw new BackupFailed(`${source} is incomplete: ${basename(folder)} is missing`);
+  }
+  const part = `${data}.part-${randomUUID().slice(0, 8)}`;
+  try {
+    await mkdir(dirname(data), { recursive: true });
+    await copyFolder(source, part);
+    await rm(join(part, manifestName));
+    await syncTree(part);
+    if (existsSync(data)) await rm(data, { recursive: true });
+    await rename(part, data);
+    await syncDirectory(dirname(data));
+  } catch (error) {
+    await rm(part, { recursive: true, force: true });
+    throw error;
+  }
+  return manifest;
+}
+
+export async function readManifest(source: string): Promise<BackupManifest> {
+  let manifest: BackupManifest;
+  try {
+    manifest = JSON.parse(await readFile(join(source, manifestName), 'utf8')) as BackupManifest;
+  } catch (error) {
+    throw new BackupFailed(`${source} is no complete backup: ${(error as Error).message}`);
+  }
+  if (manifest.format !== 1 || !Array.isArray(manifest.positions)) {
+    throw new BackupFailed(`${source} was made by another version (format ${manifest.format})`);
+  }
+  return manifest;
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  if (!existsSync(from)) return;
+  await cp(from, to, {
+    recursive: true,
+    // Locks belong to the directory that is in use, not to its copy.
+    filter: (path) => !['lock', 'lock.mdb'].includes(basename(path)),
+  });
+}
+
+/** Makes everything below `folder` survive a power failure. */
+async function syncTree(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      await syncTree(path);
+    } else {
+      const file = await open(path, 'r+');
+      await file.sync();
+      await file.close();
+    }
+  }
+  await syncDirectory(folder);
+}
+
+async function syncDirectory(folder: string): Promise<void> {
+  const directory = await open(folder, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Bytes of all files below a folder. */
+export async function sizeOf(folder: string): Promise<number> {
+  let size = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
+    if (entry.isFile()) size += (await stat(join(entry.parentPath ?? entry.path, entry.name))).size;
+  }
+  return size;
+}

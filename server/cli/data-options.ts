@@ -1,0 +1,32 @@
+// Where commands that work on a data directory find it: as `muster start` with the same configuration would.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { OptionSpec, ParsedArguments } from './arguments.ts';
+import { CliFailure, exitStatus, type Terminal } from './command.ts';
+import { configurationOf } from './setting-options.ts';
+
+export const dataOptions: Readonly<Record<string, OptionSpec>> = {
+  data: { type: 'text', value: 'DIR', group: 'Which data', doc: 'The data directory. [as for `muster start`]' },
+  config: {
+    type: 'text',
+    short: 'c',
+    value: 'PATH',
+    group: 'Which data',
+    doc: 'Configuration that names the directory.',
+  },
+};
+
+/** The data directory, whether it is there or not. */
+export function dataPath(args: ParsedArguments, terminal: Terminal): string {
+  const { data, config } = args.options;
+  const options = { ...(data === undefined ? {} : { data }), ...(config === undefined ? {} : { config }) };
+  return configurationOf({ options, positionals: [], problems: [] }, terminal).settings.data;
+}
+
+/** A data directory that is there. Throws CliFailure when it holds no store. */
+export function existingDataPath(args: ParsedArguments, terminal: Terminal): string {
+  const path = dataPath(args, terminal);
+  if (existsSync(join(path, 'store.json'))) return path;
+  throw new CliFailure(exitStatus.usage, `${path} is no data directory of Muster; give --data DIR`);
+}

@@ -1,0 +1,168 @@
+// `muster dead-letters`: commands that were given up. They lie as files in the data directory; the server may run or not.
+
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { certnameOf, type DeadLetter, DeadLetters } from '../../engine/inbox/dead-letters.ts';
+import type { ParsedArguments } from './arguments.ts';
+import { type Client, clientOf, clientOptions } from './client.ts';
+import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
+import { dataOptions, existingDataPath } from './data-options.ts';
+import { amount, startProgress } from './progress.ts';
+import { tableLines } from './table.ts';
+
+/** Largest letter that is unpacked to be shown or to find its certname. */
+const unpackedMax = 268_435_456;
+
+type Action = (letters: DeadLetters, args: ParsedArguments, terminal: Terminal) => Promise<ExitStatus>;
+
+const actions: Readonly<Record<string, Action>> = { list, show, send, remove };
+
+export const command: CliCommand = {
+  name: 'dead-letters',
+  usage: '[OPTIONS] [list | show NAME | send NAME ... | remove NAME ...]',
+  summary: 'look at commands that were given up, send them again or remove them',
+  options: {
+    all: { type: 'switch', doc: 'send, remove: all letters.' },
+    json: { type: 'switch', doc: 'list: JSON, also on a terminal.' },
+    cause: { type: 'switch', doc: 'show: only why it was given up.' },
+    body: { type: 'switch', doc: 'show: only the command itself, unpacked.' },
+    ...dataOptions,
+    ...clientOptions,
+  },
+  positionals: { min: 0, max: 10_000 },
+  details:
+    'A command that cannot be processed is written to the dead letter office: DATA/discarded/<command>/, one file for ' +
+    'the command as it was received and one that says why. Nothing else looks at them, and nothing removes them.\n\n' +
+    '`send` submits letters to a running server again, for example after an upgrade that understands them, and removes ' +
+    'each that the server has taken. A NAME is the file name or the number in front of it.',
+  examples: [
+    ['muster dead-letters --data /var/lib/muster', 'What is there.'],
+    ['muster dead-letters show 4711', 'One letter, with the reason.'],
+    ['muster dead-letters send --all', 'Try all of them again.'],
+    ['muster dead-letters remove 4711', 'Throw one away.'],
+  ],
+  run: (args, terminal) => {
+    const [name = 'list', ...rest] = args.positionals;
+    const action = Object.hasOwn(actions, name) ? actions[name]! : undefined;
+    if (action === undefined) {
+      throw new CliFailure(exitStatus.usage, `\`${name}\` is none of ${Object.keys(actions).join(', ')}`);
+    }
+    const letters = new DeadLetters(join(existingDataPath(args, terminal), 'discarded'));
+    return action(letters, { ...args, positionals: rest }, terminal);
+  },
+};
+
+async function list(letters: DeadLetters, args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
+  const rows = (await letters.list()).map((letter) => ({
+    number: String(letter.seq),
+    command: letter.command,
+    version: letter.version,
+    certname: letter.certname ?? letter.certId,
+    received: new Date(letter.received).toISOString(),
+    discarded: new Date(letter.discarded).toISOString(),
+    size: letter.size,
+    name: letter.name,
+  }));
+  if (args.options['json'] === 'true' || !terminal.outIsTerminal) {
+    terminal.out(`${JSON.stringify(rows, null, 2)}\n`);
+    return exitStatus.ok;
+  }
+  const shown = rows.map(({ name: _name, discarded: _discarded, ...row }) => row);
+  for (const line of tableLines(shown, terminal.columns)) terminal.out(`${line}\n`);
+  const size = rows.reduce((sum, row) => sum + row.size, 0);
+  terminal.err(rows.length === 0 ? 'no dead letters\n' : `${rows.length} dead letters, ${amount(size, 'bytes')}\n`);
+  return exitStatus.ok;
+}
+
+async function show(letters: DeadLetters, args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
+  const [letter] = await chosen(letters, args, 1);
+  const { cause, body } = args.options;
+  if (body !== 'true') {
+    if (cause !== 'true') terminal.out(`${letter!.path}\n\n`);
+    terminal.out(`${(await letters.cause(letter!)).trimEnd()}\n`);
+  }
+  if (cause === 'true') return exitStatus.ok;
+  const bytes = await letters.body(letter!);
+  terminal.out(`${body === 'true' ? '' : '\n'}${unpacked(letter!, bytes).toString('utf8')}\n`);
+  return exitStatus.ok;
+}
+
+function unpacked(letter: DeadLetter, bytes: Buffer): Buffer {
+  if (!letter.gzip) return bytes;
+  try {
+    return gunzipSync(bytes, { maxOutputLength: unpackedMax });
+  } catch (error) {
+    throw new CliFailure(exitStatus.failed, `${letter.name} cannot be unpacked: ${(error as Error).message}`);
+  }
+}
+
+async function send(letters: DeadLetters, args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
+  const client = clientOf(args, terminal);
+  const wanted = await chosen(letters, args, Number.POSITIVE_INFINITY);
+  const progress = startProgress(terminal, { label: 'send', total: wanted.length, unit: 'letters' });
+  let failed = 0;
+  for (const [index, letter] of wanted.entries()) {
+    const problem = await sendOne(client, letters, letter);
+    if (problem !== null) {
+      failed += 1;
+      progress.finish(`${letter.name}: ${problem}`);
+      if (!terminal.errIsTerminal) terminal.err(`${letter.name}: ${problem}\n`);
+    }
+    progress.update(index + 1);
+  }
+  progress.finish();
+  terminal.out(`${wanted.length - failed} sent${failed > 0 ? `, ${failed} not` : ''}\n`);
+  return failed > 0 ? exitStatus.failed : exitStatus.ok;
+}
+
+/** null: the server has it, and the letter is gone. */
+async function sendOne(client: Client, letters: DeadLetters, letter: DeadLetter): Promise<string | null> {
+  const body = await letters.body(letter);
+  const certname = certnameOf(letter, body, unpackedMax);
+  if (certname === null) return 'its certname cannot be told';
+  const query = new URLSearchParams({
+    command: letter.command.replaceAll(' ', '_'),
+    version: String(letter.version),
+    certname,
+    ...(letter.producerTimestamp === null
+      ? {}
+      : { 'producer-timestamp': new Date(letter.producerTimestamp).toISOString() }),
+  });
+  try {
+    await client.askText({
+      method: 'POST',
+      path: `/pdb/cmd/v1?${query}`,
+      headers: { 'content-type': 'application/json', ...(letter.gzip ? { 'content-encoding': 'gzip' } : {}) },
+      body,
+    });
+  } catch (error) {
+    if (!(error instanceof CliFailure) || error.status === exitStatus.unreachable) throw error;
+    return error.message;
+  }
+  await letters.remove(letter);
+  return null;
+}
+
+async function remove(letters: DeadLetters, args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
+  const wanted = await chosen(letters, args, Number.POSITIVE_INFINITY);
+  for (const letter of wanted) await letters.remove(letter);
+  terminal.out(`${wanted.length} removed\n`);
+  return exitStatus.ok;
+}
+
+/** The letters that are named, or all with --all. Throws CliFailure for a name that nothing has. */
+async function chosen(letters: DeadLetters, args: ParsedArguments, max: number): Promise<DeadLetter[]> {
+  const names = args.positionals;
+  const isAll = args.options['all'] === 'true';
+  if (isAll && max > 1 && names.length === 0) return letters.list();
+  if (names.length === 0 || names.length > max || isAll) {
+    throw new CliFailure(exitStatus.usage, max === 1 ? 'give one NAME' : 'give NAMEs, or --all alone');
+  }
+  const found: DeadLetter[] = [];
+  for (const name of names) {
+    const letter = await letters.find(name);
+    if (letter === null) throw new CliFailure(exitStatus.usage, `there is no dead letter \`${name}\``);
+    found.push(letter);
+  }
+  return found;
+}

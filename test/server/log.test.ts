@@ -1,0 +1,130 @@
+// The logs: levels by area that can change, readable lines, what is hidden, and the access log's form.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { accessLine, createAccessLog } from '../../server/access-log.ts';
+import type { RequestRecord } from '../../server/http/exchange.ts';
+import { createLogs, readableLine } from '../../server/log.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-log-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** The text of the file once there is some: files are opened and written in the background. */
+async function written(file: string, log: { flush(): void }, again = () => {}): Promise<string> {
+  for (;;) {
+    again();
+    log.flush();
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    if (text !== '') return text;
+    await setImmediate();
+  }
+}
+
+describe('log', () => {
+  test('areas have their levels, which can change for loggers that are held', async () => {
+    const file = join(folder, 'levels.log');
+    const logs = createLogs({ level: 'info', areas: { http: 'debug' }, format: 'json', file });
+    const query = logs.area('query');
+    query.debug('not yet');
+    logs.area('http').debug('http');
+    logs.setLevels({ level: 'debug', areas: { http: 'error' } });
+    query.debug({ ms: 3 }, 'now');
+    logs.area('http').warn('no more');
+    const lines = (await written(file, logs))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    assert.deepEqual(
+      lines.map(({ level, area, msg, ms }) => [level, area, msg, ms]),
+      [
+        ['debug', 'http', 'http', undefined],
+        ['debug', 'query', 'now', 3],
+      ],
+    );
+  });
+
+  test('passwords and keys that slip into fields are hidden', async () => {
+    const file = join(folder, 'secrets.log');
+    const logs = createLogs({ level: 'info', areas: {}, format: 'json', file });
+    logs
+      .area('main')
+      .info({ password: 'geheim', options: { privateKey: 'geheim' }, headers: { authorization: 'x' } }, 'y');
+    assert.doesNotMatch(await written(file, logs), /geheim/);
+  });
+
+  test('a file is opened again after rotation', async () => {
+    const file = join(folder, 'rotate.log');
+    const logs = createLogs({ level: 'info', areas: {}, format: 'readable', file });
+    logs.area('main').info('before');
+    await written(file, logs);
+    renameSync(file, `${file}.1`);
+    logs.reopen();
+    // Lines go to the old file until the new one is open.
+    const after = () => logs.area('main').info('after');
+    const text = await written(file, logs, after);
+    assert.match(readFileSync(`${file}.1`, 'utf8'), /INFO {2}\[main\] before\n/);
+    assert.match(text, /^\S+Z INFO {2}\[main\] after\n$/);
+  });
+
+  test('readable lines show fields and stacks', () => {
+    const entry = {
+      level: 'warn',
+      time: 'T',
+      area: 'query',
+      msg: 'slow',
+      ms: 12,
+      text: 'a b',
+      err: { stack: 'E: x\n at y' },
+    };
+    assert.equal(
+      readableLine(`${JSON.stringify(entry)}\n`, false),
+      'T WARN  [query] slow ms=12 text="a b"\n    E: x\n     at y\n',
+    );
+    assert.equal(readableLine('no json', false), 'no json');
+  });
+});
+
+const record: RequestRecord = {
+  method: 'GET',
+  path: '/metrics/v2/list',
+  queryString: '',
+  listener: 'http',
+  remoteAddress: '127.0.0.1',
+  clientName: null,
+  referer: '',
+  userAgent: 'curl/7.88.1',
+  uncompressedLength: '',
+  status: 200,
+  bytes: 1475,
+  completed: true,
+  started: Date.UTC(2026, 10, 21, 0, 23, 23, 900),
+  elapsedMs: 5.2,
+};
+
+describe('access log', () => {
+  test("a line has PuppetDB's form", () => {
+    assert.equal(
+      accessLine(record),
+      '127.0.0.1 - - [21/Nov/2026:00:23:23 +0000] "GET /metrics/v2/list HTTP/1.1" 200 1475 "-" "curl/7.88.1" 5 -\n',
+    );
+  });
+
+  test('what clients send cannot break out of its field', () => {
+    const line = accessLine({ ...record, userAgent: 'a" 500\nx', queryString: 'q="', clientName: 'c', status: 0 });
+    assert.equal(
+      line,
+      '127.0.0.1 - c [21/Nov/2026:00:23:23 +0000] "GET /metrics/v2/list?q=\\" HTTP/1.1" - 1475 "-" "a\\" 500\\x0ax" 5 -\n',
+    );
+  });
+
+  test('goes to its file', async () => {
+    const file = join(folder, 'access.log');
+    const log = createAccessLog(file);
+    log.write(record);
+    assert.equal(await written(file, log), accessLine(record));
+  });
+});
