@@ -1,0 +1,671 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import type {
+  CatalogCommand,
+  DecodedCommand,
+  FactsCommand,
+  InputsCommand,
+  ReportCommand,
+} from '../../../engine/ingest/commands.ts';
+import { decodeCommand } from '../../../engine/ingest/decode.ts';
+import { CommandFailure, type FailureKind } from '../../../engine/ingest/errors.ts';
+import { Memos } from '../../../engine/ingest/spans.ts';
+import type { QueuedCommand } from '../../../engine/ingest/types.ts';
+import {
+  at,
+  catalogPayload,
+  event,
+  factsPayload,
+  RECEIVED,
+  reportPayload,
+  reportResource,
+  resource,
+  SETTINGS,
+  submit,
+} from './support.ts';
+
+const decode = (command: QueuedCommand): DecodedCommand => decodeCommand(command, SETTINGS, null);
+const facts = (command: QueuedCommand): FactsCommand => decode(command) as FactsCommand;
+const catalog = (command: QueuedCommand): CatalogCommand => decode(command) as CatalogCommand;
+const report = (command: QueuedCommand): ReportCommand => decode(command) as ReportCommand;
+
+function failure(command: QueuedCommand, settings = SETTINGS): CommandFailure {
+  try {
+    decodeCommand(command, settings, null);
+  } catch (error) {
+    assert.ok(error instanceof CommandFailure, String(error));
+    return error;
+  }
+  assert.fail('decoded');
+}
+
+function refused(command: QueuedCommand, kind: FailureKind, text: RegExp): void {
+  const error = failure(command);
+  assert.equal(error.kind, kind, error.message);
+  assert.match(error.message, text);
+}
+
+// ---- bytes and JSON
+
+test('decode: a gzip body is read up to the end of its first member', () => {
+  const first = gzipSync(JSON.stringify(factsPayload({ values: { a: 1 } })));
+  for (const rest of [gzipSync('{}'), Buffer.from('garbage'), Buffer.alloc(7), Buffer.alloc(0)]) {
+    const command = submit('replace facts', Buffer.concat([first, rest]), { gzip: true });
+    assert.deepEqual(facts(command).contents().facts, [{ name: 'a', value: '1', json: 1 }]);
+  }
+});
+
+test('decode: what is labelled gzip and is not may be tried again, damaged gzip may not', () => {
+  const good = gzipSync(JSON.stringify(factsPayload()));
+  const notGzip = failure(submit('replace facts', Buffer.from('{}'), { gzip: true }));
+  assert.deepEqual([notGzip.kind, notGzip.retryable], ['not-gzip', true]);
+  assert.equal(failure(submit('replace facts', Buffer.alloc(0), { gzip: true })).kind, 'not-gzip');
+  const cutOff = failure(submit('replace facts', good.subarray(0, good.length - 9), { gzip: true }));
+  assert.deepEqual([cutOff.kind, cutOff.retryable], ['unreadable', false]);
+  const damaged = Buffer.from(good);
+  damaged[damaged.length - 6]! ^= 1;
+  assert.equal(failure(submit('replace facts', damaged, { gzip: true })).kind, 'unreadable');
+});
+
+test('decode: a body may not inflate beyond the limit', () => {
+  const bomb = gzipSync(Buffer.alloc(5_000_000, ' '));
+  const command = submit('replace facts', bomb, { gzip: true });
+  assert.equal(failure(command, { ...SETTINGS, decompressedMax: 1_000_000 }).kind, 'too-large');
+  const lying = Buffer.from(bomb);
+  lying.writeUInt32LE(10, lying.length - 4);
+  assert.equal(failure(submit('replace facts', lying, { gzip: true })).kind, 'unreadable');
+});
+
+test('decode: invalid UTF-8 becomes replacement characters, an empty body the payload null', () => {
+  const text = JSON.stringify(factsPayload({ values: { a: 'X' } }));
+  const bytes = Buffer.from(text);
+  bytes[bytes.indexOf('X')] = 0xff;
+  assert.equal(facts(submit('replace facts', bytes)).contents().facts[0]?.value, '"\ufffd"');
+  refused(submit('replace facts', ''), 'invalid', /^Invalid replace facts command: \(not \(map\? nil\)\)/);
+  refused(submit('replace facts', '{"certname":'), 'unreadable', /not JSON/);
+  refused(submit('replace facts', '\ufeff{}'), 'unreadable', /not JSON/);
+});
+
+test('decode: nesting is bounded wherever it is', () => {
+  const deep = `${'['.repeat(999)}${']'.repeat(999)}`;
+  const shallow = `${'['.repeat(900)}${']'.repeat(900)}`;
+  for (const [command, payload] of [
+    ['replace facts', factsPayload({ values: { a: 'DEEP' } })],
+    ['replace catalog', catalogPayload({ resources: [resource({ parameters: { a: 'DEEP' } })] })],
+    ['replace catalog', catalogPayload({ resources: [resource({ kind: 'DEEP' })] })],
+    ['store report', reportPayload({ resources: [reportResource({ events: [event({ new_value: 'DEEP' })] })] })],
+  ] as const) {
+    const text = JSON.stringify(payload);
+    decode(submit(command, text.replace('"DEEP"', shallow)));
+    refused(submit(command, text.replace('"DEEP"', deep)), 'unreadable', /deeper than 1000/);
+  }
+});
+
+// ---- catalogs
+
+test('decode: the worked catalogs (4.4)', () => {
+  const first = catalogPayload({
+    certname: 'c0.cat',
+    edges: [
+      { source: { type: 'Class', title: 'Main' }, target: { type: 'File', title: '/a' }, relationship: 'contains' },
+    ],
+    resources: [
+      resource({ tags: ['main', 'class'], file: '/f.pp', line: 1 }),
+      resource({
+        type: 'File',
+        title: '/a',
+        tags: ['file'],
+        file: '/f.pp',
+        line: 2,
+        parameters: { ensure: 'present' },
+      }),
+    ],
+  });
+  assert.equal(catalog(submit('replace catalog', first)).hash, '07aa003802b1f10f32b359cd697b79d996a15ff6');
+  const second = catalogPayload({
+    certname: 'n2.example',
+    resources: [
+      resource({ type: 'Stage', title: 'main', tags: ['stage'], parameters: { name: 'main', alias: ['main'] } }),
+    ],
+  });
+  assert.equal(catalog(submit('replace catalog', second)).hash, 'c7bd9eac2281ef20ef43d800407a668eca910f80');
+  const exec = { type: 'Exec', title: '/b' };
+  const file = { type: 'File', title: '/b' };
+  const foo = { type: 'Class', title: 'Foo' };
+  const third = catalogPayload({
+    certname: 'n3.example',
+    edges: [
+      { source: foo, target: file, relationship: 'contains' },
+      { source: file, target: exec, relationship: 'required-by' },
+      { source: foo, target: file, relationship: 'contains' },
+      { source: file, target: exec, relationship: 'before' },
+    ],
+    resources: [
+      resource({ ...foo, tags: ['class', 'foo'] }),
+      resource({
+        ...file,
+        tags: ['a', 'b', 'class', 'file', 'foo'],
+        file: null,
+        line: null,
+        parameters: { tag: ['a', 'b'], ensure: 'file' },
+      }),
+      resource({ ...exec, exported: true, tags: [], file: '/m.pp', line: 7, parameters: { timeout: 0.5 } }),
+    ],
+  });
+  const decoded = catalog(submit('replace catalog', third));
+  assert.equal(decoded.hash, 'a0c3a79d8e1f394522bdaa000bfb3a6c4e2cff39');
+  const { resources, edges } = decoded.contents();
+  assert.deepEqual(
+    resources.map(({ title, hash }) => [title, hash]),
+    [
+      ['/b', 'ec26216223967e69d839f4f778bebb200c6d9e5b'],
+      ['/b', '8ea76549d336559d090e08b3c56fc52f92843359'],
+      ['Foo', 'ba66a4113b0451266834e5225e6e27b20142d5d8'],
+    ],
+  );
+  assert.deepEqual(edges, [
+    {
+      sourceType: 'File',
+      sourceTitle: '/b',
+      targets: [
+        { relationship: 'before', targetType: 'Exec', targetTitle: '/b' },
+        { relationship: 'required-by', targetType: 'Exec', targetTitle: '/b' },
+      ],
+    },
+    {
+      sourceType: 'Class',
+      sourceTitle: 'Foo',
+      targets: [{ relationship: 'contains', targetType: 'File', targetTitle: '/b' }],
+    },
+  ]);
+});
+
+test('decode: what the catalog hash does not see', () => {
+  const a = { type: 'Notify', title: 'a' };
+  const b = { type: 'Notify', title: 'b' };
+  const edge = { source: a, target: b, relationship: 'before' };
+  const base = { resources: [resource(a), resource(b)], edges: [edge] };
+  const hash = (fields: object): string =>
+    catalog(submit('replace catalog', catalogPayload({ ...base, ...fields }))).hash;
+  assert.equal(hash({ resources: [resource(b), resource(a)] }), hash({}));
+  assert.equal(hash({ edges: [edge, edge] }), hash({}));
+  assert.equal(hash({ version: '2', environment: null, job_id: '7', unknown: 1 }), hash({}));
+  assert.equal(hash({ resources: [resource({ ...a, kind: 'k', aliases: [] }), resource(b)] }), hash({}));
+  assert.notEqual(hash({ resources: [resource({ ...a, line: null }), resource(b)] }), hash({}));
+  assert.notEqual(hash({ edges: [{ ...edge, extra: 1 }] }), hash({}));
+  assert.equal(hash({ edges: [{ ...edge, extra: 1 }, edge] }), hash({ edges: [edge, { ...edge, extra: 1 }] }));
+  const both = catalog(submit('replace catalog', catalogPayload({ ...base, edges: [edge, { ...edge, extra: 1 }] })));
+  assert.equal(both.contents().edges[0]?.targets.length, 1);
+});
+
+test('decode: catalogs that are refused', () => {
+  const a = { type: 'File', title: '/a' };
+  const nope = { type: 'File', title: '/nope' };
+  const edge = (fields: object): object => ({
+    resources: [resource(a)],
+    edges: [{ source: a, target: a, relationship: 'before', ...fields }],
+  });
+  const cases: [object, RegExp][] = [
+    [{ resources: [resource(), resource()] }, /Duplicate resource: \{:type "Class", :title "Main"\}/],
+    [{ resources: [resource({ tags: ['File'] })] }, /has an invalid tag 'File'\. Tags must match the pattern/],
+    [{ resources: [resource({ tags: ['-x'] })] }, /invalid tag/],
+    [{ resources: [resource({ tags: [5] })] }, /invalid tag/],
+    [{ resources: [resource({ tags: null })] }, /:tags/],
+    [{ resources: [5] }, /not \(map\? 5\)/],
+    [{ resources: {} }, /:resources \(not \(sequential\?/],
+    [{ edges: null }, /:edges/],
+    [{ edges: { a: 1 } }, /:edges \(not \(sequential\?/],
+    [
+      edge({ target: nope }),
+      /refers to resource '\{:type "File", :title "\/nope"\}', which doesnt exist in the catalog\./,
+    ],
+    [edge({ source: { ...a, x: 1 } }), /which doesnt exist/],
+    [edge({ source: null }), /which doesnt exist/],
+    [edge({ relationship: 'foo' }), /has invalid relationship type ':foo'/],
+    [edge({ relationship: undefined }), /invalid relationship type/],
+    [{ version: 5 }, /\{:version \(not \(instance\? java\.lang\.String 5\)\)\}/],
+    [{ producer_timestamp: 'soon' }, /:producer_timestamp/],
+  ];
+  for (const [fields, text] of cases) {
+    refused(submit('replace catalog', catalogPayload(fields as never)), 'invalid', text);
+  }
+  refused(submit('replace catalog', catalogPayload(), { version: 99 }), 'invalid', /Unknown catalog version '99'$/);
+  catalog(
+    submit(
+      'replace catalog',
+      catalogPayload({ edges: {}, resources: [resource({ tags: ['ñ', '日本', '9z', '_x'] })] }),
+    ),
+  );
+});
+
+test('decode: catalogs that are valid and cannot be stored', () => {
+  const refusal = (fields: object): string | null => {
+    const command = catalog(submit('replace catalog', catalogPayload(fields as never)));
+    return command.refusal ?? command.contents().refusal;
+  };
+  assert.equal(refusal({}), null);
+  assert.match(refusal({ transaction_uuid: '' }) ?? '', /transaction_uuid is not a UUID/);
+  assert.match(refusal({ catalog_uuid: 'abc' }) ?? '', /catalog_uuid is not a UUID/);
+  assert.match(refusal({ environment: 'a\u0000' }) ?? '', /environment contains a NUL/);
+  for (const fields of [
+    { title: 'a\u0000b' },
+    { type: null },
+    { title: [] },
+    { exported: undefined },
+    { file: 5 },
+    { line: 'x' },
+    { line: 3_000_000_000 },
+    { parameters: { 'a\u0000': 1 } },
+  ]) {
+    assert.notEqual(refusal({ resources: [resource(fields)] }), null, JSON.stringify(fields));
+  }
+  assert.notEqual(refusal({ resources: [resource({ title: 5 }), resource({ title: '5' })] }), null);
+});
+
+test('decode: resources are stored in column form', () => {
+  const text = JSON.stringify(
+    catalogPayload({
+      transaction_uuid: '{68B08E2A-EEB14322-B241-BFDF151D294B}',
+      resources: [
+        resource({
+          type: 'notify',
+          title: 'TITLE',
+          line: 2.5,
+          file: undefined,
+          parameters: { 'b/c': 1, a: 'x\u0000y', n: 'NUMBER' },
+        }),
+      ],
+    }),
+  );
+  const decoded = catalog(submit('replace catalog', text.replace('"TITLE"', '5').replace('"NUMBER"', '1e10')));
+  assert.equal(decoded.transactionUuid, '68b08e2a-eeb1-4322-b241-bfdf151d294b');
+  const [only] = decoded.contents().resources;
+  assert.equal(only?.title, '5');
+  assert.equal(only?.line, 2);
+  assert.equal(only?.file, null);
+  assert.equal(only?.fileGiven, false);
+  assert.equal(only?.parameters, '{"a":"x\ufffdy","n":10000000000,"b/c":1}');
+});
+
+// ---- versions
+
+test('decode: old catalogs become new ones', () => {
+  const {
+    producer: _,
+    catalog_uuid: __,
+    code_id: ___,
+    ...oldest
+  } = catalogPayload({
+    transaction_uuid: '68b08e2a-eeb1-4322-b241-bfdf151d294b',
+  });
+  const seven = catalog(submit('replace catalog', { ...oldest, code_id: 'k', producer: 'p' }, { version: 7 }));
+  assert.deepEqual([seven.catalogUuid, seven.codeId, seven.producer], [seven.transactionUuid, 'k', null]);
+  const six = catalog(submit('replace catalog', { ...oldest, code_id: 'k' }, { version: 6 }));
+  assert.deepEqual([six.catalogUuid, six.codeId], [six.transactionUuid, null]);
+  const { certname, transaction_uuid, producer_timestamp, ...rest } = oldest;
+  const dashed = { ...rest, name: certname, 'transaction-uuid': transaction_uuid, api_version: 1 };
+  const five = catalog(
+    submit('replace catalog', { ...dashed, 'producer-timestamp': producer_timestamp }, { version: 5, certname: 'c' }),
+  );
+  assert.deepEqual([five.certname, five.hash, five.producerTimestamp], ['c', six.hash, six.producerTimestamp]);
+  const four = catalog(submit('replace catalog', dashed, { version: 4, certname: 'c' }));
+  assert.equal(four.producerTimestamp, RECEIVED);
+  refused(submit('replace catalog', dashed, { version: 3 }), 'invalid', /Unknown catalog version '3'/);
+});
+
+test('decode: old facts become new ones', () => {
+  const { producer: _, ...payload } = factsPayload({ values: { a: '1' } });
+  assert.equal(facts(submit('replace facts', { ...payload, producer: 'p' }, { version: 4 })).producer, null);
+  const { certname, producer_timestamp, ...rest } = payload;
+  const three = facts(
+    submit('replace facts', { ...rest, name: certname, 'producer-timestamp': producer_timestamp }, { version: 3 }),
+  );
+  assert.equal(three.certname, 'c');
+  assert.equal(three.producerTimestamp, Date.parse(at(0)));
+  assert.equal(facts(submit('replace facts', { ...rest, name: 'c' }, { version: 2 })).producerTimestamp, RECEIVED);
+  refused(submit('replace facts', { ...payload, name: 'c' }, { version: 5 }), 'invalid', /:name disallowed-key/);
+  refused(submit('replace facts', payload, { version: 1 }), 'unsupported-version', /version 1/);
+  const future = failure(submit('replace facts', factsPayload(), { version: 6 }));
+  assert.equal(future.message, 'Unsupported command replace facts version 6');
+  assert.deepEqual([future.validation, future.retryable], [false, false]);
+  refused(submit('replace facts', payload, { version: 6 }), 'invalid', /:producer missing-required-key/);
+});
+
+test('decode: old reports become new ones', () => {
+  const flat = {
+    status: 'success',
+    timestamp: at(1),
+    property: 'ensure',
+    new_value: 'present',
+    old_value: 'absent',
+    message: null,
+    resource_type: 'File',
+    resource_title: '/a',
+    file: '/f.pp',
+    line: 4,
+    containment_path: ['Foo'],
+  };
+  const {
+    producer: _,
+    noop_pending: __,
+    corrective_change: ___,
+    catalog_uuid: ____,
+    code_id: _____,
+    cached_catalog_status: ______,
+    resources: _______,
+    ...head
+  } = reportPayload({ transaction_uuid: '68b08e2a-eeb1-4322-b241-bfdf151d294b' });
+  const events = [
+    flat,
+    { ...flat, property: 'mode' },
+    { ...flat, status: 'skipped' },
+    { ...flat, resource_title: '/b' },
+  ];
+  const five = report(submit('store report', { ...head, resource_events: events }, { version: 5 }));
+  assert.deepEqual(
+    five.contents().events.map(({ resourceTitle, property, status }) => [resourceTitle, property, status]),
+    [
+      ['/a', 'ensure', 'success'],
+      ['/a', 'mode', 'success'],
+      ['/a', null, 'skipped'],
+      ['/b', 'ensure', 'success'],
+    ],
+  );
+  assert.equal(five.catalogUuid, five.transactionUuid);
+  const { start_time, end_time, producer_timestamp, puppet_version, report_format, configuration_version, ...others } =
+    head;
+  const { transaction_uuid, noop: ________, ...plain } = others;
+  const four = report(
+    submit(
+      'store report',
+      {
+        ...plain,
+        'transaction-uuid': transaction_uuid,
+        'start-time': start_time,
+        'end-time': end_time,
+        'puppet-version': puppet_version,
+        'report-format': report_format,
+        'configuration-version': configuration_version,
+        'resource-events': [{ ...flat, 'new-value': 1 }].map(({ new_value: _new, ...dashed }) => dashed),
+      },
+      { version: 4 },
+    ),
+  );
+  assert.equal(four.producerTimestamp, RECEIVED);
+  assert.deepEqual([four.contents().logs, four.contents().metrics], [null, null]);
+  assert.equal(four.contents().events[0]?.newValue, '1');
+  assert.ok(producer_timestamp);
+});
+
+test('decode: a deactivation of versions 1 and 2 is a bare certname', () => {
+  const two = decode(submit('deactivate node', '"web1"', { version: 2 }));
+  assert.deepEqual(two, { kind: 'deactivate', certname: 'web1', producerTimestamp: RECEIVED, received: RECEIVED });
+  assert.equal(decode(submit('deactivate node', '"\\"web1\\""', { version: 1 })).certname, 'web1');
+  refused(submit('deactivate node', '"web1"', { version: 1 }), 'invalid', /not \(map\? nil\)/);
+  refused(submit('deactivate node', '"web1"'), 'invalid', /^Invaliddeactivate nodecommand: \(not \(map\? "web1"\)\)/);
+});
+
+// ---- facts
+
+test('decode: facts are hashed without blocked ones', () => {
+  const payload = factsPayload({
+    values: { a: 1, b: { c: 2, d: { e: 3 } }, 'b.c': 4, networking: { ip: '::1', interfaces: { lo: {} } } },
+  });
+  const names = (list: string[], type: 'literal' | 'regex'): string => {
+    const settings = { ...SETTINGS, factsBlocklist: list, factsBlocklistType: type };
+    const decoded = decodeCommand(submit('replace facts', payload), settings, null) as FactsCommand;
+    return decoded
+      .contents()
+      .facts.map(({ name, value }) => `${name}=${value}`)
+      .join(' ');
+  };
+  assert.equal(names(['a', 'b.c'], 'literal'), 'b={"d":{"e":3}} networking={"ip":"::1","interfaces":{"lo":{}}}');
+  assert.equal(names(['networking.interfaces', 'b', 'b.c'], 'literal'), 'a=1 networking={"ip":"::1"}');
+  assert.equal(names(['b.*', 'networking'], 'regex'), 'a=1');
+  assert.equal(names(['(?i)B\\.D\\.E', 'networking\\..*', 'b.c'], 'regex'), 'a=1 b={"d":{}} networking={}');
+  const blocked = decodeCommand(
+    submit('replace facts', factsPayload({ values: { a: 1, x: 2 } })),
+    { ...SETTINGS, factsBlocklist: ['x'] },
+    null,
+  ) as FactsCommand;
+  assert.equal(blocked.hash, facts(submit('replace facts', factsPayload({ values: { a: 1 } }))).hash);
+});
+
+test('decode: a fact name with NUL cannot be stored, a value with NUL can', () => {
+  assert.match(facts(submit('replace facts', factsPayload({ values: { 'a\u0000': 1 } }))).refusal ?? '', /NUL/);
+  assert.match(
+    facts(submit('replace facts', factsPayload({ values: { a: [{ 'b\u0000': 1 }] } }))).refusal ?? '',
+    /NUL/,
+  );
+  const decoded = facts(
+    submit('replace facts', factsPayload({ certname: 'f20.fct', environment: 'prod', values: { nul: 'a\u0000b' } })),
+  );
+  assert.equal(decoded.refusal, null);
+  assert.equal(decoded.hash, '84d649164813b940cfd9a040d20e10d86485fe7f');
+  assert.equal(decoded.contents().facts[0]?.value, '"a\ufffdb"');
+});
+
+test('decode: any spelling of numbers in facts survives', () => {
+  const text = JSON.stringify(factsPayload({ certname: 'n2.example', environment: null, values: 'VALUES' })).replace(
+    '"VALUES"',
+    '{"up":1.0,"os":{"release":{"major":"12"},"family":"Debian"},"neg":-0.0,"Zed":null,"a/b":"s","a":[1,{"k":"v"}]}',
+  );
+  const decoded = facts(submit('replace facts', text));
+  assert.equal(decoded.hash, 'e2f6c86c0dc8f770c213bb302ebc1455d2ad2f54');
+  assert.deepEqual(
+    decoded.contents().facts.map(({ name, value }) => [name, value]),
+    [
+      ['a', '[1,{"k":"v"}]'],
+      ['os', '{"family":"Debian","release":{"major":"12"}}'],
+      ['up', '1.0'],
+      ['Zed', 'null'],
+      ['a/b', '"s"'],
+      ['neg', '0.0'],
+    ],
+  );
+});
+
+// ---- reports
+
+test('decode: the worked reports (4.6)', () => {
+  const payload = reportPayload({
+    certname: 'n2.example',
+    configuration_version: 'cv',
+    start_time: '2024-01-01T00:00:00.123456+02:00',
+    end_time: '2024-01-01T00:00:01.000Z',
+    producer_timestamp: '2024-01-01T00:00:02.000Z',
+  });
+  assert.equal(report(submit('store report', payload)).hash, '2a3e67b23d758aa70ef98dd0ce705eb917f25e84');
+});
+
+test('decode: events follow from resources', () => {
+  const skipped = reportResource({ skipped: true, resource_title: '/s', timestamp: at(5), events: [event()] });
+  const unchanged = reportResource({ resource_title: '/u' });
+  const changed = reportResource({
+    containment_path: ['Stage[main]', 'Foo', '', 'Bar::Baz', 'File[/a]'],
+    file: '/f.pp',
+    line: 3,
+    events: [
+      event({ name: 'file_created', new_value: { b: 1, a: [true] }, old_value: 'x\u0000y' }),
+      event({ name: 'file_created', new_value: { a: [true], b: 1 }, old_value: 'x\ufffdy', corrective_change: true }),
+      event({ new_value: null }),
+    ],
+  });
+  const payload = reportPayload({
+    resources: [skipped, unchanged, changed, reportResource({ containment_path: null })],
+  });
+  const { events } = report(submit('store report', payload)).contents();
+  assert.deepEqual(
+    events.map(({ status, resourceTitle, newValue, oldValue, name }) => [
+      status,
+      resourceTitle,
+      newValue,
+      oldValue,
+      name,
+    ]),
+    [
+      ['skipped', '/s', 'null', 'null', null],
+      ['success', '/a', '{"a":[true],"b":1}', '"x\ufffdy"', 'file_created'],
+      ['success', '/a', 'null', '"absent"', null],
+    ],
+  );
+  assert.equal(events[0]?.timestamp, Date.parse(at(5)));
+  assert.equal(events[1]?.containingClass, 'Bar::Baz');
+  assert.deepEqual([events[1]?.file, events[1]?.line], ['/f.pp', 3]);
+});
+
+test('decode: logs and metrics are kept as sent, in stored form', () => {
+  const log = {
+    file: null,
+    line: null,
+    level: 'notice',
+    message: 'a\u0000b',
+    source: 'S',
+    tags: null,
+    time: '2036-01-10T14:00:00.5+02:00',
+  };
+  const payload = reportPayload({
+    logs: [log],
+    metrics: [{ category: 'time', name: 'total', value: 0.5 }],
+    resources: null,
+  });
+  const { logs, metrics, resources } = report(submit('store report', payload)).contents();
+  assert.equal(
+    logs,
+    '[{"file":null,"line":null,"tags":null,"time":"2036-01-10T14:00:00.5+02:00","level":"notice","source":"S","message":"a\ufffdb"}]',
+  );
+  assert.equal(metrics, '[{"name":"total","value":0.5,"category":"time"}]');
+  assert.equal(resources, null);
+});
+
+test('decode: reports are closed at every depth', () => {
+  const cases: [object, RegExp][] = [
+    [{ extra: 1 }, /:extra disallowed-key/],
+    [{ environment: null }, /:environment \(not \(instance\? java\.lang\.String nil\)\)/],
+    [{ type: null }, /:type \(not \(#\{"agent" "plan"\} nil\)\)/],
+    [{ type: 'apply' }, /:type/],
+    [{ report_format: 12.5 }, /:report_format \(not \(integer\? 12\.5\)\)/],
+    [{ start_time: '2024-01-01' }, /:start_time \(not \(matches-some-precondition\? "2024-01-01"\)\)/],
+    [{ resources: [reportResource({ tags: [] })] }, /:resources \[\{:tags disallowed-key\}\]/],
+    [
+      { resources: [reportResource(), reportResource({ events: [event({ status: undefined })] })] },
+      /\[nil \{:events \[\{:status missing-required-key\}\]\}\]/,
+    ],
+    [{ metrics: [{ category: 'a', name: 'b', value: '1' }] }, /:metrics/],
+    [{ logs: [{}] }, /:logs/],
+  ];
+  for (const [fields, text] of cases) {
+    const error = failure(submit('store report', reportPayload(fields as never)));
+    assert.match(error.message, /^Invalidstore reportcommand: \{/);
+    assert.match(error.message, text);
+  }
+});
+
+// ---- inputs
+
+test('decode: inputs are distinct and sorted', () => {
+  const uuid = '11111111-1111-1111-1111-111111111111';
+  const inputs = (fields: object): InputsCommand =>
+    decode(
+      submit('replace catalog inputs', { certname: 'n6.l', catalog_uuid: uuid, producer_timestamp: at(0), ...fields }),
+    ) as InputsCommand;
+  const decoded = inputs({
+    inputs: [
+      ['b', 'y'],
+      ['a', 'z'],
+      ['a', 'b'],
+      ['a', 'b'],
+    ],
+    unknown: 1,
+  });
+  assert.equal(decoded.inputs?.text, '[["a","b"],["a","z"],["b","y"]]');
+  assert.equal(decoded.inputs?.hash, '5959c85331e9cb11979599ae68c76f1cedd7ff52');
+  for (const nothing of [[], null, undefined, {}]) assert.equal(inputs({ inputs: nothing }).inputs, null);
+  assert.equal(inputs({ inputs: [], catalog_uuid: 'x', producer_timestamp: 'soon' }).inputs, null);
+  for (const fields of [
+    { inputs: [['a']] },
+    { inputs: [['a', 5]] },
+    { inputs: [['a', 'b', 'c']] },
+    { inputs: 5 },
+    { inputs: [['a', 'b']], catalog_uuid: null },
+    { inputs: [['a', 'b']], catalog_uuid: 'x' },
+    { inputs: [['a', 'b']], producer_timestamp: 'soon' },
+    { inputs: [['a', 'b']], certname: undefined },
+  ]) {
+    const error = failure(submit('replace catalog inputs', { certname: 'c', catalog_uuid: uuid, ...fields }));
+    assert.deepEqual([error.kind, error.retryable, error.validation], ['not-storable', true, false]);
+  }
+});
+
+// ---- memos
+
+test('decode: parts whose bytes are known are not parsed again, and nothing else changes', () => {
+  const memos = new Memos(10);
+  const payloads = [
+    catalogPayload({ certname: 'm', job_id: '1' }),
+    catalogPayload({ certname: 'm', job_id: '2', producer_timestamp: at(3) }),
+    catalogPayload({ certname: 'm', resources: [resource({ title: 'Other' })] }),
+    catalogPayload({ certname: 'm', resources: [resource({ title: 'Other' })], edges: {} }),
+    catalogPayload({ certname: 'n', resources: [resource({ title: 'Other' })] }),
+  ];
+  for (const payload of payloads) {
+    const command = submit('replace catalog', payload, { certname: 'm' });
+    const known = decodeCommand(command, SETTINGS, memos) as CatalogCommand;
+    const plain = catalog(command);
+    assert.deepEqual({ ...known, contents: null }, { ...plain, contents: null });
+    assert.deepEqual(known.contents(), plain.contents());
+  }
+  for (const payload of [
+    factsPayload({ certname: 'm', values: { a: 1 } }),
+    factsPayload({ certname: 'm', values: { a: 1 }, producer: 'p' }),
+    factsPayload({ certname: 'm', values: { a: 1 }, environment: 'other' }),
+    factsPayload({ certname: 'm', values: { a: 1 }, package_inventory: [['p', '1', 'apt']] }),
+    factsPayload({ certname: 'm', values: { a: 1 }, package_inventory: null }),
+    factsPayload({ certname: 'm', values: { a: 1 } }),
+  ]) {
+    const command = submit('replace facts', payload);
+    const known = decodeCommand(command, SETTINGS, memos) as FactsCommand;
+    assert.deepEqual({ ...known, contents: null }, { ...facts(command), contents: null });
+    assert.deepEqual(known.contents(), facts(command).contents());
+  }
+});
+
+test('decode: a known part does not hide what is wrong with the rest', () => {
+  const memos = new Memos(10);
+  decodeCommand(submit('replace catalog', catalogPayload()), SETTINGS, memos);
+  const wrong = submit('replace catalog', catalogPayload({ version: 5 }));
+  assert.throws(() => decodeCommand(wrong, SETTINGS, memos), /:version/);
+  const future = submit('replace catalog', catalogPayload(), { version: 10 });
+  assert.throws(() => decodeCommand(future, SETTINGS, memos), /Unknown catalog version '10'/);
+  const blocked = { ...SETTINGS, factsBlocklist: ['a'] };
+  const payload = factsPayload({ values: { a: 1, b: 2 } });
+  const all = decodeCommand(submit('replace facts', payload), SETTINGS, memos) as FactsCommand;
+  const some = decodeCommand(submit('replace facts', payload), blocked, memos) as FactsCommand;
+  assert.notEqual(all.hash, some.hash);
+});
+
+test('decode: place-holders cannot be forged', () => {
+  const memos = new Memos(10);
+  const base = JSON.stringify(factsPayload({ values: { a: 1 } }));
+  const first = decodeCommand(submit('replace facts', base), SETTINGS, memos) as FactsCommand;
+  const texts = [
+    base.replace('}}', '},"values":"@0"}'),
+    base.replace('}}', '},"values":"\\u00400"}'),
+    base.replace('}}', '},"values":{"b":2}}'),
+    base.replace('"producer":null', '"producer":"\\"values\\":{}"'),
+    base.replace('"producer":null', '"producer":"@0"'),
+  ];
+  for (const text of texts) {
+    const command = submit('replace facts', text);
+    let plain: FactsCommand | string;
+    try {
+      plain = facts(command);
+    } catch (error) {
+      plain = (error as Error).message;
+    }
+    if (typeof plain === 'string') assert.throws(() => decodeCommand(command, SETTINGS, memos), { message: plain });
+    else assert.equal((decodeCommand(command, SETTINGS, memos) as FactsCommand).hash, plain.hash);
+  }
+  assert.equal((decodeCommand(submit('replace facts', base), SETTINGS, memos) as FactsCommand).hash, first.hash);
+});
