@@ -49,7 +49,7 @@ export function decodeFacts(payload: JsonObject, received: number, filter: Facts
     ...header,
     received,
     refusal: columns.refusal,
-    hash: factsetHash(header.certname, header.environment, packages, canonicalValues(values)),
+    hash: factsetHash(header.certname, header.environment, distinctPackages(packages), canonicalValues(values)),
     contents: () => contentsOf(values, packages),
   };
 }
@@ -72,7 +72,7 @@ function contentsOf(values: JsonObject, packages: readonly PackageBody[]): Facts
     const json = values[name] as JsonValue;
     facts.push({ name, value: storedText(json, VALUE_DEPTH), json });
   }
-  return { facts, packages };
+  return { facts, packages: withoutRepeats(packages) };
 }
 
 function packagesOf(payload: JsonObject, columns: Columns): PackageBody[] {
@@ -84,7 +84,14 @@ function packagesOf(payload: JsonObject, columns: Columns): PackageBody[] {
     columns.text(provider, 'package provider');
     packages.push({ name, version, provider });
   }
-  return distinctPackages(packages);
+  return packages;
+}
+
+/** In the order they were sent, which is the order factsets show them in. */
+function withoutRepeats(packages: readonly PackageBody[]): PackageBody[] {
+  const seen = new Map<string, PackageBody>();
+  for (const body of packages) seen.set(JSON.stringify([body.name, body.version, body.provider]), body);
+  return [...seen.values()];
 }
 
 /** Names of facts and of anything inside them are text columns; values are not. Bounds the depth for all later walks. */

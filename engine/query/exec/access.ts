@@ -481,13 +481,9 @@ const ofReport =
   <T>(get: (report: ReportRecord) => T) =>
   (row: Row) =>
     get(row.body as ReportRecord);
-const reportCertname = text(
-  'node',
-  ofReport((r) => r.certname),
-);
 
 const reports = (corrective: boolean): Record<string, Access> => ({
-  certname: reportCertname,
+  certname,
   hash: text(
     'item',
     ofReport((r) => r.hash),
@@ -587,7 +583,7 @@ const eventValue = (get: (event: EventRecord) => string): Access => ({
   json: ofEvent(get),
 });
 const events = (corrective: boolean): Record<string, Access> => ({
-  certname: reportCertname,
+  certname,
   report: text(
     'item',
     ofReport((r) => r.hash),
@@ -690,12 +686,14 @@ const globals = (names: readonly string[]): Record<string, Access> =>
     ]),
   );
 
+const pathOf = (row: Row): (string | number)[] => (row.body as GlobalRecord)['path'] as (string | number)[];
 const factPaths: Record<string, Access> = {
   ...globals(['type', 'name', 'depth']),
   path: {
     level: 'item',
-    value: (row) => encodePath((row.body as GlobalRecord)['path'] as (string | number)[]),
-    json: (row) => JSON.stringify((row.body as GlobalRecord)['path']),
+    value: (row) => encodePath(pathOf(row)),
+    // PuppetDB decodes its stored text, which leaves the empty key as a pair of quotes.
+    json: (row) => JSON.stringify(pathOf(row).map((element) => (element === '' ? '""' : element))),
   },
 };
 

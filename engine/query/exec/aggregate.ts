@@ -105,7 +105,7 @@ function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
   const isValue = column.ref?.kind === 'field' && typeOf(scope.entity, column.ref.field) === 'V';
   switch (column.fn) {
     case 'count':
-      return new Count(access);
+      return column.absent === true ? NOTHING_COUNTED : new Count(access);
     case 'sum':
     case 'avg':
       return new Sum(access!, column.fn);
@@ -114,6 +114,8 @@ function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
       return new Extreme(access!, column.fn === 'max', isValue);
   }
 }
+
+const NOTHING_COUNTED: Accumulator = { add: () => {}, result: () => '0' };
 
 class Count implements Accumulator {
   readonly #access: Access | null;

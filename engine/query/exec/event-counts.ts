@@ -57,7 +57,7 @@ const noCounts = (): Counts => ({
   corrective_noops: 0,
 });
 
-function fold(tree: EventCountsTree, subjects: Map<string, Subject>, row: Row): void {
+function fold(tree: EventCountsTree, subjects: Map<string, Subject>, row: Row, enterprise: boolean): void {
   const event = row.sub as EventRecord;
   const values = subjectOf(tree, row);
   const key = JSON.stringify(Object.values(values));
@@ -67,7 +67,11 @@ function fold(tree: EventCountsTree, subjects: Map<string, Subject>, row: Row): 
     subjects.set(key, subject);
   }
   if (subject.seen !== null) {
-    const once = JSON.stringify([(row.body as ReportRecord).certname, event.status, event.correctiveChange]);
+    const once = JSON.stringify([
+      (row.body as ReportRecord).certname,
+      event.status,
+      enterprise && event.correctiveChange,
+    ]);
     if (subject.seen.has(once)) return;
     subject.seen.add(once);
   }
@@ -80,13 +84,15 @@ function fold(tree: EventCountsTree, subjects: Map<string, Subject>, row: Row): 
 
 function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Subject[]> {
   const subjects = new Map<string, Subject>();
+  const enterprise = ctx.options.edition === 'enterprise';
   const { events } = tree;
   const filter = yield* prepareFilter(events.filter, events, ctx);
-  if (events.distinct !== null) yield* eachDistinct({ ...events, filter }, ctx, (row) => fold(tree, subjects, row));
+  if (events.distinct !== null)
+    yield* eachDistinct({ ...events, filter }, ctx, (row) => fold(tree, subjects, row, enterprise));
   else {
     const rows = new TreeRows(new Source({ entity: 'events', filter }, ctx));
     for (let step = rows.next(); step !== END; step = rows.next()) {
-      if (step === ROW) fold(tree, subjects, rows.row);
+      if (step === ROW) fold(tree, subjects, rows.row, enterprise);
       else if (ctx.tick()) yield;
     }
   }
@@ -157,13 +163,21 @@ export function* executeEventCounts(
   }
 }
 
+/** Without distinct_resources PuppetDB answers the finest summary first, whatever the order of the parameter. */
+const FINEST_FIRST = ['resource', 'certname', 'containing_class'] as const;
+
+function inAnswerOrder(trees: readonly EventCountsTree[]): readonly EventCountsTree[] {
+  if (trees.some((t) => t.events.distinct !== null)) return trees;
+  return [...trees].sort((a, b) => FINEST_FIRST.indexOf(a.summarizeBy) - FINEST_FIRST.indexOf(b.summarizeBy));
+}
+
 /** One row per tree: how many subjects have each kind of event. */
 export function* executeAggregate(
   trees: readonly EventCountsTree[],
   ctx: ExecContext,
   sink: RowSink,
 ): Generator<undefined, void> {
-  for (const tree of trees) {
+  for (const tree of inAnswerOrder(trees)) {
     const subjects = yield* subjectsOf(tree, ctx);
     const fields = shown(ctx).map((field) => `"${field}":${subjects.filter((s) => s.counts[field] > 0).length}`);
     sink.row(`{"summarize_by":"${tree.summarizeBy}",${fields.join(',')},"total":${subjects.length}}`);

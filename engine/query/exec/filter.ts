@@ -5,6 +5,8 @@ import type { EntityName, FieldType } from '../../../schemas/entities.ts';
 import { fieldOf } from '../../../schemas/entities.ts';
 import { canonicalK } from '../../json/canonical.ts';
 import { compareJson, equalJson, jsonTypeof, textForm } from '../../json/compare.ts';
+import { parseJson } from '../../json/parse.ts';
+import { storedText } from '../../json/stored.ts';
 import { Float, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { ResourceBody } from '../../store/records.ts';
 import { pathMatcher } from '../paths.ts';
@@ -161,19 +163,7 @@ const COMPILERS: Compilers = {
     );
   },
   json: (filter, scope) => (filter.root === 'parameters' ? onParameters(filter, scope) : onFacts(filter, scope)),
-  parameter(filter) {
-    const { name, text } = filter;
-    const matcher = filter.op === '~' ? compileRegex(text) : null;
-    return {
-      deps: ITEM,
-      test(row) {
-        const parameters = parametersOf(row.body as ResourceBody);
-        if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return FALSE;
-        const found = canonicalK(parameters[name]!);
-        return truthOf(matcher === null ? found === text : matcher.test(found));
-      },
-    };
-  },
+  parameter: (filter) => (filter.op === '=' ? parameterEquals(filter) : parameterMatches(filter)),
   'jsonb-typeof'(filter, scope) {
     return onField(filter.field, scope, (value) => truthOf(jsonTypeof(value as JsonValue) === filter.type));
   },
@@ -209,6 +199,37 @@ const COMPILERS: Compilers = {
     };
   },
 };
+
+function parameterEquals({ name, text }: Of<'parameter'>): Predicate {
+  // Stored texts spell large integral doubles out: 1.0E10 is 10000000000 there.
+  const spelledOut = /^-?\d\.\d+E\d+$/.test(text) ? storedText(parseJson(text)) : text;
+  return {
+    deps: ITEM,
+    test(row) {
+      const parameters = parametersOf(row.body as ResourceBody);
+      if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return FALSE;
+      const found = canonicalK(parameters[name]!);
+      return truthOf(found === text || found === spelledOut);
+    },
+  };
+}
+
+/** The name is a regular expression here, as the value is. */
+function parameterMatches({ name, text }: Of<'parameter'>): Predicate {
+  const names = compileRegex(name);
+  const texts = compileRegex(text);
+  return {
+    deps: ITEM,
+    test(row) {
+      const parameters = parametersOf(row.body as ResourceBody);
+      if (!isObject(parameters)) return FALSE;
+      for (const key of Object.keys(parameters)) {
+        if (names.test(key) && texts.test(canonicalK(parameters[key]!))) return TRUE;
+      }
+      return FALSE;
+    },
+  };
+}
 
 export function typeOf(entity: EntityName, field: string): FieldType {
   return fieldOf(entity, field)?.type ?? 'S';

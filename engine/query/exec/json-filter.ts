@@ -54,7 +54,7 @@ export function firstKeyTest(filter: JsonFilter): FirstKeyTest {
   return { first, missing: FALSE, equals: null, test: (value) => compare(walk(value, steps, digitsAreIndexes)) };
 }
 
-const isDigits = (part: PathPart): boolean => part.kind === 'name' && !part.quoted && DIGITS.test(part.name);
+const isDigits = (part: PathPart): boolean => part.kind === 'name' && DIGITS.test(part.name);
 const withoutIndex = (part: PathPart): PathPart =>
   part.kind === 'indexed' ? { kind: 'name', name: part.name, quoted: true } : part;
 
@@ -100,9 +100,16 @@ export function walk(value: JsonValue, parts: readonly PathPart[], digitsAreInde
   for (const part of parts) {
     if (part.kind === 'match' || at === undefined) return undefined;
     if (part.name !== '' || part.kind === 'name') at = child(at, part.name, digitsAreIndexes);
-    if (part.kind === 'indexed') at = at !== undefined && isArray(at) ? at[part.index] : undefined;
+    if (part.kind === 'indexed') at = element(at, part.index);
   }
   return at;
+}
+
+/** As PostgreSQL sees it, a scalar is a list of itself. */
+function element(at: JsonValue | undefined, index: number): JsonValue | undefined {
+  if (at === undefined || isObject(at)) return undefined;
+  if (isArray(at)) return at[index];
+  return index === 0 ? at : undefined;
 }
 
 function child(at: JsonValue, name: string, digitsAreIndexes: boolean): JsonValue | undefined {
@@ -111,13 +118,14 @@ function child(at: JsonValue, name: string, digitsAreIndexes: boolean): JsonValu
   return undefined;
 }
 
-/** Undotted `facts`, `trusted`, `parameters`: the whole document. */
+/** Undotted `facts`, `trusted`, `parameters`: the whole document; a node without one leaves every answer open. */
 export function documentTest(filter: JsonFilter): (document: JsonValue) => Truth {
   if (filter.op === 'null?') {
     const wanted = filter.value !== false && filter.value !== null;
-    return (document) => truthOf((document === null) === wanted);
+    return (document) => (document === null ? UNKNOWN : truthOf(!wanted));
   }
-  if (filter.op === '=') return (document) => truthOf(document !== null && containsJson(document, filter.value));
+  if (filter.op === '=')
+    return (document) => (document === null ? UNKNOWN : truthOf(containsJson(document, filter.value)));
   const compare = comparison(filter);
   return (document) => compare(document);
 }

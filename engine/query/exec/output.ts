@@ -55,7 +55,11 @@ export function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): 
 
 export function typeofAccess(ref: FieldRef, scope: CompileScope): Access {
   const { level, value } = accessRef(ref, scope);
-  const get = (row: Row): Value => jsonTypeof(value(row) as JsonValue);
+  const isDocument = ref.kind === 'path' || fieldOf(scope.entity, ref.field)?.type === 'J';
+  const get = (row: Row): Value => {
+    const found = value(row) as JsonValue;
+    return found === null && isDocument ? null : jsonTypeof(found); // a missing document has no type
+  };
   return { level, value: get, json: (row) => jsonText(get(row) as JsonValue) };
 }
 

@@ -327,7 +327,7 @@ function collectRecords(entity: EntityName, views: readonly View[]): GlobalRecor
     case 'producers':
       return named(views.flatMap((v) => v.producers()));
     case 'fact_names':
-      return named(views.flatMap((v) => v.factNames()));
+      return named(views.flatMap((v) => [...v.factPaths()].map(({ path }) => String(path[0]))));
     case 'fact_paths':
       return distinctPaths(views);
     case 'packages':
