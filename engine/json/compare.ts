@@ -3,82 +3,20 @@
 // 1.0 and a big integer next to a double is not rounded; objects are walked in stored order, whatever order a JavaScript
 // object gives its keys in.
 
+import { compareCodePoints, decimalText, storedKeys } from './stored.ts';
 import { Float, type JsonKind, type JsonObject, type JsonValue, kindOf } from './value.ts';
 
 // ---- text ----
 
-/**
- * Order of the UTF-8 bytes (equally: of the code points), negative, zero or positive. Differs from `<` on strings where
- * surrogate pairs meet U+E000 to U+FFFF.
- */
-export function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    let x = a.charCodeAt(i);
-    let y = b.charCodeAt(i);
-    if (x === y) continue;
-    if (x >= 0xd800 && y >= 0xd800) {
-      // Surrogates stand for code points above all single units: lift them over U+FFFF.
-      if (x < 0xe000) x += 0x2800;
-      if (y < 0xe000) y += 0x2800;
-    }
-    return x - y;
-  }
-  return a.length - b.length;
-}
-
-function utf8Length(text: string): number {
-  let length = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    // A surrogate pair is two units and four bytes.
-    length += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
-  }
-  return length;
-}
-
-/** Stored order of object keys: fewer UTF-8 bytes first, then byte order. */
-export const compareKeys = (a: string, b: string): number => utf8Length(a) - utf8Length(b) || compareText(a, b);
-
-/** Keys of an object in stored order. */
-export function orderedKeys(object: JsonObject): readonly string[] {
-  const keys = Object.keys(object);
-  // Objects that were read from the store are in order but for keys of digits only, which JavaScript moves to the front.
-  for (let i = 1; i < keys.length; i++) {
-    if (compareKeys(keys[i - 1] as string, keys[i] as string) > 0) return keys.sort(compareKeys);
-  }
-  return keys;
-}
+/** Order of the UTF-8 bytes, negative, zero or positive: PostgreSQL's order of texts in the collation C. */
+export const compareText = (a: string, b: string): number => (a === b ? 0 : compareCodePoints(a, b));
 
 // ---- numbers ----
 
-/**
- * Decimal spelling of a double as it is stored: plain digits, never an exponent. Doubles arrive in the JVM's spelling, and
- * the store expands its exponent keeping the digits after the point: 1.0, 1000.0, but 10000000 for 1.0E7, 0.00000010 for
- * 1.0E-7. Infinities, which no store keeps, are spelled out.
- */
-function doubleText(d: number): string {
-  if (d === 0) return '0.0';
-  const size = Math.abs(d);
-  if (size >= 1e-3 && size < 1e21) {
-    const text = String(d);
-    return size < 1e7 && Number.isInteger(d) ? `${text}.0` : text;
-  }
-  if (!Number.isFinite(d)) return String(d);
-  const [mantissa = '', exponentText = ''] = size.toExponential().split('e');
-  const exponent = Number(exponentText);
-  const digits = mantissa.replace('.', '');
-  const sign = d < 0 ? '-' : '';
-  if (exponent > 0) return sign + digits.padEnd(exponent + 1, '0');
-  return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}${digits.length === 1 ? '0' : ''}`;
-}
-
 /** Decimal text of a number as stored: integers in full, doubles with the fraction digits they came with. */
 export function numberText(value: number | bigint | Float): string {
-  if (value instanceof Float) return doubleText(value.value);
-  return typeof value === 'bigint' || Number.isInteger(value) ? value.toString() : doubleText(value);
+  if (value instanceof Float) return decimalText(value.value);
+  return typeof value === 'bigint' || Number.isInteger(value) ? value.toString() : decimalText(value);
 }
 
 /** By decimal value. A double stands for its shortest decimal spelling, which is what is stored of it. */
@@ -96,7 +34,7 @@ function compareBigWithDouble(big: bigint, d: number): number {
   // A bigint lies outside the integers a double counts exactly, so a smaller double is settled by its sign.
   if (Math.abs(d) < 2 ** 53) return big < 0n ? -1 : 1;
   if (!Number.isFinite(d)) return d > 0 ? -1 : 1;
-  const other = BigInt(doubleText(d));
+  const other = BigInt(decimalText(d));
   return big < other ? -1 : big > other ? 1 : 0;
 }
 
@@ -147,8 +85,8 @@ function compareArrays(a: readonly JsonValue[], b: readonly JsonValue[]): number
 }
 
 function compareObjects(a: JsonObject, b: JsonObject): number {
-  const aKeys = orderedKeys(a);
-  const bKeys = orderedKeys(b);
+  const aKeys = storedKeys(a);
+  const bKeys = storedKeys(b);
   if (aKeys.length !== bKeys.length) return aKeys.length - bKeys.length;
   for (let i = 0; i < aKeys.length; i++) {
     const aKey = aKeys[i] as string;
@@ -244,7 +182,7 @@ function print(value: JsonValue): string {
     return `[${text}]`;
   }
   const object = value as JsonObject;
-  for (const key of orderedKeys(object)) {
+  for (const key of storedKeys(object)) {
     text += `${text === '' ? '' : ', '}${quote(key)}: ${print(object[key] as JsonValue)}`;
   }
   return `{${text}}`;
@@ -293,7 +231,7 @@ function identityPrint(value: JsonValue): string {
   if (typeof value !== 'object' || value instanceof Float) return identityNumber(value);
   if (Array.isArray(value)) return `[${(value as readonly JsonValue[]).map(identityPrint).join()}]`;
   const object = value as JsonObject;
-  return `{${orderedKeys(object)
+  return `{${storedKeys(object)
     .map((key) => `${quote(key)}:${identityPrint(object[key] as JsonValue)}`)
     .join()}}`;
 }

@@ -2,7 +2,7 @@
 // are their encoded text (what `fact_paths.path` is as a text), the two meanings of `~>`, the paths that a `match()` field
 // stands for, and the leaves of a value. Spec: 3.8 and 3.9 of the query document.
 
-import { orderedKeys } from '../json/compare.ts';
+import { storedKeys } from '../json/stored.ts';
 import { Float, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
 import { compileRegex } from './regex/regex.ts';
 import type { PathPart } from './tree.ts';
@@ -125,7 +125,7 @@ function visitLeaves(path: (string | number)[], value: JsonValue, visit: (path: 
     }
   } else {
     const object = value as JsonObject;
-    for (const key of orderedKeys(object)) {
+    for (const key of storedKeys(object)) {
       path[depth] = key;
       visitLeaves(path, object[key] as JsonValue, visit);
     }

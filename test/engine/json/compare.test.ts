@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
   compareJson,
-  compareKeys,
   compareNumbers,
   compareText,
   containsJson,
@@ -11,7 +10,6 @@ import {
   identityText,
   jsonTypeof,
   numberText,
-  orderedKeys,
   textForm,
 } from '../../../engine/json/compare.ts';
 import { Float, type JsonValue } from '../../../engine/json/value.ts';
@@ -74,10 +72,9 @@ describe('json order', () => {
   });
 
   it('compares objects pairwise in stored order, keys by byte length first', () => {
-    assert.deepEqual(orderedKeys({ '10': 1, '9': 1, b: 1, aa: 1, é: 1, a: 1 }), ['9', 'a', 'b', '10', 'aa', 'é']);
     assert.ok(compareJson({ b: 1, aa: 2 }, { b: 1, aa: 3 }) < 0);
     assert.ok(compareJson({ b: 9, aa: 0 }, { c: 0, aa: 0 }) < 0);
-    assert.ok(compareKeys('zz', 'é') < 0);
+    assert.ok(compareJson({ zz: 0, é: 0 }, { zz: 0, é: 1 }) < 0);
   });
 
   it('is a total order that agrees with equality', () => {
