@@ -6,9 +6,9 @@
 // main thread raises `ending` before it looks at `writing`; so either the thread sees that it must leave before it begins,
 // or the main thread sees that it must wait.
 
-export type ActivityKind = 'idle' | 'batch' | 'retry' | 'maintain' | 'open';
+export type ActivityKind = 'idle' | 'batch' | 'retry' | 'sweep' | 'open';
 
-const kinds: readonly ActivityKind[] = ['idle', 'batch', 'retry', 'maintain', 'open'];
+const kinds: readonly ActivityKind[] = ['idle', 'batch', 'retry', 'sweep', 'open'];
 
 const KIND = 0;
 const SLOT = 1;
@@ -23,7 +23,7 @@ const FLAGS = 2;
 export interface Activity {
   readonly kind: ActivityKind;
   readonly slot: number;
-  /** Batch id, seq of a retried command, or id of a maintenance request. */
+  /** Batch id, seq of a retried command, or id of a sweep. */
   readonly id: number;
   /** Goes up whenever something begins. */
   readonly count: number;

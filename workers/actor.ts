@@ -53,26 +53,38 @@ export class Actor {
 
   receive(message: ToActor): void {
     switch (message.kind) {
-      case 'batch':
-        // The main thread sends work only after `ready`.
-        this.#partitions.get(message.slot)!.batch(message);
-        break;
-      case 'maintain':
-        this.#maintain(message);
-        break;
       case 'counts':
         this.#options.post({ kind: 'counts', id: message.id, counts: this.#counts() });
         break;
       case 'stop':
         void this.#stop();
         break;
+      default:
+        this.#forPartition(message);
     }
   }
 
-  #maintain(message: Extract<ToActor, { kind: 'maintain' }>): void {
+  /** The main thread sends work to a partition only after its `ready`. */
+  #forPartition(message: Exclude<ToActor, { kind: 'counts' | 'stop' }>): void {
     const partition = this.#partitions.get(message.slot);
-    if (partition !== undefined) partition.maintain(message.id, message.step);
-    else this.#options.post({ kind: 'maintained', id: message.id, changed: 0, error: 'the partition is not open' });
+    if (partition === undefined) throw new Error(`${message.kind} for partition ${message.slot}, which is not open`);
+    switch (message.kind) {
+      case 'batch':
+        partition.batch(message);
+        break;
+      case 'sweep':
+        partition.sweep(message.id, message.sweep);
+        break;
+      case 'fetch':
+        partition.fetch(message.id, message.seq);
+        break;
+      case 'adopt':
+        partition.adopt(message);
+        break;
+      case 'forget':
+        partition.forget(message.seq);
+        break;
+    }
   }
 
   #counts(): SlotCounts[] {

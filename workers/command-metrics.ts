@@ -149,7 +149,8 @@ export class CommandMetrics {
 
   /** A command was executed. `queuedMs`: from its arrival to now; `attempts`: earlier ones. */
   handled(named: Named, handled: Handled, queuedMs: number, attempts: number): void {
-    const { outcome, decision, duration } = handled;
+    const { outcome, duration } = handled;
+    if (outcome.kind === 'reroute') return;
     const validation = outcome.kind === 'failed' && outcome.validation;
     for (const one of this.#both(named)) {
       one.queueTime.update(Math.max(0, queuedMs - duration) / 1000);
@@ -160,7 +161,7 @@ export class CommandMetrics {
       if (outcome.kind === 'processed') one.processed.mark();
     }
     if (outcome.kind === 'processed') this.#stored(named, outcome, duration);
-    else this.#failed(named, outcome, decision === 'wait');
+    else this.#failed(named, outcome);
   }
 
   /** The number of commands waiting for another attempt changed. */
@@ -193,14 +194,16 @@ export class CommandMetrics {
     const name = storageTimers[named.command];
     if (name !== undefined) this.#registry.timer('storage', name).update(duration);
     if (named.command !== 'replace catalog') return;
-    if (outcome.detail === 'stored') this.#newCatalogs.inc();
-    else if (outcome.detail === 'duplicate') this.#duplicateCatalogs.inc();
+    if (outcome.detail !== 'stored') return;
+    const same = outcome.unchanged === true;
+    this.#registry.timer('storage', same ? 'catalog-hash-match-time' : 'catalog-hash-miss-time').update(duration);
+    if (same) this.#duplicateCatalogs.inc();
+    else this.#newCatalogs.inc();
   }
 
-  #failed(named: Named, outcome: Extract<CommandOutcome, { kind: 'failed' }>, waits: boolean): void {
+  #failed(named: Named, outcome: Extract<CommandOutcome, { kind: 'failed' }>): void {
     if (outcome.retryable) for (const one of this.#both(named)) one.retried.mark();
     else this.#global.fatal.mark();
-    if (waits) this.awaiting(named, 1);
   }
 
   #both(named: Named): Family[] {

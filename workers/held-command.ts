@@ -1,23 +1,25 @@
-// A command that failed, as its partition keeps it until it is tried again or its dead letter is written. It is put there
-// by the transaction that advances the stream position past it, so at no moment it is in neither place.
+// A command that failed, as its partition keeps it until it is tried again, its dead letter is written, or the partition it
+// belongs to has it. It is put there by the transaction that advances the stream position past it, so at no moment it is in neither place.
 
 import { Packr } from 'msgpackr';
 import type { Attempt } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
+import type { Held } from './messages.ts';
 
 export interface HeldCommand {
   readonly envelope: Envelope;
   readonly body: Uint8Array;
   /** Oldest first. */
   readonly attempts: readonly Attempt[];
-  /** true: given up, to be moved to the dead letter office. */
-  readonly dead: boolean;
+  readonly state: Held['state'];
+  /** Certname whose partition a moving command belongs to; else that of the envelope. */
+  readonly certname: string;
 }
 
 const packr = new Packr({ useRecords: false, mapsAsObjects: true });
 
 export function encodeHeld(held: HeldCommand): Uint8Array {
-  const { envelope, body, attempts, dead } = held;
+  const { envelope, body, attempts, state, certname } = held;
   return packr.pack([
     1,
     envelope.uuid,
@@ -29,7 +31,8 @@ export function encodeHeld(held: HeldCommand): Uint8Array {
     envelope.gzip,
     envelope.size,
     attempts.map((attempt) => [attempt.time, attempt.text]),
-    dead,
+    state,
+    certname,
     Buffer.from(body.buffer, body.byteOffset, body.byteLength),
   ]);
 }
@@ -46,15 +49,18 @@ export function decodeHeld(bytes: Uint8Array): HeldCommand {
     boolean,
     number | null,
     [number, string][],
-    boolean,
+    Held['state'],
+    string,
     Uint8Array,
   ];
   if (parts[0] !== 1) throw new Error(`held command of format ${parts[0]}`);
-  const [, uuid, command, version, certname, received, producerTimestamp, gzip, size, attempts, dead, body] = parts;
+  const [, uuid, command, version, routed, received, producerTimestamp, gzip, size, attempts, state, certname, body] =
+    parts;
   return {
-    envelope: { uuid, command, version, certname, received, producerTimestamp, gzip, size },
+    envelope: { uuid, command, version, certname: routed, received, producerTimestamp, gzip, size },
     attempts: attempts.map(([time, text]) => ({ time, text })),
-    dead,
+    state,
+    certname,
     // A copy: what the store handed out may be overwritten by its next read.
     body: Uint8Array.from(body),
   };

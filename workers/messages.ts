@@ -2,7 +2,7 @@
 // A batch is answered by exactly one `applied`, however long its partition is stalled, unless the actor dies.
 
 import type { Envelope } from '../engine/inbox/stream.ts';
-import type { CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { PartitionCounts } from '../engine/store/partition.ts';
 import type { Maintenance } from './types.ts';
 
@@ -21,28 +21,48 @@ export interface BatchMessage {
 
 export type ToActor =
   | BatchMessage
+  | { readonly kind: 'sweep'; readonly slot: number; readonly id: number; readonly sweep: SweepKind }
+  /** Asks for a command that is to move to another partition; answered by `fetched`. */
+  | { readonly kind: 'fetch'; readonly slot: number; readonly id: number; readonly seq: number }
+  /** A command from another partition: to be applied without moving the stream position; answered by `adopted`. */
   | {
-      readonly kind: 'maintain';
+      readonly kind: 'adopt';
       readonly slot: number;
       readonly id: number;
-      readonly step: Maintenance;
+      readonly command: QueuedCommand;
+      readonly size: number | null;
+      readonly giveUp: string | null;
     }
+  /** The command was adopted: it need not be kept here any more. */
+  | { readonly kind: 'forget'; readonly slot: number; readonly seq: number }
   | { readonly kind: 'counts'; readonly id: number }
   /** Finish what is running, make it durable, leave. */
   | { readonly kind: 'stop' };
 
+/** What one partition is asked to do, or to find out, in bounded steps. Days count from 1970-01-01, UTC. */
+export type SweepKind =
+  | Exclude<Maintenance, { kind: 'purge_reports' | 'purge_resource_events' }>
+  /** The oldest day with expired reports (or events) that may go; purged is the oldest over all partitions. */
+  | { readonly kind: 'find_report_day' }
+  | { readonly kind: 'find_event_day' }
+  | { readonly kind: 'purge_report_day'; readonly day: number }
+  | { readonly kind: 'purge_event_day'; readonly day: number };
+
+/** A command that a partition keeps although the stream position is past it. */
 export interface Held {
   readonly seq: number;
   readonly command: string;
   readonly version: number;
-  readonly dead: boolean;
+  /** waiting: for another attempt. dead: for its dead letter to be written. moving: to the partition of `certname`. */
+  readonly state: 'waiting' | 'dead' | 'moving';
+  readonly certname: string;
 }
 
-/** How a command that failed goes on. */
-export type Decision = 'wait' | 'discard';
+/** How a command that was not processed goes on; also the state it is held in. */
+export type Decision = Held['state'];
 
 export interface Handled {
-  readonly outcome: CommandOutcome;
+  readonly outcome: ApplyOutcome;
   /** null when it was processed. */
   readonly decision: Decision | null;
   /** Milliseconds its execution took (a share of the batch's where nothing finer is known). */
@@ -55,7 +75,7 @@ export type FromActor =
       readonly kind: 'ready';
       readonly slot: number;
       readonly position: number;
-      /** Commands it keeps from earlier: to be tried again, or on their way to the dead letter office. */
+      /** Commands it keeps from earlier. */
       readonly held: readonly Held[];
     }
   | {
@@ -77,7 +97,22 @@ export type FromActor =
   | { readonly kind: 'discarded'; readonly slot: number; readonly letters: readonly Discarded[] }
   /** The partition cannot be written now (null: it can again). Its batch is kept and tried again. */
   | { readonly kind: 'trouble'; readonly slot: number; readonly text: string | null }
-  | { readonly kind: 'maintained'; readonly id: number; readonly changed: number; readonly error: string | null }
+  | {
+      readonly kind: 'swept';
+      readonly id: number;
+      readonly changed: number;
+      /** Of the searches for a day. */
+      readonly day: number | null;
+      readonly error: string | null;
+    }
+  /** null: the command is not here any more. */
+  | {
+      readonly kind: 'fetched';
+      readonly id: number;
+      readonly command: QueuedCommand | null;
+      readonly size: number | null;
+    }
+  | { readonly kind: 'adopted'; readonly slot: number; readonly id: number; readonly handled: Handled }
   | { readonly kind: 'counts'; readonly id: number; readonly counts: readonly SlotCounts[] }
   | { readonly kind: 'stopped' };
 

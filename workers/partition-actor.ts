@@ -9,12 +9,21 @@
 
 import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
-import type { CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { ActivityMark } from './activity.ts';
 import { decodeHeld, encodeHeld, type HeldCommand } from './held-command.ts';
-import type { BatchMessage, Decision, Discarded, FromActor, Handled, Held, Timing } from './messages.ts';
-import type { HeldChange, MaintenanceProgress, PartitionHost } from './partition-host.ts';
-import type { Maintenance } from './types.ts';
+import type {
+  BatchMessage,
+  Decision,
+  Discarded,
+  FromActor,
+  Handled,
+  Held,
+  SweepKind,
+  Timing,
+  ToActor,
+} from './messages.ts';
+import type { HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
 
 /** Numbers that tests make small. Milliseconds. */
 export interface ActorTimes {
@@ -60,12 +69,16 @@ interface Item {
 
 interface WaitingCommand {
   readonly seq: number;
-  readonly command: string;
-  readonly version: number;
   /** Epoch ms. */
   readonly due: number;
   /** Since this actor began, oldest first. */
   readonly attempts: readonly Attempt[];
+}
+
+/** What the activity mark says while commands are applied. */
+interface Doing {
+  readonly kind: 'batch' | 'retry';
+  readonly id: number;
 }
 
 interface Executed {
@@ -82,6 +95,8 @@ export class PartitionActor {
   readonly #post: (message: FromActor) => void;
   readonly #now: () => number;
   readonly #waiting = new Map<number, WaitingCommand>();
+  /** To go to the partition of that certname, by seq. */
+  readonly #moving = new Map<number, string>();
   /** Given up, letter not written yet. */
   readonly #dead = new Set<number>();
   /** What was found at the start, for the announcement. */
@@ -130,28 +145,76 @@ export class PartitionActor {
     });
   }
 
-  maintain(id: number, step: Maintenance): void {
+  /** Runs a sweep step by step; between two steps whatever arrived meanwhile has its turn. */
+  sweep(id: number, kind: SweepKind): void {
+    let sweep: HostSweep | null = null;
     const finish = (changed: number, error: string | null): void => {
-      this.#post({ kind: 'maintained', id, changed, error });
+      this.#post({ kind: 'swept', id, changed, day: error === null ? (sweep?.day ?? null) : null, error });
     };
-    const more = async (changed: number): Promise<void> => {
+    const more = async (before: number): Promise<void> => {
       if (this.#trouble !== null || this.#stopping) {
-        finish(changed, this.#trouble ?? 'stopping');
+        finish(before, this.#trouble ?? 'stopping');
         return;
       }
       try {
-        const progress = this.#maintainStep(id, remainingOf(step, changed));
-        const total = changed + progress.changed;
-        const enough = step.kind === 'purge_nodes' && step.batchLimit > 0 && total >= step.batchLimit;
-        if (progress.done || enough) finish(total, null);
-        // The next step queues behind the batches that arrived meanwhile.
-        else setImmediate(() => void this.#exclusive(() => more(total)));
+        sweep ??= this.#host.sweep(kind, this.#now());
+        const { changed, done } = this.#sweepStep(id, sweep);
+        if (done) finish(before + changed, null);
+        else setImmediate(() => void this.#exclusive(() => more(before + changed)));
       } catch (error) {
-        finish(changed, textOf(error));
+        finish(before, textOf(error));
       }
     };
     if (this.#trouble !== null) finish(0, this.#trouble);
     else void this.#exclusive(() => more(0));
+  }
+
+  #sweepStep(id: number, sweep: HostSweep): { changed: number; done: boolean } {
+    this.#activity.begin('sweep', this.#slot, id);
+    try {
+      const result = sweep.step();
+      if (result.changed > 0) this.#flushSoon(this.#times.flushDelay);
+      return result;
+    } finally {
+      this.#activity.end();
+    }
+  }
+
+  // ------------------------------------------------------------------ commands of other partitions
+
+  /** Hands out a command that is to move. It stays here until `forget`. */
+  fetch(id: number, seq: number): void {
+    void this.#exclusive(async () => {
+      const bytes = this.#moving.has(seq) ? this.#host.readHeld(seq) : null;
+      const held = bytes === null ? null : decodeHeld(bytes);
+      const command = held === null ? null : { ...itemOfHeld(seq, held, []).command, certname: held.certname };
+      this.#post({ kind: 'fetched', id, command, size: held?.envelope.size ?? null });
+    });
+  }
+
+  forget(seq: number): void {
+    void this.#exclusive(async () => {
+      await this.#whileWritable(() => this.#host.writeHeld([{ seq, bytes: null }], 0));
+      this.#moving.delete(seq);
+      this.#flushSoon(this.#times.flushDelay);
+    });
+  }
+
+  /**
+   * Applies a command that came to another partition first. It may come twice, when an actor dies in between: what
+   * commands do is the same the second time (older or equal data is not stored again).
+   */
+  adopt({ id, command, size, giveUp }: Extract<ToActor, { kind: 'adopt' }>): void {
+    void this.#exclusive(async () => {
+      const items = [newItem(command, size, [])];
+      const executed =
+        giveUp === null
+          ? await this.#execute(items, 0, { kind: 'retry', id: command.seq })
+          : await this.#whileWritable(() => this.#giveUp(items, 0, giveUp));
+      if (executed === null) return;
+      this.#post({ kind: 'adopted', slot: this.#slot, id, handled: executed.handled[0]! });
+      this.#committed();
+    });
   }
 
   /** Finishes what is running, makes it durable and closes. Held commands stay in the partition. */
@@ -171,25 +234,10 @@ export class PartitionActor {
     return this.#host.counts();
   }
 
-  #maintainStep(id: number, step: Maintenance): MaintenanceProgress {
-    this.#activity.begin('maintain', this.#slot, id);
-    try {
-      const progress = this.#host.maintain(step, this.#now());
-      this.#flushSoon(this.#times.flushDelay);
-      return progress;
-    } finally {
-      this.#activity.end();
-    }
-  }
-
   // ------------------------------------------------------------------ executing
 
   /** Applies the items and reports each; null when the actor stops before the store could be written. */
-  async #execute(
-    items: readonly Item[],
-    position: number,
-    activity: { kind: 'batch' | 'retry'; id: number },
-  ): Promise<Executed | null> {
+  async #execute(items: readonly Item[], position: number, activity: Doing): Promise<Executed | null> {
     let lastError: unknown = null;
     for (let attempt = 0; attempt < QUICK_ATTEMPTS; attempt++) {
       try {
@@ -237,7 +285,7 @@ export class PartitionActor {
     }
   }
 
-  #apply(items: readonly Item[], position: number, activity: { kind: 'batch' | 'retry'; id: number }): Executed {
+  #apply(items: readonly Item[], position: number, activity: Doing): Executed {
     const commands = items.map((item) => item.command);
     const now = this.#now();
     let decisions: (Decision | null)[] = [];
@@ -265,31 +313,33 @@ export class PartitionActor {
     }
   }
 
-  #decide(item: Item, outcome: CommandOutcome): Decision | null {
+  #decide(item: Item, outcome: ApplyOutcome): Decision | null {
     if (outcome.kind === 'processed') return null;
-    if (!outcome.retryable || item.attempts.length >= DELAYS_MAX) return 'discard';
+    if (outcome.kind === 'reroute') return 'moving';
+    if (!outcome.retryable || item.attempts.length >= DELAYS_MAX) return 'dead';
     const known = this.#waiting.has(item.command.seq);
-    return known || this.#waiting.size < WAITING_MAX ? 'wait' : 'discard';
+    return known || this.#waiting.size < WAITING_MAX ? 'waiting' : 'dead';
   }
 
   #changes(
     items: readonly Item[],
-    outcomes: readonly CommandOutcome[],
+    outcomes: readonly ApplyOutcome[],
     decisions: readonly (Decision | null)[],
     now: number,
   ): HeldChange[] {
     const changes: HeldChange[] = [];
     for (let i = 0; i < items.length; i++) {
-      const item = items[i]!;
+      const { command, envelope, attempts: before } = items[i]!;
       const outcome = outcomes[i]!;
-      const { seq } = item.command;
-      if (outcome.kind === 'failed') {
-        const attempts = attemptsAfter(item, outcome, now);
-        const dead = decisions[i] === 'discard';
-        changes.push({ seq, bytes: encodeHeld({ envelope: item.envelope, body: item.command.body, attempts, dead }) });
-      } else if (this.#waiting.has(seq)) {
-        changes.push({ seq, bytes: null });
+      const state = decisions[i]!;
+      const { seq, body } = command;
+      if (state === null) {
+        if (this.#waiting.has(seq)) changes.push({ seq, bytes: null });
+        continue;
       }
+      const attempts = outcome.kind === 'failed' ? attemptsAfter(items[i]!, outcome, now) : before;
+      const certname = outcome.kind === 'reroute' ? outcome.certname : envelope.certname;
+      changes.push({ seq, bytes: encodeHeld({ envelope, body, attempts, state, certname }) });
     }
     return changes;
   }
@@ -297,21 +347,19 @@ export class PartitionActor {
   /** After the commit: memory follows what the table of held commands says now. */
   #remember(
     items: readonly Item[],
-    outcomes: readonly CommandOutcome[],
+    outcomes: readonly ApplyOutcome[],
     decisions: readonly (Decision | null)[],
     now: number,
   ): void {
     for (let i = 0; i < items.length; i++) {
-      const { seq, command, version } = items[i]!.command;
+      const { seq } = items[i]!.command;
       const outcome = outcomes[i]!;
-      if (outcome.kind === 'processed') this.#waiting.delete(seq);
-      else if (decisions[i] === 'wait') {
-        const attempts = attemptsAfter(items[i]!, outcome, now);
-        this.#waiting.set(seq, { seq, command, version, due: now + this.#times.retryDelay, attempts });
-      } else {
-        this.#waiting.delete(seq);
-        this.#dead.add(seq);
-      }
+      this.#waiting.delete(seq);
+      if (outcome.kind === 'reroute') this.#moving.set(seq, outcome.certname);
+      if (decisions[i] === 'dead') this.#dead.add(seq);
+      if (outcome.kind !== 'failed' || decisions[i] !== 'waiting') continue;
+      const attempts = attemptsAfter(items[i]!, outcome, now);
+      this.#waiting.set(seq, { seq, due: now + this.#times.retryDelay, attempts });
     }
   }
 
@@ -344,7 +392,7 @@ export class PartitionActor {
 
   #record(items: readonly Item[], position: number, outcome: CommandOutcome): Executed {
     const now = this.#now();
-    const decisions = [this.#decide(items[0]!, outcome)];
+    const decisions = items.map((item) => this.#decide(item, outcome));
     this.#host.writeHeld(this.#changes(items, [outcome], decisions, now), position);
     this.#remember(items, [outcome], decisions, now);
     return { handled: [{ outcome, decision: decisions[0]!, duration: 0 }], timings: [] };
@@ -359,18 +407,17 @@ export class PartitionActor {
       const bytes = this.#host.readHeld(seq);
       if (bytes === null) continue;
       const held = decodeHeld(bytes);
-      const reason = givenUp.get(seq);
+      const reason = held.state === 'waiting' ? givenUp.get(seq) : undefined;
+      const state = reason === undefined ? held.state : 'dead';
       const { command, version } = held.envelope;
-      this.#found.push({ seq, command, version, dead: held.dead || reason !== undefined });
-      if (!held.dead && reason === undefined) {
-        this.#waiting.set(seq, { seq, command, version, due: now, attempts: [] });
-        continue;
+      this.#found.push({ seq, command, version, state, certname: held.certname });
+      if (reason !== undefined) {
+        const attempts = [...held.attempts, { time: now, text: reason }];
+        this.#host.writeHeld([{ seq, bytes: encodeHeld({ ...held, attempts, state }) }], 0);
       }
-      if (!held.dead) {
-        const attempts = [...held.attempts, { time: now, text: reason ?? '' }];
-        this.#host.writeHeld([{ seq, bytes: encodeHeld({ ...held, attempts, dead: true }) }], 0);
-      }
-      this.#dead.add(seq);
+      if (state === 'waiting') this.#waiting.set(seq, { seq, due: now, attempts: [] });
+      else if (state === 'moving') this.#moving.set(seq, held.certname);
+      else this.#dead.add(seq);
     }
   }
 
@@ -542,9 +589,6 @@ const attemptsAfter = (item: Item, outcome: FailedOutcome, now: number): readonl
   ...item.attempts,
   { time: now, text: attemptText(outcome) },
 ];
-
-const remainingOf = (step: Maintenance, changed: number): Maintenance =>
-  step.kind === 'purge_nodes' && step.batchLimit > 0 ? { ...step, batchLimit: step.batchLimit - changed } : step;
 
 /** The dead letter's text: one line for expected failures, with the stack for others. */
 function attemptText(outcome: FailedOutcome): string {

@@ -1,10 +1,9 @@
 // What an actor needs of the engine: the operations of one open partition. The real one is in engine-host.ts; tests of the
 // threads may put a smaller one in its place.
 
-import type { CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { PartitionCounts } from '../engine/store/partition.ts';
-import type { Timing } from './messages.ts';
-import type { Maintenance } from './types.ts';
+import type { SweepKind, Timing } from './messages.ts';
 
 /** A change of the table of held commands; null removes the entry. */
 export interface HeldChange {
@@ -18,22 +17,22 @@ export interface ApplyContext {
   /** Where the stream stands after these commands; smaller than the stored position (retries) leaves that alone. */
   readonly position: number;
   /** Called inside the transaction with all outcomes; what it returns is written by the same transaction. */
-  readonly held: (outcomes: readonly CommandOutcome[]) => readonly HeldChange[];
+  readonly held: (outcomes: readonly ApplyOutcome[]) => readonly HeldChange[];
 }
 
 export interface Applied {
   /** One for each command, in their order. */
-  readonly outcomes: readonly CommandOutcome[];
+  readonly outcomes: readonly ApplyOutcome[];
   /** Milliseconds by command, null where only the whole is known. */
   readonly durations: readonly number[] | null;
   readonly timings: readonly Timing[];
 }
 
-export interface MaintenanceProgress {
-  /** Things changed by this bounded step. */
-  readonly changed: number;
-  /** false: call again. */
-  readonly done: boolean;
+export interface HostSweep {
+  /** One bounded step. Synchronous. */
+  step(): { readonly changed: number; readonly done: boolean };
+  /** What a search found, once done. */
+  readonly day: number | null;
 }
 
 /** Runs every write transaction of a partition; see ActivityMark. */
@@ -51,8 +50,7 @@ export interface PartitionHost {
   readHeld(seq: number): Uint8Array | null;
   /** Resolves when everything committed before the call would survive a power failure. */
   flush(): Promise<void>;
-  /** One bounded step. Synchronous. */
-  maintain(step: Maintenance, now: number): MaintenanceProgress;
+  sweep(kind: SweepKind, now: number): HostSweep;
   counts(): PartitionCounts;
   close(): Promise<void>;
 }

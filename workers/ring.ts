@@ -24,7 +24,7 @@ import { CommandMetrics } from './command-metrics.ts';
 import { type DataLock, lockDataDirectory } from './data-lock.ts';
 import { type Log, silentLog } from './log.ts';
 import { type BatchLimits, BodyBudget, type Entry, Mailbox, newEntry, type Waiter } from './mailbox.ts';
-import type { BatchMessage, FromActor, Handled, Held, SlotCounts } from './messages.ts';
+import type { BatchMessage, FromActor, Handled, Held, SlotCounts, SweepKind } from './messages.ts';
 import { MetricsRegistry } from './metrics.ts';
 import { type ActorTimes, actorTimes } from './partition-actor.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
@@ -116,12 +116,29 @@ interface Slot {
   trouble: string | null;
 }
 
-interface MaintenanceRequest {
+interface Swept {
+  readonly changed: number;
+  readonly day: number | null;
+}
+
+interface SweepRequest {
   readonly slot: Slot;
-  readonly step: Maintenance;
-  tries: number;
-  readonly resolve: (changed: number) => void;
+  readonly sweep: SweepKind;
+  crashes: number;
+  readonly resolve: (swept: Swept) => void;
   readonly reject: (error: Error) => void;
+}
+
+/** A command on its way from the partition its submission named to the one its payload names. */
+interface Move {
+  readonly held: Held;
+  readonly source: Slot;
+  readonly target: Slot;
+  /** Id of the message that waits for an answer; 0: none does. */
+  pending: number;
+  /** Epoch ms; known once the command was fetched. */
+  received: number;
+  waiter: Waiter | null;
 }
 
 interface CountsRequest {
@@ -189,7 +206,9 @@ export class Ring implements CommandRing {
   readonly #actors: ActorHandle[] = [];
   /** Waiters of submissions that are being written, by uuid. */
   readonly #arriving = new Map<string, Waiter>();
-  readonly #maintaining = new Map<number, MaintenanceRequest>();
+  readonly #sweeps = new Map<number, SweepRequest>();
+  /** By seq. */
+  readonly #moves = new Map<number, Move>();
   readonly #counting = new Map<number, CountsRequest>();
   /** How often an actor died on a held command, by seq. */
   readonly #heldCrashes = new Map<number, number>();
@@ -467,8 +486,14 @@ export class Ring implements CommandRing {
       case 'trouble':
         this.#troubled(this.#slots[message.slot]!, message.text);
         break;
-      case 'maintained':
-        this.#maintained(message.id, message.changed, message.error);
+      case 'swept':
+        this.#swept(message);
+        break;
+      case 'fetched':
+        this.#fetched(message);
+        break;
+      case 'adopted':
+        this.#adopted(message.id, message.handled);
         break;
       case 'counts':
         this.#counting.get(message.id)?.resolve(message.counts);
@@ -486,30 +511,61 @@ export class Ring implements CommandRing {
     for (const entry of slot.mailbox.dropThrough(position)) {
       this.#leftMailbox(entry);
       slot.unflushed.push(entry.record);
-      // Committed by an earlier actor whose report was lost.
-      entry.waiter?.resolve(lostOutcome(entry, slot.held.get(entry.record.seq)));
-      if (!slot.held.has(entry.record.seq)) this.metrics.left(entry.record.envelope);
+      this.#lost(slot, entry);
     }
-    for (const [id, request] of this.#maintaining) if (request.slot === slot) this.#sendMaintenance(id, request);
+    for (const [id, request] of this.#sweeps) if (request.slot === slot) this.#sendSweep(id, request);
+    for (const move of this.#moves.values()) this.#advance(move);
     this.#plan(slot);
+  }
+
+  /** Committed by an earlier actor whose report was lost. */
+  #lost(slot: Slot, { record, waiter }: Entry): void {
+    const held = slot.held.get(record.seq);
+    if (held === undefined) this.metrics.left(record.envelope);
+    const move = this.#moves.get(record.seq);
+    if (move !== undefined) move.waiter ??= waiter;
+    else waiter?.resolve(lostOutcome(record, held));
   }
 
   /** The figures follow what the partition really holds. Commands still in the mailbox were counted when they entered. */
   #replaceHeld(slot: Slot, held: readonly Held[]): void {
-    const counted = new Set<number>();
-    for (const entry of slot.mailbox.entries()) counted.add(entry.record.seq);
-    for (const one of slot.held.values()) {
-      if (!one.dead) this.metrics.awaiting(one, -1);
-      counted.add(one.seq);
-    }
-    const before = [...slot.held.values()];
-    slot.held.clear();
+    const before = new Map(slot.held);
+    const queued = new Set<number>();
+    for (const entry of slot.mailbox.entries()) queued.add(entry.record.seq);
     for (const one of held) {
-      slot.held.set(one.seq, one);
-      if (!one.dead) this.metrics.awaiting(one, 1);
-      if (!counted.has(one.seq)) this.metrics.entered(one);
+      if (!before.has(one.seq) && !queued.has(one.seq)) this.metrics.entered(one);
+      this.#hold(slot, one, null);
     }
-    for (const one of before) if (!slot.held.has(one.seq)) this.metrics.left(one);
+    const present = new Set(held.map((one) => one.seq));
+    for (const one of before.values()) {
+      if (present.has(one.seq)) continue;
+      this.#letGo(slot, one.seq);
+      this.metrics.left(one);
+    }
+  }
+
+  #hold(slot: Slot, held: Held, waiter: Waiter | null): void {
+    const before = slot.held.get(held.seq)?.state;
+    slot.held.set(held.seq, held);
+    if (before !== 'waiting' && held.state === 'waiting') this.metrics.awaiting(held, 1);
+    if (before === 'waiting' && held.state !== 'waiting') this.metrics.awaiting(held, -1);
+    if (held.state !== 'moving') return;
+    const move = this.#moves.get(held.seq);
+    if (move !== undefined) return;
+    const target = this.#slots[slotOf(held.certname, this.#slots.length)]!;
+    const created: Move = { held, source: slot, target, pending: 0, received: 0, waiter };
+    this.#moves.set(held.seq, created);
+    this.#advance(created);
+  }
+
+  /** Forgets a held command; false when it was not known. */
+  #letGo(slot: Slot, seq: number): boolean {
+    const held = slot.held.get(seq);
+    if (held === undefined) return false;
+    slot.held.delete(seq);
+    this.#moves.delete(seq);
+    if (held.state === 'waiting') this.metrics.awaiting(held, -1);
+    return true;
   }
 
   #applied(slot: Slot, id: number, handled: readonly Handled[]): void {
@@ -530,15 +586,23 @@ export class Ring implements CommandRing {
 
   #finished(slot: Slot, entry: Entry, handled: Handled, now: number): void {
     const { seq, envelope } = entry.record;
-    const { outcome, decision } = handled;
-    this.metrics.handled(envelope, handled, now - envelope.received, 0);
-    if (decision === null) this.metrics.left(envelope);
-    else {
-      const { command, version } = envelope;
-      slot.held.set(seq, { seq, command, version, dead: decision === 'discard' });
+    if (handled.outcome.kind === 'reroute') {
+      this.#hold(slot, heldOf(seq, envelope, handled.outcome.certname, 'moving'), entry.waiter);
+      return;
     }
+    this.metrics.handled(envelope, handled, now - envelope.received, 0);
+    this.#settle(slot, seq, envelope, handled);
     this.#report(seq, envelope, handled, 1);
-    entry.waiter?.resolve(outcome);
+    entry.waiter?.resolve(handled.outcome);
+  }
+
+  /** Where the command is now: in `slot`, held, or nowhere any more. */
+  #settle(slot: Slot, seq: number, envelope: Envelope, { decision }: Handled): void {
+    if (decision !== null) this.#hold(slot, heldOf(seq, envelope, envelope.certname, decision), null);
+    else {
+      this.#letGo(slot, seq);
+      this.metrics.left(envelope);
+    }
   }
 
   #obsolete(entry: Entry): void {
@@ -557,29 +621,18 @@ export class Ring implements CommandRing {
   }
 
   #retried(slot: Slot, result: Handled & { readonly envelope: Envelope; readonly attempts: number }): void {
-    const { envelope, outcome, decision, attempts } = result;
+    const { envelope, outcome, attempts } = result;
     const { seq } = outcome;
     this.#heldCrashes.delete(seq);
-    this.metrics.awaiting(envelope, -1);
     this.metrics.handled(envelope, result, Date.now() - envelope.received, attempts);
-    if (decision === null) {
-      slot.held.delete(seq);
-      this.metrics.left(envelope);
-    } else {
-      slot.held.set(seq, {
-        seq,
-        command: envelope.command,
-        version: envelope.version,
-        dead: decision === 'discard',
-      });
-    }
+    this.#settle(slot, seq, envelope, result);
     this.#report(seq, envelope, result, attempts + 1);
   }
 
   #discarded(message: Extract<FromActor, { kind: 'discarded' }>): void {
     const slot = this.#slots[message.slot]!;
     for (const letter of message.letters) {
-      if (slot.held.delete(letter.seq)) this.metrics.left(letter);
+      if (this.#letGo(slot, letter.seq)) this.metrics.left(letter);
       this.metrics.discarded(letter);
       this.#log.error(`[${letter.seq}] '${letter.command}' command for ${letter.certname} moved to the dead letters`);
     }
@@ -608,8 +661,9 @@ export class Ring implements CommandRing {
   #report(seq: number, envelope: Envelope, handled: Handled, attempt: number): void {
     const { outcome, decision, duration } = handled;
     const { received, producerTimestamp, command, certname } = envelope;
+    if (outcome.kind === 'reroute') return;
     if (outcome.kind === 'failed') {
-      const what = decision === 'wait' ? 'will be tried again' : 'is given up';
+      const what = decision === 'waiting' ? 'will be tried again' : 'is given up';
       this.#log.warn(
         `[${seq}-${received}] '${command}' command for ${certname} failed, attempt ${attempt}, ${what}: ${outcome.error}`,
       );
@@ -681,10 +735,13 @@ export class Ring implements CommandRing {
     }
     for (const landed of this.#onLanded) landed();
     if (activity.kind === 'retry') this.#diedOnHeld(activity.slot, activity.id, reason);
-    for (const [id, request] of this.#maintaining) {
-      if (request.slot.actor !== actor || ++request.tries < CRASHES_MAX) continue;
-      this.#maintaining.delete(id);
-      request.reject(new Error(`the actor died ${CRASHES_MAX} times: ${reason}`));
+    for (const [id, request] of this.#sweeps) {
+      if (activity.kind !== 'sweep' || activity.id !== id || ++request.crashes < CRASHES_MAX) continue;
+      this.#sweeps.delete(id);
+      request.reject(new Error(`its thread died ${CRASHES_MAX} times: ${reason}`));
+    }
+    for (const move of this.#moves.values()) {
+      if (move.source.actor === actor || move.target.actor === actor) move.pending = 0;
     }
     for (const [id, request] of this.#counting) {
       if (request.actor !== actor) continue;
@@ -735,41 +792,113 @@ export class Ring implements CommandRing {
     return troubles;
   }
 
+  // ------------------------------------------------------------------ commands that belong to another partition
+
+  /** Takes the move as far as it can go now: the body is fetched when the target can take it, and not kept here. */
+  #advance(move: Move): void {
+    const { source, target, held } = move;
+    if (move.pending !== 0 || !source.up || !target.up || this.#stopping !== null) return;
+    move.pending = this.#nextId++;
+    source.actor.post({ kind: 'fetch', slot: source.slot, id: move.pending, seq: held.seq });
+  }
+
+  #moveOf(id: number): Move | undefined {
+    for (const move of this.#moves.values()) if (move.pending === id) return move;
+    return undefined;
+  }
+
+  #fetched({ id, command, size }: Extract<FromActor, { kind: 'fetched' }>): void {
+    const move = this.#moveOf(id);
+    if (move === undefined || command === null) return;
+    const { target, held } = move;
+    move.received = command.received;
+    const died = (this.#heldCrashes.get(held.seq) ?? 0) >= CRASHES_MAX;
+    const giveUp = died ? `it was being applied ${CRASHES_MAX} times when its thread died` : null;
+    target.actor.post({ kind: 'adopt', slot: target.slot, id, command, size, giveUp });
+  }
+
+  #adopted(id: number, handled: Handled): void {
+    const move = this.#moveOf(id);
+    if (move === undefined) return;
+    const { source, target, held, waiter } = move;
+    const { seq, command, version, certname } = held;
+    this.#heldCrashes.delete(seq);
+    this.#letGo(source, seq);
+    source.actor.post({ kind: 'forget', slot: source.slot, seq });
+    const named = { command, version };
+    this.metrics.handled(named, handled, Date.now() - move.received, 0);
+    if (handled.decision === null) this.metrics.left(named);
+    else this.#hold(target, { seq, command, version, certname, state: handled.decision }, null);
+    if (handled.outcome.kind !== 'reroute') waiter?.resolve(handled.outcome);
+  }
+
   // ------------------------------------------------------------------ maintenance and counts
 
   async maintain(step: Maintenance): Promise<number> {
-    if (step.kind === 'delete')
-      return this.#maintainSlot(this.#slots[slotOf(step.certname, this.#slots.length)]!, step);
+    switch (step.kind) {
+      case 'delete':
+        return (await this.#sweep(this.#slots[slotOf(step.certname, this.#slots.length)]!, step)).changed;
+      case 'purge_nodes':
+        return this.#purgeNodes(step.batchLimit);
+      case 'purge_reports':
+        return this.#purgeDay('find_report_day', 'purge_report_day');
+      case 'purge_resource_events':
+        return this.#purgeDay('find_event_day', 'purge_event_day');
+      default:
+        return this.#sweepAll(step);
+    }
+  }
+
+  /** One partition after the other: maintenance is never in a hurry. */
+  async #sweepAll(sweep: SweepKind): Promise<number> {
     let changed = 0;
-    // One partition after the other: maintenance is never in a hurry, and a limit is for all of them together.
+    for (const slot of this.#slots) changed += (await this.#sweep(slot, sweep)).changed;
+    return changed;
+  }
+
+  /** The limit is for all partitions together; 0: none. */
+  async #purgeNodes(limit: number): Promise<number> {
+    let changed = 0;
     for (const slot of this.#slots) {
-      if (step.kind !== 'purge_nodes' || step.batchLimit === 0) changed += await this.#maintainSlot(slot, step);
-      else if (changed < step.batchLimit) {
-        changed += await this.#maintainSlot(slot, { kind: 'purge_nodes', batchLimit: step.batchLimit - changed });
-      }
+      if (limit > 0 && changed >= limit) break;
+      const batchLimit = limit === 0 ? 0 : limit - changed;
+      changed += (await this.#sweep(slot, { kind: 'purge_nodes', batchLimit })).changed;
     }
     return changed;
   }
 
-  #maintainSlot(slot: Slot, step: Maintenance): Promise<number> {
+  /** Only the oldest expired day goes, and that in every partition. */
+  async #purgeDay(
+    find: 'find_report_day' | 'find_event_day',
+    purge: 'purge_report_day' | 'purge_event_day',
+  ): Promise<number> {
+    let oldest: number | null = null;
+    for (const slot of this.#slots) {
+      const { day } = await this.#sweep(slot, { kind: find });
+      if (day !== null && (oldest === null || day < oldest)) oldest = day;
+    }
+    return oldest === null ? 0 : this.#sweepAll({ kind: purge, day: oldest });
+  }
+
+  #sweep(slot: Slot, sweep: SweepKind): Promise<Swept> {
     if (this.#stopping !== null) return Promise.reject(new Error('stopping'));
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
-      const request: MaintenanceRequest = { slot, step, tries: 0, resolve, reject };
-      this.#maintaining.set(id, request);
-      if (slot.up) this.#sendMaintenance(id, request);
+      const request: SweepRequest = { slot, sweep, crashes: 0, resolve, reject };
+      this.#sweeps.set(id, request);
+      if (slot.up) this.#sendSweep(id, request);
     });
   }
 
-  #sendMaintenance(id: number, { slot, step }: MaintenanceRequest): void {
-    slot.actor.post({ kind: 'maintain', slot: slot.slot, id, step });
+  #sendSweep(id: number, { slot, sweep }: SweepRequest): void {
+    slot.actor.post({ kind: 'sweep', slot: slot.slot, id, sweep });
   }
 
-  #maintained(id: number, changed: number, error: string | null): void {
-    const request = this.#maintaining.get(id);
+  #swept({ id, changed, day, error }: Extract<FromActor, { kind: 'swept' }>): void {
+    const request = this.#sweeps.get(id);
     if (request === undefined) return;
-    this.#maintaining.delete(id);
-    if (error === null) request.resolve(changed);
+    this.#sweeps.delete(id);
+    if (error === null) request.resolve({ changed, day });
     else request.reject(new Error(`partition ${request.slot.slot}: ${error}`));
   }
 
@@ -800,7 +929,8 @@ export class Ring implements CommandRing {
       for (const entry of slot.flight?.entries ?? []) entry.waiter?.reject(stopped);
       for (const entry of slot.mailbox.entries()) entry.waiter?.reject(stopped);
     }
-    for (const request of this.#maintaining.values()) request.reject(new Error('stopping'));
+    for (const request of this.#sweeps.values()) request.reject(new Error('stopping'));
+    for (const move of this.#moves.values()) move.waiter?.reject(stopped);
     for (const request of this.#counting.values()) request.resolve([]);
     await this.#lock.release();
   }
@@ -854,15 +984,23 @@ function ownMemory(body: Uint8Array): Uint8Array {
     : Uint8Array.from(body);
 }
 
+const heldOf = (seq: number, { command, version }: Envelope, certname: string, state: Held['state']): Held => ({
+  seq,
+  command,
+  version,
+  certname,
+  state,
+});
+
 /** What is known of a command that an earlier actor committed without being able to say how it went. */
-function lostOutcome({ record: { seq, envelope } }: Entry, held: Held | undefined): CommandOutcome {
+function lostOutcome({ seq, envelope }: StreamRecord, held: Held | undefined): CommandOutcome {
   if (held === undefined) {
     return { kind: 'processed', seq, detail: 'stored', certname: envelope.certname, hash: null };
   }
   return {
     kind: 'failed',
     seq,
-    retryable: !held.dead,
+    retryable: held.state === 'waiting',
     validation: false,
     error: 'the command failed and its actor died before it could say why',
     exception: 'ActorDied',

@@ -380,7 +380,48 @@ test('ring: maintenance runs in steps on every partition between the batches', a
   ]);
   assert.equal(changed, 3 * PARTITIONS);
   assert.equal(await ring.maintain({ kind: 'delete', certname: 'a' }), 3);
-  assert.equal(await ring.maintain({ kind: 'purge_nodes', batchLimit: 4 }), 4);
+  assert.equal(await ring.maintain({ kind: 'purge_nodes', batchLimit: 4 }), 6, 'two partitions were asked, not all');
+});
+
+test('ring: of reports and events the oldest expired day goes, in every partition', async (t) => {
+  const { ring } = await start(t, temporaryDirectory(t));
+  // The stub's searches count three changes each, which must not show.
+  assert.equal(await ring.maintain({ kind: 'purge_reports' }), 3 * PARTITIONS);
+  assert.equal(await ring.maintain({ kind: 'purge_resource_events' }), 3 * PARTITIONS);
+});
+
+test('ring: a command whose payload belongs to another partition is applied there, once, and its waiter told', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir);
+  const to = sameSlot('b', (slotOf('a', PARTITIONS) + 1) % PARTITIONS);
+  const accepted = await Promise.all(
+    Array.from({ length: 30 }, () => ring.submit(submission('a', { do: 'move', to }), true)),
+  );
+  const outcomes = await Promise.all(accepted.map(({ outcome }) => outcome));
+  for (const outcome of outcomes) assert.ok(outcome?.kind === 'processed' && outcome.certname === to);
+  await until('depth 0', () => ring.depth === 0);
+  assert.equal((await ring.stats()).held, 0);
+  await ring.stop();
+  assert.deepEqual([...(await applications(dir)).values()], Array(30).fill(1));
+});
+
+test('ring: a moving command survives the death of actors and restarts', async (t) => {
+  const dir = temporaryDirectory(t);
+  const first = await start(t, dir);
+  const to = sameSlot('b', (slotOf('a', PARTITIONS) + 1) % PARTITIONS);
+  const accepted: Promise<unknown>[] = [];
+  for (let i = 0; i < 40; i++) {
+    accepted.push(first.ring.submit(submission('a', { do: 'move', to }), false));
+    if (i % 10 === 5) first.ring.killActor((i / 10) % 2 < 1 ? 0 : 1);
+    await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+  await Promise.all(accepted);
+  await first.ring.stop();
+  const second = await start(t, dir);
+  await until('all processed', () => second.ring.healthy && second.ring.depth === 0);
+  await second.ring.stop();
+  const counts = await applications(dir);
+  assert.equal(counts.size, 40, 'none is lost; one may be applied again when an actor dies in between');
 });
 
 test('ring: maintenance survives the death of its actor', async (t) => {

@@ -6,21 +6,23 @@
 //   {"do": "refuse"}                   fails for good, as validation does
 //   {"do": "retry", "times": n}        fails n times, retryable
 //   {"do": "throw"}                    makes apply throw, nothing is committed
+//   {"do": "move", "to": certname}     belongs to another certname
 //   {"do": "die"}                      ends the thread
 //   {"do": "hang"}                     never returns
 //   {"do": "hang inside"}              never returns from its transaction
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CommandOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
+import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
 import { type Batch, openPartition, type Partition } from '../../engine/store/partition.ts';
-import { partitionDir } from '../../engine/store/store.ts';
+import { openStoreInfo, partitionDir, slotOf } from '../../engine/store/store.ts';
 import { type ActorData, serveActor } from '../../workers/actor.ts';
-import type { Applied, ApplyContext, HeldChange, PartitionHost } from '../../workers/partition-host.ts';
+import type { Applied, ApplyContext, HeldChange, HostSweep, PartitionHost } from '../../workers/partition-host.ts';
 
 interface Script {
-  readonly do: 'store' | 'refuse' | 'retry' | 'throw' | 'die' | 'hang' | 'hang inside';
+  readonly do: 'store' | 'refuse' | 'retry' | 'throw' | 'move' | 'die' | 'hang' | 'hang inside';
   readonly times?: number;
+  readonly to?: string;
 }
 
 /** While this file exists in the data directory, partitions cannot be written: its content is the error's code. */
@@ -30,12 +32,14 @@ class StubHost implements PartitionHost {
   readonly #partition: Partition;
   readonly #dir: string;
   readonly #slot: number;
+  readonly #partitions: number;
   readonly #guard: Guard;
 
   constructor(dir: string, slot: number, guard: Guard) {
     this.#guard = guard;
     this.#dir = dir;
     this.#slot = slot;
+    this.#partitions = openStoreInfo(dir).partitions;
     this.#partition = openPartition(partitionDir(dir, slot));
   }
 
@@ -61,7 +65,7 @@ class StubHost implements PartitionHost {
     return { outcomes, durations: null, timings: [{ name: 'command-parse-time', value: 1 }] };
   }
 
-  #applyOne(command: QueuedCommand): CommandOutcome {
+  #applyOne(command: QueuedCommand): ApplyOutcome {
     const { seq, certname } = command;
     const script = scriptOf(command);
     const failed = {
@@ -73,6 +77,9 @@ class StubHost implements PartitionHost {
     } as const;
     if (script.do === 'throw') throw new TypeError('thrown on request');
     if (script.do === 'hang inside') for (;;);
+    if (script.do === 'move' && slotOf(script.to ?? '', this.#partitions) !== this.#slot) {
+      return { kind: 'reroute', seq, certname: script.to ?? '' };
+    }
     if (script.do === 'refuse') return { ...failed, retryable: false, error: 'refused on request' };
     if (script.do === 'retry' && command.attempts < (script.times ?? 0)) {
       return { ...failed, retryable: true, error: `attempt ${command.attempts} fails on request` };
@@ -103,12 +110,11 @@ class StubHost implements PartitionHost {
     return this.#partition.flush();
   }
 
-  maintain(): { changed: number; done: boolean } {
-    const done = this.#maintained++ >= 2;
-    if (done) this.#maintained = 0;
-    return { changed: 1, done };
+  /** Three steps that change one thing each; the slot's number as the day found. */
+  sweep(): HostSweep {
+    let steps = 0;
+    return { step: () => ({ changed: 1, done: ++steps === 3 }), day: this.#slot };
   }
-  #maintained = 0;
 
   counts(): ReturnType<Partition['counts']> {
     return this.#partition.counts();

@@ -1,0 +1,179 @@
+// The real partition behind an actor: commands through engine/ingest, sweeps through engine/retention. Decoding happens
+// before the transaction begins, so that what can take long or go wrong does not hold the partition.
+
+import { applyPrepared, prepareBatch } from '../engine/ingest/apply.ts';
+import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../engine/ingest/types.ts';
+import { deleteNode, expireNodes, purgeNodes } from '../engine/retention/nodes.ts';
+import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../engine/retention/reports.ts';
+import { firstKeptDay, type Sweep } from '../engine/retention/sweep.ts';
+import { gcCatalogs, gcFactPaths, gcPackages } from '../engine/retention/unused.ts';
+import { seqKey } from '../engine/store/keys.ts';
+import { type Batch, openPartition, type Partition } from '../engine/store/partition.ts';
+import { partitionDir, slotOf } from '../engine/store/store.ts';
+import type { SweepKind, Timing } from './messages.ts';
+import type { Applied, ApplyContext, Guard, HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
+
+/** What actors need to know, given to `startRing` as `engine`. */
+export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns'> {
+  /** Milliseconds; what 0 means is spec/commands.md 8.2's, the scheduler of sweeps skips those that are switched off. */
+  readonly nodeTtl: number;
+  readonly nodePurgeTtl: number;
+  readonly reportTtl: number;
+}
+
+const day = 86_400_000;
+
+export const engineDefaults: EngineSettings = {
+  resourceEventsTtl: 14 * day,
+  factsBlocklist: [],
+  factsBlocklistType: 'literal',
+  decompressedMax: 256 << 20,
+  nodeTtl: 7 * day,
+  nodePurgeTtl: 14 * day,
+  reportTtl: 14 * day,
+};
+
+export interface EngineHostOptions {
+  readonly dir: string;
+  readonly slot: number;
+  /** Partitions of the store. */
+  readonly partitions: number;
+  readonly settings: EngineSettings;
+  readonly guard: Guard;
+}
+
+export class EngineHost implements PartitionHost {
+  readonly #partition: Partition;
+  readonly #settings: EngineSettings;
+  readonly #owns: (certname: string) => boolean;
+
+  constructor({ dir, slot, partitions, settings, guard }: EngineHostOptions) {
+    const partition = openPartition(partitionDir(dir, slot));
+    const write = partition.write.bind(partition);
+    // Sweeps write by themselves: the guard has to be around every transaction, whoever begins it.
+    partition.write = <T>(change: (batch: Batch) => T): T => guard(() => write(change));
+    this.#partition = partition;
+    this.#settings = settings;
+    this.#owns = (certname) => slotOf(certname, partitions) === slot;
+  }
+
+  get position(): number {
+    return this.#partition.position;
+  }
+
+  apply(commands: readonly QueuedCommand[], { now, position, held }: ApplyContext): Applied {
+    const settings: IngestSettings = { ...this.#settings, now, owns: this.#owns };
+    const durations = new Float64Array(commands.length);
+    const timings: Timing[] = [];
+    // One by one for the sake of the durations; superseded commands were left out when the batch was formed.
+    const prepared = commands.map((command, i) => {
+      const start = performance.now();
+      const [one] = prepareBatch(this.#partition, [command], settings);
+      const duration = performance.now() - start;
+      durations[i] = duration;
+      timings.push({ name: 'command-parse-time', value: duration });
+      return one!;
+    });
+    const outcomes = this.#partition.write((batch) => {
+      const all: ApplyOutcome[] = [];
+      for (let i = 0; i < prepared.length; i++) {
+        const start = performance.now();
+        all.push(...applyPrepared(batch, [prepared[i]!], settings));
+        durations[i] = durations[i]! + performance.now() - start;
+      }
+      writeHeld(batch, held(all));
+      if (position > batch.position) batch.position = position;
+      return all;
+    });
+    return { outcomes, durations: [...durations], timings };
+  }
+
+  writeHeld(changes: readonly HeldChange[], position: number): void {
+    this.#partition.write((batch) => {
+      writeHeld(batch, changes);
+      if (position > batch.position) batch.position = position;
+    });
+  }
+
+  heldSeqs(): number[] {
+    const seqs: number[] = [];
+    for (const key of this.#partition.tables.retry.getKeys({})) seqs.push(Number(key.readBigUInt64BE(0)));
+    return seqs;
+  }
+
+  readHeld(seq: number): Uint8Array | null {
+    return this.#partition.tables.retry.get(seqKey(seq)) ?? null;
+  }
+
+  flush(): Promise<void> {
+    return this.#partition.flush();
+  }
+
+  sweep(kind: SweepKind, now: number): HostSweep {
+    const found = { day: null as number | null };
+    const sweep = this.#sweep(kind, now, found);
+    return {
+      step: () => sweep.step(),
+      get day() {
+        return found.day;
+      },
+    };
+  }
+
+  #sweep(kind: SweepKind, now: number, found: { day: number | null }): Sweep {
+    const partition = this.#partition;
+    const { nodeTtl, nodePurgeTtl, reportTtl, resourceEventsTtl } = this.#settings;
+    switch (kind.kind) {
+      case 'expire_nodes':
+        return expireNodes(partition, { now, ttl: nodeTtl });
+      case 'purge_nodes':
+        return purgeNodes(partition, { now, ttl: nodePurgeTtl, limit: kind.batchLimit });
+      case 'delete':
+        return deleteNode(partition, kind.certname);
+      case 'gc_packages':
+        return gcPackages();
+      case 'gc_catalogs':
+        return gcCatalogs(partition);
+      case 'gc_fact_paths':
+        return gcFactPaths(partition);
+      case 'find_report_day':
+        return once(() => (found.day = oldestReportDay(partition, firstKeptDay(now, reportTtl))));
+      case 'find_event_day': {
+        const search = oldestEventDay(partition, firstKeptDay(now, resourceEventsTtl));
+        return {
+          step: () => {
+            const result = search.step();
+            found.day = search.day;
+            return result;
+          },
+        };
+      }
+      case 'purge_report_day':
+        return purgeReportDay(partition, kind.day);
+      case 'purge_event_day':
+        return purgeEventDay(partition, kind.day);
+    }
+  }
+
+  counts(): ReturnType<Partition['counts']> {
+    return this.#partition.counts();
+  }
+
+  close(): Promise<void> {
+    return this.#partition.close();
+  }
+}
+
+const once = (work: () => unknown): Sweep => ({
+  step: () => {
+    work();
+    return { changed: 0, done: true };
+  },
+});
+
+function writeHeld(batch: Batch, changes: readonly HeldChange[]): void {
+  for (const { seq, bytes } of changes) {
+    if (bytes === null) batch.removeRetry(seq);
+    else batch.putRetry(seq, bytes);
+  }
+}
