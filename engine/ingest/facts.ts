@@ -89,9 +89,14 @@ function packagesOf(payload: JsonObject, columns: Columns): PackageBody[] {
 
 /** In the order they were sent, which is the order factsets show them in. */
 function withoutRepeats(packages: readonly PackageBody[]): PackageBody[] {
-  const seen = new Map<string, PackageBody>();
-  for (const body of packages) seen.set(JSON.stringify([body.name, body.version, body.provider]), body);
-  return [...seen.values()];
+  const seen = new Set<string>();
+  return packages.filter(({ name, version, provider }) => {
+    // Stored texts have no NUL.
+    const key = `${name}\u0000${version}\u0000${provider}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
 }
 
 /** Names of facts and of anything inside them are text columns; values are not. Bounds the depth for all later walks. */

@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { applyBatch } from '../../../engine/ingest/apply.ts';
+import type { QueuedCommand } from '../../../engine/ingest/types.ts';
+import { deleteNode, expireNodes, purgeNodes } from '../../../engine/retention/nodes.ts';
+import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../../../engine/retention/reports.ts';
+import { dayOf, firstKeptDay, type Sweep } from '../../../engine/retention/sweep.ts';
+import { gcCatalogs, gcFactPaths } from '../../../engine/retention/unused.ts';
+import { openPartition, type Partition, type View } from '../../../engine/store/partition.ts';
+import {
+  at,
+  catalogPayload,
+  event,
+  type Fields,
+  factsPayload,
+  reportPayload,
+  reportResource,
+  SETTINGS,
+  submit,
+} from '../ingest/support.ts';
+
+const DAY = 86_400_000;
+const NOW = Date.parse('2036-06-01T00:00:00.000Z');
+
+const dir = mkdtempSync(join(tmpdir(), 'retention-'));
+const opened: Partition[] = [];
+after(async () => {
+  for (const partition of opened) await partition.close();
+  rmSync(dir, { recursive: true });
+});
+
+function newPartition(...commands: QueuedCommand[]): Partition {
+  const partition = openPartition(join(dir, `p${opened.length}`));
+  opened.push(partition);
+  apply(partition, ...commands);
+  return partition;
+}
+
+function apply(partition: Partition, ...commands: QueuedCommand[]): void {
+  const settings = { ...SETTINGS, resourceEventsTtl: 10_000 * DAY };
+  for (const outcome of applyBatch(partition, commands, settings)) assert.equal(outcome.kind, 'processed');
+}
+
+function run(sweep: Sweep): { changed: number; steps: number } {
+  let changed = 0;
+  for (let steps = 1; ; steps++) {
+    const result = sweep.step();
+    changed += result.changed;
+    if (result.done) return { changed, steps };
+    assert.ok(steps < 1000, 'the sweep does not end');
+  }
+}
+
+function read<T>(partition: Partition, look: (view: View) => T): T {
+  const view = partition.snapshot();
+  try {
+    return look(view);
+  } finally {
+    view.close();
+  }
+}
+
+const daysAgo = (days: number): string => new Date(NOW - days * DAY).toISOString();
+const facts = (certname: string, time: string, fields: Fields = {}): QueuedCommand =>
+  submit('replace facts', factsPayload({ certname, producer_timestamp: time, ...fields }));
+const report = (certname: string, time: string, fields: Fields = {}): QueuedCommand =>
+  submit('store report', reportPayload({ certname, producer_timestamp: time, ...fields }));
+const deactivate = (certname: string, time: string): QueuedCommand =>
+  submit('deactivate node', { certname, producer_timestamp: time });
+const certnames = (partition: Partition, which: 'active' | 'expired' | 'all'): string[] =>
+  read(partition, (view) => {
+    const names: string[] = [];
+    for (const id of view.set(1).toArray()) {
+      const node = view.node(id);
+      if (node === undefined) continue;
+      const isActive = node.deactivated === null && node.expired === null;
+      if (which === 'all' || (which === 'active' ? isActive : node.expired !== null)) names.push(node.certname);
+    }
+    return names.sort();
+  });
+
+// ---- nodes
+
+test('retention: nodes expire when all their data is old', () => {
+  const old = daysAgo(8);
+  const young = daysAgo(6);
+  const catalog = (certname: string, time: string): QueuedCommand =>
+    submit('replace catalog', catalogPayload({ certname, producer_timestamp: time }));
+  const setting = (certname: string, time: string, expire: boolean): QueuedCommand =>
+    submit('configure expiration', { certname, producer_timestamp: time, expire: { facts: expire } });
+  const inputs = (certname: string, time: string): QueuedCommand =>
+    submit('replace catalog inputs', {
+      certname,
+      producer_timestamp: time,
+      catalog_uuid: '11111111-1111-1111-1111-111111111111',
+      inputs: [['h', 'x']],
+    });
+  const partition = newPartition(
+    facts('old', old),
+    facts('young', young),
+    facts('young-catalog', old),
+    catalog('young-catalog', young),
+    facts('young-report', old),
+    report('young-report', young),
+    facts('young-plan', old),
+    report('young-plan', young, { type: 'plan' }),
+    facts('young-inputs', old),
+    inputs('young-inputs', young),
+    facts('never', old),
+    setting('never', old, false),
+    facts('may', old),
+    setting('may', old, true),
+    facts('may-lately', old),
+    setting('may-lately', young, true),
+    facts('deactivated', old),
+    deactivate('deactivated', old),
+  );
+  const { changed } = run(expireNodes(partition, { now: NOW, ttl: 7 * DAY }));
+  assert.deepEqual(certnames(partition, 'expired'), ['may', 'old', 'young-plan']);
+  assert.equal(changed, 3);
+  assert.equal(
+    read(partition, (view) => view.node(view.nodeId('old'))?.expired),
+    NOW,
+  );
+  assert.equal(run(expireNodes(partition, { now: NOW, ttl: 7 * DAY })).changed, 0);
+});
+
+test('retention: many nodes expire over several steps', () => {
+  const partition = newPartition(...Array.from({ length: 450 }, (_, index) => facts(`n${index}`, daysAgo(30))));
+  const { changed, steps } = run(expireNodes(partition, { now: NOW, ttl: 7 * DAY }));
+  assert.equal(changed, 450);
+  assert.ok(steps > 1);
+});
+
+test('retention: nodes inactive for long enough are deleted, at most as many as asked for', () => {
+  const partition = newPartition(
+    ...[1, 2, 3, 4, 5].map((index) => deactivate(`gone${index}`, daysAgo(20))),
+    deactivate('lately', daysAgo(3)),
+    facts('active', daysAgo(100)),
+  );
+  const purge = (limit: number): number => run(purgeNodes(partition, { now: NOW, ttl: 14 * DAY, limit })).changed;
+  assert.equal(purge(2), 2);
+  assert.deepEqual(certnames(partition, 'all'), ['active', 'gone3', 'gone4', 'gone5', 'lately']);
+  assert.equal(purge(0), 3);
+  assert.deepEqual(certnames(partition, 'all'), ['active', 'lately']);
+  assert.equal(purge(0), 0);
+});
+
+test('retention: a deleted node leaves nothing, and older data is taken again', () => {
+  const resources = [reportResource({ events: [event()] })];
+  const reports = Array.from({ length: 250 }, (_, index) =>
+    report('c', at(index), { configuration_version: `${index}`, resources }),
+  );
+  const partition = newPartition(
+    facts('c', at(5), { values: { a: { b: 1 } }, package_inventory: [['p', '1', 'apt']] }),
+    submit('replace catalog', catalogPayload({ producer_timestamp: at(5) })),
+    ...reports,
+    facts('other', at(5), { values: { a: { b: 1 } } }),
+  );
+  const { changed, steps } = run(deleteNode(partition, 'c'));
+  assert.equal(changed, 1);
+  assert.ok(steps > 1);
+  assert.deepEqual(partition.counts(), {
+    nodes: 1,
+    catalogs: 0,
+    factsets: 1,
+    resources: 0,
+    facts: 1,
+    packages: 0,
+    reports: 0,
+    events: 0,
+  });
+  assert.deepEqual(run(deleteNode(partition, 'c')), { changed: 0, steps: 1 });
+  apply(partition, facts('c', at(1)));
+  assert.deepEqual(certnames(partition, 'all'), ['c', 'other']);
+});
+
+// ---- reports and events
+
+test('retention: the oldest expired day of reports goes, latest reports stay', () => {
+  const partition = newPartition(
+    report('a', daysAgo(40)),
+    report('a', daysAgo(39.5)),
+    report('a', daysAgo(39)),
+    report('a', daysAgo(2)),
+    report('b', daysAgo(60)),
+    report('b', daysAgo(59), { type: 'plan' }),
+    report('c', daysAgo(100)),
+  );
+  const kept = firstKeptDay(NOW, 14 * DAY);
+  const times = (): number[] =>
+    read(partition, (view) => [...view.reportsByTime({})].map(({ time }) => Math.round((NOW - time) / DAY)));
+  const sweep = (): number | null => {
+    const day = oldestReportDay(partition, kept);
+    if (day !== null) run(purgeReportDay(partition, day));
+    return day;
+  };
+  assert.equal(sweep(), dayOf(NOW - 59 * DAY));
+  assert.deepEqual(times(), [100, 60, 40, 40, 39, 2]);
+  assert.equal(sweep(), dayOf(NOW - 40 * DAY));
+  assert.deepEqual(times(), [100, 60, 39, 2]);
+  assert.equal(sweep(), dayOf(NOW - 39 * DAY));
+  assert.equal(sweep(), null);
+  assert.deepEqual(times(), [100, 60, 2]);
+});
+
+test('retention: a day is kept until it has expired as a whole', () => {
+  const partition = newPartition(report('a', '2036-05-18T00:00:00.000Z'), report('a', daysAgo(0)));
+  const at18 = Date.parse('2036-05-18T00:00:00.000Z');
+  assert.equal(oldestReportDay(partition, firstKeptDay(at18 + 14 * DAY + DAY - 1, 14 * DAY)), null);
+  assert.equal(oldestReportDay(partition, firstKeptDay(at18 + 15 * DAY, 14 * DAY)), dayOf(at18));
+});
+
+test('retention: events go by their own day, those of latest reports stay', () => {
+  const withEvents = (...days: number[]): Fields => ({
+    resources: [
+      reportResource({ events: days.map((days) => event({ timestamp: daysAgo(days), message: `${days}` })) }),
+    ],
+  });
+  const partition = newPartition(
+    report('a', daysAgo(10), withEvents(30, 10)),
+    report('a', daysAgo(9), withEvents(29, 30, 1)),
+    report('a', daysAgo(8), withEvents(50)),
+  );
+  const kept = firstKeptDay(NOW, 14 * DAY);
+  const oldest = (): number | null => {
+    const search = oldestEventDay(partition, kept);
+    run(search);
+    return search.day;
+  };
+  assert.equal(oldest(), dayOf(NOW - 30 * DAY));
+  assert.equal(run(purgeEventDay(partition, dayOf(NOW - 30 * DAY))).changed, 2);
+  assert.equal(oldest(), dayOf(NOW - 29 * DAY));
+  assert.equal(run(purgeEventDay(partition, dayOf(NOW - 29 * DAY))).changed, 1);
+  assert.equal(oldest(), null);
+  assert.equal(partition.counts().events, 3);
+  assert.equal(partition.counts().reports, 3);
+});
+
+// ---- unused rows
+
+test('retention: environments that nothing names go', () => {
+  const partition = newPartition(
+    facts('a', at(1), { environment: 'of-facts' }),
+    report('a', at(1), { environment: 'of-old-report' }),
+    report('a', at(2), { environment: 'of-latest' }),
+    submit('replace catalog', catalogPayload({ certname: 'b', environment: 'of-catalog' })),
+    facts('c', at(1), { environment: 'gone' }),
+    facts('c', at(2), { environment: null }),
+  );
+  const names = (): string[] => read(partition, (view) => view.environments().sort());
+  assert.ok(names().includes('gone'));
+  assert.equal(run(gcCatalogs(partition)).changed, 1);
+  assert.deepEqual(names(), ['of-catalog', 'of-facts', 'of-latest', 'of-old-report']);
+  assert.equal(run(gcCatalogs(partition)).changed, 0);
+});
+
+test('retention: an environment that comes back into use during the sweep stays', () => {
+  const partition = newPartition(
+    facts('a', at(1), { environment: 'back' }),
+    facts('a', at(2), { environment: null }),
+    report('a', at(1), { environment: 'kept' }),
+  );
+  const sweep = gcCatalogs(partition);
+  assert.deepEqual(sweep.step(), { changed: 0, done: false });
+  apply(partition, facts('a', at(3), { environment: 'back' }));
+  assert.equal(run(sweep).changed, 0);
+  assert.deepEqual(
+    read(partition, (view) => view.environments().sort()),
+    ['back', 'kept'],
+  );
+});
+
+test('retention: fact paths that no fact has go', () => {
+  const partition = newPartition(
+    facts('a', at(1), { values: { gone: { x: 1 }, kept: { y: [1, null] }, number: 'text' } }),
+    facts('a', at(2), { values: { kept: { y: [1, null] }, number: 1e10 } }),
+  );
+  const paths = (): string[] =>
+    read(partition, (view) => [...new Set([...view.factPaths()].map(({ path }) => path.join('.')))].sort());
+  assert.deepEqual(paths(), ['gone.x', 'kept.y.0', 'kept.y.1', 'number']);
+  run(gcFactPaths(partition));
+  assert.deepEqual(paths(), ['kept.y.0', 'kept.y.1', 'number']);
+  assert.equal(run(gcFactPaths(partition)).changed, 0);
+});
