@@ -13,7 +13,7 @@ import type { Mount } from '../http/exchange.ts';
 import type { Logger } from '../log.ts';
 import { createAdminMounts } from './admin-mounts.ts';
 import { createDashboardMounts } from './dashboard.ts';
-import { type Asker, ask } from './internal-query.ts';
+import { type Asker, ask, type Question } from './internal-query.ts';
 import { MaintenanceScheduler } from './maintenance.ts';
 import { BeanServer } from './metrics/bean-server.ts';
 import { createCatalogue } from './metrics/catalogue.ts';
@@ -52,6 +52,7 @@ export interface Ops {
 }
 
 const readCheckKeptMs = 1000;
+const readCheckTimeoutMs = 20_000;
 /** Longest time a timer can wait. */
 const timerMax = 2 ** 31 - 1;
 
@@ -112,15 +113,25 @@ export function createOps(deps: OpsDeps): Ops {
 
 /** Asks one small question of the store, at most once a second however many ask for the status. */
 function healthCheck({ ring, clock, phase }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {
+  const question: Question = {
+    path: '/environments',
+    parameters: { limit: 1 },
+    settings: { timeoutDefault: readCheckTimeoutMs },
+  };
   let readable: Promise<boolean> = Promise.resolve(false);
   let until = 0;
   return async () => {
     if (clock() >= until) {
-      until = clock() + readCheckKeptMs;
-      readable = ask(asker, { path: '/environments', parameters: { limit: 1 } }).then(
-        () => true,
-        () => false,
-      );
+      // One question at a time, however long it takes.
+      until = Number.POSITIVE_INFINITY;
+      readable = ask(asker, question)
+        .then(
+          () => true,
+          () => false,
+        )
+        .finally(() => {
+          until = clock() + readCheckKeptMs;
+        });
     }
     return {
       starting: phase() === 'starting',

@@ -101,19 +101,25 @@ const ratio = (part: number | null, whole: number | null): number | null =>
   part === null || whole === null ? null : whole === 0 ? 0 : part / whole;
 
 /**
- * Keeps a figure for `keptMs` and lets everyone who asks meanwhile wait for the same question. A figure that cannot be had
- * is null, and is not asked for again at once.
+ * Keeps a figure for `keptMs` from when it was had, and lets everyone who asks meanwhile wait for the same question. A
+ * figure that cannot be had is null, and is not asked for again at once.
  */
 function kept(clock: () => number, keptMs: number, load: () => Promise<number>): () => Promise<number | null> {
   let value: Promise<number | null> | null = null;
-  let until = 0;
+  let until = Number.POSITIVE_INFINITY;
   return () => {
     if (value !== null && clock() < until) return value;
-    until = clock() + keptMs;
-    value = load().catch(() => {
-      until = clock() + failureKeptMs;
-      return null;
-    });
+    until = Number.POSITIVE_INFINITY;
+    value = load().then(
+      (figure) => {
+        until = clock() + keptMs;
+        return figure;
+      },
+      () => {
+        until = clock() + failureKeptMs;
+        return null;
+      },
+    );
     return value;
   };
 }

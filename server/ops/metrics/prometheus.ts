@@ -105,7 +105,7 @@ export async function exposition(registry: MetricsRegistry, figures: ProcessFigu
     const value = read(figures);
     if (value >= 0) families.set(name, { type, lines: [line(name, [], value)] });
   }
-  for (const { domain, name, metric } of [...registry.entries()]) {
+  for (const { domain, name, metric } of registry.entries()) {
     const { name: base, labels } = seriesOf(domain, name);
     await addSeries(families, `${prefix}_${snake(domain)}_${snake(base)}`, labels, metric);
   }
