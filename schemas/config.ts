@@ -659,6 +659,8 @@ export type IgnoredReason =
   | 'retired'
   /** Written by Puppet's own modules; not worth a line in the log. */
   | 'silent'
+  /** A policy file of the reference server's metrics library. The rules of auth.conf say who may read metrics. */
+  | 'policy'
   /** Not offered here. */
   | 'absent';
 

@@ -1,6 +1,7 @@
 // Starts the threads: the ring of partition actors and the query pool, with what they need of settings, metrics and log.
 
 import type { Settings } from '../schemas/config.ts';
+import type { EngineSettings } from '../workers/engine-host.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
 import { startRing } from '../workers/ring.ts';
 import type { CommandRing, QueryPool } from '../workers/types.ts';
@@ -26,15 +27,7 @@ export async function startThreads({ settings, registry, logs }: ThreadsOptions)
     limits: { waitingMax: settings.enqueuedMax },
     metrics: registry,
     log: logs.area('command'),
-    engine: {
-      nodeTtl: settings.nodeTtl,
-      nodePurgeTtl: settings.nodePurgeTtl,
-      reportTtl: settings.reportTtl,
-      resourceEventsTtl: settings.resourceEventsTtl,
-      factsBlocklist: settings.factsBlocklist,
-      factsBlocklistType: settings.factsBlocklistType,
-      decompressedMax: settings.decompressedMax,
-    },
+    engine: engineSettings(settings),
   });
   try {
     const { startQueryPool } = await import('../workers/query-pool.ts');
@@ -44,4 +37,16 @@ export async function startThreads({ settings, registry, logs }: ThreadsOptions)
     await ring.stop();
     throw error;
   }
+}
+
+function engineSettings(settings: Settings): EngineSettings {
+  return {
+    nodeTtl: settings.nodeTtl,
+    nodePurgeTtl: settings.nodePurgeTtl,
+    reportTtl: settings.reportTtl,
+    resourceEventsTtl: settings.resourceEventsTtl,
+    factsBlocklist: settings.factsBlocklist,
+    factsBlocklistType: settings.factsBlocklistType,
+    decompressedMax: settings.decompressedMax,
+  };
 }

@@ -3,9 +3,11 @@
 
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
 import { flagOf, settingRows } from '../../schemas/config.ts';
 import { type LogArea, type LogLevel, type LogLevels, logAreas } from '../log.ts';
+import { secureContextOptions } from '../tls/options.ts';
 import { type Sources, sourceText } from './resolve.ts';
 import { suggestion } from './suggest.ts';
 import type { Problem } from './tree.ts';
@@ -82,12 +84,14 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
       `HTTPS needs ssl-cert, ssl-key and ssl-ca-cert; ${names} ${missing.length > 1 ? 'are' : 'is'} missing`,
     );
   }
+  let isReadable = missing.length === 0;
   for (const key of [...three, 'sslCertChain', 'sslCrl', 'allowlist'] as const) {
     const path = settings[key];
     if (path === null) continue;
     try {
       readFileSync(path);
     } catch (error) {
+      isReadable = false;
       report(key, `${settingRows[key].name}: cannot be read: ${(error as Error).message}`);
     }
   }
@@ -97,6 +101,18 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
     report('sslProtocols', `"${protocol}" is none of ${known.join(', ')}${suggestion(protocol, known)}`);
   }
   if (settings.sslProtocols.length === 0) report('sslProtocols', 'no TLS version is left');
+  if (isReadable) checkCertificates(settings, report);
+}
+
+/** What only OpenSSL can tell: files that are no certificates, a key that is encrypted or another's, unknown ciphers. */
+function checkCertificates(settings: Settings, report: Report): void {
+  try {
+    createSecureContext(secureContextOptions(settings));
+  } catch (error) {
+    const { message } = error as Error;
+    if (message.startsWith('cipher-suites')) report('cipherSuites', message);
+    else report('sslCert', `ssl-cert, ssl-key, ssl-ca-cert and what belongs to them cannot be used: ${message}`);
+  }
 }
 
 /** TLS versions, oldest first. Those before 1.2 are only there because old files name them. */

@@ -292,6 +292,7 @@ function bothSpellings(found: readonly Leaf[]): Problem {
 const ignoredTexts: Readonly<Record<Exclude<IgnoredReason, 'silent' | 'retired'>, string>> = {
   database: 'there is no database server to set up',
   runtime: 'they concern the Java runtime and its web server',
+  policy: 'the rules of auth.conf say who may read metrics',
   absent: 'this is not offered here',
 };
 
@@ -323,7 +324,8 @@ function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, notices
     }
   }
   for (const [reason, names] of ignored) {
-    notices.push({ level: 'info', message: `ignored, as ${ignoredTexts[reason]}: ${names.join(', ')}` });
+    const level = reason === 'policy' ? 'warn' : 'info';
+    notices.push({ level, message: `ignored, as ${ignoredTexts[reason]}: ${names.join(', ')}` });
   }
 }
 

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { environmentOf, flagOf, type SettingRow, settingRows } from '../../../schemas/config.ts';
+import { readConfigFiles } from '../../../server/config/files.ts';
 import { ConfigurationInvalid, type LoadOptions, loadConfiguration } from '../../../server/config/load.ts';
-import { sourceText } from '../../../server/config/resolve.ts';
+import { resolveSettings, sourceText } from '../../../server/config/resolve.ts';
 import { parseSetting, printSetting } from '../../../server/config/values.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-config-'));
@@ -182,13 +183,14 @@ describe('an existing PuppetDB configuration', () => {
   });
 
   test('files that set up HTTPS only get no cleartext listener, flags that do leave it on', () => {
-    const pem = files('pem', { 'x.pem': 'x' });
-    const lines = ['ssl-cert', 'ssl-key', 'ssl-ca-cert'].map((name) => `${name} = ${pem}/x.pem`).join('\n');
-    const https = files('https', { 'jetty.ini': `[jetty]\nssl-port = 8081\n${lines}\n` });
-    assert.equal(load({ config: https }).settings.http, false);
-    assert.equal(load({ config: https, flags: { 'http-port': '8080' } }).settings.http, true);
-    const flags = { 'ssl-cert': `${pem}/x.pem`, 'ssl-key': `${pem}/x.pem`, 'ssl-ca-cert': `${pem}/x.pem` };
-    assert.equal(load({ flags }).settings.http, true);
+    const https = files('https', { 'jetty.ini': '[jetty]\nssl-port = 8081\n' });
+    const of = (config: string | null, flags: Record<string, string>) => {
+      const tree = config === null ? null : readConfigFiles(config).tree;
+      return resolveSettings({ tree, environment: {}, flags, machine: { cores: 2 } }).settings.http;
+    };
+    assert.equal(of(https, {}), false);
+    assert.equal(of(https, { 'http-port': '8080' }), true);
+    assert.equal(of(null, { 'https-port': '8081' }), true);
   });
 
   test('a section for one of several databases goes before [database]', () => {
@@ -260,6 +262,13 @@ describe('problems', () => {
       /Vardir \/no\/where does not exist\. Please create it and ensure it is writable\.$/,
     );
     assert.match(of(join(folder, 'vardir/a.ini'))[0]!, /is not a directory\.$/);
+  });
+
+  test('files that are no certificates are found before anything is started', () => {
+    const pem = join(files('pem', { 'x.pem': 'x' }), 'x.pem');
+    const flags = { 'ssl-cert': pem, 'ssl-key': pem, 'ssl-ca-cert': pem };
+    assert.match(problemsOf({ flags })[0]!, /^--ssl-cert: ssl-cert, ssl-key.* cannot be used: /);
+    assert.match(problemsOf({ flags: { ...flags, 'cipher-suites': 'X' } })[0]!, /^--cipher-suites: .*"X" is not known/);
   });
 
   test('a path that is not there and an unknown format', () => {

@@ -1,0 +1,279 @@
+// `muster start` as a process: the ready line, what it answers, signals, the lock, and data that outlives it.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request as httpsRequest } from 'node:https';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Certificates, makeCertificates, opensslMissing } from '../tls/certificates.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-start-'));
+const children = new Set<ChildProcess>();
+after(async () => {
+  for (const child of children) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const main = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
+const limitMs = 20_000;
+
+interface Launched {
+  readonly child: ChildProcess;
+  /** Exit status, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  err(): string;
+  /** Resolves with the first match in what the process writes. */
+  seen(stream: 'out' | 'err', pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+interface Started extends Launched {
+  readonly url: string;
+  readonly ready: string;
+}
+
+function launch(argv: readonly string[], environment: Record<string, string> = {}): Launched {
+  const child = spawn(process.execPath, ['--import', 'tsx', main, ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  });
+  children.add(child);
+  let out = '';
+  let err = '';
+  const waiting: (() => void)[] = [];
+  const changed = () => {
+    for (const wake of waiting.splice(0)) wake();
+  };
+  child.stdout!.on('data', (chunk) => {
+    out += chunk;
+    changed();
+  });
+  child.stderr!.on('data', (chunk) => {
+    err += chunk;
+    changed();
+  });
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    children.delete(child);
+    changed();
+    return (code ?? signal) as number | string;
+  });
+  async function seen(stream: 'out' | 'err', pattern: RegExp): Promise<RegExpExecArray> {
+    const deadline = Date.now() + limitMs;
+    for (;;) {
+      const match = pattern.exec(stream === 'out' ? out : err);
+      if (match !== null) return match;
+      if (child.exitCode !== null || Date.now() > deadline) assert.fail(`no ${pattern} in\n${out}\n${err}`);
+      await Promise.race([new Promise<void>((resolve) => waiting.push(resolve)), ended]);
+    }
+  }
+  return { child, ended, seen, err: () => err };
+}
+
+async function start(argv: readonly string[], environment: Record<string, string> = {}): Promise<Started> {
+  const launched = launch(['start', '--http', '127.0.0.1:0', ...argv], environment);
+  const match = await launched.seen('out', /^muster: ready on (http:\/\/[^ ]+).*$/m);
+  return { ...launched, url: match[1]!, ready: match[0] };
+}
+
+const facts = (certname: string) =>
+  JSON.stringify({
+    certname,
+    environment: 'production',
+    values: { os: 'Debian' },
+    producer_timestamp: new Date().toISOString(),
+    producer: 'p',
+  });
+
+async function submit(url: string, certname: string, wait = true): Promise<Response> {
+  const query = new URLSearchParams({ command: 'replace_facts', version: '5', certname });
+  if (wait) query.set('secondsToWaitForCompletion', '10');
+  return fetch(`${url}/pdb/cmd/v1?${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: facts(certname),
+  });
+}
+
+const nodes = async (url: string) =>
+  (await (await fetch(`${url}/pdb/query/v4/nodes`)).json()) as { certname: string }[];
+
+describe('muster start', () => {
+  test('takes commands, answers queries, stops on SIGTERM with status 0, and has the data after a restart', async () => {
+    const data = join(folder, 'data');
+    const first = await start(['--data', data]);
+    assert.match(first.ready, new RegExp(`data in ${data}, process ${first.child.pid}\\)$`));
+    assert.equal(await (await fetch(`${first.url}/status/v1/simple`)).text(), 'running');
+    assert.equal((await submit(first.url, 'a.example.com')).status, 200);
+    assert.deepEqual(
+      (await nodes(first.url)).map(({ certname }) => certname),
+      ['a.example.com'],
+    );
+    assert.equal(statSync(data).mode & 0o777, 0o700);
+    first.child.kill('SIGTERM');
+    assert.equal(await first.ended, 0);
+
+    const second = await start(['--data', data]);
+    assert.deepEqual(
+      (await nodes(second.url)).map(({ certname }) => certname),
+      ['a.example.com'],
+    );
+    second.child.kill('SIGINT');
+    assert.equal(await second.ended, 0);
+  });
+
+  test('a second server on the same data is refused with a reason', async () => {
+    const data = join(folder, 'shared');
+    const first = await start(['--data', data]);
+    const second = launch(['start', '--http', '127.0.0.1:0', '--data', data]);
+    assert.equal(await second.ended, 1);
+    assert.match(second.err(), /shared.* used by another process/);
+    assert.equal((await submit(first.url, 'x')).status, 200);
+    first.child.kill('SIGTERM');
+    assert.equal(await first.ended, 0);
+  });
+
+  test('an address that is taken is refused with a reason and leaves the data free', async () => {
+    const first = await start(['--data', join(folder, 'one')]);
+    const data = join(folder, 'two');
+    const second = launch(['start', '--http', new URL(first.url).host, '--data', data]);
+    assert.equal(await second.ended, 1);
+    assert.match(second.err(), /EADDRINUSE|in use/);
+    const third = await start(['--data', data]);
+    for (const { child, ended } of [first, third]) {
+      child.kill('SIGTERM');
+      assert.equal(await ended, 0);
+    }
+  });
+
+  test('settings come from files and the environment; port file and restart file are written when ready', async () => {
+    const config = join(folder, 'conf.ini');
+    const [ports, restarts] = [join(folder, 'run/ports'), join(folder, 'run/restarts')];
+    writeFileSync(
+      config,
+      `[global]\nrestart-file = ${restarts}\n[developer]\npretty-print = true\n[jetty]\nhost = 127.0.0.1\nport = 0\n`,
+    );
+    const environment = { MUSTER_DATA: join(folder, 'env'), MUSTER_PORT_FILE: ports };
+    const server = launch(['services', '-c', config], environment);
+    const [, url = ''] = await server.seen('out', /ready on (http:\/\/[^ ]+)/);
+    assert.equal(readFileSync(ports, 'utf8'), `${new URL(url).port}\n`);
+    assert.equal(readFileSync(restarts, 'utf8'), '1');
+    await submit(url, 'a');
+    assert.match(await (await fetch(`${url}/pdb/query/v4/nodes`)).text(), /^\[ \{\n/);
+    server.child.kill('SIGHUP');
+    await server.seen('err', /configuration read again/);
+    assert.equal(readFileSync(restarts, 'utf8'), '2');
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+  });
+
+  test('a wrong configuration gives status 2 and starts nothing', async () => {
+    const data = join(folder, 'never');
+    const server = launch(['start', '--data', data, '--node-ttl', 'x', '--command-threads', '0']);
+    assert.equal(await server.ended, 2);
+    assert.match(server.err(), /2 problems/);
+    assert.equal(existsSync(data), false);
+  });
+
+  test('SIGHUP changes log levels, and a configuration of no use changes nothing', async () => {
+    const config = join(folder, 'levels.ini');
+    writeFileSync(config, '[muster]\nlog-level = warn\n');
+    const server = await start(['--data', join(folder, 'levels'), '-c', config]);
+    writeFileSync(config, '[muster]\nlog-level = info\nlog-levels = http=debug\n');
+    server.child.kill('SIGHUP');
+    await server.seen('err', /configuration read again/);
+    await fetch(`${server.url}/pdb/meta/v1/version`);
+    await server.seen('err', /"area":"http".*\/pdb\/meta\/v1\/version/);
+    writeFileSync(config, '[muster]\nlog-level = loud\n');
+    server.child.kill('SIGHUP');
+    await server.seen('err', /everything stays as it was/);
+    assert.equal(await (await fetch(`${server.url}/status/v1/simple`)).text(), 'running');
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+  });
+
+  test('a second signal ends it at once, whatever is still running', async () => {
+    const server = await start(['--data', join(folder, 'second')]);
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    socket.write(
+      'POST /pdb/cmd/v1?command=replace_facts&version=5&certname=x HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{',
+    );
+    await once(socket, 'connect');
+    await fetch(`${server.url}/status/v1/simple`);
+    server.child.kill('SIGTERM');
+    await server.seen('err', /Shutdown request received/);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 1);
+    socket.destroy();
+  });
+
+  test('acknowledged commands survive kill -9', async () => {
+    const data = join(folder, 'killed');
+    const first = await start(['--data', data]);
+    const names = Array.from({ length: 50 }, (_, index) => `n${index}.example.com`);
+    const statuses = await Promise.all(names.map(async (name) => (await submit(first.url, name, false)).status));
+    assert.ok(statuses.every((status) => status === 200));
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const second = await start(['--data', data]);
+    const deadline = Date.now() + limitMs;
+    let found: string[] = [];
+    while (found.length < names.length && Date.now() < deadline) {
+      found = (await nodes(second.url)).map(({ certname }) => certname);
+    }
+    assert.deepEqual(found.sort(), [...names].sort());
+    second.child.kill('SIGTERM');
+    assert.equal(await second.ended, 0);
+  });
+});
+
+describe('muster start with HTTPS', { skip: opensslMissing() }, () => {
+  let certificates: Certificates;
+
+  function ask(url: string, client: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const options = { ca: readFileSync(certificates.ca), ...certificates.client(client), agent: false as const };
+      const outgoing = httpsRequest(new URL('/pdb/meta/v1/version', url), options, (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode!));
+      });
+      outgoing.on('error', reject);
+      outgoing.end();
+    });
+  }
+
+  test('certificates decide, and SIGHUP reads certificates, revocations and the allowlist again', async () => {
+    certificates = makeCertificates();
+    const list = join(certificates.folder, 'allowlist');
+    writeFileSync(list, 'right.example.com\n');
+    const file = (name: string, kind: 'pem' | 'key') => certificates.path(name, kind);
+    const server = await start(
+      ['--data', join(folder, 'tls'), '--https', '127.0.0.1:0', '--certificate-allowlist', list].concat(
+        ['--ssl-cert', file('server', 'pem'), '--ssl-key', file('server', 'key')],
+        ['--ssl-ca-cert', certificates.ca, '--ssl-crl-path', certificates.crl],
+      ),
+    );
+    const url = /https:\/\/[^ ]+/.exec(server.ready)![0];
+    assert.equal(await ask(url, 'right'), 200);
+    assert.equal(await ask(url, 'unlisted'), 403);
+    await assert.rejects(ask(url, 'revoked'));
+
+    writeFileSync(list, 'unlisted.example.com\n');
+    certificates.revoke('right');
+    server.child.kill('SIGHUP');
+    await server.seen('err', /configuration read again/);
+    assert.equal(await ask(url, 'unlisted'), 200);
+    await assert.rejects(ask(url, 'right'));
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+    rmSync(certificates.folder, { recursive: true });
+  });
+});
