@@ -137,6 +137,57 @@ const STRICT =
  * required. Digits after the millisecond are cut. Any other text: null.
  */
 export function parseStrict(text: string): number | null {
+  return parseUsual(text) ?? parseAnyStrict(text);
+}
+
+/** Value of the two digits at an index; NaN if they are none. */
+function twoDigits(text: string, index: number): number {
+  const high = text.charCodeAt(index) - 48;
+  const low = text.charCodeAt(index + 1) - 48;
+  return high >= 0 && high <= 9 && low >= 0 && low <= 9 ? high * 10 + low : Number.NaN;
+}
+
+/**
+ * What nearly all texts look like: `YYYY-MM-DDTHH:MM:SS`, up to nine digits of a fraction, then `Z` or `+HH:MM`. Null also
+ * for valid texts of other forms. A report has hundreds of times, so no regular expression here.
+ */
+function parseUsual(text: string): number | null {
+  const { length } = text;
+  // A part that is not two digits is NaN, which fails its comparison below.
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
+  const month = twoDigits(text, 5);
+  const dayOfMonth = twoDigits(text, 8);
+  const hour = twoDigits(text, 11);
+  const minute = twoDigits(text, 14);
+  const second = twoDigits(text, 17);
+  if (text[4] !== '-' || text[7] !== '-' || text[10] !== 'T' || text[13] !== ':' || text[16] !== ':') return null;
+  if (!(year >= 0 && hour <= 23 && minute <= 59 && second <= 59 && month >= 1 && month <= 12)) return null;
+  if (!(dayOfMonth >= 1 && dayOfMonth <= monthLength(year, month))) return null;
+  let millis = 0;
+  let index = 19;
+  if (text[index] === '.') {
+    let place = 100;
+    for (index = 20; index < 29; index++) {
+      const digit = text.charCodeAt(index) - 48;
+      if (!(digit >= 0 && digit <= 9)) break;
+      millis += digit * place;
+      place = (place / 10) | 0;
+    }
+  }
+  let offset = 0;
+  const zone = text[index];
+  if (zone === '+' || zone === '-') {
+    offset = twoDigits(text, index + 1) * 60 + twoDigits(text, index + 4);
+    const isOffset = length === index + 6 && text[index + 3] === ':' && twoDigits(text, index + 4) <= 59;
+    if (!isOffset || !(offset <= 18 * 60)) return null;
+    if (zone === '-') offset = -offset;
+  } else if (zone !== 'Z' || length !== index + 1) return null;
+  return (
+    daysFromCivil(year, month, dayOfMonth) * DAY_MS + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millis
+  );
+}
+
+function parseAnyStrict(text: string): number | null {
   const match = STRICT.exec(text);
   if (match === null) return null;
   const [, yearText, month, dayOfMonth, hourText, minuteText, secondText, fraction, sign, hours, minutes, seconds] =

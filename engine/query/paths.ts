@@ -2,7 +2,6 @@
 // are their encoded text (what `fact_paths.path` is as a text), the two meanings of `~>`, the paths that a `match()` field
 // stands for, and the leaves of a value. Spec: 3.8 and 3.9 of the query document.
 
-import { storedKeys } from '../json/stored.ts';
 import { Float, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
 import { compileRegex } from './regex/regex.ts';
 import type { PathPart } from './tree.ts';
@@ -105,8 +104,8 @@ export function matchPaths<P extends Path>(parts: readonly PathPart[], paths: Re
 // ---- leaves ----
 
 /**
- * Calls `visit` for each scalar inside a fact's value, in stored order; empty objects and arrays have none. The path is
- * only valid during the call: copy it to keep it.
+ * Calls `visit` for each scalar inside a fact's value, in no promised order; empty objects and arrays have none. The path
+ * is only valid during the call: copy it to keep it.
  */
 export function leaves(name: string, value: JsonValue, visit: (path: Path, leaf: JsonScalar) => void): void {
   visitLeaves([name], value, visit);
@@ -125,7 +124,7 @@ function visitLeaves(path: (string | number)[], value: JsonValue, visit: (path: 
     }
   } else {
     const object = value as JsonObject;
-    for (const key of storedKeys(object)) {
+    for (const key of Object.keys(object)) {
       path[depth] = key;
       visitLeaves(path, object[key] as JsonValue, visit);
     }

@@ -139,6 +139,28 @@ describe('time: reading', () => {
     });
   }
 
+  it('reads usual texts with any change of a character as a Date does, or refuses them', () => {
+    const usual = fc.constantFrom(
+      '2026-11-09T06:10:31.123Z',
+      '2026-11-09T06:10:31Z',
+      '2024-02-29T23:59:59.5+02:00',
+      '2024-02-29T23:59:59-18:00',
+    );
+    const character = fc.constantFrom(...'0123456789-+:.TZ /'.split(''));
+    fc.assert(
+      fc.property(usual, fc.nat({ max: 24 }), character, (text, index, c) => {
+        const changed = text.slice(0, index) + c + text.slice(index + 1);
+        const ms = parseStrict(changed);
+        if (ms === null) return;
+        const lastOfDay = /T24:00:00|:60/.test(changed);
+        if (!lastOfDay && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/.test(changed)) {
+          assert.equal(ms, at(changed), changed);
+        }
+      }),
+      { seed, numRuns: 5000 },
+    );
+  });
+
   it('takes integers as epoch milliseconds and no other JSON value', () => {
     assert.equal(parseLenient(1_704_067_200_000), 1_704_067_200_000);
     assert.equal(parseLenient(-1), -1);

@@ -109,7 +109,7 @@ describe('match() fields', () => {
 });
 
 describe('leaves', () => {
-  it('are the scalars of a value in stored order; empty structures have none', () => {
+  it('are the scalars of a value; empty structures have none', () => {
     const seen: [Path, JsonValue][] = [];
     const value: JsonValue = { bb: [1, { c: null }], a: {}, '10': true, '9': new Float(1), z: [] };
     leaves('f', value, (path, leaf) => seen.push([[...path], leaf]));
