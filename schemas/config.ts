@@ -613,7 +613,7 @@ export const settingRows = {
     default: '5s',
     min: 0,
     max: spanMax,
-    doc: 'Queries that take longer are logged with their plan. 0s: none.',
+    doc: 'Queries that take longer are logged. 0s: none.',
   },
 } as const satisfies Record<string, SettingRow>;
 

@@ -2,6 +2,7 @@
 
 import { environmentOf, flagOf, type SettingKey, type SettingRow, settingRows } from '../../schemas/config.ts';
 import type { Configuration } from '../config/load.ts';
+import { settingsReference } from '../config/reference.ts';
 import { sourceText } from '../config/resolve.ts';
 import { printSetting } from '../config/values.ts';
 import { type CliCommand, exitStatus, type Terminal } from './command.ts';
@@ -25,6 +26,7 @@ export const command: CliCommand = {
     changed: { type: 'switch', doc: 'Only settings that differ from their default.' },
     json: { type: 'switch', doc: 'As JSON (also when the output is not a terminal: give --table for the table).' },
     table: { type: 'switch', doc: 'As a table.' },
+    reference: { type: 'switch', doc: 'What all settings mean, as Markdown (the table in docs/configure.md).' },
     ...settingOptions(),
   },
   positionals: { min: 0, max: 0 },
@@ -39,7 +41,11 @@ export const command: CliCommand = {
     ['MUSTER_NODE_TTL=30d muster config --json', 'For programs.'],
   ],
   run: async (args, terminal) => {
-    const { changed, json, table, ...options } = args.options;
+    const { changed, json, table, reference, ...options } = args.options;
+    if (reference === 'true') {
+      terminal.out(settingsReference());
+      return exitStatus.ok;
+    }
     const configuration = configurationOf({ ...args, options }, terminal);
     for (const notice of configuration.notices) terminal.err(`muster: ${notice.level}: ${notice.message}\n`);
     const lines = linesOf(configuration).filter((line) => changed !== 'true' || !line.isDefault);
