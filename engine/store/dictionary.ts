@@ -6,7 +6,7 @@
 //   <name>_digest  16-byte digest    -> u32 item
 //   <name>_post    see postings.ts
 //   <name>_list    u32 node          -> u32 LE items (facts: name id, item id pairs)
-//   <name>_index   see keys.ts       -> empty
+//   <name>_index   tag, texts, chunk (item id >>> 11) -> which items, as in postings.ts
 
 import type { Database, RootDatabase } from 'lmdb';
 import {
@@ -19,10 +19,19 @@ import {
   encodePackage,
   encodeResource,
 } from './codecs.ts';
-import { digest16, indexKey, indexPrefix, prefixEnd } from './keys.ts';
+import { chunkKey, digest16, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
-import { PostingsWriter, readPostings } from './postings.ts';
+import {
+  CHUNK_BITS,
+  CHUNK_MASK,
+  chunkCount,
+  chunkIds,
+  encodeChunk,
+  PostingsWriter,
+  readPostings,
+  toBitmap,
+} from './postings.ts';
 import type { EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
 
 export interface DictionarySpec<B> {
@@ -41,6 +50,7 @@ export const RESOURCE_BY_TYPE_TITLE = 1;
 export const RESOURCE_BY_TITLE = 2;
 export const RESOURCE_BY_TAG = 3;
 export const RESOURCE_EXPORTED = 4;
+export const RESOURCE_BY_TYPE = 5;
 export const FACT_BY_NAME = 1;
 export const PACKAGE_BY_NAME = 1;
 
@@ -52,6 +62,7 @@ export const RESOURCES: DictionarySpec<ResourceBody> = {
     const entries: IndexEntry[] = [
       [RESOURCE_BY_TYPE_TITLE, [body.type, body.title]],
       [RESOURCE_BY_TITLE, [body.title]],
+      [RESOURCE_BY_TYPE, [body.type]],
     ];
     for (const tag of body.tags) entries.push([RESOURCE_BY_TAG, [tag]]);
     if (body.exported) entries.push([RESOURCE_EXPORTED, []]);
@@ -85,6 +96,8 @@ const EMPTY_LIST = new Uint32Array(0);
 const EMPTY_VALUE = Buffer.alloc(0);
 /** Decoded bodies kept per dictionary and thread, counted in stored bytes. */
 const CACHE_BYTES_MAX = 2 * 1024 * 1024;
+/** Characters of memoized texts per dictionary of an actor's partition. */
+const MEMO_CHARS_MAX = 2 * 1024 * 1024;
 
 export interface DictionaryTables {
   body: Database<Buffer, number>;
@@ -142,15 +155,62 @@ class BodyCache<B> {
   }
 }
 
+/** Encoded texts seen lately and the items they are: a hit saves hashing the text and looking its digest up. */
+class InternMemo {
+  #young = new Map<string, ItemId>();
+  #old = new Map<string, ItemId>();
+  readonly #texts = new Map<ItemId, string>();
+  #size = 0;
+
+  get(text: string): ItemId | undefined {
+    return this.#young.get(text) ?? this.#old.get(text);
+  }
+
+  set(text: string, id: ItemId): void {
+    this.#size += text.length;
+    if (this.#size > MEMO_CHARS_MAX / 2) {
+      for (const [gone, item] of this.#old) if (this.#texts.get(item) === gone) this.#texts.delete(item);
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#size = text.length;
+    }
+    this.#young.set(text, id);
+    this.#texts.set(id, text);
+  }
+
+  delete(id: ItemId): void {
+    const text = this.#texts.get(id);
+    if (text === undefined) return;
+    this.#texts.delete(id);
+    this.#young.delete(text);
+    this.#old.delete(text);
+  }
+
+  clear(): void {
+    this.#young.clear();
+    this.#old.clear();
+    this.#texts.clear();
+    this.#size = 0;
+  }
+}
+
 /** Shared by all views of a thread: item ids are not reused while a snapshot may see them. */
 export class Dictionary<B> {
   readonly spec: DictionarySpec<B>;
   readonly tables: DictionaryTables;
   readonly cache = new BodyCache<B>();
+  /** Written by the one writer only. */
+  readonly memo = new InternMemo();
 
   constructor(env: RootDatabase, spec: DictionarySpec<B>) {
     this.spec = spec;
     this.tables = openDictionaryTables(env, spec.name);
+  }
+
+  /** After an aborted transaction: ids it gave out will be given out again. */
+  forget(): void {
+    this.cache.clear();
+    this.memo.clear();
   }
 }
 
@@ -198,26 +258,40 @@ export class DictionaryView<B> {
     return bytes === undefined ? 0 : bytes.readUInt32BE(0);
   }
 
-  /** Items with these index texts, ascending. With fewer texts than the index has: all that begin with them. */
+  /** Items with these index texts, ascending. */
   lookup(tag: number, texts: readonly string[]): Uint32Array {
     const prefix = indexPrefix(tag, texts);
     const out: number[] = [];
-    const end = prefixEnd(prefix);
-    for (const key of this.#dictionary.tables.index.getKeys({ start: prefix, end, ...this.#options })) {
-      out.push(key.readUInt32BE(key.length - 4));
+    const range = { start: prefix, end: prefixEnd(prefix), ...this.#options };
+    for (const { key, value } of this.#dictionary.tables.index.getRange(range)) {
+      chunkIds(value, key.readUInt32BE(key.length - 4) << CHUNK_BITS, out);
     }
-    return Uint32Array.from(out).sort();
+    return Uint32Array.from(out);
   }
 
-  /** How many index entries begin with these texts, counting at most `max`. */
+  /** Items of the first chunk of an index entry, given the entry's prefix. */
+  first(prefix: Uint8Array): number[] {
+    const out: number[] = [];
+    const range = { start: Buffer.from(prefix), end: prefixEnd(prefix), limit: 1, ...this.#options };
+    for (const { key, value } of this.#dictionary.tables.index.getRange(range)) {
+      chunkIds(value, key.readUInt32BE(key.length - 4) << CHUNK_BITS, out);
+    }
+    return out;
+  }
+
+  /** How many items have these index texts; stops counting above `max`. */
   estimate(tag: number, texts: readonly string[], max: number): number {
     const prefix = indexPrefix(tag, texts);
-    return this.#dictionary.tables.index.getKeysCount({
+    let count = 0;
+    for (const { value } of this.#dictionary.tables.index.getRange({
       start: prefix,
       end: prefixEnd(prefix),
-      limit: max,
       ...this.#options,
-    });
+    })) {
+      count += chunkCount(value);
+      if (count > max) break;
+    }
+    return count;
   }
 
   /** All item ids, ascending. */
@@ -254,7 +328,8 @@ export class DictionaryWriter<B> {
   readonly #dictionary: Dictionary<B>;
   readonly #ids: IdSource;
   readonly #post: PostingsWriter;
-  readonly #interned = new Map<string, ItemId>();
+  /** Index chunks changed in this transaction, by key. */
+  readonly #index = new Map<string, { readonly key: Buffer; readonly bitmap: Uint8Array }>();
   /** Item ids that were new in this transaction. */
   readonly created: ItemId[] = [];
 
@@ -264,29 +339,50 @@ export class DictionaryWriter<B> {
     this.#post = new PostingsWriter(dictionary.tables.post);
   }
 
-  /** Item id of the body, stored if it is new. `isNew` tells the caller which. */
-  intern(body: B): { id: ItemId; isNew: boolean } {
-    const { spec, tables } = this.#dictionary;
-    const text = spec.encode(body);
-    const digest = digest16(text);
-    const digestText = digest.toString('latin1');
-    const known = this.#interned.get(digestText);
+  /**
+   * Item id of the body, stored if it is new (`isNew` tells). `memo` is a text that determines the body, for callers that
+   * have one at less cost than the encoded body.
+   */
+  intern(body: B, memo?: string): { id: ItemId; isNew: boolean } {
+    const { spec, memo: memoized } = this.#dictionary;
+    const text = memo ?? spec.encode(body);
+    const known = memoized.get(text);
     if (known !== undefined) return { id: known, isNew: false };
+    const { id, isNew } = this.#store(body, memo === undefined ? text : spec.encode(body));
+    memoized.set(text, id);
+    return { id, isNew };
+  }
+
+  /** The item a memo text stands for, 0 when it is not remembered. */
+  recall(memo: string): ItemId {
+    return this.#dictionary.memo.get(memo) ?? 0;
+  }
+
+  #store(body: B, text: string): { id: ItemId; isNew: boolean } {
+    const { spec, tables } = this.#dictionary;
+    const digest = digest16(text);
     const stored = fast(tables.digest, digest);
-    if (stored !== undefined) {
-      const id = stored.readUInt32BE(0);
-      this.#interned.set(digestText, id);
-      return { id, isNew: false };
-    }
+    if (stored !== undefined) return { id: stored.readUInt32BE(0), isNew: false };
     const id = this.#ids.nextItem(spec.name, (candidate) => present(tables.body, candidate));
     tables.body.putSync(id, Buffer.from(text, 'utf8'));
     const value = Buffer.allocUnsafe(4);
     value.writeUInt32BE(id, 0);
     tables.digest.putSync(digest, value);
-    for (const [tag, texts] of spec.indexes(body)) tables.index.putSync(indexKey(tag, texts, id), EMPTY_VALUE);
-    this.#interned.set(digestText, id);
+    for (const [tag, texts] of spec.indexes(body))
+      this.#chunk(tag, texts, id)[(id & CHUNK_MASK) >>> 3]! |= 1 << (id & 7);
     this.created.push(id);
     return { id, isNew: true };
+  }
+
+  #chunk(tag: number, texts: readonly string[], id: ItemId): Uint8Array {
+    const key = chunkKey(indexPrefix(tag, texts), id >>> CHUNK_BITS);
+    const name = key.toString('latin1');
+    let entry = this.#index.get(name);
+    if (entry === undefined) {
+      entry = { key, bitmap: toBitmap(fast(this.#dictionary.tables.index, key)) };
+      this.#index.set(name, entry);
+    }
+    return entry.bitmap;
   }
 
   list(node: NodeId): Uint32Array {
@@ -312,20 +408,27 @@ export class DictionaryWriter<B> {
     return (list.length - before.length) / stride;
   }
 
-  /** Writes the postings and deletes bodies that no node has any more. Call once, at the end of the transaction. */
+  /** Writes postings and indexes, and deletes bodies that no node has any more. Call once, at the end of the transaction. */
   flush(): void {
-    const { spec, tables, cache } = this.#dictionary;
+    const { spec, tables, cache, memo } = this.#dictionary;
     for (const id of this.#post.flush()) {
       const bytes = tables.body.get(id);
       if (bytes === undefined) continue;
       const text = bytes.toString('utf8');
-      const body = spec.decode(text);
       tables.digest.removeSync(digest16(text));
-      for (const [tag, texts] of spec.indexes(body)) tables.index.removeSync(indexKey(tag, texts, id));
+      for (const [tag, texts] of spec.indexes(spec.decode(text))) {
+        this.#chunk(tag, texts, id)[(id & CHUNK_MASK) >>> 3]! &= ~(1 << (id & 7));
+      }
       tables.body.removeSync(id);
       cache.delete(id);
+      memo.delete(id);
     }
-    this.#interned.clear();
+    for (const { key, bitmap } of this.#index.values()) {
+      const value = encodeChunk(bitmap);
+      if (value) tables.index.putSync(key, value);
+      else tables.index.removeSync(key);
+    }
+    this.#index.clear();
   }
 }
 

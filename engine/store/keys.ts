@@ -31,18 +31,17 @@ export function pairKey(first: number, second: number): Buffer {
   return key;
 }
 
-/** Index entry: tag, texts each ended by NUL, then the item id. */
-export function indexKey(tag: number, texts: readonly string[], id: number): Buffer {
-  const prefix = indexPrefix(tag, texts);
+/** A chunk of an index entry: what all its chunks begin with, then the chunk's number. */
+export function chunkKey(prefix: Uint8Array, chunk: number): Buffer {
   const key = Buffer.allocUnsafe(prefix.length + 4);
-  prefix.copy(key);
-  key.writeUInt32BE(id, prefix.length);
+  key.set(prefix);
+  key.writeUInt32BE(chunk, prefix.length);
   return key;
 }
 
 const INDEX_TEXT_MAX = 480;
 
-/** What all index entries with these texts begin with. */
+/** What all index entries with these texts begin with: the tag, then each text ended by NUL. */
 export function indexPrefix(tag: number, texts: readonly string[]): Buffer {
   const parts: Buffer[] = [Buffer.from([tag])];
   for (const text of texts) {

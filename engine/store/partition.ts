@@ -236,7 +236,7 @@ export class Partition {
     } catch (error) {
       // Ids given out by the aborted transaction will be given out again: forget what was read under them.
       this.nameIds.clear();
-      for (const dictionary of [this.resources, this.facts, this.edges, this.packages]) dictionary.cache.clear();
+      for (const dictionary of [this.resources, this.facts, this.edges, this.packages]) dictionary.forget();
       throw error;
     }
   }
@@ -412,9 +412,10 @@ export class View {
     for (;;) {
       let next: Buffer | null = null;
       for (const key of index.getKeys({ start, end, limit: 1, ...this.options })) {
-        const item = key.readUInt32BE(key.length - 4);
-        out.push(this.facts.body(item).name);
-        next = prefixEnd(key.subarray(0, key.length - 4));
+        const prefix = key.subarray(0, key.length - 4);
+        const [item] = this.facts.first(prefix);
+        out.push(this.facts.body(item!).name);
+        next = prefixEnd(prefix);
       }
       if (next === null) return out;
       start = next;

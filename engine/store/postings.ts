@@ -11,9 +11,9 @@ import { fast, type ReadOptions } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
 import type { NodeId } from './records.ts';
 
-const CHUNK_BITS = 11;
+export const CHUNK_BITS = 11;
 const CHUNK_SIZE = 1 << CHUNK_BITS;
-const CHUNK_MASK = CHUNK_SIZE - 1;
+export const CHUNK_MASK = CHUNK_SIZE - 1;
 const BITMAP_BYTES = CHUNK_SIZE >>> 3;
 const LIST_MAX = 64;
 const LIST = 1;
@@ -48,6 +48,35 @@ export function readPostings(
   }
 }
 
+/** Ids of a chunk, appended in ascending order. */
+export function chunkIds(value: Uint8Array, base: number, into: number[]): void {
+  if (value[0] === LIST) {
+    for (let i = 1; i < value.length; i += 2) into.push(base + value[i]! + (value[i + 1]! << 8));
+    return;
+  }
+  for (let i = 1; i < value.length; i++) {
+    let byte = value[i]!;
+    while (byte !== 0) {
+      into.push(base + ((i - 1) << 3) + (31 - Math.clz32(byte & -byte)));
+      byte &= byte - 1;
+    }
+  }
+}
+
+/** How many ids a chunk has. */
+export function chunkCount(value: Uint8Array): number {
+  if (value[0] === LIST) return (value.length - 1) >>> 1;
+  let count = 0;
+  for (let i = 1; i < value.length; i++) {
+    let byte = value[i]!;
+    while (byte !== 0) {
+      count++;
+      byte &= byte - 1;
+    }
+  }
+  return count;
+}
+
 function addChunk(value: Uint8Array, base: number, into: NodeSet): void {
   if (value[0] === LIST) {
     for (let i = 1; i < value.length; i += 2) into.add(base + value[i]! + (value[i + 1]! << 8));
@@ -62,7 +91,7 @@ function addChunk(value: Uint8Array, base: number, into: NodeSet): void {
   }
 }
 
-function toBitmap(value: Uint8Array | undefined): Uint8Array {
+export function toBitmap(value: Uint8Array | undefined): Uint8Array {
   const bitmap = new Uint8Array(BITMAP_BYTES);
   if (value === undefined) return bitmap;
   if (value[0] === BITMAP) {
@@ -77,7 +106,7 @@ function toBitmap(value: Uint8Array | undefined): Uint8Array {
 }
 
 /** null: nothing left. */
-function encodeChunk(bitmap: Uint8Array): Buffer | null {
+export function encodeChunk(bitmap: Uint8Array): Buffer | null {
   let count = 0;
   let last = -1;
   for (let i = 0; i < bitmap.length; i++) {

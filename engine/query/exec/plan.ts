@@ -8,6 +8,7 @@ import {
   PACKAGE_BY_NAME,
   RESOURCE_BY_TAG,
   RESOURCE_BY_TITLE,
+  RESOURCE_BY_TYPE,
   RESOURCE_BY_TYPE_TITLE,
   RESOURCE_EXPORTED,
 } from '../../store/dictionary.ts';
@@ -81,7 +82,7 @@ const resourcePaths: PathMaker = (filters) => {
   if (types && titles) {
     const keys = types.flatMap((type) => titles.map((title) => [type, title]));
     paths.push({ index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, keys });
-  } else if (types) paths.push({ index: 'type', tag: RESOURCE_BY_TYPE_TITLE, keys: types.map((type) => [type]) });
+  } else if (types) paths.push({ index: 'type', tag: RESOURCE_BY_TYPE, keys: types.map((type) => [type]) });
   else if (titles) paths.push({ index: 'title', tag: RESOURCE_BY_TITLE, keys: titles.map((title) => [title]) });
   for (const f of filters) {
     if (f.kind === 'member' && (f.field === 'tag' || f.field === 'tags'))
