@@ -264,7 +264,7 @@ export class DictionaryView<B> {
     const out: number[] = [];
     const range = { start: prefix, end: prefixEnd(prefix), ...this.#options };
     for (const { key, value } of this.#dictionary.tables.index.getRange(range)) {
-      chunkIds(value, key.readUInt32BE(key.length - 4) << CHUNK_BITS, out);
+      chunkIds(value, firstOfChunk(key), out);
     }
     return Uint32Array.from(out);
   }
@@ -274,7 +274,7 @@ export class DictionaryView<B> {
     const out: number[] = [];
     const range = { start: Buffer.from(prefix), end: prefixEnd(prefix), limit: 1, ...this.#options };
     for (const { key, value } of this.#dictionary.tables.index.getRange(range)) {
-      chunkIds(value, key.readUInt32BE(key.length - 4) << CHUNK_BITS, out);
+      chunkIds(value, firstOfChunk(key), out);
     }
     return out;
   }
@@ -431,6 +431,9 @@ export class DictionaryWriter<B> {
     this.#index.clear();
   }
 }
+
+/** First item id of the chunk a key ends in. */
+const firstOfChunk = (key: Buffer): ItemId => key.readUInt32BE(key.length - 4) << CHUNK_BITS;
 
 function sameNumbers(a: Uint32Array, b: Uint32Array): boolean {
   if (a.length !== b.length) return false;
