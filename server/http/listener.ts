@@ -14,7 +14,8 @@ import { createDispatcher } from './dispatch.ts';
 import type { Mount, RequestRecord } from './exchange.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { Budget, HTTP_LIMITS, type HttpLimits } from './limits.ts';
-import { type ClientIdentity, createNodeServer } from './node-wire.ts';
+import { createNodeServer } from './node-wire.ts';
+import type { ClientIdentity } from './wire.ts';
 
 export type ListenerAddress =
   | { readonly host: string; readonly port: number }
@@ -52,12 +53,12 @@ export interface Listener {
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const running = new Set<HttpExchange>();
-  const idle = { resolve: null as (() => void) | null };
+  let onIdle: (() => void) | null = null;
   const dispatch = createDispatcher({ ...options, refuseClient: options.refuseClient ?? null });
   const budget = new Budget(limits.bodiesBytesMax);
   const now = options.now ?? Date.now;
 
-  const http = createNodeServer(options.kind, limits, (wire) => {
+  const server = createNodeServer(options.kind, limits, (wire) => {
     const exchange: HttpExchange = new HttpExchange(wire, {
       limits,
       budget,
@@ -65,54 +66,36 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       onEnd: (record) => {
         running.delete(exchange);
         options.onRequest?.(record);
-        if (running.size === 0) idle.resolve?.();
+        if (running.size === 0) onIdle?.();
       },
     });
     running.add(exchange);
     dispatch(exchange);
   });
-
-  const { server } = http;
-  if (options.at !== 'accept') {
-    const at = options.at;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host: at.host, port: at.port }, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
-  }
-  const address = server.address();
+  const port = options.at === 'accept' ? 0 : await server.listen(options.at.host, options.at.port);
 
   return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
+    port,
     get connectionCount() {
-      return http.connectionCount;
+      return server.connectionCount;
     },
     get requestCount() {
       return running.size;
     },
-    accept: http.accept,
+    accept: server.accept,
     stop: async (graceMs) => {
-      const closed = new Promise<void>((resolve) => {
-        if (server.listening) server.close(() => resolve());
-        else resolve();
-      });
-      http.closeAfterAnswer();
-      server.closeIdleConnections();
+      server.stopListening();
       if (running.size > 0) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, graceMs);
-          idle.resolve = () => {
+          onIdle = () => {
             clearTimeout(timer);
             // The last answer is on its way through the socket's own close.
             setImmediate(resolve);
           };
         });
       }
-      http.destroyConnections();
-      await closed;
+      server.destroyConnections();
     },
   };
 }

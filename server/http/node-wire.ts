@@ -1,36 +1,22 @@
 // HTTP/1.x by node:http (llhttp): one server whose requests become wires. Requests of one connection are handled one after
 // the other, so that a client that sends ahead gets its answers in order and cannot occupy more than one handler.
 //
-// Time-outs are per phase: node's own for heads and whole requests, the socket's for a client that stops sending its body
-// or taking its answer. While a handler works, a silent connection is no fault.
+// Time-outs are per phase: node's own for heads, whole requests and connections without a request; the socket's inactivity
+// for a client that stops sending its body or taking its answer. While a handler works, a silent connection is no fault.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HttpLimits } from './limits.ts';
 import { badMessage } from './replies.ts';
-import type { BodySink, Wire, WireHead } from './wire.ts';
-
-export interface NodeServer {
-  readonly server: Server;
-  /** Serves a connection that somebody else accepted (and decrypted). */
-  accept(socket: Duplex, client: ClientIdentity): void;
-  /** From now on every answer is the last one of its connection. */
-  closeAfterAnswer(): void;
-  destroyConnections(): void;
-  readonly connectionCount: number;
-}
-
-export interface ClientIdentity {
-  /** Common name of the verified certificate. */
-  readonly name: string | null;
-  readonly address: string;
-}
+import type { BodySink, ClientIdentity, HttpServer, Wire, WireHead } from './wire.ts';
 
 interface Connection {
   readonly socket: Duplex;
   readonly client: ClientIdentity | null;
-  isBusy: boolean;
+  /** The request that is being handled. */
+  active: NodeWire | null;
+  /** Those that came before it was answered. */
   readonly ahead: [IncomingMessage, ServerResponse][];
 }
 
@@ -38,9 +24,9 @@ export function createNodeServer(
   listener: Wire['listener'],
   limits: HttpLimits,
   onWire: (wire: Wire) => void,
-): NodeServer {
+): HttpServer {
   const connections = new Map<Duplex, Connection>();
-  const shared: Shared = { listener, stallMs: limits.stallMs, isClosing: false };
+  const shared: Shared = { listener, isClosing: false };
 
   const server = createServer({
     maxHeaderSize: limits.headBytesMax,
@@ -51,22 +37,24 @@ export function createNodeServer(
     highWaterMark: limits.answerBufferBytes,
     noDelay: true,
   });
-  server.maxRequestsPerSocket = 0;
-  server.timeout = 0;
+  // Inactivity of the socket in either direction; what it means depends on the phase (below).
+  server.timeout = limits.stallMs;
+  // Heads and whole requests are timed from here on, also when the server never listens itself.
+  server.emit('listening');
 
   const track = (socket: Duplex, client: ClientIdentity | null): Connection => {
-    const connection: Connection = { socket, client, isBusy: false, ahead: [] };
+    const connection: Connection = { socket, client, active: null, ahead: [] };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
     return connection;
   };
 
   const handle = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
-    connection.isBusy = true;
     const wire = new NodeWire(request, response, connection, shared);
+    connection.active = wire;
     response.once('close', () => {
       wire.over();
-      connection.isBusy = false;
+      connection.active = null;
       const next = connection.ahead.shift();
       if (next === undefined) return;
       if (connection.ahead.length === limits.pipelineMax - 1) connection.socket.resume();
@@ -81,24 +69,41 @@ export function createNodeServer(
   });
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket) ?? track(request.socket, null);
-    if (!connection.isBusy) {
+    if (connection.active === null) {
       handle(connection, request, response);
       return;
     }
     connection.ahead.push([request, response]);
     if (connection.ahead.length === limits.pipelineMax) connection.socket.pause();
   });
-  server.on('timeout', (socket: Duplex) => socket.destroy());
-  server.on('clientError', refuse);
+  server.on('timeout', (socket: Duplex) => {
+    const active = connections.get(socket)?.active ?? null;
+    if (active === null || active.waitsForClient) socket.destroy();
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // An answer that is due belongs to an earlier request: the refusal must not be taken for it.
+    if (connections.get(socket)?.active?.isReceived === true) socket.destroy();
+    else refuse(error, socket);
+  });
 
   return {
-    server,
+    listen: (host, port) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen({ host, port }, () => {
+          server.off('error', reject);
+          resolve((server.address() as AddressInfo).port);
+        });
+      }),
     accept: (socket, client) => {
       track(socket, client);
       server.emit('connection', socket);
     },
-    closeAfterAnswer: () => {
+    stopListening: () => {
       shared.isClosing = true;
+      // Also ends the timing of requests; that a server was never listening is no error here.
+      server.close(() => {});
+      server.closeIdleConnections();
     },
     destroyConnections: () => {
       for (const socket of connections.keys()) socket.destroy();
@@ -114,10 +119,9 @@ const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
 
-/** What is no HTTP, or comes too slowly, is told so (once, if the connection carries no other answer) and cut off. */
+/** What is no HTTP, or comes too slowly, is told so and cut off. */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const hasAnswer = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage?.headersSent === true;
-  if (!socket.writable || hasAnswer || error.code === 'ECONNRESET') {
+  if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
@@ -132,7 +136,6 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
 
 interface Shared {
   readonly listener: Wire['listener'];
-  readonly stallMs: number;
   isClosing: boolean;
 }
 
@@ -151,7 +154,8 @@ class NodeWire implements Wire {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #shared: Shared;
-  #isStalled = false;
+  /** Whether the next move is the client's: to send more of its request, or to take more of the answer. */
+  waitsForClient = false;
 
   constructor(request: IncomingMessage, response: ServerResponse, connection: Connection, shared: Shared) {
     this.#request = request;
@@ -171,11 +175,16 @@ class NodeWire implements Wire {
       headers['transfer-encoding'] !== undefined ||
       (headers['content-length'] !== undefined && headers['content-length'] !== '0');
     response.on('drain', () => {
-      this.#stall(false);
+      this.waitsForClient = false;
       this.drained?.();
     });
     // A broken connection is told by `close`.
     response.on('error', () => {});
+  }
+
+  /** Whether the request has arrived to its last byte. */
+  get isReceived(): boolean {
+    return this.#request.complete;
   }
 
   header(name: string): string {
@@ -192,10 +201,10 @@ class NodeWire implements Wire {
     request.on('error', () => {});
     request.on('data', (chunk: Buffer) => sink.chunk(chunk));
     request.on('end', () => {
-      this.#stall(false);
+      this.waitsForClient = false;
       sink.end();
     });
-    this.#stall(true);
+    this.waitsForClient = true;
   }
 
   send(head: WireHead, body: Uint8Array | string | null, length: number): void {
@@ -203,7 +212,7 @@ class NodeWire implements Wire {
     this.#writeHead(head, isEmpty ? null : length);
     if (body === null) this.#response.end();
     else this.#response.end(body);
-    this.#stall(true);
+    this.waitsForClient = true;
   }
 
   start(head: WireHead): void {
@@ -212,19 +221,19 @@ class NodeWire implements Wire {
 
   write(chunk: Uint8Array): boolean {
     const hasRoom = this.#response.write(chunk);
-    if (!hasRoom) this.#stall(true);
+    if (!hasRoom) this.waitsForClient = true;
     return hasRoom;
   }
 
   end(): void {
     this.#response.end();
-    this.#stall(true);
+    this.waitsForClient = true;
   }
 
   breakOff(): void {
     const socket = this.#request.socket;
     socket.destroySoon();
-    this.#stall(true);
+    this.waitsForClient = true;
   }
 
   destroy(): void {
@@ -243,13 +252,6 @@ class NodeWire implements Wire {
     if (length !== null) lines.push('Content-Length', String(length));
     if (this.#shared.isClosing) lines.push('Connection', 'close');
     this.#response.writeHead(head.status, lines);
-  }
-
-  /** Between true and false the connection must move at least one byte in every `stallMs`. */
-  #stall(isStalled: boolean): void {
-    if (this.#isStalled === isStalled) return;
-    this.#isStalled = isStalled;
-    this.#request.socket.setTimeout(isStalled ? this.#shared.stallMs : 0);
   }
 }
 

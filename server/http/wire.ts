@@ -4,6 +4,8 @@
 // Rules: `start` once, then `write` any number of times, then `end`; or `send` alone. After `gone` no method does
 // anything. Callbacks are set by the exchange before it returns from the listener's callback.
 
+import type { Duplex } from 'node:stream';
+
 export interface WireHead {
   readonly status: number;
   /** Names and values, checked: they hold no line breaks. Framing headers are the wire's. */
@@ -50,4 +52,23 @@ export interface Wire {
   sent: (() => void) | null;
   /** The connection broke before that. */
   gone: (() => void) | null;
+}
+
+/** Who is behind a connection, as far as somebody has proved it. */
+export interface ClientIdentity {
+  /** Common name of the verified certificate. */
+  readonly name: string | null;
+  readonly address: string;
+}
+
+/** A source of wires: one of the libraries. */
+export interface HttpServer {
+  /** Resolves with the real port. Rejects when the address cannot be had. */
+  listen(host: string, port: number): Promise<number>;
+  /** Serves a connection that somebody else accepted (and decrypted). */
+  accept(socket: Duplex, client: ClientIdentity): void;
+  /** No new connections, idle ones are closed, every further answer is the last one of its connection. */
+  stopListening(): void;
+  destroyConnections(): void;
+  readonly connectionCount: number;
 }

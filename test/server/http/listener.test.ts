@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { BodyWriter, Exchange, Mount } from '../../../server/http/exchange.ts';
@@ -181,13 +181,17 @@ test('listener: HEAD gets the head of the answer, with its length', async (t) =>
     },
   };
   const listener = await listen(t, [hello, streamed]);
-  const client = await RawClient.open(listener.port);
-  client.send('HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\nHEAD /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-  const received = await client.closed();
-  assert.match(received, /Content-Length: 5\r\n/);
-  assert.ok(!received.includes('hello'));
-  assert.ok(!received.includes('never seen'));
-  assert.equal(received.split('HTTP/1.1 200').length, 3);
+  for (const [path, length] of [
+    ['/hello', true],
+    ['/stream', false],
+  ] as const) {
+    const client = await RawClient.open(listener.port);
+    client.send(`HEAD ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const received = await client.closed();
+    assert.match(received, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n$/);
+    assert.equal(received.includes('Content-Length: 5\r\n'), length);
+    assert.equal(/content-length/i.test(received), length);
+  }
 });
 
 test('listener: what is no HTTP is refused with a 400 and cut off', async (t) => {
@@ -202,6 +206,15 @@ test('listener: what is no HTTP is refused with a 400 and cut off', async (t) =>
     assert.match(received, /^HTTP\/1\.1 400 Bad Request\r\n/);
     assert.ok(received.endsWith('<h1>Bad Message 400</h1><pre>reason: Bad Request</pre>'));
   }
+});
+
+test('listener: garbage behind a request is not taken for its answer', async (t) => {
+  const never: Mount = { prefix: '/never', handler: () => new Promise<void>(() => {}) };
+  const listener = await listen(t, [never]);
+  const client = await RawClient.open(listener.port);
+  client.send('GET /never HTTP/1.1\r\nHost: x\r\n\r\ngarbage\r\n\r\n');
+  assert.equal(await client.closed(), '');
+  await eventually(() => listener.requestCount === 0, 'end of the request');
 });
 
 test('listener: a header that would split the answer is a 500, not a second header', async (t) => {
@@ -301,7 +314,7 @@ test('listener: streamed answers arrive whole, plain and compressed', async (t) 
 });
 
 for (const coding of ['identity', 'gzip']) {
-  test(`listener: a reader that stops holds back the writer (${coding})`, async (t) => {
+  test(`listener: a reader that stops holds back the writer, ${coding}`, async (t) => {
     const chunk = randomBytes(64 * 1024);
     const seen = { written: 0 };
     const listener = await listen(t, [stream(100_000, chunk, seen)]);
@@ -342,7 +355,7 @@ test('listener: a client that takes nothing for too long is cut off', async (t) 
 test('listener: a slow reader gets everything as long as it keeps reading', async (t) => {
   const seen = { written: 0 };
   const listener = await listen(t, [stream(160, Buffer.alloc(64 * 1024, 'x'), seen)], { limits: { stallMs: 300 } });
-  const socket = connect({ host: '127.0.0.1', port: listener.port, highWaterMark: 16 * 1024 });
+  const socket = connect({ host: '127.0.0.1', port: listener.port });
   await once(socket, 'connect');
   socket.write('GET /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   let size = 0;
@@ -378,11 +391,31 @@ test('listener: a client that stops sending its body is cut off; one that leaves
   assert.deepEqual(listener.errors, []);
 });
 
-test('listener: a client that never finishes its head is cut off', async (t) => {
-  const listener = await listen(t, [hello], { limits: { headMs: 200 } });
+for (const at of ['its own address', 'accepted connections']) {
+  test(`listener: a client that never finishes its head is cut off (${at})`, async (t) => {
+    const limits = { headMs: 200, stallMs: 5000 };
+    const listener = await listen(t, [hello], at === 'its own address' ? { limits } : { limits, at: 'accept' });
+    const gate = createServer((socket) => listener.accept(socket, { name: null, address: '' })).listen(0, '127.0.0.1');
+    await once(gate, 'listening');
+    t.after(async () => {
+      gate.close();
+    });
+    const client = await RawClient.open(listener.port === 0 ? (gate.address() as AddressInfo).port : listener.port);
+    client.send('GET /hello HTTP/1.1\r\nHost: x\r\n');
+    const drip = setInterval(() => client.send('X: y\r\n'), 50);
+    assert.match(await client.closed(), /^HTTP\/1\.1 408 /);
+    clearInterval(drip);
+  });
+}
+
+test('listener: a request that trickles in for too long is cut off', async (t) => {
+  const listener = await listen(t, [sizes()], { limits: { headMs: 200, requestMs: 400, stallMs: 5000 } });
   const client = await RawClient.open(listener.port);
-  client.send('GET /hello HTTP/1.1\r\nHost: x\r\n');
-  assert.match(await client.closed(), /^(HTTP\/1\.1 408 |$)/);
+  client.send('POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n');
+  const drip = setInterval(() => client.send('z'), 50);
+  assert.match(await client.closed(), /^HTTP\/1\.1 408 /);
+  clearInterval(drip);
+  await eventually(() => listener.records[0]?.completed === false, 'record');
 });
 
 test('listener: a working handler may take longer than any time-out of the connection', async (t) => {
