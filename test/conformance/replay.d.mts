@@ -1,0 +1,58 @@
+// Types of what the tests use of replay.mjs.
+
+export interface RecordedRequest {
+  readonly method?: string;
+  readonly path: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string | null>>;
+  readonly body?: unknown;
+}
+export interface RecordedResponse {
+  readonly status: number | readonly number[];
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+}
+export interface RecordedCase {
+  readonly id: string;
+  readonly request: RecordedRequest;
+  readonly compare: string;
+  readonly response: RecordedResponse;
+}
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+}
+export interface ReplayOptions {
+  readonly url: string;
+  readonly dir: string;
+  /** Only these; empty: all. */
+  readonly area: readonly string[];
+  readonly only: readonly string[];
+  readonly concurrency: number;
+  readonly load?: boolean;
+  readonly quiet?: boolean;
+  readonly 'no-cases'?: boolean;
+  readonly 'no-scenarios'?: boolean;
+  readonly 'metrics-prefix': string;
+}
+export interface ReplayResult {
+  readonly area: string;
+  readonly id: string;
+  readonly request: RecordedRequest | undefined;
+  /** Lines; empty when it passed. */
+  readonly diff: readonly string[];
+}
+
+export function replay(
+  options: ReplayOptions,
+): Promise<{ readonly loadFailures: readonly string[]; readonly results: readonly ReplayResult[] }>;
+export function tallyOf(results: readonly ReplayResult[]): Map<string, { passed: number; total: number }>;
+export function describe(result: ReplayResult): string;
+export function areas(dir: string, kind: 'cases' | 'scenarios'): { readonly area: string; readonly file: string }[];
+export function readLines(file: string): unknown[];
+/** JSON text that keeps the spelling of numbers as they were recorded. */
+export function stringifyJSON(value: unknown): string;
+/** Differences between the recorded answer and this one, as lines. */
+export function check(expected: RecordedResponse, compare: string, answer: Answer): string[];
