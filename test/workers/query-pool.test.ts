@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { QueryHead, QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import { type QueryPoolOptions, startQueryPool, type ThreadQueryPool } from '../../workers/query-pool.ts';
+import { startRing } from '../../workers/ring.ts';
+import { threadScript } from '../../workers/thread-script.ts';
+import type { QueryHandle } from '../../workers/types.ts';
+
+const NODES = 40;
+const dir = mkdtempSync(join(tmpdir(), 'muster-query-'));
+const stub = threadScript('stub-query', import.meta.url);
+
+function factsOf(node: number): Uint8Array {
+  const values: Record<string, unknown> = { kernel: 'Linux', number: node };
+  for (let i = 0; i < 200; i++) values[`fact_${i}`] = `${'v'.repeat(100)} ${node} ${i}`;
+  const time = new Date(1_700_000_000_000 + node).toISOString();
+  const payload = { certname: `n${node}`, environment: 'production', producer: 'p', producer_timestamp: time, values };
+  return new Uint8Array(Buffer.from(JSON.stringify(payload)));
+}
+
+before(async () => {
+  const ring = await startRing({ dir, partitions: 4, threads: 2 });
+  const outcomes = Array.from({ length: NODES }, async (_, node) => {
+    const { outcome } = await ring.submit(
+      {
+        command: 'replace facts',
+        version: 5,
+        certname: `n${node}`,
+        producerTimestamp: null,
+        gzip: false,
+        uuid: randomUUID(),
+        received: Date.now(),
+        size: null,
+        body: factsOf(node),
+      },
+      true,
+    );
+    return outcome;
+  });
+  for (const outcome of await Promise.all(outcomes)) assert.equal(outcome?.kind, 'processed', JSON.stringify(outcome));
+  await ring.stop();
+});
+after(() => rmSync(dir, { recursive: true, force: true }));
+
+async function withPool(
+  options: Partial<QueryPoolOptions>,
+  use: (pool: ThreadQueryPool) => Promise<void>,
+): Promise<void> {
+  const pool = await startQueryPool({ dir, threads: 2, ...options });
+  try {
+    await use(pool);
+  } finally {
+    await pool.stop();
+  }
+}
+
+const request = (path: string, query?: unknown): QueryRequest => ({
+  method: 'GET',
+  path,
+  api: 'query',
+  queryString: query === undefined ? '' : `query=${encodeURIComponent(JSON.stringify(query))}`,
+  body: null,
+});
+
+const settings = (rest: Partial<QuerySettings> = {}): QuerySettings => ({
+  now: Date.now(),
+  nodePurgeTtl: 0,
+  addAgentReportFilter: true,
+  edition: 'community',
+  vocabulary: 'puppetdb',
+  prettyPrint: false,
+  timeoutDefault: 60_000,
+  timeoutMax: 0,
+  queryDepthMax: 100,
+  regexBudget: 1000,
+  ...rest,
+});
+
+interface Answer {
+  readonly head: QueryHead | null;
+  readonly text: string;
+  /** How it ended; null while it has not. */
+  readonly end: 'end' | string | null;
+}
+
+interface Client extends Answer {
+  readonly handle: QueryHandle;
+  readonly chunks: number;
+  readonly finished: Promise<Answer>;
+}
+
+/** A client that takes everything at once, or only what the test grants it. */
+function ask(
+  pool: ThreadQueryPool,
+  what: QueryRequest,
+  how: { grants?: boolean; settings?: QuerySettings } = {},
+): Client {
+  const client = { head: null as QueryHead | null, text: '', end: null as string | null, chunks: 0 };
+  let finish: (answer: Answer) => void;
+  const finished = new Promise<Answer>((resolve) => {
+    finish = resolve;
+  });
+  const handle = pool.run(what, how.settings ?? settings(), {
+    onHead: (head) => {
+      assert.equal(client.head, null, 'one head');
+      client.head = head;
+      if (head.body !== null) client.text += head.body;
+    },
+    onChunk: (chunk) => {
+      assert.equal(client.end, null, 'no chunk after the end');
+      client.text += Buffer.from(chunk).toString();
+      client.chunks++;
+      if (how.grants !== false) handle.grant(chunk.byteLength);
+    },
+    onEnd: () => {
+      client.end = 'end';
+      finish(client);
+    },
+    onAbort: (text) => {
+      client.end = text;
+      finish(client);
+    },
+  });
+  return Object.assign(client, { handle, finished });
+}
+
+const tick = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function until(what: string, condition: () => boolean): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!condition()) {
+    if (Date.now() > end) assert.fail(`in vain: ${what}`);
+    await tick(5);
+  }
+}
+
+test('query pool: a short answer comes whole with its head', async () => {
+  await withPool({}, async (pool) => {
+    const { head, text, end } = await ask(pool, request('/nodes/n3')).finished;
+    assert.equal(head?.status, 200);
+    assert.equal(end, 'end');
+    assert.equal(JSON.parse(text).certname, 'n3');
+    assert.deepEqual(pool.stats(), { threads: 2, running: 0, waiting: 0 });
+  });
+});
+
+test('query pool: errors of the query are answers', async () => {
+  await withPool({}, async (pool) => {
+    const { head, text } = await ask(pool, request('/nodes', ['=', 'nonsense', 1])).finished;
+    assert.equal(head?.status, 400);
+    assert.match(text, /nonsense/);
+  });
+});
+
+test('query pool: a long answer streams in chunks and is complete', async () => {
+  await withPool({ limits: { chunkSize: 16 << 10 } }, async (pool) => {
+    const client = ask(pool, request('/facts'));
+    const { head, text, end } = await client.finished;
+    assert.equal(head?.body, null);
+    assert.equal(end, 'end');
+    assert.equal(JSON.parse(text).length, NODES * 202);
+    assert.ok(client.chunks > 10);
+  });
+});
+
+test('query pool: many clients side by side each get their own rows', async () => {
+  await withPool({ limits: { perThread: 3 } }, async (pool) => {
+    const clients = Array.from({ length: 60 }, (_, i) => ask(pool, request(`/nodes/n${i % NODES}/facts`)));
+    for (let i = 0; i < clients.length; i++) {
+      const { text } = await clients[i]!.finished;
+      const rows = JSON.parse(text) as { certname: string }[];
+      assert.equal(rows.length, 202);
+      assert.ok(rows.every((row) => row.certname === `n${i % NODES}`));
+    }
+  });
+});
+
+test('query pool: a client that takes nothing gets its window and no more, and others are not slowed', async () => {
+  const limits = { windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    const slow = ask(pool, request('/facts'), { grants: false });
+    await until('the window is full', () => slow.text.length >= limits.windowSize);
+    const quick = await ask(pool, request('/facts')).finished;
+    assert.equal(JSON.parse(quick.text).length, NODES * 202);
+    await tick(50);
+    assert.ok(slow.text.length <= limits.windowSize + limits.chunkSize + 2000, `${slow.text.length}`);
+    assert.equal(slow.end, null);
+    slow.handle.grant(1e9);
+    const { text } = await slow.finished;
+    assert.equal(text, quick.text);
+  });
+});
+
+test('query pool: cancelling stops the work, and nothing is told any more', async () => {
+  const limits = { windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    const waiting = ask(pool, request('/facts'), { grants: false });
+    await until('the window is full', () => waiting.text.length >= limits.windowSize);
+    const early = ask(pool, request('/facts'));
+    early.handle.cancel();
+    waiting.handle.cancel();
+    await until('both are gone', () => pool.stats().running === 0);
+    const { chunks } = waiting;
+    waiting.handle.grant(1e6);
+    await tick(20);
+    assert.equal(early.head, null);
+    assert.equal(waiting.chunks, chunks);
+    assert.equal(waiting.end, null);
+  });
+});
+
+test('query pool: a client that takes nothing for too long is ended', async () => {
+  const limits = { windowSize: 64 << 10, chunkSize: 16 << 10, stallMax: 100 };
+  await withPool({ limits }, async (pool) => {
+    const { end, head } = await ask(pool, request('/facts'), { grants: false }).finished;
+    assert.equal(head?.status, 200);
+    assert.match(end ?? '', /took nothing for too long/);
+  });
+});
+
+test('query pool: the deadline ends an answer whose client is slow', async () => {
+  const limits = { windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    await ask(pool, request('/facts')).finished;
+    const { end } = await ask(pool, request('/facts'), {
+      grants: false,
+      settings: settings({ timeoutDefault: 500 }),
+    }).finished;
+    assert.match(end ?? '', /exceeded timeout/);
+  });
+});
+
+test('query pool: queries wait for a place in turn, and beyond the line they are refused', async () => {
+  const limits = { perThread: 1, waitingMax: 2, windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    const first = ask(pool, request('/facts'), { grants: false });
+    const second = ask(pool, request('/nodes/n1'));
+    const third = ask(pool, request('/nodes/n2'));
+    const fourth = await ask(pool, request('/nodes/n3')).finished;
+    assert.equal(fourth.head?.status, 503);
+    assert.match(fourth.text, /Too many queries/);
+    assert.deepEqual(pool.stats(), { threads: 1, running: 1, waiting: 2 });
+    second.handle.cancel();
+    first.handle.cancel();
+    assert.equal((await third.finished).head?.status, 200);
+    assert.equal(second.head, null);
+  });
+});
+
+test('query pool: a thread that dies takes its queries with it and no others', async () => {
+  const limits = { windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    const streaming = ask(pool, request('/facts'), { grants: false });
+    await until('the window is full', () => streaming.text.length >= limits.windowSize);
+    pool.killThread();
+    assert.match((await streaming.finished).end ?? '', /unexpected error/);
+    for (let i = 0; i < 5; i++) {
+      const { head } = await ask(pool, request('/nodes/n3')).finished;
+      assert.equal(head?.status, 200);
+    }
+  });
+});
+
+test('query pool: a query that ends its thread or hangs gets a 500, the next one an answer', async () => {
+  await withPool({ threads: 1, script: stub, limits: { hangMax: 200 } }, async (pool) => {
+    for (const path of ['/exit', '/throw', '/hang', '/exit', '/hang']) {
+      const { head } = await ask(pool, request(path)).finished;
+      assert.equal(head?.status, 500, path);
+      const next = await ask(pool, request('/fine')).finished;
+      assert.equal(next.head?.status, 200, `after ${path}`);
+    }
+  });
+});
+
+test('query pool: stopping lets answers finish and refuses new ones', async () => {
+  const pool = await startQueryPool({ dir, threads: 1 });
+  const running = ask(pool, request('/facts'));
+  const stopped = pool.stop();
+  const late = ask(pool, request('/nodes/n1'));
+  assert.equal((await late.finished).head?.status, 503);
+  assert.equal(JSON.parse((await running.finished).text).length, NODES * 202);
+  await stopped;
+});

@@ -1,0 +1,19 @@
+// Query thread for the tests of the pool: the path says what happens.
+
+import { MessageChannel, parentPort, threadId } from 'node:worker_threads';
+import type { QueryResult, QueryTask } from '../../workers/query-messages.ts';
+
+const { port2: port } = new MessageChannel();
+const busySince = new Float64Array(new SharedArrayBuffer(8));
+
+export default async function answer({ request }: QueryTask): Promise<QueryResult> {
+  if (request.path === '/exit') process.exit(3);
+  if (request.path === '/throw') throw new Error('thrown on request');
+  if (request.path === '/hang') {
+    busySince[0] = Date.now();
+    for (;;);
+  }
+  return { head: { status: 200, contentType: null, headers: [], body: 'fine' }, failure: null };
+}
+
+parentPort?.postMessage({ kind: 'query-thread', thread: threadId, port, busySince: busySince.buffer }, [port]);

@@ -1,0 +1,49 @@
+// What the main thread and a query thread say to each other. A short answer is the result of the pool's task and nothing
+// else; a long one goes over one port per thread, where its messages keep their order.
+
+import type { MessagePort } from 'node:worker_threads';
+import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
+
+/** Given to every query thread when it starts. */
+export interface QueryThreadData {
+  readonly dir: string;
+  /** Int32 per running query: 1 when its client is gone. */
+  readonly cancelled: SharedArrayBuffer;
+  /** Bytes a query may send beyond what its client has taken. */
+  readonly windowSize: number;
+  readonly chunkSize: number;
+  /** Milliseconds a client may take nothing before its query is ended. */
+  readonly stallMax: number;
+}
+
+/** One query: the task of the pool. */
+export interface QueryTask {
+  readonly id: number;
+  /** Index into `cancelled`. */
+  readonly flag: number;
+  readonly request: QueryRequest;
+  readonly settings: QuerySettings;
+}
+
+/** A task's result: the whole answer, or null when it went over the port. */
+export type QueryResult = { readonly head: QueryHead; readonly failure: string | null } | null;
+
+/** The first message of a thread, over the pool's own channel. */
+export interface QueryThreadHello {
+  readonly kind: 'query-thread';
+  readonly thread: number;
+  readonly port: MessagePort;
+  /** Float64: epoch ms at which the slice of work at hand began, 0 between slices. */
+  readonly busySince: SharedArrayBuffer;
+}
+
+export type FromQueryThread =
+  | { readonly kind: 'head'; readonly id: number; readonly head: QueryHead }
+  | { readonly kind: 'chunk'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'end'; readonly id: number }
+  | { readonly kind: 'abort'; readonly id: number; readonly text: string; readonly failure: string | null };
+
+export type ToQueryThread =
+  | { readonly kind: 'grant'; readonly id: number; readonly bytes: number }
+  /** The flag is set; this wakes a query that waits for its client. */
+  | { readonly kind: 'cancel'; readonly id: number };

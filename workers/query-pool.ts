@@ -1,0 +1,392 @@
+// The query side of the process: a pool of threads, each answering several queries side by side, and a bounded line of
+// queries that wait for a place.
+//
+//   run --> waiting line --> piscina task --> query thread --> whole answer as the task's result, or
+//                                                              head, chunks, end over the thread's port (credit back)
+//
+// Handlers are never called from inside `run`, and never again after `cancel`. A thread that dies takes its queries with
+// it (500, or an abort behind the head) and is replaced.
+
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { MessagePort } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
+import { openStoreInfo } from '../engine/store/store.ts';
+import { type Log, silentLog } from './log.ts';
+import { MetricsRegistry } from './metrics.ts';
+import type {
+  FromQueryThread,
+  QueryResult,
+  QueryTask,
+  QueryThreadData,
+  QueryThreadHello,
+  ToQueryThread,
+} from './query-messages.ts';
+import { type ThreadScript, threadScript } from './thread-script.ts';
+import type { QueryHandle, QueryHandlers, QueryPool } from './types.ts';
+
+export interface QueryPoolOptions {
+  /** Data directory. */
+  readonly dir: string;
+  /** Default: the cores less one, at least one. */
+  readonly threads?: number;
+  readonly limits?: Partial<QueryPoolLimits>;
+  readonly metrics?: MetricsRegistry;
+  readonly log?: Log;
+  /** Tests only: another thread entry. */
+  readonly script?: ThreadScript;
+}
+
+export interface QueryPoolLimits {
+  /** Queries that one thread answers side by side. */
+  readonly perThread: number;
+  /** Queries that may wait for a place; beyond it they get 503. */
+  readonly waitingMax: number;
+  /** Bytes a query may be ahead of its client. */
+  readonly windowSize: number;
+  readonly chunkSize: number;
+  /** Milliseconds a client may take nothing before its query is ended: it holds a snapshot of the store. */
+  readonly stallMax: number;
+  /** Milliseconds one slice of work may take before its thread counts as hung. */
+  readonly hangMax: number;
+  /** MiB of a thread's heap; 0: Node's default. */
+  readonly heapMax: number;
+}
+
+export const queryPoolLimits: QueryPoolLimits = {
+  perThread: 32,
+  waitingMax: 1000,
+  windowSize: 1 << 20,
+  chunkSize: 128 << 10,
+  stallMax: 120_000,
+  hangMax: 60_000,
+  heapMax: 0,
+};
+
+export interface QueryPoolStats {
+  readonly threads: number;
+  readonly running: number;
+  readonly waiting: number;
+}
+
+const TEXT = 'text/plain;charset=utf-8';
+const WATCH_MS = 1000;
+/** How long running answers get to finish when the pool stops. */
+const STOP_MS = 10_000;
+
+interface Query {
+  readonly id: number;
+  readonly request: QueryRequest;
+  readonly settings: QuerySettings;
+  readonly handlers: QueryHandlers;
+  /** Monotonic ms when it came, and when it got its place. */
+  readonly came: number;
+  began: number;
+  /** Index of its cancel flag while it runs, else -1. */
+  flag: number;
+  /** Known from the head on, when the answer streams. */
+  port: MessagePort | null;
+  headSent: boolean;
+  /** The task has settled; with a stream, the end may still be on its way. */
+  settled: boolean;
+  /** Nobody is to be told anything any more. */
+  over: boolean;
+}
+
+interface Thread {
+  readonly id: number;
+  readonly port: MessagePort;
+  readonly busySince: Float64Array;
+}
+
+/** Starts the threads. The data directory must have been created (startRing does). */
+export async function startQueryPool(options: QueryPoolOptions): Promise<ThreadQueryPool> {
+  openStoreInfo(options.dir);
+  return new ThreadQueryPool(options);
+}
+
+/** Use `startQueryPool`. */
+export class ThreadQueryPool implements QueryPool {
+  readonly #limits: QueryPoolLimits;
+  readonly #log: Log;
+  readonly #metrics: MetricsRegistry;
+  readonly #options: QueryPoolOptions;
+  readonly #threadCount: number;
+  readonly #cancelled: Int32Array;
+  readonly #freeFlags: number[] = [];
+  readonly #running = new Map<number, Query>();
+  /** Queries before `#first` have gone. */
+  #waiting: Query[] = [];
+  #first = 0;
+  readonly #threads = new Map<number, Thread>();
+  readonly #watch: NodeJS.Timeout;
+  #pool: Piscina;
+  #nextId = 1;
+  #stopping: Promise<void> | null = null;
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: QueryPoolOptions) {
+    this.#options = options;
+    this.#limits = { ...queryPoolLimits, ...options.limits };
+    this.#log = options.log ?? silentLog;
+    this.#metrics = options.metrics ?? new MetricsRegistry();
+    this.#threadCount = Math.max(1, options.threads ?? availableParallelism() - 1);
+    const places = this.#threadCount * this.#limits.perThread;
+    this.#cancelled = new Int32Array(new SharedArrayBuffer(places * 4));
+    for (let flag = places - 1; flag >= 0; flag--) this.#freeFlags.push(flag);
+    this.#pool = this.#startPool();
+    this.#watch = setInterval(() => this.#checkThreads(), Math.min(WATCH_MS, this.#limits.hangMax / 2));
+    this.#watch.unref();
+  }
+
+  stats(): QueryPoolStats {
+    return {
+      threads: this.#pool.threads.length,
+      running: this.#running.size,
+      waiting: this.#waiting.length - this.#first,
+    };
+  }
+
+  run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers): QueryHandle {
+    const query: Query = {
+      id: this.#nextId++,
+      request,
+      settings,
+      handlers,
+      came: performance.now(),
+      began: 0,
+      flag: -1,
+      port: null,
+      headSent: false,
+      settled: false,
+      over: false,
+    };
+    if (this.#stopping !== null) this.#refuseSoon(query, 'The server is shutting down');
+    else if (this.#freeFlags.length > 0) this.#begin(query);
+    else if (this.#waiting.length - this.#first < this.#limits.waitingMax) this.#waiting.push(query);
+    else this.#refuseSoon(query, 'Too many queries are waiting. Try again later.');
+    return {
+      grant: (bytes) => this.#send(query, { kind: 'grant', id: query.id, bytes }),
+      cancel: () => this.#cancel(query),
+    };
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  // ------------------------------------------------------------------ a query's life
+
+  #begin(query: Query): void {
+    query.flag = this.#freeFlags.pop()!;
+    query.began = performance.now();
+    this.#metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
+    Atomics.store(this.#cancelled, query.flag, 0);
+    this.#running.set(query.id, query);
+    const { id, flag, request, settings } = query;
+    const task: QueryTask = { id, flag, request, settings };
+    this.#pool.run(task).then(
+      (result: QueryResult) => this.#resolved(query, result),
+      (error: unknown) => this.#rejected(query, error),
+    );
+  }
+
+  #resolved(query: Query, result: QueryResult): void {
+    query.settled = true;
+    if (result !== null && !query.over) {
+      if (result.failure !== null) this.#log.error(`query failed: ${result.failure}`);
+      this.#answer(query, result.head);
+    }
+    // Without a result the answer went over the port, and its end may arrive later than this; or it was cancelled.
+    if (query.over) this.#leave(query);
+  }
+
+  #rejected(query: Query, error: unknown): void {
+    query.settled = true;
+    this.#log.error(`query thread: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    if (!query.over) this.#fail(query, 'An unexpected error occurred');
+    this.#leave(query);
+  }
+
+  #received(thread: Thread, message: FromQueryThread): void {
+    const query = this.#running.get(message.id);
+    if (query === undefined) return;
+    if (!query.over) {
+      switch (message.kind) {
+        case 'head':
+          query.port = thread.port;
+          query.headSent = true;
+          query.handlers.onHead(message.head);
+          break;
+        case 'chunk':
+          query.handlers.onChunk(message.bytes);
+          break;
+        case 'end':
+          query.over = true;
+          query.handlers.onEnd();
+          break;
+        case 'abort':
+          if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
+          query.over = true;
+          query.handlers.onAbort(message.text);
+          break;
+      }
+    }
+    if (query.over && query.settled) this.#leave(query);
+  }
+
+  /** The whole answer at once. */
+  #answer(query: Query, head: QueryHead): void {
+    query.over = true;
+    query.headSent = true;
+    query.handlers.onHead(head);
+    query.handlers.onEnd();
+  }
+
+  #fail(query: Query, text: string, status = 500): void {
+    if (!query.headSent) {
+      this.#answer(query, { status, contentType: TEXT, headers: [], body: text });
+      return;
+    }
+    query.over = true;
+    query.handlers.onAbort(text);
+  }
+
+  #refuseSoon(query: Query, text: string): void {
+    setImmediate(() => {
+      if (!query.over) this.#fail(query, text, 503);
+    });
+  }
+
+  #cancel(query: Query): void {
+    if (query.over) return;
+    query.over = true;
+    if (query.flag >= 0) Atomics.store(this.#cancelled, query.flag, 1);
+    this.#send(query, { kind: 'cancel', id: query.id });
+    // One that waits is skipped when its turn comes.
+    if (query.settled) this.#leave(query);
+  }
+
+  #send(query: Query, message: ToQueryThread): void {
+    if (query.flag >= 0) query.port?.postMessage(message);
+  }
+
+  /** Gives the place to the next one. */
+  #leave(query: Query): void {
+    if (!this.#running.delete(query.id)) return;
+    this.#freeFlags.push(query.flag);
+    query.flag = -1;
+    this.#metrics.histogram('database', 'PDBReadPool.pool.Usage').update(performance.now() - query.began);
+    while (this.#first < this.#waiting.length && this.#freeFlags.length > 0) {
+      const next = this.#waiting[this.#first++]!;
+      if (!next.over) this.#begin(next);
+    }
+    if (this.#first > 1000 || this.#first === this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#first);
+      this.#first = 0;
+    }
+    if (this.#running.size === 0) this.#onIdle?.();
+  }
+
+  // ------------------------------------------------------------------ threads
+
+  #startPool(): Piscina {
+    const { dir, script = threadScript('query-thread', import.meta.url) } = this.#options;
+    const { perThread, heapMax, windowSize, chunkSize, stallMax } = this.#limits;
+    const data: QueryThreadData = {
+      dir,
+      cancelled: this.#cancelled.buffer as SharedArrayBuffer,
+      windowSize,
+      chunkSize,
+      stallMax,
+    };
+    const pool = new Piscina({
+      filename: fileURLToPath(script.url),
+      minThreads: this.#threadCount,
+      maxThreads: this.#threadCount,
+      concurrentTasksPerWorker: perThread,
+      idleTimeout: Number.POSITIVE_INFINITY,
+      workerData: data,
+      ...(script.execArgv === undefined ? {} : { execArgv: script.execArgv }),
+      ...(heapMax === 0 ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMax } }),
+    });
+    pool.on('message', (message: QueryThreadHello) => {
+      if (message?.kind === 'query-thread') this.#met(message);
+    });
+    pool.on('error', (error: Error) => this.#log.error(`query thread: ${error.stack ?? error.message}`));
+    return pool;
+  }
+
+  #met({ thread: id, port, busySince }: QueryThreadHello): void {
+    const thread: Thread = { id, port, busySince: new Float64Array(busySince) };
+    this.#threads.set(id, thread);
+    port.on('message', (message: FromQueryThread) => this.#received(thread, message));
+    port.on('close', () => this.#lost(thread));
+    // The pool decides how long the process lives, not the ports of its idle threads.
+    port.unref();
+  }
+
+  /** The thread is gone. Its tasks are rejected by the pool; those that had settled but not told their end end here. */
+  #lost(thread: Thread): void {
+    this.#threads.delete(thread.id);
+    for (const query of this.#running.values()) {
+      if (query.port !== thread.port || !query.settled) continue;
+      if (!query.over) this.#fail(query, 'An unexpected error occurred');
+      this.#leave(query);
+    }
+  }
+
+  /** Ends threads that have been at one slice of work for too long. */
+  #checkThreads(): void {
+    if (this.#pool.threads.length === 0) this.#replacePool();
+    const now = Date.now();
+    for (const { id, busySince } of this.#threads.values()) {
+      const since = busySince[0]!;
+      if (since === 0 || now - since < this.#limits.hangMax) continue;
+      this.#log.error(`query thread ${id} has been busy with one slice for ${now - since} ms and is ended`);
+      this.killThread(id);
+    }
+  }
+
+  /** Ends a thread as a crash would, by its id or any one. For hung threads, tests and fault drills. */
+  killThread(id = this.#threads.keys().next().value ?? -1): void {
+    for (const worker of this.#pool.threads) if (worker.threadId === id) void worker.terminate();
+  }
+
+  /** A pool whose threads died while they started does not start others. */
+  #replacePool(): void {
+    this.#log.error('all query threads are gone; starting new ones');
+    const old = this.#pool;
+    this.#pool = this.#startPool();
+    void old.destroy();
+  }
+
+  async #stop(): Promise<void> {
+    clearInterval(this.#watch);
+    for (let i = this.#first; i < this.#waiting.length; i++) {
+      const query = this.#waiting[i]!;
+      if (!query.over) this.#fail(query, 'The server is shutting down', 503);
+    }
+    this.#waiting = [];
+    this.#first = 0;
+    await this.#idle();
+    for (const query of this.#running.values()) {
+      if (!query.over) this.#fail(query, 'The server is shutting down', 503);
+    }
+    await this.#pool.destroy();
+    for (const { port } of this.#threads.values()) port.close();
+  }
+
+  #idle(): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, STOP_MS);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,170 @@
+// Entry of a query thread (a piscina worker): runs up to some dozens of queries side by side, a slice of work each in turn.
+// Every partition is open for reading, so a query is answered by one thread, whatever nodes it is about.
+
+import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads';
+import { type OpenRequest, openRequest, type QueryStore } from '../engine/query/request/run.ts';
+import type { Partition } from '../engine/store/partition.ts';
+import { openPartitions, openStoreInfo } from '../engine/store/store.ts';
+import type {
+  FromQueryThread,
+  QueryResult,
+  QueryTask,
+  QueryThreadData,
+  QueryThreadHello,
+  ToQueryThread,
+} from './query-messages.ts';
+
+const data = workerData as QueryThreadData;
+const cancelled = new Int32Array(data.cancelled);
+const busySince = new Float64Array(new SharedArrayBuffer(8));
+const { port1: port, port2: remote } = new MessageChannel();
+const streams = new Map<number, Stream>();
+let partitions: readonly Partition[] | null = null;
+
+/** What a streaming query may still send, and how it sleeps when that is used up. */
+class Stream {
+  readonly #id: number;
+  #credit = data.windowSize;
+  #wake: (() => void) | null = null;
+  #granted = 0;
+
+  constructor(id: number) {
+    this.#id = id;
+  }
+
+  get open(): boolean {
+    return this.#credit > 0;
+  }
+
+  send(bytes: Uint8Array): void {
+    this.#credit -= bytes.byteLength;
+    const own = ownMemory(bytes);
+    post({ kind: 'chunk', id: this.#id, bytes: own }, [own.buffer as ArrayBuffer]);
+  }
+
+  grant(bytes: number): void {
+    this.#credit += bytes;
+    this.#granted++;
+    this.wake();
+  }
+
+  wake(): void {
+    this.#wake?.();
+    this.#wake = null;
+  }
+
+  /** Resolves when there is room, or after `ms`; true when the client took something meanwhile. */
+  room(ms: number): Promise<boolean> {
+    const before = this.#granted;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.wake(), ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve(this.#granted > before);
+      };
+    });
+  }
+}
+
+const post = (message: FromQueryThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Small buffers of Node share their memory, which then cannot be transferred. */
+function ownMemory(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
+}
+
+function openStore(): readonly Partition[] {
+  partitions ??= openPartitions(data.dir, openStoreInfo(data.dir), { readOnly: true });
+  return partitions;
+}
+
+const textOf = (failure: unknown): string | null => {
+  if (failure === null) return null;
+  return failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
+};
+
+function step(query: OpenRequest): Uint8Array | null {
+  busySince[0] = Date.now();
+  try {
+    return query.step(data.chunkSize);
+  } finally {
+    busySince[0] = 0;
+  }
+}
+
+/** Answers one query. */
+export default async function answer({ id, flag, request, settings }: QueryTask): Promise<QueryResult> {
+  const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
+  const store: QueryStore = { partitions: openStore(), clock: Date.now, cancelled: isCancelled };
+  const query = openRequest(request, store, settings);
+  try {
+    let chunk = step(query);
+    while (!query.done && query.head === null && !isCancelled()) {
+      await nextTurn();
+      chunk = step(query);
+    }
+    if (isCancelled()) return null;
+    const { head } = query;
+    if (head === null) throw new Error('a query ended without a head');
+    if (query.done && head.body !== null) return { head, failure: textOf(query.failure) };
+    const stream = new Stream(id);
+    streams.set(id, stream);
+    post({ kind: 'head', id, head });
+    await sendBody(query, stream, chunk, isCancelled);
+    if (query.aborted !== null) post({ kind: 'abort', id, text: query.aborted, failure: textOf(query.failure) });
+    else if (!query.done) post({ kind: 'abort', id, text: 'The client took nothing for too long', failure: null });
+    else post({ kind: 'end', id });
+    return null;
+  } finally {
+    streams.delete(id);
+    query.close();
+  }
+}
+
+/** Sends chunks as the client takes them, until the query is done; or leaves it undone, when the client takes nothing. */
+async function sendBody(
+  query: OpenRequest,
+  stream: Stream,
+  first: Uint8Array | null,
+  isCancelled: () => boolean,
+): Promise<void> {
+  let chunk = first;
+  let lastTaken = Date.now();
+  for (;;) {
+    if (chunk !== null && chunk.byteLength > 0) stream.send(chunk);
+    if (query.done || isCancelled()) return;
+    while (!stream.open) {
+      const now = Date.now();
+      // At the deadline the query itself says what there is to say.
+      if (now >= query.deadline) break;
+      if (now - lastTaken >= data.stallMax) return;
+      const wait = Math.min(query.deadline - now, lastTaken + data.stallMax - now);
+      if (await stream.room(wait)) lastTaken = Date.now();
+      if (isCancelled()) return;
+    }
+    await nextTurn();
+    chunk = step(query);
+  }
+}
+
+function receive(message: ToQueryThread): void {
+  const stream = streams.get(message.id);
+  if (message.kind === 'grant') stream?.grant(message.bytes);
+  else stream?.wake();
+}
+
+try {
+  openStore();
+} catch {
+  // The first query tries again and tells its client.
+}
+port.on('message', receive);
+const hello: QueryThreadHello = {
+  kind: 'query-thread',
+  thread: threadId,
+  port: remote,
+  busySince: busySince.buffer as SharedArrayBuffer,
+};
+parentPort?.postMessage(hello, [remote]);
