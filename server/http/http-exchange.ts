@@ -80,7 +80,7 @@ export class HttpExchange implements Exchange {
   }
 
   get base(): string {
-    return `${this.listener}://${this.#wire.header('host')}`;
+    return `${this.listener}://${this.#wire.header('host') || 'localhost'}`;
   }
 
   header(name: string): string {

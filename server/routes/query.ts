@@ -107,7 +107,7 @@ class Answer {
   #writer: BodyWriter | null = null;
   /** Bytes the socket has not taken yet. */
   #owed = 0;
-  #isCancelled = false;
+  #isOver = false;
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange;
@@ -119,23 +119,33 @@ class Answer {
     const handle = pool.run(request, settings, {
       onHead: (head) => this.#head(head),
       onChunk: (chunk) => this.#chunk(chunk),
-      onEnd: () => this.#writer?.end(),
+      onEnd: () => this.#end(),
       onAbort: (text) => this.#cutShort(text),
     });
     this.#handle = handle;
-    if (this.#isCancelled) handle.cancel();
+    if (this.#exchange.aborted) handle.cancel();
     else if (this.#owed > 0) this.#grantWhenDrained();
   }
 
   #head(head: QueryHead): void {
-    if (this.#isCancelled) return;
+    if (this.#isOver) return;
     const { status, contentType, headers } = head;
-    if (head.body !== null) this.#exchange.reply({ status, contentType, headers, body: head.body });
-    else this.#writer = this.#exchange.stream({ status, contentType, headers });
+    if (head.body === null) {
+      this.#writer = this.#exchange.stream({ status, contentType, headers });
+    } else {
+      this.#isOver = true;
+      this.#exchange.reply({ status, contentType, headers, body: head.body });
+    }
+  }
+
+  #end(): void {
+    // The pool has let go of the query: there is nothing left to grant or to cancel.
+    this.#isOver = true;
+    this.#writer?.end();
   }
 
   #chunk(chunk: Uint8Array): void {
-    if (this.#isCancelled || this.#writer === null) return;
+    if (this.#isOver || this.#writer === null) return;
     const hasRoom = this.#writer.write(chunk);
     const isWaiting = this.#owed > 0;
     if (hasRoom && !isWaiting && this.#handle !== null) {
@@ -151,21 +161,22 @@ class Answer {
     void this.#writer?.drained().then(() => {
       const bytes = this.#owed;
       this.#owed = 0;
-      if (!this.#isCancelled) this.#handle?.grant(bytes);
+      if (!this.#isOver) this.#handle?.grant(bytes);
     });
   }
 
   /** The status line has been sent: what is left is to say so in the body and to break the framing. */
   #cutShort(text: string): void {
     const writer = this.#writer;
-    if (writer === null || this.#isCancelled) return;
-    this.#isCancelled = true;
+    if (writer === null || this.#isOver) return;
+    this.#isOver = true;
     writer.write(Buffer.from(text, 'utf8'));
     writer.abort();
   }
 
   #cancel(): void {
-    this.#isCancelled = true;
+    if (this.#isOver) return;
+    this.#isOver = true;
     this.#handle?.cancel();
   }
 }

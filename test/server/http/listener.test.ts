@@ -242,7 +242,7 @@ test('listener: a failing handler is answered with its message, and told to the 
     {
       prefix: '/rejects',
       handler: async () => {
-        await null;
+        await Promise.resolve();
         throw new Error('async');
       },
     },
