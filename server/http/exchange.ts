@@ -1,4 +1,4 @@
-// One request and its answer, as handlers see them. The listener (uWebSockets.js) implements this; handlers know nothing
+// One request and its answer, as handlers see them. The listener implements this; handlers know nothing
 // of it, so every route is a function that tests can call.
 
 export interface Exchange {
