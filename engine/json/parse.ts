@@ -107,9 +107,12 @@ export function parseJsonPrefix(
 }
 
 // Candidates for what JSON.parse would lose: integral doubles, exponents, integers and fractions of many digits, minus
-// zero, lone surrogate escapes. Strings are not told apart here; a candidate is looked at more closely below.
-const CANDIDATE = /\.0+[,}\]\s]|[eE][+-]?\d+[,}\]\s]|\d{16}|\.0{6}|\.9{6}|\d{10}\.\d|-0[,}\]\s]|\\u[dD][89a-fA-F]/g;
+// zero. Strings are not told apart here; a candidate is looked at more closely below. Every alternative begins with a digit
+// or a minus sign: that is what lets the engine skip quickly.
+const CANDIDATE = /\d(?:\.(?:0+[,}\]\s]|0{6}|9{6})|[eE][+-]?\d+[,}\]\s]|\d{9}(?:\d{6}|\.\d))|-0[,}\]\s]/g;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** Of D800 to DFFF, the digit behind the D. */
+const SURROGATE_DIGIT = /[89a-fA-F]/;
 const SURROGATE_PAIR = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}/y;
 
 /** False: JSON.parse, where it accepts the text, gives exactly the right value. True: it may not. */
@@ -117,22 +120,32 @@ function needsExactParser(text: string): boolean {
   const first = firstCharacter(text);
   // A document that is one scalar has no delimiter behind its number.
   if (first !== 0x5b && first !== 0x7b) return true;
+  if (hasLoneSurrogate(text, '\\ud') || hasLoneSurrogate(text, '\\uD')) return true;
   CANDIDATE.lastIndex = 0;
   for (let match = CANDIDATE.exec(text); match !== null; match = CANDIDATE.exec(text)) {
-    if (match[0].charCodeAt(0) === 0x5c) {
-      // Behind another backslash it is no escape, and what looks like its second half stands alone.
-      if (text.charCodeAt(match.index - 1) === 0x5c) return true;
-      SURROGATE_PAIR.lastIndex = match.index;
-      if (!SURROGATE_PAIR.test(text)) return true;
-      CANDIDATE.lastIndex = SURROGATE_PAIR.lastIndex;
-      continue;
-    }
     let start = match.index;
     while (start > 0 && isNumberUnit(text.charCodeAt(start - 1))) start--;
     let end = match.index + 1;
     while (end < text.length && isNumberUnit(text.charCodeAt(end))) end++;
     CANDIDATE.lastIndex = end;
     if (start > 0 && isBeforeNumber(text.charCodeAt(start - 1)) && losesPrecision(text.slice(start, end))) return true;
+  }
+  return false;
+}
+
+/** Whether an escape that begins like this (`\\ud`, `\\uD`) may be half of a surrogate pair without the other half. */
+function hasLoneSurrogate(text: string, prefix: string): boolean {
+  let at = text.indexOf(prefix);
+  while (at >= 0) {
+    let next = at + 6;
+    if (SURROGATE_DIGIT.test(text.charAt(at + 3))) {
+      // Behind another backslash it is no escape, and what looks like its second half stands alone.
+      if (text.charCodeAt(at - 1) === 0x5c) return true;
+      SURROGATE_PAIR.lastIndex = at;
+      if (!SURROGATE_PAIR.test(text)) return true;
+      next = at + 12;
+    }
+    at = text.indexOf(prefix, next);
   }
   return false;
 }
