@@ -3,6 +3,7 @@
 import type { Settings } from '../schemas/config.ts';
 import type { EngineSettings } from '../workers/engine-host.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
+import { startQueryPool } from '../workers/query-pool.ts';
 import { startRing } from '../workers/ring.ts';
 import type { CommandRing, QueryPool } from '../workers/types.ts';
 import type { Logs } from './log.ts';
@@ -30,8 +31,8 @@ export async function startThreads({ settings, registry, logs }: ThreadsOptions)
     engine: engineSettings(settings),
   });
   try {
-    const { startQueryPool } = await import('../workers/query-pool.ts');
-    const pool = await startQueryPool({ dir: settings.data, threads: settings.queryThreads });
+    const log = logs.area('query');
+    const pool = await startQueryPool({ dir: settings.data, threads: settings.queryThreads, metrics: registry, log });
     return { ring, pool };
   } catch (error) {
     await ring.stop();
