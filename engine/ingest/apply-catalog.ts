@@ -2,7 +2,7 @@
 
 import { RESOURCE_BY_TYPE_TITLE } from '../store/dictionary.ts';
 import type { Batch } from '../store/partition.ts';
-import type { EdgeBody, NodeId, ResourceBody } from '../store/records.ts';
+import type { EdgeBody, ItemId, NodeId, ResourceBody } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { Applied } from './apply.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
@@ -17,7 +17,7 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   }
   assertStorable(command.refusal);
   const unchanged = stored?.hash === hash;
-  const contents = unchanged ? null : command.contents();
+  const contents = unchanged ? null : command.contents((memo) => batch.resources.recall(memo));
   if (contents !== null) assertStorable(contents.refusal);
   const id = activate(batch, certname, producerTimestamp);
   if (contents !== null) writeCatalog(batch, id, contents);
@@ -46,7 +46,7 @@ function writeCatalog(batch: Batch, id: NodeId, { resources, edges }: CatalogCon
   for (let index = 0; index < resources.length; index++) {
     const resource = resources[index] as DecodedResource;
     const isWhole = kept === null || (resource.fileGiven && resource.lineGiven);
-    items[index] = batch.resources.intern(isWhole ? resource : completed(batch, resource, kept)).id;
+    items[index] = isWhole ? itemOf(batch, resource) : completed(batch, resource, kept);
   }
   batch.setResources(id, items);
   const groups = new Uint32Array(edges.length);
@@ -57,18 +57,23 @@ function writeCatalog(batch: Batch, id: NodeId, { resources, edges }: CatalogCon
 /** More bodies than this with one type and title: looking through the node's own list is cheaper. */
 const LOOKUP_MAX = 64;
 
-/** The resource with `file` and `line` as they are stored for the node, where the command does not mention them. */
-function completed(batch: Batch, resource: DecodedResource, kept: ReadonlySet<number>): ResourceBody {
-  const stored = storedResource(batch, resource, kept);
-  if (stored === undefined) return resource;
-  return {
-    ...resource,
-    file: resource.fileGiven ? resource.file : stored.file,
-    line: resource.lineGiven ? resource.line : stored.line,
-  };
+function itemOf(batch: Batch, { item, body, memo }: DecodedResource): ItemId {
+  return item !== 0 ? item : batch.resources.intern(body as ResourceBody, memo).id;
 }
 
-function storedResource(batch: Batch, resource: ResourceBody, kept: ReadonlySet<number>): ResourceBody | undefined {
+/** The resource with `file` and `line` as they are stored for the node, where the command does not mention them. */
+function completed(batch: Batch, resource: DecodedResource, kept: ReadonlySet<number>): ItemId {
+  const stored = storedResource(batch, resource, kept);
+  const item = itemOf(batch, resource);
+  if (stored === undefined) return item;
+  const body = batch.view.resources.body(item);
+  const file = resource.fileGiven ? body.file : stored.file;
+  const line = resource.lineGiven ? body.line : stored.line;
+  if (file === body.file && line === body.line) return item;
+  return batch.resources.intern({ ...body, file, line }).id;
+}
+
+function storedResource(batch: Batch, resource: DecodedResource, kept: ReadonlySet<number>): ResourceBody | undefined {
   const { type, title } = resource;
   const { resources } = batch.view;
   const isFew = resources.estimate(RESOURCE_BY_TYPE_TITLE, [type, title], LOOKUP_MAX + 1) <= LOOKUP_MAX;

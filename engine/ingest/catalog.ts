@@ -5,7 +5,7 @@ import { RELATIONSHIPS, TAG_PATTERN } from '../../schemas/commands/catalog.ts';
 import { canonicalK, compareUnits, quote } from '../json/canonical.ts';
 import { storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
-import type { EdgeBody, EdgeTarget } from '../store/records.ts';
+import type { EdgeBody, EdgeTarget, ItemId, ResourceBody } from '../store/records.ts';
 import { parseLenient } from '../time.ts';
 import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
@@ -48,7 +48,7 @@ export function decodeCatalog(payload: JsonObject, received: number): CatalogCom
     ...header,
     received,
     hash: catalogHash(header.certname, edges.texts, resources.texts),
-    contents: () => contentsOf(resources, edges),
+    contents: (recall) => contentsOf(resources, edges, header.certname, recall),
   };
 }
 
@@ -59,6 +59,9 @@ interface ReadResource {
   readonly parameters: string;
   readonly tags: readonly string[];
   readonly text: string;
+  /** Where the list of tags stands in the text. */
+  readonly tagsStart: number;
+  readonly tagsEnd: number;
   readonly sortKey: string;
   /** Canonical text of `{title, type}`, as it stands in edges. */
   readonly spec: string;
@@ -104,7 +107,11 @@ function readResource(sent: JsonValue): ReadResource {
   const sentParameters = sent['parameters'];
   const parameters = sentParameters === undefined ? 'null' : canonicalK(sentParameters, PARAMETERS_DEPTH);
   if (sentParameters !== undefined) text += `"parameters":${parameters},`;
-  text += tags.length === 0 ? '"tags":[]' : `"tags":["${tags.join('","')}"]`;
+  text += '"tags":[';
+  const tagsStart = text.length;
+  if (tags.length > 0) text += `"${tags.join('","')}"`;
+  const tagsEnd = text.length;
+  text += ']';
   const title = sent['title'];
   const type = sent['type'];
   let spec = '';
@@ -113,7 +120,7 @@ function readResource(sent: JsonValue): ReadResource {
   if (spec !== '') text += `,${spec}`;
   const sortKey = `${sortText(title)}\u0000${sortText(type)}`;
   for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
-  return { source: sent, parameters, tags, text: `${text}}`, sortKey, spec: `{${spec}}` };
+  return { source: sent, parameters, tags, text: `${text}}`, tagsStart, tagsEnd, sortKey, spec: `{${spec}}` };
 }
 
 /** Other keys are dropped; walking their values once keeps them within the nesting limit. */
@@ -248,11 +255,16 @@ function placeOf(edge: JsonObject, end: 'source' | 'target', places: ReadResourc
   throw invalid(`Edge '${describeEdge(edge)}' refers to resource '${shown}', which doesnt exist in the catalog.`);
 }
 
-function contentsOf({ list }: ReadResources, { codes }: ReadEdges): CatalogContents {
+function contentsOf(
+  { list }: ReadResources,
+  { codes }: ReadEdges,
+  certname: string,
+  recall: (memo: string) => ItemId,
+): CatalogContents {
   const columns = new Columns();
   const resources: DecodedResource[] = [];
   for (let index = 0; index < list.length; index++)
-    resources.push(storedResource(list[index] as ReadResource, columns));
+    resources.push(decodedResource(list[index] as ReadResource, certname, recall, columns));
   const edges: EdgeBody[] = [];
   let targets: EdgeTarget[] = [];
   let current = -1;
@@ -274,7 +286,34 @@ function contentsOf({ list }: ReadResources, { codes }: ReadEdges): CatalogConte
   return { resources, edges, refusal: columns.refusal };
 }
 
-function storedResource({ source, parameters, tags }: ReadResource, columns: Columns): DecodedResource {
+function decodedResource(
+  resource: ReadResource,
+  certname: string,
+  recall: (memo: string) => ItemId,
+  columns: Columns,
+): DecodedResource {
+  const { source, tags, text, tagsStart, tagsEnd } = resource;
+  const ownTag = tags.includes(certname);
+  const shared = ownTag ? tags.filter((tag) => tag !== certname) : tags;
+  const memo = ownTag ? `@${text.slice(0, tagsStart)}${shared.join('","')}${text.slice(tagsEnd)}` : text;
+  const item = recall(memo);
+  return {
+    type: columnText(source['type'], 'type', columns),
+    title: columnText(source['title'], 'title', columns),
+    memo,
+    item,
+    body: item === 0 ? storedResource(resource, shared, ownTag, columns) : null,
+    fileGiven: source['file'] !== undefined,
+    lineGiven: source['line'] !== undefined,
+  };
+}
+
+function storedResource(
+  { source, parameters }: ReadResource,
+  tags: readonly string[],
+  ownTag: boolean,
+  columns: Columns,
+): ResourceBody {
   const { type, title, file, line, exported } = source;
   const sent = source['parameters'] ?? null;
   if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
@@ -286,12 +325,11 @@ function storedResource({ source, parameters, tags }: ReadResource, columns: Col
     title: columnText(title, 'title', columns),
     hash: resourceHash(identityText(type), identityText(title), parameters),
     tags,
+    ownTag,
     exported: exported === true,
     file: typeof file === 'string' ? columns.text(file, 'file') : null,
     line: columns.integer(line ?? null, 'line'),
     parameters: isObject(sent) ? parametersText(sent, columns) : '{}',
-    fileGiven: file !== undefined,
-    lineGiven: line !== undefined,
   };
 }
 

@@ -3,7 +3,7 @@
 // asks for them.
 
 import type { JsonValue } from '../json/value.ts';
-import type { EdgeBody, EventRecord, FactBody, PackageBody, ResourceBody } from '../store/records.ts';
+import type { EdgeBody, EventRecord, FactBody, ItemId, PackageBody, ResourceBody } from '../store/records.ts';
 
 export type DecodedCommand =
   | FactsCommand
@@ -50,8 +50,15 @@ export interface FactsCommand extends Storable {
   contents(): FactsContents;
 }
 
-export interface DecodedResource extends ResourceBody {
-  /** Whether the key was there at all: an absent one keeps what is stored for the resource, a null one clears it. */
+export interface DecodedResource {
+  readonly type: string;
+  readonly title: string;
+  /** Equal texts stand for equal bodies. */
+  readonly memo: string;
+  /** The item the memo text stands for, 0 when it is not known: then there is a body. */
+  readonly item: ItemId;
+  readonly body: ResourceBody | null;
+  /** Whether the command mentions them: what it does not mention keeps its stored value. */
   readonly fileGiven: boolean;
   readonly lineGiven: boolean;
 }
@@ -75,7 +82,8 @@ export interface CatalogCommand extends Storable {
   readonly jobId: string | null;
   readonly producer: string | null;
   readonly hash: string;
-  contents(): CatalogContents;
+  /** `recall`: the item a memo text stands for, 0 for none; such resources need not be made. */
+  contents(recall: (memo: string) => ItemId): CatalogContents;
 }
 
 export interface ReportCommand extends Storable {

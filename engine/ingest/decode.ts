@@ -124,7 +124,7 @@ function decodeKnown(
       ...catalogHeader(payload as JsonObject),
       received,
       hash,
-      contents: () => (whole() as CatalogCommand).contents(),
+      contents: (recall) => (whole() as CatalogCommand).contents(recall),
     };
   }
   return {

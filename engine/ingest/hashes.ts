@@ -4,11 +4,60 @@
 import { createHash, hash } from 'node:crypto';
 import { compareUnits, quote } from '../json/canonical.ts';
 import type { PackageBody } from '../store/records.ts';
+import { tagRank } from '../store/tag-rank.ts';
 
 /** SHA-1 of the UTF-8 bytes of a text (or of bytes): 40 lower-case hex digits. */
 export function sha1(data: string | Uint8Array): string {
   return hash('sha1', data);
 }
+
+/** Kept between hashes; one that had to grow beyond four times this is given back. */
+const SCRATCH_SIZE = 512 * 1024;
+/** Pieces are put together up to this length before they are encoded: each call of the encoder has its price. */
+const CHUNK_LENGTH = 16 * 1024;
+
+/**
+ * Collects the bytes of a long canonical text. Joining all pieces into one string first would copy them several times, at
+ * sizes that the garbage collector treats as large.
+ */
+class ByteText {
+  #bytes = Buffer.allocUnsafeSlow(SCRATCH_SIZE);
+  #size = 0;
+  #pending = '';
+
+  add(text: string): void {
+    this.#pending += text;
+    if (this.#pending.length >= CHUNK_LENGTH) this.#encode();
+  }
+
+  /** `[`, the texts with commas between them, `]`. */
+  addList(texts: readonly string[]): void {
+    for (let index = 0; index < texts.length; index++) this.add((index === 0 ? '[' : ',') + texts[index]);
+    this.add(texts.length === 0 ? '[]' : ']');
+  }
+
+  /** SHA-1 of what was added, and empty again. */
+  finish(): string {
+    this.#encode();
+    const digest = sha1(this.#bytes.subarray(0, this.#size));
+    this.#size = 0;
+    if (this.#bytes.length > SCRATCH_SIZE * 4) this.#bytes = Buffer.allocUnsafeSlow(SCRATCH_SIZE);
+    return digest;
+  }
+
+  #encode(): void {
+    const sizeMax = this.#size + this.#pending.length * 3;
+    if (sizeMax > this.#bytes.length) {
+      const bigger = Buffer.allocUnsafeSlow(Math.max(sizeMax, this.#bytes.length * 2));
+      this.#bytes.copy(bigger, 0, 0, this.#size);
+      this.#bytes = bigger;
+    }
+    this.#size += this.#bytes.write(this.#pending, this.#size, 'utf8');
+    this.#pending = '';
+  }
+}
+
+const scratch = new ByteText();
 
 /** 4.3. `type` and `title` are JSON texts (normally string literals), `parameters` is canonical text in order K. */
 export function resourceHash(type: string, title: string, parameters: string): string {
@@ -17,7 +66,12 @@ export function resourceHash(type: string, title: string, parameters: string): s
 
 /** 4.4. `edges` and `resources` are the canonical texts of the elements, already distinct and in their orders. */
 export function catalogHash(certname: string, edges: readonly string[], resources: readonly string[]): string {
-  return sha1(`{"certname":${quote(certname)},"edges":[${edges.join(',')}],"resources":[${resources.join(',')}]}`);
+  scratch.add(`{"certname":${quote(certname)},"edges":`);
+  scratch.addList(edges);
+  scratch.add(',"resources":');
+  scratch.addList(resources);
+  scratch.add('}');
+  return scratch.finish();
 }
 
 /** 4.5. `values` is the canonical text in order S; packages are distinct and sorted, and left out when there are none. */
@@ -27,9 +81,13 @@ export function factsetHash(
   packages: readonly PackageBody[],
   values: string,
 ): string {
-  const environmentText = environment === null ? 'null' : quote(environment);
-  const packagesText = packages.length === 0 ? '' : `,"package_inventory":[${packages.map(packageText).join(',')}]`;
-  return sha1(`{"certname":${quote(certname)},"environment":${environmentText}${packagesText},"values":${values}}`);
+  scratch.add(`{"certname":${quote(certname)},"environment":${environment === null ? 'null' : quote(environment)}`);
+  if (packages.length > 0) {
+    scratch.add(',"package_inventory":');
+    scratch.addList(packages.map(packageText));
+  }
+  scratch.add(`,"values":${values}}`);
+  return scratch.finish();
 }
 
 export interface ReportIdentity {
@@ -118,47 +176,6 @@ export function tagOrder(tags: readonly string[]): string[] {
     ranks.splice(at, 0, rank);
   }
   return distinct;
-}
-
-const RANKS_MAX = 20_000;
-const ranks = new Map<string, number>();
-
-/** Position of a tag in the trie as one number: its 5-bit groups, lowest first, as digits of a number in base 32. */
-function tagRank(tag: string): number {
-  const known = ranks.get(tag);
-  if (known !== undefined) return known;
-  let mixed = murmur3Int(javaHash(tag));
-  let rank = 0;
-  for (let group = 0; group < 7; group++) {
-    rank = rank * 32 + (mixed & 31);
-    mixed >>>= 5;
-  }
-  // The same few hundred tags come with every catalog.
-  if (ranks.size >= RANKS_MAX) ranks.clear();
-  ranks.set(tag, rank);
-  return rank;
-}
-
-function javaHash(text: string): number {
-  let code = 0;
-  for (let index = 0; index < text.length; index++) code = (Math.imul(31, code) + text.charCodeAt(index)) | 0;
-  return code;
-}
-
-function murmur3Int(input: number): number {
-  if (input === 0) return 0;
-  let k = Math.imul(input, 0xcc9e2d51);
-  k = (k << 15) | (k >>> 17);
-  let h = Math.imul(k, 0x1b873593);
-  h = (h << 13) | (h >>> 19);
-  h = (Math.imul(h, 5) + 0xe6546b64) | 0;
-  h ^= 4;
-  h ^= h >>> 16;
-  h = Math.imul(h, 0x85ebca6b);
-  h ^= h >>> 13;
-  h = Math.imul(h, 0xc2b2ae35);
-  h ^= h >>> 16;
-  return h >>> 0;
 }
 
 export interface EventIdentity {

@@ -48,7 +48,7 @@ export type Column =
 
 export type GroupKey =
   | { readonly kind: 'ref'; readonly ref: FieldRef }
-  | { readonly kind: 'column'; /** index into `columns` */ readonly column: number };
+  | { readonly kind: 'column' /** index into `columns` */; readonly column: number };
 
 export interface OrderTerm {
   readonly field: string;
@@ -63,7 +63,12 @@ export type Filter =
   /** A filter whose value is known: true, false, or null for unknown. */
   | { readonly kind: 'const'; readonly value: boolean | null }
   /** `=` on a column of text, Boolean, number or time (epoch ms). nullSafe (distinct mode): false instead of unknown on null. */
-  | { readonly kind: 'eq'; readonly field: string; readonly value: string | boolean | number; readonly nullSafe: boolean }
+  | {
+      readonly kind: 'eq';
+      readonly field: string;
+      readonly value: string | boolean | number;
+      readonly nullSafe: boolean;
+    }
   /** `<` family on a number or time column. */
   | { readonly kind: 'order'; readonly field: string; readonly op: CompareOp; readonly value: number }
   /** PostgreSQL regular expression on a text column, any element of a text array, the text form of a value, an encoded path.

@@ -149,13 +149,13 @@ export const encodeState = (state: object): Buffer => pack(state);
 export const decodeState = (bytes: Uint8Array): Record<string, unknown> =>
   packr.unpack(bytes) as Record<string, unknown>;
 
-/** Header as a JSON array, a line feed, the parameters' stored text. */
+/** Header as a JSON array (its last element only for `ownTag`), a line feed, the parameters' stored text. */
 export function encodeResource(body: ResourceBody): string {
-  return `${JSON.stringify([body.type, body.title, body.hash, body.tags, body.exported, body.file, body.line])}\n${body.parameters}`;
+  return `${JSON.stringify([body.type, body.title, body.hash, body.tags, body.exported, body.file, body.line, ...(body.ownTag ? [1] : [])])}\n${body.parameters}`;
 }
 export function decodeResource(text: string): ResourceBody {
   const end = text.indexOf('\n'); // JSON.stringify never leaves a raw line feed
-  const [type, title, hash, tags, exported, file, line] = JSON.parse(text.slice(0, end)) as [
+  const [type, title, hash, tags, exported, file, line, own] = JSON.parse(text.slice(0, end)) as [
     string,
     string,
     string,
@@ -163,8 +163,9 @@ export function decodeResource(text: string): ResourceBody {
     boolean,
     string | null,
     number | null,
+    1?,
   ];
-  return { type, title, hash, tags, exported, file, line, parameters: text.slice(end + 1) };
+  return { type, title, hash, tags, ownTag: own === 1, exported, file, line, parameters: text.slice(end + 1) };
 }
 
 /** Name, as JSON text, a line feed, the value's stored text. */

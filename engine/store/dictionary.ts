@@ -93,7 +93,6 @@ export const PACKAGES: DictionarySpec<PackageBody> = {
 };
 
 const EMPTY_LIST = new Uint32Array(0);
-const EMPTY_VALUE = Buffer.alloc(0);
 /** Decoded bodies kept per dictionary and thread, counted in stored bytes. */
 const CACHE_BYTES_MAX = 2 * 1024 * 1024;
 /** Characters of memoized texts per dictionary of an actor's partition. */

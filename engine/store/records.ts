@@ -115,7 +115,11 @@ export interface ResourceBody {
   title: string;
   /** 40 hex digits: SHA-1 identity of type, title and parameters. */
   hash: string;
+  /** In PuppetDB's set order, without the node's own certname. */
   tags: readonly string[];
+  /** The node's certname is a tag too (a catalog of a `node 'x' {}` block tags everything so): kept apart, so that the body
+   *  does not differ from node to node. `engine/store/own-tag.ts` puts it back. */
+  ownTag: boolean;
   exported: boolean;
   file: string | null;
   line: number | null;

@@ -5,6 +5,7 @@ import type { EntityName } from '../../../schemas/entities.ts';
 import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import type { JsonValue } from '../../json/value.ts';
+import { tagsJson, tagsOf } from '../../store/own-tag.ts';
 import type {
   EdgeBody,
   EdgeTarget,
@@ -19,8 +20,9 @@ import { formatEventTime, formatTime } from '../../time.ts';
 import { encodePath } from '../paths.ts';
 import type { Row } from './row.ts';
 
-/** node: certname and what is stored per node. item: the shared body, or the report. sub: one of its sub-rows. */
-export type Level = 'node' | 'item' | 'sub';
+/** node: certname and what is stored per node. item: the shared body, or the report. sub: one of its sub-rows.
+ *  row: node and item together. */
+export type Level = 'node' | 'item' | 'sub' | 'row';
 export type Value = JsonValue | readonly string[];
 
 export interface Access {
@@ -165,7 +167,7 @@ function catalogResources(row: Row): string {
   for (const item of row.view.resources.list(row.nodeId)) {
     const r = row.view.resources.body(item);
     parts.push(
-      `{"resource":"${r.hash}","type":${JSON.stringify(r.type)},"title":${JSON.stringify(r.title)},"tags":${JSON.stringify(r.tags)},"exported":${r.exported},"file":${quote(r.file)},"line":${r.line},"parameters":${r.parameters}}`,
+      `{"resource":"${r.hash}","type":${JSON.stringify(r.type)},"title":${JSON.stringify(r.title)},"tags":${tagsJson(r, row.node.certname)},"exported":${r.exported},"file":${quote(r.file)},"line":${r.line},"parameters":${r.parameters}}`,
     );
   }
   const data = parts.length === 0 ? 'null' : `[${parts.join(',')}]`;
@@ -338,6 +340,12 @@ const inventory: Record<string, Access> = {
   trusted: stored('node', trustedText),
 };
 
+/** Depends on the node where its certname is among the tags. */
+const resourceTags: Access = {
+  level: 'row',
+  value: (row) => tagsOf(row.body as ResourceBody, row.node.certname),
+  json: (row) => tagsJson(row.body as ResourceBody, row.node.certname),
+};
 const resources: Record<string, Access> = {
   certname,
   environment: text(
@@ -356,14 +364,8 @@ const resources: Record<string, Access> = {
     'item',
     ofBody((b: ResourceBody) => b.title),
   ),
-  tags: list(
-    'item',
-    ofBody((b: ResourceBody) => b.tags),
-  ),
-  tag: list(
-    'item',
-    ofBody((b: ResourceBody) => b.tags),
-  ),
+  tags: resourceTags,
+  tag: resourceTags,
   exported: scalar(
     'item',
     ofBody((b: ResourceBody) => b.exported),

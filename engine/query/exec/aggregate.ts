@@ -55,7 +55,7 @@ export class Grouping {
     }));
     const read = [...this.#columns, ...this.#keys];
     for (const c of tree.columns) if (c.kind === 'aggregate' && c.ref !== null) read.push(accessRef(c.ref, scope));
-    this.itemOnly = read.every((a) => a === null || a.level !== 'node');
+    this.itemOnly = read.every((a) => a === null || (a.level !== 'node' && a.level !== 'row'));
     if (tree.groupBy === null) this.#groups.set('', this.#fresh(null));
   }
 

@@ -31,7 +31,7 @@ import { keyOf } from './value-set.ts';
 export const NODE = 1;
 export const ITEM = 2;
 export const SUB = 4;
-const DEPS: Record<Level, number> = { node: NODE, item: ITEM, sub: SUB };
+const DEPS: Record<Level, number> = { node: NODE, item: ITEM, sub: SUB, row: NODE | ITEM };
 
 export interface Predicate {
   readonly deps: number;
@@ -124,6 +124,9 @@ const COMPILERS: Compilers = {
   },
   member(filter, scope) {
     const wanted = filter.value;
+    if (scope.entity === 'resources' && !isCertname(wanted, scope.ctx)) {
+      return { deps: ITEM, test: (row) => truthOf((row.body as ResourceBody).tags.includes(wanted)) };
+    }
     return onField(filter.field, scope, (value) =>
       isNull(value) ? UNKNOWN : truthOf((value as string[]).includes(wanted)),
     );
@@ -230,6 +233,10 @@ function parameterMatches({ name, text }: Of<'parameter'>): Predicate {
     },
   };
 }
+
+/** Whether a tag of that text can be a node's own (see own-tag.ts): then the shared body does not tell. */
+export const isCertname = (text: string, ctx: ExecContext): boolean =>
+  ctx.views.some((view) => view.nodeId(text) !== 0);
 
 export function typeOf(entity: EntityName, field: string): FieldType {
   return fieldOf(entity, field)?.type ?? 'S';

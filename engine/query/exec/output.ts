@@ -110,7 +110,7 @@ export class RowWriter {
     for (let i = 0; i < runs.length; i++) {
       const run = runs[i]!;
       if (run.level === 'node') out += this.#nodeTexts[i] ??= renderRun(run, row);
-      else if (matched === null) out += renderRun(run, row);
+      else if (matched === null || run.level === 'row') out += renderRun(run, row);
       else {
         matched.texts ??= [];
         out += matched.texts[i] ??= renderRun(run, row);
@@ -126,6 +126,9 @@ function renderRun(run: Run, row: Row): string {
   return out;
 }
 
+/** Item and sub-row are rendered and kept together. */
+const kindOfRun = (level: Level): Level => (level === 'sub' ? 'item' : level);
+
 function runsOf(tree: QueryTree, scope: CompileScope): Run[] {
   const runs: { level: Level; render: ((row: Row) => string)[]; before: string[] }[] = [];
   let first = true;
@@ -134,7 +137,7 @@ function runsOf(tree: QueryTree, scope: CompileScope): Run[] {
     const before = `${first ? '{' : ','}${JSON.stringify(column.key)}:`;
     first = false;
     const last = runs.at(-1);
-    if (last !== undefined && (last.level === 'node') === (level === 'node')) {
+    if (last !== undefined && kindOfRun(last.level) === kindOfRun(level)) {
       last.render.push(json);
       last.before.push(before);
     } else runs.push({ level, render: [json], before: [before] });

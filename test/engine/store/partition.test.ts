@@ -24,6 +24,7 @@ const resource = (title: string, extra: Partial<ResourceBody> = {}): ResourceBod
   title,
   hash: 'a'.repeat(40),
   tags: ['file', 'class'],
+  ownTag: false,
   exported: false,
   file: null,
   line: 3,
