@@ -55,28 +55,6 @@ const storageTimers: Readonly<Record<string, string>> = {
   'store report': 'store-report-time',
 };
 
-/** Timers that exist, empty, before the first command: dashboards ask for them by name. */
-const storageNames = [
-  'add-resources',
-  'add-edges',
-  'resource-hashes',
-  'catalog-hash',
-  'catalog-hash-match-time',
-  'catalog-hash-miss-time',
-  'new-catalog-time',
-  'replace-catalog-time',
-  'new-fact-time',
-  'replace-facts-time',
-  'store-report-time',
-  'gc-time',
-  'gc-catalogs-time',
-  'gc-params-time',
-  'gc-environments-time',
-  'gc-packages-time',
-  'gc-report-statuses',
-  'gc-fact-paths',
-] as const;
-
 export class CommandMetrics {
   readonly #registry: MetricsRegistry;
   readonly #global: Family;
@@ -91,16 +69,8 @@ export class CommandMetrics {
     this.#global = family(registry, 'global');
     this.#parseTime = registry.timer('mq', 'global.command-parse-time');
     this.#concurrentDepth = registry.counter('mq', 'global.concurrent-depth');
-    for (const name of storageNames) registry.timer('storage', name);
-    registry.histogram('storage', 'catalog-volitilty');
     this.#newCatalogs = registry.counter('storage', 'new-catalogs');
     this.#duplicateCatalogs = registry.counter('storage', 'duplicate-catalogs');
-    registry.gauge('storage', 'duplicate-pct', () => {
-      const all = this.#newCatalogs.count + this.#duplicateCatalogs.count;
-      return all === 0 ? 0 : this.#duplicateCatalogs.count / all;
-    });
-    registry.counter('dlo', 'global.messages');
-    registry.counter('dlo', 'global.filesize');
   }
 
   /** Events per second processed, over the last minute. */
@@ -185,7 +155,6 @@ export class CommandMetrics {
   timings(timings: readonly Timing[]): void {
     for (const { name, value } of timings) {
       if (name === 'command-parse-time') this.#parseTime.update(value);
-      else if (name === 'catalog-volitilty') this.#registry.histogram('storage', name).update(value);
       else this.#registry.timer('storage', name).update(value);
     }
   }

@@ -56,6 +56,8 @@ export interface RingOptions {
 export interface RingLimits {
   /** Commands that may wait to be processed. A waiting command costs about half a kilobyte of memory. */
   readonly waitingMax: number;
+  /** Commands that may wait of one certname: a node gone wild must not use up the room of all others. */
+  readonly waitingPerCertnameMax: number;
   /** Bytes of the bodies of waiting commands; on disk, except for `memoryMax`. */
   readonly waitingSizeMax: number;
   /** Bytes of bodies that wait in memory, so that they need not be read back. */
@@ -73,6 +75,7 @@ export interface RingLimits {
 
 export const ringLimits: RingLimits = {
   waitingMax: 200_000,
+  waitingPerCertnameMax: 20_000,
   waitingSizeMax: 8 * 2 ** 30,
   memoryMax: 64 << 20,
   writingSizeMax: 128 << 20,
@@ -223,6 +226,7 @@ export class Ring implements CommandRing {
   #writingSize = 0;
   #waiting = 0;
   #waitingSize = 0;
+  readonly #waitingByCertname = new Map<string, number>();
   #failedAt = Number.NEGATIVE_INFINITY;
   #stopping: Promise<void> | null = null;
   #onLanded: (() => void)[] = [];
@@ -272,7 +276,7 @@ export class Ring implements CommandRing {
 
   async submit(submission: Submission, wait: boolean): Promise<Accepted> {
     const { body, uuid, command, version, certname, received, producerTimestamp, gzip, size } = submission;
-    this.#refuseIfNeeded(body.length);
+    this.#refuseIfNeeded(certname, body.length);
     const envelope: Envelope = { uuid, command, version, certname, received, producerTimestamp, gzip, size };
     let outcome: Promise<CommandOutcome> | null = null;
     if (wait) {
@@ -301,13 +305,15 @@ export class Ring implements CommandRing {
     this.metrics.writing(count);
   }
 
-  #refuseIfNeeded(size: number): void {
+  #refuseIfNeeded(certname: string, size: number): void {
     if (this.#stopping !== null) throw new SubmissionRefused('stopping', 'the service is shutting down', 5);
     const { trouble } = this.#stream;
     if (trouble !== null) throw this.#refusal(trouble);
-    const { waitingMax, waitingSizeMax, writingSizeMax } = this.#limits;
+    const { waitingMax, waitingPerCertnameMax, waitingSizeMax, writingSizeMax } = this.#limits;
     const count = this.#waiting + this.#writing;
     if (count >= waitingMax) throw this.#full(`${count} commands are waiting to be processed`);
+    const own = this.#waitingByCertname.get(certname) ?? 0;
+    if (own >= waitingPerCertnameMax) throw this.#full(`${own} commands of ${certname} are waiting to be processed`);
     // A command larger than a limit is still taken when nothing else is there.
     if (this.#waiting > 0 && this.#waitingSize + this.#writingSize + size > waitingSizeMax) {
       throw this.#full(`${this.#waitingSize} bytes of commands are waiting to be processed`);
@@ -361,6 +367,7 @@ export class Ring implements CommandRing {
     const { obsolete, superseded } = slot.mailbox.push(entry);
     this.metrics.entered(envelope);
     this.#waiting++;
+    this.#waitingByCertname.set(envelope.certname, (this.#waitingByCertname.get(envelope.certname) ?? 0) + 1);
     if (obsolete) this.metrics.superseded(envelope, false);
     else this.#waitingSize += record.bytes;
     if (superseded !== null) {
@@ -639,6 +646,10 @@ export class Ring implements CommandRing {
   }
 
   #leftMailbox(entry: Entry): void {
+    const { certname } = entry.record.envelope;
+    const own = this.#waitingByCertname.get(certname) ?? 1;
+    if (own === 1) this.#waitingByCertname.delete(certname);
+    else this.#waitingByCertname.set(certname, own - 1);
     this.#waiting--;
     if (!entry.obsolete) this.#waitingSize -= entry.record.bytes;
   }

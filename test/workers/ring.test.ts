@@ -362,6 +362,19 @@ test('ring: beyond its limits it refuses with a time to come back, and takes aga
   await ring.submit(submission('a'), false);
 });
 
+test('ring: one certname cannot use up the room of the others', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir, { limits: { waitingPerCertnameMax: 3 } });
+  await (await ring.submit(submission('a'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+  for (let i = 0; i < 3; i++) await ring.submit(submission('a'), false);
+  await assert.rejects(ring.submit(submission('a'), false), /3 commands of a are waiting/);
+  await ring.submit(submission('b'), false);
+  rmSync(join(dir, FAULT_FILE));
+  await until('room', () => ring.depth === 0);
+  await ring.submit(submission('a'), false);
+});
+
 test('ring: bodies beyond the memory budget are read back from the log', async (t) => {
   const dir = temporaryDirectory(t);
   const { ring } = await start(t, dir, { limits: { memoryMax: 100, waitingSizeMax: 1e6 } });

@@ -1,0 +1,41 @@
+// A process to be killed: runs a ring with the stub engine, submits without pause, and writes each acknowledged uuid to
+// standard output. Arguments: data directory, partitions.
+
+import { randomUUID } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import { startRing } from '../../workers/ring.ts';
+import { threadScript } from '../../workers/thread-script.ts';
+
+const [dir, partitions] = process.argv.slice(2) as [string, string];
+const ring = await startRing({
+  dir,
+  partitions: Number(partitions),
+  threads: 2,
+  script: threadScript('stub-actor', import.meta.url),
+  times: { flushDelay: 20, retryDelay: 50 },
+});
+
+async function submitForEver(client: number): Promise<void> {
+  for (let i = 0; ; i++) {
+    const uuid = randomUUID();
+    const script = i % 17 === 3 ? { do: 'retry', times: 1 } : { do: 'store', padding: 'x'.repeat((i * 977) % 5000) };
+    await ring.submit(
+      {
+        command: 'store report',
+        version: 8,
+        certname: `n${(i + client) % 13}`,
+        producerTimestamp: null,
+        gzip: false,
+        uuid,
+        received: Date.now(),
+        size: null,
+        body: new Uint8Array(Buffer.from(JSON.stringify(script))),
+      },
+      false,
+    );
+    // Straight to the pipe: what the parent reads was acknowledged.
+    writeSync(1, `${uuid}\n`);
+  }
+}
+
+for (let client = 0; client < 8; client++) void submitForEver(client);

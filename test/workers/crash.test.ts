@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openPartition } from '../../engine/store/partition.ts';
+import { partitionDir } from '../../engine/store/store.ts';
+import { type Ring, startRing } from '../../workers/ring.ts';
+import { threadScript } from '../../workers/thread-script.ts';
+import { type Submission, SubmissionRefused } from '../../workers/types.ts';
+import { temporaryDirectory } from '../engine/inbox/support.ts';
+
+const PARTITIONS = 3;
+const script = threadScript('stub-actor', import.meta.url);
+/** Kills in the short mode; MUSTER_TEST_KILLS for more. */
+const KILLS = Number(process.env['MUSTER_TEST_KILLS'] ?? 4);
+
+const tick = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function until(what: string, condition: () => boolean): Promise<void> {
+  const end = Date.now() + 30_000;
+  while (!condition()) {
+    if (Date.now() > end) assert.fail(`in vain: ${what}`);
+    await tick(10);
+  }
+}
+
+/** Runs the child until it has acknowledged something and `ms` more have passed; returns what it acknowledged. */
+async function runAndKill(dir: string, ms: number): Promise<string[]> {
+  const file = fileURLToPath(new URL('./crash-child.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--import', 'tsx', file, dir, String(PARTITIONS)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8');
+  child.stdout.on('data', (text: string) => {
+    output += text;
+  });
+  await until('the child acknowledges', () => output.includes('\n'));
+  await tick(ms);
+  child.kill('SIGKILL');
+  await once(child.stdout, 'end');
+  return output.split('\n').slice(0, -1);
+}
+
+async function applications(dir: string): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (let slot = 0; slot < PARTITIONS; slot++) {
+    const partition = openPartition(partitionDir(dir, slot));
+    for (const { key, value } of partition.tables.environment.getRange({})) {
+      counts.set(key.toString().replace('applied ', ''), Number(value.toString()));
+    }
+    await partition.close();
+  }
+  return counts;
+}
+
+test('crash: after SIGKILL at any moment every acknowledged command is applied exactly once', async (t) => {
+  const seed = Number(process.env['MUSTER_TEST_SEED'] ?? Date.now() % 1e9);
+  t.diagnostic(`seed ${seed}`);
+  const dir = temporaryDirectory(t);
+  const acknowledged: string[] = [];
+  for (let kill = 0; kill < KILLS; kill++) {
+    const pause = (Math.imul(seed + kill, 2654435761) >>> 0) % 300;
+    acknowledged.push(...(await runAndKill(dir, pause)));
+  }
+  const ring = await startRing({ dir, script, times: { flushDelay: 20, retryDelay: 50 } });
+  await until('everything is applied', () => ring.healthy && ring.depth === 0);
+  await ring.stop();
+  const counts = await applications(dir);
+  t.diagnostic(`${acknowledged.length} acknowledged, ${counts.size} applied, ${KILLS} kills`);
+  for (const uuid of acknowledged) assert.equal(counts.get(uuid), 1, uuid);
+  for (const [uuid, count] of counts) assert.equal(count, 1, uuid);
+});
+
+// ------------------------------------------------------------------ a full disk
+
+/** A small file system of its own, or null where this process may not mount one. */
+function mountSmall(t: TestContext, megabytes: number): string | null {
+  const dir = mkdtempSync(join(tmpdir(), 'muster-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir], { stdio: 'ignore' });
+  } catch {
+    rmSync(dir, { recursive: true });
+    return null;
+  }
+  t.after(() => {
+    execFileSync('umount', ['-l', dir], { stdio: 'ignore' });
+    rmSync(dir, { recursive: true });
+  });
+  return dir;
+}
+
+function submission(certname: string, size: number): Submission {
+  return {
+    command: 'store report',
+    version: 8,
+    certname,
+    producerTimestamp: null,
+    gzip: false,
+    uuid: randomUUID(),
+    received: Date.now(),
+    size: null,
+    body: new Uint8Array(Buffer.from(JSON.stringify({ do: 'store', padding: 'x'.repeat(size) }))),
+  };
+}
+
+async function fill(ring: Ring): Promise<{ accepted: string[]; refused: SubmissionRefused | null }> {
+  const accepted: string[] = [];
+  for (let i = 0; i < 500; i++) {
+    const one = submission(`n${i % 5}`, 100_000);
+    try {
+      await ring.submit(one, false);
+      accepted.push(one.uuid);
+    } catch (error) {
+      assert.ok(error instanceof SubmissionRefused, String(error));
+      return { accepted, refused: error };
+    }
+  }
+  return { accepted, refused: null };
+}
+
+test('full disk: submissions are refused with the reason, and taken again when there is room', async (t) => {
+  const dir = mountSmall(t, 24);
+  if (dir === null) {
+    t.skip('this process may not mount a file system');
+    return;
+  }
+  const ring = await startRing({ dir: join(dir, 'data'), partitions: PARTITIONS, script, times: { flushDelay: 20 } });
+  t.after(() => ring.stop());
+  await until('open', () => ring.healthy);
+  const ballast = join(dir, 'ballast');
+  for (let size = 20 << 20; size >= 4096; size >>= 1) {
+    try {
+      writeFileSync(ballast, Buffer.alloc(size), { flag: 'a' });
+    } catch {
+      // As much as fits.
+    }
+  }
+  const { accepted, refused } = await fill(ring);
+  assert.equal(refused?.reason, 'unavailable');
+  assert.match(refused?.message ?? '', /ENOSPC/);
+  assert.ok((refused?.retryAfter ?? 0) > 0);
+  assert.equal(ring.healthy, false);
+  rmSync(ballast);
+  const after = submission('n1', 1000);
+  const { outcome } = await ring.submit(after, true);
+  assert.equal((await outcome)?.kind, 'processed');
+  await until('everything is applied', () => ring.depth === 0);
+  await ring.stop();
+  const counts = await applications(join(dir, 'data'));
+  for (const uuid of [...accepted, after.uuid]) assert.equal(counts.get(uuid), 1);
+});
