@@ -44,13 +44,14 @@ export function decodeFacts(payload: JsonObject, received: number, filter: Facts
   checkKeys(sent, columns, VALUE_DEPTH - 1);
   const values = filter(sent);
   const packages = packagesOf(payload, columns);
+  const distinct = distinctPackages(packages);
   return {
     kind: 'facts',
     ...header,
     received,
     refusal: columns.refusal,
-    hash: factsetHash(header.certname, header.environment, distinctPackages(packages), canonicalValues(values)),
-    contents: () => contentsOf(values, packages),
+    hash: factsetHash(header.certname, header.environment, distinct, canonicalValues(values)),
+    contents: () => contentsOf(values, distinct.length === packages.length ? packages : withoutRepeats(packages)),
   };
 }
 
@@ -72,7 +73,7 @@ function contentsOf(values: JsonObject, packages: readonly PackageBody[]): Facts
     const json = values[name] as JsonValue;
     facts.push({ name, value: storedText(json, VALUE_DEPTH), json });
   }
-  return { facts, packages: withoutRepeats(packages) };
+  return { facts, packages };
 }
 
 function packagesOf(payload: JsonObject, columns: Columns): PackageBody[] {

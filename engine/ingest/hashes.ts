@@ -129,22 +129,22 @@ export function packageSetHash(hashes: readonly string[]): string {
   return sha1(sorted.length === 0 ? '[]' : `["${sorted.join('","')}"]`);
 }
 
-/** Distinct packages in the order of 4.5: by name, version, provider. */
-export function distinctPackages(packages: readonly PackageBody[]): PackageBody[] {
-  const sorted = [...packages].sort(
-    (a, b) =>
-      compareUnits(a.name, b.name) || compareUnits(a.version, b.version) || compareUnits(a.provider, b.provider),
-  );
-  return sorted.filter((body, index) => {
-    const before = sorted[index - 1];
-    return (
-      before === undefined ||
-      before.name !== body.name ||
-      before.version !== body.version ||
-      before.provider !== body.provider
-    );
-  });
+/** Distinct packages in the order of 4.5: by name, version, provider. The same list when it is that already. */
+export function distinctPackages(packages: readonly PackageBody[]): readonly PackageBody[] {
+  if (isAscending(packages)) return packages;
+  const sorted = [...packages].sort(comparePackages);
+  return sorted.filter((body, index) => index === 0 || comparePackages(sorted[index - 1] as PackageBody, body) !== 0);
 }
+
+function isAscending(packages: readonly PackageBody[]): boolean {
+  for (let index = 1; index < packages.length; index++) {
+    if (comparePackages(packages[index - 1] as PackageBody, packages[index] as PackageBody) >= 0) return false;
+  }
+  return true;
+}
+
+const comparePackages = (a: PackageBody, b: PackageBody): number =>
+  compareUnits(a.name, b.name) || compareUnits(a.version, b.version) || compareUnits(a.provider, b.provider);
 
 /** 4.8. Inputs are distinct `[type, name]` pairs sorted by type, then name. */
 export function inputsHash(certname: string, inputs: readonly (readonly [string, string])[]): string {

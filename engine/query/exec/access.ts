@@ -137,7 +137,8 @@ function factsDocument(row: Row): string {
 function factsData(row: Row): string {
   const parts: string[] = [];
   eachFact(row, (fact) => parts.push(`{"name":${JSON.stringify(fact.name)},"value":${fact.value}}`));
-  return `{"data":[${parts.join(',')}],"href":${href(`/factsets/${row.node.certname}/facts`)}}`;
+  const data = parts.length === 0 ? 'null' : `[${parts.join(',')}]`;
+  return `{"data":${data},"href":${href(`/factsets/${row.node.certname}/facts`)}}`;
 }
 
 /** The fact of that name of the row's node, undefined when it has none. */
