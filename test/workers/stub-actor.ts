@@ -17,7 +17,14 @@ import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
 import { type Batch, openPartition, type Partition } from '../../engine/store/partition.ts';
 import { openStoreInfo, partitionDir, slotOf } from '../../engine/store/store.ts';
 import { type ActorData, serveActor } from '../../workers/actor.ts';
-import type { Applied, ApplyContext, HeldChange, HostSweep, PartitionHost } from '../../workers/partition-host.ts';
+import type {
+  Applied,
+  ApplyContext,
+  Guard,
+  HeldChange,
+  HostSweep,
+  PartitionHost,
+} from '../../workers/partition-host.ts';
 
 interface Script {
   readonly do: 'store' | 'refuse' | 'retry' | 'throw' | 'move' | 'die' | 'hang' | 'hang inside';

@@ -1,0 +1,208 @@
+// The ring and the query pool with the real engine: that what the threads promise holds for real commands.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import type { CommandOutcome } from '../../engine/ingest/types.ts';
+import { openPartition } from '../../engine/store/partition.ts';
+import { partitionDir, slotOf } from '../../engine/store/store.ts';
+import { type EngineSettings, engineDefaults } from '../../workers/engine-host.ts';
+import { MetricsRegistry } from '../../workers/metrics.ts';
+import { type Ring, startRing } from '../../workers/ring.ts';
+import type { Submission } from '../../workers/types.ts';
+import { temporaryDirectory } from '../engine/inbox/support.ts';
+
+const PARTITIONS = 4;
+const DAY = 86_400_000;
+
+async function start(
+  t: TestContext,
+  dir: string,
+  engine: Partial<EngineSettings> = {},
+): Promise<{ ring: Ring; metrics: MetricsRegistry }> {
+  const metrics = new MetricsRegistry();
+  const ring = await startRing({
+    dir,
+    partitions: PARTITIONS,
+    threads: 2,
+    metrics,
+    times: { flushDelay: 20, retryDelay: 50 },
+    engine: { ...engineDefaults, ...engine },
+  });
+  t.after(() => ring.stop());
+  return { ring, metrics };
+}
+
+async function send(
+  ring: Ring,
+  command: string,
+  version: number,
+  payload: object | Uint8Array,
+  rest: Partial<Submission> = {},
+): Promise<CommandOutcome> {
+  const named = payload instanceof Uint8Array ? 'n' : (payload as { certname: string }).certname;
+  const body = payload instanceof Uint8Array ? payload : new Uint8Array(Buffer.from(JSON.stringify(payload)));
+  const { outcome } = await ring.submit(
+    {
+      command,
+      version,
+      certname: named,
+      producerTimestamp: null,
+      gzip: false,
+      uuid: randomUUID(),
+      received: Date.now(),
+      size: null,
+      body,
+      ...rest,
+    },
+    true,
+  );
+  return (await outcome)!;
+}
+
+const facts = (certname: string, values: object = { kernel: 'Linux' }, time = Date.now()): object => ({
+  certname,
+  environment: 'production',
+  producer: 'p',
+  producer_timestamp: new Date(time).toISOString(),
+  values,
+});
+
+const report = (certname: string, time: number): object => {
+  const instant = new Date(time).toISOString();
+  return {
+    certname,
+    puppet_version: '8.0.0',
+    report_format: 12,
+    configuration_version: '1',
+    start_time: instant,
+    end_time: instant,
+    producer_timestamp: instant,
+    producer: 'p',
+    environment: 'production',
+    transaction_uuid: randomUUID(),
+    catalog_uuid: randomUUID(),
+    code_id: null,
+    job_id: null,
+    cached_catalog_status: 'not_used',
+    noop: false,
+    noop_pending: false,
+    corrective_change: false,
+    status: 'unchanged',
+    type: 'agent',
+    metrics: [],
+    logs: [],
+    resources: [],
+  };
+};
+
+async function until(what: string, condition: () => boolean): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!condition()) {
+    if (Date.now() > end) assert.fail(`in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const certnameIn = (slot: number): string => {
+  for (let i = 0; ; i++) if (slotOf(`n${i}`, PARTITIONS) === slot) return `n${i}`;
+};
+
+test('engine: commands are stored, and figures told', async (t) => {
+  const { ring, metrics } = await start(t, temporaryDirectory(t));
+  for (let i = 0; i < 20; i++) {
+    const outcome = await send(ring, 'replace facts', 5, facts(`n${i}`));
+    assert.ok(outcome.kind === 'processed' && outcome.detail === 'stored' && outcome.hash?.length === 40);
+  }
+  const { partitions, trouble } = await ring.stats();
+  assert.deepEqual(trouble, []);
+  assert.equal(
+    partitions.reduce((sum, one) => sum + one.nodes, 0),
+    20,
+  );
+  assert.equal(metrics.timer('mq', 'global.command-parse-time').count, 20);
+  assert.equal(metrics.timer('mq', 'replace facts.5.processing-time').count, 20);
+});
+
+test('engine: what cannot be decoded goes to the dead letters with its reason', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir);
+  for (const payload of [Buffer.from('{"certname": '), Buffer.from('{"certname":"n"}'), Buffer.from([0xff, 0xfe])]) {
+    const outcome = await send(ring, 'replace facts', 5, new Uint8Array(payload));
+    assert.ok(outcome.kind === 'failed' && !outcome.retryable && outcome.validation, JSON.stringify(outcome));
+  }
+  await until('discarded', () => ring.depth === 0);
+  const folder = join(dir, 'discarded', 'replace_facts');
+  const causes = readdirSync(folder).filter((name) => name.endsWith('_err.txt'));
+  assert.equal(causes.length, 3);
+  for (const cause of causes) {
+    assert.match(readFileSync(join(folder, cause), 'utf8'), /^Attempt 1 @ \d{4}-\d\d-\d\dT[\d:.]+Z\n\S.+\n$/);
+  }
+});
+
+test('engine: a body that is not gzip but says so is tried again, and given up in the end', async (t) => {
+  const { ring, metrics } = await start(t, temporaryDirectory(t));
+  const outcome = await send(ring, 'replace facts', 5, new Uint8Array(Buffer.from('{}')), { gzip: true });
+  assert.ok(outcome.kind === 'failed' && outcome.retryable);
+  await until('given up', () => ring.depth === 0);
+  assert.equal(metrics.meter('mq', 'global.retried').count, 6);
+  assert.equal(metrics.meter('mq', 'global.discarded').count, 1);
+});
+
+test('engine: data go to the partition of the certname in the payload', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir);
+  const named = certnameIn(0);
+  const real = certnameIn(2);
+  const body = new Uint8Array(gzipSync(JSON.stringify(facts(real))));
+  const outcome = await send(ring, 'replace facts', 5, body, { certname: named, gzip: true });
+  assert.ok(outcome.kind === 'processed' && outcome.certname === real);
+  await until('depth 0', () => ring.depth === 0);
+  await ring.stop();
+  const nodes: number[] = [];
+  for (let slot = 0; slot < PARTITIONS; slot++) {
+    const partition = openPartition(partitionDir(dir, slot));
+    nodes.push(partition.counts().nodes);
+    await partition.close();
+  }
+  assert.deepEqual(nodes, [0, 0, 1, 0]);
+});
+
+test('engine: a purge of reports takes the oldest expired day of the whole store', async (t) => {
+  const { ring } = await start(t, temporaryDirectory(t), { reportTtl: 5 * DAY });
+  const now = Date.now();
+  for (const [slot, days] of [
+    [0, [30, 20, 0]],
+    [1, [20, 10, 0]],
+    [3, [30, 0]],
+  ] as const) {
+    for (const age of days) await send(ring, 'store report', 8, report(certnameIn(slot), now - age * DAY));
+  }
+  const reports = async (): Promise<number[]> => (await ring.stats()).partitions.map((one) => one.reports);
+  assert.deepEqual(await reports(), [3, 3, 0, 2]);
+  assert.equal(await ring.maintain({ kind: 'purge_reports' }), 2);
+  assert.deepEqual(await reports(), [2, 3, 0, 1]);
+  assert.equal(await ring.maintain({ kind: 'purge_reports' }), 2);
+  assert.deepEqual(await reports(), [1, 2, 0, 1]);
+  assert.equal(await ring.maintain({ kind: 'purge_reports' }), 1);
+  assert.equal(await ring.maintain({ kind: 'purge_reports' }), 0);
+  assert.equal(await ring.maintain({ kind: 'purge_resource_events' }), 0);
+});
+
+test('engine: nodes expire, are purged within the limit, and are deleted by name', async (t) => {
+  const { ring } = await start(t, temporaryDirectory(t), { nodeTtl: DAY, nodePurgeTtl: 0 });
+  const old = Date.now() - 3 * DAY;
+  for (let i = 0; i < 12; i++) await send(ring, 'replace facts', 5, facts(`n${i}`, {}, i < 6 ? old : Date.now()));
+  assert.equal(await ring.maintain({ kind: 'expire_nodes' }), 6);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(await ring.maintain({ kind: 'purge_nodes', batchLimit: 4 }), 4);
+  assert.equal(await ring.maintain({ kind: 'purge_nodes', batchLimit: 0 }), 2);
+  assert.equal(await ring.maintain({ kind: 'delete', certname: 'n7' }), 1);
+  assert.equal(await ring.maintain({ kind: 'delete', certname: 'unknown' }), 0);
+  for (const kind of ['gc_packages', 'gc_catalogs', 'gc_fact_paths'] as const) await ring.maintain({ kind });
+  const nodes = (await ring.stats()).partitions.reduce((sum, one) => sum + one.nodes, 0);
+  assert.equal(nodes, 5);
+});
