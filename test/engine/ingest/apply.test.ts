@@ -348,7 +348,10 @@ test('apply: an expired node comes back with data newer than its expiry only', (
   const expire = (deactivated: string | null, expired: string): void => {
     store.partition.write((batch) => {
       const id = batch.nodeId('c');
-      const times = { deactivated: deactivated === null ? null : Date.parse(deactivated), expired: Date.parse(expired) };
+      const times = {
+        deactivated: deactivated === null ? null : Date.parse(deactivated),
+        expired: Date.parse(expired),
+      };
       batch.putNode(id, { ...(batch.node(id) as NodeRecord), ...times });
     });
   };

@@ -614,7 +614,10 @@ test('decode: parts whose bytes are known are not parsed again, and nothing else
     const known = decodeCommand(command, SETTINGS, memos) as CatalogCommand;
     const plain = catalog(command);
     assert.deepEqual({ ...known, contents: null }, { ...plain, contents: null });
-    assert.deepEqual(known.contents(() => 0), plain.contents(() => 0));
+    assert.deepEqual(
+      known.contents(() => 0),
+      plain.contents(() => 0),
+    );
   }
   for (const payload of [
     factsPayload({ certname: 'm', values: { a: 1 } }),
