@@ -1,0 +1,206 @@
+// The promise of an acknowledgement, tried with SIGKILL: what was answered with 200 is applied, exactly once; what was not
+// is applied whole or not at all; indexes and counters agree with the rows, in the running server's answers and in the files.
+//
+//   MUSTER_KILLS=500 node --import tsx --test test/simulation/crash.test.ts     the long run
+//   MUSTER_SEED=...                                                             the same choices again
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deactivateNode, replaceCatalog, replaceFacts, resourcesOf, storeReport } from '../support/commands.ts';
+import { Random, testNumber, testSeed } from '../support/random.ts';
+import { type ClientCommand, pause, TestServer } from '../support/server.ts';
+import { checkStore } from '../support/store-check.ts';
+import { checkAppliedOnce, checkCounters, checkIndexes, checkQuiet } from './checks.ts';
+import { type Kind, listAll, NodeModel, type NodeState, type Sent, statesOf } from './model.ts';
+
+const DAY = 86_400_000;
+
+test('crash: 200 acknowledged commands are all there after a kill', async (t) => {
+  const server = await TestServer.start(t);
+  const time = Date.now() - DAY;
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, i) =>
+      server.submit(storeReport(`node-${i % 20}`, i, time + i), { gzip: i % 2 === 0 }),
+    ),
+  );
+  await server.kill();
+  for (const answer of answers) assert.equal(answer.status, 200, answer.text);
+  await server.start();
+  await server.drained();
+  const { reports } = await listAll(server);
+  const versions = reports.map((report) => Number(report.configuration_version)).sort((a, b) => a - b);
+  assert.deepEqual(
+    versions,
+    Array.from({ length: 200 }, (_, i) => i),
+  );
+  checkAppliedOnce(server);
+  await server.stop();
+  assert.deepEqual(await checkStore(server.dir), []);
+});
+
+test('crash: 200 acknowledged commands survive a kill in the middle of a batch', async (t) => {
+  const server = await TestServer.start(t);
+  const time = Date.now() - DAY;
+  const size = 150;
+  // Large catalogs, so that the last acknowledgement comes while most of them still wait.
+  const commands = Array.from({ length: 200 }, (_, i) => replaceCatalog(`node-${i}`, i + 1, time + i, size));
+  const answers = await Promise.all(commands.map((command) => server.submit(command)));
+  await server.kill();
+  for (const answer of answers) assert.equal(answer.status, 200, answer.text);
+  const before = checkAppliedOnce(server);
+  assert.ok(before < 200, `all ${before} commands had been applied before the kill`);
+  const from = server.logLines().length;
+  await server.start();
+  await server.drained();
+  const replayed = checkAppliedOnce(server, from);
+  assert.ok(replayed > 0, 'nothing was replayed');
+  t.diagnostic(`${before} applied before the kill, ${replayed} after it`);
+  const counts = await server.query<{ certname: string; count: number }>('resources', [
+    'extract',
+    ['certname', ['function', 'count']],
+    ['~', 'certname', '.'],
+    ['group_by', 'certname'],
+  ]);
+  const found = new Map(counts.map(({ certname, count }) => [certname, count]));
+  for (let i = 0; i < 200; i++) {
+    assert.equal(found.get(`node-${i}`), resourcesOf(`node-${i}`, i + 1, size).length, `resources of node-${i}`);
+  }
+  await server.stop();
+  assert.deepEqual(await checkStore(server.dir), []);
+});
+
+const NODES = 50;
+const CLIENTS = 10;
+
+/** Clients that submit for their own nodes until the server is gone, and note what was acknowledged. */
+class Fleet {
+  readonly #server: TestServer;
+  readonly #random: Random;
+  readonly #models = Array.from(
+    { length: NODES },
+    (_, i) => new NodeModel(`node-${String(i).padStart(2, '0')}.example.com`),
+  );
+  readonly #start = Date.now() - DAY;
+  #clock = 0;
+  #version = 0;
+  acknowledged = 0;
+  unanswered = 0;
+  refused = 0;
+
+  constructor(server: TestServer, random: Random) {
+    this.#server = server;
+    this.#random = random;
+  }
+
+  /** Resolves when every client has lost its connection. */
+  async run(): Promise<void> {
+    const clients = Array.from({ length: CLIENTS }, (_, client) => {
+      return this.#client(
+        this.#models.filter((_, i) => i % CLIENTS === client),
+        this.#random.fork(),
+      );
+    });
+    await Promise.all(clients);
+  }
+
+  async #client(models: readonly NodeModel[], random: Random): Promise<void> {
+    while (this.#server.running) {
+      const model = random.pick(models);
+      const kind: Kind = random.chance(0.06)
+        ? 'deactivate'
+        : random.pick(['facts', 'catalog', 'catalog', 'report', 'report'] as const);
+      // Now and then something old arrives late.
+      const isLate = (kind === 'facts' || kind === 'catalog') && random.chance(0.05);
+      const time = isLate ? this.#start - random.between(1, 1000) : this.#start + ++this.#clock;
+      if (!(await this.#send(model, model.send(kind, ++this.#version, time), random))) return;
+    }
+  }
+
+  /** false: the connection was lost. */
+  async #send(model: NodeModel, sent: Sent, random: Random): Promise<boolean> {
+    const options = { gzip: random.chance(0.5), wait: random.chance(0.2) ? 20 : 0 };
+    try {
+      const answer = await this.#server.submit(commandOf(model.certname, sent), options);
+      if (answer.status === 200) {
+        sent.acknowledged = true;
+        this.acknowledged++;
+        return true;
+      }
+      assert.equal(answer.status, 503, `${answer.status} ${answer.text}`);
+      this.refused++;
+      await pause(5);
+      return true;
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+      this.unanswered++;
+      return false;
+    }
+  }
+
+  /** Compares every node with what the server shows, and sends some of the unanswered commands again, as clients do. */
+  async settle(states: ReadonlyMap<string, NodeState>): Promise<void> {
+    for (const model of this.#models) {
+      const nothing: NodeState = { facts: null, catalog: null, deactivated: null, reports: [] };
+      for (const { kind, version, time } of model.settle(states.get(model.certname) ?? nothing)) {
+        if (!this.#random.chance(0.5)) continue;
+        const again = model.send(kind, version, time);
+        assert.ok(await this.#send(model, again, this.#random), 'the server is gone');
+      }
+    }
+    for (const certname of states.keys()) {
+      assert.ok(
+        this.#models.some((model) => model.certname === certname),
+        `${certname} was never sent`,
+      );
+    }
+  }
+}
+
+function commandOf(certname: string, { kind, version, time }: Sent): ClientCommand {
+  switch (kind) {
+    case 'facts':
+      return replaceFacts(certname, version, time);
+    case 'catalog':
+      return replaceCatalog(certname, version, time);
+    case 'report':
+      return storeReport(certname, version, time);
+    case 'deactivate':
+      return deactivateNode(certname, time);
+  }
+}
+
+test('crash: kills at random moments lose nothing, repeat nothing and tear nothing', async (t) => {
+  const kills = testNumber('MUSTER_KILLS', 8);
+  const random = new Random(testSeed('crash'));
+  const server = await TestServer.start(t, { args: ['--partitions', '4', '--command-threads', '2'] });
+  const fleet = new Fleet(server, random);
+  let replayed = 0;
+  for (let kill = 1; kill <= kills; kill++) {
+    const running = fleet.run();
+    await pause(random.between(20, 700));
+    await server.kill();
+    await running;
+    if (kill % 4 === 0 || kills < 20) assert.deepEqual(await checkStore(server.dir), [], `files after kill ${kill}`);
+    const from = server.logLines().length;
+    await server.start();
+    await server.drained();
+    replayed += checkAppliedOnce(server, from);
+    const listing = await listAll(server);
+    await fleet.settle(statesOf(listing));
+    await server.drained();
+    const after = await listAll(server);
+    await checkIndexes(server, after, random);
+    await checkCounters(server, after);
+    if (kill % 50 === 0) console.log(`# ${kill} kills, ${fleet.acknowledged} commands acknowledged`);
+  }
+  await fleet.settle(statesOf(await listAll(server)));
+  await server.drained();
+  checkQuiet(server);
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(await checkStore(server.dir), []);
+  const { acknowledged, unanswered, refused } = fleet;
+  t.diagnostic(
+    `${kills} kills; ${acknowledged} acknowledged, ${unanswered} unanswered, ${refused} refused, ${replayed} replayed`,
+  );
+  assert.ok(unanswered > 0, 'no kill met a command on its way');
+});

@@ -1,0 +1,236 @@
+// Walks a data directory that no server uses and tells everything that does not fit together: lists without bodies,
+// bodies that nobody has, postings and indexes that disagree with the lists, node sets, report indexes and counters.
+// Reads only. Empty result: the store is sound.
+
+import { decodeNode, decodeReport } from '../../engine/store/codecs.ts';
+import type { Dictionary, DictionaryView } from '../../engine/store/dictionary.ts';
+import { digest16, idOfTimeKey, timeOfKey } from '../../engine/store/keys.ts';
+import {
+  isInactive,
+  NODES_ALL,
+  NODES_INACTIVE,
+  NODES_WITH_CATALOG,
+  NODES_WITH_FACTS,
+  NODES_WITH_INPUTS,
+  NODES_WITH_PACKAGES,
+  NODES_WITH_REPORT,
+  openPartition,
+  type Partition,
+  type View,
+} from '../../engine/store/partition.ts';
+import { chunkCount } from '../../engine/store/postings.ts';
+import type { NodeId, NodeRecord } from '../../engine/store/records.ts';
+import { openStoreInfo, partitionDir, slotOf } from '../../engine/store/store.ts';
+
+const PROBLEMS_MAX = 50;
+
+export async function checkStore(dir: string): Promise<string[]> {
+  const info = openStoreInfo(dir);
+  const problems: string[] = [];
+  for (let slot = 0; slot < info.partitions; slot++) {
+    const partition = openPartition(partitionDir(dir, slot), { readOnly: true });
+    const view = partition.snapshot();
+    try {
+      const walk = new Walk(partition, view, (text) => {
+        if (problems.length < PROBLEMS_MAX) problems.push(`partition ${slot}: ${text}`);
+      });
+      walk.nodes((certname) => slotOf(certname, info.partitions) === slot);
+      walk.dictionaries();
+      walk.reports();
+    } finally {
+      view.close();
+      await partition.close();
+    }
+  }
+  return problems;
+}
+
+class Walk {
+  readonly #partition: Partition;
+  readonly #view: View;
+  readonly #say: (problem: string) => void;
+  readonly #records = new Map<NodeId, NodeRecord>();
+
+  constructor(partition: Partition, view: View, say: (problem: string) => void) {
+    this.#partition = partition;
+    this.#view = view;
+    this.#say = say;
+  }
+
+  nodes(owns: (certname: string) => boolean): void {
+    const { tables } = this.#partition;
+    const view = this.#view;
+    for (const { key: id, value } of tables.node.getRange({ ...view.options })) {
+      const record = decodeNode(value);
+      this.#records.set(id, record);
+      const { certname } = record;
+      if (view.nodeId(certname) !== id)
+        this.#say(`node ${id} ${certname}: the certname leads to ${view.nodeId(certname)}`);
+      if (!owns(certname)) this.#say(`node ${certname} belongs to another partition`);
+      if (id > view.maxNodeId) this.#say(`node ${id} is beyond the largest id ${view.maxNodeId}`);
+    }
+    const names = count(tables.node_id.getKeys({ ...view.options }));
+    this.#equal('certnames', names, this.#records.size);
+    this.#set('all', NODES_ALL, () => true);
+    this.#set('inactive', NODES_INACTIVE, (record) => isInactive(record));
+    this.#set('with catalog', NODES_WITH_CATALOG, (record) => record.catalog !== null);
+    this.#set('with facts', NODES_WITH_FACTS, (record) => record.factset !== null);
+    this.#set('with report', NODES_WITH_REPORT, (record) => record.latestReport !== null);
+    this.#set('with inputs', NODES_WITH_INPUTS, (record) => record.inputs !== null);
+    this.#set('with packages', NODES_WITH_PACKAGES, (_, id) => view.packages.list(id).length > 0);
+    this.#equal('counter of nodes', view.counts.nodes, this.#records.size);
+    this.#equal(
+      'counter of catalogs',
+      view.counts.catalogs,
+      this.#having((record) => record.catalog !== null),
+    );
+    this.#equal(
+      'counter of factsets',
+      view.counts.factsets,
+      this.#having((record) => record.factset !== null),
+    );
+    const retries = count(tables.retry.getKeys({ ...view.options }));
+    if (retries > 0) this.#say(`${retries} commands wait for another attempt`);
+  }
+
+  dictionaries(): void {
+    const { resources, facts, edges, packages } = this.#partition;
+    const view = this.#view;
+    const { counts } = view;
+    this.#equal('counter of resources', counts.resources, this.#dictionary(resources, view.resources, 'catalog'));
+    this.#equal('counter of facts', counts.facts, this.#dictionary(facts, view.facts, 'factset'));
+    this.#dictionary(edges, view.edges, 'catalog');
+    this.#equal('counter of packages', counts.packages, this.#dictionary(packages, view.packages, null));
+  }
+
+  /** Returns the number of list entries of all nodes. */
+  #dictionary<B>(
+    { spec, tables }: Dictionary<B>,
+    view: DictionaryView<B>,
+    owner: 'catalog' | 'factset' | null,
+  ): number {
+    const { options } = this.#view;
+    const { name, stride } = spec;
+    const expected = new Map<number, Set<NodeId>>();
+    let entries = 0;
+    for (const node of tables.list.getKeys({ ...options })) {
+      const record = this.#records.get(node);
+      if (record === undefined) this.#say(`${name} list of node ${node}, which is not there`);
+      else if (owner !== null && record[owner] === null)
+        this.#say(`${name} list of ${record.certname} without ${owner}`);
+      const list = view.list(node);
+      entries += list.length / stride;
+      for (let i = stride - 1; i < list.length; i += stride) {
+        const item = list[i]!;
+        const nodes = expected.get(item);
+        if (nodes === undefined) expected.set(item, new Set([node]));
+        else nodes.add(node);
+        if (!view.hasBody(item)) this.#say(`${name} item ${item} of node ${node} has no body`);
+      }
+    }
+    this.#bodies(spec.name, { spec, tables } as Dictionary<B>, view, expected);
+    return entries;
+  }
+
+  #bodies<B>(
+    name: string,
+    { spec, tables }: Dictionary<B>,
+    view: DictionaryView<B>,
+    expected: ReadonlyMap<number, ReadonlySet<NodeId>>,
+  ): void {
+    const { options } = this.#view;
+    let bodies = 0;
+    let indexEntries = 0;
+    for (const { key: item, value } of tables.body.getRange({ ...options })) {
+      bodies++;
+      const text = value.toString('utf8');
+      const digest = tables.digest.get(digest16(text), options as object);
+      if (digest === undefined || digest.readUInt32BE(0) !== item)
+        this.#say(`${name} item ${item}: its digest leads elsewhere`);
+      const nodes = [...view.nodes(item).toArray()];
+      const wanted = [...(expected.get(item) ?? [])].sort((a, b) => a - b);
+      if (wanted.length === 0) this.#say(`${name} item ${item} belongs to no node`);
+      if (String(nodes) !== String(wanted)) this.#say(`${name} item ${item}: postings ${nodes}, lists ${wanted}`);
+      const keys = new Map(spec.indexes(spec.decode(text)).map((entry) => [JSON.stringify(entry), entry]));
+      for (const [tag, texts] of keys.values()) {
+        indexEntries++;
+        if (!view.lookup(tag, texts).includes(item)) this.#say(`${name} item ${item} is not in index ${tag} ${texts}`);
+      }
+    }
+    this.#equal(`${name} digests`, count(tables.digest.getKeys({ ...options })), bodies);
+    let indexed = 0;
+    for (const { value } of tables.index.getRange({ ...options })) indexed += chunkCount(value);
+    this.#equal(`${name} index entries`, indexed, indexEntries);
+    let posted = 0;
+    for (const { value } of tables.post.getRange({ ...options })) posted += chunkCount(value);
+    let listed = 0;
+    for (const nodes of expected.values()) listed += nodes.size;
+    this.#equal(`${name} postings`, posted, listed);
+  }
+
+  reports(): void {
+    const { tables } = this.#partition;
+    const view = this.#view;
+    let reports = 0;
+    let events = 0;
+    const latest = new Map<NodeId, number>();
+    for (const { key: id, value } of tables.report.getRange({ ...view.options })) {
+      const record = decodeReport(value);
+      reports++;
+      const node = this.#records.get(record.nodeId);
+      if (node?.certname !== record.certname)
+        this.#say(`report ${id} of ${record.certname}: its node is ${node?.certname}`);
+      if (view.reportId(record.hash) !== id) this.#say(`report ${id}: its hash leads to ${view.reportId(record.hash)}`);
+      if (!view.reportIdsOfNode(record.nodeId).includes(id)) this.#say(`report ${id} is not among its node's`);
+      const stored = view.events(id);
+      events += stored.length;
+      if (stored.length !== record.eventCount)
+        this.#say(`report ${id}: ${stored.length} events, header ${record.eventCount}`);
+      latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
+    }
+    let timed = 0;
+    for (const key of tables.report_time.getKeys({ ...view.options })) {
+      timed++;
+      const record = view.report(idOfTimeKey(key));
+      if (record?.producerTimestamp !== timeOfKey(key)) this.#say(`report_time of ${idOfTimeKey(key)} is wrong`);
+    }
+    this.#equal('report_time', timed, reports);
+    this.#equal('report_node', count(tables.report_node.getKeys({ ...view.options })), reports);
+    this.#equal('report_digest', count(tables.report_digest.getKeys({ ...view.options })), reports);
+    this.#equal('counter of reports', view.counts.reports, reports);
+    this.#equal('counter of events', view.counts.events, events);
+    for (const [id, record] of this.#records) {
+      const named = record.latestReport;
+      if (named === null) continue;
+      if (view.report(named.reportId)?.hash !== named.hash)
+        this.#say(`${record.certname}: its latest report is not there`);
+      if (named.producerTimestamp !== latest.get(id))
+        this.#say(`${record.certname}: its latest report is not the latest`);
+    }
+  }
+
+  #set(name: string, which: number, belongs: (record: NodeRecord, id: NodeId) => boolean): void {
+    const has = this.#view.set(which);
+    for (const [id, record] of this.#records) {
+      if (has.has(id) !== belongs(record, id)) this.#say(`set '${name}' is wrong about ${record.certname}`);
+    }
+    this.#equal(`set '${name}'`, has.count(), this.#having(belongs));
+  }
+
+  #having(condition: (record: NodeRecord, id: NodeId) => boolean): number {
+    let having = 0;
+    for (const [id, record] of this.#records) if (condition(record, id)) having++;
+    return having;
+  }
+
+  #equal(what: string, is: number, should: number): void {
+    if (is !== should) this.#say(`${what}: ${is}, should be ${should}`);
+  }
+}
+
+/** Not for tables with values one wants: only keys are walked. */
+function count(keys: Iterable<unknown>): number {
+  let n = 0;
+  for (const _ of keys) n++;
+  return n;
+}
