@@ -1,0 +1,124 @@
+// Commands that work on a data directory beside a running server: backup, restore, dead letters.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { cleanUp, nodes, start, submit, submitText } from './server-process.ts';
+import { run } from './support.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-data-'));
+after(async () => {
+  await cleanUp();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const certnames = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}.example.com`);
+
+describe('backup and restore', () => {
+  test('a backup taken while commands come in holds all that was acknowledged before it', async () => {
+    const data = join(folder, 'data');
+    const copy = join(folder, 'copy');
+    const server = await start(['--data', data, '--partitions', '3']);
+    const before = certnames('before', 30);
+    for (const name of before) assert.equal((await submit(server.url, name, false)).status, 200);
+
+    let isDone = false;
+    const meanwhile: string[] = [];
+    const stream = (async () => {
+      while (!isDone) {
+        const name = `during${meanwhile.length}.example.com`;
+        meanwhile.push(name);
+        assert.equal((await submit(server.url, name, false)).status, 200);
+      }
+    })();
+    const made = await run(['backup', '--data', data, copy]);
+    isDone = true;
+    await stream;
+    assert.equal(made.status, 0, made.err);
+    assert.match(made.out, /3 partitions/);
+    assert.deepEqual(
+      readdirSync(data).filter((name) => name.startsWith('backup-')),
+      [],
+    );
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+
+    const again = join(folder, 'again');
+    const put = await run(['restore', '--data', again, copy]);
+    assert.equal(put.status, 0, put.err);
+    assert.equal(statSync(again).mode & 0o777, 0o700);
+    assert.equal(existsSync(join(again, 'backup.json')), false);
+    const restored = await start(['--data', again]);
+    const found = await nodes(restored.url, (names) => before.every((name) => names.includes(name)));
+    assert.deepEqual(
+      before.filter((name) => !found.includes(name)),
+      [],
+    );
+    // What comes after a restore is newer than all that is in it.
+    assert.equal((await submit(restored.url, 'later.example.com')).status, 200);
+    assert.ok(
+      (await nodes(restored.url, (names) => names.includes('later.example.com'))).includes('later.example.com'),
+    );
+    restored.child.kill('SIGTERM');
+    assert.equal(await restored.ended, 0);
+  });
+
+  test('nothing is overwritten, and half a backup is refused', async () => {
+    const copy = join(folder, 'copy');
+    const full = join(folder, 'full');
+    mkdirSync(full);
+    writeFileSync(join(full, 'x'), '');
+    const onto = await run(['restore', '--data', full, copy]);
+    assert.equal(onto.status, 2);
+    assert.match(onto.err, /is not empty; nothing is overwritten/);
+    assert.equal((await run(['backup', '--data', join(folder, 'data'), copy])).status, 2);
+    assert.equal((await run(['backup', '--data', full, join(folder, 'no')])).status, 2);
+    rmSync(join(copy, 'backup.json'));
+    const half = await run(['restore', '--data', join(folder, 'half'), copy]);
+    assert.equal(half.status, 2);
+    assert.match(half.err, /no complete backup/);
+    assert.equal(existsSync(join(folder, 'half')), false);
+  });
+});
+
+describe('dead letters', () => {
+  test('are listed, shown, sent again and removed', async () => {
+    const data = join(folder, 'letters');
+    const server = await start(['--data', data]);
+    for (const name of ['a', 'b']) await submitText(server.url, name, '{"certname": 5}');
+    const list = async () =>
+      JSON.parse((await run(['dead-letters', '--data', data])).out) as { number: string; certname: string }[];
+    // A client may be told a moment before the letter is written.
+    let letters = await list();
+    while (letters.length < 2) letters = await list();
+    assert.deepEqual(
+      letters.map(({ certname }) => certname),
+      ['a', 'b'],
+    );
+    const table = await run(['dead-letters', '--data', data, 'list'], { terminal: true });
+    assert.match(table.out, /^number +command +version +certname/);
+    assert.match(table.err, /2 dead letters/);
+
+    const number = letters[0]!.number;
+    const shown = await run(['dead-letters', 'show', number, '--data', data]);
+    assert.match(shown.out, /discarded\/replace_facts\//);
+    assert.match(shown.out, /Attempt 1 @/);
+    assert.match(shown.out, /\{"certname": 5\}\n$/);
+    assert.equal((await run(['dead-letters', 'show', number, '--body', '--data', data])).out, '{"certname": 5}\n');
+    assert.equal((await run(['dead-letters', 'show', '4711', '--data', data])).status, 2);
+    assert.equal((await run(['dead-letters', 'shw', '--data', data])).status, 2);
+
+    const sent = await run(['dead-letters', 'send', '--all', '--data', data, '--url', server.url]);
+    assert.equal(sent.status, 0, sent.err);
+    assert.match(sent.out, /2 sent/);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+    // They were no better the second time.
+    assert.equal((await run(['dead-letters', 'remove', '--all', '--data', data])).status, 0);
+    assert.deepEqual(await list(), []);
+    assert.equal((await run(['dead-letters', 'send', '--all', '--data', join(folder, 'none')])).status, 2);
+  });
+});
