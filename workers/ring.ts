@@ -8,153 +8,44 @@
 // read from the log again; the partition's stored position says what had been committed. A batch that was being applied
 // when its actor died is suspect: its commands are tried one by one, and one that was there three times is given up.
 
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { type CommandLog, openLog } from '../engine/inbox/log.ts';
-import { type Envelope, type StreamRecord, StreamUnavailable } from '../engine/inbox/stream.ts';
+import { type Envelope, StreamCorrupt, type StreamRecord } from '../engine/inbox/stream.ts';
 import type { CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { openStoreInfo, partitionDir, type StoreInfo, slotOf } from '../engine/store/store.ts';
 import type { Activity } from './activity.ts';
 import { discardedDir } from './actor.ts';
 import { ActorHandle } from './actor-handle.ts';
+import { Admission, stoppingRefusal } from './admission.ts';
+import { logCommand } from './command-line.ts';
 import { CommandMetrics } from './command-metrics.ts';
 import { type DataLock, lockDataDirectory } from './data-lock.ts';
+import { HeldCommands } from './held-commands.ts';
 import { type Log, silentLog } from './log.ts';
 import { type BatchLimits, BodyBudget, type Entry, Mailbox, newEntry, type Waiter } from './mailbox.ts';
-import type { BatchMessage, FromActor, Handled, Held, SlotCounts, SweepKind } from './messages.ts';
+import type { BatchMessage, FromActor, Handled, Held, SlotCounts } from './messages.ts';
 import { MetricsRegistry } from './metrics.ts';
 import { type ActorTimes, actorTimes } from './partition-actor.ts';
-import { type ThreadScript, threadScript } from './thread-script.ts';
-import { type Accepted, type CommandRing, type Maintenance, type Submission, SubmissionRefused } from './types.ts';
+import { type RingLimits, type RingOptions, type RingStats, ringLimits } from './ring-options.ts';
+import { CRASHES_MAX, deadlyText, type Flight, type Slot } from './slot.ts';
+import { Suspects } from './suspects.ts';
+import { Sweeps } from './sweeps.ts';
+import { threadScript } from './thread-script.ts';
+import type { Accepted, CommandRing, Maintenance, Submission } from './types.ts';
 
-export interface RingOptions {
-  /** Data directory; created when missing. One process at a time. */
-  readonly dir: string;
-  /** Partitions of a directory that is created now; an existing one keeps its number. */
-  readonly partitions?: number;
-  /** Actor threads, at most one per partition. Default: the cores less one, at least one. */
-  readonly threads?: number;
-  /** What the engine needs to know to apply commands and run retention; see engine-host.ts. */
-  readonly engine?: unknown;
-  readonly limits?: Partial<RingLimits>;
-  readonly metrics?: MetricsRegistry;
-  readonly log?: Log;
-  readonly times?: Partial<ActorTimes>;
-  /**
-   * An actor hangs inside a write transaction and cannot be ended: only a new process can go on. What it was doing is
-   * noted for that process. Default: throws where nobody catches, which ends the process.
-   */
-  readonly onFatal?: (error: Error) => void;
-  /** Tests only: another thread entry. */
-  readonly script?: ThreadScript;
-}
-
-/** Everything that can grow, and how far. */
-export interface RingLimits {
-  /** Commands that may wait to be processed. A waiting command costs about half a kilobyte of memory. */
-  readonly waitingMax: number;
-  /** Commands that may wait of one certname: a node gone wild must not use up the room of all others. */
-  readonly waitingPerCertnameMax: number;
-  /** Bytes of the bodies of waiting commands; on disk, except for `memoryMax`. */
-  readonly waitingSizeMax: number;
-  /** Bytes of bodies that wait in memory, so that they need not be read back. */
-  readonly memoryMax: number;
-  /** Bytes of bodies on their way to the log. */
-  readonly writingSizeMax: number;
-  /** Commands and bytes of a batch. */
-  readonly batchMax: number;
-  readonly batchSizeMax: number;
-  /** Milliseconds one batch or maintenance step may take before its actor counts as hung. */
-  readonly hangMax: number;
-  /** MiB of an actor's heap; 0: Node's default. */
-  readonly actorHeapMax: number;
-}
-
-export const ringLimits: RingLimits = {
-  waitingMax: 200_000,
-  waitingPerCertnameMax: 20_000,
-  waitingSizeMax: 8 * 2 ** 30,
-  memoryMax: 64 << 20,
-  writingSizeMax: 128 << 20,
-  batchMax: 64,
-  batchSizeMax: 4 << 20,
-  hangMax: 300_000,
-  actorHeapMax: 0,
-};
-
-export interface RingStats {
-  readonly partitions: readonly SlotCounts[];
-  /** Segments and bytes of the command log. */
-  readonly segments: number;
-  readonly logSize: number;
-  readonly waiting: number;
-  readonly waitingSize: number;
-  /** Commands waiting for another attempt. */
-  readonly held: number;
-  /** Why something does not work now; empty when all is well. */
-  readonly trouble: readonly string[];
-}
-
-/** A batch that left its mailbox. */
-interface Flight {
-  readonly id: number;
-  readonly entries: readonly Entry[];
-  /** false while bodies are read from the log. */
-  sent: boolean;
-}
-
-interface Slot {
-  readonly slot: number;
-  readonly mailbox: Mailbox;
-  readonly actor: ActorHandle;
-  up: boolean;
-  flight: Flight | null;
-  planned: boolean;
-  readonly held: Map<number, Held>;
-  /** Applied, not yet known to be flushed; in stream order. */
-  unflushed: StreamRecord[];
-  trouble: string | null;
-}
-
-interface Swept {
-  readonly changed: number;
-  readonly day: number | null;
-}
-
-interface SweepRequest {
-  readonly slot: Slot;
-  readonly sweep: SweepKind;
-  crashes: number;
-  readonly resolve: (swept: Swept) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** A command on its way from the partition its submission named to the one its payload names. */
-interface Move {
-  readonly held: Held;
-  readonly source: Slot;
-  readonly target: Slot;
-  /** Id of the message that waits for an answer; 0: none does. */
-  pending: number;
-  /** Epoch ms; known once the command was fetched. */
-  received: number;
-  waiter: Waiter | null;
-}
+export type { RingLimits, RingOptions, RingStats } from './ring-options.ts';
 
 interface CountsRequest {
   readonly actor: ActorHandle;
   readonly resolve: (counts: readonly SlotCounts[]) => void;
 }
 
-const CRASHES_MAX = 3;
-const PROBE_MS = 1000;
 const WATCH_MS = 5000;
-/** How long a failed write keeps the ring from calling itself healthy. */
-const UNWELL_MS = 10_000;
-const UNAVAILABLE_RETRY_AFTER = 5;
+const READ_AGAIN_MS = 1000;
+const READ_TROUBLE = 'commands cannot be read from the log: ';
 
 /**
  * Opens the inbox and starts the actors. Resolves as soon as submissions can be taken: partitions open and replay in the
@@ -197,43 +88,29 @@ async function lastPosition(dir: string, info: StoreInfo): Promise<number> {
 /** Use `startRing`. */
 export class Ring implements CommandRing {
   readonly metrics: CommandMetrics;
-  readonly #dir: string;
-  readonly #engine: unknown;
+  readonly #options: RingOptions;
   readonly #limits: RingLimits;
   readonly #times: ActorTimes;
   readonly #log: Log;
   readonly #lock: DataLock;
   readonly #stream: CommandLog;
   readonly #budget: BodyBudget;
+  readonly #admission: Admission;
+  readonly #suspects: Suspects;
+  readonly #held: HeldCommands;
+  readonly #sweeps: Sweeps;
   readonly #slots: Slot[] = [];
   readonly #actors: ActorHandle[] = [];
   /** Waiters of submissions that are being written, by uuid. */
   readonly #arriving = new Map<string, Waiter>();
-  readonly #sweeps = new Map<number, SweepRequest>();
-  /** By seq. */
-  readonly #moves = new Map<number, Move>();
   readonly #counting = new Map<number, CountsRequest>();
-  /** How often an actor died on a held command, by seq. */
-  readonly #heldCrashes = new Map<number, number>();
-  readonly #givenUp: { slot: number; seq: number; reason: string }[] = [];
-  /** Commands that an earlier process hung on, by seq: how often. */
-  readonly #suspects: ReadonlyMap<number, number>;
-  readonly #onFatal: (error: Error) => void;
   readonly #watch: NodeJS.Timeout;
-  #probe: NodeJS.Timeout | null = null;
   #nextId = 1;
-  #writing = 0;
-  #writingSize = 0;
-  #waiting = 0;
-  #waitingSize = 0;
-  readonly #waitingByCertname = new Map<string, number>();
-  #failedAt = Number.NEGATIVE_INFINITY;
   #stopping: Promise<void> | null = null;
   #onLanded: (() => void)[] = [];
 
   constructor(options: RingOptions, parts: { lock: DataLock; log: CommandLog; partitions: number }) {
-    this.#dir = options.dir;
-    this.#engine = options.engine ?? null;
+    this.#options = options;
     this.#limits = { ...ringLimits, ...options.limits };
     this.#times = { ...actorTimes, ...options.times };
     this.#log = options.log ?? silentLog;
@@ -241,9 +118,17 @@ export class Ring implements CommandRing {
     this.#stream = parts.log;
     this.#budget = new BodyBudget(this.#limits.memoryMax);
     this.metrics = new CommandMetrics(options.metrics ?? new MetricsRegistry());
-    this.#suspects = takeSuspects(options.dir);
-    this.#onFatal = options.onFatal ?? throwInTheOpen;
-    this.#startActors(options, parts.partitions);
+    this.#admission = new Admission({
+      limits: this.#limits,
+      stream: this.#stream,
+      rate: () => this.metrics.processedRate,
+      log: this.#log,
+    });
+    this.#suspects = new Suspects(join(options.dir, 'inbox', 'suspects.json'));
+    const home = (certname: string): Slot => this.#slotOf(certname);
+    this.#held = new HeldCommands(this.metrics, this.#suspects, home);
+    this.#sweeps = new Sweeps(this.#slots, home);
+    this.#startActors(parts.partitions);
     this.#stream.subscribe((record, body) => this.#delivered(record, body));
     this.#watch = setInterval(() => this.#checkActors(), Math.min(WATCH_MS, this.#limits.hangMax / 4));
     this.#watch.unref();
@@ -265,8 +150,8 @@ export class Ring implements CommandRing {
       partitions: partitions.flat().sort((a, b) => a.slot - b.slot),
       segments,
       logSize: size,
-      waiting: this.#waiting,
-      waitingSize: this.#waitingSize,
+      waiting: this.#admission.waiting,
+      waitingSize: this.#admission.waitingSize,
       held: this.#slots.reduce((sum, slot) => sum + slot.held.size, 0),
       trouble: this.#troubles(),
     };
@@ -276,103 +161,53 @@ export class Ring implements CommandRing {
 
   async submit(submission: Submission, wait: boolean): Promise<Accepted> {
     const { body, uuid, command, version, certname, received, producerTimestamp, gzip, size } = submission;
-    this.#refuseIfNeeded(certname, body.length);
-    const envelope: Envelope = { uuid, command, version, certname, received, producerTimestamp, gzip, size };
-    let outcome: Promise<CommandOutcome> | null = null;
-    if (wait) {
-      outcome = new Promise((resolve, reject) => this.#arriving.set(uuid, { resolve, reject }));
-      // The caller may have stopped waiting when the ring stops.
-      outcome.catch(() => {});
-    }
+    if (this.#stopping !== null) throw stoppingRefusal();
     const bytes = body.length;
+    this.#admission.check(certname, bytes);
+    const envelope: Envelope = { uuid, command, version, certname, received, producerTimestamp, gzip, size };
+    const outcome = wait ? this.#outcomeOf(uuid) : null;
     const start = performance.now();
-    this.#beginWriting(1, bytes);
+    this.#admission.writing(bytes);
+    this.metrics.writing(1);
     try {
       const seq = await this.#stream.append(envelope, body);
       this.metrics.persisted(envelope, size ?? bytes, performance.now() - start);
       return { seq, outcome };
     } catch (error) {
       this.#arriving.delete(uuid);
-      throw this.#refusal(error);
+      throw this.#stopping === null ? this.#admission.failed(error) : stoppingRefusal();
     } finally {
-      this.#beginWriting(-1, -bytes);
+      this.#admission.written(bytes);
+      this.metrics.writing(-1);
     }
   }
 
-  #beginWriting(count: 1 | -1, size: number): void {
-    this.#writing += count;
-    this.#writingSize += size;
-    this.metrics.writing(count);
-  }
-
-  #refuseIfNeeded(certname: string, size: number): void {
-    if (this.#stopping !== null) throw new SubmissionRefused('stopping', 'the service is shutting down', 5);
-    const { trouble } = this.#stream;
-    if (trouble !== null) throw this.#refusal(trouble);
-    const { waitingMax, waitingPerCertnameMax, waitingSizeMax, writingSizeMax } = this.#limits;
-    const count = this.#waiting + this.#writing;
-    if (count >= waitingMax) throw this.#full(`${count} commands are waiting to be processed`);
-    const own = this.#waitingByCertname.get(certname) ?? 0;
-    if (own >= waitingPerCertnameMax) throw this.#full(`${own} commands of ${certname} are waiting to be processed`);
-    // A command larger than a limit is still taken when nothing else is there.
-    if (this.#waiting > 0 && this.#waitingSize + this.#writingSize + size > waitingSizeMax) {
-      throw this.#full(`${this.#waitingSize} bytes of commands are waiting to be processed`);
-    }
-    if (this.#writing > 0 && this.#writingSize + size > writingSizeMax) {
-      throw this.#full(`${this.#writingSize} bytes of commands are waiting to be written`);
-    }
-  }
-
-  /** Back when about a tenth of what waits has been processed. */
-  #full(message: string): SubmissionRefused {
-    const seconds = this.#waiting / 10 / Math.max(this.metrics.processedRate, 1);
-    return new SubmissionRefused('full', message, Math.min(Math.max(Math.ceil(seconds), 1), 60));
-  }
-
-  #refusal(error: unknown): Error {
-    if (this.#stopping !== null) return new SubmissionRefused('stopping', 'the service is shutting down', 5);
-    if (error instanceof RangeError) return error;
-    const message = error instanceof Error ? error.message : String(error);
-    const now = performance.now();
-    if (now - this.#failedAt > UNWELL_MS) this.#log.error(`commands are refused: ${message}`);
-    this.#failedAt = now;
-    if (this.#stream.trouble !== null) this.#probeStream();
-    const text = error instanceof StreamUnavailable ? message : `the command log cannot be written: ${message}`;
-    return new SubmissionRefused('unavailable', text, UNAVAILABLE_RETRY_AFTER);
-  }
-
-  /** Asks the log to recover, now and then, until it has. */
-  #probeStream(): void {
-    if (this.#probe !== null) return;
-    this.#probe = setInterval(() => {
-      void this.#stream.recover().then((recovered) => {
-        if (!recovered || this.#probe === null) return;
-        clearInterval(this.#probe);
-        this.#probe = null;
-        this.#failedAt = Number.NEGATIVE_INFINITY;
-        this.#log.info('the command log can be written again');
-      });
-    }, PROBE_MS);
-    this.#probe.unref();
+  #outcomeOf(uuid: string): Promise<CommandOutcome> {
+    const outcome = new Promise<CommandOutcome>((resolve, reject) => this.#arriving.set(uuid, { resolve, reject }));
+    // The caller may have stopped waiting when the ring stops.
+    outcome.catch(() => {});
+    return outcome;
   }
 
   // ------------------------------------------------------------------ from the stream to the actors
 
+  #slotOf(certname: string): Slot {
+    return this.#slots[slotOf(certname, this.#slots.length)]!;
+  }
+
   #delivered(record: StreamRecord, body: Uint8Array | null): void {
     const { envelope } = record;
-    const slot = this.#slots[slotOf(envelope.certname, this.#slots.length)]!;
+    const slot = this.#slotOf(envelope.certname);
     const entry = newEntry(record, this.#arriving.get(envelope.uuid) ?? null);
-    entry.crashes = this.#suspects.get(record.seq) ?? 0;
+    entry.crashes = this.#suspects.crashes(record.seq);
     if (entry.waiter !== null) this.#arriving.delete(envelope.uuid);
     const { obsolete, superseded } = slot.mailbox.push(entry);
     this.metrics.entered(envelope);
-    this.#waiting++;
-    this.#waitingByCertname.set(envelope.certname, (this.#waitingByCertname.get(envelope.certname) ?? 0) + 1);
+    this.#admission.entered(entry);
     if (obsolete) this.metrics.superseded(envelope, false);
-    else this.#waitingSize += record.bytes;
     if (superseded !== null) {
       this.metrics.superseded(superseded.record.envelope, true);
-      this.#waitingSize -= superseded.record.bytes;
+      this.#admission.superseded(superseded);
     }
     if (body !== null) this.#budget.keep(entry, body);
     this.#plan(slot);
@@ -413,31 +248,39 @@ export class Ring implements CommandRing {
       try {
         bodies[i] = await this.#stream.read(executed[i]!.record);
       } catch (error) {
-        this.#unreadable(slot, flight, executed[i]!, error as Error);
+        if (slot.flight === flight && this.#stopping === null) this.#unreadable(slot, flight, executed[i]!, error);
         return;
       }
-      if (slot.flight !== flight) return; // the actor died meanwhile and the batch was put back
+      // The actor died meanwhile, and the batch was put back.
+      if (slot.flight !== flight) return;
     }
+    if (slot.trouble?.startsWith(READ_TROUBLE)) this.#troubled(slot, null);
     this.#send(slot, flight, bodies as Uint8Array[], null);
   }
 
-  /** A stored command cannot be read back: it is given up, without its body; the rest of its batch goes on. */
-  #unreadable(slot: Slot, flight: Flight, entry: Entry, error: Error): void {
-    if (slot.flight !== flight) return;
-    const { seq } = entry.record;
-    this.#log.error(`command ${seq} cannot be read back from the log: ${error.message}`);
+  /** A stored command cannot be read. When its bytes are damaged it is given up, without its body; else it is read again. */
+  #unreadable(slot: Slot, flight: Flight, entry: Entry, error: unknown): void {
+    const { message } = error as Error;
     slot.flight = null;
+    if (!(error instanceof StreamCorrupt)) {
+      slot.mailbox.putBack(flight.entries);
+      this.#troubled(slot, `${READ_TROUBLE}${message}`);
+      setTimeout(() => this.#plan(slot), READ_AGAIN_MS).unref();
+      return;
+    }
+    this.#log.error(`command ${entry.record.seq} cannot be read back from the log: ${message}`);
     const index = flight.entries.indexOf(entry);
-    slot.mailbox.putBack(flight.entries.slice(index + 1));
-    // Everything before it first, in a batch of its own.
+    slot.mailbox.putBack(flight.entries.slice(index));
     if (index > 0) {
+      // What is before it goes first. It comes again then, alone, as one that killed its actor would.
       entry.crashes = CRASHES_MAX;
-      slot.mailbox.putBack(flight.entries.slice(0, index + 1));
+      slot.mailbox.putBack(flight.entries.slice(0, index));
       this.#plan(slot);
       return;
     }
-    slot.flight = { id: flight.id, entries: [entry], sent: false };
-    this.#send(slot, slot.flight, [new Uint8Array(0)], `the command could not be read back: ${error.message}`);
+    entry.crashes = CRASHES_MAX;
+    slot.flight = { id: flight.id, entries: slot.mailbox.take(), sent: false };
+    this.#send(slot, slot.flight, [new Uint8Array(0)], `the command could not be read back: ${message}`);
   }
 
   #send(slot: Slot, flight: Flight, bodies: readonly Uint8Array[], giveUp: string | null): void {
@@ -453,7 +296,7 @@ export class Ring implements CommandRing {
       transfer.push(body.buffer as ArrayBuffer);
       commands.push({ seq, uuid, command, version, certname, received, producerTimestamp, gzip, body, attempts: 0 });
       sizes.push(size);
-      if (entry.crashes >= CRASHES_MAX) reason ??= `it was being applied ${CRASHES_MAX} times when its thread died`;
+      if (entry.crashes >= CRASHES_MAX) reason ??= deadlyText;
     }
     const position = flight.entries.at(-1)!.record.seq;
     const message: BatchMessage = {
@@ -494,13 +337,13 @@ export class Ring implements CommandRing {
         this.#troubled(this.#slots[message.slot]!, message.text);
         break;
       case 'swept':
-        this.#swept(message);
+        this.#sweeps.finished(message);
         break;
       case 'fetched':
-        this.#fetched(message);
+        this.#held.fetched(message);
         break;
       case 'adopted':
-        this.#adopted(message.id, message.handled);
+        this.#held.adopted(message.id, message.handled);
         break;
       case 'counts':
         this.#counting.get(message.id)?.resolve(message.counts);
@@ -514,14 +357,16 @@ export class Ring implements CommandRing {
   #ready(slot: Slot, position: number, held: readonly Held[]): void {
     slot.up = true;
     slot.trouble = null;
-    this.#replaceHeld(slot, held);
+    const queued = new Set<number>();
+    for (const entry of slot.mailbox.entries()) queued.add(entry.record.seq);
+    this.#held.replace(slot, held, queued);
     for (const entry of slot.mailbox.dropThrough(position)) {
-      this.#leftMailbox(entry);
+      this.#admission.left(entry);
       slot.unflushed.push(entry.record);
       this.#lost(slot, entry);
     }
-    for (const [id, request] of this.#sweeps) if (request.slot === slot) this.#sendSweep(id, request);
-    for (const move of this.#moves.values()) this.#advance(move);
+    this.#sweeps.up(slot);
+    this.#held.up();
     this.#plan(slot);
   }
 
@@ -529,50 +374,7 @@ export class Ring implements CommandRing {
   #lost(slot: Slot, { record, waiter }: Entry): void {
     const held = slot.held.get(record.seq);
     if (held === undefined) this.metrics.left(record.envelope);
-    const move = this.#moves.get(record.seq);
-    if (move !== undefined) move.waiter ??= waiter;
-    else waiter?.resolve(lostOutcome(record, held));
-  }
-
-  /** The figures follow what the partition really holds. Commands still in the mailbox were counted when they entered. */
-  #replaceHeld(slot: Slot, held: readonly Held[]): void {
-    const before = new Map(slot.held);
-    const queued = new Set<number>();
-    for (const entry of slot.mailbox.entries()) queued.add(entry.record.seq);
-    for (const one of held) {
-      if (!before.has(one.seq) && !queued.has(one.seq)) this.metrics.entered(one);
-      this.#hold(slot, one, null);
-    }
-    const present = new Set(held.map((one) => one.seq));
-    for (const one of before.values()) {
-      if (present.has(one.seq)) continue;
-      this.#letGo(slot, one.seq);
-      this.metrics.left(one);
-    }
-  }
-
-  #hold(slot: Slot, held: Held, waiter: Waiter | null): void {
-    const before = slot.held.get(held.seq)?.state;
-    slot.held.set(held.seq, held);
-    if (before !== 'waiting' && held.state === 'waiting') this.metrics.awaiting(held, 1);
-    if (before === 'waiting' && held.state !== 'waiting') this.metrics.awaiting(held, -1);
-    if (held.state !== 'moving') return;
-    const move = this.#moves.get(held.seq);
-    if (move !== undefined) return;
-    const target = this.#slots[slotOf(held.certname, this.#slots.length)]!;
-    const created: Move = { held, source: slot, target, pending: 0, received: 0, waiter };
-    this.#moves.set(held.seq, created);
-    this.#advance(created);
-  }
-
-  /** Forgets a held command; false when it was not known. */
-  #letGo(slot: Slot, seq: number): boolean {
-    const held = slot.held.get(seq);
-    if (held === undefined) return false;
-    slot.held.delete(seq);
-    this.#moves.delete(seq);
-    if (held.state === 'waiting') this.metrics.awaiting(held, -1);
-    return true;
+    if (!this.#held.awaitMove(record.seq, waiter)) waiter?.resolve(lostOutcome(record, held));
   }
 
   #applied(slot: Slot, id: number, handled: readonly Handled[]): void {
@@ -582,8 +384,9 @@ export class Ring implements CommandRing {
     const now = Date.now();
     let next = 0;
     for (const entry of flight.entries) {
-      this.#leftMailbox(entry);
+      this.#admission.left(entry);
       slot.unflushed.push(entry.record);
+      this.#suspects.clear(entry.record.seq);
       if (entry.obsolete) this.#obsolete(entry);
       else this.#finished(slot, entry, handled[next++]!, now);
     }
@@ -594,20 +397,20 @@ export class Ring implements CommandRing {
   #finished(slot: Slot, entry: Entry, handled: Handled, now: number): void {
     const { seq, envelope } = entry.record;
     if (handled.outcome.kind === 'reroute') {
-      this.#hold(slot, heldOf(seq, envelope, handled.outcome.certname, 'moving'), entry.waiter);
+      this.#held.hold(slot, heldOf(seq, envelope, handled.outcome.certname, 'moving'), entry.waiter);
       return;
     }
     this.metrics.handled(envelope, handled, now - envelope.received, 0);
     this.#settle(slot, seq, envelope, handled);
-    this.#report(seq, envelope, handled, 1);
+    logCommand(this.#log, seq, envelope, handled, 1);
     entry.waiter?.resolve(handled.outcome);
   }
 
   /** Where the command is now: in `slot`, held, or nowhere any more. */
   #settle(slot: Slot, seq: number, envelope: Envelope, { decision }: Handled): void {
-    if (decision !== null) this.#hold(slot, heldOf(seq, envelope, envelope.certname, decision), null);
+    if (decision !== null) this.#held.hold(slot, heldOf(seq, envelope, envelope.certname, decision));
     else {
-      this.#letGo(slot, seq);
+      this.#held.letGo(slot, seq);
       this.metrics.left(envelope);
     }
   }
@@ -623,35 +426,26 @@ export class Ring implements CommandRing {
       certname: envelope.certname,
       hash: null,
     };
-    this.#report(seq, envelope, { outcome, decision: null, duration: 0 }, 1);
+    logCommand(this.#log, seq, envelope, { outcome, decision: null, duration: 0 }, 1);
     entry.waiter?.resolve(outcome);
   }
 
   #retried(slot: Slot, result: Handled & { readonly envelope: Envelope; readonly attempts: number }): void {
     const { envelope, outcome, attempts } = result;
     const { seq } = outcome;
-    this.#heldCrashes.delete(seq);
+    this.#suspects.clear(seq);
     this.metrics.handled(envelope, result, Date.now() - envelope.received, attempts);
     this.#settle(slot, seq, envelope, result);
-    this.#report(seq, envelope, result, attempts + 1);
+    logCommand(this.#log, seq, envelope, result, attempts + 1);
   }
 
   #discarded(message: Extract<FromActor, { kind: 'discarded' }>): void {
     const slot = this.#slots[message.slot]!;
     for (const letter of message.letters) {
-      if (this.#letGo(slot, letter.seq)) this.metrics.left(letter);
+      if (this.#held.letGo(slot, letter.seq)) this.metrics.left(letter);
       this.metrics.discarded(letter);
       this.#log.error(`[${letter.seq}] '${letter.command}' command for ${letter.certname} moved to the dead letters`);
     }
-  }
-
-  #leftMailbox(entry: Entry): void {
-    const { certname } = entry.record.envelope;
-    const own = this.#waitingByCertname.get(certname) ?? 1;
-    if (own === 1) this.#waitingByCertname.delete(certname);
-    else this.#waitingByCertname.set(certname, own - 1);
-    this.#waiting--;
-    if (!entry.obsolete) this.#waitingSize -= entry.record.bytes;
   }
 
   #flushed(slot: Slot, position: number): void {
@@ -668,47 +462,28 @@ export class Ring implements CommandRing {
     else this.#log.error(`partition ${slot.slot}: ${text}`);
   }
 
-  /** One line per command (spec/commands.md 2.8). */
-  #report(seq: number, envelope: Envelope, handled: Handled, attempt: number): void {
-    const { outcome, decision, duration } = handled;
-    const { received, producerTimestamp, command, certname } = envelope;
-    if (outcome.kind === 'reroute') return;
-    if (outcome.kind === 'failed') {
-      const what = decision === 'waiting' ? 'will be tried again' : 'is given up';
-      this.#log.warn(
-        `[${seq}-${received}] '${command}' command for ${certname} failed, attempt ${attempt}, ${what}: ${outcome.error}`,
-      );
-      return;
-    }
-    if (!this.#log.isLevelEnabled('info')) return;
-    const id = producerTimestamp === null ? `${seq}-${received}` : `${seq}-${received}-${producerTimestamp}`;
-    const hash = outcome.hash === null ? '' : ` (${outcome.hash.slice(0, 8)})`;
-    const done = outcome.detail === 'stored' ? 'processed' : `ignored (${outcome.detail})`;
-    this.#log.info(`[${id}] [${Math.round(duration)} ms] '${command}' command${hash} ${done} for ${outcome.certname}`);
-  }
-
   // ------------------------------------------------------------------ supervision
 
-  #startActors(options: RingOptions, partitions: number): void {
+  #startActors(partitions: number): void {
+    const { dir, engine = null, threads: wanted, script } = this.#options;
     const limits: BatchLimits = { countMax: this.#limits.batchMax, sizeMax: this.#limits.batchSizeMax };
-    const threads = Math.min(Math.max(1, options.threads ?? defaultThreads()), partitions);
-    const script = options.script ?? threadScript('actor-thread', import.meta.url);
+    const threads = Math.min(Math.max(1, wanted ?? defaultThreads()), partitions);
     for (let index = 0; index < threads; index++) {
       const slots: number[] = [];
       for (let slot = index; slot < partitions; slot += threads) slots.push(slot);
       const actor: ActorHandle = new ActorHandle({
         index,
-        script,
+        script: script ?? threadScript('actor-thread', import.meta.url),
         slots,
         heapMax: this.#limits.actorHeapMax === 0 ? undefined : this.#limits.actorHeapMax,
         hangMax: this.#limits.hangMax,
         data: (activity) => ({
-          dir: this.#dir,
+          dir,
           slots,
           activity,
           times: this.#times,
-          givenUp: this.#givenUp,
-          engine: this.#engine,
+          givenUp: this.#suspects.givenUp(),
+          engine,
         }),
         onMessage: (message) => this.#received(message),
         onDown: (activity, reason) => this.#down(actor, activity, reason),
@@ -733,27 +508,19 @@ export class Ring implements CommandRing {
   }
 
   #down(actor: ActorHandle, activity: Activity, reason: string): void {
-    for (const number of actor.slots) {
-      const slot = this.#slots[number]!;
+    this.#accuse(activity);
+    const slots = new Set(actor.slots.map((number) => this.#slots[number]!));
+    for (const slot of slots) {
       slot.up = false;
-      const { flight } = slot;
-      if (flight === null) continue;
-      if (activity.kind === 'batch' && activity.id === flight.id) {
-        for (const entry of flight.entries) entry.crashes++;
-      }
+      if (slot.flight === null) continue;
+      const { entries } = slot.flight;
       slot.flight = null;
-      slot.mailbox.putBack(flight.entries);
+      for (const entry of entries) entry.crashes = this.#suspects.crashes(entry.record.seq);
+      slot.mailbox.putBack(entries);
     }
     for (const landed of this.#onLanded) landed();
-    if (activity.kind === 'retry') this.#diedOnHeld(activity.slot, activity.id, reason);
-    for (const [id, request] of this.#sweeps) {
-      if (activity.kind !== 'sweep' || activity.id !== id || ++request.crashes < CRASHES_MAX) continue;
-      this.#sweeps.delete(id);
-      request.reject(new Error(`its thread died ${CRASHES_MAX} times: ${reason}`));
-    }
-    for (const move of this.#moves.values()) {
-      if (move.source.actor === actor || move.target.actor === actor) move.pending = 0;
-    }
+    this.#sweeps.down(activity, reason);
+    this.#held.down(slots);
     for (const [id, request] of this.#counting) {
       if (request.actor !== actor) continue;
       this.#counting.delete(id);
@@ -761,24 +528,21 @@ export class Ring implements CommandRing {
     }
   }
 
+  /** Notes which commands an actor was applying when it died or hung. */
+  #accuse({ kind, slot, id }: Activity): void {
+    if (kind === 'retry') this.#suspects.accuse(slot, id);
+    const flight = this.#slots[slot]?.flight ?? null;
+    if (kind !== 'batch' || flight?.id !== id) return;
+    for (const entry of flight.entries) if (!entry.obsolete) this.#suspects.accuse(slot, entry.record.seq);
+  }
+
   #stuck(actor: ActorHandle, activity: Activity, reason: string): void {
     const error = new Error(`actor ${actor.index} cannot be ended (${reason}); the process must be started again`);
     this.#log.error(error.message);
-    const seqs = new Map<number, number>();
-    if (activity.kind === 'batch') {
-      const { flight } = this.#slots[activity.slot]!;
-      for (const entry of flight?.entries ?? []) seqs.set(entry.record.seq, entry.crashes + 1);
-    }
-    writeSuspects(this.#dir, seqs);
-    this.#onFatal(error);
-  }
-
-  #diedOnHeld(slot: number, seq: number, reason: string): void {
-    const crashes = (this.#heldCrashes.get(seq) ?? 0) + 1;
-    this.#heldCrashes.set(seq, crashes);
-    if (crashes < CRASHES_MAX) return;
-    this.#heldCrashes.delete(seq);
-    this.#givenUp.push({ slot, seq, reason: `its thread died ${CRASHES_MAX} times while applying it: ${reason}` });
+    this.#accuse(activity);
+    this.#suspects.save();
+    const { onFatal = throwInTheOpen } = this.#options;
+    onFatal(error);
   }
 
   #checkActors(): void {
@@ -794,8 +558,7 @@ export class Ring implements CommandRing {
   #troubles(): string[] {
     const troubles: string[] = [];
     if (this.#stopping !== null) troubles.push('stopping');
-    if (this.#stream.trouble !== null) troubles.push(`inbox: ${this.#stream.trouble.message}`);
-    else if (performance.now() - this.#failedAt < UNWELL_MS) troubles.push('inbox: writes fail');
+    if (this.#admission.trouble !== null) troubles.push(this.#admission.trouble);
     for (const slot of this.#slots) {
       if (slot.trouble !== null) troubles.push(`partition ${slot.slot}: ${slot.trouble}`);
       else if (!slot.up) troubles.push(`partition ${slot.slot}: not open`);
@@ -803,114 +566,10 @@ export class Ring implements CommandRing {
     return troubles;
   }
 
-  // ------------------------------------------------------------------ commands that belong to another partition
-
-  /** Takes the move as far as it can go now: the body is fetched when the target can take it, and not kept here. */
-  #advance(move: Move): void {
-    const { source, target, held } = move;
-    if (move.pending !== 0 || !source.up || !target.up || this.#stopping !== null) return;
-    move.pending = this.#nextId++;
-    source.actor.post({ kind: 'fetch', slot: source.slot, id: move.pending, seq: held.seq });
-  }
-
-  #moveOf(id: number): Move | undefined {
-    for (const move of this.#moves.values()) if (move.pending === id) return move;
-    return undefined;
-  }
-
-  #fetched({ id, command, size }: Extract<FromActor, { kind: 'fetched' }>): void {
-    const move = this.#moveOf(id);
-    if (move === undefined || command === null) return;
-    const { target, held } = move;
-    move.received = command.received;
-    const died = (this.#heldCrashes.get(held.seq) ?? 0) >= CRASHES_MAX;
-    const giveUp = died ? `it was being applied ${CRASHES_MAX} times when its thread died` : null;
-    target.actor.post({ kind: 'adopt', slot: target.slot, id, command, size, giveUp });
-  }
-
-  #adopted(id: number, handled: Handled): void {
-    const move = this.#moveOf(id);
-    if (move === undefined) return;
-    const { source, target, held, waiter } = move;
-    const { seq, command, version, certname } = held;
-    this.#heldCrashes.delete(seq);
-    this.#letGo(source, seq);
-    source.actor.post({ kind: 'forget', slot: source.slot, seq });
-    const named = { command, version };
-    this.metrics.handled(named, handled, Date.now() - move.received, 0);
-    if (handled.decision === null) this.metrics.left(named);
-    else this.#hold(target, { seq, command, version, certname, state: handled.decision }, null);
-    if (handled.outcome.kind !== 'reroute') waiter?.resolve(handled.outcome);
-  }
-
   // ------------------------------------------------------------------ maintenance and counts
 
-  async maintain(step: Maintenance): Promise<number> {
-    switch (step.kind) {
-      case 'delete':
-        return (await this.#sweep(this.#slots[slotOf(step.certname, this.#slots.length)]!, step)).changed;
-      case 'purge_nodes':
-        return this.#purgeNodes(step.batchLimit);
-      case 'purge_reports':
-        return this.#purgeDay('find_report_day', 'purge_report_day');
-      case 'purge_resource_events':
-        return this.#purgeDay('find_event_day', 'purge_event_day');
-      default:
-        return this.#sweepAll(step);
-    }
-  }
-
-  /** One partition after the other: maintenance is never in a hurry. */
-  async #sweepAll(sweep: SweepKind): Promise<number> {
-    let changed = 0;
-    for (const slot of this.#slots) changed += (await this.#sweep(slot, sweep)).changed;
-    return changed;
-  }
-
-  /** The limit is for all partitions together; 0: none. */
-  async #purgeNodes(limit: number): Promise<number> {
-    let changed = 0;
-    for (const slot of this.#slots) {
-      if (limit > 0 && changed >= limit) break;
-      const batchLimit = limit === 0 ? 0 : limit - changed;
-      changed += (await this.#sweep(slot, { kind: 'purge_nodes', batchLimit })).changed;
-    }
-    return changed;
-  }
-
-  /** Only the oldest expired day goes, and that in every partition. */
-  async #purgeDay(
-    find: 'find_report_day' | 'find_event_day',
-    purge: 'purge_report_day' | 'purge_event_day',
-  ): Promise<number> {
-    let oldest: number | null = null;
-    for (const slot of this.#slots) {
-      const { day } = await this.#sweep(slot, { kind: find });
-      if (day !== null && (oldest === null || day < oldest)) oldest = day;
-    }
-    return oldest === null ? 0 : this.#sweepAll({ kind: purge, day: oldest });
-  }
-
-  #sweep(slot: Slot, sweep: SweepKind): Promise<Swept> {
-    if (this.#stopping !== null) return Promise.reject(new Error('stopping'));
-    return new Promise((resolve, reject) => {
-      const id = this.#nextId++;
-      const request: SweepRequest = { slot, sweep, crashes: 0, resolve, reject };
-      this.#sweeps.set(id, request);
-      if (slot.up) this.#sendSweep(id, request);
-    });
-  }
-
-  #sendSweep(id: number, { slot, sweep }: SweepRequest): void {
-    slot.actor.post({ kind: 'sweep', slot: slot.slot, id, sweep });
-  }
-
-  #swept({ id, changed, day, error }: Extract<FromActor, { kind: 'swept' }>): void {
-    const request = this.#sweeps.get(id);
-    if (request === undefined) return;
-    this.#sweeps.delete(id);
-    if (error === null) request.resolve({ changed, day });
-    else request.reject(new Error(`partition ${request.slot.slot}: ${error}`));
+  maintain(step: Maintenance): Promise<number> {
+    return this.#sweeps.run(step);
   }
 
   #countsOf(actor: ActorHandle): Promise<readonly SlotCounts[]> {
@@ -931,17 +590,17 @@ export class Ring implements CommandRing {
 
   async #stop(): Promise<void> {
     clearInterval(this.#watch);
-    if (this.#probe !== null) clearInterval(this.#probe);
+    this.#admission.close();
     await this.#allLanded();
+    this.#sweeps.close();
     await Promise.all(this.#actors.map((actor) => actor.stop()));
     await this.#stream.close();
-    const stopped = new SubmissionRefused('stopping', 'the service is shutting down', 5);
+    const refusal = stoppingRefusal();
     for (const slot of this.#slots) {
-      for (const entry of slot.flight?.entries ?? []) entry.waiter?.reject(stopped);
-      for (const entry of slot.mailbox.entries()) entry.waiter?.reject(stopped);
+      for (const entry of slot.flight?.entries ?? []) entry.waiter?.reject(refusal);
+      for (const entry of slot.mailbox.entries()) entry.waiter?.reject(refusal);
     }
-    for (const request of this.#sweeps.values()) request.reject(new Error('stopping'));
-    for (const move of this.#moves.values()) move.waiter?.reject(stopped);
+    this.#held.close(refusal);
     for (const request of this.#counting.values()) request.resolve([]);
     await this.#lock.release();
   }
@@ -966,25 +625,6 @@ const throwInTheOpen = (error: Error): void => {
     throw error;
   });
 };
-
-const suspectsFile = (dir: string): string => join(dir, 'inbox', 'suspects.json');
-
-/** Notes for the next process on which commands this one hung. */
-function writeSuspects(dir: string, seqs: ReadonlyMap<number, number>): void {
-  if (seqs.size > 0) writeFileSync(suspectsFile(dir), JSON.stringify([...seqs]), { mode: 0o600, flush: true });
-}
-
-function takeSuspects(dir: string): Map<number, number> {
-  const file = suspectsFile(dir);
-  if (!existsSync(file)) return new Map();
-  const text = readFileSync(file, 'utf8');
-  rmSync(file);
-  try {
-    return new Map(JSON.parse(text) as [number, number][]);
-  } catch {
-    return new Map(); // cut short by the end of that process
-  }
-}
 
 const defaultThreads = (): number => Math.max(1, availableParallelism() - 1);
 

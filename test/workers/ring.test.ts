@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openPartition } from '../../engine/store/partition.ts';
@@ -383,6 +383,48 @@ test('ring: bodies beyond the memory budget are read back from the log', async (
   for (let i = 0; i < 200; i++) outcomes.push((await ring.submit(submission(`n${i}`), true)).outcome!);
   rmSync(join(dir, FAULT_FILE));
   for (const outcome of await Promise.all(outcomes)) assert.equal((outcome as { kind: string }).kind, 'processed');
+});
+
+test('ring: a stored command whose bytes are damaged is given up alone; the others are applied', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring } = await start(t, dir, { limits: { memoryMax: 0 } });
+  await (await ring.submit(submission('a'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+  const blocker = await ring.submit(submission('a'), true);
+  await until('stalled', () => !ring.healthy);
+  const accepted = [];
+  for (let i = 0; i < 5; i++) accepted.push(await ring.submit(submission('a', { do: 'store', mark: `<${i}>` }), true));
+  const [name] = readdirSync(join(dir, 'inbox')).filter((file) => file.endsWith('.commands'));
+  const bytes = readFileSync(join(dir, 'inbox', name!));
+  const damaged = bytes.indexOf('<2>');
+  const log = openSync(join(dir, 'inbox', name!), 'r+');
+  writeSync(log, '?', damaged);
+  closeSync(log);
+  rmSync(join(dir, FAULT_FILE));
+  const kinds: (string | undefined)[] = [];
+  for (const { outcome } of [blocker, ...accepted]) kinds.push((await outcome)?.kind);
+  assert.deepEqual(kinds, ['processed', 'processed', 'processed', 'failed', 'processed', 'processed']);
+});
+
+test('ring: a process that cannot go on notes what it hung on, and the next one gives that up', async (t) => {
+  const dir = temporaryDirectory(t);
+  const file = join(dir, 'inbox', 'suspects.json');
+  for (let crashes = 0; crashes < 3; crashes++) {
+    const fatal: Error[] = [];
+    const { ring } = await start(t, dir, {
+      limits: { hangMax: 100 },
+      onFatal: (error) => fatal.push(error),
+    });
+    if (crashes === 0) await ring.submit(submission('a', { do: 'hang inside', ms: 1500 }), false);
+    await until('fatal', () => fatal.length > 0);
+    assert.match(fatal[0]!.message, /must be started again/);
+    assert.equal(JSON.parse(readFileSync(file, 'utf8'))[0].crashes, crashes + 1);
+    await ring.stop();
+  }
+  const { ring } = await start(t, dir);
+  await until('given up', () => ring.healthy && ring.depth === 0);
+  assert.equal(readdirSync(join(dir, 'discarded', 'replace_facts')).length, 2);
+  assert.equal(existsSync(file), false);
 });
 
 test('ring: maintenance runs in steps on every partition between the batches', async (t) => {

@@ -9,7 +9,7 @@
 //   {"do": "move", "to": certname}     belongs to another certname
 //   {"do": "die"}                      ends the thread
 //   {"do": "hang"}                     never returns
-//   {"do": "hang inside"}              never returns from its transaction
+//   {"do": "hang inside", "ms": n}     stays in its transaction for so long, and then fails it
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,6 +30,7 @@ interface Script {
   readonly do: 'store' | 'refuse' | 'retry' | 'throw' | 'move' | 'die' | 'hang' | 'hang inside';
   readonly times?: number;
   readonly to?: string;
+  readonly ms?: number;
 }
 
 /** While this file exists in the data directory, partitions cannot be written: its content is the error's code. */
@@ -83,7 +84,11 @@ class StubHost implements PartitionHost {
       stack: [],
     } as const;
     if (script.do === 'throw') throw new TypeError('thrown on request');
-    if (script.do === 'hang inside') for (;;);
+    if (script.do === 'hang inside') {
+      const end = Date.now() + (script.ms ?? 0);
+      while (Date.now() < end);
+      throw new Error('came back');
+    }
     if (script.do === 'move' && slotOf(script.to ?? '', this.#partitions) !== this.#slot) {
       return { kind: 'reroute', seq, certname: script.to ?? '' };
     }

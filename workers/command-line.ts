@@ -1,0 +1,23 @@
+// The log's line about a command (spec/commands.md 2.8).
+
+import type { Envelope } from '../engine/inbox/stream.ts';
+import type { Log } from './log.ts';
+import type { Handled } from './messages.ts';
+
+/** `attempt`: 1 for the first. */
+export function logCommand(log: Log, seq: number, envelope: Envelope, handled: Handled, attempt: number): void {
+  const { outcome, decision, duration } = handled;
+  const { received, producerTimestamp, command, certname } = envelope;
+  if (outcome.kind === 'reroute') return;
+  const id = producerTimestamp === null ? `${seq}-${received}` : `${seq}-${received}-${producerTimestamp}`;
+  if (outcome.kind === 'failed') {
+    const what = decision === 'waiting' ? 'will be tried again' : 'is given up';
+    const text = `failed, attempt ${attempt}, ${what}: ${outcome.error}`;
+    log.warn(`[${id}] '${command}' command for ${certname} ${text}`);
+    return;
+  }
+  if (!log.isLevelEnabled('info')) return;
+  const hash = outcome.hash === null ? '' : ` (${outcome.hash.slice(0, 8)})`;
+  const done = outcome.detail === 'stored' ? 'processed' : `ignored (${outcome.detail})`;
+  log.info(`[${id}] [${Math.round(duration)} ms] '${command}' command${hash} ${done} for ${outcome.certname}`);
+}

@@ -1,0 +1,76 @@
+// What can be chosen about the ring, and what it tells about itself.
+
+import type { Log } from './log.ts';
+import type { SlotCounts } from './messages.ts';
+import type { MetricsRegistry } from './metrics.ts';
+import type { ActorTimes } from './partition-actor.ts';
+import type { ThreadScript } from './thread-script.ts';
+
+export interface RingOptions {
+  /** Data directory; created when missing. One process at a time. */
+  readonly dir: string;
+  /** Partitions of a directory that is created now; an existing one keeps its number. */
+  readonly partitions?: number;
+  /** Actor threads, at most one per partition. Default: the cores less one, at least one. */
+  readonly threads?: number;
+  /** What the engine needs to know to apply commands and run retention: EngineSettings of engine-host.ts. */
+  readonly engine?: unknown;
+  readonly limits?: Partial<RingLimits>;
+  readonly metrics?: MetricsRegistry;
+  readonly log?: Log;
+  readonly times?: Partial<ActorTimes>;
+  /**
+   * An actor hangs inside a write transaction and cannot be ended: only a new process can go on. What it was doing is
+   * noted for that process. Default: throws where nobody catches, which ends the process.
+   */
+  readonly onFatal?: (error: Error) => void;
+  /** Tests only: another thread entry. */
+  readonly script?: ThreadScript;
+}
+
+/** Everything that can grow, and how far. */
+export interface RingLimits {
+  /** Commands that may wait to be processed. A waiting command costs about half a kilobyte of memory. */
+  readonly waitingMax: number;
+  /** Commands that may wait of one certname: a node gone wild must not use up the room of all others. */
+  readonly waitingPerCertnameMax: number;
+  /** Bytes of the bodies of waiting commands; on disk, except for `memoryMax`. */
+  readonly waitingSizeMax: number;
+  /** Bytes of bodies that wait in memory, so that they need not be read back. */
+  readonly memoryMax: number;
+  /** Bytes of bodies on their way to the log. */
+  readonly writingSizeMax: number;
+  /** Commands and bytes of a batch. Each partition has at most one batch at its actor. */
+  readonly batchMax: number;
+  readonly batchSizeMax: number;
+  /** Milliseconds one batch or maintenance step may take before its actor counts as hung. */
+  readonly hangMax: number;
+  /** MiB of an actor's heap; 0: Node's default. */
+  readonly actorHeapMax: number;
+}
+
+export const ringLimits: RingLimits = {
+  waitingMax: 200_000,
+  waitingPerCertnameMax: 20_000,
+  waitingSizeMax: 8 * 2 ** 30,
+  memoryMax: 64 << 20,
+  writingSizeMax: 128 << 20,
+  batchMax: 64,
+  batchSizeMax: 4 << 20,
+  hangMax: 300_000,
+  actorHeapMax: 0,
+};
+
+export interface RingStats {
+  /** Of the partitions that are open. */
+  readonly partitions: readonly SlotCounts[];
+  /** Segments and bytes of the command log. */
+  readonly segments: number;
+  readonly logSize: number;
+  readonly waiting: number;
+  readonly waitingSize: number;
+  /** Commands waiting for another attempt, for their dead letter, or to move to another partition. */
+  readonly held: number;
+  /** Why something does not work now; empty when all is well. */
+  readonly trouble: readonly string[];
+}

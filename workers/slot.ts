@@ -1,0 +1,35 @@
+// What the main thread keeps of one partition.
+
+import type { StreamRecord } from '../engine/inbox/stream.ts';
+import type { ActorHandle } from './actor-handle.ts';
+import type { Entry, Mailbox } from './mailbox.ts';
+import type { Held } from './messages.ts';
+
+/** A batch that left its mailbox. */
+export interface Flight {
+  readonly id: number;
+  readonly entries: readonly Entry[];
+  /** false while bodies are read from the log. */
+  sent: boolean;
+}
+
+export interface Slot {
+  readonly slot: number;
+  readonly mailbox: Mailbox;
+  readonly actor: ActorHandle;
+  /** The actor has the partition open. */
+  up: boolean;
+  flight: Flight | null;
+  /** A look at the mailbox is due in this turn of the event loop. */
+  planned: boolean;
+  /** Commands the partition keeps although its position is past them, by seq. */
+  readonly held: Map<number, Held>;
+  /** Applied, not yet known to be flushed; in stream order. */
+  unflushed: StreamRecord[];
+  trouble: string | null;
+}
+
+/** How often an actor may die on a command before it is given up. */
+export const CRASHES_MAX = 3;
+
+export const deadlyText = `it was being applied ${CRASHES_MAX} times when its thread died`;

@@ -1,0 +1,67 @@
+// Commands that killed their actor, or hung it so that the whole process had to end. The counts outlive the actor always,
+// and the process in that last case: else a deadly command would be tried again for ever.
+
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { CRASHES_MAX, deadlyText } from './slot.ts';
+
+export interface Suspect {
+  readonly slot: number;
+  readonly seq: number;
+  readonly crashes: number;
+}
+
+export interface GivenUp {
+  readonly slot: number;
+  readonly seq: number;
+  readonly reason: string;
+}
+
+export class Suspects {
+  readonly #file: string;
+  readonly #bySeq = new Map<number, Suspect>();
+
+  /** Takes over what an earlier process noted in `file`, and removes it. */
+  constructor(file: string) {
+    this.#file = file;
+    if (!existsSync(file)) return;
+    const text = readFileSync(file, 'utf8');
+    rmSync(file);
+    try {
+      for (const suspect of JSON.parse(text) as Suspect[]) this.#bySeq.set(suspect.seq, suspect);
+    } catch {
+      // Cut short by the end of that process: its counts begin again.
+    }
+  }
+
+  crashes(seq: number): number {
+    return this.#bySeq.get(seq)?.crashes ?? 0;
+  }
+
+  isDeadly(seq: number): boolean {
+    return this.crashes(seq) >= CRASHES_MAX;
+  }
+
+  /** An actor died while it was applying the command. */
+  accuse(slot: number, seq: number): void {
+    this.#bySeq.set(seq, { slot, seq, crashes: this.crashes(seq) + 1 });
+  }
+
+  /** The command was applied, or is known to have failed. */
+  clear(seq: number): void {
+    this.#bySeq.delete(seq);
+  }
+
+  /** What must not be tried any more. */
+  givenUp(): GivenUp[] {
+    const all: GivenUp[] = [];
+    for (const { slot, seq } of this.#bySeq.values()) {
+      if (this.isDeadly(seq)) all.push({ slot, seq, reason: deadlyText });
+    }
+    return all;
+  }
+
+  /** Notes everything for the next process. */
+  save(): void {
+    writeFileSync(this.#file, JSON.stringify([...this.#bySeq.values()]), { mode: 0o600, flush: true });
+  }
+}
