@@ -1,5 +1,6 @@
-// A command that failed, as its partition keeps it until it is tried again, its dead letter is written, or the partition it
-// belongs to has it. It is put there by the transaction that advances the stream position past it, so at no moment it is in neither place.
+// A command as its partition keeps it beyond the stream position: until it is tried again, its dead letter is written, or
+// the partition it belongs to has it. The transaction that advances the position past it puts it there, so there is no
+// moment at which it is in neither place.
 
 import { Packr } from 'msgpackr';
 import type { Attempt } from '../engine/inbox/dead-letters.ts';

@@ -13,6 +13,7 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
+import { ownMemory } from './transfer.ts';
 
 const data = workerData as QueryThreadData;
 const cancelled = new Int32Array(data.cancelled);
@@ -39,7 +40,7 @@ class Stream {
   send(bytes: Uint8Array): void {
     this.#credit -= bytes.byteLength;
     const own = ownMemory(bytes);
-    post({ kind: 'chunk', id: this.#id, bytes: own }, [own.buffer as ArrayBuffer]);
+    post({ kind: 'chunk', id: this.#id, bytes: own }, [own.buffer]);
   }
 
   grant(bytes: number): void {
@@ -69,11 +70,6 @@ class Stream {
 const post = (message: FromQueryThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** Small buffers of Node share their memory, which then cannot be transferred. */
-function ownMemory(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
-}
 
 function openStore(): readonly Partition[] {
   partitions ??= openPartitions(data.dir, openStoreInfo(data.dir), { readOnly: true });

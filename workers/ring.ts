@@ -34,6 +34,7 @@ import { CRASHES_MAX, deadlyText, type Flight, type Slot } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
 import { threadScript } from './thread-script.ts';
+import { ownMemory } from './transfer.ts';
 import type { Accepted, CommandRing, Maintenance, Submission } from './types.ts';
 
 export type { RingLimits, RingOptions, RingStats } from './ring-options.ts';
@@ -293,7 +294,7 @@ export class Ring implements CommandRing {
       const { seq, envelope } = entry.record;
       const { uuid, command, version, certname, received, producerTimestamp, gzip, size } = envelope;
       const body = ownMemory(bodies[commands.length]!);
-      transfer.push(body.buffer as ArrayBuffer);
+      transfer.push(body.buffer);
       commands.push({ seq, uuid, command, version, certname, received, producerTimestamp, gzip, body, attempts: 0 });
       sizes.push(size);
       if (entry.crashes >= CRASHES_MAX) reason ??= deadlyText;
@@ -627,13 +628,6 @@ const throwInTheOpen = (error: Error): void => {
 };
 
 const defaultThreads = (): number => Math.max(1, availableParallelism() - 1);
-
-/** The body in memory of its own, which can be transferred: small buffers of Node share theirs. */
-function ownMemory(body: Uint8Array): Uint8Array {
-  return body.byteLength === body.buffer.byteLength && body.buffer instanceof ArrayBuffer
-    ? body
-    : Uint8Array.from(body);
-}
 
 const heldOf = (seq: number, { command, version }: Envelope, certname: string, state: Held['state']): Held => ({
   seq,

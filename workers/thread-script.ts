@@ -12,7 +12,8 @@ export interface ThreadScript {
 export function threadScript(name: string, base: string): ThreadScript {
   const extension = base.endsWith('.ts') ? '.ts' : '.js';
   const url = new URL(`./${name}${extension}`, base);
-  if (extension === '.js' || 'typescript' in process.features) return { url };
+  const { typescript } = process.features as { typescript?: unknown };
+  if (extension === '.js' || typescript) return { url };
   const loader = import.meta.resolve('tsx/esm/api');
   const register = `import { register } from ${JSON.stringify(loader)}; register();`;
   return { url, execArgv: ['--import', `data:text/javascript,${encodeURIComponent(register)}`] };

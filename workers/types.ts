@@ -62,6 +62,7 @@ export interface CommandRing {
   stop(): Promise<void>;
 }
 
+/** In order: head, chunks unless the head has the body, then either end or abort. Never from inside `run`. */
 export interface QueryHandlers {
   onHead(head: QueryHead): void;
   /** A part of the body. The pool sends at most `credit` bytes ahead; give back with `QueryHandle.grant`. */
