@@ -4,6 +4,7 @@ import type { FieldType } from '../../../schemas/entities.ts';
 import { identityText, textForm } from '../../json/compare.ts';
 import { Float, type JsonValue } from '../../json/value.ts';
 import type { NodeSet } from '../../store/node-set.ts';
+import { encodePath, type Path } from '../paths.ts';
 import type { Value } from './access.ts';
 import { FALSE, TRUE, type Truth, UNKNOWN } from './truth.ts';
 
@@ -11,9 +12,17 @@ import { FALSE, TRUE, type Truth, UNKNOWN } from './truth.ts';
 export function keyOf(value: Value, inner: FieldType, outer: FieldType): string | null {
   if (value === null && inner !== 'V') return null;
   if (outer === 'V') return inner === 'V' ? identityText(value as JsonValue) : identityText(String(value));
-  if (inner === 'V') return textForm(value as JsonValue);
+  if (inner === 'V') return outer === 'N' ? numberKey(value as JsonValue) : textForm(value as JsonValue);
+  // The paths of fact_paths come as encoded texts already.
+  if (inner === 'PA') return encodePath(value as unknown as Path);
   if (value instanceof Float) return String(value.value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** A fact value as a number column would hold it: 10.0 and "10" are 10. Texts that are no number equal nothing. */
+function numberKey(value: JsonValue): string | null {
+  const text = textForm(value);
+  return text === null || text.trim() === '' || Number.isNaN(Number(text)) ? text : String(Number(text));
 }
 
 export class ValueSet {
