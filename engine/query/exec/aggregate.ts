@@ -1,12 +1,14 @@
 // Aggregates and groups. Rows fold into one accumulator set per group; where nothing reads the node, a shared item is folded
 // once with the number of its nodes as weight.
 
-import { compareJson, compareText, identityText } from '../../json/compare.ts';
+import type { FieldType } from '../../../schemas/entities.ts';
+import { identityText } from '../../json/compare.ts';
 import { isNumber, type JsonValue } from '../../json/value.ts';
 import { DecimalSum } from '../format/decimal.ts';
 import type { Column, GroupKey, QueryTree } from '../tree.ts';
 import type { Access, Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
+import { type CompareValues, comparisonOf } from './order.ts';
 import { accessRef, columnAccess } from './output.ts';
 import type { Row } from './row.ts';
 
@@ -102,7 +104,7 @@ type Aggregate = Extract<Column, { kind: 'aggregate' }>;
 
 function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
   const access = column.ref === null ? null : accessRef(column.ref, scope);
-  const isValue = column.ref?.kind === 'field' && typeOf(scope.entity, column.ref.field) === 'V';
+  const type = column.ref?.kind === 'field' ? typeOf(scope.entity, column.ref.field) : 'J';
   switch (column.fn) {
     case 'count':
       return column.absent === true ? NOTHING_COUNTED : new Count(access);
@@ -111,7 +113,7 @@ function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
       return new Sum(access!, column.fn);
     case 'min':
     case 'max':
-      return new Extreme(access!, column.fn === 'max', isValue);
+      return new Extreme(access!, column.fn === 'max', type);
   }
 }
 
@@ -155,19 +157,21 @@ class Sum implements Accumulator {
 class Extreme implements Accumulator {
   readonly #access: Access;
   readonly #max: boolean;
+  readonly #compare: CompareValues;
   readonly #numbersOnly: boolean;
   #best: Value = null;
   #json = 'null';
-  constructor(access: Access, max: boolean, numbersOnly: boolean) {
+  constructor(access: Access, max: boolean, type: FieldType) {
     this.#access = access;
     this.#max = max;
-    this.#numbersOnly = numbersOnly;
+    this.#compare = comparisonOf(type);
+    this.#numbersOnly = type === 'V';
   }
   add(row: Row): void {
     const value = this.#access.value(row);
     if (value === null || (this.#numbersOnly && !isNumber(value as JsonValue))) return;
     if (this.#best !== null) {
-      const c = compareValues(value, this.#best);
+      const c = this.#compare(value, this.#best);
       if (this.#max ? c <= 0 : c >= 0) return;
     }
     this.#best = value;
@@ -176,10 +180,4 @@ class Extreme implements Accumulator {
   result(): string {
     return this.#json;
   }
-}
-
-function compareValues(a: Value, b: Value): number {
-  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  return compareJson(a as JsonValue, b as JsonValue);
 }

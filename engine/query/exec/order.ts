@@ -11,7 +11,7 @@ import type { Row } from './row.ts';
 
 export type Compare = (a: readonly Value[], b: readonly Value[]) => number;
 
-type CompareValues = (a: Value, b: Value) => number;
+export type CompareValues = (a: Value, b: Value) => number;
 const byText: CompareValues = (a, b) => compareText(a as string, b as string);
 const byNumber: CompareValues = (a, b) => Number(a) - Number(b);
 const byJson: CompareValues = (a, b) => compareJson(a as JsonValue, b as JsonValue);
@@ -37,6 +37,9 @@ const BY_TYPE: Record<FieldType, CompareValues> = {
   J: byJson,
   X: byText,
 };
+
+/** Order of two values of the type that are both there. */
+export const comparisonOf = (type: FieldType): CompareValues => BY_TYPE[type];
 
 export function compareByTypes(types: readonly FieldType[], descending: readonly boolean[]): Compare {
   const compares = types.map((type) => BY_TYPE[type]);
