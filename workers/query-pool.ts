@@ -308,6 +308,9 @@ export class ThreadQueryPool implements QueryPool {
       maxThreads: this.#threadCount,
       concurrentTasksPerWorker: perThread,
       idleTimeout: Number.POSITIVE_INFINITY,
+      // A thread that blocks while it is idle runs no timers: lmdb would never let go of its last read transaction, the next
+      // query would get that old snapshot, and its pages could not be used again.
+      atomics: 'disabled',
       workerData: data,
       ...(script.execArgv === undefined ? {} : { execArgv: script.execArgv }),
       ...(heapMax === 0 ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMax } }),

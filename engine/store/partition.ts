@@ -220,6 +220,9 @@ export class Partition {
 
   /** A view of the present state. The caller closes it; until then it sees nothing of later commits. */
   snapshot(): View {
+    // lmdb lets everybody share one read transaction until a timer lets go of it: a snapshot taken in the same turn of the
+    // event loop as an earlier one would be as old as that, and miss commands that were acknowledged in between.
+    (this.env as unknown as { resetReadTxn(): void }).resetReadTxn();
     return new View(this, this.env.useReadTransaction());
   }
 
