@@ -32,6 +32,9 @@ const PAUSE_MAX_MS = 10_000;
 const SETTLED_MS = 30_000;
 const STOP_MAX_MS = 30_000;
 
+/** A batch of decoded catalogs is garbage a moment later: with room it never leaves the young generation. */
+const YOUNG_GENERATION_MB = 64;
+
 export class ActorHandle {
   readonly index: number;
   readonly slots: readonly number[];
@@ -116,7 +119,10 @@ export class ActorHandle {
       name: `muster-actor-${this.index}`,
       workerData: data(this.#mark.buffer),
       ...(script.execArgv === undefined ? {} : { execArgv: script.execArgv }),
-      ...(heapMax === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMax } }),
+      resourceLimits: {
+        maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
+        ...(heapMax === undefined ? {} : { maxOldGenerationSizeMb: heapMax }),
+      },
     });
     this.#worker = worker;
     let reason: string | null = null;

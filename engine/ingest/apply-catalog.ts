@@ -63,8 +63,9 @@ function itemOf(batch: Batch, { item, body, memo }: DecodedResource): ItemId {
 
 /** The resource with `file` and `line` as they are stored for the node, where the command does not mention them. */
 function completed(batch: Batch, resource: DecodedResource, kept: ReadonlySet<number>): ItemId {
-  const stored = storedResource(batch, resource, kept);
   const item = itemOf(batch, resource);
+  if (kept.has(item)) return item;
+  const stored = storedResource(batch, resource, kept);
   if (stored === undefined) return item;
   const body = batch.view.resources.body(item);
   const file = resource.fileGiven ? body.file : stored.file;

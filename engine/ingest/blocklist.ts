@@ -8,13 +8,16 @@ import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 /** Removes blocked facts; the same object when nothing is blocked. */
 export type FactsFilter = (values: JsonObject) => JsonObject;
 
+/** The filter of an empty list. */
+export const keepAll: FactsFilter = (values) => values;
+
 const compiled = new WeakMap<readonly string[], FactsFilter>();
 
 /** Filter for a blocklist, compiled once per list. Throws when a pattern cannot be compiled. */
 export function factsFilter(entries: readonly string[], type: 'literal' | 'regex'): FactsFilter {
   let filter = compiled.get(entries);
   if (filter === undefined) {
-    filter = entries.length === 0 ? (values) => values : type === 'regex' ? byPattern(entries) : byName(entries);
+    filter = entries.length === 0 ? keepAll : type === 'regex' ? byPattern(entries) : byName(entries);
     compiled.set(entries, filter);
   }
   return filter;

@@ -3,12 +3,15 @@
 
 import { RELATIONSHIPS, TAG_PATTERN } from '../../schemas/commands/catalog.ts';
 import { canonicalK, compareUnits, quote } from '../json/canonical.ts';
+import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
 import { storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import type { EdgeBody, EdgeTarget, ItemId, ResourceBody } from '../store/records.ts';
+import { tagRank } from '../store/tag-rank.ts';
 import { parseLenient } from '../time.ts';
 import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
+import { eachElement, OWN_NAME, TextMemo, withOwnName, withoutOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { catalogHash, resourceHash, tagOrder } from './hashes.ts';
 import { excerpt } from './validate.ts';
@@ -52,6 +55,144 @@ export function decodeCatalog(payload: JsonObject, received: number): CatalogCom
   };
 }
 
+/**
+ * The same from the texts of the two lists: elements known from other nodes or runs are not parsed again. Null when a text
+ * is not a JSON list; then the whole payload says what is wrong with it.
+ */
+export function decodeCatalogTexts(
+  payload: JsonObject,
+  received: number,
+  resourcesText: string,
+  edgesText: string,
+): CatalogCommand | null {
+  const header = catalogHeader(payload);
+  const { certname } = header;
+  const resourceElements = withoutOwnName(resourcesText, certname);
+  const edgeElements = withoutOwnName(edgesText, certname);
+  if (resourceElements === null || edgeElements === null) return null;
+  const list = resourcesOfText(resourceElements, certname);
+  const sent = list === null ? null : edgesOfText(edgeElements, certname);
+  if (list === null || sent === null) return null;
+  const resources = inOrder(list);
+  const edges = readEdges(sent, resources);
+  return {
+    kind: 'catalog',
+    ...header,
+    received,
+    hash: catalogHash(certname, edges.texts, resources.texts),
+    contents: (recall) => contentsOf(resources, edges, certname, recall),
+  };
+}
+
+/** Characters of elements remembered per thread. */
+const RESOURCE_MEMO_CHARS = 16 * 1024 * 1024;
+const EDGE_MEMO_CHARS = 8 * 1024 * 1024;
+
+/** `own`: the certname is among the tags, and was taken out of the resource that is remembered. */
+interface KnownResource {
+  readonly resource: ReadResource;
+  readonly own: boolean;
+}
+const knownResources = new TextMemo<KnownResource>(RESOURCE_MEMO_CHARS);
+const knownEdges = new TextMemo<JsonObject>(EDGE_MEMO_CHARS);
+
+function resourcesOfText(text: string, certname: string): ReadResource[] | null {
+  const list: ReadResource[] = [];
+  const isList = eachElement(text, (start, end) => {
+    const element = text.slice(start, end);
+    const known = knownResources.get(element);
+    if (known !== undefined) {
+      list.push(known.own ? withOwnTag(known.resource, certname) : known.resource);
+      return true;
+    }
+    const value = parseElement(withOwnName(element, certname));
+    if (value === undefined) return false;
+    const resource = readResource(value);
+    list.push(resource);
+    const own = resource.tags.includes(certname);
+    const mentions = element.split(OWN_NAME).length - 1;
+    if (mentions === (own ? 1 : 0))
+      knownResources.set(element, { resource: own ? withoutOwnTag(resource, certname) : resource, own });
+    return true;
+  });
+  return isList ? list : null;
+}
+
+function edgesOfText(text: string, certname: string): JsonObject[] | null {
+  const list: JsonObject[] = [];
+  const isList = eachElement(text, (start, end) => {
+    const element = text.slice(start, end);
+    const known = knownEdges.get(element);
+    if (known !== undefined) {
+      list.push(known);
+      return true;
+    }
+    const value = parseElement(withOwnName(element, certname));
+    if (value === undefined || !isObject(value)) return false;
+    list.push(value);
+    if (!element.includes(OWN_NAME)) knownEdges.set(element, value);
+    return true;
+  });
+  return isList ? list : null;
+}
+
+function parseElement(text: string): JsonValue | undefined {
+  try {
+    return parseJsonDocument(text, ELEMENT_LIMITS);
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}
+/** Depth is bounded by those who walk the values, from the payload on. */
+const ELEMENT_LIMITS: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
+
+function withoutOwnTag(resource: ReadResource, certname: string): ReadResource {
+  const tags = resource.tags.filter((tag) => tag !== certname);
+  const { text, tagsStart, tagsEnd } = resource;
+  const list = tagList(tags);
+  const shared = text.slice(0, tagsStart) + list + text.slice(tagsEnd);
+  return { ...resource, tags, text: shared, tagsEnd: tagsStart + list.length, memo: `@${shared}` };
+}
+
+/** The resource as the node of that certname has it; its tags stay those it shares. */
+function withOwnTag(shared: ReadResource, certname: string): ReadResource {
+  const { text, tagsStart, tagsEnd } = shared;
+  const tag = `"${certname}"`;
+  if (shared.tags.length === 0)
+    return { ...shared, text: text.slice(0, tagsStart) + tag + text.slice(tagsEnd), ownTag: true };
+  const places = (shared.places ??= tagPlaces(shared));
+  const rank = tagRank(certname);
+  let place = 0;
+  while (place < places.length - 1 && (places[place] as TagPlace).rank <= rank) place++;
+  const { at } = places[place] as TagPlace;
+  const isLast = place === places.length - 1;
+  return {
+    ...shared,
+    text: text.slice(0, at) + (isLast ? `,${tag}` : `${tag},`) + text.slice(at),
+    ownTag: true,
+  };
+}
+
+/** Where in the resource's text a further tag goes: before the first tag of a higher rank, or at the end. */
+interface TagPlace {
+  readonly rank: number;
+  readonly at: number;
+}
+
+function tagPlaces({ tags, tagsStart, tagsEnd }: ReadResource): TagPlace[] {
+  const places: TagPlace[] = [];
+  let at = tagsStart;
+  for (const tag of tags) {
+    places.push({ rank: tagRank(tag), at });
+    at += tag.length + 3; // quotes and comma
+  }
+  places.push({ rank: Number.POSITIVE_INFINITY, at: tagsEnd });
+  return places;
+}
+
+const tagList = (tags: readonly string[]): string => (tags.length === 0 ? '' : `"${tags.join('","')}"`);
+
 /** A resource between reading and storing. */
 interface ReadResource {
   readonly source: JsonObject;
@@ -62,6 +203,11 @@ interface ReadResource {
   /** Where the list of tags stands in the text. */
   readonly tagsStart: number;
   readonly tagsEnd: number;
+  /** Its certname is among its tags and was taken out of `tags`; `memo` is the text without it. */
+  readonly ownTag?: true;
+  /** Made on first use. */
+  places?: readonly TagPlace[];
+  readonly memo?: string;
   readonly sortKey: string;
   /** Canonical text of `{title, type}`, as it stands in edges. */
   readonly spec: string;
@@ -78,6 +224,10 @@ interface ReadResources {
 function readResources(sent: readonly JsonValue[]): ReadResources {
   const list: ReadResource[] = [];
   for (let index = 0; index < sent.length; index++) list.push(readResource(sent[index] as JsonValue));
+  return inOrder(list);
+}
+
+function inOrder(list: ReadResource[]): ReadResources {
   list.sort(bySortKey);
   const places = new Map<JsonValue, Map<JsonValue, number>>();
   const texts: string[] = [];
@@ -109,7 +259,7 @@ function readResource(sent: JsonValue): ReadResource {
   if (sentParameters !== undefined) text += `"parameters":${parameters},`;
   text += '"tags":[';
   const tagsStart = text.length;
-  if (tags.length > 0) text += `"${tags.join('","')}"`;
+  text += tagList(tags);
   const tagsEnd = text.length;
   text += ']';
   const title = sent['title'];
@@ -293,9 +443,10 @@ function decodedResource(
   columns: Columns,
 ): DecodedResource {
   const { source, tags, text, tagsStart, tagsEnd } = resource;
-  const ownTag = tags.includes(certname);
-  const shared = ownTag ? tags.filter((tag) => tag !== certname) : tags;
-  const memo = ownTag ? `@${text.slice(0, tagsStart)}${shared.join('","')}${text.slice(tagsEnd)}` : text;
+  const ownTag = resource.ownTag ?? tags.includes(certname);
+  const shared = ownTag && resource.ownTag === undefined ? tags.filter((tag) => tag !== certname) : tags;
+  const memo =
+    resource.memo ?? (ownTag ? `@${text.slice(0, tagsStart)}${tagList(shared)}${text.slice(tagsEnd)}` : text);
   const item = recall(memo);
   return {
     type: columnText(source['type'], 'type', columns),

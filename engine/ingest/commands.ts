@@ -31,15 +31,22 @@ interface Storable extends DecodedBase {
 }
 
 export interface DecodedFact extends FactBody {
+  /** Equal texts stand for equal bodies; kept with facts that are remembered, so that it is made once. */
+  readonly memo?: string;
   /** The value that `value` is the text of. */
   readonly json: JsonValue;
+}
+
+export interface DecodedPackage extends PackageBody {
+  /** As for facts: its canonical text (spec/commands.md 4.7). */
+  readonly memo?: string;
 }
 
 export interface FactsContents {
   /** In stored key order of their names. */
   readonly facts: readonly DecodedFact[];
-  /** Distinct, sorted. */
-  readonly packages: readonly PackageBody[];
+  /** Distinct, in the order they were sent. */
+  readonly packages: readonly DecodedPackage[];
 }
 
 export interface FactsCommand extends Storable {

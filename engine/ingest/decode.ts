@@ -11,10 +11,10 @@ import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { formatTime } from '../time.ts';
 import { type FactsFilter, factsFilter } from './blocklist.ts';
 import { payloadBytes } from './body.ts';
-import { catalogHeader, decodeCatalog } from './catalog.ts';
+import { catalogHeader, decodeCatalog, decodeCatalogTexts } from './catalog.ts';
 import type { CatalogCommand, DecodedCommand, FactsCommand } from './commands.ts';
 import { CommandFailure } from './errors.ts';
-import { decodeFacts, factsHeader } from './facts.ts';
+import { decodeFacts, decodeFactsTexts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
 import { decodeReport } from './report.ts';
 import { type Memos, memoOf, type Part, type Split, sameParts, splitPayload } from './spans.ts';
@@ -89,9 +89,9 @@ function decodeSplit(
       return decodeKnown(rest, command, format, split.parts, memo.hash, whole);
     }
   }
-  const joined = join(rest, split.parts);
-  if (joined === null) return null;
-  const decoded = decodeValue(joined, command, format, filter) as CatalogCommand | FactsCommand;
+  const decoded =
+    decodeParts(rest, command, format, split.parts, filter) ?? decodeJoined(rest, command, format, split.parts, filter);
+  if (decoded === null) return null;
   if (isCovered && decoded.refusal === null) {
     memos.set(command.command, command.certname, memoOf(decoded.certname, context, split.parts, decoded.hash));
   }
@@ -134,6 +134,43 @@ function decodeKnown(
     hash,
     contents: () => (whole() as FactsCommand).contents(),
   };
+}
+
+function decodeJoined(
+  rest: JsonObject,
+  command: QueuedCommand,
+  format: CommandFormat,
+  parts: readonly Part[],
+  filter: FactsFilter,
+): CatalogCommand | FactsCommand | null {
+  const joined = join(rest, parts);
+  return joined === null ? null : (decodeValue(joined, command, format, filter) as CatalogCommand | FactsCommand);
+}
+
+/** Element by element (see elements.ts); null when that is not possible, or when something is wrong with the payload. */
+function decodeParts(
+  rest: JsonObject,
+  command: QueuedCommand,
+  format: CommandFormat,
+  parts: readonly Part[],
+  filter: FactsFilter,
+): CatalogCommand | FactsCommand | null {
+  const texts = new Map(parts.map(({ key, bytes }) => [key, bytes.toString('utf8')]));
+  const header: Record<string, JsonValue> = { ...rest };
+  for (const { key } of parts) header[key] = key === 'values' ? {} : [];
+  const payload = upgrade(header, command, format);
+  if (format.table === null || !conforms(format.table, payload)) return null;
+  const { received } = command;
+  if (command.command === 'replace facts') {
+    const values = texts.get('values');
+    return values === undefined
+      ? null
+      : decodeFactsTexts(payload, received, filter, values, texts.get('package_inventory') ?? null);
+  }
+  const resources = texts.get('resources');
+  const edges = texts.get('edges');
+  if (resources === undefined || edges === undefined) return null;
+  return refusing(format, () => decodeCatalogTexts(payload, received, resources, edges));
 }
 
 function join(rest: JsonObject, parts: readonly Part[]): JsonObject | null {

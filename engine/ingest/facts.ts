@@ -1,15 +1,16 @@
 // replace facts: from a payload that conforms to the wire table to a FactsCommand.
 
-import { canonicalS, quote, sortedKeysS, tooDeep } from '../json/canonical.ts';
-import { JSON_LIMITS } from '../json/parse.ts';
+import { canonicalS, compareUnits, quote, sortedKeysS, tooDeep } from '../json/canonical.ts';
+import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
 import type { PackageBody } from '../store/records.ts';
 import { parseLenient } from '../time.ts';
-import type { FactsFilter } from './blocklist.ts';
+import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';
-import type { DecodedFact, FactsCommand, FactsContents } from './commands.ts';
-import { distinctPackages, factsetHash } from './hashes.ts';
+import type { DecodedFact, DecodedPackage, FactsCommand, FactsContents } from './commands.ts';
+import { eachElement, TextMemo } from './elements.ts';
+import { distinctPackages, factsetHash, packageText } from './hashes.ts';
 
 /** How many containers of the payload enclose a fact's value: payload and values. */
 const VALUE_DEPTH = 2;
@@ -55,6 +56,131 @@ export function decodeFacts(payload: JsonObject, received: number, filter: Facts
   };
 }
 
+/**
+ * The same from the texts of the values and the package list: facts and packages seen before are not parsed again. Null
+ * when a text is not what it should be; then the whole payload says why.
+ */
+export function decodeFactsTexts(
+  payload: JsonObject,
+  received: number,
+  filter: FactsFilter,
+  valuesText: string,
+  packagesText: string | null,
+): FactsCommand | null {
+  if (filter !== keepAll) return null;
+  const { refusal, ...header } = factsHeader(payload);
+  const facts = factsOfText(valuesText);
+  const packages = packagesText === null ? [] : packagesOfText(packagesText);
+  if (facts === null || packages === null) return null;
+  const columns = new Columns();
+  if (refusal !== null) columns.refuse(refusal);
+  for (let index = 0; index < facts.length; index++) {
+    const reason = (facts[index] as KnownFact).refusal;
+    if (reason !== null) columns.refuse(reason);
+  }
+  const distinct = distinctPackages(packages);
+  facts.sort((a, b) => compareUnits(a.name, b.name));
+  const values = `{${facts.map((fact) => fact.canonical).join(',')}}`;
+  return {
+    kind: 'facts',
+    ...header,
+    received,
+    refusal: columns.refusal,
+    hash: factsetHash(header.certname, header.environment, distinct, values),
+    contents: () => ({
+      facts: facts.map((fact) => fact.stored),
+      packages: distinct.length === packages.length ? packages : withoutRepeats(packages),
+    }),
+  };
+}
+
+/** Characters of elements remembered per thread; a fact longer than this part of it is not remembered. */
+const FACT_MEMO_CHARS = 8 * 1024 * 1024;
+const PACKAGE_MEMO_CHARS = 4 * 1024 * 1024;
+const REMEMBERED_MAX = 16 * 1024;
+
+interface KnownFact {
+  readonly name: string;
+  /** `"name":value` in the canonical text of `values`. */
+  readonly canonical: string;
+  readonly stored: DecodedFact;
+  readonly refusal: string | null;
+}
+const knownFacts = new TextMemo<KnownFact>(FACT_MEMO_CHARS);
+const knownPackages = new TextMemo<DecodedPackage>(PACKAGE_MEMO_CHARS);
+
+/** Null also when a name occurs twice: the last one counts, which only the whole payload tells. */
+function factsOfText(text: string): KnownFact[] | null {
+  const facts: KnownFact[] = [];
+  const names = new Set<string>();
+  const isMap = eachElement(text, (start, end) => {
+    const element = text.slice(start, end);
+    let fact = knownFacts.get(element);
+    if (fact === undefined) {
+      const read = readFact(element);
+      if (read === null) return false;
+      fact = read;
+      if (element.length <= REMEMBERED_MAX) knownFacts.set(element, fact);
+    }
+    if (names.has(fact.name)) return false;
+    names.add(fact.name);
+    facts.push(fact);
+    return true;
+  });
+  return isMap && text.charCodeAt(0) === OPEN_BRACE ? facts : null;
+}
+const OPEN_BRACE = 0x7b;
+
+function readFact(element: string): KnownFact | null {
+  const parsed = tryParse(`{${element}}`);
+  if (parsed === undefined || !isObject(parsed)) return null;
+  const names = Object.keys(parsed);
+  const name = names[0];
+  if (name === undefined || names.length > 1) return null;
+  const columns = new Columns();
+  checkKeys(parsed, columns, VALUE_DEPTH - 1);
+  const json = parsed[name] as JsonValue;
+  const value = storedText(json, VALUE_DEPTH);
+  return {
+    name,
+    canonical: `${quote(name)}:${canonicalS(json, VALUE_DEPTH)}`,
+    stored: { name, value, json, memo: `${name}\n${value}` },
+    refusal: columns.refusal,
+  };
+}
+
+function packagesOfText(text: string): DecodedPackage[] | null {
+  const packages: DecodedPackage[] = [];
+  const isList = eachElement(text, (start, end) => {
+    const element = text.slice(start, end);
+    let body = knownPackages.get(element);
+    if (body === undefined) {
+      const value = tryParse(element);
+      if (!Array.isArray(value) || value.length !== 3) return false;
+      const [name, version, provider] = value as readonly JsonValue[];
+      if (typeof name !== 'string' || typeof version !== 'string' || typeof provider !== 'string') return false;
+      if ((name + version + provider).includes('\u0000')) return false;
+      body = { name, version, provider };
+      body = { ...body, memo: packageText(body) };
+      knownPackages.set(element, body);
+    }
+    packages.push(body);
+    return true;
+  });
+  return isList ? packages : null;
+}
+
+function tryParse(text: string): JsonValue | undefined {
+  try {
+    return parseJsonDocument(text, ELEMENT_LIMITS);
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}
+/** Depth is bounded where the values are walked. */
+const ELEMENT_LIMITS: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
+
 // The canonical text of `values`, one level unrolled: depth counts from the payload.
 function canonicalValues(values: JsonObject): string {
   const names = sortedKeysS(values);
@@ -89,7 +215,7 @@ function packagesOf(payload: JsonObject, columns: Columns): PackageBody[] {
 }
 
 /** In the order they were sent, which is the order factsets show them in. */
-function withoutRepeats(packages: readonly PackageBody[]): PackageBody[] {
+function withoutRepeats<P extends PackageBody>(packages: readonly P[]): P[] {
   const seen = new Set<string>();
   return packages.filter(({ name, version, provider }) => {
     // Stored texts have no NUL.
@@ -117,7 +243,8 @@ function checkKeys(value: JsonValue, columns: Columns, depth: number): void {
 }
 
 /**
- * Calls `visit` for every leaf of a fact, with the type name that the fact paths show. Empty lists and maps have no leaf.
+ * Calls `visit` for every leaf of a fact, with the type name that the fact paths show, and for a structure that is not empty
+ * with type `json` and its name alone (it makes the name known, and is not shown). Empty lists and maps have no leaf.
  * The path is reused: copy what is kept.
  */
 export function factPaths(
@@ -125,6 +252,8 @@ export function factPaths(
   value: JsonValue,
   visit: (type: string, path: readonly (string | number)[]) => void,
 ): void {
+  const isStructure = typeof value === 'object' && value !== null && !(value instanceof Float);
+  if (isStructure && Object.keys(value).length > 0) visit('json', [name]);
   walkPaths(value, [name], visit);
 }
 

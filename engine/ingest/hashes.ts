@@ -115,8 +115,9 @@ export function reportHash(report: ReportIdentity): string {
   );
 }
 
-const packageText = (body: PackageBody): string =>
-  `[${quote(body.name)},${quote(body.version)},${quote(body.provider)}]`;
+/** Canonical text of a package. */
+export const packageText = (body: PackageBody & { readonly memo?: string }): string =>
+  body.memo ?? `[${quote(body.name)},${quote(body.version)},${quote(body.provider)}]`;
 
 /** 4.7, one package. */
 export function packageHash(body: PackageBody): string {

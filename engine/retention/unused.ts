@@ -107,6 +107,7 @@ export function gcFactPaths(partition: Partition): Sweep {
       if (dead.length > 0) {
         partition.write((batch) => {
           for (const key of dead) batch.partition.tables.fact_path.removeSync(key);
+          batch.partition.knownPaths.clear();
         });
       }
       return { changed: dead.length, done: true };

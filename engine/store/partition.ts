@@ -100,6 +100,7 @@ export interface PartitionOptions {
 
 const STATE = Buffer.from('state');
 const EMPTY = Buffer.alloc(0);
+const KNOWN_PATHS_MAX = 50_000;
 /** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
 const MAP_SIZE = 64 * 1024 ** 3;
 const READERS_MAX = 2000;
@@ -171,6 +172,9 @@ export class Partition {
   /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
   readonly nameIds = new Map<string, number>();
 
+  /** Fact paths that are in the registry, as texts: spares the writer a look for each leaf of a new fact. */
+  readonly knownPaths = new Set<string>();
+
   constructor(dir: string, options: PartitionOptions) {
     this.dir = dir;
     this.readOnly = options.readOnly ?? false;
@@ -239,6 +243,7 @@ export class Partition {
     } catch (error) {
       // Ids given out by the aborted transaction will be given out again: forget what was read under them.
       this.nameIds.clear();
+      this.knownPaths.clear();
       for (const dictionary of [this.resources, this.facts, this.edges, this.packages]) dictionary.forget();
       throw error;
     }
@@ -589,8 +594,10 @@ export class Batch {
   /** Registers a fact path with its type name (`string`, `integer`, ...; `json` is not shown but may be registered). */
   addFactPath(type: string, path: readonly (string | number)[]): void {
     const text = JSON.stringify([type, ...path]);
-    if (this.#seenNames.has(text)) return;
-    this.#seenNames.add(text);
+    const { knownPaths } = this.partition;
+    if (knownPaths.has(text)) return;
+    if (knownPaths.size >= KNOWN_PATHS_MAX) knownPaths.clear();
+    knownPaths.add(text);
     const key = digest16(text);
     if (!present(this.partition.tables.fact_path, key)) {
       this.partition.tables.fact_path.putSync(key, Buffer.from(text, 'utf8'));

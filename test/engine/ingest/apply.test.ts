@@ -180,7 +180,7 @@ test('apply: the paths of new facts are registered', () => {
   store.apply(facts(1, { values: { a: { b: [1.5, null, {}] }, e: [], t: true } }));
   assert.deepEqual(
     store.read((view) => [...view.factPaths()].map(({ type, path }) => `${path.join('.')} ${type}`)).sort(),
-    ['a.b.0 float', 'a.b.1 null', 't boolean'],
+    ['a json', 'a.b.0 float', 'a.b.1 null', 't boolean'],
   );
 });
 
