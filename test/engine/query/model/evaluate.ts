@@ -69,6 +69,10 @@ export function evaluate(tree: QueryTree, world: World, moment: Moment): Result 
   };
 }
 
+/** The rows that a tree selects, in no order. */
+export const select = (tree: QueryTree, world: World, moment: Moment): ModelRow[] =>
+  new Evaluation(world, moment).select(tree);
+
 // ---- fields ----
 
 /** Fields of pseudo entities have no row in the tables' types that matters here. */
@@ -118,7 +122,7 @@ function compareCells(type: FieldType, a: Cell, b: Cell): number {
 }
 
 /** Nulls come last, or first when descending. The null of a fact value is a value. */
-function comparator(
+export function comparator(
   entity: EntityName,
   terms: readonly OrderTerm[],
 ): (a: readonly Cell[], b: readonly Cell[]) => number {
@@ -324,7 +328,7 @@ class Evaluation {
     const isIndexed = parts.some((part) => part.kind === 'indexed');
     const hasDigits = parts.some((part) => part.kind === 'name' && DIGITS.test(part.name));
     if (filter.op === '=' && !isIndexed && !hasDigits) {
-      const wanted = parts.reduceRight((value: JsonValue, part) => ({ [nameOf(part)]: value }), filter.value);
+      const wanted = inside(parts, filter.value);
       return containsJson(document, wanted);
     }
     const isFirstMissing = !isObject(document) || !Object.hasOwn(document, nameOf(parts[0]!));
@@ -417,6 +421,13 @@ class Evaluation {
 }
 
 // ---- operators ----
+
+/** `{a: {b: value}}` for the path a, b. */
+function inside(parts: readonly PathPart[], value: JsonValue): JsonValue {
+  let whole = value;
+  for (const part of [...parts].reverse()) whole = { [nameOf(part)]: whole };
+  return whole;
+}
 
 const withoutIndex = (part: PathPart): PathPart => (part.kind === 'indexed' ? name(part.name) : part);
 const patternOf = (part: PathPart): string => (part.kind === 'indexed' ? `${part.name}#~${part.index}` : nameOf(part));

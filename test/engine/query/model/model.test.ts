@@ -2,13 +2,16 @@
 // back from MUSTER_SEED; MUSTER_MODEL_RUNS sets how many queries each fleet gets (a long run: 100000).
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { printJson } from '../../../../engine/json/print.ts';
 import type { JsonValue } from '../../../../engine/json/value.ts';
-import { buildFleet, type Fleet, type FleetOptions } from './fleet.ts';
-import { type Asked, queryArb } from './queries.ts';
-import { askEngine, askModel, difference, resolved } from './run.ts';
+import { executeAggregate, executeEventCounts } from '../../../../engine/query/exec/event-counts.ts';
+import { countFields } from '../../../../engine/query/resolve/event-counts.ts';
+import { evaluateAggregate, evaluateCounts } from './counts.ts';
+import { buildFleet, type Fleet, type FleetOptions, NOW, PURGE_TTL } from './fleet.ts';
+import { type Asked, type AskedCounts, countsArb, distinctArb, queryArb } from './queries.ts';
+import { answerOf, askEngine, askModel, difference, differenceOfRows, resolved, resolvedCounts } from './run.ts';
 
 const seed = Number(process.env['MUSTER_SEED'] ?? Date.now() % 2 ** 31);
 const runs = Number(process.env['MUSTER_MODEL_RUNS'] ?? 700);
@@ -25,6 +28,26 @@ interface Seen {
   refused: number;
   empty: number;
   errors: number;
+}
+
+/** null: both answer the same (or the query is none). */
+function countsVerdict(asked: AskedCounts, restless: boolean, fleet: Fleet, seen: Seen): string | null {
+  seen.asked++;
+  const tree = resolvedCounts(asked, fleet.world.edition);
+  if (tree === null) {
+    seen.refused++;
+    return null;
+  }
+  const moment = { now: NOW, purgeTtl: PURGE_TTL };
+  const expected = evaluateCounts(tree, fleet.world, moment);
+  const answer = answerOf((ctx, sink, options) => executeEventCounts(tree, ctx, sink, options), fleet, { restless });
+  const aggregate = answerOf((ctx, sink) => executeAggregate([tree], ctx, sink), fleet, { restless });
+  if (expected.rows.length === 0) seen.empty++;
+  const total = printJson(evaluateAggregate(tree, fleet.world, moment));
+  if (aggregate?.rows[0] !== total) return `aggregate: expected ${total}, got ${aggregate?.rows[0]}`;
+  if (answer === null) return 'error of the engine';
+  const columns = [...countFields(fleet.world.edition), 'subject_type', 'subject'];
+  return differenceOfRows({ columns, isGrouped: false, limit: tree.limit, offset: tree.offset }, answer, expected);
 }
 
 /** null: both answer the same (or the query is none). */
@@ -47,27 +70,66 @@ function verdict(asked: Asked, restless: boolean, fleet: Fleet, seen: Seen): str
   return difference(tree, answer, expected);
 }
 
+/** Runs a property and fails with the smallest counterexample and what is wrong with it. */
+function check<A extends [unknown, ...unknown[]]>(
+  arbitraries: { [K in keyof A]: fc.Arbitrary<A[K]> },
+  options: { readonly seed: number; readonly runs: number },
+  verdictOf: (...args: A) => string | null,
+): void {
+  const property = fc.property(...arbitraries, (...args: A) => verdictOf(...args) === null);
+  const { failed, counterexample } = fc.check(property, { seed: options.seed, numRuns: options.runs });
+  if (failed && counterexample !== null) {
+    assert.fail(`${verdictOf(...counterexample)}\n${printJson(counterexample as unknown as JsonValue)}`);
+  }
+}
+
+const fresh = (): Seen => ({ asked: 0, refused: 0, empty: 0, errors: 0 });
+
+/** Most queries must be good ones that find something, or the test would say little. */
+function assertTelling({ asked, refused, empty }: Seen): void {
+  assert.ok(refused < asked * 0.25, `${refused} of ${asked} refused`);
+  assert.ok(empty < asked * 0.6, `${empty} of ${asked} without rows`);
+}
+
 describe(`query model (MUSTER_SEED=${seed})`, () => {
   for (const options of FLEETS) {
-    const { nodes, partitions } = options;
-    it(`${nodes} nodes on ${partitions} partitions: the executor answers what the filter over everything answers`, async (t) => {
-      const fleet: Fleet = buildFleet(options);
-      t.after(() => fleet.close());
-      const seen: Seen = { asked: 0, refused: 0, empty: 0, errors: 0 };
-      const property = fc.property(
-        queryArb(fleet.world),
-        fc.boolean(),
-        (asked, restless) => verdict(asked, restless, fleet, seen) === null,
-      );
-      const { failed, counterexample } = fc.check(property, { seed: options.seed, numRuns: runs });
-      if (failed && counterexample !== null) {
-        const [asked, restless] = counterexample;
-        assert.fail(`${verdict(asked, restless, fleet, seen)}\n${printJson(asked as unknown as JsonValue)}`);
-      }
-      t.diagnostic(JSON.stringify(seen));
-      // Most queries must be good ones that find something, or the test would say little.
-      assert.ok(seen.refused < seen.asked * 0.25, `${seen.refused} of ${seen.asked} refused`);
-      assert.ok(seen.empty < seen.asked * 0.6, `${seen.empty} of ${seen.asked} without rows`);
+    describe(`${options.nodes} nodes on ${options.partitions} partitions`, () => {
+      let fleet: Fleet;
+      before(() => {
+        fleet = buildFleet(options);
+      });
+      after(() => fleet.close());
+
+      it('queries: the executor answers what the filter over everything answers', (t) => {
+        const seen = fresh();
+        check([queryArb(fleet.world), fc.boolean()], { seed: options.seed, runs }, (asked, restless) =>
+          verdict(asked, restless, fleet, seen),
+        );
+        t.diagnostic(JSON.stringify(seen));
+        assertTelling(seen);
+      });
+
+      it('distinct events: the newest of each property, as looking at all of them finds it', (t) => {
+        const seen = fresh();
+        check(
+          [distinctArb(fleet.world), fc.boolean()],
+          { seed: options.seed, runs: Math.ceil(runs / 7) },
+          (asked, restless) => verdict(asked, restless, fleet, seen),
+        );
+        t.diagnostic(JSON.stringify(seen));
+        assertTelling(seen);
+      });
+
+      it('event counts: the counts of the events that pass', (t) => {
+        const seen = fresh();
+        check(
+          [countsArb(fleet.world), fc.boolean()],
+          { seed: options.seed, runs: Math.ceil(runs / 7) },
+          (asked, restless) => countsVerdict(asked, restless, fleet, seen),
+        );
+        t.diagnostic(JSON.stringify(seen));
+        assertTelling(seen);
+      });
     });
   }
 });

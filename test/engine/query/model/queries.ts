@@ -20,6 +20,8 @@ export interface Asked {
   readonly offset: number | null;
   readonly includeFactsExpiration: boolean;
   readonly includePackageInventory: boolean;
+  /** Events only: `distinct_resources` with these times. */
+  readonly distinct: { readonly start: number; readonly end: number } | null;
 }
 
 type Arb = fc.Arbitrary<JsonValue>;
@@ -114,16 +116,16 @@ function dottedPath(
   let at: JsonValue = document;
   for (const turn of turns) {
     if (isObject(at)) {
-      const keys = Object.keys(at);
+      const keys: string[] = Object.keys(at);
       if (keys.length === 0) break;
-      const key = keys[turn % keys.length]!;
+      const key: string = keys[turn % keys.length]!;
       const quoted = key === '' || /[."[\]]/.test(key) || turn % 7 === 0;
       if (key === '' || key.includes('"')) break;
       text += quoted ? `."${key}"` : `.${key}`;
       at = at[key]!;
     } else if (isArray(at)) {
       if (at.length === 0) break;
-      const index = turn % (at.length + 1);
+      const index: number = turn % (at.length + 1);
       text += turn % 2 === 0 && text !== '' && !text.endsWith('"') ? `[${index}]` : `.${index}`;
       at = at[index] ?? null;
     } else break;
@@ -546,6 +548,7 @@ export function queryArb(world: World): fc.Arbitrary<Asked> {
         offset: fc.option(fc.nat({ max: 10 })),
         includeFactsExpiration: fc.boolean(),
         includePackageInventory: fc.boolean(),
+        distinct: fc.constant(null),
       })
       .map(
         ({ shaped, orderBy, ...rest }): Asked => ({
@@ -563,4 +566,121 @@ function extract(columns: JsonValue, filter: JsonValue, groupBy: readonly JsonVa
   if (filter !== null) parts.push(filter);
   if (groupBy !== null) parts.push(['group_by', ...groupBy]);
   return parts;
+}
+
+// ---- events ----
+
+const NEVER_NULL = ['certname', 'report', 'environment', 'resource_type', 'resource_title', 'status'];
+const NULLABLE = ['property', 'message', 'file', 'containing_class'];
+
+/** A filter in the older language that events have with `distinct_resources`. */
+function distinctFilterArb(pools: Pools): fc.Arbitrary<JsonValue> {
+  const clause = (op: string, field: string, value: Arb): Arb => value.map((v): JsonValue => [op, field, v]);
+  const of = (field: string): readonly Cell[] => pools.of('events', field);
+  const texts = [...NEVER_NULL, ...NULLABLE].flatMap((field) => {
+    const equal = clause('=', field, mostly(of(field), ['nope']));
+    return field === 'report' ? [equal] : [equal, clause('~', field, patternFor(textsOf(of(field))))];
+  });
+  const leaves = [
+    ...texts,
+    ...NULLABLE.map((field) => fc.constant<JsonValue>(['=', field, null])),
+    clause('=', 'line', mostly(of('line'), [99])),
+    clause('=', 'new_value', pick<JsonValue>(['present', 5, null, true])),
+    clause('=', 'latest_report?', fc.boolean()),
+    clause('=', 'corrective_change', fc.boolean()),
+    ...ORDERS.map((op) =>
+      clause(
+        op,
+        'timestamp',
+        mostly(of('timestamp'), [0]).map((ms) => isoOf(ms as number)),
+      ),
+    ),
+    pick<JsonValue>([
+      ['in', 'certname', ['extract', 'certname', ['select_resources', ['=', 'type', 'File']]]],
+      ['in', 'certname', ['extract', 'certname', ['select_facts', ['=', 'name', 'kernel']]]],
+      ['in', 'resource_title', ['extract', 'title', ['select_resources', ['=', 'tag', 'apache']]]],
+    ]),
+  ];
+  const leaf = fc.oneof(...leaves);
+  return fc.oneof(
+    { weight: 2, arbitrary: leaf },
+    { weight: 1, arbitrary: leaf.map((arg): JsonValue => ['not', arg]) },
+    { weight: 1, arbitrary: fc.tuple(pick(['and', 'or']), leaf, leaf).map(([op, a, b]): JsonValue => [op, a, b]) },
+    { weight: 1, arbitrary: fc.constant(null) },
+  );
+}
+
+/** Two moments of the fleet's events, the earlier one first. */
+function spanArb(pools: Pools): fc.Arbitrary<{ start: number; end: number }> {
+  const times = pools.of('events', 'timestamp') as readonly number[];
+  return fc.tuple(pick(times), pick(times)).map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }));
+}
+
+/** Events with `distinct_resources`. */
+export function distinctArb(world: World): fc.Arbitrary<Asked> {
+  const pools = new Pools(world);
+  const order = fc.record({
+    field: pick(['timestamp', 'certname', 'resource_title', 'property', 'new_value', 'containing_class']),
+    order: fc.constantFrom('asc' as const, 'desc' as const),
+  });
+  return fc.record({
+    entity: fc.constant('events' as const),
+    body: distinctFilterArb(pools),
+    form: fc.constant('route' as const),
+    activeFilter: fc.constant(false),
+    orderBy: fc.uniqueArray(order, { maxLength: 2, selector: (term) => term.field }),
+    limit: fc.option(fc.integer({ min: 1, max: 30 })),
+    offset: fc.option(fc.nat({ max: 10 })),
+    includeFactsExpiration: fc.constant(false),
+    includePackageInventory: fc.constant(false),
+    distinct: spanArb(pools),
+  });
+}
+
+export interface AskedCounts {
+  readonly summarizeBy: string;
+  readonly countBy: 'resource' | 'certname';
+  readonly query: JsonValue;
+  readonly countsFilter: JsonValue;
+  readonly orderBy: readonly { readonly field: string; readonly order: 'asc' | 'desc' }[];
+  readonly limit: number | null;
+  readonly offset: number | null;
+  readonly distinct: { readonly start: number; readonly end: number } | null;
+}
+
+const SUMMARIES = {
+  certname: ['certname'],
+  resource: ['resource_type', 'resource_title'],
+  containing_class: ['containing_class'],
+};
+
+/** Event counts of all kinds. */
+export function countsArb(world: World): fc.Arbitrary<AskedCounts> {
+  const pools = new Pools(world);
+  const counts =
+    world.edition === 'community'
+      ? ['failures', 'successes', 'noops', 'skips']
+      : ['failures', 'skips', 'intentional_successes', 'corrective_successes', 'intentional_noops', 'corrective_noops'];
+  const usual = filterArb(world)('events', 1, 1);
+  return pick(['certname', 'resource', 'containing_class'] as const).chain((summarizeBy) =>
+    fc
+      .record({
+        summarizeBy: fc.constant(summarizeBy),
+        countBy: fc.constantFrom('resource' as const, 'certname' as const),
+        usual: fc.option(usual),
+        older: distinctFilterArb(pools),
+        countsFilter: fc.option(fc.tuple(pick(['=', ...ORDERS]), pick(counts), fc.nat({ max: 4 }))),
+        orderBy: fc.uniqueArray(
+          fc.record({
+            field: pick([...counts, ...SUMMARIES[summarizeBy]]),
+            order: fc.constantFrom('asc' as const, 'desc' as const),
+          }),
+          { maxLength: 2, selector: (term) => term.field },
+        ),
+        limit: fc.option(fc.integer({ min: 1, max: 10 })),
+        offset: fc.option(fc.nat({ max: 3 })),
+        distinct: fc.option(spanArb(pools)),
+      })
+      .map(({ usual: query, older, ...rest }) => ({ ...rest, query: rest.distinct === null ? query : older })),
+  );
 }

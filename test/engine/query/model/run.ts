@@ -7,21 +7,34 @@ import { QueryError } from '../../../../engine/query/errors.ts';
 import type { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
 import { explain } from '../../../../engine/query/exec/explain.ts';
-import { resolveEntity, resolveRoot } from '../../../../engine/query/resolve/resolve.ts';
-import type { QueryTree } from '../../../../engine/query/tree.ts';
+import { resolveEntity, resolveEventCounts, resolveRoot } from '../../../../engine/query/resolve/resolve.ts';
+import type { ExecuteOptions, RowSink } from '../../../../engine/query/sink.ts';
+import type { EventCountsTree, QueryTree } from '../../../../engine/query/tree.ts';
 import { evaluate, ModelError, type Result, type ResultRow } from './evaluate.ts';
 import { type Fleet, NOW, PURGE_TTL } from './fleet.ts';
-import type { Asked } from './queries.ts';
+import type { Asked, AskedCounts } from './queries.ts';
 
 /** The checked tree, or null when the resolver refuses the query. */
 export function resolved(asked: Asked, edition: 'community' | 'enterprise'): QueryTree | null {
   const { entity, body, limit, offset, orderBy } = asked;
   const { includeFactsExpiration, includePackageInventory } = asked;
-  const options = { includeFactsExpiration, includePackageInventory, edition, limit, offset };
+  const options = { includeFactsExpiration, includePackageInventory, edition, limit, offset, distinct: asked.distinct };
   const terms = orderBy.map(({ field, order }): JsonValue => ({ field, order }));
   try {
     if (asked.form === 'root') return resolveRoot(['from', entity, body ?? []], { ...options, orderBy: terms });
     return resolveEntity(entity, body, { ...options, orderBy: terms, activeFilter: asked.activeFilter });
+  } catch (error) {
+    if (error instanceof QueryError) return null;
+    throw error;
+  }
+}
+
+/** The same for event counts. */
+export function resolvedCounts(asked: AskedCounts, edition: 'community' | 'enterprise'): EventCountsTree | null {
+  const { orderBy, limit, offset, distinct, ...parameters } = asked;
+  const terms = orderBy.map(({ field, order }): JsonValue => ({ field, order }));
+  try {
+    return resolveEventCounts(parameters, { orderBy: terms, limit, offset, distinct, edition });
   } catch (error) {
     if (error instanceof QueryError) return null;
     throw error;
@@ -60,14 +73,22 @@ export function drive<T>(work: Generator<undefined, T>): T {
   }
 }
 
+type Work = (ctx: ExecContext, sink: RowSink, options: ExecuteOptions) => Generator<undefined, void>;
+
 /** What the executor answers; null when it ends with a client error. */
-export function askEngine(tree: QueryTree, fleet: Fleet, pace: Pace): EngineAnswer | null {
+export const askEngine = (tree: QueryTree, fleet: Fleet, pace: Pace): EngineAnswer | null =>
+  answerOf((ctx, sink, options) => execute(tree, ctx, sink, options), fleet, pace);
+
+export function answerOf(work: Work, fleet: Fleet, pace: Pace): EngineAnswer | null {
   const ctx = contextOf(fleet, pace);
   const rows: string[] = [];
   let total = -1;
+  const onTotal = (n: number): void => {
+    total = n;
+  };
   const sink = { row: (text: string) => void rows.push(text), full: pace.restless };
   try {
-    drive(execute(tree, ctx, sink, { onTotal: (n) => (total = n) }));
+    drive(work(ctx, sink, { onTotal }));
     return { rows, total };
   } catch (error) {
     if (error instanceof QueryError) return null;
@@ -98,20 +119,33 @@ export function askModel(tree: QueryTree, { world }: Fleet): Result | null {
 }
 
 /** null: the same. Otherwise what is wrong. */
-export function difference(tree: QueryTree, answer: EngineAnswer, { rows, tied }: Result): string | null {
-  if (answer.total !== rows.length) return `total: expected ${rows.length}, got ${answer.total}`;
-  const end = tree.limit === null ? rows.length : tree.offset + tree.limit;
-  const wanted = rows.slice(tree.offset, end);
-  if (answer.rows.length !== wanted.length) return `rows: expected ${wanted.length}, got ${answer.rows.length}`;
+export function difference(tree: QueryTree, answer: EngineAnswer, expected: Result): string | null {
   const isGrouped = tree.groupBy !== null || tree.columns.some((c) => c.kind === 'aggregate');
+  const columns = tree.columns.map(({ key }) => key);
+  return differenceOfRows({ ...tree, columns, isGrouped }, answer, expected);
+}
+
+interface AnswerShape {
+  readonly columns: readonly string[];
+  readonly isGrouped: boolean;
+  readonly limit: number | null;
+  readonly offset: number;
+}
+
+export function differenceOfRows(shape: AnswerShape, answer: EngineAnswer, { rows, tied }: Result): string | null {
+  const { isGrouped } = shape;
+  if (answer.total !== rows.length) return `total: expected ${rows.length}, got ${answer.total}`;
+  const end = shape.limit === null ? rows.length : shape.offset + shape.limit;
+  const wanted = rows.slice(shape.offset, end);
+  if (answer.rows.length !== wanted.length) return `rows: expected ${wanted.length}, got ${answer.rows.length}`;
   const got: string[] = [];
   for (const text of answer.rows) {
     const row = parseJson(text) as JsonObject;
-    const keys = tree.columns.map(({ key }) => key).join();
+    const keys = shape.columns.join();
     if (Object.keys(row).join() !== keys) return `keys: expected ${keys}, got ${Object.keys(row).join()}`;
     got.push(comparable(row, isGrouped));
   }
-  return differenceOfRuns(rows, wanted, got, { tied, isGrouped, offset: tree.offset });
+  return differenceOfRuns(rows, wanted, got, { tied, isGrouped, offset: shape.offset });
 }
 
 interface Runs {
