@@ -4,13 +4,13 @@
 import assert from 'node:assert/strict';
 import type { Random } from '../support/random.ts';
 import type { TestServer } from '../support/server.ts';
-import type { Listing } from './model.ts';
+import type { Asked, Listing } from './model.ts';
 
 const ANY = ['=', 'node_state', 'any'];
 const anyAnd = (...filters: readonly unknown[]): unknown => ['and', ANY, ...filters];
 
 /** Asks through indexes for samples of what the listing holds, and compares with a filter over the listing. */
-export async function checkIndexes(server: TestServer, listing: Listing, random: Random, samples = 6): Promise<void> {
+export async function checkIndexes(server: Asked, listing: Listing, random: Random, samples = 6): Promise<void> {
   const { resources, facts, reports, events } = listing;
   for (let i = 0; i < samples && resources.length > 0; i++) {
     const { type, title } = random.pick(resources);
@@ -66,7 +66,7 @@ interface Named {
 }
 
 async function same(
-  server: TestServer,
+  server: Asked,
   [route, query]: readonly [string, unknown],
   wanted: readonly Named[],
 ): Promise<void> {
@@ -75,7 +75,7 @@ async function same(
   assert.deepEqual(texts(found), texts(wanted), `${route} ${JSON.stringify(query)}`);
 }
 
-async function count(server: TestServer, route: string, query: unknown, wanted: number): Promise<void> {
+async function count(server: Asked, route: string, query: unknown, wanted: number): Promise<void> {
   const [row] = await server.query<{ count: number }>(route, ['extract', [['function', 'count']], query]);
   assert.equal(row?.count, wanted, `${route} ${JSON.stringify(query)}`);
 }

@@ -6,12 +6,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deactivateNode, replaceCatalog, replaceFacts, resourcesOf, storeReport } from '../support/commands.ts';
+import { replaceCatalog, resourcesOf, storeReport } from '../support/commands.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
-import { type ClientCommand, pause, TestServer } from '../support/server.ts';
+import { pause, TestServer } from '../support/server.ts';
 import { checkStore } from '../support/store-check.ts';
 import { checkAppliedOnce, checkCounters, checkIndexes, checkQuiet } from './checks.ts';
-import { type Kind, listAll, NodeModel, type NodeState, type Sent, statesOf } from './model.ts';
+import { Fleet, overHttp } from './fleet.ts';
+import { listAll, statesOf } from './model.ts';
 
 const DAY = 86_400_000;
 
@@ -69,111 +70,11 @@ test('crash: 200 acknowledged commands survive a kill in the middle of a batch',
   assert.deepEqual(await checkStore(server.dir), []);
 });
 
-const NODES = 50;
-const CLIENTS = 10;
-
-/** Clients that submit for their own nodes until the server is gone, and note what was acknowledged. */
-class Fleet {
-  readonly #server: TestServer;
-  readonly #random: Random;
-  readonly #models = Array.from(
-    { length: NODES },
-    (_, i) => new NodeModel(`node-${String(i).padStart(2, '0')}.example.com`),
-  );
-  readonly #start = Date.now() - DAY;
-  #clock = 0;
-  #version = 0;
-  acknowledged = 0;
-  unanswered = 0;
-  refused = 0;
-
-  constructor(server: TestServer, random: Random) {
-    this.#server = server;
-    this.#random = random;
-  }
-
-  /** Resolves when every client has lost its connection. */
-  async run(): Promise<void> {
-    const clients = Array.from({ length: CLIENTS }, (_, client) => {
-      return this.#client(
-        this.#models.filter((_, i) => i % CLIENTS === client),
-        this.#random.fork(),
-      );
-    });
-    await Promise.all(clients);
-  }
-
-  async #client(models: readonly NodeModel[], random: Random): Promise<void> {
-    while (this.#server.running) {
-      const model = random.pick(models);
-      const kind: Kind = random.chance(0.06)
-        ? 'deactivate'
-        : random.pick(['facts', 'catalog', 'catalog', 'report', 'report'] as const);
-      // Now and then something old arrives late.
-      const isLate = (kind === 'facts' || kind === 'catalog') && random.chance(0.05);
-      const time = isLate ? this.#start - random.between(1, 1000) : this.#start + ++this.#clock;
-      if (!(await this.#send(model, model.send(kind, ++this.#version, time), random))) return;
-    }
-  }
-
-  /** false: the connection was lost. */
-  async #send(model: NodeModel, sent: Sent, random: Random): Promise<boolean> {
-    const options = { gzip: random.chance(0.5), wait: random.chance(0.2) ? 20 : 0 };
-    try {
-      const answer = await this.#server.submit(commandOf(model.certname, sent), options);
-      if (answer.status === 200) {
-        sent.acknowledged = true;
-        this.acknowledged++;
-        return true;
-      }
-      assert.equal(answer.status, 503, `${answer.status} ${answer.text}`);
-      this.refused++;
-      await pause(5);
-      return true;
-    } catch (error) {
-      if (error instanceof assert.AssertionError) throw error;
-      this.unanswered++;
-      return false;
-    }
-  }
-
-  /** Compares every node with what the server shows, and sends some of the unanswered commands again, as clients do. */
-  async settle(states: ReadonlyMap<string, NodeState>): Promise<void> {
-    for (const model of this.#models) {
-      const nothing: NodeState = { facts: null, catalog: null, deactivated: null, reports: [] };
-      for (const { kind, version, time } of model.settle(states.get(model.certname) ?? nothing)) {
-        if (!this.#random.chance(0.5)) continue;
-        const again = model.send(kind, version, time);
-        assert.ok(await this.#send(model, again, this.#random), 'the server is gone');
-      }
-    }
-    for (const certname of states.keys()) {
-      assert.ok(
-        this.#models.some((model) => model.certname === certname),
-        `${certname} was never sent`,
-      );
-    }
-  }
-}
-
-function commandOf(certname: string, { kind, version, time }: Sent): ClientCommand {
-  switch (kind) {
-    case 'facts':
-      return replaceFacts(certname, version, time);
-    case 'catalog':
-      return replaceCatalog(certname, version, time);
-    case 'report':
-      return storeReport(certname, version, time);
-    case 'deactivate':
-      return deactivateNode(certname, time);
-  }
-}
-
 test('crash: kills at random moments lose nothing, repeat nothing and tear nothing', async (t) => {
   const kills = testNumber('MUSTER_KILLS', 8);
   const random = new Random(testSeed('crash'));
   const server = await TestServer.start(t, { args: ['--partitions', '4', '--command-threads', '2'] });
-  const fleet = new Fleet(server, random);
+  const fleet = new Fleet(overHttp(server), random);
   let replayed = 0;
   for (let kill = 1; kill <= kills; kill++) {
     const running = fleet.run();

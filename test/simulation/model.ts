@@ -4,7 +4,6 @@
 
 import assert from 'node:assert/strict';
 import { eventsOf, factsOf, resourcesOf } from '../support/commands.ts';
-import type { TestServer } from '../support/server.ts';
 
 export type Kind = 'facts' | 'catalog' | 'report' | 'deactivate';
 
@@ -151,7 +150,12 @@ export interface Listing {
 
 const ANY = ['=', 'node_state', 'any'];
 
-export async function listAll(server: TestServer): Promise<Listing> {
+/** Whatever answers queries. */
+export interface Asked {
+  query<Row>(route: string, query?: unknown): Promise<Row[]>;
+}
+
+export async function listAll(server: Asked): Promise<Listing> {
   const columns = (fields: readonly string[]): unknown => ['extract', fields, ANY];
   const [nodes, facts, catalogs, resources, edges, reports, events] = await Promise.all([
     server.query<NodeRow>('nodes', ANY),
