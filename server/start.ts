@@ -208,10 +208,17 @@ class RunningServer implements Server {
     const graceMs = this.#configuration.settings.stopTimeout;
     this.#phase = 'stopping';
     this.#log.info('Shutdown request received; puppetdb exiting.');
-    await Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)]);
-    await this.#ops.stop();
-    await this.#pool.stop();
-    await this.#ring.stop();
+    const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
+      ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
+      ['maintenance', () => this.#ops.stop()],
+      ['query pool', () => this.#pool.stop()],
+      ['ring', () => this.#ring.stop()],
+    ];
+    for (const [what, stop] of steps) {
+      const began = performance.now();
+      await stop();
+      this.#log.debug({ ms: Math.round(performance.now() - began) }, `stopped: ${what}`);
+    }
     this.#accessLog?.flush();
     this.#log.info('stopped');
     this.#logs.flush();

@@ -1,5 +1,6 @@
 // Starts the threads: the ring of partition actors and the query pool, with what they need of settings, metrics and log.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../schemas/config.ts';
 import type { EngineSettings } from '../workers/engine-host.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
@@ -19,7 +20,15 @@ export interface Threads {
   readonly pool: QueryPool;
 }
 
-/** Rejects when the data directory is in use or damaged; nothing is left running then. */
+/** How long the server waits for its partitions before it goes on without some of them. */
+const openMs = 30_000;
+const openPollMs = 5;
+
+/**
+ * Resolves when all partitions are open and queries can be asked. A partition that does not open is no reason to keep the
+ * others from working: the server then starts, and its status says what is wrong. Rejects when the data directory is in
+ * use or damaged; nothing is left running then.
+ */
 export async function startThreads({ settings, registry, logs }: ThreadsOptions): Promise<Threads> {
   const ring = await startRing({
     dir: settings.data,
@@ -33,10 +42,22 @@ export async function startThreads({ settings, registry, logs }: ThreadsOptions)
   try {
     const log = logs.area('query');
     const pool = await startQueryPool({ dir: settings.data, threads: settings.queryThreads, metrics: registry, log });
+    await untilHealthy(ring, logs);
     return { ring, pool };
   } catch (error) {
     await ring.stop();
     throw error;
+  }
+}
+
+async function untilHealthy(ring: CommandRing, logs: Logs): Promise<void> {
+  const deadline = performance.now() + openMs;
+  while (!ring.healthy) {
+    if (performance.now() > deadline) {
+      logs.area('store').error('some partitions are still not open; the server starts without them');
+      return;
+    }
+    await sleep(openPollMs);
   }
 }
 

@@ -34,6 +34,9 @@ export const command: CliCommand = {
   run,
 };
 
+/** Beyond the time that requests get: for queries, batches and threads to end. */
+const stopMarginMs = 45_000;
+
 async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
   // Whatever is created from here on is nobody else's to read.
   process.umask(0o077);
@@ -64,7 +67,13 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   terminal.out(`muster: ready on ${urls} (data in ${settings.data}, process ${process.pid})\n`);
 
   await signals.untilStop(() => reload(server, args, terminal, logs));
+  const overdue = setTimeout(() => {
+    log.fatal('the server does not come to its end; the process is killed. What was acknowledged is safe');
+    logs.flush();
+    process.kill(process.pid, 'SIGKILL');
+  }, settings.stopTimeout + stopMarginMs);
   await server.stop();
+  clearTimeout(overdue);
   signals.close();
   return exitStatus.ok;
 }
@@ -95,7 +104,8 @@ class Signals {
   #onHangUp: (() => void) | null = null;
   readonly #stop = (): void => {
     this.#stops += 1;
-    if (this.#stops > 1) process.exit(1);
+    // Not process.exit: it would wait for the threads, which may be what hangs.
+    if (this.#stops > 1) process.kill(process.pid, 'SIGKILL');
     this.#onStop?.();
   };
   readonly #hangUp = (): void => {

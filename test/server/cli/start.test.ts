@@ -118,7 +118,7 @@ describe('muster start', () => {
     server.child.kill('SIGTERM');
     await server.seen('err', /Shutdown request received/);
     server.child.kill('SIGTERM');
-    assert.equal(await server.ended, 1);
+    assert.equal(await server.ended, 'SIGKILL');
     socket.destroy();
   });
 
