@@ -1,0 +1,187 @@
+// Disks that are full, directories that belong to somebody else or to a later version: what cannot be done is refused with
+// the reason, the rest goes on, and nothing that was acknowledged is lost.
+
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { FORMAT_VERSION } from '../../engine/store/partition.ts';
+import { replaceCatalog, replaceFacts, timeText } from '../support/commands.ts';
+import { Random, testSeed } from '../support/random.ts';
+import { type ClientCommand, pause, TestServer, until } from '../support/server.ts';
+import { checkStore } from '../support/store-check.ts';
+import { smallVolume } from '../support/volume.ts';
+import { checkAppliedOnce } from './checks.ts';
+
+const DAY = 86_400_000;
+
+/** Facts of some size that nothing makes smaller. */
+function largeFacts(certname: string, version: number, time: number, random: Random): ClientCommand {
+  const noise = Array.from({ length: 60 }, () => {
+    return Array.from({ length: 60 }, () => random.below(2 ** 32).toString(36)).join('');
+  });
+  const payload = {
+    certname,
+    environment: 'production',
+    producer: 'compiler',
+    producer_timestamp: timeText(time),
+    values: Object.fromEntries([['version', version], ...noise.map((value, i) => [`noise_${i}`, value])]),
+  };
+  return {
+    command: 'replace facts',
+    version: 5,
+    certname,
+    producerTimestamp: timeText(time),
+    payload: JSON.stringify(payload),
+  };
+}
+
+test('disk: when it is full submissions are refused with the reason and queries go on, until there is room', async (t) => {
+  const volume = smallVolume(t, 24);
+  if (volume === null) return t.skip('needs a small file system');
+  const random = new Random(testSeed('disk'));
+  const server = await TestServer.start(t, { dir: join(volume.dir, 'data'), args: ['--partitions', '2'] });
+  const start = Date.now() - DAY;
+  const acknowledged = new Map<string, number>();
+  let version = 0;
+  /** Submits until it is refused; returns the refusal. Every command is a node's first or next. */
+  const fill = async (
+    count: number,
+  ): Promise<{ status: number; text: string; retryAfter: string | undefined } | null> => {
+    for (let i = 0; i < count; i++) {
+      const next = ++version;
+      const certname = `node-${next % 40}`;
+      const answer = await server.submit(largeFacts(certname, next, start + next, random));
+      if (!answer.acknowledged) {
+        return { status: answer.status, text: answer.text, retryAfter: answer.headers['retry-after'] };
+      }
+      acknowledged.set(certname, next);
+    }
+    return null;
+  };
+  const refusal = await fill(1000);
+  assert.ok(refusal !== null, 'the disk did not get full');
+  assert.equal(refusal.status, 503, refusal.text);
+  assert.match(refusal.text, /ENOSPC|no space/i);
+  assert.match(refusal.retryAfter ?? '', /^\d+$/);
+  t.diagnostic(`full after ${acknowledged.size} nodes and ${version} commands: ${refusal.text.replace(/\s+/g, ' ')}`);
+
+  // Whatever is full now, reading works: also of what is not applied yet, when it will be.
+  const rows = await server.query<{ certname: string }>('nodes');
+  assert.ok(rows.length > 0);
+  for (let i = 0; i < 5; i++) {
+    await pause(100);
+    const [row] = await server.query<{ count: number }>('facts', [
+      'extract',
+      [['function', 'count']],
+      ['~', 'name', '.'],
+    ]);
+    assert.ok(row!.count > 0);
+    assert.equal((await server.ask('/pdb/meta/v1/version')).status, 200);
+    // A little may fit from time to time; what does not is refused the same way.
+    const again = await fill(1);
+    if (again !== null) assert.equal(again.status, 503, again.text);
+  }
+
+  volume.resize(96);
+  await until('submissions are taken again', async () => (await fill(1)) === null, 20_000);
+  assert.equal(await fill(20), null);
+  await server.drained();
+  await compare(server, acknowledged);
+
+  // Full again, and killed while it is: still nothing is lost, once there is room.
+  const { bavail, bsize } = statfsSync(volume.dir);
+  const ballast = join(volume.dir, 'ballast');
+  writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - (1 << 20)), 1));
+  assert.equal((await fill(200))?.status, 503);
+  await server.kill();
+  writeFileSync(ballast, '');
+  await server.start();
+  await server.drained();
+  await compare(server, acknowledged);
+  checkAppliedOnce(server);
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(await checkStore(server.dir), []);
+});
+
+async function compare(server: TestServer, acknowledged: ReadonlyMap<string, number>): Promise<void> {
+  const facts = await server.query<{ certname: string; value: number }>('facts', ['=', 'name', 'version']);
+  const found = new Map(facts.map(({ certname, value }) => [certname, value]));
+  for (const [certname, version] of acknowledged) assert.equal(found.get(certname), version, `facts of ${certname}`);
+}
+
+test('disk: a directory that cannot be written is refused with the reason', async (t) => {
+  const volume = smallVolume(t, 16);
+  if (volume === null) return t.skip('needs a file system that can be read only');
+  const data = join(volume.dir, 'data');
+  mkdirSync(data);
+  const server = TestServer.prepare(t, { dir: volume.readOnlySight(data) });
+  const { status, text } = await server.startToFail();
+  assert.equal(status, 1, text);
+  assert.match(text, /EROFS|read-only/i);
+});
+
+test('disk: a second process on a data directory is refused and the first one goes on', async (t) => {
+  const first = await TestServer.start(t);
+  await first.apply(replaceFacts('a', 1, Date.now() - DAY));
+  const second = TestServer.prepare(t, { dir: first.dir });
+  const { status, text } = await second.startToFail();
+  assert.equal(status, 1);
+  assert.match(text, /used by another process/);
+  await first.apply(replaceFacts('b', 2, Date.now() - DAY));
+  assert.equal((await first.query('nodes')).length, 2);
+  // After a kill the directory is free at once, whatever the first one left behind.
+  await first.kill();
+  await second.start();
+  assert.equal((await second.query('nodes')).length, 2);
+});
+
+test('disk: data of a later version are refused and left as they are', async (t) => {
+  const server = await TestServer.start(t, { args: ['--partitions', '2'] });
+  await server.apply(replaceCatalog('a', 1, Date.now() - DAY));
+  await server.stop();
+  const file = join(server.dir, 'store.json');
+  const info = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  assert.equal(info['format'], FORMAT_VERSION);
+  const copy = `${server.dir}-copy`;
+  cpSync(server.dir, copy, { recursive: true, filter: (path) => !statSync(path).isSocket() });
+  writeFileSync(file, JSON.stringify({ ...info, format: FORMAT_VERSION + 1 }));
+  const { status, text } = await server.startToFail();
+  assert.equal(status, 1);
+  assert.match(
+    text,
+    new RegExp(`newer version \\(format ${FORMAT_VERSION + 1}, this program knows ${FORMAT_VERSION}\\)`),
+  );
+  for (const name of ['partition-000/data.mdb', 'partition-001/data.mdb']) {
+    assert.deepEqual(readFileSync(join(server.dir, name)), readFileSync(join(copy, name)), name);
+  }
+  writeFileSync(file, JSON.stringify(info));
+  await server.start();
+  assert.equal((await server.query('nodes')).length, 1);
+});
+
+test('disk: files are for their owner only', async (t) => {
+  const server = await TestServer.start(t, { args: ['--partitions', '2'] });
+  await server.apply(replaceFacts('a', 1, Date.now() - DAY));
+  await server.submit(
+    { command: 'replace facts', version: 5, certname: 'b', payload: '{"certname": "b"' },
+    { wait: 10 },
+  );
+  const open: string[] = [];
+  const look = (path: string): void => {
+    const stat = statSync(path);
+    if ((stat.mode & 0o077) !== 0) open.push(`${path} ${(stat.mode & 0o777).toString(8)}`);
+  };
+  for (const name of ['', 'inbox', 'discarded', 'store.json', 'lock', 'partition-000', 'partition-000/data.mdb']) {
+    look(join(server.dir, name));
+  }
+  await until('the dead letter is there', () => {
+    try {
+      look(join(server.dir, 'discarded', 'replace_facts'));
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  assert.deepEqual(open, []);
+});
