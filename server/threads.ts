@@ -1,5 +1,7 @@
 // Starts the threads: the ring of partition actors and the query pool, with what they need of settings, metrics and log.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../schemas/config.ts';
 import type { EngineSettings } from '../workers/engine-host.ts';
@@ -29,8 +31,35 @@ const openPollMs = 5;
  * others from working: the server then starts, and its status says what is wrong. Rejects when the data directory is in
  * use or damaged; nothing is left running then.
  */
-export async function startThreads({ settings, registry, logs }: ThreadsOptions): Promise<Threads> {
-  const ring = await startRing({
+export async function startThreads(options: ThreadsOptions): Promise<Threads> {
+  // The pool only needs a directory that is there; in a new one the ring, which locks it, goes first.
+  const isNew = !existsSync(join(options.settings.data, 'store.json'));
+  const early = isNew ? null : startPool(options);
+  // Its failure is looked at below; until then it is nobody's unhandled rejection.
+  early?.catch(() => {});
+  let ring: CommandRing | null = null;
+  try {
+    ring = await startOwnRing(options);
+    const pool = await (early ?? startPool(options));
+    await untilHealthy(ring, options.logs);
+    return { ring, pool };
+  } catch (error) {
+    await ring?.stop();
+    await early?.then(
+      (pool) => pool.stop(),
+      () => {},
+    );
+    throw error;
+  }
+}
+
+function startPool({ settings, registry, logs }: ThreadsOptions): Promise<QueryPool> {
+  const log = logs.area('query');
+  return startQueryPool({ dir: settings.data, threads: settings.queryThreads, metrics: registry, log });
+}
+
+function startOwnRing({ settings, registry, logs }: ThreadsOptions): Promise<CommandRing> {
+  return startRing({
     dir: settings.data,
     partitions: settings.partitions,
     threads: settings.actorThreads,
@@ -39,15 +68,6 @@ export async function startThreads({ settings, registry, logs }: ThreadsOptions)
     log: logs.area('command'),
     engine: engineSettings(settings),
   });
-  try {
-    const log = logs.area('query');
-    const pool = await startQueryPool({ dir: settings.data, threads: settings.queryThreads, metrics: registry, log });
-    await untilHealthy(ring, logs);
-    return { ring, pool };
-  } catch (error) {
-    await ring.stop();
-    throw error;
-  }
 }
 
 async function untilHealthy(ring: CommandRing, logs: Logs): Promise<void> {
