@@ -15,7 +15,7 @@ import { parseJson } from '../../../../engine/json/parse.ts';
 import { isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
 import { DecimalSum } from '../../../../engine/query/format/decimal.ts';
 import { toChar } from '../../../../engine/query/format/to-char.ts';
-import { compileRegex } from '../../../../engine/query/regex/regex.ts';
+import { compileRegex, type Matcher } from '../../../../engine/query/regex/regex.ts';
 import type {
   Column,
   CompareOp,
@@ -92,6 +92,14 @@ const sameList = (a: Cell, b: Cell): boolean => JSON.stringify(a) === JSON.strin
 /** A path as one text: indexes bare, keys of digits (and the empty one) quoted. Keys with the separator are not generated. */
 const encoded = (path: Path): string =>
   path.map((e) => (typeof e === 'number' ? String(e) : /^\d*$/.test(e) ? `"${e}"` : e)).join('#~');
+
+const matchers = new Map<string, Matcher>();
+
+function matcherOf(pattern: string): Matcher {
+  let matcher = matchers.get(pattern);
+  if (matcher === undefined) matchers.set(pattern, (matcher = compileRegex(pattern)));
+  return matcher;
+}
 
 // ---- order ----
 
@@ -305,7 +313,7 @@ class Evaluation {
   }
 
   #regex({ field, pattern, nullIsFalse }: Kind<'regex'>, cell: Cell): Truth {
-    const matcher = compileRegex(pattern);
+    const matcher = matcherOf(pattern);
     const type = typeOf(this.#entity, field);
     if (type === 'PE') return matcher.test(encoded(cell as Path));
     if (type === 'A') return cell !== null && elements(cell).some((element) => matcher.test(element));
@@ -341,7 +349,7 @@ class Evaluation {
   /** One of the stored paths that the regular expressions of a `match()` find. */
   #anyMatch(filter: Kind<'json'>, parts: readonly PathPart[], row: ModelRow): Truth {
     const pattern = parts.map((part) => (part.kind === 'match' ? part.pattern : patternOf(part))).join('#~');
-    const matcher = compileRegex(pattern);
+    const matcher = matcherOf(pattern);
     const paths = this.#world.pathsForMatch().filter((path) => matcher.test(encoded(path)));
     if (paths.length === 0) throw new ModelError('no path matches');
     const literal = (path: Path): Filter => ({ ...filter, root: 'facts', parts: path.map((e) => name(String(e))) });
@@ -446,7 +454,7 @@ function compareFound({ op, value }: Kind<'json'>, found: JsonValue): Truth {
       return equalJson(found, value);
     case '~': {
       const text = textForm(found);
-      return text === null ? null : compileRegex(value as string).test(text);
+      return text === null ? null : matcherOf(value as string).test(text);
     }
     case 'null?':
       throw new Error('tested elsewhere');
@@ -458,8 +466,8 @@ function compareFound({ op, value }: Kind<'json'>, found: JsonValue): Truth {
 function hasParameter({ op, name: wanted, text }: Kind<'parameter'>, parameters: JsonObject): boolean {
   const entries = Object.entries(parameters).map(([key, value]) => [key, canonicalK(value)] as const);
   if (op === '=') return entries.some(([key, value]) => key === wanted && value === text);
-  const names = compileRegex(wanted);
-  const texts = compileRegex(text);
+  const names = matcherOf(wanted);
+  const texts = matcherOf(text);
   return entries.some(([key, value]) => names.test(key) && texts.test(value));
 }
 
@@ -470,7 +478,7 @@ function matchesPath(pattern: Path, path: Path): boolean {
     const element = path[i]!;
     if (typeof wanted === 'number') return element === wanted;
     if (DIGITS.test(wanted) && typeof element === 'number') return false;
-    return compileRegex(wanted).test(String(element));
+    return matcherOf(wanted).test(String(element));
   });
 }
 

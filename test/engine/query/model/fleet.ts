@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyBatch } from '../../../../engine/ingest/apply.ts';
+import type { IngestSettings, QueuedCommand } from '../../../../engine/ingest/types.ts';
 import { printJson } from '../../../../engine/json/print.ts';
 import { Float, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
 import { deleteNode } from '../../../../engine/retention/nodes.ts';
@@ -219,12 +220,26 @@ function randomReportResources(random: Random, at: number): ReportResource[] {
 // ---- commands ----
 
 type Unhashed<T> = Omit<T, 'hash'>;
+type Done = (hash: string) => void;
+interface Addressed {
+  readonly certname: string;
+  readonly received: number;
+}
+
+const INGEST: IngestSettings = {
+  now: NOW,
+  resourceEventsTtl: 3650 * DAY,
+  factsBlocklist: [],
+  factsBlocklistType: 'literal',
+  decompressedMax: 1e8,
+};
 
 /** Sends commands to the engine and tells the model. */
 class Sender {
   readonly partitions: readonly Partition[];
   readonly world: World;
   #seq = 0;
+  #pending: { readonly queued: QueuedCommand; readonly done: Done }[] = [];
 
   constructor(partitions: readonly Partition[], world: World) {
     this.partitions = partitions;
@@ -235,7 +250,8 @@ class Sender {
     return this.partitions[slotOf(certname, this.partitions.length)]!;
   }
 
-  #apply(command: string, version: number, certname: string, received: number, payload: JsonValue): string {
+  /** Queues a command; `done` gets the identity of what was stored. */
+  #queue(command: string, version: number, { certname, received }: Addressed, payload: JsonValue, done: Done): void {
     const seq = ++this.#seq;
     const queued = {
       seq,
@@ -249,37 +265,43 @@ class Sender {
       body: Buffer.from(printJson(payload)),
       attempts: 0,
     };
-    const [outcome] = applyBatch(this.partitionOf(certname), [queued], {
-      now: NOW,
-      resourceEventsTtl: 3650 * DAY,
-      factsBlocklist: [],
-      factsBlocklistType: 'literal',
-      decompressedMax: 1e8,
-    });
-    if (outcome?.kind !== 'processed' || (outcome.detail !== 'stored' && outcome.detail !== 'stale')) {
-      throw new Error(`${command}: ${JSON.stringify(outcome)}`);
+    this.#pending.push({ queued, done });
+  }
+
+  /** Applies what is queued, a batch for each partition. */
+  flush(): void {
+    for (const partition of this.partitions) {
+      const own = this.#pending.filter(({ queued }) => this.partitionOf(queued.certname) === partition);
+      const outcomes = applyBatch(
+        partition,
+        own.map(({ queued }) => queued),
+        INGEST,
+      );
+      for (const [index, outcome] of outcomes.entries()) {
+        if (outcome.kind !== 'processed') throw new Error(JSON.stringify(outcome));
+        own[index]!.done(outcome.hash ?? '');
+      }
     }
-    return outcome.hash ?? '';
+    this.#pending = [];
   }
 
   facts(sent: Unhashed<Facts>): void {
-    const { received, producer_timestamp, ...payload } = sent;
-    const times = { producer_timestamp: iso(producer_timestamp) };
-    const hash = this.#apply('replace facts', 5, sent.certname, received, { ...payload, ...times });
-    this.world.facts({ ...sent, hash });
+    const { received: _, producer_timestamp, ...payload } = sent;
+    const whole = { ...payload, producer_timestamp: iso(producer_timestamp) };
+    this.#queue('replace facts', 5, sent, whole, (hash) => this.world.facts({ ...sent, hash }));
   }
 
   catalog(sent: Unhashed<Catalog>): void {
-    const { received, producer_timestamp, ...payload } = sent;
-    const times = { producer_timestamp: iso(producer_timestamp) };
-    const whole = unlessNull({ ...payload, ...times }, ['environment', 'job_id', 'transaction_uuid']);
-    const hash = this.#apply('replace catalog', 9, sent.certname, received, whole);
-    this.world.catalog({ ...sent, hash });
+    const { received: _, ...payload } = sent;
+    const given = { ...payload, producer_timestamp: iso(sent.producer_timestamp) };
+    const whole = unlessNull(given, ['environment', 'job_id', 'transaction_uuid']);
+    this.#queue('replace catalog', 9, sent, whole, (hash) => this.world.catalog({ ...sent, hash }));
   }
 
   report(sent: Unhashed<Report>): void {
-    const { received, ...payload } = sent;
-    const times = {
+    const { received: _, ...payload } = sent;
+    const given = {
+      ...payload,
       start_time: iso(sent.start_time),
       end_time: iso(sent.end_time),
       producer_timestamp: iso(sent.producer_timestamp),
@@ -289,27 +311,26 @@ class Sender {
         events: resource.events.map((event) => unlessNull({ ...event, timestamp: iso(event.timestamp) }, ['name'])),
       })),
     };
-    const whole = unlessNull({ ...payload, ...times }, ['job_id']);
-    const hash = this.#apply('store report', 8, sent.certname, received, whole);
-    this.world.report({ ...sent, hash });
+    const whole = unlessNull(given, ['job_id']);
+    this.#queue('store report', 8, sent, whole, (hash) => this.world.report({ ...sent, hash }));
   }
 
   inputs(sent: Unhashed<Inputs>): void {
-    const { received, producer_timestamp, ...payload } = sent;
-    const times = { producer_timestamp: iso(producer_timestamp) };
-    const hash = this.#apply('replace catalog inputs', 1, sent.certname, received, { ...payload, ...times });
-    this.world.inputs({ ...sent, hash });
+    const { received: _, producer_timestamp, ...payload } = sent;
+    const whole = { ...payload, producer_timestamp: iso(producer_timestamp) };
+    this.#queue('replace catalog inputs', 1, sent, whole, (hash) => this.world.inputs({ ...sent, hash }));
   }
 
   expiration(certname: string, expire: boolean, at: number): void {
     const payload = { certname, expire: { facts: expire }, producer_timestamp: iso(at) };
-    this.#apply('configure expiration', 1, certname, at, payload);
-    this.world.expiration(certname, expire, at);
+    const done = (): void => this.world.expiration(certname, expire, at);
+    this.#queue('configure expiration', 1, { certname, received: at }, payload, done);
   }
 
   deactivate(certname: string, at: number): void {
-    this.#apply('deactivate node', 3, certname, at, { certname, producer_timestamp: iso(at) });
-    this.world.deactivate(certname, at);
+    const payload = { certname, producer_timestamp: iso(at) };
+    const done = (): void => this.world.deactivate(certname, at);
+    this.#queue('deactivate node', 3, { certname, received: at }, payload, done);
   }
 
   expire(certname: string, at: number): void {
@@ -419,6 +440,7 @@ export function buildFleet({ seed, nodes, partitions: count, rounds, edition }: 
   const certnames = Array.from({ length: nodes }, (_, i) => `${random.pick(['web', 'db', 'Ü'])}${i}.example.com`);
   for (let round = 0; round < rounds; round++) {
     for (const certname of certnames) if (round === 0 || random.unit() < 0.5) sendRun(sender, random, certname, round);
+    sender.flush();
   }
   for (const certname of certnames) {
     if (!world.nodes.has(certname)) continue;
@@ -429,6 +451,7 @@ export function buildFleet({ seed, nodes, partitions: count, rounds, edition }: 
   }
   sender.deactivate('ghost.example.com', NOW - DAY);
   sender.deactivate('old.example.com', NOW - 30 * DAY);
+  sender.flush();
   return {
     partitions,
     world,
