@@ -2,7 +2,7 @@
 // the reason, the rest goes on, and nothing that was acknowledged is lost.
 
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, statfsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { FORMAT_VERSION } from '../../engine/store/partition.ts';
@@ -109,6 +109,41 @@ async function compare(server: TestServer, acknowledged: ReadonlyMap<string, num
   const found = new Map(facts.map(({ certname, value }) => [certname, value]));
   for (const [certname, version] of acknowledged) assert.equal(found.get(certname), version, `facts of ${certname}`);
 }
+
+test('disk: when only the store has no room acknowledged commands wait for it, and queries go on', async (t) => {
+  const volume = smallVolume(t, 6);
+  if (volume === null) return t.skip('needs a small file system');
+  const random = new Random(testSeed('disk of the store'));
+  const server = TestServer.prepare(t, { args: ['--partitions', '1'] });
+  mkdirSync(server.dir);
+  symlinkSync(volume.dir, join(server.dir, 'partition-000'));
+  await server.start();
+  const start = Date.now() - DAY;
+  const acknowledged = new Map<string, number>();
+  for (let version = 1; version <= 400; version++) {
+    const answer = await server.submit(largeFacts(`node-${version}`, version, start + version, random));
+    assert.equal(answer.status, 200, answer.text);
+    acknowledged.set(`node-${version}`, version);
+  }
+  const isTold = (): boolean =>
+    server.logLines().some(({ level, msg }) => level === 'error' && /^partition 0: /.test(msg));
+  await until('the trouble is told', isTold);
+  const waiting = await server.depth();
+  assert.ok(waiting > 0, 'everything found room');
+  t.diagnostic(
+    `${waiting} commands wait; the log says: ${server.logLines().find(({ level }) => level === 'error')?.msg}`,
+  );
+  const rows = await server.query<{ certname: string }>('nodes');
+  assert.ok(rows.length > 0 && rows.length < 400, `${rows.length} nodes`);
+  const status = await server.ask('/status/v1/services');
+  assert.equal(JSON.parse(status.text)['puppetdb-status'].state === 'running', false, 'it does not call itself well');
+  volume.resize(64);
+  await server.drained();
+  await compare(server, acknowledged);
+  checkAppliedOnce(server);
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(await checkStore(server.dir), []);
+});
 
 test('disk: a directory that cannot be written is refused with the reason', async (t) => {
   const volume = smallVolume(t, 16);
