@@ -11,7 +11,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, cp, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { openPartition } from '../engine/store/partition.ts';
-import { openStoreInfo, partitionDir } from '../engine/store/store.ts';
+import { openStoreInfo, partitionDir } from '../engine/store/store-info.ts';
 
 export interface BackupManifest {
   readonly format: 1;

@@ -1,6 +1,6 @@
 // Entry of an actor thread with the real engine.
 
-import { openStoreInfo } from '../engine/store/store.ts';
+import { openStoreInfo } from '../engine/store/store-info.ts';
 import { serveActor } from './actor.ts';
 import { EngineHost, type EngineSettings, engineDefaults } from './engine-host.ts';
 

@@ -9,7 +9,7 @@ import { firstKeptDay, type Sweep } from '../engine/retention/sweep.ts';
 import { gcCatalogs, gcFactPaths, gcPackages } from '../engine/retention/unused.ts';
 import { seqKey } from '../engine/store/keys.ts';
 import { type Batch, openPartition, type Partition } from '../engine/store/partition.ts';
-import { partitionDir, slotOf } from '../engine/store/store.ts';
+import { partitionDir, slotOf } from '../engine/store/store-info.ts';
 import type { SweepKind, Timing } from './messages.ts';
 import type { Applied, ApplyContext, Guard, HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
 

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
-import { openStoreInfo } from '../engine/store/store.ts';
+import { openStoreInfo } from '../engine/store/store-info.ts';
 import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
 import type {

@@ -4,7 +4,8 @@
 import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads';
 import { type OpenRequest, openRequest, type QueryStore } from '../engine/query/request/run.ts';
 import type { Partition } from '../engine/store/partition.ts';
-import { openPartitions, openStoreInfo } from '../engine/store/store.ts';
+import { openPartitions } from '../engine/store/store.ts';
+import { openStoreInfo } from '../engine/store/store-info.ts';
 import type {
   FromQueryThread,
   QueryResult,

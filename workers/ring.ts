@@ -15,7 +15,7 @@ import { type CommandLog, openLog } from '../engine/inbox/log.ts';
 import { type Envelope, StreamCorrupt, type StreamRecord } from '../engine/inbox/stream.ts';
 import type { CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import { openPartition } from '../engine/store/partition.ts';
-import { openStoreInfo, partitionDir, type StoreInfo, slotOf } from '../engine/store/store.ts';
+import { openStoreInfo, partitionDir, type StoreInfo, slotOf } from '../engine/store/store-info.ts';
 import type { Activity } from './activity.ts';
 import { discardedDir } from './actor.ts';
 import { ActorHandle } from './actor-handle.ts';

@@ -63,14 +63,13 @@ function itemOf(batch: Batch, { item, body, memo }: DecodedResource): ItemId {
 
 /** The resource with `file` and `line` as they are stored for the node, where the command does not mention them. */
 function completed(batch: Batch, resource: DecodedResource, kept: ReadonlySet<number>): ItemId {
-  const item = itemOf(batch, resource);
-  if (kept.has(item)) return item;
+  if (kept.has(resource.item)) return resource.item;
   const stored = storedResource(batch, resource, kept);
-  if (stored === undefined) return item;
-  const body = batch.view.resources.body(item);
+  if (stored === undefined) return itemOf(batch, resource);
+  const body = resource.body ?? batch.view.resources.body(resource.item);
   const file = resource.fileGiven ? body.file : stored.file;
   const line = resource.lineGiven ? body.line : stored.line;
-  if (file === body.file && line === body.line) return item;
+  if (file === body.file && line === body.line) return itemOf(batch, resource);
   return batch.resources.intern({ ...body, file, line }).id;
 }
 

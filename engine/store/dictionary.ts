@@ -410,7 +410,9 @@ export class DictionaryWriter<B> {
   /** Writes postings and indexes, and deletes bodies that no node has any more. Call once, at the end of the transaction. */
   flush(): void {
     const { spec, tables, cache, memo } = this.#dictionary;
-    for (const id of this.#post.flush()) {
+    // A body that was made and then not used belongs to no node either.
+    const unused = this.created.filter((id) => !this.#post.touches(id));
+    for (const id of [...this.#post.flush(), ...unused]) {
       const bytes = tables.body.get(id);
       if (bytes === undefined) continue;
       const text = bytes.toString('utf8');

@@ -44,8 +44,7 @@ import type {
   ReportRecord,
   ResourceBody,
 } from './records.ts';
-
-export const FORMAT_VERSION = 1;
+import { FORMAT_VERSION } from './store-info.ts';
 
 /** Sets of nodes kept as postings. */
 export const NODES_ALL = 1;

@@ -168,6 +168,11 @@ export class PostingsWriter {
     this.#shrunk.add(id);
   }
 
+  /** Whether this transaction changed the id's nodes. */
+  touches(id: number): boolean {
+    return this.#dirty.has(id);
+  }
+
   /** Whether the id has the node, changes of this transaction included. */
   has(id: number, node: NodeId): boolean {
     const offset = node & CHUNK_MASK;

@@ -1,50 +1,7 @@
-// A store: a data directory with a fixed number of partitions. `store.json` records what must never change: the format and
-// the number of partitions (slot = hash(certname) mod partitions).
+// A store: all partitions of a data directory.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { FORMAT_VERSION, openPartition, type Partition, type PartitionOptions } from './partition.ts';
-
-export interface StoreInfo {
-  readonly format: number;
-  readonly partitions: number;
-}
-
-export const PARTITIONS_DEFAULT = 8;
-
-/** FNV-1a over the UTF-8 bytes of the certname, finished so that low bits are good; mod the number of partitions. */
-export function slotOf(certname: string, partitions: number): number {
-  let h = 0x811c9dc5;
-  const bytes = Buffer.from(certname, 'utf8');
-  for (let i = 0; i < bytes.length; i++) h = Math.imul(h ^ bytes[i]!, 0x01000193);
-  h ^= h >>> 15;
-  h = Math.imul(h, 0x2c1b3c6d);
-  h ^= h >>> 12;
-  return (h >>> 0) % partitions;
-}
-
-/** Reads the directory's description, or writes a new one. Throws when it was written by a newer version. */
-export function openStoreInfo(dir: string, options: { partitions?: number } = {}): StoreInfo {
-  const file = join(dir, 'store.json');
-  if (existsSync(file)) {
-    const info = JSON.parse(readFileSync(file, 'utf8')) as StoreInfo;
-    if (info.format > FORMAT_VERSION) {
-      throw new Error(
-        `${dir} was written by a newer version (format ${info.format}, this program knows ${FORMAT_VERSION})`,
-      );
-    }
-    return info;
-  }
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const info: StoreInfo = { format: FORMAT_VERSION, partitions: options.partitions ?? PARTITIONS_DEFAULT };
-  const temporary = `${file}.new`;
-  writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flush: true });
-  renameSync(temporary, file);
-  return info;
-}
-
-export const partitionDir = (dir: string, slot: number): string =>
-  join(dir, `partition-${String(slot).padStart(3, '0')}`);
+import { openPartition, type Partition, type PartitionOptions } from './partition.ts';
+import { partitionDir, type StoreInfo } from './store-info.ts';
 
 /** All partitions of a store, by slot. */
 export function openPartitions(dir: string, info: StoreInfo, options: PartitionOptions = {}): Partition[] {

@@ -69,6 +69,12 @@ const commands: readonly TableRow[] = [
     load: () => import('./dead-letters.ts'),
   },
   {
+    name: 'check',
+    group: 'Data directory',
+    summary: 'verify a data directory',
+    load: () => import('./check.ts'),
+  },
+  {
     name: 'backup',
     group: 'Data directory',
     summary: 'copy the data directory, also while the server runs',

@@ -9,7 +9,7 @@ import type { IngestSettings } from '../../engine/ingest/types.ts';
 import { openRequest } from '../../engine/query/request/run.ts';
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
-import { slotOf } from '../../engine/store/store.ts';
+import { slotOf } from '../../engine/store/store-info.ts';
 import {
   type Answer,
   areas,

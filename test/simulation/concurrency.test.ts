@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { checkStore } from '../../engine/store/check.ts';
 import {
   eventsOf,
   factsOf,
@@ -14,7 +15,6 @@ import {
 } from '../support/commands.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
 import { TestServer } from '../support/server.ts';
-import { checkStore } from '../support/store-check.ts';
 import { checkQuiet } from './checks.ts';
 
 const DAY = 86_400_000;

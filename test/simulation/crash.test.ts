@@ -6,10 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { checkStore } from '../../engine/store/check.ts';
 import { replaceCatalog, resourcesOf, storeReport } from '../support/commands.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
 import { pause, TestServer } from '../support/server.ts';
-import { checkStore } from '../support/store-check.ts';
 import { checkAppliedOnce, checkCounters, checkIndexes, checkQuiet } from './checks.ts';
 import { Fleet, overHttp } from './fleet.ts';
 import { listAll, statesOf } from './model.ts';

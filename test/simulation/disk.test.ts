@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, statfsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { FORMAT_VERSION } from '../../engine/store/partition.ts';
+import { checkStore } from '../../engine/store/check.ts';
+import { FORMAT_VERSION } from '../../engine/store/store-info.ts';
 import { replaceCatalog, replaceFacts, timeText } from '../support/commands.ts';
 import { Random, testSeed } from '../support/random.ts';
 import { type ClientCommand, pause, TestServer, until } from '../support/server.ts';
-import { checkStore } from '../support/store-check.ts';
 import { smallVolume } from '../support/volume.ts';
 import { checkAppliedOnce } from './checks.ts';
 

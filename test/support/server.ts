@@ -95,6 +95,7 @@ export class TestServer {
   #agent = new Agent({ keepAlive: true, maxSockets: 64 });
   #child: ChildProcess | null = null;
   #port = 0;
+  #httpsPort = 0;
   #output = '';
   /** Set while the process is expected to live. */
   #unexpected: ((error: Error) => void) | null = null;
@@ -121,6 +122,11 @@ export class TestServer {
 
   get port(): number {
     return this.#port;
+  }
+
+  /** 0 without the `args` that HTTPS needs. */
+  get httpsPort(): number {
+    return this.#httpsPort;
   }
 
   get url(): string {
@@ -208,7 +214,9 @@ export class TestServer {
     const deadline = Date.now() + START_MAX_MS;
     for (;;) {
       if (existsSync(portFile)) {
-        this.#port = Number.parseInt(readFileSync(portFile, 'utf8'), 10);
+        const [port, httpsPort] = readFileSync(portFile, 'utf8').split('\n').map(Number);
+        this.#port = port ?? 0;
+        this.#httpsPort = httpsPort ?? 0;
         const answer = await this.ask('/status/v1/simple').catch(() => null);
         if (answer?.text === 'running') return;
       }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openPartition } from '../../engine/store/partition.ts';
-import { partitionDir } from '../../engine/store/store.ts';
+import { partitionDir } from '../../engine/store/store-info.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';

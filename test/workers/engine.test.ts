@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
 import { openPartition } from '../../engine/store/partition.ts';
-import { partitionDir, slotOf } from '../../engine/store/store.ts';
+import { partitionDir, slotOf } from '../../engine/store/store-info.ts';
 import { type EngineSettings, engineDefaults } from '../../workers/engine-host.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';

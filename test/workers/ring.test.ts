@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, wri
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openPartition } from '../../engine/store/partition.ts';
-import { partitionDir, slotOf } from '../../engine/store/store.ts';
+import { partitionDir, slotOf } from '../../engine/store/store-info.ts';
 import type { Log } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, type RingOptions, startRing } from '../../workers/ring.ts';

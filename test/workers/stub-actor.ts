@@ -15,7 +15,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
 import { type Batch, openPartition, type Partition } from '../../engine/store/partition.ts';
-import { openStoreInfo, partitionDir, slotOf } from '../../engine/store/store.ts';
+import { openStoreInfo, partitionDir, slotOf } from '../../engine/store/store-info.ts';
 import { type ActorData, serveActor } from '../../workers/actor.ts';
 import type {
   Applied,

@@ -11,7 +11,7 @@ import { printJson } from '../../../../engine/json/print.ts';
 import { Float, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
 import { deleteNode } from '../../../../engine/retention/nodes.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
-import { slotOf } from '../../../../engine/store/store.ts';
+import { slotOf } from '../../../../engine/store/store-info.ts';
 import { Random } from '../../../../perf/random.ts';
 import type {
   Catalog,

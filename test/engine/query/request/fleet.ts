@@ -7,7 +7,7 @@ import { applyBatch } from '../../../../engine/ingest/apply.ts';
 import { type OpenRequest, openRequest, type QueryStore } from '../../../../engine/query/request/run.ts';
 import type { QueryHead, QuerySettings } from '../../../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
-import { slotOf } from '../../../../engine/store/store.ts';
+import { slotOf } from '../../../../engine/store/store-info.ts';
 
 export const NOW = Date.UTC(2026, 10, 21);
 const PARTITIONS = 2;

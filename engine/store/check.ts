@@ -2,9 +2,10 @@
 // bodies that nobody has, postings and indexes that disagree with the lists, node sets, report indexes and counters.
 // Reads only. Empty result: the store is sound.
 
-import { decodeNode, decodeReport } from '../../engine/store/codecs.ts';
-import type { Dictionary, DictionaryView } from '../../engine/store/dictionary.ts';
-import { digest16, idOfTimeKey, indexPrefix, pairKey, timeOfKey } from '../../engine/store/keys.ts';
+import { decodeNode, decodeReport } from './codecs.ts';
+import type { Dictionary, DictionaryView } from './dictionary.ts';
+import { digest16, idOfTimeKey, indexPrefix, pairKey, timeOfKey } from './keys.ts';
+import { present } from './lmdb.ts';
 import {
   isInactive,
   NODES_ALL,
@@ -17,10 +18,10 @@ import {
   openPartition,
   type Partition,
   type View,
-} from '../../engine/store/partition.ts';
-import { CHUNK_BITS, chunkIds } from '../../engine/store/postings.ts';
-import type { NodeId, NodeRecord } from '../../engine/store/records.ts';
-import { openStoreInfo, partitionDir, slotOf } from '../../engine/store/store.ts';
+} from './partition.ts';
+import { CHUNK_BITS, chunkIds } from './postings.ts';
+import type { NodeId, NodeRecord } from './records.ts';
+import { openStoreInfo, partitionDir, slotOf } from './store-info.ts';
 
 const PROBLEMS_MAX = 50;
 
@@ -89,8 +90,6 @@ class Walk {
       view.counts.factsets,
       this.#having((record) => record.factset !== null),
     );
-    const retries = count(tables.retry.getKeys({ ...view.options }));
-    if (retries > 0) this.#say(`${retries} commands wait for another attempt`);
   }
 
   dictionaries(): void {
@@ -173,12 +172,14 @@ class Walk {
       if (node?.certname !== record.certname)
         this.#say(`report ${id} of ${record.certname}: its node is ${node?.certname}`);
       if (view.reportId(record.hash) !== id) this.#say(`report ${id}: its hash leads to ${view.reportId(record.hash)}`);
-      if (!view.reportIdsOfNode(record.nodeId).includes(id)) this.#say(`report ${id} is not among its node's`);
+      if (!present(tables.report_node, pairKey(record.nodeId, id), view.options))
+        this.#say(`report ${id} is not among its node's`);
       const stored = view.events(id);
       events += stored.length;
       if (stored.length !== record.eventCount)
         this.#say(`report ${id}: ${stored.length} events, header ${record.eventCount}`);
-      latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
+      if (record.type !== 'plan')
+        latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
     }
     let timed = 0;
     for (const key of tables.report_time.getKeys({ ...view.options })) {
