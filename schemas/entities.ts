@@ -170,7 +170,13 @@ const ENTITIES: readonly Entity[] = [
   entity('fact_names', texts('name'), 'name'),
   entity(
     'inventory',
-    [field('certname', 'S'), field('timestamp', 'T'), field('environment', 'S'), field('facts', 'J'), field('trusted', 'J')],
+    [
+      field('certname', 'S'),
+      field('timestamp', 'T'),
+      field('environment', 'S'),
+      field('facts', 'J'),
+      field('trusted', 'J'),
+    ],
     'certname timestamp environment facts trusted',
   ),
   entity(
@@ -219,7 +225,9 @@ const ENTITIES: readonly Entity[] = [
       field('corrective_change', 'S', { store: 'boolean' }),
       field('code_id', 'S'),
       field('noop', 'B'),
-      ...texts('certname puppet_version hash cached_catalog_status transaction_uuid configuration_version status job_id producer catalog_uuid'),
+      ...texts(
+        'certname puppet_version hash cached_catalog_status transaction_uuid configuration_version status job_id producer catalog_uuid',
+      ),
       field('logs', 'X', { only: 'p' }),
       field('noop_pending', 'B'),
       field('end_time', 'T'),
@@ -255,7 +263,11 @@ const ENTITIES: readonly Entity[] = [
   entity('environments', texts('name'), 'name'),
   entity('producers', texts('name'), 'name'),
   entity('packages', texts('package_name version provider'), 'package_name version provider'),
-  entity('package_inventory', texts('certname package_name version provider'), 'certname package_name version provider'),
+  entity(
+    'package_inventory',
+    texts('certname package_name version provider'),
+    'certname package_name version provider',
+  ),
   entity(
     'resource_params',
     texts('res_param_resource res_param_name res_param_value'),
