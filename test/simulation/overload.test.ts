@@ -116,7 +116,7 @@ test('overload: beyond the limit submissions get 503 and a time to come back; me
   const texts = [...statuses].map(([status, count]) => `${count} x ${status}`).join(', ');
   t.diagnostic(`${texts}; ${Math.round(memory)} MiB; slowest query ${Math.round(slowest)} ms; taken after ${taken} ms`);
   assert.ok((statuses.get(503) ?? 0) > 0, 'it was not too much');
-  assert.ok((statuses.get(200) ?? 0) > 100, 'too few were taken');
+  assert.ok((statuses.get(200) ?? 0) >= 100, 'too few were taken');
   assert.ok(memory < 500, `${memory} MiB`);
   assert.ok(slowest < QUICK_MS, `a small query took ${slowest} ms`);
   const rows = await server.query<{ certname: string; producer_timestamp: string }>('catalogs', [
@@ -183,9 +183,9 @@ test('overload: clients that are slow, idle, gone or cut off harm no others', as
         const clients = await Promise.all(Array.from({ length: 60 }, () => RawClient.open(server.port)));
         const head = 'GET /pdb/query/v4/nodes?limit=1 HTTP/1.1\r\nHost: x\r\n\r\n';
         const body = `POST /pdb/cmd/v1?command=replace_facts&version=5&certname=slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n`;
-        clients.forEach((client, i) => i % 2 === 0 && client.send(body));
+        for (let i = 0; i < clients.length; i += 2) clients[i]!.send(body);
         for (let at = 0; at < 30; at++) {
-          clients.forEach((client, i) => client.send(i % 2 === 0 ? 'x' : head.slice(at, at + 1)));
+          for (const [i, client] of clients.entries()) client.send(i % 2 === 0 ? 'x' : head.slice(at, at + 1));
           await pause(50);
         }
         // Those whose request is complete now get their answer.
