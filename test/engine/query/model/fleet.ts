@@ -187,7 +187,7 @@ function randomEdges(random: Random, resources: readonly Resource[]): Edge[] {
 }
 
 function randomEvents(random: Random, at: number): ReportEvent[] {
-  return some(random, ['ensure', 'mode', 'content', null], 0.35).map((property) => ({
+  return some(random, ['ensure', 'mode', 'content', null, 'ensure', 'mode'], 0.35).map((property) => ({
     status: random.pick(['success', 'failure', 'noop', 'success']),
     timestamp: at + random.below(3) * 250,
     property,

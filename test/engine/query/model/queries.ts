@@ -26,7 +26,7 @@ export interface Asked {
 
 type Arb = fc.Arbitrary<JsonValue>;
 
-export const QUERYABLE: readonly EntityName[] = entityNames().filter((name) => !entityOf(name).pseudo);
+const QUERYABLE: readonly EntityName[] = entityNames().filter((name) => !entityOf(name).pseudo);
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -146,6 +146,9 @@ const STRAY_PATHS = [
   '.mixed',
   '.mixed[0]',
   '.num',
+  '.os.release.minor',
+  '.h.x.y',
+  '.arr[2]',
 ];
 
 function dottedField(pools: Pools, entity: 'inventory' | 'resources', root: string) {
@@ -171,7 +174,7 @@ const MATCHES = [
 function dottedClause(pools: Pools, entity: 'inventory' | 'resources'): Arb {
   const roots = entity === 'inventory' ? ['facts', 'facts', 'trusted'] : ['parameters'];
   const field = fc.oneof(...roots.map((root) => dottedField(pools, entity, root)));
-  const ops = ['=', '=', '=', ...ORDERS, '~', 'null?'];
+  const ops = ['=', '=', '=', ...ORDERS, '~', '~', 'null?', 'null?'];
   const usual = fc
     .tuple(field, pick(ops), pick(ODD_VALUES), fc.boolean(), patternFor([]))
     .map(([{ text, value }, op, other, isOwn, pattern]): JsonValue => {
@@ -513,11 +516,14 @@ function groupedArb(
 
 // ---- queries ----
 
+/** Entities with more ways to be executed come more often. */
+const ASKED: readonly EntityName[] = [...QUERYABLE, 'inventory', 'inventory', 'nodes', 'resources', 'facts', 'reports'];
+
 /** Queries of the root and of entity routes. */
 export function queryArb(world: World): fc.Arbitrary<Asked> {
   const pools = new Pools(world);
   const filterOf = filterArb(world);
-  return pick(QUERYABLE).chain((entity) => {
+  return pick(ASKED).chain((entity) => {
     const filter: Arb = fc.oneof(
       { weight: 1, arbitrary: fc.constant(null) },
       { weight: 6, arbitrary: filterOf(entity, 3, 2) },

@@ -341,7 +341,18 @@ function factRows(node: ModelNode): ModelRow[] {
   }));
 }
 
+/** Events of a report; those that agree in what identifies them are one. */
 function eventsOf(report: Report, edition: Edition): Record<string, Cell>[] {
+  const all = new Map<string, Record<string, Cell>>();
+  for (const event of allEvents(report, edition)) {
+    const { containment_path: _p, containing_class: _c, corrective_change: _x, ...identity } = event;
+    const key = JSON.stringify(Object.entries(identity).sort());
+    if (!all.has(key)) all.set(key, event);
+  }
+  return [...all.values()];
+}
+
+function allEvents(report: Report, edition: Edition): Record<string, Cell>[] {
   return report.resources.flatMap((resource) => {
     const shared = {
       resource_type: resource.resource_type,
