@@ -1,0 +1,164 @@
+// What a command costs at least: unpacking its bytes once, parsing them once, hashing them once, and its share of a durable
+// append. A server that parses what it is sent cannot be cheaper; one that need not look at what did not change can.
+//
+// Processor time of this process (with its helper threads), not time on the clock: that is what other load on the machine
+// disturbs least. The disk's own work is not in it.
+
+import { createHash } from 'node:crypto';
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { Kind } from './fleet.ts';
+import { digestOfParts } from './lib/digest.ts';
+import { median, show, spread, sum, table } from './lib/figures.ts';
+import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
+import { History, type Prepared, prepareRun } from './lib/load.ts';
+import { describeMachine } from './lib/machine.ts';
+import { commonOptions, type Given, type Program } from './lib/options.ts';
+import { writeResult } from './lib/result.ts';
+
+export const floorSteps = ['gunzip', 'parse', 'hash', 'append'] as const;
+export type FloorStep = (typeof floorSteps)[number];
+
+export interface FloorResult {
+  readonly commands: number;
+  /** Mean bytes of JSON, and as sent. */
+  readonly plainBytes: number;
+  readonly sentBytes: number;
+  /** Milliseconds of processor time per command, one value for each round. */
+  readonly steps: Readonly<Record<FloorStep, readonly number[]>>;
+  /** Milliseconds on the clock of one durable append, shared by a group. */
+  readonly appendClock: number;
+}
+
+/** The sum of the steps' medians: ms of processor time per command. */
+export function floorOf(result: FloorResult): number {
+  return sum(floorSteps.map((step) => median(result.steps[step])));
+}
+
+/** Mean of the floors of several kinds, weighted by how many commands of each there are. */
+export function meanFloor(results: ReadonlyMap<Kind, FloorResult>, counts: ReadonlyMap<Kind, number>): number {
+  let total = 0;
+  let commands = 0;
+  for (const [kind, count] of counts) {
+    total += floorOf(results.get(kind)!) * count;
+    commands += count;
+  }
+  return total / commands;
+}
+
+/** Measures bodies of one kind. `group`: commands that share one flush. */
+export function measureFloor(bodies: readonly Buffer[], rounds: number, group: number): FloorResult {
+  const plain = bodies.map((body) => gunzipSync(body));
+  const steps: Record<FloorStep, number[]> = { gunzip: [], parse: [], hash: [], append: [] };
+  const clocks: number[] = [];
+  const dir = mkdtempSync(join(tmpdir(), 'muster-floor-'));
+  try {
+    // The first round only warms up.
+    for (let round = -1; round < rounds; round++) {
+      const gunzip = cpuMsOf(() => {
+        for (const body of bodies) gunzipSync(body);
+      });
+      const parse = cpuMsOf(() => {
+        for (const bytes of plain) JSON.parse(bytes.toString('utf8'));
+      });
+      const hash = cpuMsOf(() => {
+        for (const bytes of plain) createHash('sha1').update(bytes).digest();
+      });
+      const start = performance.now();
+      const append = cpuMsOf(() => appendAll(join(dir, String(round)), bodies, group));
+      if (round < 0) continue;
+      clocks.push((performance.now() - start) / bodies.length);
+      steps.gunzip.push(gunzip / bodies.length);
+      steps.parse.push(parse / bodies.length);
+      steps.hash.push(hash / bodies.length);
+      steps.append.push(append / bodies.length);
+    }
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+  return {
+    commands: bodies.length,
+    plainBytes: sum(plain.map((bytes) => bytes.length)) / bodies.length,
+    sentBytes: sum(bodies.map((body) => body.length)) / bodies.length,
+    steps,
+    appendClock: median(clocks),
+  };
+}
+
+/** A sample of a run, evenly spread over its nodes, measured kind by kind. */
+export function measureRunFloor(
+  requests: readonly Prepared[],
+  options: { readonly sample: number; readonly rounds: number; readonly group: number },
+): Map<Kind, FloorResult> {
+  const byKind = new Map<Kind, Buffer[]>();
+  for (const { kind, body } of requests) byKind.set(kind, [...(byKind.get(kind) ?? []), body]);
+  const results = new Map<Kind, FloorResult>();
+  for (const [kind, bodies] of byKind) {
+    const step = Math.max(1, bodies.length / options.sample);
+    const sample: Buffer[] = [];
+    for (let at = 0; at < bodies.length; at += step) sample.push(bodies[Math.floor(at)]!);
+    results.set(kind, measureFloor(sample, options.rounds, options.group));
+  }
+  return results;
+}
+
+function cpuMsOf(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+function appendAll(path: string, bodies: readonly Buffer[], group: number): void {
+  const header = Buffer.alloc(96);
+  const file = openSync(path, 'w');
+  for (let i = 0; i < bodies.length; i++) {
+    writeSync(file, header);
+    writeSync(file, bodies[i]!);
+    if ((i + 1) % group === 0 || i === bodies.length - 1) fdatasyncSync(file);
+  }
+  closeSync(file);
+}
+
+async function run(given: Given): Promise<void> {
+  const nodes = given.number('nodes', 1, 10_000);
+  const rounds = given.number('rounds', 1, 1000);
+  const group = given.number('group', 1, 1000);
+  const fleet = fleetFor(given);
+  const requests = await prepareRun(new History(fleet), 'first', 0, nodes);
+  const results = measureRunFloor(requests, { sample: nodes, rounds, group });
+
+  console.log(describeMachine());
+  console.log(`${nodes} nodes, ${describeFleet(fleet)}; ${rounds} rounds, a flush for every ${group} commands`);
+  console.log('Milliseconds of processor time per command: median (smallest-largest round)\n');
+  const rows = [...results].map(([kind, result]) => [
+    kind,
+    show(result.plainBytes / 1000),
+    show(result.sentBytes / 1000),
+    ...floorSteps.map((step) => spread(result.steps[step])),
+    show(floorOf(result)),
+    show(result.appendClock),
+  ]);
+  const head = ['kind', 'KB JSON', 'KB sent', 'gunzip', 'JSON.parse', 'SHA-1', 'append', 'floor', 'append, clock'];
+  console.log(table(head, rows));
+  const counts = new Map([...results].map(([kind, { commands }]) => [kind, commands]));
+  const mean = meanFloor(results, counts);
+  const digest = digestOfParts(requests.map(({ body }) => gunzipSync(body)));
+  console.log(`\nfloor of the mean command: ${show(mean)} ms; digest of the payloads ${digest}`);
+  writeResult(given, { machine: describeMachine(), kinds: Object.fromEntries(results), mean, digest });
+}
+
+export const program: Program = {
+  name: 'floor',
+  summary: 'What does a command cost at least: one gunzip, one JSON.parse, one SHA-1, its share of a durable append?',
+  options: {
+    nodes: { value: 'N', default: '40', small: '3', doc: 'nodes whose first run is measured' },
+    rounds: { value: 'N', default: '7', small: '2', doc: 'measured rounds over all commands' },
+    group: { value: 'N', default: '8', doc: 'commands that share one flush: as many as there are connections' },
+    ...fleetOptions,
+    ...commonOptions,
+  },
+  run,
+};

@@ -1,0 +1,301 @@
+// How many commands a second does the server take in, and what does one cost it? Four runs of a fleet, one after the other
+// (first, changed, unchanged, reports only), each sent and processed to the end before the next. Every round has a new
+// server with an empty store. Beside each run stands the floor of its own bytes (floor.ts), measured just before it.
+
+import type { Kind } from './fleet.ts';
+import { meanFloor, measureRunFloor } from './floor.ts';
+import { Client } from './lib/client.ts';
+import { digestOf, digestOfParts } from './lib/digest.ts';
+import { diskBytes } from './lib/disk.ts';
+import { median, quantile, show, spread, sum, table } from './lib/figures.ts';
+import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
+import {
+  drained,
+  History,
+  type Prepared,
+  prepareRun,
+  type RunName,
+  runNames,
+  runTexts,
+  submitAll,
+} from './lib/load.ts';
+import { describeMachine, OthersWatch } from './lib/machine.ts';
+import { commonOptions, type Given, type Program } from './lib/options.ts';
+import { MemoryWatch, type Processes } from './lib/processes.ts';
+import { printProfiles } from './lib/profile.ts';
+import { writeResult } from './lib/result.ts';
+import { type Server, serverFor, serverOptions } from './lib/server.ts';
+
+export interface RunResult {
+  readonly run: RunName;
+  readonly commands: number;
+  readonly plainBytes: number;
+  readonly sentBytes: number;
+  readonly acceptedPerSecond: number;
+  readonly processedPerSecond: number;
+  readonly submitP50: number;
+  readonly submitP99: number;
+  /** Processor time of the server per command, ms, and by thread: main, the busiest other, the rest. */
+  readonly cpu: number;
+  readonly threads: readonly [main: number, busiest: number, rest: number];
+  readonly floor: number;
+  readonly floorByKind: Readonly<Record<string, number>>;
+  /** Fraction of the machine that neither the server nor this program used. */
+  readonly others: number;
+  /** Highest while it ran, MiB: all of it, and what is no mapped file. */
+  readonly peakPss: number;
+  readonly peakAnonymous: number;
+  readonly diskPerNode: number;
+  readonly stages: Readonly<Record<string, number>>;
+  /** Of what the server answers afterwards. */
+  readonly digest: string;
+}
+
+/** Timers of the server, mean milliseconds of the last thousand or so. */
+const STAGES: Readonly<Record<string, string>> = {
+  'durable append': 'message-persistence-time',
+  decode: 'command-parse-time',
+  'whole command': 'processing-time',
+};
+
+/** Asked after each run; together they touch everything that was stored. */
+const CHECKS: readonly (readonly [path: string, params: Readonly<Record<string, unknown>>])[] = [
+  ['nodes', { query: ['extract', ['certname', 'facts_environment', 'latest_report_status'], ['~', 'certname', '.']] }],
+  ['resources', { query: ['extract', [['function', 'count'], 'type'], ['~', 'certname', '.'], ['group_by', 'type']] }],
+  ['facts', { query: ['extract', [['function', 'count'], 'name'], ['~', 'certname', '.'], ['group_by', 'name']] }],
+  ['reports', { query: ['extract', ['certname', 'hash', 'status'], ['~', 'certname', '.']] }],
+  [
+    'events',
+    { query: ['extract', [['function', 'count'], 'certname'], ['~', 'certname', '.'], ['group_by', 'certname']] },
+  ],
+  ['package-inventory', { query: ['extract', [['function', 'count']], ['~', 'certname', '.']] }],
+  ['resources', { query: ['~', 'certname', '^node-0000[0-2]'] }],
+  ['factsets', { query: ['~', 'certname', '^node-0000[0-2]'] }],
+  ['edges', { query: ['~', 'certname', '^node-0000[0-2]'] }],
+];
+
+async function digestOfStore(client: Client): Promise<string> {
+  const digests: string[] = [];
+  for (const [path, params] of CHECKS)
+    digests.push(digestOf(await client.json(`/pdb/query/v4/${path}`, params)).digest);
+  return digestOfParts(digests);
+}
+
+async function stageMeans(client: Client): Promise<Record<string, number>> {
+  const out: Record<string, number> = {};
+  for (const [name, metric] of Object.entries(STAGES)) {
+    const mean = await client.metric(`puppetlabs.puppetdb.mq:name=global.${metric}`, 'Mean');
+    if (mean !== undefined) out[name] = mean;
+  }
+  return out;
+}
+
+function threadsSince(processes: Processes, before: ReadonlyMap<number, number>): [number, number, number] {
+  let main = 0;
+  const others: number[] = [];
+  let first = true;
+  for (const [thread, cpu] of [...processes.threadCpuMs()].sort(([a], [b]) => a - b)) {
+    const used = cpu - (before.get(thread) ?? 0);
+    if (first) main = used;
+    else others.push(used);
+    first = false;
+  }
+  const busiest = others.length === 0 ? 0 : Math.max(...others);
+  return [main, busiest, sum(others) - busiest];
+}
+
+interface Plan {
+  readonly nodes: number;
+  readonly connections: number;
+  readonly floorSample: number;
+  readonly floorRounds: number;
+  /** Milliseconds after a run in which flushes and the removal of log segments come to their end. */
+  readonly settle: number;
+}
+
+async function measureRun(server: Server, run: RunName, requests: readonly Prepared[], plan: Plan): Promise<RunResult> {
+  const { nodes, connections } = plan;
+  const floors = measureRunFloor(requests, { sample: plan.floorSample, rounds: plan.floorRounds, group: connections });
+  const client = new Client(server.url, connections);
+  const control = new Client(server.url, 1);
+  const { processes } = server;
+  await drained(control);
+  const memory = new MemoryWatch(processes, 250);
+  const threads = processes.threadCpuMs();
+  const cpuBefore = processes.cpuMs();
+  const others = new OthersWatch();
+  const start = performance.now();
+  const { latencies, seconds } = await submitAll(client, requests, connections);
+  await drained(control);
+  const elapsed = (performance.now() - start) / 1000;
+  const cpu = processes.cpuMs() - cpuBefore;
+  const othersShare = others.share(cpu);
+  const perThread = threadsSince(processes, threads);
+  const peak = memory.stop();
+  const stages = await stageMeans(control);
+  const digest = await digestOfStore(control);
+  await new Promise((resolve) => setTimeout(resolve, plan.settle));
+  client.close();
+  control.close();
+  const counts = countsOf(requests);
+  return {
+    run,
+    commands: requests.length,
+    plainBytes: sum(requests.map(({ plainBytes }) => plainBytes)),
+    sentBytes: sum(requests.map(({ body }) => body.length)),
+    acceptedPerSecond: requests.length / seconds,
+    processedPerSecond: requests.length / elapsed,
+    submitP50: median(latencies),
+    submitP99: quantile(latencies, 0.99),
+    cpu: cpu / requests.length,
+    threads: [perThread[0] / requests.length, perThread[1] / requests.length, perThread[2] / requests.length],
+    floor: meanFloor(floors, counts),
+    floorByKind: Object.fromEntries(
+      [...floors].map(([kind, result]) => [kind, meanFloor(floors, new Map([[kind, result.commands]]))]),
+    ),
+    others: othersShare,
+    peakPss: peak.pss,
+    peakAnonymous: peak.anonymous,
+    diskPerNode: diskBytes(server.dirs) / nodes,
+    stages,
+    digest,
+  };
+}
+
+function countsOf(requests: readonly Prepared[]): Map<Kind, number> {
+  const counts = new Map<Kind, number>();
+  for (const { kind } of requests) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return counts;
+}
+
+function printResults(rounds: readonly (readonly RunResult[])[]): void {
+  const rows = runNames.map((run, i) => {
+    const of = (pick: (result: RunResult) => number): number[] => rounds.map((results) => pick(results[i]!));
+    return [
+      run,
+      String(rounds[0]![i]!.commands),
+      show(rounds[0]![i]!.plainBytes / 1e6),
+      spread(of((r) => r.processedPerSecond)),
+      `${show(median(of((r) => r.submitP50)))} / ${show(median(of((r) => r.submitP99)))}`,
+      spread(of((r) => r.cpu)),
+      [0, 1, 2].map((thread) => show(median(of((r) => r.threads[thread]!)))).join(' / '),
+      spread(of((r) => r.floor)),
+      spread(of((r) => r.cpu / r.floor)),
+      `${show(median(of((r) => r.peakPss)))} / ${show(median(of((r) => r.peakAnonymous)))}`,
+      show(median(of((r) => r.diskPerNode / 1000))),
+      show(median(of((r) => r.others * 100))),
+    ];
+  });
+  const head = [
+    'run',
+    'commands',
+    'MB JSON',
+    'processed/s',
+    'submit ms p50 / p99',
+    'CPU ms per command',
+    'main / busiest / other threads',
+    'floor ms',
+    'multiple',
+    'peak MiB, all / anonymous',
+    'disk KB per node',
+    'others %',
+  ];
+  console.log(table(head, rows));
+  console.log("\nThe server's own timers, mean ms per command:\n");
+  const names = Object.keys(STAGES);
+  console.log(
+    table(
+      ['run', ...names],
+      runNames.map((run, i) => [
+        run,
+        ...names.map((name) => spread(rounds.map((results) => results[i]!.stages[name] ?? Number.NaN))),
+      ]),
+    ),
+  );
+}
+
+async function run(given: Given): Promise<void> {
+  const external = given.text('url') !== null;
+  const nodes = given.number('nodes', 1, 100_000);
+  const rounds = external || given.text('data') !== null ? 1 : given.number('rounds', 1, 100);
+  const connections = given.number('connections', 1, 512);
+  const plan: Plan = {
+    nodes,
+    connections,
+    ...(given.flag('small')
+      ? { floorSample: Math.min(nodes, 2), floorRounds: 1, settle: 50 }
+      : { floorSample: Math.min(nodes, 25), floorRounds: 3, settle: 1500 }),
+  };
+  const fleet = fleetFor(given);
+  const profile = given.text('profile');
+  const machine = describeMachine();
+  console.log(machine);
+  console.log(
+    `${nodes} nodes, ${describeFleet(fleet)}; gzip, ${connections} connections; ${rounds} rounds: median (range)`,
+  );
+
+  const history = new History(fleet);
+  const prepared = new Map<RunName, Prepared[]>();
+  for (const name of runNames) prepared.set(name, await prepareRun(history, name, 0, nodes));
+
+  const results: RunResult[][] = [];
+  const starts: number[] = [];
+  let resident = 0;
+  for (let round = 0; round < rounds; round++) {
+    const server = await serverFor(given, profile === null ? [] : ['--cpu-prof', '--cpu-prof-dir', profile]);
+    try {
+      starts.push(server.startMs);
+      const of: RunResult[] = [];
+      for (const name of runNames) {
+        const result = await measureRun(server, name, prepared.get(name)!, plan);
+        of.push(result);
+        console.error(
+          `round ${round + 1} ${name}: ${show(result.processedPerSecond)}/s, ${show(result.cpu)} ms CPU per command`,
+        );
+      }
+      results.push(of);
+      resident = Math.max(resident, server.processes.peakResident());
+    } finally {
+      await server.stop();
+    }
+  }
+
+  console.log(`\n${runNames.map((name) => `${name}: ${runTexts[name]}`).join('; ')}\n`);
+  printResults(results);
+  const digests = runNames.map(
+    (name, i) => `${name} ${[...new Set(results.map((of) => of[i]!.digest))].join(' and ')}`,
+  );
+  console.log(`\nstart to first answer ${spread(starts)} ms; peak resident ${show(resident)} MiB`);
+  console.log(`digests of the answers: ${digests.join(', ')}`);
+  if (results.some((of) => of.some((result, i) => result.digest !== results[0]![i]!.digest))) {
+    throw new Error('the rounds ended with different data');
+  }
+  if (profile !== null) printProfiles(profile);
+  writeResult(given, {
+    machine,
+    fleet: describeFleet(fleet),
+    startMs: starts,
+    peakResidentMiB: resident,
+    rounds: results,
+  });
+}
+
+export const program: Program = {
+  name: 'ingest',
+  summary: 'How many commands a second, at which cost in processor time, memory and disk?',
+  options: {
+    nodes: {
+      value: 'N',
+      default: '200',
+      small: '4',
+      doc: "nodes; a run's requests are held in memory, about 40 KB each",
+    },
+    rounds: { value: 'N', default: '3', small: '1', doc: 'rounds, each with a new server; one with --url or --data' },
+    connections: { value: 'N', default: '8', doc: 'connections that submit at once' },
+    profile: { value: 'DIR', doc: 'CPU profiles of all threads go there, and a table of where the time goes' },
+    ...fleetOptions,
+    ...serverOptions,
+    ...commonOptions,
+  },
+  run,
+};

@@ -1,0 +1,21 @@
+// How much disk a folder takes: allocated blocks, so that sparse files count for what they use.
+
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Bytes; NaN for no folders. */
+export function diskBytes(dirs: readonly string[]): number {
+  if (dirs.length === 0) return Number.NaN;
+  let total = 0;
+  const pending = [...dirs];
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    try {
+      const stat = lstatSync(path);
+      total += stat.blocks * 512;
+      if (stat.isDirectory()) for (const name of readdirSync(path)) pending.push(join(path, name));
+    } catch {
+      // It was removed meanwhile.
+    }
+  }
+  return total;
+}

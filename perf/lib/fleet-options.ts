@@ -1,0 +1,55 @@
+// The shape of the generated fleet, from arguments. Everything that decides what is sent is printed with the results.
+
+import { FLEET_DEFAULTS, Fleet } from '../fleet.ts';
+import { type Given, type OptionTable, UsageError } from './options.ts';
+
+export const fleetOptions = {
+  resources: {
+    value: 'MIN-MAX',
+    default: `${FLEET_DEFAULTS.resourcesMin}-${FLEET_DEFAULTS.resourcesMax}`,
+    small: '30-60',
+    doc: 'resources per catalog, smallest and largest role',
+  },
+  change: {
+    value: 'F',
+    default: String(FLEET_DEFAULTS.change),
+    doc: 'fraction of each document that differs from run to run',
+  },
+  unique: {
+    value: 'F',
+    default: String(FLEET_DEFAULTS.unique),
+    doc: "fraction of a catalog's resources that only one node has",
+  },
+  start: {
+    value: 'TIME',
+    doc: 'time of the first run, or `yesterday`: PuppetDB drops events older than 14 days (a fixed time)',
+  },
+} as const satisfies OptionTable;
+
+export function fleetFor(given: Given): Fleet {
+  const [resourcesMin, resourcesMax] = given.range('resources');
+  const start = given.text('start');
+  return new Fleet({
+    seed: given.number('seed', 0, 0xffffffff),
+    change: given.number('change', 0, 1),
+    unique: given.number('unique', 0, 1),
+    resourcesMin,
+    resourcesMax,
+    ...(start === null ? {} : { start: timeOf(start) }),
+  });
+}
+
+function timeOf(text: string): number {
+  const day = 86_400_000;
+  const time = text === 'yesterday' ? (Math.floor(Date.now() / day) - 1) * day : Date.parse(text);
+  if (Number.isNaN(time)) throw new UsageError(`--start takes a time or \`yesterday\`, not '${text}'`);
+  return time;
+}
+
+export function describeFleet({ options }: Fleet): string {
+  const { seed, resourcesMin, resourcesMax, change, unique, start } = options;
+  return (
+    `seed ${seed}, ${resourcesMin}-${resourcesMax} resources per catalog (${unique * 100} % a node's own), ` +
+    `${change * 100} % change from run to run, first run at ${new Date(start).toISOString().slice(0, 10)}`
+  );
+}

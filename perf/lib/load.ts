@@ -1,0 +1,172 @@
+// Runs of a generated fleet as HTTP requests, sent as compile servers send them: gzip, parameters in the URL, a few
+// connections that each wait for their answer. For measurements all requests of a run are made before its clock starts,
+// so that making them takes nothing of the machine while the server works.
+
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { type Command, Fleet, type Kind } from '../fleet.ts';
+import type { Asked, Client } from './client.ts';
+
+const compress = promisify(gzip);
+const HALF_HOUR = 30 * 60 * 1000;
+
+export type RunName = 'first' | 'changed' | 'unchanged' | 'reports';
+export const runNames: readonly RunName[] = ['first', 'changed', 'unchanged', 'reports'];
+
+export const runTexts: Readonly<Record<RunName, string>> = {
+  first: 'the first run of every node',
+  changed: 'the next run: a fraction of each document is new',
+  unchanged: 'the next run: facts and catalog as before, with new times and ids',
+  reports: 'only the reports of the next run',
+};
+
+/** The four runs of one history, in their order. */
+export class History {
+  readonly fleet: Fleet;
+  /** Makes the same content half an hour later. */
+  readonly #later: Fleet;
+
+  constructor(fleet: Fleet) {
+    this.fleet = fleet;
+    this.#later = new Fleet({ ...fleet.options, start: fleet.options.start + HALF_HOUR });
+  }
+
+  commands(run: RunName, node: number): Command[] {
+    switch (run) {
+      case 'first':
+        return [...this.fleet.run(node, 0)];
+      case 'changed':
+        return [...this.fleet.run(node, 1)];
+      case 'unchanged':
+        return this.#unchanged(node);
+      case 'reports':
+        return [...this.fleet.run(node, 3)].filter(({ kind }) => kind === 'report');
+    }
+  }
+
+  /** What run 1 reported, with the times of run 2 and the ids of its report. */
+  #unchanged(node: number): Command[] {
+    const report = [...this.fleet.run(node, 2)].filter(({ kind }) => kind === 'report');
+    const id = idOf(report[0]!);
+    const same = [...this.#later.run(node, 1)].filter(({ kind }) => kind !== 'report');
+    return [...same.map((command) => withId(command, id)), ...report];
+  }
+}
+
+const idOf = (command: Command): string => /"transaction_uuid":"([^"]+)"/.exec(command.payload)?.[1] ?? '';
+
+function withId(command: Command, id: string): Command {
+  const old = idOf(command);
+  return old === '' ? command : { ...command, payload: command.payload.replaceAll(old, id) };
+}
+
+export interface Prepared extends Asked {
+  readonly kind: Kind;
+  readonly body: Buffer;
+  /** Bytes of JSON. */
+  readonly plainBytes: number;
+}
+
+export async function prepare(command: Command, level = 6): Promise<Prepared> {
+  const plain = Buffer.from(command.payload);
+  const body = await compress(plain, { level });
+  return {
+    kind: command.kind,
+    method: 'POST',
+    path:
+      `/pdb/cmd/v1?command=${command.command}&version=${command.version}&certname=${command.certname}` +
+      `&producer-timestamp=${encodeURIComponent(command.producerTimestamp)}`,
+    headers: {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Encoding': 'gzip',
+      'Content-Length': body.length,
+      'X-Uncompressed-Length': plain.length,
+    },
+    body,
+    plainBytes: plain.length,
+  };
+}
+
+/** Every command of a run of nodes [first, first + count), ready to be sent. */
+export async function prepareRun(history: History, run: RunName, first: number, count: number): Promise<Prepared[]> {
+  const all: Prepared[] = [];
+  for (let node = first; node < first + count; node++) {
+    all.push(...(await Promise.all(history.commands(run, node).map((command) => prepare(command)))));
+  }
+  return all;
+}
+
+export interface Submission {
+  /** Milliseconds of each accepted command. */
+  readonly latencies: number[];
+  readonly seconds: number;
+}
+
+/** Sends everything over the client's connections. Throws when a command is refused. */
+export async function submitAll(client: Client, requests: readonly Asked[], connections: number): Promise<Submission> {
+  const latencies: number[] = [];
+  let next = 0;
+  const sender = async (): Promise<void> => {
+    while (next < requests.length) {
+      const request = requests[next++]!;
+      const start = performance.now();
+      await submit(client, request);
+      latencies.push(performance.now() - start);
+    }
+  };
+  const start = performance.now();
+  await Promise.all(Array.from({ length: connections }, sender));
+  return { latencies, seconds: (performance.now() - start) / 1000 };
+}
+
+/** Sends one command; waits and repeats while the server asks for it. */
+async function submit(client: Client, request: Asked): Promise<void> {
+  for (;;) {
+    const { status, headers, body } = await client.ask(request);
+    if (status === 200) return;
+    const after = headers['retry-after'];
+    if (status !== 503 || after === undefined) {
+      throw new Error(`${request.path}: ${status} ${body.toString('utf8').slice(0, 300)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, Number(after) * 1000));
+  }
+}
+
+/** Resolves when the server has processed everything; throws when it threw something away. */
+export async function drained(client: Client): Promise<void> {
+  // Servers raise the depth a moment after they accept, so one zero is not enough.
+  for (let zeros = 0; zeros < 3; ) {
+    const depth = await client.queue('depth');
+    if (depth === undefined) throw new Error('the server does not tell the depth of its queue');
+    zeros = depth === 0 ? zeros + 1 : 0;
+    if (zeros < 3) await new Promise((resolve) => setTimeout(resolve, zeros > 0 ? 5 : 20));
+  }
+  const discarded = (await client.queue('discarded')) ?? 0;
+  if (discarded > 0) throw new Error(`the server has discarded ${discarded} commands`);
+}
+
+export interface FillOptions {
+  readonly history: History;
+  /** Nodes [first, end). */
+  readonly first: number;
+  readonly end: number;
+  readonly runs: readonly RunName[];
+  readonly onNode?: (done: number) => void;
+}
+
+/** Brings a server to a state, as fast as it goes; nothing is measured. */
+export async function fill(client: Client, { history, first, end, runs, onNode }: FillOptions): Promise<void> {
+  let next = first;
+  let done = 0;
+  const sender = async (): Promise<void> => {
+    while (next < end) {
+      const node = next++;
+      for (const run of runs) {
+        for (const command of history.commands(run, node)) await submit(client, await prepare(command, 1));
+      }
+      onNode?.(++done);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, sender));
+  await drained(client);
+}

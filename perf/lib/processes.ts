@@ -1,0 +1,139 @@
+// Processor time and memory of process trees, read from /proc. A tree is given by its root: Muster is one process, a
+// PuppetDB is a Java process and a tree of PostgreSQL's.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { TICK_MS } from './machine.ts';
+
+interface Stat {
+  readonly pid: number;
+  readonly parent: number;
+  /** Own time and that of children it has waited for. */
+  readonly cpuMs: number;
+}
+
+function statOf(path: string, pid: number): Stat | null {
+  try {
+    const text = readFileSync(path, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    let ticks = 0;
+    for (let i = 11; i < 15; i++) ticks += Number(fields[i]);
+    return { pid, parent: Number(fields[1]), cpuMs: ticks * TICK_MS };
+  } catch {
+    return null; // It ended meanwhile.
+  }
+}
+
+function kilobytes(path: string, key: string): number {
+  try {
+    return Number(new RegExp(`^${key}:\\s+(\\d+)`, 'm').exec(readFileSync(path, 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+export interface Memory {
+  /** MiB that belong to these processes, pages shared with others counted by their share. Includes mapped files. */
+  readonly pss: number;
+  /** MiB of memory of their own that is no file: heaps, buffers, stacks. */
+  readonly anonymous: number;
+}
+
+export class Processes {
+  readonly #roots: readonly number[];
+
+  constructor(roots: readonly number[]) {
+    this.#roots = roots;
+  }
+
+  get known(): boolean {
+    return this.#roots.length > 0;
+  }
+
+  cpuMs(): number {
+    let total = 0;
+    for (const { cpuMs } of this.#tree()) total += cpuMs;
+    return this.known ? total : Number.NaN;
+  }
+
+  memory(): Memory {
+    let pss = 0;
+    let anonymous = 0;
+    for (const { pid } of this.#tree()) {
+      pss += kilobytes(`/proc/${pid}/smaps_rollup`, 'Pss');
+      anonymous += kilobytes(`/proc/${pid}/status`, 'RssAnon');
+    }
+    return { pss: pss / 1024, anonymous: anonymous / 1024 };
+  }
+
+  /** Highest resident memory that the root processes ever had, MiB. */
+  peakResident(): number {
+    let total = 0;
+    for (const pid of this.#roots) total += kilobytes(`/proc/${pid}/status`, 'VmHWM');
+    return total / 1024;
+  }
+
+  /** Processor time by thread of the first root, ms. The main thread has the process's number. */
+  threadCpuMs(): Map<number, number> {
+    const out = new Map<number, number>();
+    const root = this.#roots[0];
+    if (root === undefined) return out;
+    for (const name of readdirSync(`/proc/${root}/task`)) {
+      const stat = statOf(`/proc/${root}/task/${name}/stat`, Number(name));
+      // Fields 13 and 14 of a thread are those of its process's children.
+      if (stat !== null) out.set(Number(name), stat.cpuMs);
+    }
+    return out;
+  }
+
+  #tree(): Stat[] {
+    const roots = this.#roots.map((pid) => statOf(`/proc/${pid}/stat`, pid)).filter((stat) => stat !== null);
+    if (roots.length === 0) return [];
+    const all: Stat[] = [];
+    for (const name of readdirSync('/proc')) {
+      if (!/^\d+$/.test(name)) continue;
+      const stat = statOf(`/proc/${name}/stat`, Number(name));
+      if (stat !== null) all.push(stat);
+    }
+    const tree = roots;
+    for (const one of tree)
+      tree.push(...all.filter(({ parent, pid }) => parent === one.pid && !tree.some((t) => t.pid === pid)));
+    return tree;
+  }
+}
+
+export interface MemorySample extends Memory {
+  /** Milliseconds since the watch began. */
+  readonly at: number;
+}
+
+/** Samples memory until it is stopped. */
+export class MemoryWatch {
+  readonly samples: MemorySample[] = [];
+  readonly #processes: Processes;
+  readonly #start = performance.now();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(processes: Processes, periodMs: number) {
+    this.#processes = processes;
+    this.#sample();
+    this.#timer = setInterval(() => this.#sample(), periodMs);
+    this.#timer.unref();
+  }
+
+  /** The highest figures, each for itself. */
+  stop(): Memory {
+    clearInterval(this.#timer);
+    this.#sample();
+    let pss = 0;
+    let anonymous = 0;
+    for (const sample of this.samples) {
+      pss = Math.max(pss, sample.pss);
+      anonymous = Math.max(anonymous, sample.anonymous);
+    }
+    return { pss, anonymous };
+  }
+
+  #sample(): void {
+    if (this.#processes.known) this.samples.push({ at: performance.now() - this.#start, ...this.#processes.memory() });
+  }
+}

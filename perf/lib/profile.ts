@@ -1,0 +1,71 @@
+// Reads V8 CPU profiles (node --cpu-prof writes one for each thread) and says in which files and functions the time went.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { show, table } from './figures.ts';
+
+interface ProfileNode {
+  readonly id: number;
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+}
+
+interface Profile {
+  readonly nodes: readonly ProfileNode[];
+  readonly samples: readonly number[];
+  /** Microseconds. */
+  readonly timeDeltas: readonly number[];
+}
+
+export interface ProfileSummary {
+  /** Milliseconds in which the thread did something. */
+  readonly busyMs: number;
+  /** Own milliseconds by place, largest first. */
+  readonly files: readonly (readonly [place: string, ms: number])[];
+  readonly functions: readonly (readonly [place: string, ms: number])[];
+}
+
+const IDLE = new Set(['(idle)', '(program)', '(root)']);
+
+/** `engine/ingest/apply.js`, `node:zlib`, `package lmdb`, or `(garbage collector)`. */
+function fileOf({ functionName, url }: ProfileNode['callFrame']): string {
+  if (url === '') return functionName.startsWith('(') ? functionName : '(built in)';
+  const inside = /\/dist\/(.*)$/.exec(url)?.[1];
+  const dependency = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
+  return dependency !== undefined ? `package ${dependency}` : (inside ?? url);
+}
+
+export function summarize(profile: Profile): ProfileSummary {
+  const frames = new Map(profile.nodes.map((node) => [node.id, node.callFrame]));
+  const files = new Map<string, number>();
+  const functions = new Map<string, number>();
+  let busy = 0;
+  for (let i = 0; i < profile.samples.length; i++) {
+    const frame = frames.get(profile.samples[i]!);
+    if (frame === undefined || IDLE.has(frame.functionName)) continue;
+    const ms = profile.timeDeltas[i]! / 1000;
+    const file = fileOf(frame);
+    const place = `${frame.functionName || '(anonymous)'} ${file}${frame.url === '' ? '' : `:${frame.lineNumber + 1}`}`;
+    busy += ms;
+    files.set(file, (files.get(file) ?? 0) + ms);
+    functions.set(place, (functions.get(place) ?? 0) + ms);
+  }
+  const sorted = (map: Map<string, number>) => [...map].sort(([, a], [, b]) => b - a);
+  return { busyMs: busy, files: sorted(files), functions: sorted(functions) };
+}
+
+/** Prints the busiest threads of a folder of profiles. */
+export function printProfiles(dir: string, threads = 3, lines = 25): void {
+  const names = readdirSync(dir).filter((name) => name.endsWith('.cpuprofile'));
+  const all = names.map((name) => ({
+    name,
+    ...summarize(JSON.parse(readFileSync(join(dir, name), 'utf8')) as Profile),
+  }));
+  all.sort((a, b) => b.busyMs - a.busyMs);
+  for (const { name, busyMs, files, functions } of all.slice(0, threads)) {
+    const rows = (list: ProfileSummary['files']): string[][] =>
+      list.slice(0, lines).map(([place, ms]) => [place, show(ms), show((ms / busyMs) * 100)]);
+    console.log(`\n${name}: ${show(busyMs)} ms busy\n`);
+    console.log(table(['file', 'own ms', '%'], rows(files)));
+    console.log(`\n${table(['function', 'own ms', '%'], rows(functions))}`);
+  }
+}

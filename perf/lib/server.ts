@@ -1,0 +1,157 @@
+// The server that is measured: the real program on a data directory of its own and a free port, or one that runs already,
+// Muster or PuppetDB, given by its address and the processes that make it up.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from './client.ts';
+import type { Given, OptionTable } from './options.ts';
+import { Processes } from './processes.ts';
+
+/**
+ * The generated fleets report at fixed times, so nothing may expire by the clock: no maintenance runs, and events are
+ * stored whatever their age.
+ */
+const STEADY = ['--gc-interval', '0', '--report-ttl', '36500d', '--slow-query', '0s'];
+const START_MAX_MS = 120_000;
+
+/** The project's folder, from the sources and from dist alike. */
+export const projectDir: string = (() => {
+  let dir = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(dir, 'package.json'))) dir = dirname(dir);
+  return dir;
+})();
+
+export interface Server {
+  readonly url: string;
+  readonly processes: Processes;
+  /** Where it keeps its data; empty when that is not known. */
+  readonly dirs: readonly string[];
+  /** Milliseconds from the start of the program to its first answer; NaN when it ran already. */
+  readonly startMs: number;
+  /** Whether it starts without any data. */
+  readonly fresh: boolean;
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  /** Data directory to keep; default: one that goes away with the server. */
+  readonly data?: string | null;
+  /** Arguments of node itself. */
+  readonly nodeArgs?: readonly string[];
+  /** Further arguments of `muster start`. */
+  readonly args?: readonly string[];
+}
+
+/** Options of programs that can measure a server that runs already. */
+export const serverOptions = {
+  url: { value: 'URL', doc: 'measure the server there instead of starting one; it should be empty' },
+  pid: {
+    value: 'PID',
+    multiple: true,
+    doc: 'process (with its children) that is part of that server; may be repeated',
+  },
+  disk: { value: 'DIR', multiple: true, doc: 'folder where that server keeps its data; may be repeated' },
+  data: { value: 'DIR', doc: 'data directory of the started server, which is kept (default: a temporary one)' },
+  'server-arg': { value: 'ARG', multiple: true, doc: 'further argument of `muster start`; may be repeated' },
+} as const satisfies OptionTable;
+
+/** The server that the arguments ask for. */
+export async function serverFor(given: Given, nodeArgs: readonly string[] = []): Promise<Server> {
+  const url = given.text('url');
+  if (url === null) {
+    return startServer({ data: given.text('data'), nodeArgs, args: given.list('server-arg') });
+  }
+  const pids = given.list('pid').map(Number);
+  return {
+    url,
+    processes: new Processes(pids),
+    dirs: given.list('disk'),
+    startMs: Number.NaN,
+    fresh: false,
+    stop: () => Promise.resolve(),
+  };
+}
+
+const running = new Set<Muster>();
+process.on('exit', () => {
+  for (const one of running) one.abandon();
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+export async function startServer(options: StartOptions = {}): Promise<Server> {
+  const server = new Muster(options);
+  await server.untilReady();
+  return server;
+}
+
+class Muster implements Server {
+  readonly dirs: readonly string[];
+  readonly processes: Processes;
+  readonly fresh: boolean;
+  url = '';
+  startMs = 0;
+  readonly #home = mkdtempSync(join(tmpdir(), 'muster-perf-'));
+  readonly #child: ChildProcess;
+  readonly #started = performance.now();
+
+  constructor({ data, nodeArgs = [], args = [] }: StartOptions) {
+    const dir = data ?? join(this.#home, 'data');
+    this.fresh = !existsSync(dir);
+    this.dirs = [dir];
+    const environment: Record<string, string | undefined> = {};
+    for (const [name, value] of Object.entries(process.env)) {
+      if (!name.startsWith('MUSTER_') && name !== 'NODE_OPTIONS') environment[name] = value;
+    }
+    const log = openSync(join(this.#home, 'log'), 'w');
+    const program = join(projectDir, 'bin', 'muster');
+    const where = ['--data', dir, '--http', '127.0.0.1:0', '--port-file', join(this.#home, 'port')];
+    this.#child = spawn(process.execPath, [...nodeArgs, program, 'start', ...where, ...STEADY, ...args], {
+      env: environment,
+      stdio: ['ignore', 'ignore', log],
+    });
+    closeSync(log);
+    running.add(this);
+    this.processes = new Processes([this.#child.pid!]);
+  }
+
+  async untilReady(): Promise<void> {
+    const portFile = join(this.#home, 'port');
+    while (performance.now() - this.#started < START_MAX_MS) {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) break;
+      if (existsSync(portFile)) {
+        this.url = `http://127.0.0.1:${Number.parseInt(readFileSync(portFile, 'utf8'), 10)}`;
+        const client = new Client(this.url, 1);
+        const answer = await client.ask({ path: '/pdb/meta/v1/version' }).catch(() => null);
+        client.close();
+        if (answer?.status === 200) {
+          this.startMs = performance.now() - this.#started;
+          return;
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const log = readFileSync(join(this.#home, 'log'), 'utf8').slice(-2000);
+    this.abandon();
+    throw new Error(`the server did not get ready: ${log}`);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const ended = once(this.#child, 'exit');
+      this.#child.kill('SIGTERM');
+      await ended;
+    }
+    this.abandon();
+  }
+
+  /** Kills what still runs and removes what is temporary. */
+  abandon(): void {
+    running.delete(this);
+    this.#child.kill('SIGKILL');
+    rmSync(this.#home, { recursive: true, force: true, maxRetries: 3 });
+  }
+}

@@ -1,0 +1,235 @@
+// Does a huge answer hurt anybody? `GET /pdb/query/v4/resources` of the whole fleet is read as fast as it comes, a second
+// client reads the same at a crawl, and a third asks point queries all the while. What to look for: the memory of the
+// server does not grow with the answer, the crawling reader costs nothing, and the point queries hardly notice.
+
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Client } from './lib/client.ts';
+import { median, quantile, show, table } from './lib/figures.ts';
+import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
+import { fill, History } from './lib/load.ts';
+import { describeMachine, OthersWatch } from './lib/machine.ts';
+import { commonOptions, type Given, type Program } from './lib/options.ts';
+import { MemoryWatch } from './lib/processes.ts';
+import { writeResult } from './lib/result.ts';
+import { RowCounter } from './lib/row-counter.ts';
+import { type Server, serverFor, serverOptions } from './lib/server.ts';
+
+const DUMP = '/pdb/query/v4/resources';
+/** The crawling reader takes its bytes ten times a second. */
+const SIPS_PER_SECOND = 10;
+
+export interface PointLatencies {
+  readonly asked: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly worst: number;
+}
+
+export interface StreamResult {
+  readonly nodes: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly seconds: number;
+  readonly firstByteMs: number;
+  readonly crawledBytes: number;
+  readonly idle: PointLatencies;
+  readonly during: PointLatencies;
+  /** MiB: before, highest, and ten seconds later; all of it and what is no mapped file. */
+  readonly memory: Readonly<Record<'before' | 'peak' | 'after', { readonly pss: number; readonly anonymous: number }>>;
+  readonly cpuSeconds: number;
+  /** Milliseconds of processor time in the second after all readers are gone. */
+  readonly cpuAfter: number;
+  readonly others: number;
+  readonly digest: string;
+}
+
+/** Asks one point query after the other, with a pause between them, until `done`. */
+async function askPoints(server: Server, nodes: number, pauseMs: number, done: () => boolean): Promise<PointLatencies> {
+  const client = new Client(server.url, 1);
+  const times: number[] = [];
+  for (let i = 0; !done(); i++) {
+    const node = `node-${String((i * 7919) % nodes).padStart(5, '0')}.example.com`;
+    const paths = [
+      `/pdb/query/v4/nodes/${node}`,
+      `/pdb/query/v4/nodes/${node}/facts/role`,
+      `/pdb/query/v4/resources/Sshkey/${node}`,
+    ];
+    const { status, total } = await client.read({ path: paths[i % paths.length]! }, () => {});
+    if (status !== 200) throw new Error(`a point query got ${status}`);
+    times.push(total);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  client.close();
+  return {
+    asked: times.length,
+    p50: median(times),
+    p95: quantile(times, 0.95),
+    p99: quantile(times, 0.99),
+    worst: Math.max(...times),
+  };
+}
+
+/** Reads at a fixed rate, whatever the server would send, until it is stopped. */
+class Crawler {
+  bytes = 0;
+  readonly #response: IncomingMessage;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(response: IncomingMessage, bytesPerSecond: number) {
+    this.#response = response;
+    response.on('error', () => {});
+    let budget = 0;
+    this.#timer = setInterval(() => {
+      budget += bytesPerSecond / SIPS_PER_SECOND;
+      while (budget > 0) {
+        const chunk = response.read() as Buffer | null;
+        if (chunk === null) break;
+        budget -= chunk.length;
+        this.bytes += chunk.length;
+      }
+    }, 1000 / SIPS_PER_SECOND);
+    // Reading only on the clock: without a listener for data the stream stays paused.
+    response.on('readable', () => {});
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#response.destroy();
+  }
+}
+
+async function measure(
+  server: Server,
+  given: Given,
+  nodes: number,
+): Promise<{ result: StreamResult; memory: MemoryWatch }> {
+  const quick = given.flag('small');
+  const pause = 10;
+  const client = new Client(server.url, 2);
+  const idleEnd = performance.now() + (quick ? 300 : 5000);
+  const idle = await askPoints(server, nodes, pause, () => performance.now() > idleEnd);
+
+  const before = server.processes.memory();
+  const watch = new MemoryWatch(server.processes, quick ? 20 : 250);
+  const others = new OthersWatch();
+  const cpu = server.processes.cpuMs();
+  const crawler = new Crawler(await client.open({ path: DUMP }), given.number('crawl', 1, 1e6) * 1000);
+  let done = false;
+  const points = askPoints(server, nodes, pause, () => done);
+  const counter = new RowCounter();
+  const hash = createHash('sha1');
+  const start = performance.now();
+  const { status, first, bytes } = await client.read({ path: DUMP }, (chunk) => {
+    counter.push(chunk);
+    hash.update(chunk);
+  });
+  if (status !== 200) throw new Error(`${DUMP} got ${status}`);
+  const seconds = (performance.now() - start) / 1000;
+  done = true;
+  const during = await points;
+  const cpuUsed = server.processes.cpuMs() - cpu;
+  const othersShare = others.share(cpuUsed);
+  const peak = watch.stop();
+  crawler.stop();
+  client.close();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const cpuQuiet = server.processes.cpuMs();
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const cpuAfter = server.processes.cpuMs() - cpuQuiet;
+  await new Promise((resolve) => setTimeout(resolve, quick ? 0 : 9000));
+  if (!counter.complete) throw new Error('the answer is cut');
+  const result: StreamResult = {
+    nodes,
+    rows: counter.rows,
+    bytes,
+    seconds,
+    firstByteMs: first,
+    crawledBytes: crawler.bytes,
+    idle,
+    during,
+    memory: { before, peak, after: server.processes.memory() },
+    cpuSeconds: cpuUsed / 1000,
+    cpuAfter,
+    others: othersShare,
+    digest: hash.digest('hex').slice(0, 16),
+  };
+  return { result, memory: watch };
+}
+
+function latencyRow(name: string, { asked, p50, p95, p99, worst }: PointLatencies): string[] {
+  return [name, String(asked), show(p50), show(p95), show(p99), show(worst)];
+}
+
+/** Memory over time, thinned to a few rows. */
+function memoryTable({ samples }: MemoryWatch): string {
+  const step = Math.max(1, Math.ceil(samples.length / 20));
+  const rows = samples
+    .filter((_, i) => i % step === 0 || i === samples.length - 1)
+    .map(({ at, pss, anonymous }) => [show(at / 1000), show(pss), show(anonymous)]);
+  return table(['second', 'MiB, all', 'MiB, anonymous'], rows);
+}
+
+async function run(given: Given): Promise<void> {
+  const nodes = given.number('nodes', 1, 1_000_000);
+  const fleet = fleetFor(given);
+  const machine = describeMachine();
+  console.log(`${machine}\n${nodes} nodes, ${describeFleet(fleet)}`);
+  const server = await serverFor(given);
+  try {
+    const client = new Client(server.url, 8);
+    const query = ['extract', [['function', 'count']], ['~', 'certname', '.']];
+    const stored = ((await client.json('/pdb/query/v4/nodes', { query })) as { count: number }[])[0]?.count ?? 0;
+    const onNode = (done: number): void => {
+      if (done % 1000 === 0) console.error(`${done} of ${nodes - stored} nodes stored`);
+    };
+    if (stored < nodes)
+      await fill(client, { history: new History(fleet), first: stored, end: nodes, runs: ['first'], onNode });
+    client.close();
+
+    const { result, memory } = await measure(server, given, nodes);
+    const { before, peak, after } = result.memory;
+    console.log(
+      `\nGET ${DUMP}: ${result.rows} rows, ${show(result.bytes / 1e6)} MB in ${show(result.seconds)} s ` +
+        `(${show(result.bytes / 1e6 / result.seconds)} MB/s), first byte after ${show(result.firstByteMs)} ms; ` +
+        `digest of the bytes in their order ${result.digest}`,
+    );
+    console.log(
+      `beside it a reader that took ${show(result.crawledBytes / 1000)} KB; server ${show(result.cpuSeconds)} s of processor time, ` +
+        `${show(result.cpuAfter)} ms in the second after the readers were gone; others used ${show(result.others * 100)} % of the machine`,
+    );
+    console.log('\nPoint queries, one at a time, ms:\n');
+    const head = ['when', 'asked', 'p50', 'p95', 'p99', 'worst'];
+    console.log(table(head, [latencyRow('alone', result.idle), latencyRow('during the streams', result.during)]));
+    const memoryRow = (name: string, of: typeof before): string[] => [name, show(of.pss), show(of.anonymous)];
+    console.log(
+      '\nMemory of the server, MiB (mapped pages of the store count in all, and the system takes them back at will):\n',
+    );
+    const rows = [memoryRow('before', before), memoryRow('highest', peak), memoryRow('ten seconds after', after)];
+    console.log(table(['when', 'all', 'anonymous'], rows));
+    console.log(`\n${memoryTable(memory)}`);
+    writeResult(given, { machine, fleet: describeFleet(fleet), ...result, samples: memory.samples });
+  } finally {
+    await server.stop();
+  }
+}
+
+export const program: Program = {
+  name: 'stream',
+  summary: 'Does the dump of all resources cost memory, or other clients their answers?',
+  options: {
+    nodes: { value: 'N', default: '20000', small: '60', doc: 'nodes; the store is filled up to this number' },
+    crawl: { value: 'KB', default: '100', doc: 'kilobytes a second that the slow reader takes' },
+    ...fleetOptions,
+    resources: {
+      ...fleetOptions.resources,
+      default: '40-120',
+      doc: `${fleetOptions.resources.doc}; small, so that many nodes fit`,
+    },
+    ...serverOptions,
+    ...commonOptions,
+  },
+  run,
+};

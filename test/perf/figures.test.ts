@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fleet } from '../../perf/fleet.ts';
+import { digestOf } from '../../perf/lib/digest.ts';
+import { median, quantile, show, spread, table } from '../../perf/lib/figures.ts';
+import { History } from '../../perf/lib/load.ts';
+import { summarizePlan } from '../../perf/lib/plan-text.ts';
+import { summarize } from '../../perf/lib/profile.ts';
+import { RowCounter } from '../../perf/lib/row-counter.ts';
+
+test('figures: medians, quantiles and spreads', () => {
+  assert.equal(median([3, 1, 2]), 2);
+  assert.equal(median([4, 1, 2, 3]), 2.5);
+  assert.equal(quantile([5, 1, 4, 2, 3], 0.8), 4);
+  assert.equal(quantile([1], 0.99), 1);
+  assert.ok(Number.isNaN(median([])));
+  assert.equal(spread([2, 1, 3]), '2.00 (1.00-3.00)');
+  assert.equal(show(Number.NaN), '-');
+  assert.equal(table(['a', 'b'], [['x', '1']]), '| a   |   b |\n|-----|----:|\n| x   |   1 |');
+});
+
+test('digest: order of rows, keys and items does not count; a value does; the clock of the server does not', () => {
+  const one = digestOf([
+    { a: 1, b: ['x', 'y'] },
+    { a: 2, receive_time: 'now' },
+  ]);
+  assert.deepEqual(
+    digestOf([
+      { a: 2, receive_time: 'later' },
+      { b: ['y', 'x'], a: 1 },
+    ]),
+    one,
+  );
+  assert.notEqual(digestOf([{ a: 1, b: ['x', 'y'] }, { a: 3 }]).digest, one.digest);
+  assert.notEqual(digestOf([{ a: 1 }]).digest, digestOf([{ a: 1 }, { a: 1 }]).digest);
+});
+
+test('row counter: rows across chunks, brackets and quotes in texts', () => {
+  const text = Buffer.from('[{"a":"]}\\"["},{"b":[1,{"c":[]}]} , {}]');
+  for (let cut = 0; cut <= text.length; cut++) {
+    const counter = new RowCounter();
+    counter.push(text.subarray(0, cut));
+    assert.equal(counter.complete, cut === 0 || cut === text.length);
+    counter.push(text.subarray(cut));
+    assert.equal(counter.rows, 3);
+    assert.ok(counter.complete);
+  }
+});
+
+test('plan text: drives that partitions agree on are named once', () => {
+  const plan = (partitions: object[]) =>
+    JSON.stringify([{ 'query plan': [{ Plan: { 'Node Type': 'Item Scan', Partitions: partitions }, Subqueries: 2 }] }]);
+  const byType = { drive: 'items', index: 'type' };
+  assert.equal(summarizePlan(plan([byType, byType])), 'item scan, items by type, 2 subqueries');
+  assert.equal(
+    summarizePlan(plan([byType, { drive: 'nodes', index: null }, byType])),
+    'item scan, items by type (2), nodes (1), 2 subqueries',
+  );
+  assert.equal(summarizePlan('Seq Scan'), '-');
+  assert.equal(summarizePlan('[{"query plan":[{"Plan":{}}]}]'), '-');
+});
+
+test('profile: own time by file and function, idle time left out', () => {
+  const frame = (id: number, functionName: string, url: string) => ({
+    id,
+    callFrame: { functionName, url, lineNumber: 1 },
+  });
+  const summary = summarize({
+    nodes: [
+      frame(1, '(idle)', ''),
+      frame(2, 'apply', 'file:///x/dist/engine/apply.js'),
+      frame(3, 'put', 'file:///x/node_modules/lmdb/write.js'),
+      frame(4, '(garbage collector)', ''),
+    ],
+    samples: [1, 2, 3, 2, 4],
+    timeDeltas: [9000, 2000, 1000, 3000, 500],
+  });
+  assert.equal(summary.busyMs, 6.5);
+  assert.deepEqual(summary.files, [
+    ['engine/apply.js', 5],
+    ['package lmdb', 1],
+    ['(garbage collector)', 0.5],
+  ]);
+  assert.equal(summary.functions[0]![0], 'apply engine/apply.js:2');
+});
+
+test('history: an unchanged run is the run before with other times and ids', () => {
+  const history = new History(new Fleet({ resourcesMin: 20, resourcesMax: 30 }));
+  const [before, after] = [history.commands('changed', 3), history.commands('unchanged', 3)];
+  const content = (payload: string) => {
+    const { producer_timestamp, version, transaction_uuid, catalog_uuid, ...rest } = JSON.parse(payload) as Record<
+      string,
+      unknown
+    >;
+    return { meta: { producer_timestamp, version, transaction_uuid, catalog_uuid }, rest };
+  };
+  assert.deepEqual(
+    after.map(({ kind }) => kind),
+    ['facts', 'catalog', 'report'],
+  );
+  for (const i of [0, 1]) {
+    const [a, b] = [content(before[i]!.payload), content(after[i]!.payload)];
+    assert.deepEqual(b.rest, a.rest);
+    assert.notEqual(b.meta.producer_timestamp, a.meta.producer_timestamp);
+  }
+  const [catalog, report] = [content(after[1]!.payload).meta, content(after[2]!.payload).meta];
+  assert.equal(catalog.transaction_uuid, report.transaction_uuid);
+  assert.notEqual(catalog.transaction_uuid, content(before[1]!.payload).meta.transaction_uuid);
+});

@@ -1,0 +1,151 @@
+// The programs of perf/ in their small mode, as they are shipped: so that they neither rot nor measure less than they say.
+// Their figures mean nothing here and are not looked at.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../dist/perf/main.js', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'muster-perf-test-'));
+after(() => rmSync(dir, { recursive: true, force: true }));
+
+interface Ran {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function perf(...args: string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], { maxBuffer: 1 << 26 }, (error, out, err) => {
+      resolve({ status: error === null ? 0 : Number(error.code), out, err });
+    });
+  });
+}
+
+/** Runs a program and returns what it wrote with --out. */
+async function resultOf<Result>(name: string, ...args: string[]): Promise<Result & { readonly text: string }> {
+  const file = join(dir, `${name}.json`);
+  const { status, out, err } = await perf(name, '--small', '--out', file, ...args);
+  assert.equal(status, 0, `${out}\n${err}`);
+  return { ...(JSON.parse(readFileSync(file, 'utf8')) as Result), text: out };
+}
+
+test('perf: --help lists every program, and each explains its options', async () => {
+  const { status, out } = await perf('--help');
+  assert.equal(status, 0);
+  for (const name of ['floor', 'ingest', 'queries', 'stream'])
+    assert.match(out, new RegExp(`^ {2}${name} .*\\?$`, 'm'));
+  assert.match((await perf('ingest', '--help')).out, /--nodes N .*\(200; 4 with --small\)/);
+});
+
+test('perf: bad usage is status 2 and says what is wrong', async () => {
+  const cases = [
+    ['nothing-such'],
+    ['floor', '--nodes', 'many'],
+    ['ingest', '--resources', '9-3'],
+    ['queries', '--sizes', ''],
+    ['stream', '--no-such'],
+  ];
+  for (const args of cases) {
+    const { status, err } = await perf(...args);
+    assert.equal(status, 2, args.join(' '));
+    assert.ok(err.trim().length > 0);
+  }
+});
+
+test('floor: every kind has its four costs, and the payloads depend on the seed alone', async () => {
+  interface Result {
+    readonly kinds: Record<string, { steps: Record<string, number[]>; plainBytes: number; sentBytes: number }>;
+    readonly digest: string;
+  }
+  const result = await resultOf<Result>('floor');
+  assert.deepEqual(Object.keys(result.kinds), ['facts', 'catalog', 'report']);
+  for (const { steps, plainBytes, sentBytes } of Object.values(result.kinds)) {
+    assert.deepEqual(Object.keys(steps), ['gunzip', 'parse', 'hash', 'append']);
+    assert.ok(sentBytes < plainBytes);
+  }
+  assert.equal((await resultOf<Result>('floor')).digest, result.digest);
+  assert.notEqual((await resultOf<Result>('floor', '--seed', '2')).digest, result.digest);
+});
+
+test('ingest: four runs against a started server, with figures of the server process and a digest of its answers', async () => {
+  interface Run {
+    readonly run: string;
+    readonly commands: number;
+    readonly processedPerSecond: number;
+    readonly floor: number;
+    readonly peakPss: number;
+    readonly diskPerNode: number;
+    readonly digest: string;
+  }
+  const { rounds, text } = await resultOf<{ readonly rounds: Run[][] }>('ingest');
+  const runs = rounds[0]!;
+  assert.deepEqual(
+    runs.map(({ run, commands }) => [run, commands]),
+    [
+      ['first', 12],
+      ['changed', 12],
+      ['unchanged', 12],
+      ['reports', 4],
+    ],
+  );
+  for (const run of runs) {
+    for (const figure of ['processedPerSecond', 'floor', 'peakPss', 'diskPerNode'] as const) {
+      assert.ok(run[figure] > 0, `${run.run}: ${figure}`);
+    }
+  }
+  assert.equal(new Set(runs.map(({ digest }) => digest)).size, 4, 'each run changes what the server answers');
+  assert.match(text, /digests of the answers/);
+});
+
+test('queries: each size answers every query, with rows, digest and the way it went', async () => {
+  interface Query {
+    readonly name: string;
+    readonly cost: string;
+    readonly status: number;
+    readonly rows: number | null;
+    readonly bytes: number;
+    readonly way: string;
+    readonly digest: string | null;
+  }
+  const { sizes, text } = await resultOf<{ readonly sizes: { nodes: number; queries: Query[] }[] }>('queries');
+  assert.deepEqual(
+    sizes.map(({ nodes }) => nodes),
+    [10, 30],
+  );
+  const [small, large] = sizes.map(({ queries }) => new Map(queries.map((query) => [query.name, query])));
+  assert.ok(small!.size >= 40);
+  assert.equal(small!.size, large!.size);
+  for (const query of large!.values()) {
+    assert.equal(query.status, 200, query.name);
+    assert.match(query.digest ?? '', /^[0-9a-f]{16}$/, query.name);
+  }
+  assert.equal(large!.get('nodes: all')!.rows, 30);
+  // What is about one node does not change when others come.
+  for (const name of ['facts of one node', 'resources: of one node', 'report by hash', 'edges of one node']) {
+    assert.equal(large!.get(name)!.digest, small!.get(name)!.digest, name);
+    assert.notEqual(large!.get(name)!.rows, 0, name);
+  }
+  assert.match(large!.get('resources: by type and title')!.way, /items by type and title/);
+  assert.match(text, /time grows/);
+});
+
+test('stream: the dump is complete, beside a slow reader and point queries', async () => {
+  interface Result {
+    readonly rows: number;
+    readonly bytes: number;
+    readonly crawledBytes: number;
+    readonly during: { readonly asked: number };
+    readonly memory: Record<string, { readonly pss: number }>;
+  }
+  const result = await resultOf<Result>('stream', '--nodes', '12');
+  // 30-60 resources in each catalog, and its Sshkey.
+  assert.ok(result.rows >= 12 * 31 && result.rows <= 12 * 61, String(result.rows));
+  assert.ok(result.during.asked > 0);
+  assert.deepEqual(Object.keys(result.memory), ['before', 'peak', 'after']);
+});
