@@ -1,6 +1,5 @@
 // replace catalog on a partition (command document 3.2).
 
-import { RESOURCE_BY_TYPE_TITLE } from '../store/dictionary.ts';
 import type { Batch } from '../store/partition.ts';
 import type { EdgeBody, ItemId, NodeId, ResourceBody } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
@@ -41,7 +40,7 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
 
 function writeCatalog(batch: Batch, id: NodeId, { resources, edges }: CatalogContents): void {
   const before = batch.resources.list(id);
-  const kept = before.length === 0 ? null : new Set(before);
+  const kept = before.length === 0 ? null : new StoredResources(batch, before);
   const items = new Uint32Array(resources.length);
   for (let index = 0; index < resources.length; index++) {
     const resource = resources[index] as DecodedResource;
@@ -54,17 +53,14 @@ function writeCatalog(batch: Batch, id: NodeId, { resources, edges }: CatalogCon
   batch.setEdges(id, groups);
 }
 
-/** More bodies than this with one type and title: looking through the node's own list is cheaper. */
-const LOOKUP_MAX = 64;
-
 function itemOf(batch: Batch, { item, body, memo }: DecodedResource): ItemId {
   return item !== 0 ? item : batch.resources.intern(body as ResourceBody, memo).id;
 }
 
 /** The resource with `file` and `line` as they are stored for the node, where the command does not mention them. */
-function completed(batch: Batch, resource: DecodedResource, kept: ReadonlySet<number>): ItemId {
+function completed(batch: Batch, resource: DecodedResource, kept: StoredResources): ItemId {
   if (kept.has(resource.item)) return resource.item;
-  const stored = storedResource(batch, resource, kept);
+  const stored = kept.find(resource.type, resource.title);
   if (stored === undefined) return itemOf(batch, resource);
   const body = resource.body ?? batch.view.resources.body(resource.item);
   const file = resource.fileGiven ? body.file : stored.file;
@@ -73,16 +69,29 @@ function completed(batch: Batch, resource: DecodedResource, kept: ReadonlySet<nu
   return batch.resources.intern({ ...body, file, line }).id;
 }
 
-function storedResource(batch: Batch, resource: DecodedResource, kept: ReadonlySet<number>): ResourceBody | undefined {
-  const { type, title } = resource;
-  const { resources } = batch.view;
-  const isFew = resources.estimate(RESOURCE_BY_TYPE_TITLE, [type, title], LOOKUP_MAX + 1) <= LOOKUP_MAX;
-  const candidates = isFew ? resources.lookup(RESOURCE_BY_TYPE_TITLE, [type, title]) : kept;
-  for (const item of candidates) {
-    if (isFew && !kept.has(item)) continue;
-    const body = resources.body(item);
-    // Index entries of long titles are shortened: the body decides.
-    if (body.type === type && body.title === title) return body;
+/** The resources a node has before its new catalog, those of this transaction included. */
+class StoredResources {
+  readonly #batch: Batch;
+  readonly #items: ReadonlySet<ItemId>;
+  #byName: Map<string, ResourceBody> | null = null;
+
+  constructor(batch: Batch, items: Uint32Array) {
+    this.#batch = batch;
+    this.#items = new Set(items);
   }
-  return undefined;
+
+  has(item: ItemId): boolean {
+    return this.#items.has(item);
+  }
+
+  find(type: string, title: string): ResourceBody | undefined {
+    if (this.#byName === null) {
+      this.#byName = new Map();
+      for (const item of this.#items) {
+        const body = this.#batch.view.resources.body(item);
+        this.#byName.set(`${body.type}\u0000${body.title}`, body);
+      }
+    }
+    return this.#byName.get(`${type}\u0000${title}`);
+  }
 }
