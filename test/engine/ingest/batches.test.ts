@@ -23,7 +23,7 @@ import {
 } from './support.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
-const runs = Number(process.env['TEST_RUNS'] ?? 60);
+const runs = Number(process.env['TEST_RUNS'] ?? 25);
 
 const dir = mkdtempSync(join(tmpdir(), 'batches-'));
 const open: Partition[] = [];
