@@ -86,12 +86,12 @@ export function parseObjectName(text: string): ObjectName {
 
 /** Whether the concrete `name` is one of those that `pattern` stands for. */
 export function matchesName(pattern: ObjectName, name: ObjectName): boolean {
-  if (pattern.domainPattern ? !glob(pattern.domain).test(name.domain) : pattern.domain !== name.domain) return false;
+  if (pattern.domainPattern ? !matchesGlob(pattern.domain, name.domain) : pattern.domain !== name.domain) return false;
   if (!pattern.open && pattern.properties.length !== name.properties.length) return false;
   for (const wanted of pattern.properties) {
     const found = name.properties.find((property) => property.key === wanted.key);
     if (found === undefined) return false;
-    if (wanted.pattern ? !glob(wanted.value).test(found.value) : wanted.value !== found.value) return false;
+    if (wanted.pattern ? !matchesGlob(wanted.value, found.value) : wanted.value !== found.value) return false;
   }
   return true;
 }
@@ -148,10 +148,30 @@ function quotedValue(text: string, start: number): { end: number; pattern: boole
   throw new MalformedName('Unterminated quoted value');
 }
 
-function glob(pattern: string): RegExp {
-  const source = pattern
-    .replace(/[\\^$.|+()[\]{}]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${source}$`, 's');
+/**
+ * Whether the text is what the pattern says: `*` stands for any characters, `?` for one. Only the last `*` is ever tried
+ * again, so that no pattern costs more than its length times that of the text: clients choose it.
+ */
+function matchesGlob(pattern: string, text: string): boolean {
+  let at = 0;
+  let index = 0;
+  let star = -1;
+  let tried = 0;
+  while (index < text.length) {
+    const char = pattern[at];
+    if (char === '*') {
+      star = at++;
+      tried = index;
+    } else if (char === '?' || char === text[index]) {
+      at++;
+      index++;
+    } else if (star >= 0) {
+      at = star + 1;
+      index = ++tried;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[at] === '*') at++;
+  return at === pattern.length;
 }

@@ -43,3 +43,14 @@ test('object name: quoted values keep commas, colons and escaped wildcards', () 
   const name = parseObjectName('d:name="a,b:c\\*"');
   assert.deepEqual([name.properties[0]?.value, name.pattern], ['"a,b:c\\*"', false]);
 });
+
+test('object names: a pattern of many wildcards is answered at once', () => {
+  const name = parseObjectName('puppetlabs.puppetdb.mq:name=replace catalog.9.processed');
+  const start = performance.now();
+  for (const wild of ['*?'.repeat(300), `${'*a'.repeat(300)}z`, '*'.repeat(3000)]) {
+    assert.equal(matchesName(parseObjectName(`${wild}:*`), name), /^\*+$/.test(wild), wild.slice(0, 10));
+    assert.equal(matchesName(parseObjectName(`*:name=${wild}`), name), /^\*+$/.test(wild), wild.slice(0, 10));
+  }
+  assert.equal(matchesName(parseObjectName('*?*lab?.*:name=*9*s?d'), name), true);
+  assert.ok(performance.now() - start < 1000);
+});
