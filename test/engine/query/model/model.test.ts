@@ -11,7 +11,16 @@ import { countFields } from '../../../../engine/query/resolve/event-counts.ts';
 import { evaluateAggregate, evaluateCounts } from './counts.ts';
 import { buildFleet, type Fleet, type FleetOptions, NOW, PURGE_TTL } from './fleet.ts';
 import { type Asked, type AskedCounts, countsArb, distinctArb, queryArb } from './queries.ts';
-import { answerOf, askEngine, askModel, difference, differenceOfRows, resolved, resolvedCounts } from './run.ts';
+import {
+  answerOf,
+  askEngine,
+  askModel,
+  difference,
+  differenceOfRows,
+  explained,
+  resolved,
+  resolvedCounts,
+} from './run.ts';
 
 const seed = Number(process.env['MUSTER_SEED'] ?? Date.now() % 2 ** 31);
 const runs = Number(process.env['MUSTER_MODEL_RUNS'] ?? 700);
