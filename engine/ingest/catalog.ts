@@ -3,7 +3,6 @@
 
 import { RELATIONSHIPS, TAG_PATTERN } from '../../schemas/commands/catalog.ts';
 import { canonicalK, compareUnits, quote } from '../json/canonical.ts';
-import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
 import { storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import type { EdgeBody, EdgeTarget, ItemId, ResourceBody } from '../store/records.ts';
@@ -135,17 +134,6 @@ function edgesOfText(text: string, certname: string): JsonObject[] | null {
   });
   return isList ? list : null;
 }
-
-function parseElement(text: string): JsonValue | undefined {
-  try {
-    return parseJsonDocument(text, ELEMENT_LIMITS);
-  } catch (error) {
-    if (error instanceof JsonError) return undefined;
-    throw error;
-  }
-}
-/** Depth is bounded by those who walk the values, from the payload on. */
-const ELEMENT_LIMITS: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
 
 function withoutOwnTag(resource: ReadResource, certname: string): ReadResource {
   const tags = resource.tags.filter((tag) => tag !== certname);

@@ -5,6 +5,9 @@
 // The scan does not judge: what it cuts wrongly (the text is no JSON) fails to parse as an element, or was never remembered,
 // and the caller falls back to parsing the whole.
 
+import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
+import type { JsonValue } from '../json/value.ts';
+
 /** Calls `visit` for each element of a JSON list or map (with its brackets) and returns whether the text had that form. */
 export function eachElement(text: string, visit: (start: number, end: number) => boolean): boolean {
   const last = text.length - 1;
@@ -101,3 +104,16 @@ export function withoutOwnName(text: string, certname: string): string | null {
 
 export const withOwnName = (text: string, certname: string): string =>
   text.replaceAll(OWN_NAME, JSON.stringify(certname));
+
+/** Depth is bounded by those who walk the values, from the payload on. */
+const ELEMENT_LIMITS: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
+
+/** The value of one element's text; undefined when it is no JSON. */
+export function parseElement(text: string): JsonValue | undefined {
+  try {
+    return parseJsonDocument(text, ELEMENT_LIMITS);
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}

@@ -1,7 +1,7 @@
 // replace facts: from a payload that conforms to the wire table to a FactsCommand.
 
 import { canonicalS, compareUnits, quote, sortedKeysS, tooDeep } from '../json/canonical.ts';
-import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
+import { JSON_LIMITS } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
 import type { PackageBody } from '../store/records.ts';
@@ -9,7 +9,7 @@ import { parseLenient } from '../time.ts';
 import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';
 import type { DecodedFact, DecodedPackage, FactsCommand, FactsContents } from './commands.ts';
-import { eachElement, TextMemo } from './elements.ts';
+import { eachElement, parseElement, TextMemo } from './elements.ts';
 import { distinctPackages, factsetHash, packageText } from './hashes.ts';
 
 /** How many containers of the payload enclose a fact's value: payload and values. */
@@ -132,7 +132,7 @@ function factsOfText(text: string): KnownFact[] | null {
 const OPEN_BRACE = 0x7b;
 
 function readFact(element: string): KnownFact | null {
-  const parsed = tryParse(`{${element}}`);
+  const parsed = parseElement(`{${element}}`);
   if (parsed === undefined || !isObject(parsed)) return null;
   const names = Object.keys(parsed);
   const name = names[0];
@@ -155,7 +155,7 @@ function packagesOfText(text: string): DecodedPackage[] | null {
     const element = text.slice(start, end);
     let body = knownPackages.get(element);
     if (body === undefined) {
-      const value = tryParse(element);
+      const value = parseElement(element);
       if (!Array.isArray(value) || value.length !== 3) return false;
       const [name, version, provider] = value as readonly JsonValue[];
       if (typeof name !== 'string' || typeof version !== 'string' || typeof provider !== 'string') return false;
@@ -169,17 +169,6 @@ function packagesOfText(text: string): DecodedPackage[] | null {
   });
   return isList ? packages : null;
 }
-
-function tryParse(text: string): JsonValue | undefined {
-  try {
-    return parseJsonDocument(text, ELEMENT_LIMITS);
-  } catch (error) {
-    if (error instanceof JsonError) return undefined;
-    throw error;
-  }
-}
-/** Depth is bounded where the values are walked. */
-const ELEMENT_LIMITS: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
 
 // The canonical text of `values`, one level unrolled: depth counts from the payload.
 function canonicalValues(values: JsonObject): string {
