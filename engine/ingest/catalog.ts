@@ -10,7 +10,7 @@ import { tagRank } from '../store/tag-rank.ts';
 import { parseLenient } from '../time.ts';
 import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
-import { eachElement, OWN_NAME, TextMemo, withOwnName, withoutOwnName } from './elements.ts';
+import { eachElement, OWN_NAME, parseElement, TextMemo, withOwnName, withoutOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { catalogHash, resourceHash, tagOrder } from './hashes.ts';
 import { excerpt } from './validate.ts';
