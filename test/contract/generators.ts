@@ -203,6 +203,124 @@ const { filter, select } = fc.letrec<AstParts>((tie) => ({
   ),
 }));
 
+// Queries that fit their entity, so that more than the checks is reached. One in ten parts is of the other kind.
+
+type Field = ReturnType<typeof entityOf>['fields'][number];
+
+const times = ['2020-01-01T00:00:00Z', '2026-11-20', 'now', '2999-12-31T23:59:60.999999999+14:00', '-0001-01-01', '0'];
+const compared = fc.constantFrom('=', '<', '>', '<=', '>=');
+const regex = fc.constantFrom(...regexes.filter((text) => !['(', '[z-a]', '\\', 'x{999999}'].includes(text)));
+const known = fc.constantFrom(
+  'witness.example.com',
+  'fuzz.example.com',
+  'File',
+  'env2',
+  'Linux',
+  'v11',
+  'success',
+  'version',
+);
+
+function fitting({ name, type }: Field): fc.Arbitrary<Json> {
+  const text = fc.oneof(known, nastyText);
+  switch (type) {
+    case 'B':
+      return fc.boolean().map((value) => ['=', name, value]);
+    case 'N':
+      return fc.tuple(compared, fc.integer({ min: -100, max: 100 })).map(([op, value]) => [op, name, value]);
+    case 'T':
+      return fc.tuple(compared, fc.constantFrom(...times)).map(([op, value]) => [op, name, value]);
+    case 'PA':
+    case 'PE':
+      return fc
+        .array(fc.oneof(regex, fc.integer({ min: 0, max: 9 })), { maxLength: 4 })
+        .map((path) => ['~>', name, path]);
+    case 'V':
+      return fc.oneof(
+        literal.map((value) => ['=', name, value]),
+        fc.tuple(compared, fc.integer()).map(([op, value]) => [op, name, value]),
+        regex.map((pattern) => ['~', name, pattern]),
+      );
+    case 'J':
+      return fc
+        .tuple(
+          compared,
+          fc.constantFrom('version', 'shape.version', 'shape.list[0]', '__proto__.x', 'match("s.*")'),
+          literal,
+        )
+        .map(([op, path, value]) => [op, `${name}.${path}`, value]);
+    default:
+      return fc.oneof(
+        text.map((value) => ['=', name, value]),
+        regex.map((pattern) => ['~', name, pattern]),
+        fc.array(text, { maxLength: 3 }).map((values) => ['in', name, ['array', values]]),
+        fc.boolean().map((value) => ['null?', name, value]),
+      );
+  }
+}
+
+const withCertname = entities.filter((name) => entityOf(name).hasCertname);
+
+function filterOf(entity: (typeof entities)[number], depth: number): fc.Arbitrary<Json> {
+  const queryable = entityOf(entity).fields.filter((field) => field.queryable && field.requires === null);
+  const leaf = fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(...queryable).chain(fitting) },
+    { weight: 1, arbitrary: filter },
+  );
+  if (depth === 0) return leaf;
+  const inner = filterOf(entity, depth - 1);
+  const parts: fc.WeightedArbitrary<Json>[] = [
+    { weight: 3, arbitrary: leaf },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(fc.constantFrom('and', 'or'), inner, inner).map(([op, one, two]) => [op, one, two]),
+    },
+    { weight: 1, arbitrary: inner.map((one) => ['not', one]) },
+  ];
+  if (entityOf(entity).hasCertname) {
+    const sub = fc
+      .constantFrom(...withCertname)
+      .chain((other) => filterOf(other, 0).map((one) => [other, one] as const));
+    parts.push({
+      weight: 2,
+      arbitrary: sub.map(([other, one]) => ['in', 'certname', ['from', other, ['extract', 'certname', one]]]),
+    });
+  }
+  return fc.oneof(...parts);
+}
+
+const fittingQuery: fc.Arbitrary<Json> = fc.constantFrom(...entities).chain((entity) => {
+  const { fields } = entityOf(entity);
+  const shown = fields.filter((field) => field.projectable && field.requires === null).map((field) => field.name);
+  const orderable = fields.filter((field) => field.orderable && field.requires === null).map((field) => field.name);
+  const rest = fc.oneof(
+    fc.constant([]),
+    fc
+      .tuple(fc.constantFrom(...orderable), fc.constantFrom('asc', 'desc'), fc.nat({ max: 5 }))
+      .map(([field, direction, limit]) => [
+        ['order_by', [[field, direction]]],
+        ['limit', limit],
+      ]),
+  );
+  const columns = fc.uniqueArray(fc.constantFrom(...shown), { minLength: 1, maxLength: 4 });
+  const grouped = fc
+    .tuple(columns, fc.constantFrom('count', 'min', 'max'), fc.constantFrom(...shown), filterOf(entity, 1))
+    .map(([names, name, field, one]) => {
+      const called = name === 'count' ? ['function', 'count'] : ['function', name, field];
+      return ['from', entity, ['extract', [...names, called], one, ['group_by', ...names]]];
+    });
+  return fc.oneof(
+    fc.tuple(filterOf(entity, 2), rest).map(([one, more]) => ['from', entity, one, ...more]),
+    fc
+      .tuple(columns, filterOf(entity, 2), rest)
+      .map(([names, one, more]) => ['from', entity, ['extract', names, one], ...more]),
+    grouped,
+  );
+});
+
+/** Queries for the root route that are right, but for a part here and there. */
+export const fittingAst: fc.Arbitrary<string> = fittingQuery.map((query) => JSON.stringify(query));
+
 /** A query as JSON text, deep ones and damaged ones among them. */
 export const astText: fc.Arbitrary<string> = fc.oneof(
   { weight: 12, arbitrary: select.map((query) => JSON.stringify(query)) },

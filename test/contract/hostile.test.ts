@@ -20,6 +20,7 @@ import { type Answer, type Ask, TestServer } from '../support/server.ts';
 import {
   adminBody,
   astText,
+  fittingAst,
   type HostileCommand,
   hostileCommand,
   metricsBody,
@@ -56,10 +57,14 @@ async function addWitness(server: TestServer): Promise<string> {
 
 /** How many answers of each status there were since this was last emptied. */
 const statuses = new Map<number, number>();
+let slowest = { ms: 0, path: '', body: '' };
 
 /** A request within the time; fails on what only a defect would answer. */
 async function ask(server: TestServer, path: string, options: Ask = {}): Promise<Answer> {
+  const start = performance.now();
   const answer = await server.ask(path, { timeout: HANG_MS, ...options });
+  const ms = performance.now() - start;
+  if (ms > slowest.ms) slowest = { ms, path, body: String(options.body ?? '') };
   statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
   assert.ok(answer.status < 500 || answer.status === 503, `${answer.status} ${answer.text.slice(0, 1000)}`);
   return answer;
@@ -122,13 +127,17 @@ test('hostile: fuzzed requests, queries, commands and metrics', async (t) => {
   ): Promise<void> => {
     await t.test(`fuzz: ${name}`, async (t) => {
       statuses.clear();
+      slowest = { ms: 0, path: '', body: '' };
       const property = fc.asyncProperty(arbitrary, async (input) => {
         inputs++;
         await one(input);
         assert.ok(server.running, 'the server is gone');
       });
       await fc.assert(property, { seed, numRuns: inputsMax, endOnFailure: seconds > 0, includeErrorInReport: true });
-      t.diagnostic([...statuses].map(([status, count]) => `${count} x ${status}`).join(', '));
+      t.diagnostic(
+        `${[...statuses].map(([status, count]) => `${count} x ${status}`).join(', ')}; the slowest answer took ` +
+          `${Math.round(slowest.ms)} ms: ${`${slowest.path} ${slowest.body}`.slice(0, 300)}`,
+      );
       assert.equal(await witness(server), before, 'another node has changed');
       checkQuiet(server, /moved to the dead letters/);
     });
@@ -157,6 +166,9 @@ test('hostile: fuzzed requests, queries, commands and metrics', async (t) => {
         await post(server, `/pdb/query/v4${route === '' ? '' : `/${route}`}`, `{"query":${text}}`);
       },
     );
+    await fuzz('queries that are nearly right', 400, fittingAst, async (text) => {
+      await post(server, '/pdb/query/v4', `{"query":${text}}`);
+    });
     await fuzz('queries as text', 300, pqlText, async (text) => {
       await post(server, '/pdb/query/v4', JSON.stringify({ query: text }));
     });
