@@ -73,17 +73,22 @@ const equalTo = (filters: readonly Filter[], field: string): readonly string[] |
   return null;
 };
 
+/** Two long lists of types and titles have more pairs than are worth looking up. */
+const PAIRS_MAX = 10_000;
+
 type PathMaker = (filters: readonly Filter[], view: View) => Omit<ItemAccessPath, 'estimate'>[];
 
 const resourcePaths: PathMaker = (filters) => {
   const paths: Omit<ItemAccessPath, 'estimate'>[] = [];
   const types = equalTo(filters, 'type');
   const titles = equalTo(filters, 'title');
-  if (types && titles) {
+  if (types && titles && types.length * titles.length <= PAIRS_MAX) {
     const keys = types.flatMap((type) => titles.map((title) => [type, title]));
     paths.push({ index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, keys });
-  } else if (types) paths.push({ index: 'type', tag: RESOURCE_BY_TYPE, keys: types.map((type) => [type]) });
-  else if (titles) paths.push({ index: 'title', tag: RESOURCE_BY_TITLE, keys: titles.map((title) => [title]) });
+  } else {
+    if (types) paths.push({ index: 'type', tag: RESOURCE_BY_TYPE, keys: types.map((type) => [type]) });
+    if (titles) paths.push({ index: 'title', tag: RESOURCE_BY_TITLE, keys: titles.map((title) => [title]) });
+  }
   for (const f of filters) {
     if (f.kind === 'member' && (f.field === 'tag' || f.field === 'tags'))
       paths.push({ index: 'tag', tag: RESOURCE_BY_TAG, keys: [[f.value]] });

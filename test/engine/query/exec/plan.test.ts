@@ -1,0 +1,246 @@
+// Plans are data: which index a query uses, from which side it is driven, and how its conditions are told apart. The fleet is
+// large enough that an index pays, and partly equal from node to node as real ones are.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { parseJson } from '../../../../engine/json/parse.ts';
+import { openContext } from '../../../../engine/query/exec/execute.ts';
+import { Row } from '../../../../engine/query/exec/row.ts';
+import type { PartitionPlan } from '../../../../engine/query/exec/source.ts';
+import { Source } from '../../../../engine/query/exec/source.ts';
+import { prepareFilter } from '../../../../engine/query/exec/subquery.ts';
+import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
+import type { EntityName } from '../../../../schemas/entities.ts';
+import { catalog, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
+
+const NODES = 120;
+const HOUR = 3_600_000;
+const iso = (ms: number): string => new Date(ms).toISOString();
+const REPORT_TIME = NOW - 2 * HOUR;
+
+let fleet: Fleet;
+let reportHash: string;
+
+function resource(type: string, title: string, more: Record<string, unknown> = {}) {
+  return {
+    type,
+    title,
+    exported: false,
+    tags: [type.toLowerCase()],
+    file: '/site.pp',
+    line: 1,
+    parameters: {},
+    ...more,
+  };
+}
+
+/** 40 resources that all nodes share, and three of the node's own; one of 20 nodes exports its key. */
+function resourcesOf(i: number) {
+  const shared = Array.from({ length: 40 }, (_, n) => resource('File', `/shared/${n}`));
+  const tags = i < 3 ? ['package', 'rare'] : ['package'];
+  return [
+    ...shared,
+    resource('File', `/home/${i}`),
+    resource('Package', `p${i}`, { tags }),
+    resource('Sshkey', `k${i}`, { exported: i % 20 === 0 }),
+  ];
+}
+
+before(() => {
+  fleet = newFleet();
+  for (let i = 0; i < NODES; i++) {
+    const certname = `n${i}.example.com`;
+    const values = {
+      kernel: i % 2 === 0 ? 'Linux' : 'FreeBSD',
+      hostname: `n${i}`,
+      serial: i,
+      os: { family: `f${i % 4}` },
+    };
+    const packages = [
+      [`pkg${i % 30}`, '1.0', 'apt'],
+      ['bash', '5.2', 'apt'],
+    ];
+    fleet.apply('replace facts', 5, { ...facts(certname, values), package_inventory: packages });
+    fleet.apply('replace catalog', 9, { ...catalog(certname), edges: [], resources: resourcesOf(i) });
+    const hash = fleet.apply('store report', 8, report(certname, { producer_timestamp: iso(REPORT_TIME + i * 1000) }));
+    reportHash = hash as string;
+  }
+});
+after(() => fleet.close());
+
+function drive<T>(work: Generator<undefined, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+interface Planned {
+  readonly source: Source;
+  readonly plans: readonly PartitionPlan[];
+}
+
+/** What is decided for the query (JSON text of a filter) on each partition. */
+function planned(entity: EntityName, query: string): Planned {
+  const ctx = openContext(fleet.partitions, {
+    now: NOW,
+    clock: () => NOW,
+    deadline: Number.POSITIVE_INFINITY,
+    nodePurgeTtl: 0,
+    edition: 'community',
+    cancelled: () => false,
+    slice: 1,
+  });
+  try {
+    const tree = resolveEntity(entity, parseJson(query));
+    const filter = drive(prepareFilter(tree.filter, tree, ctx));
+    const source = new Source({ entity, filter }, ctx);
+    for (const [part, view] of ctx.views.entries()) drive(source.open(new Row(view, part)));
+    return { source, plans: source.plans };
+  } finally {
+    ctx.close();
+  }
+}
+
+/** Drive and index; the same on all partitions. */
+function access(entity: EntityName, query: string): string {
+  const shown = planned(entity, query).plans.map(({ items }) => `${items?.drive} by ${items?.path?.index ?? 'none'}`);
+  assert.equal(new Set(shown).size, 1, `one plan for all partitions: ${shown}`);
+  return shown[0]!;
+}
+
+/** Names of the indexes on all partitions; which side drives a scan without one depends on the partition. */
+const indexes = (entity: EntityName, query: string): readonly (string | null)[] =>
+  planned(entity, query).plans.map(({ items }) => items?.path?.index ?? null);
+const NO_INDEX = [null, null];
+
+/** Items that the index holds, over all partitions. */
+function estimate(entity: EntityName, query: string): number {
+  return planned(entity, query).plans.reduce((sum, { items }) => sum + (items?.path?.estimate ?? 0), 0);
+}
+
+const reportPaths = (entity: EntityName, query: string) => planned(entity, query).plans.map(({ reports }) => reports);
+
+describe('plan: resources', () => {
+  it('type and title together use the index over both', () => {
+    const query = '["and", ["=", "type", "File"], ["=", "title", "/home/7"]]';
+    assert.equal(access('resources', query), 'items by type and title');
+    assert.equal(estimate('resources', query), 1);
+  });
+  it('lists of types and titles use it with every pair', () => {
+    const query =
+      '["and", ["in", "type", ["array", ["File", "Package"]]], ["in", "title", ["array", ["/home/7", "p3"]]]]';
+    assert.equal(access('resources', query), 'items by type and title');
+    assert.equal(estimate('resources', query), 2);
+  });
+  it('long lists of both use one of them: pairs would be too many', () => {
+    const list = JSON.stringify(Array.from({ length: 2000 }, (_, i) => `/home/${i}`));
+    const query = `["and", ["in", "type", ["array", ${list}]], ["in", "title", ["array", ${list}]]]`;
+    assert.match(access('resources', query), /^items by (type|title)$/);
+  });
+  it('type alone, title alone', () => {
+    assert.equal(access('resources', '["=", "type", "Sshkey"]'), 'items by type');
+    assert.equal(access('resources', '["=", "title", "p5"]'), 'items by title');
+  });
+  it('the index with fewer items wins', () => {
+    assert.equal(access('resources', '["and", ["=", "type", "Package"], ["=", "tag", "rare"]]'), 'items by tag');
+    assert.equal(access('resources', '["and", ["=", "tag", "package"], ["=", "title", "p5"]]'), 'items by title');
+  });
+  it('exported resources have an index, the others do not', () => {
+    assert.equal(access('resources', '["and", ["=", "exported", true], ["=", "type", "Sshkey"]]'), 'items by exported');
+    assert.deepEqual(indexes('resources', '["=", "exported", false]'), NO_INDEX);
+  });
+  it('a condition of another kind beside it does not keep the index from being used', () => {
+    const query = '["and", ["~", "file", "site"], ["=", "title", "p5"], [">", "line", 0]]';
+    assert.equal(access('resources', query), 'items by title');
+  });
+  it('under or and not no index holds all rows', () => {
+    assert.deepEqual(indexes('resources', '["or", ["=", "title", "p5"], ["=", "line", 3]]'), NO_INDEX);
+    assert.deepEqual(indexes('resources', '["not", ["=", "title", "p5"]]'), NO_INDEX);
+  });
+  it('few nodes are driven from the nodes, however good the index is', () => {
+    const query = '["and", ["=", "certname", "n5.example.com"], ["=", "tag", "package"]]';
+    const { plans } = planned('resources', query);
+    assert.deepEqual(plans.map(({ nodes }) => nodes).sort(), [0, 1]);
+    assert.ok(plans.some(({ nodes, items }) => nodes === 1 && items?.drive === 'nodes'));
+  });
+  it('no condition on resources: node by node', () => {
+    assert.equal(access('resources', '["=", ["fact", "kernel"], "Linux"]'), 'nodes by none');
+  });
+});
+
+describe('plan: facts and packages', () => {
+  it('a name, and names that a regular expression matches, use the index of names', () => {
+    assert.equal(access('facts', '["=", "name", "serial"]'), 'items by name');
+    assert.equal(access('facts', '["~", "name", "^ser"]'), 'items by name');
+    assert.equal(estimate('facts', '["=", "name", "serial"]'), NODES);
+  });
+  it('a path uses the index of names by its first element', () => {
+    assert.equal(access('fact_contents', '["=", "path", ["os", "family"]]'), 'items by name');
+    assert.equal(access('fact_contents', '["~>", "path", ["o.", "fam.*"]]'), 'items by name');
+  });
+  it('a value alone has no index', () => {
+    assert.deepEqual(indexes('facts', '["=", "value", "n5"]'), NO_INDEX);
+  });
+  it('packages by name', () => {
+    assert.equal(access('package_inventory', '["=", "package_name", "pkg3"]'), 'items by package_name');
+  });
+});
+
+describe('plan: reports and events', () => {
+  it('a hash is looked up', () => {
+    const path = { kind: 'hash', hashes: [reportHash] };
+    assert.deepEqual(reportPaths('reports', `["=", "hash", "${reportHash}"]`), [path, path]);
+    assert.deepEqual(reportPaths('events', `["=", "report", "${reportHash}"]`), [path, path]);
+  });
+  it('latest reports come from the nodes', () => {
+    const path = { kind: 'latest' };
+    assert.deepEqual(reportPaths('reports', '["=", "latest_report?", true]'), [path, path]);
+    const query = '["and", ["=", "latest_report?", true], ["=", "status", "failure"]]';
+    assert.deepEqual(reportPaths('events', query), [path, path]);
+    assert.notDeepEqual(reportPaths('reports', '["=", "latest_report?", false]'), [path, path]);
+  });
+  it('one node among many: its own reports', () => {
+    const path = { kind: 'nodes' };
+    assert.deepEqual(reportPaths('reports', '["=", "certname", "n5.example.com"]'), [path, path]);
+    assert.deepEqual(reportPaths('events', '["=", "certname", "n5.example.com"]'), [path, path]);
+  });
+  it('producer times bound the range of the index of times', () => {
+    const from = REPORT_TIME + 10_000;
+    const to = REPORT_TIME + 20_000;
+    const query = `["and", [">=", "producer_timestamp", "${iso(from)}"], ["<", "producer_timestamp", "${iso(to)}"]]`;
+    const path = { kind: 'time', from, to };
+    assert.deepEqual(reportPaths('reports', query), [path, path]);
+    const onlyFrom = { kind: 'time', from, to: null };
+    assert.deepEqual(reportPaths('reports', `[">", "producer_timestamp", "${iso(from)}"]`), [onlyFrom, onlyFrom]);
+  });
+  it('anything else looks at all of them', () => {
+    const path = { kind: 'all' };
+    assert.deepEqual(reportPaths('reports', '["=", "status", "changed"]'), [path, path]);
+  });
+});
+
+describe('plan: conditions are told apart by what they read', () => {
+  const split = (entity: EntityName, query: string): string => {
+    const { node, item, sub, mixed } = planned(entity, query).source.split;
+    return `node ${node.length}, item ${item.length}, sub ${sub.length}, mixed ${mixed.length}`;
+  };
+  it('node, item and sub-row apart', () => {
+    const query = `["and", ["=", "certname", "x"], ["=", "name", "os"], ["=", "value", "f1"], ["=", "environment", "e"]]`;
+    assert.equal(split('fact_contents', query), 'node 2, item 1, sub 1, mixed 0');
+  });
+  it('one that reads the node and the item cannot be decided once an item', () => {
+    const query = '["or", ["=", "certname", "n5.example.com"], ["=", "type", "Sshkey"]]';
+    assert.equal(split('resources', query), 'node 0, item 0, sub 0, mixed 1');
+  });
+  it('a subquery over certnames reads the node', () => {
+    assert.equal(
+      split('resources', '["subquery", "nodes", ["=", "latest_report_status", "changed"]]'),
+      'node 1, item 0, sub 0, mixed 0',
+    );
+  });
+  it('an event and its report apart', () => {
+    const query = '["and", ["=", "status", "success"], ["=", "environment", "production"], ["=", "certname", "x"]]';
+    assert.equal(split('events', query), 'node 1, item 1, sub 1, mixed 0');
+  });
+});
