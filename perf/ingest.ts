@@ -20,7 +20,7 @@ import {
   submitAll,
 } from './lib/load.ts';
 import { describeMachine, OthersWatch } from './lib/machine.ts';
-import { commonOptions, type Given, type Program } from './lib/options.ts';
+import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import { MemoryWatch, type Processes } from './lib/processes.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
@@ -45,6 +45,7 @@ export interface RunResult {
   /** Highest while it ran, MiB: all of it, and what is no mapped file. */
   readonly peakPss: number;
   readonly peakAnonymous: number;
+  /** Bytes. The command log is not in it: it grows to the size of one segment and no further. */
   readonly diskPerNode: number;
   readonly stages: Readonly<Record<string, number>>;
   /** Of what the server answers afterwards. */
@@ -156,7 +157,7 @@ async function measureRun(server: Server, run: RunName, requests: readonly Prepa
     others: othersShare,
     peakPss: peak.pss,
     peakAnonymous: peak.anonymous,
-    diskPerNode: diskBytes(server.dirs) / nodes,
+    diskPerNode: server.dirs.length === 0 ? Number.NaN : (diskBytes(server.dirs) - diskBytes(server.logDirs)) / nodes,
     stages,
     digest,
   };
@@ -168,8 +169,8 @@ function countsOf(requests: readonly Prepared[]): Map<Kind, number> {
   return counts;
 }
 
-function printResults(rounds: readonly (readonly RunResult[])[]): void {
-  const rows = runNames.map((run, i) => {
+function printResults(names: readonly RunName[], rounds: readonly (readonly RunResult[])[]): void {
+  const rows = names.map((run, i) => {
     const of = (pick: (result: RunResult) => number): number[] => rounds.map((results) => pick(results[i]!));
     return [
       run,
@@ -202,16 +203,24 @@ function printResults(rounds: readonly (readonly RunResult[])[]): void {
   ];
   console.log(table(head, rows));
   console.log("\nThe server's own timers, mean ms per command:\n");
-  const names = Object.keys(STAGES);
+  const stages = Object.keys(STAGES);
   console.log(
     table(
-      ['run', ...names],
-      runNames.map((run, i) => [
+      ['run', ...stages],
+      names.map((run, i) => [
         run,
-        ...names.map((name) => spread(rounds.map((results) => results[i]!.stages[name] ?? Number.NaN))),
+        ...stages.map((name) => spread(rounds.map((results) => results[i]!.stages[name] ?? Number.NaN))),
       ]),
     ),
   );
+}
+
+/** A run builds on those before it, so only the last ones can be left out. */
+function runsOf(given: Given): RunName[] {
+  const wanted = (given.text('runs') ?? '').split(',');
+  const names = runNames.slice(0, wanted.length);
+  if (wanted.join() !== names.join()) throw new UsageError(`--runs takes the first ones of ${runNames.join(',')}`);
+  return names;
 }
 
 async function run(given: Given): Promise<void> {
@@ -226,6 +235,7 @@ async function run(given: Given): Promise<void> {
       ? { floorSample: Math.min(nodes, 2), floorRounds: 1, settle: 50 }
       : { floorSample: Math.min(nodes, 25), floorRounds: 3, settle: 1500 }),
   };
+  const names = runsOf(given);
   const fleet = fleetFor(given);
   const profile = given.text('profile');
   const machine = describeMachine();
@@ -236,7 +246,7 @@ async function run(given: Given): Promise<void> {
 
   const history = new History(fleet);
   const prepared = new Map<RunName, Prepared[]>();
-  for (const name of runNames) prepared.set(name, await prepareRun(history, name, 0, nodes));
+  for (const name of names) prepared.set(name, await prepareRun(history, name, 0, nodes));
 
   const results: RunResult[][] = [];
   const starts: number[] = [];
@@ -246,7 +256,7 @@ async function run(given: Given): Promise<void> {
     try {
       starts.push(server.startMs);
       const of: RunResult[] = [];
-      for (const name of runNames) {
+      for (const name of names) {
         const result = await measureRun(server, name, prepared.get(name)!, plan);
         of.push(result);
         console.error(
@@ -260,11 +270,9 @@ async function run(given: Given): Promise<void> {
     }
   }
 
-  console.log(`\n${runNames.map((name) => `${name}: ${runTexts[name]}`).join('; ')}\n`);
-  printResults(results);
-  const digests = runNames.map(
-    (name, i) => `${name} ${[...new Set(results.map((of) => of[i]!.digest))].join(' and ')}`,
-  );
+  console.log(`\n${names.map((name) => `${name}: ${runTexts[name]}`).join('; ')}\n`);
+  printResults(names, results);
+  const digests = names.map((name, i) => `${name} ${[...new Set(results.map((of) => of[i]!.digest))].join(' and ')}`);
   console.log(`\nstart to first answer ${spread(starts)} ms; peak resident ${show(resident)} MiB`);
   console.log(`digests of the answers: ${digests.join(', ')}`);
   if (results.some((of) => of.some((result, i) => result.digest !== results[0]![i]!.digest))) {
@@ -292,6 +300,7 @@ export const program: Program = {
     },
     rounds: { value: 'N', default: '3', small: '1', doc: 'rounds, each with a new server; one with --url or --data' },
     connections: { value: 'N', default: '8', doc: 'connections that submit at once' },
+    runs: { value: 'NAME,NAME', default: runNames.join(','), doc: 'the first ones of these runs' },
     profile: { value: 'DIR', doc: 'CPU profiles of all threads go there, and a table of where the time goes' },
     ...fleetOptions,
     ...serverOptions,

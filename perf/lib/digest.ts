@@ -4,14 +4,15 @@
 import { createHash } from 'node:crypto';
 
 /** Set by the clock of the server. */
-const OWN_FIELDS = new Set(['receive_time', 'report_receive_time', 'id']);
+const OWN_FIELDS = new Set(['receive_time', 'report_receive_time', 'facts_timestamp', 'catalog_timestamp', 'id']);
 
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).sort().join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const parts: string[] = [];
   for (const key of Object.keys(value).sort()) {
-    if (OWN_FIELDS.has(key)) continue;
+    // A factset's time is the server's, an event's is not.
+    if (OWN_FIELDS.has(key) || (key === 'timestamp' && 'facts' in value)) continue;
     parts.push(`${JSON.stringify(key)}:${canonical((value as Record<string, unknown>)[key])}`);
   }
   return `{${parts.join(',')}}`;

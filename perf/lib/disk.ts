@@ -3,9 +3,8 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Bytes; NaN for no folders. */
+/** Bytes. */
 export function diskBytes(dirs: readonly string[]): number {
-  if (dirs.length === 0) return Number.NaN;
   let total = 0;
   const pending = [...dirs];
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {

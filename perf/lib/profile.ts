@@ -1,4 +1,5 @@
-// Reads V8 CPU profiles (node --cpu-prof writes one for each thread) and says in which files and functions the time went.
+// Reads V8 CPU profiles (node --cpu-prof writes one for each thread) and says in which folders and functions the time went.
+// Samples are taken by the clock: on a busy machine, a thread that waits for a core counts as doing what it was doing.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +21,7 @@ export interface ProfileSummary {
   /** Milliseconds in which the thread did something. */
   readonly busyMs: number;
   /** Own milliseconds by place, largest first. */
-  readonly files: readonly (readonly [place: string, ms: number])[];
+  readonly areas: readonly (readonly [place: string, ms: number])[];
   readonly functions: readonly (readonly [place: string, ms: number])[];
 }
 
@@ -34,9 +35,15 @@ function fileOf({ functionName, url }: ProfileNode['callFrame']): string {
   return dependency !== undefined ? `package ${dependency}` : (inside ?? url);
 }
 
+/** The folder of a file of ours; others as they are. */
+function areaOf(file: string): string {
+  const slash = file.lastIndexOf('/');
+  return file.startsWith('node:') || file.startsWith('package ') || slash < 0 ? file : file.slice(0, slash);
+}
+
 export function summarize(profile: Profile): ProfileSummary {
   const frames = new Map(profile.nodes.map((node) => [node.id, node.callFrame]));
-  const files = new Map<string, number>();
+  const areas = new Map<string, number>();
   const functions = new Map<string, number>();
   let busy = 0;
   for (let i = 0; i < profile.samples.length; i++) {
@@ -46,26 +53,27 @@ export function summarize(profile: Profile): ProfileSummary {
     const file = fileOf(frame);
     const place = `${frame.functionName || '(anonymous)'} ${file}${frame.url === '' ? '' : `:${frame.lineNumber + 1}`}`;
     busy += ms;
-    files.set(file, (files.get(file) ?? 0) + ms);
+    const area = areaOf(file);
+    areas.set(area, (areas.get(area) ?? 0) + ms);
     functions.set(place, (functions.get(place) ?? 0) + ms);
   }
   const sorted = (map: Map<string, number>) => [...map].sort(([, a], [, b]) => b - a);
-  return { busyMs: busy, files: sorted(files), functions: sorted(functions) };
+  return { busyMs: busy, areas: sorted(areas), functions: sorted(functions) };
 }
 
 /** Prints the busiest threads of a folder of profiles. */
-export function printProfiles(dir: string, threads = 3, lines = 25): void {
+export function printProfiles(dir: string, threads = 2, lines = 20): void {
   const names = readdirSync(dir).filter((name) => name.endsWith('.cpuprofile'));
   const all = names.map((name) => ({
     name,
     ...summarize(JSON.parse(readFileSync(join(dir, name), 'utf8')) as Profile),
   }));
   all.sort((a, b) => b.busyMs - a.busyMs);
-  for (const { name, busyMs, files, functions } of all.slice(0, threads)) {
-    const rows = (list: ProfileSummary['files']): string[][] =>
+  for (const { name, busyMs, areas, functions } of all.slice(0, threads)) {
+    const rows = (list: ProfileSummary['areas']): string[][] =>
       list.slice(0, lines).map(([place, ms]) => [place, show(ms), show((ms / busyMs) * 100)]);
     console.log(`\n${name}: ${show(busyMs)} ms busy\n`);
-    console.log(table(['file', 'own ms', '%'], rows(files)));
+    console.log(table(['place', 'own ms', '%'], rows(areas)));
     console.log(`\n${table(['function', 'own ms', '%'], rows(functions))}`);
   }
 }

@@ -28,12 +28,11 @@ export const projectDir: string = (() => {
 export interface Server {
   readonly url: string;
   readonly processes: Processes;
-  /** Where it keeps its data; empty when that is not known. */
+  /** Where it keeps what it has stored, and what it has only accepted; empty when that is not known. */
   readonly dirs: readonly string[];
+  readonly logDirs: readonly string[];
   /** Milliseconds from the start of the program to its first answer; NaN when it ran already. */
   readonly startMs: number;
-  /** Whether it starts without any data. */
-  readonly fresh: boolean;
   stop(): Promise<void>;
 }
 
@@ -70,8 +69,8 @@ export async function serverFor(given: Given, nodeArgs: readonly string[] = []):
     url,
     processes: new Processes(pids),
     dirs: given.list('disk'),
+    logDirs: [],
     startMs: Number.NaN,
-    fresh: false,
     stop: () => Promise.resolve(),
   };
 }
@@ -90,8 +89,8 @@ export async function startServer(options: StartOptions = {}): Promise<Server> {
 
 class Muster implements Server {
   readonly dirs: readonly string[];
+  readonly logDirs: readonly string[];
   readonly processes: Processes;
-  readonly fresh: boolean;
   url = '';
   startMs = 0;
   readonly #home = mkdtempSync(join(tmpdir(), 'muster-perf-'));
@@ -100,8 +99,8 @@ class Muster implements Server {
 
   constructor({ data, nodeArgs = [], args = [] }: StartOptions) {
     const dir = data ?? join(this.#home, 'data');
-    this.fresh = !existsSync(dir);
     this.dirs = [dir];
+    this.logDirs = [join(dir, 'inbox')];
     const environment: Record<string, string | undefined> = {};
     for (const [name, value] of Object.entries(process.env)) {
       if (!name.startsWith('MUSTER_') && name !== 'NODE_OPTIONS') environment[name] = value;

@@ -60,7 +60,7 @@ test('plan text: drives that partitions agree on are named once', () => {
   assert.equal(summarizePlan('[{"query plan":[{"Plan":{}}]}]'), '-');
 });
 
-test('profile: own time by file and function, idle time left out', () => {
+test('profile: own time by folder and function, idle time left out', () => {
   const frame = (id: number, functionName: string, url: string) => ({
     id,
     callFrame: { functionName, url, lineNumber: 1 },
@@ -76,8 +76,8 @@ test('profile: own time by file and function, idle time left out', () => {
     timeDeltas: [9000, 2000, 1000, 3000, 500],
   });
   assert.equal(summary.busyMs, 6.5);
-  assert.deepEqual(summary.files, [
-    ['engine/apply.js', 5],
+  assert.deepEqual(summary.areas, [
+    ['engine', 5],
     ['package lmdb', 1],
     ['(garbage collector)', 0.5],
   ]);
