@@ -1,0 +1,83 @@
+// What the documents refer to is there: files behind links, tests that the failure table cites, commands and flags.
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { run } from '../server/cli/support.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const documents = [
+  'ARCHITECTURE.md',
+  'SECURITY.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+test('documents: every relative link leads to a file', () => {
+  for (const path of documents) {
+    for (const [, target] of textOf(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+      assert.ok(existsSync(join(root, dirname(path), target!)), `${path}: ${target}`);
+    }
+  }
+});
+
+test('documents: every page of docs is in its index', () => {
+  const index = textOf('docs/README.md');
+  for (const path of documents) {
+    if (!path.startsWith('docs/') || path === 'docs/README.md') continue;
+    assert.ok(index.includes(`](${path.slice('docs/'.length)})`), path);
+  }
+});
+
+test('documents: the tests that the failure table cites have these names', () => {
+  const text = textOf('ARCHITECTURE.md');
+  let cited = 0;
+  for (const [, path, parts] of text.matchAll(/`(test\/[^`]+\.test\.ts)` ((?:\*[^*]+\*(?:, )?)+)/g)) {
+    const names = [...textOf(path!).matchAll(/\btest\(\s*(['"`])(.*?)\1/gs)].map((match) => match[2]!);
+    for (const [, part] of parts!.matchAll(/\*([^*]+)\*/g)) {
+      cited += 1;
+      assert.ok(
+        names.some((name) => name.includes(part!)),
+        `no test of ${path} has "${part}" in its name`,
+      );
+    }
+  }
+  assert.ok(cited > 40, `only ${cited} citations were found`);
+});
+
+test('documents: every muster command and flag in them exists', async () => {
+  const helps = new Map<string, string>();
+  for (const path of documents) {
+    for (const { command, line } of commandLines(textOf(path))) {
+      let help = helps.get(command);
+      if (help === undefined) {
+        const { status, out } = await run([command, '--help'], { columns: 200 });
+        assert.equal(status, 0, `${path}: ${line}`);
+        helps.set(command, (help = out));
+      }
+      for (const [flag] of line.matchAll(/(?<=\s)--[a-z][a-z-]*/g)) {
+        assert.ok(new RegExp(`${flag}(?![a-z-])`).test(help), `${path}: ${line}`);
+      }
+    }
+  }
+  assert.ok(helps.size > 10, [...helps.keys()].join(' '));
+});
+
+/** Calls of the program in the code of a document: between backticks, indented or fenced. */
+function* commandLines(text: string): Generator<{ readonly command: string; readonly line: string }> {
+  const code = [...text.matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);
+  let isFenced = false;
+  for (const line of text.replaceAll(/\\\n\s*/g, '').split('\n')) {
+    if (line.startsWith('```')) isFenced = !isFenced;
+    else if (isFenced || line.startsWith('    ')) code.push(line.trim());
+  }
+  for (const piece of code) {
+    for (const [line, command] of piece.matchAll(/(?<=^|&& |exec muster )(?:bin\/)?muster (?!help)([a-z][a-z-]*)[^|;&#]*/g)) {
+      yield { command: command!, line };
+    }
+  }
+}
