@@ -76,7 +76,9 @@ function* commandLines(text: string): Generator<{ readonly command: string; read
     else if (isFenced || line.startsWith('    ')) code.push(line.trim());
   }
   for (const piece of code) {
-    for (const [line, command] of piece.matchAll(/(?<=^|&& |exec muster )(?:bin\/)?muster (?!help)([a-z][a-z-]*)[^|;&#]*/g)) {
+    for (const [line, command] of piece.matchAll(
+      /(?<=^|&& |exec muster )(?:bin\/)?muster (?!help)([a-z][a-z-]*)[^|;&#]*/g,
+    )) {
       yield { command: command!, line };
     }
   }
