@@ -154,35 +154,51 @@ class BodyCache<B> {
   }
 }
 
-/** Encoded texts seen lately and the items they are: a hit saves hashing the text and looking its digest up. */
+/**
+ * Texts seen lately and the items they are: a hit saves hashing the text and looking its digest up. Several texts may stand
+ * for one item (the same resource with its keys in another order); when the item goes, all of them do.
+ */
 class InternMemo {
   #young = new Map<string, ItemId>();
   #old = new Map<string, ItemId>();
-  readonly #texts = new Map<ItemId, string>();
+  readonly #texts = new Map<ItemId, string[]>();
   #size = 0;
 
   get(text: string): ItemId | undefined {
     return this.#young.get(text) ?? this.#old.get(text);
   }
 
+  /** For a text that is not there yet. */
   set(text: string, id: ItemId): void {
     this.#size += text.length;
     if (this.#size > MEMO_CHARS_MAX / 2) {
-      for (const [gone, item] of this.#old) if (this.#texts.get(item) === gone) this.#texts.delete(item);
+      for (const [gone, item] of this.#old) this.#unlink(gone, item);
       this.#old = this.#young;
       this.#young = new Map();
       this.#size = text.length;
     }
     this.#young.set(text, id);
-    this.#texts.set(id, text);
+    const texts = this.#texts.get(id);
+    if (texts === undefined) this.#texts.set(id, [text]);
+    else texts.push(text);
   }
 
   delete(id: ItemId): void {
-    const text = this.#texts.get(id);
-    if (text === undefined) return;
+    const texts = this.#texts.get(id);
+    if (texts === undefined) return;
     this.#texts.delete(id);
-    this.#young.delete(text);
-    this.#old.delete(text);
+    for (const text of texts) {
+      this.#young.delete(text);
+      this.#old.delete(text);
+    }
+  }
+
+  #unlink(text: string, id: ItemId): void {
+    const texts = this.#texts.get(id);
+    if (texts === undefined) return;
+    const index = texts.indexOf(text);
+    if (texts.length === 1 && index === 0) this.#texts.delete(id);
+    else if (index >= 0) texts.splice(index, 1);
   }
 
   clear(): void {

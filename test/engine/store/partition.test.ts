@@ -82,6 +82,31 @@ test('dictionary: a body that no node has any more is gone with its digest and i
   await p.close();
 });
 
+test('dictionary: every text that stood for a body is forgotten with it', async () => {
+  const p = fresh();
+  const body = resource('/etc/motd');
+  const give = (certname: string, memo: string | null): number =>
+    p.write((b) => {
+      const id = b.nodeId(certname) || b.createNode(certname);
+      const items = memo === null ? [] : [b.resources.recall(memo) || b.resources.intern(body, memo).id];
+      b.setResources(id, Uint32Array.from(items));
+      return items[0] ?? 0;
+    });
+  // The same resource as two compilers write it.
+  const item = give('a', 'one text');
+  assert.equal(give('b', 'another text'), item);
+  give('a', null);
+  give('b', null);
+  for (const memo of ['one text', 'another text']) {
+    const again = give('a', memo);
+    const v = p.snapshot();
+    assert.deepEqual(v.resources.body(again), body);
+    assert.deepEqual([...v.resources.nodes(again).toArray()], [v.nodeId('a')]);
+    v.close();
+  }
+  await p.close();
+});
+
 test('partition: a batch that throws leaves nothing behind, and readers keep their snapshot', async () => {
   const p = fresh();
   p.write((b) => addNode(b, 'a', ['/x']));
