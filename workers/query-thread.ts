@@ -14,7 +14,6 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
-import { ownMemory } from './transfer.ts';
 
 const data = workerData as QueryThreadData;
 const cancelled = new Int32Array(data.cancelled);
@@ -40,8 +39,7 @@ class Stream {
 
   send(bytes: Uint8Array): void {
     this.#credit -= bytes.byteLength;
-    const own = ownMemory(bytes);
-    post({ kind: 'chunk', id: this.#id, bytes: own }, [own.buffer]);
+    post({ kind: 'chunk', id: this.#id, bytes }, [bytes.buffer as ArrayBuffer]);
   }
 
   grant(bytes: number): void {

@@ -2,10 +2,10 @@
 // bodies that nobody has, postings and indexes that disagree with the lists, node sets, report indexes and counters.
 // Reads only. Empty result: the store is sound.
 
-import { decodeNode, decodeReport } from './codecs.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
 import { digest16, idOfTimeKey, indexPrefix, pairKey, timeOfKey } from './keys.ts';
 import { present } from './lmdb.ts';
+import { decodeNode } from './node-record.ts';
 import {
   isInactive,
   NODES_ALL,
@@ -17,10 +17,13 @@ import {
   NODES_WITH_REPORT,
   openPartition,
   type Partition,
+  REPORTS_LATEST,
+  REPORTS_WITH_EVENTS,
   type View,
 } from './partition.ts';
 import { CHUNK_BITS, chunkIds } from './postings.ts';
 import type { NodeId, NodeRecord } from './records.ts';
+import { decodeReport } from './report-record.ts';
 import { openStoreInfo, partitionDir, slotOf } from './store-info.ts';
 
 const PROBLEMS_MAX = 50;
@@ -139,15 +142,15 @@ class Walk {
     let entries = 0;
     for (const { key: item, value } of tables.body.getRange({ ...options })) {
       bodies++;
-      const text = value.toString('utf8');
-      const digest = tables.digest.get(digest16(text), options as object);
+      const body = spec.decode(value);
+      const digest = tables.digest.get(digest16(spec.text(body)), options as object);
       if (digest?.readUInt32BE(0) !== item) this.#say(`${name} item ${item}: its digest leads elsewhere`);
       const wanted = expected.get(item) ?? new Set();
       const found = posted.get(itemKey(item)) ?? new Set();
       if (wanted.size === 0) this.#say(`${name} item ${item} belongs to no node`);
       if (!sameSets(found, wanted)) this.#say(`${name} item ${item}: postings ${[...found]}, lists ${[...wanted]}`);
       postings += wanted.size;
-      const prefixes = new Set(spec.indexes(spec.decode(text)).map(([tag, texts]) => nameOf(indexPrefix(tag, texts))));
+      const prefixes = new Set(spec.indexes(body).map(([tag, texts]) => nameOf(indexPrefix(tag, texts))));
       entries += prefixes.size;
       for (const prefix of prefixes) {
         if (!indexed.get(prefix)?.has(item))
@@ -165,6 +168,8 @@ class Walk {
     let reports = 0;
     let events = 0;
     const latest = new Map<NodeId, number>();
+    const isLatest = new Set(view.reportSet(REPORTS_LATEST));
+    const hasEvents = new Set(view.reportSet(REPORTS_WITH_EVENTS));
     for (const { key: id, value } of tables.report.getRange({ ...view.options })) {
       const record = decodeReport(value);
       reports++;
@@ -178,6 +183,7 @@ class Walk {
       events += stored.length;
       if (stored.length !== record.eventCount)
         this.#say(`report ${id}: ${stored.length} events, header ${record.eventCount}`);
+      if (hasEvents.delete(id) !== stored.length > 0) this.#say(`set 'reports with events' is wrong about ${id}`);
       if (record.type !== 'plan')
         latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
     }
@@ -197,9 +203,12 @@ class Walk {
       if (named === null) continue;
       if (view.report(named.reportId)?.hash !== named.hash)
         this.#say(`${record.certname}: its latest report is not there`);
+      if (!isLatest.delete(named.reportId)) this.#say(`${record.certname}: its latest report is in no set`);
       if (named.producerTimestamp !== latest.get(id))
         this.#say(`${record.certname}: its latest report is not the latest`);
     }
+    this.#equal("set 'latest reports': further ones", isLatest.size, 0);
+    this.#equal("set 'reports with events': further ones", hasEvents.size, 0);
   }
 
   #set(name: string, which: number, belongs: (record: NodeRecord, id: NodeId) => boolean): void {

@@ -2,8 +2,8 @@
 // stored once; a node has a list of item ids; postings lead from an item back to its nodes. Most rows of most fleets are
 // equal, so filters run once a body instead of once a row, and a changed node rewrites its list and its own bodies only.
 //
-//   <name>_body    u32 item          -> encoded body (UTF-8)
-//   <name>_digest  16-byte digest    -> u32 item
+//   <name>_body    u32 item          -> encoded body (bodies.ts)
+//   <name>_digest  16-byte digest of the text that determines the body -> u32 item
 //   <name>_post    see postings.ts
 //   <name>_list    u32 node          -> u32 LE items (facts: name id, item id pairs)
 //   <name>_index   tag, texts, chunk (item id >>> 11) -> which items, as in postings.ts
@@ -18,9 +18,19 @@ import {
   encodeFact,
   encodePackage,
   encodeResource,
-} from './codecs.ts';
+  StoredEdge,
+  StoredFact,
+  StoredPackage,
+  StoredResource,
+  textOfEdge,
+  textOfFact,
+  textOfPackage,
+  textOfResource,
+} from './bodies.ts';
+import type { Fields } from './fields.ts';
+import type { Ids } from './ids.ts';
 import { chunkKey, digest16, indexPrefix, prefixEnd } from './keys.ts';
-import { fast, present, type ReadOptions } from './lmdb.ts';
+import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
 import {
   CHUNK_BITS,
@@ -28,16 +38,20 @@ import {
   chunkCount,
   chunkIds,
   encodeChunk,
+  PostingsReader,
   PostingsWriter,
-  readPostings,
   toBitmap,
 } from './postings.ts';
 import type { EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
 
-export interface DictionarySpec<B> {
+/** B: the whole body, R: the same as a record whose fields are read one at a time. */
+export interface DictionarySpec<B, R extends Fields = Fields> {
   readonly name: string;
-  encode(body: B): string;
-  decode(text: string): B;
+  /** The text that determines the body: its identity. */
+  text(body: B): string;
+  encode(body: B): Buffer;
+  decode(bytes: Buffer): B;
+  record(): R;
   /** Secondary index entries: tag and texts. */
   indexes(body: B): readonly IndexEntry[];
   /** Numbers per entry of a node's list; the item id is the last of them. */
@@ -54,10 +68,12 @@ export const RESOURCE_BY_TYPE = 5;
 export const FACT_BY_NAME = 1;
 export const PACKAGE_BY_NAME = 1;
 
-export const RESOURCES: DictionarySpec<ResourceBody> = {
+export const RESOURCES: DictionarySpec<ResourceBody, StoredResource> = {
   name: 'resource',
+  text: textOfResource,
   encode: encodeResource,
   decode: decodeResource,
+  record: () => new StoredResource(),
   indexes(body) {
     const entries: IndexEntry[] = [
       [RESOURCE_BY_TYPE_TITLE, [body.type, body.title]],
@@ -70,24 +86,30 @@ export const RESOURCES: DictionarySpec<ResourceBody> = {
   },
   stride: 1,
 };
-export const FACTS: DictionarySpec<FactBody> = {
+export const FACTS: DictionarySpec<FactBody, StoredFact> = {
   name: 'fact',
+  text: textOfFact,
   encode: encodeFact,
   decode: decodeFact,
+  record: () => new StoredFact(),
   indexes: (body) => [[FACT_BY_NAME, [body.name]]],
   stride: 2,
 };
-export const EDGES: DictionarySpec<EdgeBody> = {
+export const EDGES: DictionarySpec<EdgeBody, StoredEdge> = {
   name: 'edge',
+  text: textOfEdge,
   encode: encodeEdge,
   decode: decodeEdge,
+  record: () => new StoredEdge(),
   indexes: () => [],
   stride: 1,
 };
-export const PACKAGES: DictionarySpec<PackageBody> = {
+export const PACKAGES: DictionarySpec<PackageBody, StoredPackage> = {
   name: 'package',
+  text: textOfPackage,
   encode: encodePackage,
   decode: decodePackage,
+  record: () => new StoredPackage(),
   indexes: (body) => [[PACKAGE_BY_NAME, [body.name]]],
   stride: 1,
 };
@@ -116,6 +138,60 @@ export function openDictionaryTables(env: RootDatabase, name: string): Dictionar
     list: env.openDB<Buffer, number>(`${name}_list`, byId),
     index: env.openDB<Buffer, Buffer>(`${name}_index`, byBytes),
   };
+}
+
+/** Bytes that records kept by all dictionaries of a thread may take. */
+const RECORDS_BYTES_MAX = 16 * 1024 * 1024;
+/** What a kept record takes beside its bytes. */
+const RECORD_OVERHEAD = 400;
+
+/**
+ * Records kept for the next queries, over all dictionaries of a store as one thread sees it: in two generations, of which
+ * the older one goes when the younger one has used up its half of the budget.
+ */
+export class RecordBudget {
+  readonly #caches: { turn(): void }[] = [];
+  #used = 0;
+
+  join(cache: { turn(): void }): void {
+    this.#caches.push(cache);
+  }
+
+  use(bytes: number): void {
+    this.#used += bytes;
+    if (this.#used <= RECORDS_BYTES_MAX / 2) return;
+    this.#used = bytes;
+    for (const cache of this.#caches) cache.turn();
+  }
+}
+
+class RecordCache<R> {
+  readonly #budget: RecordBudget;
+  #young = new Map<ItemId, R>();
+  #old = new Map<ItemId, R>();
+
+  constructor(budget: RecordBudget) {
+    this.#budget = budget;
+    budget.join(this);
+  }
+
+  get(id: ItemId): R | undefined {
+    const young = this.#young.get(id);
+    if (young !== undefined) return young;
+    const old = this.#old.get(id);
+    if (old !== undefined) this.#young.set(id, old);
+    return old;
+  }
+
+  set(id: ItemId, record: R, bytes: number): void {
+    this.#budget.use(bytes + RECORD_OVERHEAD);
+    this.#young.set(id, record);
+  }
+
+  turn(): void {
+    this.#old = this.#young;
+    this.#young = new Map();
+  }
 }
 
 /** Two-generation cache bounded by bytes: a hit in the old generation moves to the young one. */
@@ -210,16 +286,18 @@ class InternMemo {
 }
 
 /** Shared by all views of a thread: item ids are not reused while a snapshot may see them. */
-export class Dictionary<B> {
-  readonly spec: DictionarySpec<B>;
+export class Dictionary<B, R extends Fields = Fields> {
+  readonly spec: DictionarySpec<B, R>;
   readonly tables: DictionaryTables;
   readonly cache = new BodyCache<B>();
+  readonly records: RecordCache<R>;
   /** Written by the one writer only. */
   readonly memo = new InternMemo();
 
-  constructor(env: RootDatabase, spec: DictionarySpec<B>) {
+  constructor(env: RootDatabase, spec: DictionarySpec<B, R>, budget: RecordBudget) {
     this.spec = spec;
     this.tables = openDictionaryTables(env, spec.name);
+    this.records = new RecordCache(budget);
   }
 
   /** After an aborted transaction: ids it gave out will be given out again. */
@@ -229,16 +307,51 @@ export class Dictionary<B> {
   }
 }
 
-/** Reads at one snapshot. Returned arrays are fresh; bodies are shared and must not be changed. */
-export class DictionaryView<B> {
-  readonly #dictionary: Dictionary<B>;
-  readonly #options: ReadOptions;
-  readonly #maxNodeId: () => NodeId;
+/** Looks at bodies one after the other: a record lives until the next call. */
+export class RecordReader<R extends Fields> {
+  readonly #record: R;
+  readonly #kept: RecordCache<R>;
+  readonly #raw: (id: ItemId) => Buffer;
+  readonly #scratch = new Scratch();
 
-  constructor(dictionary: Dictionary<B>, options: ReadOptions, maxNodeId: () => NodeId) {
+  constructor(record: R, kept: RecordCache<R>, raw: (id: ItemId) => Buffer) {
+    this.#record = record;
+    this.#kept = kept;
+    this.#raw = raw;
+  }
+
+  read(id: ItemId): R {
+    const kept = this.#kept.get(id);
+    if (kept !== undefined) return kept;
+    this.#record.load(this.#scratch.copy(this.#raw(id)));
+    return this.#record;
+  }
+}
+
+/** What a snapshot bounds. */
+export interface ViewBounds {
+  readonly maxNodeId: NodeId;
+  /** Item ids of the dictionary of that name are below it. */
+  itemsEnd(name: string): ItemId;
+}
+
+/** Reads at one snapshot. Returned arrays are fresh; bodies are shared and must not be changed. */
+export class DictionaryView<B, R extends Fields = Fields> {
+  readonly #dictionary: Dictionary<B, R>;
+  readonly #options: ReadOptions;
+  readonly #bounds: ViewBounds;
+  readonly #postings: PostingsReader;
+
+  constructor(dictionary: Dictionary<B, R>, options: ReadOptions, bounds: ViewBounds) {
     this.#dictionary = dictionary;
     this.#options = options;
-    this.#maxNodeId = maxNodeId;
+    this.#bounds = bounds;
+    this.#postings = new PostingsReader(dictionary.tables.post, () => bounds.maxNodeId, options);
+  }
+
+  /** Item ids are below it. */
+  get end(): ItemId {
+    return this.#bounds.itemsEnd(this.#dictionary.spec.name);
   }
 
   get stride(): 1 | 2 {
@@ -246,15 +359,38 @@ export class DictionaryView<B> {
   }
 
   body(id: ItemId): B {
-    const { cache, spec, tables } = this.#dictionary;
+    const { cache, spec } = this.#dictionary;
     const cached = cache.get(id);
     if (cached !== undefined) return cached;
-    const bytes = fast(tables.body, id, this.#options);
-    if (bytes === undefined) throw new Error(`${spec.name} item ${id} is in a list but has no body`);
-    const size = bytes.length;
-    const body = spec.decode(bytes.toString('utf8', 0, size));
-    cache.set(id, body, size + 200);
+    const bytes = this.#raw(id);
+    const body = spec.decode(bytes);
+    cache.set(id, body, bytes.length + 200);
     return body;
+  }
+
+  /** For looking at bodies one after the other. */
+  reader(): RecordReader<R> {
+    const { records, spec } = this.#dictionary;
+    return new RecordReader(spec.record(), records, (id) => this.#raw(id));
+  }
+
+  /** The body as a record that stays as it is, and is kept for a while: for items that are looked at again. */
+  record(id: ItemId): R {
+    const { records, spec } = this.#dictionary;
+    const kept = records.get(id);
+    if (kept !== undefined) return kept;
+    const bytes = this.#raw(id);
+    const record = spec.record();
+    record.load(Buffer.from(bytes.subarray(0, bytes.length)));
+    records.set(id, record, bytes.length);
+    return record;
+  }
+
+  #raw(id: ItemId): Buffer {
+    const { spec, tables } = this.#dictionary;
+    const bytes = raw(tables.body, id, this.#options);
+    if (bytes === undefined) throw new Error(`${spec.name} item ${id} is in a list but has no body`);
+    return bytes;
   }
 
   hasBody(id: ItemId): boolean {
@@ -267,9 +403,22 @@ export class DictionaryView<B> {
     return bytes === undefined ? EMPTY_LIST : decodeList(bytes);
   }
 
+  /** The same list, read into `into`. */
+  readList(node: NodeId, into: Ids): void {
+    const bytes = raw(this.#dictionary.tables.list, node, this.#options);
+    if (bytes === undefined) into.length = 0;
+    else into.load(bytes, bytes.length);
+  }
+
+  /** How many entries the node's list has. */
+  listLength(node: NodeId): number {
+    const bytes = raw(this.#dictionary.tables.list, node, this.#options);
+    return bytes === undefined ? 0 : bytes.length / (4 * this.stride);
+  }
+
   /** Item id of an equal body, 0 when there is none. */
   find(body: B): ItemId {
-    const bytes = fast(this.#dictionary.tables.digest, digest16(this.#dictionary.spec.encode(body)), this.#options);
+    const bytes = fast(this.#dictionary.tables.digest, digest16(this.#dictionary.spec.text(body)), this.#options);
     return bytes === undefined ? 0 : bytes.readUInt32BE(0);
   }
 
@@ -317,13 +466,23 @@ export class DictionaryView<B> {
   }
 
   addNodes(item: ItemId, into: NodeSet): void {
-    readPostings(this.#dictionary.tables.post, item, this.#maxNodeId(), into, this.#options);
+    this.#postings.add(item, into);
   }
 
   nodes(item: ItemId): NodeSet {
-    const set = new NodeSet(this.#maxNodeId() + 1);
-    this.addNodes(item, set);
+    const set = new NodeSet(this.#bounds.maxNodeId + 1);
+    this.#postings.add(item, set);
     return set;
+  }
+
+  /** The item's nodes that are in `within`, ascending, read into `into`. */
+  readNodes(item: ItemId, within: NodeSet, into: Ids): void {
+    this.#postings.ids(item, within, into);
+  }
+
+  /** How many of the item's nodes are in `within`. */
+  countNodes(item: ItemId, within: NodeSet): number {
+    return this.#postings.count(item, within);
   }
 }
 
@@ -356,14 +515,14 @@ export class DictionaryWriter<B> {
 
   /**
    * Item id of the body, stored if it is new (`isNew` tells). `memo` is a text that determines the body, for callers that
-   * have one at less cost than the encoded body.
+   * have one at less cost than the body's own text.
    */
   intern(body: B, memo?: string): { id: ItemId; isNew: boolean } {
     const { spec, memo: memoized } = this.#dictionary;
-    const text = memo ?? spec.encode(body);
+    const text = memo ?? spec.text(body);
     const known = memoized.get(text);
     if (known !== undefined) return { id: known, isNew: false };
-    const { id, isNew } = this.#store(body, memo === undefined ? text : spec.encode(body));
+    const { id, isNew } = this.#store(body, memo === undefined ? text : spec.text(body));
     memoized.set(text, id);
     return { id, isNew };
   }
@@ -379,7 +538,7 @@ export class DictionaryWriter<B> {
     const stored = fast(tables.digest, digest);
     if (stored !== undefined) return { id: stored.readUInt32BE(0), isNew: false };
     const id = this.#ids.nextItem(spec.name, (candidate) => present(tables.body, candidate));
-    tables.body.putSync(id, Buffer.from(text, 'utf8'));
+    tables.body.putSync(id, spec.encode(body));
     const value = Buffer.allocUnsafe(4);
     value.writeUInt32BE(id, 0);
     tables.digest.putSync(digest, value);
@@ -431,9 +590,9 @@ export class DictionaryWriter<B> {
     for (const id of [...this.#post.flush(), ...unused]) {
       const bytes = tables.body.get(id);
       if (bytes === undefined) continue;
-      const text = bytes.toString('utf8');
-      tables.digest.removeSync(digest16(text));
-      for (const [tag, texts] of spec.indexes(spec.decode(text))) {
+      const body = spec.decode(bytes);
+      tables.digest.removeSync(digest16(spec.text(body)));
+      for (const [tag, texts] of spec.indexes(body)) {
         this.#chunk(tag, texts, id)[(id & CHUNK_MASK) >>> 3]! &= ~(1 << (id & 7));
       }
       tables.body.removeSync(id);

@@ -14,7 +14,25 @@ export function fast<K extends Key>(table: Database<Buffer, K>, key: K, options?
   return bytes === undefined ? undefined : bytes.subarray(0, bytes.length);
 }
 
+/** The same without a view of its own: only `length` tells the size, the memory goes on. For what is looked at at once. */
+export function raw<K extends Key>(table: Database<Buffer, K>, key: K, options?: ReadOptions): Buffer | undefined {
+  return (table as unknown as { getBinaryFast: FastReader }).getBinaryFast(key, options);
+}
+
 /** Whether the key is there. */
 export function present<K extends Key>(table: Database<Buffer, K>, key: K, options?: ReadOptions): boolean {
   return (table as unknown as { getBinaryFast: FastReader }).getBinaryFast(key, options) !== undefined;
+}
+
+/** Memory that read values are copied to, so that they outlive the next read: one value at a time. */
+export class Scratch {
+  #bytes = Buffer.alloc(0);
+
+  /** Takes what `raw` gave. */
+  copy(value: Buffer): Buffer {
+    const size = value.length;
+    if (size > this.#bytes.byteLength) this.#bytes = Buffer.allocUnsafeSlow(size * 2);
+    this.#bytes.set(new Uint8Array(value.buffer, value.byteOffset, size));
+    return this.#bytes;
+  }
 }

@@ -10,6 +10,11 @@ export class NodeSet {
     this.words = new Uint32Array((size + 31) >>> 5);
   }
 
+  /** The words as bytes: ids 0 to 7 in the first. Lives until the set grows. */
+  get bytes(): Uint8Array {
+    return new Uint8Array(this.words.buffer);
+  }
+
   add(id: NodeId): void {
     const word = id >>> 5;
     if (word >= this.words.length) this.#grow(word + 1);

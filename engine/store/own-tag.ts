@@ -1,54 +1,54 @@
 // The certname among a resource's tags. Catalogs compiled for `node 'x' {}` blocks tag every resource with the node's name; stored
 // bodies leave it out, and here it comes back at its place in PuppetDB's set order (spec/commands.md 4.2).
 
-import type { ResourceBody } from './records.ts';
+import { bytesOf } from '../bytes.ts';
 import { tagRank } from './tag-rank.ts';
 
-/** JSON texts of a tag list around each place where a further tag can stand, made once per shared body. */
-interface Around {
+/** A tag list's JSON text around each place where a further tag can stand: `[`, `"a",` and `,"b"]` and the like. */
+export interface TagPlaces {
   readonly ranks: readonly number[];
-  readonly before: readonly string[];
-  readonly after: readonly string[];
+  readonly before: readonly Uint8Array[];
+  readonly after: readonly Uint8Array[];
 }
 
-const around = new WeakMap<readonly string[], Around>();
+/** The same few hundred lists come with every catalog. */
+const PLACES_MAX = 2000;
+const known = new Map<string, TagPlaces>();
 
-function aroundOf(tags: readonly string[]): Around {
-  let texts = around.get(tags);
-  if (texts === undefined) {
-    const quoted = tags.map((tag) => JSON.stringify(tag));
-    const before: string[] = [];
-    const after: string[] = [];
-    for (let i = 0; i <= quoted.length; i++) {
-      const left = quoted.slice(0, i).join(',');
-      const right = quoted.slice(i).join(',');
-      before.push(left === '' ? '[' : `[${left},`);
-      after.push(right === '' ? ']' : `,${right}]`);
-    }
-    texts = { ranks: tags.map(tagRank), before, after };
-    around.set(tags, texts);
+/** Places in a list of tags, given as JSON text. */
+export function tagPlaces(text: string): TagPlaces {
+  let places = known.get(text);
+  if (places === undefined) {
+    if (known.size >= PLACES_MAX) known.clear();
+    known.set(text, (places = placesIn(JSON.parse(text) as string[])));
   }
-  return texts;
+  return places;
 }
 
-function placeOf(ranks: readonly number[], certname: string): number {
-  const rank = tagRank(certname);
+function placesIn(tags: readonly string[]): TagPlaces {
+  const quoted = tags.map((tag) => JSON.stringify(tag));
+  const before: Uint8Array[] = [];
+  const after: Uint8Array[] = [];
+  for (let place = 0; place <= quoted.length; place++) {
+    const left = quoted.slice(0, place).join(',');
+    const right = quoted.slice(place).join(',');
+    before.push(bytesOf(left === '' ? '[' : `[${left},`));
+    after.push(bytesOf(right === '' ? ']' : `,${right}]`));
+  }
+  return { ranks: tags.map(tagRank), before, after };
+}
+
+/** Where the tag of that rank stands. */
+export function placeOf(places: TagPlaces, rank: number): number {
+  const { ranks } = places;
   let place = 0;
   while (place < ranks.length && ranks[place]! <= rank) place++;
   return place;
 }
 
-/** The tags of the resource on the node of that certname. */
-export function tagsOf(body: ResourceBody, certname: string): readonly string[] {
-  if (!body.ownTag) return body.tags;
-  const place = placeOf(aroundOf(body.tags).ranks, certname);
-  return [...body.tags.slice(0, place), certname, ...body.tags.slice(place)];
-}
-
-/** The same as JSON text. */
-export function tagsJson(body: ResourceBody, certname: string): string {
-  if (!body.ownTag) return JSON.stringify(body.tags);
-  const texts = aroundOf(body.tags);
-  const place = placeOf(texts.ranks, certname);
-  return `${texts.before[place]}${JSON.stringify(certname)}${texts.after[place]}`;
+/** The tags with the node's own among them. */
+export function withOwnTag(tags: readonly string[], certname: string): readonly string[] {
+  const rank = tagRank(certname);
+  const place = tags.findIndex((tag) => tagRank(tag) > rank);
+  return place < 0 ? [...tags, certname] : [...tags.slice(0, place), certname, ...tags.slice(place)];
 }

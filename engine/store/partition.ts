@@ -4,11 +4,12 @@
 //   state          'state'           -> counters, ids, stream position (msgpack)
 //   node_id        certname          -> u32 node
 //   node           u32 node          -> node record
-//   node_set       postings of the sets below
+//   node_set       postings of the sets below: of nodes, and of reports
 //   inputs         u32 node          -> JSON text [[type, name], ...]
 //   fact_name      fact name         -> u32 name id
 //   fact_path      digest            -> JSON text [type, path...]: the registry behind fact_paths
-//   report         u32 report        -> report record;  report_event / _logs / _metrics / _resources by the same id
+//   report         u32 report        -> report record;  by the same id: report_event / _event_value (event-record.ts),
+//                                       report_logs / _metrics / _resources (JSON texts)
 //   report_digest  20-byte hash      -> u32 report
 //   report_node    u32 node u32 report -> empty
 //   report_time    producer time, u32 report -> empty
@@ -18,25 +19,30 @@
 
 import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase, type TransactionFlags } from 'lmdb';
+import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
+import { decodeState, encodeState } from './codecs.ts';
 import {
-  decodeEvents,
-  decodeNode,
-  decodeReport,
-  decodeState,
-  encodeEvents,
-  encodeNode,
-  encodeReport,
-  encodeState,
-} from './codecs.ts';
-import { Dictionary, DictionaryView, DictionaryWriter, EDGES, FACTS, PACKAGES, RESOURCES } from './dictionary.ts';
+  Dictionary,
+  DictionaryView,
+  DictionaryWriter,
+  EDGES,
+  FACTS,
+  PACKAGES,
+  RESOURCES,
+  RecordBudget,
+  type ViewBounds,
+} from './dictionary.ts';
+import { decodeEvents, type EventSource, encodeEvents } from './event-record.ts';
 import { digest16, idOfTimeKey, pairKey, prefixEnd, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
-import { fast, present, type ReadOptions } from './lmdb.ts';
+import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
+import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
-import { PostingsWriter, postingsOf } from './postings.ts';
+import { PostingsWriter, postingIds, postingsOf } from './postings.ts';
 import type {
   EdgeBody,
   EventRecord,
   FactBody,
+  ItemId,
   NodeId,
   NodeRecord,
   PackageBody,
@@ -44,6 +50,7 @@ import type {
   ReportRecord,
   ResourceBody,
 } from './records.ts';
+import { decodeReport, encodeReport, type StoredReport } from './report-record.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 
 /** Sets of nodes kept as postings. */
@@ -55,6 +62,9 @@ export const NODES_WITH_FACTS = 4;
 export const NODES_WITH_REPORT = 5;
 export const NODES_WITH_INPUTS = 6;
 export const NODES_WITH_PACKAGES = 7;
+/** Sets of reports kept the same way: those that are the latest of their nodes, those with events. */
+export const REPORTS_LATEST = 8;
+export const REPORTS_WITH_EVENTS = 9;
 
 /** Counters of rows, kept by the writer. */
 export interface PartitionCounts {
@@ -95,6 +105,8 @@ const freshState = (): State => ({
 export interface PartitionOptions {
   /** Never writes and never creates. */
   readonly readOnly?: boolean;
+  /** Shared with the other partitions that the same thread reads. */
+  readonly budget?: RecordBudget;
 }
 
 const STATE = Buffer.from('state');
@@ -117,6 +129,7 @@ export interface Tables {
   fact_path: Database<Buffer, Buffer>;
   report: Database<Buffer, number>;
   report_event: Database<Buffer, number>;
+  report_event_value: Database<Buffer, number>;
   report_logs: Database<Buffer, number>;
   report_metrics: Database<Buffer, number>;
   report_resources: Database<Buffer, number>;
@@ -141,7 +154,8 @@ function openTables(env: RootDatabase): Tables {
     fact_name: env.openDB<Buffer, Buffer>('fact_name', bytes),
     fact_path: env.openDB<Buffer, Buffer>('fact_path', bytes),
     report: env.openDB<Buffer, number>('report', byId),
-    report_event: env.openDB<Buffer, number>('report_event', packed),
+    report_event: env.openDB<Buffer, number>('report_event', byId),
+    report_event_value: env.openDB<Buffer, number>('report_event_value', packed),
     report_logs: env.openDB<Buffer, number>('report_logs', packed),
     report_metrics: env.openDB<Buffer, number>('report_metrics', packed),
     report_resources: env.openDB<Buffer, number>('report_resources', packed),
@@ -164,10 +178,10 @@ export class Partition {
   readonly readOnly: boolean;
   readonly env: RootDatabase;
   readonly tables: Tables;
-  readonly resources: Dictionary<ResourceBody>;
-  readonly facts: Dictionary<FactBody>;
-  readonly edges: Dictionary<EdgeBody>;
-  readonly packages: Dictionary<PackageBody>;
+  readonly resources: Dictionary<ResourceBody, StoredResource>;
+  readonly facts: Dictionary<FactBody, StoredFact>;
+  readonly edges: Dictionary<EdgeBody, StoredEdge>;
+  readonly packages: Dictionary<PackageBody, StoredPackage>;
   /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
   readonly nameIds = new Map<string, number>();
 
@@ -189,10 +203,11 @@ export class Partition {
       readOnly: false,
     });
     this.tables = openTables(this.env);
-    this.resources = new Dictionary(this.env, RESOURCES);
-    this.facts = new Dictionary(this.env, FACTS);
-    this.edges = new Dictionary(this.env, EDGES);
-    this.packages = new Dictionary(this.env, PACKAGES);
+    const budget = options.budget ?? new RecordBudget();
+    this.resources = new Dictionary(this.env, RESOURCES, budget);
+    this.facts = new Dictionary(this.env, FACTS, budget);
+    this.edges = new Dictionary(this.env, EDGES, budget);
+    this.packages = new Dictionary(this.env, PACKAGES, budget);
     const state = this.readState({});
     if (state.format > FORMAT_VERSION) {
       throw new Error(
@@ -269,13 +284,13 @@ export class Partition {
 }
 
 /** Reads at one snapshot. Not for use after `close`. */
-export class View {
+export class View implements EventSource, ViewBounds {
   readonly partition: Partition;
   readonly options: ReadOptions;
-  readonly resources: DictionaryView<ResourceBody>;
-  readonly facts: DictionaryView<FactBody>;
-  readonly edges: DictionaryView<EdgeBody>;
-  readonly packages: DictionaryView<PackageBody>;
+  readonly resources: DictionaryView<ResourceBody, StoredResource>;
+  readonly facts: DictionaryView<FactBody, StoredFact>;
+  readonly edges: DictionaryView<EdgeBody, StoredEdge>;
+  readonly packages: DictionaryView<PackageBody, StoredPackage>;
   readonly maxNodeId: NodeId;
   readonly state: State;
 
@@ -285,11 +300,14 @@ export class View {
     this.options = transaction === undefined ? {} : { transaction };
     this.state = partition.readState(this.options);
     this.maxNodeId = this.state.nextNode - 1;
-    const max = (): NodeId => this.maxNodeId;
-    this.resources = new DictionaryView(partition.resources, this.options, max);
-    this.facts = new DictionaryView(partition.facts, this.options, max);
-    this.edges = new DictionaryView(partition.edges, this.options, max);
-    this.packages = new DictionaryView(partition.packages, this.options, max);
+    this.resources = new DictionaryView(partition.resources, this.options, this);
+    this.facts = new DictionaryView(partition.facts, this.options, this);
+    this.edges = new DictionaryView(partition.edges, this.options, this);
+    this.packages = new DictionaryView(partition.packages, this.options, this);
+  }
+
+  itemsEnd(name: string): ItemId {
+    return this.state.wrapped ? 0xffff_ffff : (this.state.nextItem[name] ?? 1);
   }
 
   close(): void {
@@ -310,6 +328,14 @@ export class View {
   node(id: NodeId): NodeRecord | undefined {
     const bytes = fast(this.partition.tables.node, id, this.options);
     return bytes === undefined ? undefined : decodeNode(bytes);
+  }
+
+  /** Puts the node's record into `into`, which then reads it in `scratch`; false when there is no such node. */
+  readNode(id: NodeId, into: StoredNode, scratch: Scratch): boolean {
+    const bytes = raw(this.partition.tables.node, id, this.options);
+    if (bytes === undefined) return false;
+    into.load(scratch.copy(bytes));
+    return true;
   }
 
   /** One of the NODES_ sets. */
@@ -343,6 +369,19 @@ export class View {
     return bytes === undefined ? undefined : decodeReport(bytes);
   }
 
+  /** Puts the report's record into `into`, which then reads it in `scratch`; false when there is no such report. */
+  readReport(id: ReportId, into: StoredReport, scratch: Scratch): boolean {
+    const bytes = raw(this.partition.tables.report, id, this.options);
+    if (bytes === undefined) return false;
+    into.load(scratch.copy(bytes));
+    return true;
+  }
+
+  /** One of the REPORTS_ sets, ascending. */
+  reportSet(which: number): Uint32Array {
+    return postingIds(this.partition.tables.node_set, which, this.options);
+  }
+
   /** 0 when there is no report of that hash here. */
   reportId(hash: string): ReportId {
     if (!/^[0-9a-f]{40}$/.test(hash)) return 0;
@@ -351,13 +390,25 @@ export class View {
   }
 
   events(id: ReportId): EventRecord[] {
-    const bytes = fast(this.partition.tables.report_event, id, this.options);
-    return bytes === undefined ? [] : decodeEvents(bytes);
+    return decodeEvents(this, id);
+  }
+
+  eventColumns(id: ReportId): Buffer | undefined {
+    return raw(this.partition.tables.report_event, id, this.options);
+  }
+
+  eventValues(id: ReportId): Buffer | undefined {
+    return raw(this.partition.tables.report_event_value, id, this.options);
   }
 
   /** Stored JSON text of the part, null when the report has none. */
   reportPart(id: ReportId, part: 'logs' | 'metrics' | 'resources'): string | null {
     return this.text(this.partition.tables[`report_${part}`], id);
+  }
+
+  /** The same as bytes, which live until the next read. */
+  reportPartBytes(id: ReportId, part: 'logs' | 'metrics' | 'resources'): Buffer | null {
+    return fast(this.partition.tables[`report_${part}`], id, this.options) ?? null;
   }
 
   /** All report ids, ascending (order of arrival). */
@@ -514,10 +565,17 @@ export class Batch {
     this.#member(NODES_WITH_FACTS, id, !!before?.factset, record.factset !== null);
     this.#member(NODES_WITH_REPORT, id, !!before?.latestReport, record.latestReport !== null);
     this.#member(NODES_WITH_INPUTS, id, !!before?.inputs, record.inputs !== null);
+    this.#latest(before?.latestReport?.reportId ?? 0, record.latestReport?.reportId ?? 0);
     this.#state.counts.catalogs += Number(record.catalog !== null) - Number(!!before?.catalog);
     this.#state.counts.factsets += Number(record.factset !== null) - Number(!!before?.factset);
     this.#nodes.set(id, record);
     this.#dirtyNodes.add(id);
+  }
+
+  #latest(was: ReportId, is: ReportId): void {
+    if (was === is) return;
+    if (was !== 0) this.#sets.remove(REPORTS_LATEST, was);
+    if (is !== 0) this.#sets.add(REPORTS_LATEST, is);
   }
 
   #member(set: number, id: NodeId, was: boolean, is: boolean): void {
@@ -629,7 +687,7 @@ export class Batch {
     tables.report_digest.putSync(Buffer.from(record.hash, 'hex'), value);
     tables.report_node.putSync(pairKey(record.nodeId, id), EMPTY);
     tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
-    if (events.length > 0) tables.report_event.putSync(id, encodeEvents(events));
+    if (events.length > 0) this.#putEvents(id, events);
     if (parts.logs !== null) tables.report_logs.putSync(id, Buffer.from(parts.logs, 'utf8'));
     if (parts.metrics !== null) tables.report_metrics.putSync(id, Buffer.from(parts.metrics, 'utf8'));
     if (parts.resources !== null) tables.report_resources.putSync(id, Buffer.from(parts.resources, 'utf8'));
@@ -664,8 +722,23 @@ export class Batch {
       id,
       encodeReport({ ...record, eventCount: events.length, eventTimeMin: min, eventTimeMax: max }),
     );
-    if (events.length > 0) tables.report_event.putSync(id, encodeEvents(events));
-    else tables.report_event.removeSync(id);
+    if (events.length > 0) this.#putEvents(id, events);
+    else this.#removeEvents(id);
+  }
+
+  #putEvents(id: ReportId, events: readonly EventRecord[]): void {
+    const { tables } = this.partition;
+    const { columns, values } = encodeEvents(events);
+    tables.report_event.putSync(id, columns);
+    tables.report_event_value.putSync(id, values);
+    this.#sets.add(REPORTS_WITH_EVENTS, id);
+  }
+
+  #removeEvents(id: ReportId): void {
+    const { tables } = this.partition;
+    tables.report_event.removeSync(id);
+    tables.report_event_value.removeSync(id);
+    this.#sets.remove(REPORTS_WITH_EVENTS, id);
   }
 
   deleteReport(id: ReportId): void {
@@ -675,13 +748,8 @@ export class Batch {
     tables.report_digest.removeSync(Buffer.from(record.hash, 'hex'));
     tables.report_node.removeSync(pairKey(record.nodeId, id));
     tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
-    for (const table of [
-      tables.report,
-      tables.report_event,
-      tables.report_logs,
-      tables.report_metrics,
-      tables.report_resources,
-    ]) {
+    if (record.eventCount > 0) this.#removeEvents(id);
+    for (const table of [tables.report, tables.report_logs, tables.report_metrics, tables.report_resources]) {
       table.removeSync(id);
     }
     this.#state.counts.reports--;

@@ -6,8 +6,9 @@
 //          0x02 + bitmap, trailing zero bytes cut
 
 import type { Database } from 'lmdb';
+import type { Ids } from './ids.ts';
 import { pairKey } from './keys.ts';
-import { fast, type ReadOptions } from './lmdb.ts';
+import { fast, type ReadOptions, raw } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
 import type { NodeId } from './records.ts';
 
@@ -25,27 +26,113 @@ export type PostingsTable = Database<Buffer, Buffer>;
 
 const scratchKey = Buffer.alloc(8);
 
-/** Adds the nodes of `id` to `into`; returns how many chunks were read. */
-export function readPostings(
-  table: PostingsTable,
-  id: number,
-  maxNodeId: NodeId,
-  into: NodeSet,
-  options: ReadOptions,
-): void {
-  const chunks = (maxNodeId >>> CHUNK_BITS) + 1;
-  if (chunks <= DIRECT_CHUNKS) {
+/** How many bits of a byte are set. */
+const BITS = Uint8Array.from({ length: 256 }, (_, byte) => {
+  let count = 0;
+  for (let rest = byte; rest !== 0; rest &= rest - 1) count++;
+  return count;
+});
+
+/** Reads postings of nodes at one snapshot. */
+export class PostingsReader {
+  readonly #table: PostingsTable;
+  readonly #maxNodeId: () => NodeId;
+  readonly #options: ReadOptions;
+
+  constructor(table: PostingsTable, maxNodeId: () => NodeId, options: ReadOptions) {
+    this.#table = table;
+    this.#maxNodeId = maxNodeId;
+    this.#options = options;
+  }
+
+  /** Adds the nodes of `id` to `into`. */
+  add(id: number, into: NodeSet): void {
+    const chunks = this.#chunks(id);
+    for (let chunk = 0; chunk < chunks.length; chunk++) {
+      const value = this.#chunk(id, chunks[chunk]!);
+      if (value !== undefined) addChunk(value, value.length, chunks[chunk]! << CHUNK_BITS, into);
+    }
+  }
+
+  /** The nodes of `id` that are in `within`, ascending. */
+  ids(id: number, within: NodeSet, into: Ids): void {
+    into.length = 0;
+    const chunks = this.#chunks(id);
+    for (let chunk = 0; chunk < chunks.length; chunk++) {
+      const value = this.#chunk(id, chunks[chunk]!);
+      if (value !== undefined) idsWithin(value, value.length, chunks[chunk]! << CHUNK_BITS, within, into);
+    }
+  }
+
+  /** How many nodes of `id` are in `within`. */
+  count(id: number, within: NodeSet): number {
+    let count = 0;
+    const chunks = this.#chunks(id);
+    for (let chunk = 0; chunk < chunks.length; chunk++) {
+      const value = this.#chunk(id, chunks[chunk]!);
+      if (value !== undefined) count += countWithin(value, value.length, chunks[chunk]! << CHUNK_BITS, within);
+    }
+    return count;
+  }
+
+  #chunk(id: number, chunk: number): Buffer | undefined {
     scratchKey.writeUInt32BE(id, 0);
-    for (let chunk = 0; chunk < chunks; chunk++) {
-      scratchKey.writeUInt32BE(chunk, 4);
-      const value = fast(table, scratchKey, options);
-      if (value) addChunk(value, chunk << CHUNK_BITS, into);
+    scratchKey.writeUInt32BE(chunk, 4);
+    return raw(this.#table, scratchKey, this.#options);
+  }
+
+  /** The chunks to ask for. */
+  #chunks(id: number): readonly number[] {
+    const count = (this.#maxNodeId() >>> CHUNK_BITS) + 1;
+    if (count <= DIRECT_CHUNKS) return FIRST_CHUNKS[count]!;
+    const chunks: number[] = [];
+    const range = { start: pairKey(id, 0), end: pairKey(id + 1, 0), ...this.#options };
+    for (const key of this.#table.getKeys(range)) chunks.push(key.readUInt32BE(4));
+    return chunks;
+  }
+}
+const FIRST_CHUNKS = Array.from({ length: DIRECT_CHUNKS + 1 }, (_, count) =>
+  Array.from({ length: count }, (_, n) => n),
+);
+
+function idsWithin(value: Uint8Array, size: number, base: number, within: NodeSet, into: Ids): void {
+  if (value[0] === LIST) {
+    for (let i = 1; i < size; i += 2) {
+      const id = base + value[i]! + (value[i + 1]! << 8);
+      if (within.has(id)) into.push(id);
     }
     return;
   }
-  for (const { key, value } of table.getRange({ start: pairKey(id, 0), end: pairKey(id + 1, 0), ...options })) {
-    addChunk(value, key.readUInt32BE(4) << CHUNK_BITS, into);
+  const bytes = within.bytes;
+  const first = base >>> 3;
+  for (let i = 1; i < size; i++) {
+    let byte = value[i]! & (bytes[first + i - 1] ?? 0);
+    while (byte !== 0) {
+      into.push(base + ((i - 1) << 3) + (31 - Math.clz32(byte & -byte)));
+      byte &= byte - 1;
+    }
   }
+}
+
+function countWithin(value: Uint8Array, size: number, base: number, within: NodeSet): number {
+  let count = 0;
+  if (value[0] === LIST) {
+    for (let i = 1; i < size; i += 2) if (within.has(base + value[i]! + (value[i + 1]! << 8))) count++;
+    return count;
+  }
+  const bytes = within.bytes;
+  const first = base >>> 3;
+  for (let i = 1; i < size; i++) count += BITS[value[i]! & (bytes[first + i - 1] ?? 0)]!;
+  return count;
+}
+
+/** All ids of the postings, ascending: for those whose ids are no nodes. */
+export function postingIds(table: PostingsTable, id: number, options: ReadOptions): Uint32Array {
+  const ids: number[] = [];
+  for (const { key, value } of table.getRange({ start: pairKey(id, 0), end: pairKey(id + 1, 0), ...options })) {
+    chunkIds(value, key.readUInt32BE(4) << CHUNK_BITS, ids);
+  }
+  return Uint32Array.from(ids);
 }
 
 /** Ids of a chunk, appended in ascending order. */
@@ -67,22 +154,16 @@ export function chunkIds(value: Uint8Array, base: number, into: number[]): void 
 export function chunkCount(value: Uint8Array): number {
   if (value[0] === LIST) return (value.length - 1) >>> 1;
   let count = 0;
-  for (let i = 1; i < value.length; i++) {
-    let byte = value[i]!;
-    while (byte !== 0) {
-      count++;
-      byte &= byte - 1;
-    }
-  }
+  for (let i = 1; i < value.length; i++) count += BITS[value[i]!]!;
   return count;
 }
 
-function addChunk(value: Uint8Array, base: number, into: NodeSet): void {
+function addChunk(value: Uint8Array, size: number, base: number, into: NodeSet): void {
   if (value[0] === LIST) {
-    for (let i = 1; i < value.length; i += 2) into.add(base + value[i]! + (value[i + 1]! << 8));
+    for (let i = 1; i < size; i += 2) into.add(base + value[i]! + (value[i + 1]! << 8));
     return;
   }
-  for (let i = 1; i < value.length; i++) {
+  for (let i = 1; i < size; i++) {
     let byte = value[i]!;
     while (byte !== 0) {
       into.add(base + ((i - 1) << 3) + (31 - Math.clz32(byte & -byte)));
@@ -204,6 +285,6 @@ export class PostingsWriter {
 /** Reads the postings of an id into a fresh set. */
 export function postingsOf(table: PostingsTable, id: number, maxNodeId: NodeId, options: ReadOptions): NodeSet {
   const set = new NodeSet(maxNodeId + 1);
-  readPostings(table, id, maxNodeId, set, options);
+  new PostingsReader(table, () => maxNodeId, options).add(id, set);
   return set;
 }

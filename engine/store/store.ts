@@ -1,9 +1,11 @@
 // A store: all partitions of a data directory.
 
+import { RecordBudget } from './dictionary.ts';
 import { openPartition, type Partition, type PartitionOptions } from './partition.ts';
 import { partitionDir, type StoreInfo } from './store-info.ts';
 
 /** All partitions of a store, by slot. */
 export function openPartitions(dir: string, info: StoreInfo, options: PartitionOptions = {}): Partition[] {
-  return Array.from({ length: info.partitions }, (_, slot) => openPartition(partitionDir(dir, slot), options));
+  const shared = { budget: new RecordBudget(), ...options };
+  return Array.from({ length: info.partitions }, (_, slot) => openPartition(partitionDir(dir, slot), shared));
 }

@@ -2,22 +2,20 @@
 // row a field; `level` says what the field depends on, so that filters run once a node or once an item where they can.
 
 import type { EntityName } from '../../../schemas/entities.ts';
+import { ByteWriter, bytesOf } from '../../bytes.ts';
 import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import type { JsonValue } from '../../json/value.ts';
-import { tagsJson, tagsOf } from '../../store/own-tag.ts';
-import type {
-  EdgeBody,
-  EdgeTarget,
-  EventRecord,
-  FactBody,
-  NodeRecord,
-  PackageBody,
-  ReportRecord,
-  ResourceBody,
-} from '../../store/records.ts';
-import { formatEventTime, formatTime } from '../../time.ts';
+import { EDGE, FACT, PACKAGE, RESOURCE, type StoredFact, type StoredResource } from '../../store/bodies.ts';
+import { EVENT_CODE, EVENT_VALUE, type StoredEvents } from '../../store/event-record.ts';
+import { type Fields, quoted } from '../../store/fields.ts';
+import { NODE_NUMBER, NODE_TEXT } from '../../store/node-record.ts';
+import { withOwnTag } from '../../store/own-tag.ts';
+import type { EdgeTarget } from '../../store/records.ts';
+import { REPORT_NUMBER, REPORT_TEXT } from '../../store/report-record.ts';
+import { formatTime } from '../../time.ts';
 import { encodePath } from '../paths.ts';
+import { writeBoolean, writeReportEvents, writeReportPart, writeTags } from './documents.ts';
 import type { Row } from './row.ts';
 
 /** node: certname and what is stored per node. item: the shared body, or the report. sub: one of its sub-rows.
@@ -29,7 +27,10 @@ export interface Access {
   readonly level: Level;
   /** Text, number (epoch ms for times), Boolean, null; parsed JSON for values and documents; lists for arrays. */
   value(row: Row): Value;
-  json(row: Row): string;
+  /** Appends the JSON text. */
+  write(row: Row, out: ByteWriter): void;
+  /** Whether the JSON text is exactly this; there for fields that can tell without making a value. */
+  is?(row: Row, wanted: Uint8Array): boolean;
 }
 
 type Shape = 'node' | 'item' | 'report' | 'global';
@@ -38,71 +39,87 @@ export interface EntityAccess {
   readonly fields: Readonly<Record<string, Access>>;
 }
 
-const quote = (text: string | null): string => (text === null ? 'null' : JSON.stringify(text));
-const quoteTime = (ms: number | null): string => (ms === null ? 'null' : `"${formatTime(ms)}"`);
+// ------------------------------------------------------------------ kinds of fields
 
-const text = (level: Level, get: (row: Row) => string | null): Access => ({
-  level,
-  value: get,
-  json: (row) => quote(get(row)),
-});
-const scalar = (level: Level, get: (row: Row) => number | boolean | null): Access => ({
-  level,
-  value: get,
-  json: (row) => String(get(row)),
-});
-const time = (level: Level, get: (row: Row) => number | null): Access => ({
-  level,
-  value: get,
-  json: (row) => quoteTime(get(row)),
-});
-const list = (level: Level, get: (row: Row) => readonly string[] | null): Access => ({
-  level,
-  value: get,
-  json: (row) => JSON.stringify(get(row)),
-});
-/** Stored JSON text. */
-const stored = (level: Level, get: (row: Row) => string): Access => ({
-  level,
-  value: (row) => parseJson(get(row)),
-  json: get,
-});
+type Of = (row: Row) => Fields;
+const ofNode: Of = (row) => row.node;
+const ofBody: Of = (row) => row.body as Fields;
+const ofValues: Of = (row) => (row.sub as StoredEvents).values;
 
-const ofNode =
-  <T>(get: (node: NodeRecord) => T) =>
-  (row: Row) =>
-    get(row.node);
-const ofBody =
-  <B, T>(get: (body: B) => T) =>
-  (row: Row) =>
-    get(row.body as B);
-const ofSub =
-  <S, T>(get: (sub: S) => T) =>
-  (row: Row) =>
-    get(row.sub as S);
+const NULL = bytesOf('null');
+const QUOTE = 0x22;
 
-// ------------------------------------------------------------------ parsed values, kept with the shared body
-
-interface ParsedFact extends FactBody {
-  parsed?: JsonValue;
-}
-interface ParsedResource extends ResourceBody {
-  parsedParameters?: JsonValue;
+function writeTime(ms: number | null, out: ByteWriter): void {
+  if (ms === null) {
+    out.put(NULL);
+    return;
+  }
+  out.byte(QUOTE);
+  out.text(formatTime(ms));
+  out.byte(QUOTE);
 }
 
-export function factValue(body: FactBody): JsonValue {
-  const fact = body as ParsedFact;
-  if (fact.parsed === undefined) fact.parsed = parseJson(fact.value);
-  return fact.parsed;
+/** A stored text field: a JSON string or null. */
+const text = (level: Level, of: Of, place: number): Access => ({
+  level,
+  value: (row) => of(row).string(place),
+  write: (row, out) => of(row).write(place, out),
+  is: (row, wanted) => of(row).is(place, wanted),
+});
+/** A stored field that is true, false or null. */
+const boolean = (level: Level, of: Of, place: number): Access => ({
+  level,
+  value: (row) => of(row).boolean(place),
+  write: (row, out) => of(row).write(place, out),
+});
+/** A stored field of any JSON. */
+const json = (level: Level, of: Of, place: number): Access => ({
+  level,
+  value: (row) => parseJson(of(row).text(place)),
+  write: (row, out) => of(row).write(place, out),
+});
+/** A stored time, epoch ms. */
+const time = (level: Level, of: Of, place: number): Access => ({
+  level,
+  value: (row) => of(row).number(place),
+  write: (row, out) => writeTime(of(row).number(place), out),
+});
+
+/** A field that is null in this edition. */
+const nothing = (level: Level): Access => ({ level, value: () => null, write: (_, out) => out.put(NULL) });
+
+/** A text that is made. */
+const madeText = (level: Level, get: (row: Row) => string | null): Access => ({
+  level,
+  value: get,
+  write: (row, out) => out.text(quoted(get(row))),
+});
+const madeScalar = (level: Level, get: (row: Row) => number | boolean | null): Access => ({
+  level,
+  value: get,
+  write: (row, out) => out.text(String(get(row))),
+});
+/** A document that is put together for its row. */
+const document = (level: Level, write: (row: Row, out: ByteWriter) => void): Access => ({
+  level,
+  value: (row) => parseJson(textOf({ write }, row)),
+  write,
+});
+
+let scratch: ByteWriter | null = new ByteWriter(1024);
+
+/** JSON text of a field. */
+export function textOf(access: Pick<Access, 'write'>, row: Row): string {
+  const out = scratch ?? new ByteWriter(1024);
+  scratch = null; // a field may ask for another one's text
+  out.length = 0;
+  access.write(row, out);
+  const made = out.toString();
+  scratch = out;
+  return made;
 }
 
-export function parametersOf(body: ResourceBody): JsonValue {
-  const resource = body as ParsedResource;
-  if (resource.parsedParameters === undefined) resource.parsedParameters = parseJson(resource.parameters);
-  return resource.parsedParameters;
-}
-
-// ------------------------------------------------------------------ documents that are assembled from items
+// ------------------------------------------------------------------ sub-rows that are no stored records
 
 export interface Leaf {
   readonly path: readonly (string | number)[];
@@ -112,186 +129,60 @@ export interface InputPair {
   readonly type: string;
   readonly name: string;
 }
-export interface ResourceParam {
-  readonly resource: string;
-  readonly name: string;
-  /** Canonical JSON text of the value. */
-  readonly value: string;
-}
 export interface GlobalRecord {
   readonly [field: string]: Value;
 }
 
-/** `"name":value` of each fact of the row's node. */
-function eachFact(row: Row, visit: (body: FactBody) => void): void {
-  const pairs = row.view.facts.list(row.nodeId);
-  for (let i = 1; i < pairs.length; i += 2) visit(row.view.facts.body(pairs[i]!));
-}
-
-function factsDocument(row: Row): string {
-  const parts: string[] = [];
-  eachFact(row, (fact) => parts.push(`${JSON.stringify(fact.name)}:${fact.value}`));
-  return `{${parts.join(',')}}`;
-}
-
-function factsData(row: Row): string {
-  const parts: string[] = [];
-  eachFact(row, (fact) => parts.push(`{"name":${JSON.stringify(fact.name)},"value":${fact.value}}`));
-  const data = parts.length === 0 ? 'null' : `[${parts.join(',')}]`;
-  return `{"data":${data},"href":${href(`/factsets/${row.node.certname}/facts`)}}`;
-}
-
-/** The fact of that name of the row's node, undefined when it has none. */
-export function factOf(row: Row, name: string): FactBody | undefined {
+/** The fact of that name of the row's node, undefined when it has none. Lives until the next fact is read. */
+export function factOf(row: Row, name: string): StoredFact | undefined {
   const nameId = row.view.nameId(name);
   if (nameId === 0) return undefined;
   const pairs = row.view.facts.list(row.nodeId);
-  for (let i = 0; i < pairs.length; i += 2) if (pairs[i] === nameId) return row.view.facts.body(pairs[i + 1]!);
+  for (let i = 0; i < pairs.length; i += 2) if (pairs[i] === nameId) return row.factReader.read(pairs[i + 1]!);
   return undefined;
 }
 
-const trustedText = (row: Row): string => factOf(row, 'trusted')?.value ?? 'null';
-
-const href = (path: string): string => JSON.stringify(`/pdb/query/v4${path}`);
-
-function packageList(row: Row): string {
-  const parts: string[] = [];
-  for (const item of row.view.packages.list(row.nodeId)) {
-    const { name, version, provider } = row.view.packages.body(item);
-    parts.push(JSON.stringify([name, version, provider]));
-  }
-  return `[${parts.join(',')}]`;
-}
-
-function catalogResources(row: Row): string {
-  const parts: string[] = [];
-  for (const item of row.view.resources.list(row.nodeId)) {
-    const r = row.view.resources.body(item);
-    parts.push(
-      `{"resource":"${r.hash}","type":${JSON.stringify(r.type)},"title":${JSON.stringify(r.title)},"tags":${tagsJson(r, row.node.certname)},"exported":${r.exported},"file":${quote(r.file)},"line":${r.line},"parameters":${r.parameters}}`,
-    );
-  }
-  const data = parts.length === 0 ? 'null' : `[${parts.join(',')}]`;
-  return `{"data":${data},"href":${href(`/catalogs/${row.node.certname}/resources`)}}`;
-}
-
-function catalogEdges(row: Row): string {
-  const parts: string[] = [];
-  for (const item of row.view.edges.list(row.nodeId)) {
-    const { sourceType, sourceTitle, targets } = row.view.edges.body(item);
-    const source = `{"source_type":${JSON.stringify(sourceType)},"source_title":${JSON.stringify(sourceTitle)}`;
-    for (const t of targets) {
-      parts.push(
-        `${source},"target_type":${JSON.stringify(t.targetType)},"target_title":${JSON.stringify(t.targetTitle)},"relationship":${JSON.stringify(t.relationship)}}`,
-      );
-    }
-  }
-  const data = parts.length === 0 ? 'null' : `[${parts.join(',')}]`;
-  return `{"data":${data},"href":${href(`/catalogs/${row.node.certname}/edges`)}}`;
-}
-
-const part = (name: 'logs' | 'metrics') => (row: Row) =>
-  `{"data":${row.view.reportPart(row.reportId, name) ?? 'null'},"href":${href(`/reports/${row.report.hash}/${name}`)}}`;
-
-function reportEvents(row: Row, corrective: boolean): string {
-  const parts: string[] = [];
-  for (const e of row.view.events(row.reportId)) {
-    parts.push(
-      `{"status":${quote(e.status)},"timestamp":"${formatEventTime(e.timestamp)}","resource_type":${quote(e.resourceType)},"resource_title":${quote(e.resourceTitle)},"property":${quote(e.property)},"corrective_change":${corrective ? e.correctiveChange : null},"new_value":${e.newValue},"old_value":${e.oldValue},"message":${quote(e.message)},"file":${quote(e.file)},"line":${e.line},"containment_path":${JSON.stringify(e.containmentPath)},"containing_class":${quote(e.containingClass)},"name":${quote(e.name)}}`,
-    );
-  }
-  const data = parts.length === 0 ? 'null' : `[${parts.join(',')}]`;
-  return `{"data":${data},"href":${href(`/reports/${row.report.hash}/events`)}}`;
-}
-
-/** Whether the report is its node's latest agent report. */
-const isLatest = (row: Row): boolean =>
-  row.nodeRecord((row.body as ReportRecord).nodeId).latestReport?.reportId === row.reportId;
+const ofSub =
+  <S>(get: (sub: S) => string | null) =>
+  (row: Row) =>
+    get(row.sub as S);
 
 // ------------------------------------------------------------------ the tables
 
-const certname = text(
-  'node',
-  ofNode((n) => n.certname),
-);
-const factsEnvironment = text(
-  'node',
-  ofNode((n) => n.factset?.environment ?? null),
-);
+const certname = text('node', ofNode, NODE_TEXT.certname);
+const factsEnvironment = text('node', ofNode, NODE_TEXT.factsEnvironment);
+const catalogEnvironment = text('node', ofNode, NODE_TEXT.catalogEnvironment);
+const factsTimestamp = time('node', ofNode, NODE_NUMBER.factsTimestamp);
 
 const nodes: Record<string, Access> = {
   certname,
-  deactivated: time(
-    'node',
-    ofNode((n) => n.deactivated),
-  ),
-  expired: time(
-    'node',
-    ofNode((n) => n.expired),
-  ),
+  deactivated: time('node', ofNode, NODE_NUMBER.deactivated),
+  expired: time('node', ofNode, NODE_NUMBER.expired),
   facts_environment: factsEnvironment,
-  catalog_timestamp: time(
-    'node',
-    ofNode((n) => n.catalog?.timestamp ?? null),
-  ),
-  facts_timestamp: time(
-    'node',
-    ofNode((n) => n.factset?.timestamp ?? null),
-  ),
-  report_timestamp: time(
-    'node',
-    ofNode((n) => n.latestReport?.endTime ?? null),
-  ),
-  latest_report_hash: text(
-    'node',
-    ofNode((n) => n.latestReport?.hash ?? null),
-  ),
-  latest_report_noop: scalar(
-    'node',
-    ofNode((n) => n.latestReport?.noop ?? null),
-  ),
-  latest_report_noop_pending: scalar(
-    'node',
-    ofNode((n) => n.latestReport?.noopPending ?? null),
-  ),
-  latest_report_status: text(
-    'node',
-    ofNode((n) => n.latestReport?.status ?? null),
-  ),
-  latest_report_job_id: text(
-    'node',
-    ofNode((n) => n.latestReport?.jobId ?? null),
-  ),
-  cached_catalog_status: text(
-    'node',
-    ofNode((n) => n.latestReport?.cachedCatalogStatus ?? null),
-  ),
-  catalog_environment: text(
-    'node',
-    ofNode((n) => n.catalog?.environment ?? null),
-  ),
-  report_environment: text(
-    'node',
-    ofNode((n) => n.latestReport?.environment ?? null),
-  ),
-  expires_facts: scalar(
-    'node',
-    ofNode((n) => n.expiresFacts ?? true),
-  ),
-  expires_facts_updated: time(
-    'node',
-    ofNode((n) => n.expiresFactsUpdated),
-  ),
+  catalog_timestamp: time('node', ofNode, NODE_NUMBER.catalogTimestamp),
+  facts_timestamp: factsTimestamp,
+  report_timestamp: time('node', ofNode, NODE_NUMBER.reportEndTime),
+  latest_report_hash: text('node', ofNode, NODE_TEXT.reportHash),
+  latest_report_noop: boolean('node', ofNode, NODE_TEXT.reportNoop),
+  latest_report_noop_pending: boolean('node', ofNode, NODE_TEXT.reportNoopPending),
+  latest_report_status: text('node', ofNode, NODE_TEXT.reportStatus),
+  latest_report_job_id: text('node', ofNode, NODE_TEXT.reportJobId),
+  cached_catalog_status: text('node', ofNode, NODE_TEXT.reportCachedCatalogStatus),
+  catalog_environment: catalogEnvironment,
+  report_environment: text('node', ofNode, NODE_TEXT.reportEnvironment),
+  expires_facts: {
+    level: 'node',
+    value: (row) => row.node.boolean(NODE_TEXT.expiresFacts) ?? true,
+    write: (row, out) => writeBoolean(row.node.boolean(NODE_TEXT.expiresFacts) ?? true, out),
+  },
+  expires_facts_updated: time('node', ofNode, NODE_NUMBER.expiresFactsUpdated),
 };
 
 const facts: Record<string, Access> = {
   certname,
   environment: factsEnvironment,
-  name: text(
-    'item',
-    ofBody((b: FactBody) => b.name),
-  ),
-  value: { level: 'item', value: ofBody(factValue), json: ofBody((b: FactBody) => b.value) },
+  name: text('item', ofBody, FACT.name),
+  value: { ...json('item', ofBody, FACT.value), value: (row) => (row.body as StoredFact).value },
 };
 
 const factContents: Record<string, Access> = {
@@ -300,380 +191,213 @@ const factContents: Record<string, Access> = {
   name: facts['name']!,
   path: {
     level: 'sub',
-    value: ofSub((leaf: Leaf) => leaf.path as JsonValue),
-    json: ofSub((leaf: Leaf) => JSON.stringify(leaf.path)),
+    value: (row) => (row.sub as Leaf).path as JsonValue,
+    write: (row, out) => out.text(JSON.stringify((row.sub as Leaf).path)),
   },
   value: {
     level: 'sub',
-    value: ofSub((leaf: Leaf) => leaf.value),
-    json: ofSub((leaf: Leaf) => storedJson(leaf.value)),
+    value: (row) => (row.sub as Leaf).value,
+    write: (row, out) => out.text(jsonText((row.sub as Leaf).value)),
   },
 };
 
 const factsets: Record<string, Access> = {
   certname,
-  timestamp: time(
-    'node',
-    ofNode((n) => n.factset?.timestamp ?? null),
-  ),
-  hash: text(
-    'node',
-    ofNode((n) => n.factset?.hash ?? null),
-  ),
-  producer_timestamp: time(
-    'node',
-    ofNode((n) => n.factset?.producerTimestamp ?? null),
-  ),
-  producer: text(
-    'node',
-    ofNode((n) => n.factset?.producer ?? null),
-  ),
+  timestamp: factsTimestamp,
+  hash: text('node', ofNode, NODE_TEXT.factsHash),
+  producer_timestamp: time('node', ofNode, NODE_NUMBER.factsProducerTimestamp),
+  producer: text('node', ofNode, NODE_TEXT.factsProducer),
   environment: factsEnvironment,
-  facts: stored('node', factsData),
-  package_inventory: stored('node', packageList),
+  facts: document('node', (row, out) => row.documents.factset(row, out)),
+  package_inventory: document('node', (row, out) => row.documents.packages(row, out)),
 };
 
 const inventory: Record<string, Access> = {
   certname,
-  timestamp: factsets['timestamp']!,
+  timestamp: factsTimestamp,
   environment: factsEnvironment,
-  facts: stored('node', factsDocument),
-  trusted: stored('node', trustedText),
+  facts: document('node', (row, out) => row.documents.facts(row, out)),
+  trusted: document('node', (row, out) => {
+    const trusted = factOf(row, 'trusted');
+    if (trusted === undefined) out.put(NULL);
+    else trusted.write(FACT.value, out);
+  }),
 };
 
 /** Depends on the node where its certname is among the tags. */
 const resourceTags: Access = {
   level: 'row',
-  value: (row) => tagsOf(row.body as ResourceBody, row.node.certname),
-  json: (row) => tagsJson(row.body as ResourceBody, row.node.certname),
+  value(row) {
+    const { tags, ownTag } = row.body as StoredResource;
+    return ownTag ? withOwnTag(tags, row.node.certname) : tags;
+  },
+  write: (row, out) => writeTags(row.body as StoredResource, row, out),
 };
 const resources: Record<string, Access> = {
   certname,
-  environment: text(
-    'node',
-    ofNode((n) => n.catalog?.environment ?? null),
-  ),
-  resource: text(
-    'item',
-    ofBody((b: ResourceBody) => b.hash),
-  ),
-  type: text(
-    'item',
-    ofBody((b: ResourceBody) => b.type),
-  ),
-  title: text(
-    'item',
-    ofBody((b: ResourceBody) => b.title),
-  ),
+  environment: catalogEnvironment,
+  resource: text('item', ofBody, RESOURCE.hash),
+  type: text('item', ofBody, RESOURCE.type),
+  title: text('item', ofBody, RESOURCE.title),
   tags: resourceTags,
   tag: resourceTags,
-  exported: scalar(
-    'item',
-    ofBody((b: ResourceBody) => b.exported),
-  ),
-  file: text(
-    'item',
-    ofBody((b: ResourceBody) => b.file),
-  ),
-  line: scalar(
-    'item',
-    ofBody((b: ResourceBody) => b.line),
-  ),
-  parameters: { level: 'item', value: ofBody(parametersOf), json: ofBody((b: ResourceBody) => b.parameters) },
+  exported: {
+    level: 'item',
+    value: (row) => (row.body as StoredResource).exported,
+    write: (row, out) => writeBoolean((row.body as StoredResource).exported, out),
+  },
+  file: text('item', ofBody, RESOURCE.file),
+  line: json('item', ofBody, RESOURCE.line),
+  parameters: {
+    ...json('item', ofBody, RESOURCE.parameters),
+    value: (row) => (row.body as StoredResource).parameters,
+  },
 };
 
 const edges: Record<string, Access> = {
   certname,
-  relationship: text(
+  relationship: madeText(
     'sub',
-    ofSub((t: EdgeTarget) => t.relationship),
+    ofSub((target: EdgeTarget) => target.relationship),
   ),
-  source_title: text(
-    'item',
-    ofBody((b: EdgeBody) => b.sourceTitle),
-  ),
-  source_type: text(
-    'item',
-    ofBody((b: EdgeBody) => b.sourceType),
-  ),
-  target_title: text(
+  source_title: text('item', ofBody, EDGE.sourceTitle),
+  source_type: text('item', ofBody, EDGE.sourceType),
+  target_title: madeText(
     'sub',
-    ofSub((t: EdgeTarget) => t.targetTitle),
+    ofSub((target: EdgeTarget) => target.targetTitle),
   ),
-  target_type: text(
+  target_type: madeText(
     'sub',
-    ofSub((t: EdgeTarget) => t.targetType),
+    ofSub((target: EdgeTarget) => target.targetType),
   ),
 };
 
 const catalogs: Record<string, Access> = {
   certname,
-  version: text(
-    'node',
-    ofNode((n) => n.catalog?.version ?? null),
-  ),
-  hash: text(
-    'node',
-    ofNode((n) => n.catalog?.hash ?? null),
-  ),
-  transaction_uuid: text(
-    'node',
-    ofNode((n) => n.catalog?.transactionUuid ?? null),
-  ),
-  catalog_uuid: text(
-    'node',
-    ofNode((n) => n.catalog?.catalogUuid ?? null),
-  ),
-  code_id: text(
-    'node',
-    ofNode((n) => n.catalog?.codeId ?? null),
-  ),
-  job_id: text(
-    'node',
-    ofNode((n) => n.catalog?.jobId ?? null),
-  ),
-  environment: text(
-    'node',
-    ofNode((n) => n.catalog?.environment ?? null),
-  ),
-  producer_timestamp: time(
-    'node',
-    ofNode((n) => n.catalog?.producerTimestamp ?? null),
-  ),
-  producer: text(
-    'node',
-    ofNode((n) => n.catalog?.producer ?? null),
-  ),
-  resources: stored('node', catalogResources),
-  edges: stored('node', catalogEdges),
+  version: text('node', ofNode, NODE_TEXT.catalogVersion),
+  hash: text('node', ofNode, NODE_TEXT.catalogHash),
+  transaction_uuid: text('node', ofNode, NODE_TEXT.catalogTransactionUuid),
+  catalog_uuid: text('node', ofNode, NODE_TEXT.catalogUuid),
+  code_id: text('node', ofNode, NODE_TEXT.catalogCodeId),
+  job_id: text('node', ofNode, NODE_TEXT.catalogJobId),
+  environment: catalogEnvironment,
+  producer_timestamp: time('node', ofNode, NODE_NUMBER.catalogProducerTimestamp),
+  producer: text('node', ofNode, NODE_TEXT.catalogProducer),
+  resources: document('node', (row, out) => row.documents.resources(row, out)),
+  edges: document('node', (row, out) => row.documents.edges(row, out)),
 };
 
-const inputTime = time(
-  'node',
-  ofNode((n) => n.inputs?.producerTimestamp ?? null),
-);
-const inputUuid = text(
-  'node',
-  ofNode((n) => n.inputs?.catalogUuid ?? null),
-);
+const inputTime = time('node', ofNode, NODE_NUMBER.inputsProducerTimestamp);
+const inputUuid = text('node', ofNode, NODE_TEXT.inputsCatalogUuid);
+const inputsOf = (row: Row): string => row.view.inputs(row.nodeId) ?? '[]';
 const catalogInputs: Record<string, Access> = {
   certname,
   producer_timestamp: inputTime,
   catalog_uuid: inputUuid,
   inputs: {
     level: 'node',
-    value: (row) => (JSON.parse(row.view.inputs(row.nodeId) ?? '[]') as string[][]).flat(),
-    json: (row) => row.view.inputs(row.nodeId) ?? '[]',
+    value: (row) => (JSON.parse(inputsOf(row)) as string[][]).flat(),
+    write: (row, out) => out.text(inputsOf(row)),
   },
 };
 const catalogInputContents: Record<string, Access> = {
   certname,
   producer_timestamp: inputTime,
   catalog_uuid: inputUuid,
-  name: text(
+  name: madeText(
     'sub',
-    ofSub((i: InputPair) => i.name),
+    ofSub((input: InputPair) => input.name),
   ),
-  type: text(
+  type: madeText(
     'sub',
-    ofSub((i: InputPair) => i.type),
+    ofSub((input: InputPair) => input.type),
   ),
 };
 
-const ofReport =
-  <T>(get: (report: ReportRecord) => T) =>
-  (row: Row) =>
-    get(row.body as ReportRecord);
+/** Of the report that is the row's body. */
+const ofReport = {
+  text: (place: number): Access => text('item', ofBody, place),
+  boolean: (place: number): Access => boolean('item', ofBody, place),
+  time: (place: number): Access => time('item', ofBody, place),
+};
+const isLatest = madeScalar('item', (row) => row.isLatest);
 
 const reports = (corrective: boolean): Record<string, Access> => ({
   certname,
-  hash: text(
-    'item',
-    ofReport((r) => r.hash),
-  ),
-  noop_pending: scalar(
-    'item',
-    ofReport((r) => r.noopPending),
-  ),
-  puppet_version: text(
-    'item',
-    ofReport((r) => r.puppetVersion),
-  ),
-  report_format: scalar(
-    'item',
-    ofReport((r) => r.reportFormat),
-  ),
-  configuration_version: text(
-    'item',
-    ofReport((r) => r.configurationVersion),
-  ),
-  start_time: time(
-    'item',
-    ofReport((r) => r.startTime),
-  ),
-  end_time: time(
-    'item',
-    ofReport((r) => r.endTime),
-  ),
-  producer_timestamp: time(
-    'item',
-    ofReport((r) => r.producerTimestamp),
-  ),
-  receive_time: time(
-    'item',
-    ofReport((r) => r.receiveTime),
-  ),
-  producer: text(
-    'item',
-    ofReport((r) => r.producer),
-  ),
-  corrective_change: scalar('item', corrective ? ofReport((r) => r.correctiveChange) : () => null),
-  transaction_uuid: text(
-    'item',
-    ofReport((r) => r.transactionUuid),
-  ),
-  catalog_uuid: text(
-    'item',
-    ofReport((r) => r.catalogUuid),
-  ),
-  noop: scalar(
-    'item',
-    ofReport((r) => r.noop),
-  ),
-  code_id: text(
-    'item',
-    ofReport((r) => r.codeId),
-  ),
-  job_id: text(
-    'item',
-    ofReport((r) => r.jobId),
-  ),
-  cached_catalog_status: text(
-    'item',
-    ofReport((r) => r.cachedCatalogStatus),
-  ),
-  environment: text(
-    'item',
-    ofReport((r) => r.environment),
-  ),
-  status: text(
-    'item',
-    ofReport((r) => r.status),
-  ),
-  type: text(
-    'item',
-    ofReport((r) => r.type),
-  ),
-  'latest_report?': scalar('item', isLatest),
-  latest_report_hash: text(
-    'item',
-    ofReport((r) => r.hash),
-  ),
-  latest_report_id: scalar('item', (row) => row.reportId),
-  metrics: stored('item', part('metrics')),
-  logs: stored('item', part('logs')),
-  resource_events: stored('item', (row) => reportEvents(row, corrective)),
+  hash: ofReport.text(REPORT_TEXT.hash),
+  noop_pending: ofReport.boolean(REPORT_TEXT.noopPending),
+  puppet_version: ofReport.text(REPORT_TEXT.puppetVersion),
+  report_format: madeScalar('item', (row) => row.report.number(REPORT_NUMBER.reportFormat)),
+  configuration_version: ofReport.text(REPORT_TEXT.configurationVersion),
+  start_time: ofReport.time(REPORT_NUMBER.startTime),
+  end_time: ofReport.time(REPORT_NUMBER.endTime),
+  producer_timestamp: ofReport.time(REPORT_NUMBER.producerTimestamp),
+  receive_time: ofReport.time(REPORT_NUMBER.receiveTime),
+  producer: ofReport.text(REPORT_TEXT.producer),
+  corrective_change: corrective ? ofReport.boolean(REPORT_TEXT.correctiveChange) : nothing('item'),
+  transaction_uuid: ofReport.text(REPORT_TEXT.transactionUuid),
+  catalog_uuid: ofReport.text(REPORT_TEXT.catalogUuid),
+  noop: ofReport.boolean(REPORT_TEXT.noop),
+  code_id: ofReport.text(REPORT_TEXT.codeId),
+  job_id: ofReport.text(REPORT_TEXT.jobId),
+  cached_catalog_status: ofReport.text(REPORT_TEXT.cachedCatalogStatus),
+  environment: ofReport.text(REPORT_TEXT.environment),
+  status: ofReport.text(REPORT_TEXT.status),
+  type: ofReport.text(REPORT_TEXT.type),
+  'latest_report?': isLatest,
+  latest_report_hash: ofReport.text(REPORT_TEXT.hash),
+  latest_report_id: madeScalar('item', (row) => row.reportId),
+  metrics: document('item', (row, out) => writeReportPart(row, 'metrics', out)),
+  logs: document('item', (row, out) => writeReportPart(row, 'logs', out)),
+  resource_events: document('item', (row, out) => writeReportEvents(row, corrective, out)),
 });
 
-const ofEvent =
-  <T>(get: (event: EventRecord) => T) =>
-  (row: Row) =>
-    get(row.sub as EventRecord);
-/** Compared as JSON text, shown as JSON. */
-const eventValue = (get: (event: EventRecord) => string): Access => ({
+const eventsOf = (row: Row): StoredEvents => row.sub as StoredEvents;
+/** A coded column of the row's event. */
+const coded = (column: number): Access => ({
   level: 'sub',
-  value: ofEvent(get),
-  json: ofEvent(get),
+  value: (row) => eventsOf(row).coded(column),
+  write: (row, out) => eventsOf(row).writeCoded(column, out),
+});
+/** Compared as JSON text, shown as JSON. */
+const eventValue = (place: number): Access => ({
+  level: 'sub',
+  value: (row) => eventsOf(row).values.text(place),
+  write: (row, out) => eventsOf(row).values.write(place, out),
 });
 const events = (corrective: boolean): Record<string, Access> => ({
   certname,
-  report: text(
-    'item',
-    ofReport((r) => r.hash),
-  ),
-  configuration_version: text(
-    'item',
-    ofReport((r) => r.configurationVersion),
-  ),
-  environment: text(
-    'item',
-    ofReport((r) => r.environment),
-  ),
-  run_start_time: time(
-    'item',
-    ofReport((r) => r.startTime),
-  ),
-  run_end_time: time(
-    'item',
-    ofReport((r) => r.endTime),
-  ),
-  report_receive_time: time(
-    'item',
-    ofReport((r) => r.receiveTime),
-  ),
-  'latest_report?': scalar('item', isLatest),
-  status: text(
-    'sub',
-    ofEvent((e) => e.status),
-  ),
-  timestamp: time(
-    'sub',
-    ofEvent((e) => e.timestamp),
-  ),
-  resource_type: text(
-    'sub',
-    ofEvent((e) => e.resourceType),
-  ),
-  resource_title: text(
-    'sub',
-    ofEvent((e) => e.resourceTitle),
-  ),
-  property: text(
-    'sub',
-    ofEvent((e) => e.property),
-  ),
-  name: text(
-    'sub',
-    ofEvent((e) => e.name),
-  ),
-  new_value: eventValue((e) => e.newValue),
-  old_value: eventValue((e) => e.oldValue),
-  message: text(
-    'sub',
-    ofEvent((e) => e.message),
-  ),
-  file: text(
-    'sub',
-    ofEvent((e) => e.file),
-  ),
-  line: scalar(
-    'sub',
-    ofEvent((e) => e.line),
-  ),
-  containment_path: list(
-    'sub',
-    ofEvent((e) => e.containmentPath),
-  ),
-  containing_class: text(
-    'sub',
-    ofEvent((e) => e.containingClass),
-  ),
-  corrective_change: scalar('sub', corrective ? ofEvent((e) => e.correctiveChange) : () => null),
+  report: ofReport.text(REPORT_TEXT.hash),
+  configuration_version: ofReport.text(REPORT_TEXT.configurationVersion),
+  environment: ofReport.text(REPORT_TEXT.environment),
+  run_start_time: ofReport.time(REPORT_NUMBER.startTime),
+  run_end_time: ofReport.time(REPORT_NUMBER.endTime),
+  report_receive_time: ofReport.time(REPORT_NUMBER.receiveTime),
+  'latest_report?': isLatest,
+  status: coded(EVENT_CODE.status),
+  timestamp: {
+    level: 'sub',
+    value: (row) => eventsOf(row).timestamp,
+    write: (row, out) => writeTime(eventsOf(row).timestamp, out),
+  },
+  resource_type: coded(EVENT_CODE.resourceType),
+  resource_title: coded(EVENT_CODE.resourceTitle),
+  property: coded(EVENT_CODE.property),
+  name: coded(EVENT_CODE.name),
+  new_value: eventValue(EVENT_VALUE.newValue),
+  old_value: eventValue(EVENT_VALUE.oldValue),
+  message: text('sub', ofValues, EVENT_VALUE.message),
+  file: text('sub', ofValues, EVENT_VALUE.file),
+  line: json('sub', ofValues, EVENT_VALUE.line),
+  containment_path: json('sub', ofValues, EVENT_VALUE.containmentPath),
+  containing_class: coded(EVENT_CODE.containingClass),
+  corrective_change: corrective ? coded(EVENT_CODE.correctiveChange) : nothing('sub'),
 });
 
 const packageFields: Record<string, Access> = {
-  package_name: text(
-    'item',
-    ofBody((b: PackageBody) => b.name),
-  ),
-  version: text(
-    'item',
-    ofBody((b: PackageBody) => b.version),
-  ),
-  provider: text(
-    'item',
-    ofBody((b: PackageBody) => b.provider),
-  ),
+  package_name: text('item', ofBody, PACKAGE.name),
+  version: text('item', ofBody, PACKAGE.version),
+  provider: text('item', ofBody, PACKAGE.provider),
 };
 
 /** Fields of records that are made once per query (names, paths): the record has the value itself. */
@@ -684,7 +408,8 @@ const globals = (names: readonly string[]): Record<string, Access> =>
       {
         level: 'item' as const,
         value: (row: Row) => (row.body as GlobalRecord)[name] ?? null,
-        json: (row: Row) => storedJson(((row.body as GlobalRecord)[name] ?? null) as JsonValue),
+        write: (row: Row, out: ByteWriter) =>
+          out.text(jsonText(((row.body as GlobalRecord)[name] ?? null) as JsonValue)),
       },
     ]),
   );
@@ -696,7 +421,7 @@ const factPaths: Record<string, Access> = {
     level: 'item',
     value: (row) => encodePath(pathOf(row)),
     // PuppetDB decodes its stored text, which leaves the empty key as a pair of quotes.
-    json: (row) => JSON.stringify(pathOf(row).map((element) => (element === '' ? '""' : element))),
+    write: (row, out) => out.text(JSON.stringify(pathOf(row).map((element) => (element === '' ? '""' : element)))),
   },
 };
 
@@ -706,10 +431,9 @@ const itemAccess = (fields: Record<string, Access>): EntityAccess => ({ shape: '
 const tables = (corrective: boolean): Readonly<Record<EntityName, EntityAccess>> => ({
   nodes: nodeAccess({
     ...nodes,
-    latest_report_corrective_change: scalar(
-      'node',
-      corrective ? ofNode((n) => n.latestReport?.correctiveChange ?? null) : () => null,
-    ),
+    latest_report_corrective_change: corrective
+      ? boolean('node', ofNode, NODE_TEXT.reportCorrectiveChange)
+      : nothing('node'),
   }),
   facts: itemAccess(facts),
   factsets: nodeAccess(factsets),
@@ -745,7 +469,7 @@ export const accessOf = (entity: EntityName, edition: 'community' | 'enterprise'
   (edition === 'enterprise' ? ENTERPRISE : COMMUNITY)[entity];
 
 /** JSON text of a parsed value, in stored spelling. */
-function storedJson(value: JsonValue): string {
+export function jsonText(value: JsonValue): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (value === null || typeof value === 'boolean') return String(value);
   return storedText(value);

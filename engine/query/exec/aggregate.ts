@@ -6,7 +6,7 @@ import { identityText } from '../../json/compare.ts';
 import { isNumber, type JsonValue } from '../../json/value.ts';
 import { DecimalSum } from '../format/decimal.ts';
 import type { Column, GroupKey, QueryTree } from '../tree.ts';
-import type { Access, Value } from './access.ts';
+import { type Access, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { type CompareValues, comparisonOf } from './order.ts';
 import { accessRef, columnAccess } from './output.ts';
@@ -87,7 +87,7 @@ export class Grouping {
 
   #fresh(row: Row | null): Group {
     return {
-      texts: this.#columns.map((access) => (access === null || row === null ? null : access.json(row))),
+      texts: this.#columns.map((access) => (access === null || row === null ? null : textOf(access, row))),
       values: new Map(row === null ? [] : this.#fields.map(({ name, access }) => [name, access.value(row)])),
       accumulators: this.#tree.columns.map((c) => (c.kind === 'aggregate' ? accumulatorOf(c, this.#scope) : null)),
     };
@@ -175,7 +175,7 @@ class Extreme implements Accumulator {
       if (this.#max ? c <= 0 : c >= 0) return;
     }
     this.#best = value;
-    this.#json = this.#access.json(row);
+    this.#json = textOf(this.#access, row);
   }
   result(): string {
     return this.#json;

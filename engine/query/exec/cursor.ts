@@ -1,10 +1,14 @@
 // Cursors: they move a row over everything a plan selects on one partition. Pull, not push: `next` does a bounded amount of
 // work and says whether there is a row, the end, or nothing yet (so that the caller can yield between calls).
 
-import type { DictionaryView } from '../../store/dictionary.ts';
+import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
+import type { Fields } from '../../store/fields.ts';
+import { Ids } from '../../store/ids.ts';
 import type { NodeSet } from '../../store/node-set.ts';
-import type { ItemId, NodeId, ReportId, ReportRecord } from '../../store/records.ts';
+import type { ItemId, ReportId } from '../../store/records.ts';
+import type { StoredReport } from '../../store/report-record.ts';
 import type { Predicate } from './filter.ts';
+import { ItemStates } from './item-states.ts';
 import type { Row } from './row.ts';
 import { TRUE } from './truth.ts';
 
@@ -13,11 +17,19 @@ export const ROW = 1;
 export const PAUSE = 2;
 export type Step = 0 | 1 | 2;
 
-/** A sub-row that passed its filter, with room for the output's rendered text of it. */
+/** Bytes that texts may still be kept in. */
+export interface Room {
+  left: number;
+}
+
+/** A sub-row that passed its filter. */
 export interface Matched {
   readonly index: number;
   readonly sub: unknown;
-  texts: string[] | null;
+  /** Rendered texts of the sub-row, by run of the output; null while nobody kept one. */
+  texts: (Uint8Array | undefined)[] | null;
+  /** Where to keep them; null: this sub-row will not be seen again. */
+  room: Room | null;
 }
 
 export interface Cursor {
@@ -25,20 +37,48 @@ export interface Cursor {
 }
 
 const WORK_PER_STEP = 256;
-const MEMO_MAX = 30_000;
 const NOTHING: readonly Matched[] = [];
+/** The item itself as the only sub-row, for items that will not be seen again. */
+const ONCE: readonly Matched[] = [{ index: 0, sub: null, texts: null, room: null }];
+
+/** Sub-rows of a row: an array, or something that stands at one of them at a time. */
+export interface SubList {
+  readonly length: number;
+  at(index: number): unknown;
+}
+const NO_SUBS: SubList = [];
 
 /** Sub-rows of an entity's row; null when the entity has none (the item itself is the row). */
-export type SubRows = ((row: Row) => readonly unknown[]) | null;
+export type SubRows = ((row: Row) => SubList) | null;
+
+/** Memory that a partition's kept records and texts may take. */
+const ROOM = 4 << 20;
+/** For texts that live no longer than their item is the present one. */
+const UNBOUNDED: Room = { left: Number.POSITIVE_INFINITY };
+/** What a kept item takes beside its bytes. */
+const KEPT_OVERHEAD = 500;
+
+/** What the matcher knows of an item. */
+const FAILS = 1;
+const SEEN = 2;
+const KEPT = 3;
+
+interface Kept {
+  readonly record: Fields;
+  readonly matched: readonly Matched[];
+}
 
 /** Decides once per item which of its sub-rows pass the filters that do not look at the node. */
 export class ItemMatcher {
   readonly #dictionary: DictionaryView<unknown>;
+  readonly #reader: RecordReader<Fields>;
   readonly #row: Row;
   readonly #subs: SubRows;
   readonly #item: Predicate | null;
   readonly #sub: Predicate | null;
-  readonly #memo = new Map<ItemId, readonly Matched[]>();
+  readonly #states: ItemStates;
+  readonly #kept = new Map<ItemId, Kept>();
+  readonly #room: Room = { left: ROOM };
 
   constructor(
     dictionary: DictionaryView<unknown>,
@@ -48,37 +88,69 @@ export class ItemMatcher {
     sub: Predicate | null,
   ) {
     this.#dictionary = dictionary;
+    this.#reader = dictionary.reader();
     this.#row = row;
     this.#subs = subs;
     this.#item = item;
     this.#sub = sub;
+    this.#states = new ItemStates(dictionary.end);
   }
 
-  /** Leaves the row's body set to the item's. */
+  /** Whether every item passes with itself as the row. */
+  get isOpen(): boolean {
+    return this.#item === null && this.#subs === null;
+  }
+
+  /**
+   * For walks that meet shared items again and again: what is met a second time is kept. Leaves the row's body set to the
+   * item's, until the next call.
+   */
   match(id: ItemId): readonly Matched[] {
-    let matched = this.#memo.get(id);
+    const state = this.#states.get(id);
     const row = this.#row;
     row.itemId = id;
-    if (matched !== undefined) {
-      if (matched.length > 0) row.body = this.#dictionary.body(id);
+    if (state === FAILS) return NOTHING;
+    if (state === KEPT) {
+      const { record, matched } = this.#kept.get(id)!;
+      row.body = record;
       return matched;
     }
-    row.body = this.#dictionary.body(id);
-    matched = this.#test();
-    if (this.#memo.size >= MEMO_MAX) this.#memo.clear();
-    this.#memo.set(id, matched);
+    if (state === SEEN && this.#room.left > 0) return this.#keep(id);
+    row.body = this.#reader.read(id);
+    const matched = this.#test(null);
+    this.#states.set(id, matched.length === 0 ? FAILS : SEEN);
     return matched;
   }
 
-  #test(): readonly Matched[] {
+  #keep(id: ItemId): readonly Matched[] {
+    const row = this.#row;
+    const record = this.#dictionary.record(id);
+    row.body = record;
+    const matched = this.#test(this.#room);
+    this.#room.left -= KEPT_OVERHEAD + record.size;
+    this.#states.set(id, KEPT);
+    this.#kept.set(id, { record, matched });
+    return matched;
+  }
+
+  /** For walks that meet each item once, and then rows of several of its nodes if `isShared`. */
+  matchOnce(id: ItemId, isShared: boolean): readonly Matched[] {
+    const row = this.#row;
+    row.itemId = id;
+    row.body = this.#reader.read(id);
+    return this.#test(isShared ? UNBOUNDED : null);
+  }
+
+  #test(room: Room | null): readonly Matched[] {
     const row = this.#row;
     if (this.#item !== null && this.#item.test(row) !== TRUE) return NOTHING;
-    if (this.#subs === null) return [{ index: 0, sub: null, texts: null }];
+    if (this.#subs === null) return room === null ? ONCE : [{ index: 0, sub: null, texts: null, room }];
     const subs = this.#subs(row);
     const out: Matched[] = [];
-    for (let i = 0; i < subs.length; i++) {
-      row.sub = subs[i];
-      if (this.#sub === null || this.#sub.test(row) === TRUE) out.push({ index: i, sub: subs[i], texts: null });
+    for (let index = 0; index < subs.length; index++) {
+      const sub = subs.at(index);
+      row.sub = sub;
+      if (this.#sub === null || this.#sub.test(row) === TRUE) out.push({ index, sub, texts: null, room });
     }
     return out;
   }
@@ -91,7 +163,7 @@ export class NodeCursor implements Cursor {
   readonly #subs: SubRows;
   readonly #residual: Predicate | null;
   #at = 0;
-  #list: readonly unknown[] = [];
+  #list: SubList = NO_SUBS;
   #subAt = 0;
 
   constructor(row: Row, ids: Uint32Array, subs: SubRows, residual: Predicate | null) {
@@ -106,7 +178,7 @@ export class NodeCursor implements Cursor {
     for (let work = 0; work < WORK_PER_STEP; work++) {
       if (this.#subAt < this.#list.length) {
         row.subIndex = this.#subAt;
-        row.sub = this.#list[this.#subAt++];
+        row.sub = this.#list.at(this.#subAt++);
       } else {
         if (this.#at >= this.#ids.length) return END;
         row.nodeId = this.#ids[this.#at++]!;
@@ -130,8 +202,8 @@ export class ListCursor implements Cursor {
   readonly #dictionary: DictionaryView<unknown>;
   readonly #matcher: ItemMatcher;
   readonly #residual: Predicate | null;
+  readonly #list = new Ids();
   #at = 0;
-  #list: Uint32Array = new Uint32Array(0);
   #listAt = 0;
   #matched: readonly Matched[] = NOTHING;
   #matchedAt = 0;
@@ -152,6 +224,7 @@ export class ListCursor implements Cursor {
 
   next(): Step {
     const row = this.#row;
+    const list = this.#list;
     const stride = this.#dictionary.stride;
     for (let work = 0; work < WORK_PER_STEP; work++) {
       if (this.#matchedAt < this.#matched.length) {
@@ -162,8 +235,8 @@ export class ListCursor implements Cursor {
         if (this.#residual === null || this.#residual.test(row) === TRUE) return ROW;
         continue;
       }
-      if (this.#listAt < this.#list.length) {
-        const item = this.#list[this.#listAt + stride - 1]!;
+      if (this.#listAt < list.length) {
+        const item = list.values[this.#listAt + stride - 1]!;
         this.#listAt += stride;
         this.#matched = this.#matcher.match(item);
         this.#matchedAt = 0;
@@ -171,7 +244,7 @@ export class ListCursor implements Cursor {
       }
       if (this.#at >= this.#ids.length) return END;
       row.nodeId = this.#ids[this.#at++]!;
-      this.#list = this.#dictionary.list(row.nodeId);
+      this.#dictionary.readList(row.nodeId, list);
       this.#listAt = 0;
     }
     return PAUSE;
@@ -186,8 +259,8 @@ export class PostingsCursor implements Cursor {
   readonly #matcher: ItemMatcher;
   readonly #nodes: NodeSet;
   readonly #residual: Predicate | null;
+  readonly #ids = new Ids();
   #at = 0;
-  #ids: Uint32Array = new Uint32Array(0);
   #idAt = 0;
   #matched: readonly Matched[] = NOTHING;
   #matchedAt = 0;
@@ -210,6 +283,7 @@ export class PostingsCursor implements Cursor {
 
   next(): Step {
     const row = this.#row;
+    const ids = this.#ids;
     for (let work = 0; work < WORK_PER_STEP; work++) {
       if (this.#matchedAt < this.#matched.length) {
         const matched = this.#matched[this.#matchedAt++]!;
@@ -219,29 +293,39 @@ export class PostingsCursor implements Cursor {
         if (this.#residual === null || this.#residual.test(row) === TRUE) return ROW;
         continue;
       }
-      if (this.#idAt < this.#ids.length) {
-        row.nodeId = this.#ids[this.#idAt++]!;
+      if (this.#idAt < ids.length) {
+        row.nodeId = ids.values[this.#idAt++]!;
         this.#matchedAt = 0;
         continue;
       }
       if (this.#at >= this.#items.length) return END;
-      const item = this.#items[this.#at++]!;
-      this.#matched = this.#matcher.match(item);
-      this.#matchedAt = this.#matched.length; // the first node sets it back
-      if (this.#matched.length === 0) continue;
-      this.#ids = this.#dictionary.nodes(item).intersect(this.#nodes).toArray();
-      this.#idAt = 0;
+      this.#open(this.#items[this.#at++]!);
     }
     return PAUSE;
+  }
+
+  #open(item: ItemId): void {
+    const ids = this.#ids;
+    // A filter that most items fail spares the reading of their postings.
+    const isFiltered = !this.#matcher.isOpen;
+    if (isFiltered) this.#matched = this.#matcher.matchOnce(item, true);
+    if (isFiltered && this.#matched.length === 0) {
+      ids.length = 0;
+      return;
+    }
+    this.#dictionary.readNodes(item, this.#nodes, ids);
+    if (!isFiltered && ids.length > 0) this.#matched = this.#matcher.matchOnce(item, ids.length > 1);
+    this.#idAt = 0;
+    this.#matchedAt = this.#matched.length; // the first node sets it back
   }
 
   /** Moves to the next matching item and leaves the nodes alone: for counting. */
   nextItem(): { matched: readonly Matched[]; nodes: number } | null {
     while (this.#at < this.#items.length) {
       const item = this.#items[this.#at++]!;
-      const matched = this.#matcher.match(item);
+      const matched = this.#matcher.matchOnce(item, false);
       if (matched.length === 0) continue;
-      return { matched, nodes: this.#dictionary.nodes(item).intersect(this.#nodes).count() };
+      return { matched, nodes: this.#dictionary.countNodes(item, this.#nodes) };
     }
     return null;
   }
@@ -255,8 +339,8 @@ export class ReportCursor implements Cursor {
   readonly #report: Predicate | null;
   readonly #subs: SubRows;
   readonly #sub: Predicate | null;
-  readonly #skip: ((report: ReportRecord) => boolean) | null;
-  #list: readonly unknown[] = [];
+  readonly #skip: ((report: StoredReport) => boolean) | null;
+  #list: SubList = NO_SUBS;
   #subAt = 0;
 
   constructor(
@@ -266,7 +350,7 @@ export class ReportCursor implements Cursor {
     report: Predicate | null,
     subs: SubRows,
     sub: Predicate | null,
-    skip: ((report: ReportRecord) => boolean) | null,
+    skip: ((report: StoredReport) => boolean) | null,
   ) {
     this.#row = row;
     this.#ids = ids[Symbol.iterator]();
@@ -282,7 +366,7 @@ export class ReportCursor implements Cursor {
     for (let work = 0; work < WORK_PER_STEP; work++) {
       if (this.#subAt < this.#list.length) {
         row.subIndex = this.#subAt;
-        row.sub = this.#list[this.#subAt++];
+        row.sub = this.#list.at(this.#subAt++);
         if (this.#sub === null || this.#sub.test(row) === TRUE) return ROW;
         continue;
       }
@@ -301,14 +385,9 @@ export class ReportCursor implements Cursor {
 
   #open(id: ReportId): boolean {
     const row = this.#row;
-    const record = row.view.report(id);
-    if (record === undefined) return false;
-    if (this.#nodes !== null && !this.#nodes.has(record.nodeId)) return false;
-    if (this.#skip?.(record)) return false;
-    row.nodeId = record.nodeId as NodeId;
-    row.itemId = id;
-    row.body = record;
-    row.matched = null;
+    if (!row.openReport(id)) return false;
+    if (this.#nodes !== null && !this.#nodes.has(row.nodeId)) return false;
+    if (this.#skip?.(row.report)) return false;
     return this.#report === null || this.#report.test(row) === TRUE;
   }
 }

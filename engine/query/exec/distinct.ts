@@ -1,7 +1,7 @@
 // Events with distinct_resources: of each resource property of a node only the most recent event within the times
 // (spec/query.md 6.1). The filter runs after that, except for what `before` says.
 
-import type { EventRecord } from '../../store/records.ts';
+import { EVENT_CODE, type StoredEvents } from '../../store/event-record.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { Filter, QueryTree } from '../tree.ts';
 import type { ExecContext } from './context.ts';
@@ -40,19 +40,20 @@ export function* eachDistinct(
       if (ctx.tick()) yield;
       continue;
     }
-    const event = rows.row.sub as EventRecord;
+    const event = rows.row.sub as StoredEvents;
+    const { timestamp } = event;
     const key = JSON.stringify([
       rows.row.part,
       rows.row.nodeId,
-      event.resourceType,
-      event.resourceTitle,
-      event.property,
-      event.name,
+      event.coded(EVENT_CODE.resourceType),
+      event.coded(EVENT_CODE.resourceTitle),
+      event.coded(EVENT_CODE.property),
+      event.coded(EVENT_CODE.name),
     ]);
     const known = newest.get(key);
-    if (known === undefined || event.timestamp > known.timestamp) {
-      newest.set(key, { timestamp: event.timestamp, places: [rows.locator()] });
-    } else if (event.timestamp === known.timestamp) known.places.push(rows.locator());
+    if (known === undefined || timestamp > known.timestamp) {
+      newest.set(key, { timestamp, places: [rows.locator()] });
+    } else if (timestamp === known.timestamp) known.places.push(rows.locator());
   }
   const test = tree.filter === null ? null : compileFilter(tree.filter, scopeOf(ctx, 'events'));
   const places = new Places(source);
@@ -85,7 +86,7 @@ export function* distinctRows(
   const writer = new RowWriter(tree, scope);
   const places = new Places(source);
   for (const { place } of top.sorted().slice(tree.offset)) {
-    sink.row(writer.text(places.at(place)));
+    writer.emit(places.at(place), sink);
     if (sink.full || ctx.tick()) yield;
   }
 }

@@ -1,6 +1,6 @@
 // event-counts and aggregate-event-counts (spec/query.md 6.2, 6.3): events fold into counts per subject.
 
-import type { EventRecord, ReportRecord } from '../../store/records.ts';
+import { EVENT_CODE, type StoredEvents } from '../../store/event-record.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { CountField, EventCountsTree } from '../tree.ts';
 import type { Value } from './access.ts';
@@ -34,18 +34,6 @@ const SUBJECT_FIELDS = {
   containing_class: ['containing_class'],
 } as const;
 
-function subjectOf(tree: EventCountsTree, row: Row): Record<string, string | null> {
-  const event = row.sub as EventRecord;
-  switch (tree.summarizeBy) {
-    case 'certname':
-      return { certname: (row.body as ReportRecord).certname };
-    case 'resource':
-      return { resource_type: event.resourceType, resource_title: event.resourceTitle };
-    case 'containing_class':
-      return { containing_class: event.containingClass };
-  }
-}
-
 const noCounts = (): Counts => ({
   failures: 0,
   successes: 0,
@@ -57,47 +45,111 @@ const noCounts = (): Counts => ({
   corrective_noops: 0,
 });
 
-function fold(tree: EventCountsTree, subjects: Map<string, Subject>, row: Row, enterprise: boolean): void {
-  const event = row.sub as EventRecord;
-  const values = subjectOf(tree, row);
-  const key = JSON.stringify(Object.values(values));
-  let subject = subjects.get(key);
-  if (subject === undefined) {
-    subject = { values, counts: noCounts(), seen: tree.countBy === 'certname' ? new Set() : null };
-    subjects.set(key, subject);
+/** Folds events into the counts of their subjects. Within a report equal texts have equal codes, so that a subject and a
+ *  status are looked up once per report and code. */
+class Counting {
+  readonly #tree: EventCountsTree;
+  readonly #enterprise: boolean;
+  readonly subjects = new Map<string, Subject>();
+  /** The report that the codes below belong to, and its partition. */
+  #report = 0;
+  #part = -1;
+  #certname = '';
+  readonly #byCode = new Map<number, Subject>();
+  #status: (readonly [CountField, CountField, CountField] | null | undefined)[] = [];
+
+  constructor(tree: EventCountsTree, enterprise: boolean) {
+    this.#tree = tree;
+    this.#enterprise = enterprise;
   }
-  if (subject.seen !== null) {
-    const once = JSON.stringify([
-      (row.body as ReportRecord).certname,
-      event.status,
-      enterprise && event.correctiveChange,
-    ]);
-    if (subject.seen.has(once)) return;
-    subject.seen.add(once);
+
+  add(row: Row): void {
+    const events = row.sub as StoredEvents;
+    if (row.itemId !== this.#report || row.part !== this.#part) this.#begin(row);
+    const code = this.#codeOf(events);
+    let subject = this.#byCode.get(code);
+    if (subject === undefined) this.#byCode.set(code, (subject = this.#subject(events)));
+    const corrective = events.coded(EVENT_CODE.correctiveChange) === true;
+    if (subject.seen !== null && !this.#isFirst(subject.seen, events)) return;
+    const statusCode = events.code(EVENT_CODE.status);
+    let fields = this.#status[statusCode];
+    if (fields === undefined) {
+      fields = STATUS[events.valueOf(statusCode) as string] ?? null;
+      this.#status[statusCode] = fields;
+    }
+    if (fields === null) return;
+    const [whole, intentional, correct] = fields;
+    subject.counts[whole]++;
+    if (intentional !== whole) subject.counts[corrective ? correct : intentional]++;
   }
-  const fields = STATUS[event.status];
-  if (fields === undefined) return;
-  const [whole, intentional, corrective] = fields;
-  subject.counts[whole]++;
-  if (intentional !== whole) subject.counts[event.correctiveChange === true ? corrective : intentional]++;
+
+  #begin(row: Row): void {
+    this.#report = row.itemId;
+    this.#part = row.part;
+    this.#certname = row.report.certname;
+    this.#byCode.clear();
+    this.#status = [];
+  }
+
+  /** A number that tells the subjects of one report apart. */
+  #codeOf(events: StoredEvents): number {
+    switch (this.#tree.summarizeBy) {
+      case 'certname':
+        return 0;
+      case 'resource':
+        return events.code(EVENT_CODE.resourceType) * events.textCount + events.code(EVENT_CODE.resourceTitle);
+      case 'containing_class':
+        return events.code(EVENT_CODE.containingClass);
+    }
+  }
+
+  #subject(events: StoredEvents): Subject {
+    const values = this.#values(events);
+    const key = JSON.stringify(Object.values(values));
+    let subject = this.subjects.get(key);
+    if (subject === undefined) {
+      subject = { values, counts: noCounts(), seen: this.#tree.countBy === 'certname' ? new Set() : null };
+      this.subjects.set(key, subject);
+    }
+    return subject;
+  }
+
+  #values(events: StoredEvents): Record<string, string | null> {
+    const text = (column: number): string | null => events.coded(column) as string | null;
+    switch (this.#tree.summarizeBy) {
+      case 'certname':
+        return { certname: this.#certname };
+      case 'resource':
+        return { resource_type: text(EVENT_CODE.resourceType), resource_title: text(EVENT_CODE.resourceTitle) };
+      case 'containing_class':
+        return { containing_class: text(EVENT_CODE.containingClass) };
+    }
+  }
+
+  /** Of each node an event counts once per status (and kind of change, where that is told apart). */
+  #isFirst(seen: Set<string>, events: StoredEvents): boolean {
+    const change = this.#enterprise && events.coded(EVENT_CODE.correctiveChange);
+    const once = JSON.stringify([this.#certname, events.coded(EVENT_CODE.status), change]);
+    if (seen.has(once)) return false;
+    seen.add(once);
+    return true;
+  }
 }
 
 function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Subject[]> {
-  const subjects = new Map<string, Subject>();
-  const enterprise = ctx.options.edition === 'enterprise';
+  const counting = new Counting(tree, ctx.options.edition === 'enterprise');
   const { events } = tree;
   const filter = yield* prepareFilter(events.filter, events, ctx);
-  if (events.distinct !== null)
-    yield* eachDistinct({ ...events, filter }, ctx, (row) => fold(tree, subjects, row, enterprise));
+  if (events.distinct !== null) yield* eachDistinct({ ...events, filter }, ctx, (row) => counting.add(row));
   else {
     const rows = new TreeRows(new Source({ entity: 'events', filter }, ctx));
     for (let step = rows.next(); step !== END; step = rows.next()) {
-      if (step === ROW) fold(tree, subjects, rows.row, enterprise);
+      if (step === ROW) counting.add(rows.row);
       else if (ctx.tick()) yield;
     }
   }
   const passes = countsTest(tree);
-  return [...subjects.values()].filter((s) => passes(s.counts));
+  return [...counting.subjects.values()].filter((s) => passes(s.counts));
 }
 
 const COMPARE = {

@@ -56,7 +56,7 @@ function* streamed(
     if (step === END) return;
     if (step === ROW) {
       if (seen++ >= tree.offset) {
-        sink.row(writer.text(rows.row));
+        writer.emit(rows.row, sink);
         if (sink.full) yield;
       }
       if (++sinceTick < TICK_ROWS) continue;
@@ -88,7 +88,7 @@ function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: Execu
   const places = new Places(source);
   const entries = top.sorted();
   for (let i = tree.offset; i < entries.length; i++) {
-    sink.row(writer.text(places.at(entries[i]!.place)));
+    writer.emit(places.at(entries[i]!.place), sink);
     if (sink.full || ((i & (TICK_ROWS - 1)) === 0 && ctx.tick())) yield;
   }
 }

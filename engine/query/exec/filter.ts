@@ -8,20 +8,12 @@ import { compareJson, equalJson, jsonTypeof, textForm } from '../../json/compare
 import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import { Float, isNumber, isObject, type JsonValue } from '../../json/value.ts';
-import type { ResourceBody } from '../../store/records.ts';
+import type { StoredResource } from '../../store/bodies.ts';
+import { NODE_NUMBER } from '../../store/node-record.ts';
 import { pathMatcher } from '../paths.ts';
 import { compileRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter } from '../tree.ts';
-import {
-  type Access,
-  accessOf,
-  type EntityAccess,
-  factOf,
-  factValue,
-  type Level,
-  parametersOf,
-  type Value,
-} from './access.ts';
+import { type Access, accessOf, type EntityAccess, factOf, type Level, type Value } from './access.ts';
 import type { ExecContext } from './context.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
 import type { Row } from './row.ts';
@@ -125,7 +117,7 @@ const COMPILERS: Compilers = {
   member(filter, scope) {
     const wanted = filter.value;
     if (scope.entity === 'resources' && !isCertname(wanted, scope.ctx)) {
-      return { deps: ITEM, test: (row) => truthOf((row.body as ResourceBody).tags.includes(wanted)) };
+      return { deps: ITEM, test: (row) => truthOf((row.body as StoredResource).tags.includes(wanted)) };
     }
     return onField(filter.field, scope, (value) =>
       isNull(value) ? UNKNOWN : truthOf((value as string[]).includes(wanted)),
@@ -195,7 +187,8 @@ const COMPILERS: Compilers = {
     return {
       deps: NODE,
       test(row) {
-        const { deactivated, expired } = row.node;
+        const deactivated = row.node.number(NODE_NUMBER.deactivated);
+        const expired = row.node.number(NODE_NUMBER.expired);
         if (wantsActive) return truthOf(deactivated === null && expired === null);
         return truthOf((deactivated !== null && deactivated > horizon) || (expired !== null && expired > horizon));
       },
@@ -209,7 +202,7 @@ function parameterEquals({ name, text }: Of<'parameter'>): Predicate {
   return {
     deps: ITEM,
     test(row) {
-      const parameters = parametersOf(row.body as ResourceBody);
+      const { parameters } = row.body as StoredResource;
       if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return FALSE;
       const found = canonicalK(parameters[name]!);
       return truthOf(found === text || found === spelledOut);
@@ -224,7 +217,7 @@ function parameterMatches({ name, text }: Of<'parameter'>): Predicate {
   return {
     deps: ITEM,
     test(row) {
-      const parameters = parametersOf(row.body as ResourceBody);
+      const { parameters } = row.body as StoredResource;
       if (!isObject(parameters)) return FALSE;
       for (const key of Object.keys(parameters)) {
         if (names.test(key) && texts.test(canonicalK(parameters[key]!))) return TRUE;
@@ -292,13 +285,13 @@ function onPath(field: string, scope: CompileScope, test: (path: readonly (strin
 function onParameters(filter: JsonFilter, _scope: CompileScope): Predicate {
   if (filter.parts.length === 0) {
     const test = documentTest(filter);
-    return { deps: ITEM, test: (row) => test(parametersOf(row.body as ResourceBody)) };
+    return { deps: ITEM, test: (row) => test((row.body as StoredResource).parameters) };
   }
   const { first, missing, test } = firstKeyTest(filter);
   return {
     deps: ITEM,
     test(row) {
-      const parameters = parametersOf(row.body as ResourceBody);
+      const { parameters } = row.body as StoredResource;
       return isObject(parameters) && Object.hasOwn(parameters, first) ? test(parameters[first]!) : missing;
     },
   };
@@ -314,7 +307,7 @@ function onFacts(filter: JsonFilter, scope: CompileScope): Predicate {
     deps: NODE,
     test(row) {
       const fact = factOf(row, first);
-      return fact === undefined ? missing : test(factValue(fact));
+      return fact === undefined ? missing : test(fact.value);
     },
   };
 }

@@ -7,7 +7,6 @@ import { FACT_BY_NAME } from '../../store/dictionary.ts';
 import { NodeSet } from '../../store/node-set.ts';
 import { NODES_INACTIVE } from '../../store/partition.ts';
 import type { Filter } from '../tree.ts';
-import { factValue } from './access.ts';
 import { type CompileScope, compileFilter, NODE } from './filter.ts';
 import { firstKeyTest, type JsonFilter } from './json-filter.ts';
 import type { Row } from './row.ts';
@@ -95,12 +94,13 @@ function* byFact(filter: JsonFilter, candidates: NodeSet, row: Row, scope: Compi
   }
   const having = missing === UNKNOWN ? new NodeSet(view.maxNodeId + 1) : null;
   const items = view.facts.lookup(FACT_BY_NAME, [first]);
+  const reader = view.facts.reader();
   for (let i = 0; i < items.length; i++) {
     if ((i & 63) === 63 && scope.ctx.tick()) yield;
     const item = items[i]!;
-    const body = view.facts.body(item);
-    if (body.name !== first) continue; // a long name shares its key with another
-    const truth = test(factValue(body));
+    const fact = reader.read(item);
+    if (fact.name !== first) continue; // a long name shares its key with another
+    const truth = test(fact.value);
     if (truth === TRUE) view.facts.addNodes(item, yes);
     else if (truth === UNKNOWN) view.facts.addNodes(item, unknown);
     if (having !== null) view.facts.addNodes(item, having);

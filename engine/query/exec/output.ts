@@ -1,14 +1,15 @@
 // A row as JSON text. Neighbouring columns that depend on the same thing are rendered together, and the text of a shared item
-// is kept with it, so that a dump mostly concatenates strings that exist already.
+// is kept with it, so that a dump mostly copies bytes that exist already.
 
 import { type EntityName, fieldOf } from '../../../schemas/entities.ts';
+import { ByteWriter, bytesOf } from '../../bytes.ts';
 import { jsonTypeof } from '../../json/compare.ts';
-import { storedText } from '../../json/stored.ts';
 import { isObject, type JsonValue } from '../../json/value.ts';
-import type { ResourceBody } from '../../store/records.ts';
+import type { StoredResource } from '../../store/bodies.ts';
 import { toChar } from '../format/to-char.ts';
+import type { RowSink } from '../sink.ts';
 import type { Column, FieldRef, QueryTree } from '../tree.ts';
-import { type Access, factOf, factValue, type Level, parametersOf, type Value } from './access.ts';
+import { type Access, factOf, jsonText, type Level } from './access.ts';
 import { accessFor, type CompileScope } from './filter.ts';
 import { walk } from './json-filter.ts';
 import type { Row } from './row.ts';
@@ -25,22 +26,23 @@ export function accessRef(ref: FieldRef, scope: CompileScope): Access {
   const value: (row: Row) => JsonValue =
     ref.root === 'parameters'
       ? (row) => {
-          const parameters = parametersOf(row.body as ResourceBody);
+          const { parameters } = row.body as StoredResource;
           if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return null;
           return walk(parameters[name]!, rest, false) ?? null;
         }
       : (row) => {
           const fact = factOf(row, name);
-          return fact === undefined ? null : (walk(factValue(fact), rest, false) ?? null);
+          return fact === undefined ? null : (walk(fact.value, rest, false) ?? null);
         };
-  return { level: ref.root === 'parameters' ? 'item' : 'node', value, json: (row) => jsonText(value(row)) };
+  return made(ref.root === 'parameters' ? 'item' : 'node', value);
 }
 
-export function jsonText(value: JsonValue): string {
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (value === null || typeof value === 'boolean') return String(value);
-  return storedText(value);
-}
+/** A column whose value is computed. */
+const made = (level: Level, value: (row: Row) => JsonValue): Access => ({
+  level,
+  value,
+  write: (row, out) => out.text(jsonText(value(row))),
+});
 
 /** to_string of a time or a number; null stays null. */
 export function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access {
@@ -50,17 +52,17 @@ export function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): 
     const v = value(row);
     return v === null ? null : toChar(v as number, mask, isTime ? 'time' : 'number');
   };
-  return { level, value: get, json: (row) => jsonText(get(row)) };
+  return made(level, get);
 }
 
 export function typeofAccess(ref: FieldRef, scope: CompileScope): Access {
   const { level, value } = accessRef(ref, scope);
   const isDocument = ref.kind === 'path' || fieldOf(scope.entity, ref.field)?.type === 'J';
-  const get = (row: Row): Value => {
+  const get = (row: Row): JsonValue => {
     const found = value(row) as JsonValue;
     return found === null && isDocument ? null : jsonTypeof(found); // a missing document has no type
   };
-  return { level, value: get, json: (row) => jsonText(get(row) as JsonValue) };
+  return made(level, get);
 }
 
 const isTimeField = (entity: EntityName, field: string): boolean => fieldOf(entity, field)?.store === 'timestamp';
@@ -81,67 +83,140 @@ export function columnAccess(column: Column, scope: CompileScope): Access {
 
 interface Run {
   readonly level: Level;
-  readonly render: readonly ((row: Row) => string)[];
-  /** Text before each value: `{"a":` or `,"b":`. */
-  readonly before: readonly string[];
+  readonly columns: readonly Access[];
+  /** What stands before each value: `{"a":` or `,"b":`. */
+  readonly before: readonly Uint8Array[];
 }
+
+const CLOSE = 0x7d;
+const EMPTY_OBJECT = bytesOf('{}');
 
 export class RowWriter {
   readonly #runs: readonly Run[];
-  #nodeTexts: (string | null)[];
-  #node = 0;
+  /** Rows of shared items come back to the same nodes; reports and their sub-rows do not. */
+  readonly #keepsNodes: boolean;
+  /** One report has many sub-rows. */
+  readonly #keepsReport: boolean;
+  /** By run and node: texts of the nodes of one partition. */
+  #nodeTexts: (Uint8Array | undefined)[][] = [];
   #part = -1;
+  /** By run: texts of the present report. */
+  #reportTexts: (Uint8Array | undefined)[] = [];
+  #report = -1;
+  #scratch: ByteWriter | null = null;
 
   constructor(tree: QueryTree, scope: CompileScope) {
     this.#runs = runsOf(tree, scope);
-    this.#nodeTexts = new Array(this.#runs.length).fill(null);
+    this.#keepsNodes = scope.access.shape === 'item';
+    this.#keepsReport = tree.entity === 'events';
   }
 
-  /** The row's JSON object. */
-  text(row: Row): string {
-    const runs = this.#runs;
-    if (row.nodeId !== this.#node || row.part !== this.#part) {
-      this.#node = row.nodeId;
-      this.#part = row.part;
-      this.#nodeTexts.fill(null);
+  /** Gives the row to the sink. */
+  emit(row: Row, sink: RowSink): void {
+    const out = sink.begin?.();
+    if (out) {
+      this.#write(row, out);
+      return;
     }
+    this.#scratch ??= new ByteWriter(0);
+    this.#scratch.length = 0;
+    this.#write(row, this.#scratch);
+    sink.row(this.#scratch.toString());
+  }
+
+  #write(row: Row, out: ByteWriter): void {
+    const runs = this.#runs;
+    if (runs.length === 0) {
+      out.put(EMPTY_OBJECT);
+      return;
+    }
+    if (row.part !== this.#part) this.#forget(row.part);
     const { matched } = row;
-    let out = '';
     for (let i = 0; i < runs.length; i++) {
       const run = runs[i]!;
-      if (run.level === 'node') out += this.#nodeTexts[i] ??= renderRun(run, row);
-      else if (matched === null || run.level === 'row') out += renderRun(run, row);
-      else {
-        matched.texts ??= [];
-        out += matched.texts[i] ??= renderRun(run, row);
-      }
+      const { level } = run;
+      if (level === 'node') {
+        if (this.#keepsNodes) this.#node(i, run, row, out);
+        else writeRun(run, row, out);
+      } else if (level === 'item' && matched !== null && matched.room !== null) {
+        const kept = matched.texts?.[i];
+        if (kept !== undefined) out.put(kept);
+        else keepRun(i, run, row, out);
+      } else if (level === 'item' && this.#keepsReport) this.#ofReport(i, run, row, out);
+      else writeRun(run, row, out);
     }
-    return `${out}}`;
+    out.byte(CLOSE);
+  }
+
+  #node(index: number, run: Run, row: Row, out: ByteWriter): void {
+    const kept = this.#nodeTexts[index]![row.nodeId];
+    if (kept !== undefined) {
+      out.put(kept);
+      return;
+    }
+    const start = out.length;
+    writeRun(run, row, out);
+    this.#nodeTexts[index]![row.nodeId] = out.copyFrom(start);
+  }
+
+  #ofReport(index: number, run: Run, row: Row, out: ByteWriter): void {
+    if (row.itemId !== this.#report) {
+      this.#report = row.itemId;
+      this.#reportTexts = [];
+    }
+    const kept = this.#reportTexts[index];
+    if (kept !== undefined) {
+      out.put(kept);
+      return;
+    }
+    const start = out.length;
+    writeRun(run, row, out);
+    this.#reportTexts[index] = out.copyFrom(start);
+  }
+
+  #forget(part: number): void {
+    this.#part = part;
+    this.#report = -1;
+    this.#nodeTexts = this.#runs.map(() => []);
   }
 }
 
-function renderRun(run: Run, row: Row): string {
-  let out = '';
-  for (let i = 0; i < run.render.length; i++) out += run.before[i]! + run.render[i]!(row);
-  return out;
+function writeRun(run: Run, row: Row, out: ByteWriter): void {
+  const { columns, before } = run;
+  for (let i = 0; i < columns.length; i++) {
+    out.put(before[i]!);
+    columns[i]!.write(row, out);
+  }
 }
 
-/** Item and sub-row are rendered and kept together. */
-const kindOfRun = (level: Level): Level => (level === 'sub' ? 'item' : level);
+/** Writes the run of an item's sub-row and keeps its text with the sub-row. */
+function keepRun(index: number, run: Run, row: Row, out: ByteWriter): void {
+  const matched = row.matched!;
+  const room = matched.room!;
+  const start = out.length;
+  writeRun(run, row, out);
+  if (room.left <= 0) return;
+  const text = out.copyFrom(start);
+  room.left -= text.byteLength;
+  matched.texts ??= [];
+  matched.texts[index] = text;
+}
 
 function runsOf(tree: QueryTree, scope: CompileScope): Run[] {
-  const runs: { level: Level; render: ((row: Row) => string)[]; before: string[] }[] = [];
+  const runs: { level: Level; columns: Access[]; before: Uint8Array[] }[] = [];
+  // Item and sub-row are rendered and kept together, unless the item is a report.
+  const apart = scope.access.shape === 'report';
   let first = true;
   for (const column of tree.columns) {
-    const { level, json } = columnAccess(column, scope);
-    const before = `${first ? '{' : ','}${JSON.stringify(column.key)}:`;
+    const access = columnAccess(column, scope);
+    const level = access.level === 'sub' && !apart ? 'item' : access.level;
+    const before = bytesOf(`${first ? '{' : ','}${JSON.stringify(column.key)}:`);
     first = false;
     const last = runs.at(-1);
-    if (last !== undefined && kindOfRun(last.level) === kindOfRun(level)) {
-      last.render.push(json);
+    if (last !== undefined && last.level === level) {
+      last.columns.push(access);
       last.before.push(before);
-    } else runs.push({ level, render: [json], before: [before] });
+    } else runs.push({ level, columns: [access], before: [before] });
   }
-  if (runs.length === 0) runs.push({ level: 'node', render: [() => ''], before: ['{'] });
   return runs;
 }

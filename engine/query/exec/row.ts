@@ -1,9 +1,17 @@
 // The cursor's place: which node, item, report and sub-row the present row is. One mutable object per query and partition;
 // what has to be read from the store for it is read when a field asks. Values live until the row moves.
 
-import type { View } from '../../store/partition.ts';
-import type { ItemId, NodeId, NodeRecord, ReportId, ReportRecord } from '../../store/records.ts';
+import type { StoredFact } from '../../store/bodies.ts';
+import type { RecordReader } from '../../store/dictionary.ts';
+import { StoredEvents } from '../../store/event-record.ts';
+import { Scratch } from '../../store/lmdb.ts';
+import { encodeNode, NODE_TEXT, StoredNode } from '../../store/node-record.ts';
+import { REPORTS_LATEST, type View } from '../../store/partition.ts';
+import type { ItemId, NodeId, ReportId } from '../../store/records.ts';
+import { StoredReport } from '../../store/report-record.ts';
+import { tagRank } from '../../store/tag-rank.ts';
 import type { Matched } from './cursor.ts';
+import { Documents } from './documents.ts';
 
 /** Where a row is, small enough to be kept for sorting. */
 export interface Locator {
@@ -13,8 +21,8 @@ export interface Locator {
   readonly sub: number;
 }
 
-const NODE_CACHE_MAX = 20_000;
-const ABSENT: NodeRecord = {
+/** A node that is gone shows nothing. */
+const ABSENT = encodeNode({
   certname: '',
   deactivated: null,
   expired: null,
@@ -24,7 +32,15 @@ const ABSENT: NodeRecord = {
   catalog: null,
   latestReport: null,
   inputs: null,
-};
+});
+
+/** What rows of shared items ask of their node again and again. */
+interface Owner {
+  /** JSON text of the certname. */
+  readonly name: Uint8Array;
+  /** Where the certname stands among tags. */
+  readonly rank: number;
+}
 
 export class Row {
   readonly view: View;
@@ -32,45 +48,101 @@ export class Row {
   nodeId: NodeId = 0;
   /** Item id, or report id for report shapes, or the index of a global record. */
   itemId: ItemId = 0;
-  /** The item's body, the report's record, or the global record. */
+  /** The item's record, the report's record, or the global record. */
   body: unknown = null;
-  /** Sub-row: a leaf, an edge, an event, an input. */
+  /** Sub-row: a leaf, an edge, the report's events at one of them, an input. */
   sub: unknown = null;
   subIndex = 0;
   /** The matched sub-row with its rendered texts, for item entities. */
   matched: Matched | null = null;
-  #nodes = new Map<NodeId, NodeRecord>();
-  #node: NodeRecord = ABSENT;
+  readonly #node = new StoredNode();
+  readonly #nodeScratch = new Scratch();
   #nodeOf: NodeId = 0;
+  readonly #report = new StoredReport();
+  readonly #reportScratch = new Scratch();
+  #events: StoredEvents | null = null;
+  #owners: (Owner | undefined)[] = [];
+  #latest: Uint32Array | null = null;
+  #documents: Documents | null = null;
+  #facts: RecordReader<StoredFact> | null = null;
 
   constructor(view: View, part: number) {
     this.view = view;
     this.part = part;
   }
 
-  get node(): NodeRecord {
-    if (this.#nodeOf === this.nodeId) return this.#node;
-    this.#nodeOf = this.nodeId;
-    this.#node = this.nodeRecord(this.nodeId);
+  /** The node's record. */
+  get node(): StoredNode {
+    if (this.#nodeOf !== this.nodeId) this.#loadNode();
     return this.#node;
   }
 
-  /** A node's record, from a bounded cache. */
-  nodeRecord(id: NodeId): NodeRecord {
-    let record = this.#nodes.get(id);
-    if (record === undefined) {
-      record = this.view.node(id) ?? ABSENT;
-      if (this.#nodes.size >= NODE_CACHE_MAX) this.#nodes.clear();
-      this.#nodes.set(id, record);
+  #loadNode(): void {
+    this.#nodeOf = this.nodeId;
+    if (!this.view.readNode(this.nodeId, this.#node, this.#nodeScratch)) this.#node.load(ABSENT);
+  }
+
+  /** The node's name and rank, kept per node. */
+  get owner(): Owner {
+    let owner = this.#owners[this.nodeId];
+    if (owner === undefined) {
+      const { node } = this;
+      owner = { name: node.copy(NODE_TEXT.certname), rank: tagRank(node.certname) };
+      this.#owners[this.nodeId] = owner;
     }
-    return record;
+    return owner;
+  }
+
+  /** What documents of this partition's nodes are put together with. */
+  get documents(): Documents {
+    this.#documents ??= new Documents(this.view);
+    return this.#documents;
+  }
+
+  /** For looking at facts of the row's node, apart from those that are rows. */
+  get factReader(): RecordReader<StoredFact> {
+    this.#facts ??= this.view.facts.reader();
+    return this.#facts;
   }
 
   get reportId(): ReportId {
     return this.itemId;
   }
 
-  get report(): ReportRecord {
-    return this.body as ReportRecord;
+  /** Makes that report the row's body and its node the row's node; false when there is none. */
+  openReport(id: ReportId): boolean {
+    if (!this.view.readReport(id, this.#report, this.#reportScratch)) return false;
+    this.itemId = id;
+    this.body = this.#report;
+    this.nodeId = this.#report.nodeId;
+    this.matched = null;
+    return true;
   }
+
+  get report(): StoredReport {
+    return this.body as StoredReport;
+  }
+
+  /** Whether the row's report is its node's latest agent report. */
+  get isLatest(): boolean {
+    this.#latest ??= this.view.reportSet(REPORTS_LATEST);
+    return has(this.#latest, this.itemId);
+  }
+
+  /** The events of the row's report, to be opened by the caller. */
+  get events(): StoredEvents {
+    this.#events ??= new StoredEvents(this.view);
+    return this.#events;
+  }
+}
+
+function has(sorted: Uint32Array, wanted: number): boolean {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return sorted[low] === wanted;
 }

@@ -4,7 +4,10 @@
 import type { EntityName } from '../../../schemas/entities.ts';
 import { canonicalK } from '../../json/canonical.ts';
 import { isObject, type JsonValue } from '../../json/value.ts';
+import { PACKAGE, RESOURCE, type StoredEdge, type StoredFact } from '../../store/bodies.ts';
 import type { DictionaryView } from '../../store/dictionary.ts';
+import type { StoredEvents } from '../../store/event-record.ts';
+import { NODE_NUMBER } from '../../store/node-record.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import {
   NODES_ALL,
@@ -13,12 +16,14 @@ import {
   NODES_WITH_FACTS,
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
+  REPORTS_LATEST,
   type View,
 } from '../../store/partition.ts';
-import type { EdgeBody, FactBody, PackageBody, ReportId, ReportRecord, ResourceBody } from '../../store/records.ts';
+import type { NodeId, ReportId } from '../../store/records.ts';
+import { REPORT_NUMBER, type StoredReport } from '../../store/report-record.ts';
 import { leaves } from '../paths.ts';
 import type { Filter } from '../tree.ts';
-import { factValue, type GlobalRecord, type Leaf, parametersOf } from './access.ts';
+import type { GlobalRecord, Leaf } from './access.ts';
 import type { ExecContext } from './context.ts';
 import {
   type Cursor,
@@ -31,6 +36,7 @@ import {
   RecordCursor,
   ReportCursor,
   type Step,
+  type SubList,
   type SubRows,
 } from './cursor.ts';
 import { type CompileScope, compileFilter, type Predicate, scopeOf } from './filter.ts';
@@ -96,18 +102,23 @@ const IMPLIED: Partial<Record<EntityName, Filter>> = {
 };
 
 const leavesOf = (row: Row): readonly Leaf[] => {
-  const body = row.body as FactBody;
+  const { name, value: whole } = row.body as StoredFact;
   const out: Leaf[] = [];
-  leaves(body.name, factValue(body), (path, value) => out.push({ path: [...path], value }));
+  leaves(name, whole, (path, value) => out.push({ path: [...path], value }));
   return out;
 };
 const inputsOf = (row: Row): readonly { type: string; name: string }[] =>
   (JSON.parse(row.view.inputs(row.nodeId) ?? '[]') as [string, string][]).map(([type, name]) => ({ type, name }));
 
-const SUBS: Partial<Record<EntityName, (row: Row) => readonly unknown[]>> = {
+function eventsOf({ events, itemId }: Row): StoredEvents {
+  if (events.report !== itemId) events.open(itemId);
+  return events;
+}
+
+const SUBS: Partial<Record<EntityName, (row: Row) => SubList>> = {
   fact_contents: leavesOf,
-  edges: (row) => (row.body as EdgeBody).targets,
-  events: (row) => row.view.events(row.itemId),
+  edges: (row) => (row.body as StoredEdge).targets,
+  events: eventsOf,
   catalog_input_contents: inputsOf,
 };
 const subsOf = (entity: EntityName): SubRows => SUBS[entity] ?? null;
@@ -262,10 +273,10 @@ export class Source {
     row.matched = null;
     switch (this.shape) {
       case 'item':
-        row.body = this.dictionary(row.view).body(at.item);
+        row.body = this.dictionary(row.view).record(at.item);
         break;
       case 'report':
-        row.body = row.view.report(at.item);
+        row.openReport(at.item);
         break;
       case 'global':
         row.body = this.records()[at.item];
@@ -274,8 +285,14 @@ export class Source {
         break;
     }
     row.subIndex = at.sub;
-    row.sub = this.subs === null ? null : this.subs(row)[at.sub];
+    row.sub = this.subs === null ? null : this.subs(row).at(at.sub);
   }
+}
+
+function latestOf(node: NodeId, row: Row): readonly ReportId[] {
+  row.nodeId = node;
+  const id = row.node.number(NODE_NUMBER.reportId);
+  return id === null ? [] : [id];
 }
 
 function* reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Generator<ReportId> {
@@ -288,10 +305,8 @@ function* reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Generato
       }
       return;
     case 'latest':
-      for (const id of (nodes ?? view.set(NODES_ALL)).toArray()) {
-        const latest = row.nodeRecord(id).latestReport;
-        if (latest !== null) yield latest.reportId;
-      }
+      if (nodes === null) yield* view.reportSet(REPORTS_LATEST);
+      else for (const id of nodes.toArray()) yield* latestOf(id, row);
       return;
     case 'nodes':
       for (const id of nodes!.toArray()) yield* view.reportIdsOfNode(id);
@@ -309,7 +324,7 @@ function* reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Generato
 }
 
 /** Reports whose events all lie outside the times asked for need not be opened. */
-function skipByTime(filters: readonly Filter[]): ((report: ReportRecord) => boolean) | null {
+function skipByTime(filters: readonly Filter[]): ((report: StoredReport) => boolean) | null {
   let from = Number.NEGATIVE_INFINITY;
   let to = Number.POSITIVE_INFINITY;
   for (const f of filters) {
@@ -317,7 +332,10 @@ function skipByTime(filters: readonly Filter[]): ((report: ReportRecord) => bool
     if (f.op === '>' || f.op === '>=') from = Math.max(from, f.value);
     else to = Math.min(to, f.value);
   }
-  return (report) => report.eventCount === 0 || report.eventTimeMax < from || report.eventTimeMin > to;
+  return (report) =>
+    report.eventCount === 0 ||
+    report.number(REPORT_NUMBER.eventTimeMax)! < from ||
+    report.number(REPORT_NUMBER.eventTimeMin)! > to;
 }
 
 function collectRecords(entity: EntityName, views: readonly View[]): GlobalRecord[] {
@@ -355,29 +373,38 @@ function distinctPaths(views: readonly View[]): GlobalRecord[] {
 }
 
 function distinctPackages(views: readonly View[]): GlobalRecord[] {
-  const seen = new Map<string, PackageBody>();
+  const seen = new Map<string, GlobalRecord>();
   for (const view of views) {
+    const reader = view.packages.reader();
     for (const id of view.packages.ids()) {
-      const body = view.packages.body(id);
-      seen.set(`${body.name}\0${body.version}\0${body.provider}`, body);
+      const body = reader.read(id);
+      const key = body.whole;
+      if (seen.has(key)) continue;
+      seen.set(key, {
+        package_name: body.string(PACKAGE.name),
+        version: body.string(PACKAGE.version),
+        provider: body.string(PACKAGE.provider),
+      });
     }
   }
-  return [...seen.values()].map((p) => ({ package_name: p.name, version: p.version, provider: p.provider }));
+  return [...seen.values()];
 }
 
 function resourceParams(views: readonly View[]): GlobalRecord[] {
   const out: GlobalRecord[] = [];
   const seen = new Set<string>();
   for (const view of views) {
+    const reader = view.resources.reader();
     for (const id of view.resources.ids()) {
-      const body: ResourceBody = view.resources.body(id);
-      if (seen.has(body.hash)) continue;
-      seen.add(body.hash);
-      const parameters = parametersOf(body);
+      const body = reader.read(id);
+      const hash = body.string(RESOURCE.hash)!;
+      if (seen.has(hash)) continue;
+      seen.add(hash);
+      const { parameters } = body;
       if (!isObject(parameters)) continue;
       for (const name of Object.keys(parameters)) {
         out.push({
-          res_param_resource: body.hash,
+          res_param_resource: hash,
           res_param_name: name,
           res_param_value: canonicalK(parameters[name]!),
         });

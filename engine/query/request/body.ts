@@ -1,48 +1,71 @@
-// The body of an answer while it is being produced: rows are framed, indented on demand and kept as one text until the
-// chunk is taken. Text becomes bytes once per chunk.
+// The body of an answer while it is being produced: rows are framed, indented on demand and collected as bytes until the
+// chunk is taken.
 
+import { ByteWriter } from '../../bytes.ts';
 import { prettyText } from '../../json/pretty.ts';
 import type { RowSink } from '../sink.ts';
 
 /** How rows become elements of the list. */
 export type RowShape = 'objects' | 'names';
 
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+const COMMA = 0x2c;
+
 /** A list answer. `full` asks the executor to pause; what it gives nevertheless is kept. */
 export class ListBody implements RowSink {
   readonly #pretty: boolean;
   readonly #shape: RowShape;
-  #text = '';
-  #rows = 0;
-  /** UTF-16 units after which the executor pauses. */
-  unitsMax: number;
+  readonly #out: ByteWriter;
+  #isEmpty = true;
+  /** Bytes after which the executor pauses. */
+  sizeMax: number;
 
-  constructor(options: { readonly pretty: boolean; readonly shape: RowShape; readonly unitsMax: number }) {
+  constructor(options: { readonly pretty: boolean; readonly shape: RowShape; readonly sizeMax: number }) {
     this.#pretty = options.pretty;
     this.#shape = options.shape;
-    this.unitsMax = options.unitsMax;
+    this.sizeMax = options.sizeMax;
+    this.#out = new ByteWriter(options.sizeMax);
   }
 
   get full(): boolean {
-    return this.#text.length >= this.unitsMax;
+    return this.#out.length >= this.sizeMax;
   }
 
   row(json: string): void {
     const text = this.#shape === 'names' ? nameOf(json) : json;
-    if (this.#pretty) this.#text += (this.#rows === 0 ? '[ ' : ', ') + prettyText(text);
-    else this.#text += (this.#rows === 0 ? '[' : ',') + text;
-    this.#rows++;
+    this.#separate();
+    this.#out.text(this.#pretty ? prettyText(text) : text);
+  }
+
+  begin(): ByteWriter | null {
+    if (this.#pretty || this.#shape === 'names') return null;
+    this.#separate();
+    return this.#out;
+  }
+
+  #separate(): void {
+    this.#out.byte(this.#isEmpty ? OPEN : COMMA);
+    this.#isEmpty = false;
+    if (this.#pretty) this.#out.byte(0x20);
   }
 
   /** After the last row. */
   end(): void {
-    if (this.#rows === 0) this.#text += this.#pretty ? '[ ]' : '[]';
-    else this.#text += this.#pretty ? ' ]' : ']';
+    if (this.#isEmpty) this.#out.byte(OPEN);
+    if (this.#pretty) this.#out.byte(0x20);
+    this.#out.byte(CLOSE);
   }
 
-  /** What has been collected since the last call. */
-  take(): string {
-    const text = this.#text;
-    this.#text = '';
+  /** What has been collected since the last call, in memory of its own. */
+  take(): Uint8Array {
+    return this.#out.take();
+  }
+
+  /** The same as text. */
+  takeText(): string {
+    const text = this.#out.toString();
+    this.#out.length = 0;
     return text;
   }
 }

@@ -27,7 +27,7 @@ export interface QueryStore {
 export interface OpenRequest {
   /**
    * Does one bounded slice of work and returns the next part of the body, or null when there is none yet. Never throws.
-   * `bytesMax` is a wish: a chunk may be larger by one row.
+   * `bytesMax` is a wish: a chunk may be larger by one row. Its memory is the caller's, the whole buffer behind it.
    */
   step(bytesMax?: number): Uint8Array | null;
   /** Null until it is settled; settled before the first chunk is returned and at the latest when `done`. */
@@ -64,7 +64,7 @@ class RunningRequest implements OpenRequest {
   readonly #headers: [string, string][] = [];
   #ctx: ExecContext | null = null;
   #body: ListBody | null = null;
-  #unitsMax = CHUNK_BYTES;
+  #sizeMax = CHUNK_BYTES;
   /** Epoch ms; none before the parameters have been read. */
   #deadline = Number.POSITIVE_INFINITY;
   #origin: string | null = null;
@@ -86,8 +86,8 @@ class RunningRequest implements OpenRequest {
 
   step(bytesMax = CHUNK_BYTES): Uint8Array | null {
     if (this.done) return null;
-    this.#unitsMax = bytesMax;
-    if (this.#body !== null) this.#body.unitsMax = bytesMax;
+    this.#sizeMax = bytesMax;
+    if (this.#body !== null) this.#body.sizeMax = bytesMax;
     this.#ctx?.resume();
     try {
       // A slow client may have let the time pass, and short queries end before the executor looks at the clock.
@@ -100,7 +100,7 @@ class RunningRequest implements OpenRequest {
     }
     if (this.#body === null || !this.#body.full) return null;
     this.head ??= this.#streamHead(null);
-    return Buffer.from(this.#body.take());
+    return this.#body.take();
   }
 
   close(): void {
@@ -112,10 +112,10 @@ class RunningRequest implements OpenRequest {
 
   /** The last step: a short answer goes out whole with its head. */
   #finish(head: QueryHead | null): Uint8Array | null {
-    const rest = this.#body?.take() ?? '';
+    const body = this.#body;
     this.close();
-    if (this.head !== null) return Buffer.from(rest);
-    this.head = head === null ? this.#streamHead(rest) : { ...head, headers: this.#headers };
+    if (this.head !== null) return body?.take() ?? null;
+    this.head = head === null ? this.#streamHead(body?.takeText() ?? '') : { ...head, headers: this.#headers };
     return null;
   }
 
@@ -182,7 +182,7 @@ class RunningRequest implements OpenRequest {
       settings: this.#settings,
       ctx,
       stream: (options) => {
-        this.#body = new ListBody({ ...options, unitsMax: this.#unitsMax });
+        this.#body = new ListBody({ ...options, sizeMax: this.#sizeMax });
         return this.#body;
       },
       header: (name, value) => {

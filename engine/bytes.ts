@@ -1,0 +1,97 @@
+// Bytes of an answer while it is being put together: texts and stored bytes are written one behind the other into one
+// buffer, which is handed out when it is full enough. Nothing is encoded twice and nothing is joined.
+
+/** Room beyond the wanted size, so that the row that fills a chunk seldom needs a bigger buffer. */
+const SLACK = 16 << 10;
+/** The first buffer is small: most answers are. */
+const FIRST = 8 << 10;
+/** Up to this many characters a loop is cheaper than a call. */
+const SHORT = 16;
+
+export class ByteWriter {
+  bytes: Buffer;
+  length = 0;
+  #size: number;
+
+  /** `size`: bytes wanted per buffer that is handed out; it grows beyond that when something does not fit. */
+  constructor(size: number) {
+    this.#size = size + SLACK;
+    this.bytes = Buffer.allocUnsafeSlow(Math.min(this.#size, FIRST));
+  }
+
+  /** Makes room for `count` more bytes. */
+  #reserve(count: number): void {
+    const wanted = this.length + count;
+    if (wanted <= this.bytes.byteLength) return;
+    const bigger = Buffer.allocUnsafeSlow(Math.max(wanted, this.bytes.byteLength * 2));
+    bigger.set(this.bytes.subarray(0, this.length));
+    this.bytes = bigger;
+  }
+
+  byte(value: number): void {
+    if (this.length >= this.bytes.byteLength) this.#reserve(1);
+    this.bytes[this.length++] = value;
+  }
+
+  /** Text of any characters. */
+  text(text: string): void {
+    const count = text.length;
+    this.#reserve(count * 3);
+    const { bytes } = this;
+    let at = this.length;
+    if (count <= SHORT) {
+      let i = 0;
+      for (; i < count; i++) {
+        const unit = text.charCodeAt(i);
+        if (unit > 0x7f) break;
+        bytes[at++] = unit;
+      }
+      if (i === count) {
+        this.length = at;
+        return;
+      }
+      at = this.length;
+    }
+    this.length = at + bytes.write(text, at, 'utf8');
+  }
+
+  /** All of `source`. */
+  put(source: Uint8Array): void {
+    const count = source.byteLength;
+    if (this.length + count > this.bytes.byteLength) this.#reserve(count);
+    this.bytes.set(source, this.length);
+    this.length += count;
+  }
+
+  /** `source` from `start` to `end`. */
+  part(source: Uint8Array, start: number, end: number): void {
+    const count = end - start;
+    if (this.length + count > this.bytes.byteLength) this.#reserve(count);
+    if (count <= SHORT) {
+      const { bytes } = this;
+      let at = this.length;
+      for (let i = start; i < end; i++) bytes[at++] = source[i]!;
+    } else this.bytes.set(source.subarray(start, end), this.length);
+    this.length += count;
+  }
+
+  /** A copy of what was written from `start` on. */
+  copyFrom(start: number): Uint8Array {
+    return Uint8Array.prototype.slice.call(this.bytes, start, this.length);
+  }
+
+  toString(): string {
+    return this.bytes.toString('utf8', 0, this.length);
+  }
+
+  /** What was written since the last call. Its memory is the caller's from now on, the whole buffer of it. */
+  take(): Buffer {
+    const taken = this.bytes.subarray(0, this.length);
+    this.bytes = Buffer.allocUnsafeSlow(this.#size);
+    this.length = 0;
+    return taken;
+  }
+}
+
+/** Bytes of a text that is written often. */
+export const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'utf8'));

@@ -1,0 +1,353 @@
+// Columns that hold a whole document of a node: its facts, its packages, its catalog's resources and edges. They are put
+// together from the records of the items; what an item contributes is kept from its second use on, because most items are
+// shared by many nodes.
+
+import { type ByteWriter, bytesOf } from '../../bytes.ts';
+import {
+  EDGE,
+  FACT,
+  PACKAGE,
+  RESOURCE,
+  type StoredEdge,
+  type StoredFact,
+  type StoredResource,
+} from '../../store/bodies.ts';
+import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
+import { EVENT_CODE, EVENT_VALUE } from '../../store/event-record.ts';
+import type { Fields } from '../../store/fields.ts';
+import { NODE_TEXT } from '../../store/node-record.ts';
+import { placeOf } from '../../store/own-tag.ts';
+import type { View } from '../../store/partition.ts';
+import type { ItemId } from '../../store/records.ts';
+import { REPORT_TEXT } from '../../store/report-record.ts';
+import { formatEventTime } from '../../time.ts';
+import { ItemStates } from './item-states.ts';
+import type { Row } from './row.ts';
+
+/** Bytes of kept texts per document and partition. */
+const KEPT_MAX = 4 << 20;
+const SEEN = 1;
+
+/** What each item contributes to a kind of document. */
+class ItemTexts<R extends Fields> {
+  readonly #reader: RecordReader<R>;
+  readonly #render: (record: R, out: ByteWriter) => void;
+  readonly #states: ItemStates;
+  readonly #kept = new Map<ItemId, Uint8Array>();
+  #room = KEPT_MAX;
+
+  constructor(items: DictionaryView<unknown, R>, render: (record: R, out: ByteWriter) => void) {
+    this.#reader = items.reader();
+    this.#render = render;
+    this.#states = new ItemStates(items.end);
+  }
+
+  write(item: ItemId, out: ByteWriter): void {
+    const kept = this.#kept.get(item);
+    if (kept !== undefined) {
+      out.put(kept);
+      return;
+    }
+    const start = out.length;
+    this.#render(this.#reader.read(item), out);
+    if (this.#states.get(item) !== SEEN) this.#states.set(item, SEEN);
+    else if (this.#room > 0) {
+      const text = out.copyFrom(start);
+      this.#room -= text.byteLength;
+      this.#kept.set(item, text);
+    }
+  }
+}
+
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const DATA = bytesOf('{"data":');
+const NULL = bytesOf('null');
+const HREF = bytesOf(',"href":"/pdb/query/v4/');
+const NAME = bytesOf('{"name":');
+const VALUE = bytesOf(',"value":');
+const TRUE_TEXT = bytesOf('true');
+const FALSE_TEXT = bytesOf('false');
+
+export const writeBoolean = (value: boolean, out: ByteWriter): void => out.put(value ? TRUE_TEXT : FALSE_TEXT);
+
+/** Fields of an object in the order of an expanded document: the text before each, and its place in the record. */
+type Members = readonly { readonly before: Uint8Array; readonly place: number }[];
+const members = (record: Readonly<Record<string, number>>): Members =>
+  Object.entries(record).map(([key, place], i) => ({ before: bytesOf(`${i === 0 ? '{' : ','}"${key}":`), place }));
+
+function writeMembers(list: Members, fields: Fields, out: ByteWriter): void {
+  for (let i = 0; i < list.length; i++) {
+    const { before, place } = list[i]!;
+    out.put(before);
+    fields.write(place, out);
+  }
+}
+
+const RESOURCE_HEAD = members({ resource: RESOURCE.hash, type: RESOURCE.type, title: RESOURCE.title });
+const TAGS = bytesOf(',"tags":');
+const EXPORTED = bytesOf(',"exported":');
+const RESOURCE_TAIL = members({ file: RESOURCE.file, line: RESOURCE.line, parameters: RESOURCE.parameters });
+const FIRST_TAIL = bytesOf(',"file":');
+
+const EDGE_SOURCE = members({ source_type: EDGE.sourceType, source_title: EDGE.sourceTitle });
+
+function renderFact(fact: StoredFact, out: ByteWriter): void {
+  fact.write(FACT.name, out);
+  out.byte(COLON);
+  fact.write(FACT.value, out);
+}
+
+function renderFactRow(fact: StoredFact, out: ByteWriter): void {
+  out.put(NAME);
+  fact.write(FACT.name, out);
+  out.put(VALUE);
+  fact.write(FACT.value, out);
+  out.byte(CLOSE);
+}
+
+function renderPackage(body: Fields, out: ByteWriter): void {
+  out.byte(OPEN_LIST);
+  body.write(PACKAGE.name, out);
+  out.byte(COMMA);
+  body.write(PACKAGE.version, out);
+  out.byte(COMMA);
+  body.write(PACKAGE.provider, out);
+  out.byte(CLOSE_LIST);
+}
+
+function renderResourceHead(resource: StoredResource, out: ByteWriter): void {
+  writeMembers(RESOURCE_HEAD, resource, out);
+  out.put(TAGS);
+}
+
+function renderResourceTail(resource: StoredResource, out: ByteWriter): void {
+  out.put(EXPORTED);
+  writeBoolean(resource.exported, out);
+  out.put(FIRST_TAIL);
+  resource.write(RESOURCE.file, out);
+  for (let i = 1; i < RESOURCE_TAIL.length; i++) {
+    const { before, place } = RESOURCE_TAIL[i]!;
+    out.put(before);
+    resource.write(place, out);
+  }
+  out.byte(CLOSE);
+}
+
+function renderEdges(edge: StoredEdge, out: ByteWriter): void {
+  const { targets } = edge;
+  for (let i = 0; i < targets.length; i++) {
+    const { relationship, targetType, targetTitle } = targets[i]!;
+    if (i > 0) out.byte(COMMA);
+    writeMembers(EDGE_SOURCE, edge, out);
+    out.text(
+      `,"target_type":${JSON.stringify(targetType)},"target_title":${JSON.stringify(targetTitle)},"relationship":${JSON.stringify(relationship)}}`,
+    );
+  }
+}
+
+/** A resource of the catalog document: its text is kept in two halves, because a node's own tag stands between them. */
+interface ResourceText {
+  readonly record: StoredResource;
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+}
+
+export class Documents {
+  readonly #view: View;
+  #facts: ItemTexts<StoredFact> | null = null;
+  #factRows: ItemTexts<StoredFact> | null = null;
+  #packages: ItemTexts<Fields> | null = null;
+  #edges: ItemTexts<StoredEdge> | null = null;
+  readonly #resources = new Map<ItemId, ResourceText>();
+  #resourceStates: ItemStates | null = null;
+  #resourceReader: RecordReader<StoredResource> | null = null;
+  #room = KEPT_MAX;
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  /** The object of all facts. */
+  facts(row: Row, out: ByteWriter): void {
+    this.#facts ??= new ItemTexts(this.#view.facts, renderFact);
+    const pairs = this.#view.facts.list(row.nodeId);
+    out.byte(OPEN);
+    for (let i = 1; i < pairs.length; i += 2) {
+      if (i > 1) out.byte(COMMA);
+      this.#facts.write(pairs[i]!, out);
+    }
+    out.byte(CLOSE);
+  }
+
+  /** The expanded facts of a factset. */
+  factset(row: Row, out: ByteWriter): void {
+    this.#factRows ??= new ItemTexts(this.#view.facts, renderFactRow);
+    const pairs = this.#view.facts.list(row.nodeId);
+    out.put(DATA);
+    writeList(out, this.#factRows, pairs, 2);
+    href(out, row.node, NODE_TEXT.certname, 'factsets/', '/facts');
+  }
+
+  /** [name, version, provider] of each package. */
+  packages(row: Row, out: ByteWriter): void {
+    this.#packages ??= new ItemTexts(this.#view.packages, renderPackage);
+    const items = this.#view.packages.list(row.nodeId);
+    if (items.length > 0) writeList(out, this.#packages, items, 1);
+    else out.text('[]');
+  }
+
+  /** The expanded resources of a catalog. */
+  resources(row: Row, out: ByteWriter): void {
+    const items = this.#view.resources.list(row.nodeId);
+    out.put(DATA);
+    if (items.length === 0) out.put(NULL);
+    else {
+      for (let i = 0; i < items.length; i++) {
+        out.byte(i === 0 ? OPEN_LIST : COMMA);
+        this.#resource(items[i]!, row, out);
+      }
+      out.byte(CLOSE_LIST);
+    }
+    href(out, row.node, NODE_TEXT.certname, 'catalogs/', '/resources');
+  }
+
+  #resource(item: ItemId, row: Row, out: ByteWriter): void {
+    const kept = this.#resources.get(item);
+    if (kept !== undefined) {
+      out.put(kept.head);
+      writeTags(kept.record, row, out);
+      out.put(kept.tail);
+      return;
+    }
+    this.#resourceStates ??= new ItemStates(this.#view.resources.end);
+    const isShared = this.#resourceStates.get(item) === SEEN && this.#room > 0;
+    this.#resourceReader ??= this.#view.resources.reader();
+    const record = isShared ? this.#view.resources.record(item) : this.#resourceReader.read(item);
+    const start = out.length;
+    renderResourceHead(record, out);
+    const head = isShared ? out.copyFrom(start) : NULL;
+    writeTags(record, row, out);
+    const middle = out.length;
+    renderResourceTail(record, out);
+    this.#resourceStates.set(item, SEEN);
+    if (!isShared) return;
+    const tail = out.copyFrom(middle);
+    this.#room -= head.byteLength + tail.byteLength;
+    this.#resources.set(item, { record, head, tail });
+  }
+
+  /** The expanded edges of a catalog. */
+  edges(row: Row, out: ByteWriter): void {
+    this.#edges ??= new ItemTexts(this.#view.edges, renderEdges);
+    const items = this.#view.edges.list(row.nodeId);
+    out.put(DATA);
+    writeList(out, this.#edges, items, 1);
+    href(out, row.node, NODE_TEXT.certname, 'catalogs/', '/edges');
+  }
+}
+
+/** The items' texts as a list; null without items. */
+function writeList<R extends Fields>(out: ByteWriter, texts: ItemTexts<R>, list: Uint32Array, stride: number): void {
+  if (list.length === 0) {
+    out.put(NULL);
+    return;
+  }
+  for (let i = stride - 1; i < list.length; i += stride) {
+    out.byte(i < stride ? OPEN_LIST : COMMA);
+    texts.write(list[i]!, out);
+  }
+  out.byte(CLOSE_LIST);
+}
+
+/** The link that ends an expanded document: `owner` has its identity as JSON text. */
+function href(out: ByteWriter, owner: Fields, identity: number, before: string, after: string): void {
+  out.put(HREF);
+  out.text(before);
+  out.part(owner.bytes, owner.startOf(identity) + 1, owner.endOf(identity) - 1);
+  out.text(after);
+  out.text('"}');
+}
+
+/** A resource's tags on the row's node. */
+export function writeTags(resource: StoredResource, row: Row, out: ByteWriter): void {
+  if (!resource.ownTag) {
+    resource.write(RESOURCE.tags, out);
+    return;
+  }
+  const { places } = resource;
+  const { name, rank } = row.owner;
+  const place = placeOf(places, rank);
+  out.put(places.before[place]!);
+  out.put(name);
+  out.put(places.after[place]!);
+}
+
+/** Logs or metrics of the row's report, expanded. */
+export function writeReportPart(row: Row, part: 'logs' | 'metrics', out: ByteWriter): void {
+  out.put(DATA);
+  const bytes = row.view.reportPartBytes(row.reportId, part);
+  if (bytes === null) out.put(NULL);
+  else out.put(bytes);
+  href(out, row.report, REPORT_TEXT.hash, 'reports/', `/${part}`);
+}
+
+const STATUS = bytesOf('{"status":');
+const TIMESTAMP = bytesOf(',"timestamp":"');
+const CODED = [
+  [bytesOf('","resource_type":'), EVENT_CODE.resourceType],
+  [bytesOf(',"resource_title":'), EVENT_CODE.resourceTitle],
+  [bytesOf(',"property":'), EVENT_CODE.property],
+] as const;
+const CORRECTIVE = bytesOf(',"corrective_change":');
+const SHOWN = [
+  [bytesOf(',"new_value":'), EVENT_VALUE.newValue],
+  [bytesOf(',"old_value":'), EVENT_VALUE.oldValue],
+  [bytesOf(',"message":'), EVENT_VALUE.message],
+  [bytesOf(',"file":'), EVENT_VALUE.file],
+  [bytesOf(',"line":'), EVENT_VALUE.line],
+  [bytesOf(',"containment_path":'), EVENT_VALUE.containmentPath],
+] as const;
+const CLASS = bytesOf(',"containing_class":');
+const EVENT_NAME = bytesOf(',"name":');
+
+/** The events of the row's report, expanded. `corrective`: the edition shows corrective changes. */
+export function writeReportEvents(row: Row, corrective: boolean, out: ByteWriter): void {
+  const { events } = row;
+  events.open(row.reportId);
+  out.put(DATA);
+  if (events.length === 0) out.put(NULL);
+  else {
+    for (let i = 0; i < events.length; i++) {
+      events.at(i);
+      out.byte(i === 0 ? OPEN_LIST : COMMA);
+      out.put(STATUS);
+      events.writeCoded(EVENT_CODE.status, out);
+      out.put(TIMESTAMP);
+      out.text(formatEventTime(events.timestamp));
+      for (let c = 0; c < CODED.length; c++) {
+        out.put(CODED[c]![0]);
+        events.writeCoded(CODED[c]![1], out);
+      }
+      out.put(CORRECTIVE);
+      if (corrective) events.writeCoded(EVENT_CODE.correctiveChange, out);
+      else out.put(NULL);
+      const { values } = events;
+      for (let c = 0; c < SHOWN.length; c++) {
+        out.put(SHOWN[c]![0]);
+        values.write(SHOWN[c]![1], out);
+      }
+      out.put(CLASS);
+      events.writeCoded(EVENT_CODE.containingClass, out);
+      out.put(EVENT_NAME);
+      events.writeCoded(EVENT_CODE.name, out);
+      out.byte(CLOSE);
+    }
+    out.byte(CLOSE_LIST);
+  }
+  href(out, row.report, REPORT_TEXT.hash, 'reports/', '/events');
+}

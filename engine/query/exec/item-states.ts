@@ -1,0 +1,27 @@
+// A small state per item of a dictionary, for the time of a query. Item ids are dense unless a store has lived long enough to
+// use very many of them; then a map takes less room than an array.
+
+import type { ItemId } from '../../store/records.ts';
+
+const DENSE_MAX = 1 << 24;
+
+/** Numbers below 256 by item, 0 at first. */
+export class ItemStates {
+  readonly #dense: Uint8Array | null;
+  readonly #sparse: Map<ItemId, number> | null;
+
+  /** `end`: item ids are below it. */
+  constructor(end: number) {
+    this.#dense = end <= DENSE_MAX ? new Uint8Array(end) : null;
+    this.#sparse = this.#dense === null ? new Map() : null;
+  }
+
+  get(id: ItemId): number {
+    return this.#dense === null ? (this.#sparse!.get(id) ?? 0) : this.#dense[id]!;
+  }
+
+  set(id: ItemId, state: number): void {
+    if (this.#dense === null) this.#sparse!.set(id, state);
+    else this.#dense[id] = state;
+  }
+}

@@ -1,0 +1,204 @@
+// The bodies of the dictionaries as they are stored and as queries read them: `fields.ts` records in which every field is
+// the JSON text that answers show. `text…` gives the text that determines a body, its identity; `encode…` and `decode…` are
+// for whoever wants the whole body; the Stored… classes read one field at a time. A field is added at the end, never moved.
+
+import { parseJson } from '../json/parse.ts';
+import type { JsonValue } from '../json/value.ts';
+import { encodeFields, Fields, quoted } from './fields.ts';
+import { type TagPlaces, tagPlaces } from './own-tag.ts';
+import type { EdgeBody, EdgeTarget, FactBody, PackageBody, ResourceBody } from './records.ts';
+
+// ------------------------------------------------------------------ resources
+
+/** Places of a resource's texts. */
+export const RESOURCE = { tags: 0, file: 1, type: 2, title: 3, line: 4, hash: 5, parameters: 6 } as const;
+const RESOURCE_SHAPE = { numbers: 0, texts: 7 } as const;
+const EXPORTED = 1;
+const OWN_TAG = 2;
+
+export const textOfResource = (body: ResourceBody): string =>
+  `${JSON.stringify([body.type, body.title, body.hash, body.tags, body.exported, body.file, body.line, ...(body.ownTag ? [1] : [])])}\n${body.parameters}`;
+
+export function encodeResource(body: ResourceBody): Buffer {
+  const flags = (body.exported ? EXPORTED : 0) | (body.ownTag ? OWN_TAG : 0);
+  return encodeFields(
+    flags,
+    [],
+    [
+      JSON.stringify(body.tags),
+      quoted(body.file),
+      JSON.stringify(body.type),
+      JSON.stringify(body.title),
+      String(body.line),
+      JSON.stringify(body.hash),
+      body.parameters,
+    ],
+  );
+}
+
+export class StoredResource extends Fields {
+  #parameters: JsonValue | undefined = undefined;
+  #tags: readonly string[] | null = null;
+  #places: TagPlaces | null = null;
+
+  constructor() {
+    super(RESOURCE_SHAPE);
+  }
+
+  override load(bytes: Buffer, start = 0): void {
+    super.load(bytes, start);
+    this.#parameters = undefined;
+    this.#tags = null;
+    this.#places = null;
+  }
+
+  get exported(): boolean {
+    return (this.flags & EXPORTED) !== 0;
+  }
+
+  get ownTag(): boolean {
+    return (this.flags & OWN_TAG) !== 0;
+  }
+
+  /** Without the node's own. */
+  get tags(): readonly string[] {
+    this.#tags ??= JSON.parse(this.text(RESOURCE.tags)) as string[];
+    return this.#tags;
+  }
+
+  /** Where the node's own tag can stand among the others. */
+  get places(): TagPlaces {
+    this.#places ??= tagPlaces(this.text(RESOURCE.tags));
+    return this.#places;
+  }
+
+  get parameters(): JsonValue {
+    if (this.#parameters === undefined) this.#parameters = parseJson(this.text(RESOURCE.parameters));
+    return this.#parameters;
+  }
+}
+
+export function decodeResource(bytes: Buffer): ResourceBody {
+  const stored = new StoredResource();
+  stored.load(bytes);
+  return {
+    type: stored.string(RESOURCE.type) as string,
+    title: stored.string(RESOURCE.title) as string,
+    hash: stored.string(RESOURCE.hash) as string,
+    tags: stored.tags,
+    ownTag: stored.ownTag,
+    exported: stored.exported,
+    file: stored.string(RESOURCE.file),
+    line: JSON.parse(stored.text(RESOURCE.line)) as number | null,
+    parameters: stored.text(RESOURCE.parameters),
+  };
+}
+
+// ------------------------------------------------------------------ facts
+
+export const FACT = { name: 0, value: 1 } as const;
+const FACT_SHAPE = { numbers: 0, texts: 2 } as const;
+
+export const textOfFact = (body: FactBody): string => `${JSON.stringify(body.name)}\n${body.value}`;
+export const encodeFact = (body: FactBody): Buffer => encodeFields(0, [], [JSON.stringify(body.name), body.value]);
+
+export class StoredFact extends Fields {
+  #value: JsonValue | undefined = undefined;
+
+  constructor() {
+    super(FACT_SHAPE);
+  }
+
+  override load(bytes: Buffer, start = 0): void {
+    super.load(bytes, start);
+    this.#value = undefined;
+  }
+
+  get name(): string {
+    return this.string(FACT.name) as string;
+  }
+
+  get value(): JsonValue {
+    if (this.#value === undefined) this.#value = parseJson(this.text(FACT.value));
+    return this.#value;
+  }
+}
+
+export function decodeFact(bytes: Buffer): FactBody {
+  const stored = new StoredFact();
+  stored.load(bytes);
+  return { name: stored.name, value: stored.text(FACT.value) };
+}
+
+// ------------------------------------------------------------------ edges
+
+export const EDGE = { sourceType: 0, sourceTitle: 1, targets: 2 } as const;
+const EDGE_SHAPE = { numbers: 0, texts: 3 } as const;
+type TargetTuple = [relationship: string, type: string, title: string];
+
+const tuples = (body: EdgeBody): TargetTuple[] =>
+  body.targets.map((t) => [t.relationship, t.targetType, t.targetTitle]);
+
+export const textOfEdge = (body: EdgeBody): string => JSON.stringify([body.sourceType, body.sourceTitle, tuples(body)]);
+
+export const encodeEdge = (body: EdgeBody): Buffer =>
+  encodeFields(
+    0,
+    [],
+    [JSON.stringify(body.sourceType), JSON.stringify(body.sourceTitle), JSON.stringify(tuples(body))],
+  );
+
+export class StoredEdge extends Fields {
+  #targets: readonly EdgeTarget[] | null = null;
+
+  constructor() {
+    super(EDGE_SHAPE);
+  }
+
+  override load(bytes: Buffer, start = 0): void {
+    super.load(bytes, start);
+    this.#targets = null;
+  }
+
+  get targets(): readonly EdgeTarget[] {
+    this.#targets ??= (JSON.parse(this.text(EDGE.targets)) as TargetTuple[]).map(
+      ([relationship, targetType, targetTitle]) => ({ relationship, targetType, targetTitle }),
+    );
+    return this.#targets;
+  }
+}
+
+export function decodeEdge(bytes: Buffer): EdgeBody {
+  const stored = new StoredEdge();
+  stored.load(bytes);
+  return {
+    sourceType: stored.string(EDGE.sourceType) as string,
+    sourceTitle: stored.string(EDGE.sourceTitle) as string,
+    targets: stored.targets,
+  };
+}
+
+// ------------------------------------------------------------------ packages
+
+export const PACKAGE = { name: 0, version: 1, provider: 2 } as const;
+const PACKAGE_SHAPE = { numbers: 0, texts: 3 } as const;
+
+export const textOfPackage = (body: PackageBody): string => JSON.stringify([body.name, body.version, body.provider]);
+export const encodePackage = (body: PackageBody): Buffer =>
+  encodeFields(0, [], [JSON.stringify(body.name), JSON.stringify(body.version), JSON.stringify(body.provider)]);
+
+export class StoredPackage extends Fields {
+  constructor() {
+    super(PACKAGE_SHAPE);
+  }
+}
+
+export function decodePackage(bytes: Buffer): PackageBody {
+  const stored = new StoredPackage();
+  stored.load(bytes);
+  return {
+    name: stored.string(PACKAGE.name) as string,
+    version: stored.string(PACKAGE.version) as string,
+    provider: stored.string(PACKAGE.provider) as string,
+  };
+}

@@ -1,0 +1,260 @@
+// The events of a report as they are stored, in two values: what is filtered, counted and grouped by lies in columns over a
+// dictionary of texts, so that it is looked at without making objects; what is only shown lies apart, compressed.
+//
+//   columns   u8 1 if codes are u32, else u16 | u32 events | u32 texts
+//             8 bytes per event: timestamp (see fields.ts)
+//             per coded column: a code per event
+//             u32 per text: its end | the texts, JSON, UTF-8
+//   values    u32 per event: where its record starts | the records (fields.ts)
+//
+// Ingest and retention have events whole (`encodeEvents`, `decodeEvents`); queries read columns (`StoredEvents`).
+
+import type { ByteWriter } from '../bytes.ts';
+import { encodeFields, Fields, quoted, readNumber, writeNumber } from './fields.ts';
+import { Scratch } from './lmdb.ts';
+import type { EventRecord } from './records.ts';
+
+/** Coded columns. */
+export const EVENT_CODE = {
+  status: 0,
+  resourceType: 1,
+  resourceTitle: 2,
+  property: 3,
+  name: 4,
+  containingClass: 5,
+  correctiveChange: 6,
+} as const;
+const CODED = 7;
+
+/** Places of the texts that are only shown. */
+export const EVENT_VALUE = { newValue: 0, oldValue: 1, message: 2, file: 3, line: 4, containmentPath: 5 } as const;
+const VALUES_SHAPE = { numbers: 0, texts: 6 } as const;
+
+const NOTHING: Buffer = Buffer.alloc(0);
+const HEAD = 9;
+const NARROW_MAX = 0xffff;
+
+export interface EncodedEvents {
+  readonly columns: Buffer;
+  readonly values: Buffer;
+}
+
+export function encodeEvents(events: readonly EventRecord[]): EncodedEvents {
+  return { columns: encodeColumns(events), values: encodeValues(events) };
+}
+
+function encodeColumns(events: readonly EventRecord[]): Buffer {
+  const codes = new Map<string, number>();
+  const codeOf = (text: string): number => {
+    let code = codes.get(text);
+    if (code === undefined) codes.set(text, (code = codes.size));
+    return code;
+  };
+  const count = events.length;
+  const coded = new Uint32Array(CODED * count);
+  for (let i = 0; i < count; i++) {
+    const event = events[i]!;
+    coded[i] = codeOf(quoted(event.status));
+    coded[count + i] = codeOf(quoted(event.resourceType));
+    coded[2 * count + i] = codeOf(quoted(event.resourceTitle));
+    coded[3 * count + i] = codeOf(quoted(event.property));
+    coded[4 * count + i] = codeOf(quoted(event.name));
+    coded[5 * count + i] = codeOf(quoted(event.containingClass));
+    coded[6 * count + i] = codeOf(String(event.correctiveChange));
+  }
+  const texts = [...codes.keys()];
+  const sizes = texts.map((text) => Buffer.byteLength(text, 'utf8'));
+  const isWide = texts.length > NARROW_MAX;
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const out = Buffer.allocUnsafe(HEAD + count * 8 + coded.length * (isWide ? 4 : 2) + texts.length * 4 + total);
+  out[0] = isWide ? 1 : 0;
+  out.writeUInt32LE(count, 1);
+  let at = out.writeUInt32LE(texts.length, 5);
+  for (let i = 0; i < count; i++) at = writeNumber(out, at, events[i]!.timestamp);
+  for (let i = 0; i < coded.length; i++) {
+    at = isWide ? out.writeUInt32LE(coded[i]!, at) : out.writeUInt16LE(coded[i]!, at);
+  }
+  let end = 0;
+  for (const size of sizes) at = out.writeUInt32LE((end += size), at);
+  out.write(texts.join(''), at, 'utf8');
+  return out;
+}
+
+function encodeValues(events: readonly EventRecord[]): Buffer {
+  const starts = Buffer.allocUnsafe(events.length * 4);
+  const parts: Buffer[] = [starts];
+  let at = starts.length;
+  for (let i = 0; i < events.length; i++) {
+    const event = events[i]!;
+    starts.writeUInt32LE(at, i * 4);
+    const record = encodeFields(
+      0,
+      [],
+      [
+        event.newValue,
+        event.oldValue,
+        quoted(event.message),
+        quoted(event.file),
+        String(event.line),
+        JSON.stringify(event.containmentPath),
+      ],
+    );
+    parts.push(record);
+    at += record.length;
+  }
+  return Buffer.concat(parts);
+}
+
+/** Where the bytes of a report's events come from, as `raw` gives them (lmdb.ts). */
+export interface EventSource {
+  /** Undefined: the report has no events. */
+  eventColumns(report: number): Buffer | undefined;
+  eventValues(report: number): Buffer | undefined;
+}
+
+/** The events of one report at a time, and one of them as the present one (`index`). */
+export class StoredEvents {
+  readonly #source: EventSource;
+  readonly #scratch = new Scratch();
+  readonly #valueScratch = new Scratch();
+  #bytes = NOTHING;
+  /** The report whose events these are; 0 at first. */
+  report = 0;
+  #length = 0;
+  #isWide = false;
+  #codes = 0;
+  #ends = 0;
+  #texts = 0;
+  /** Values of the dictionary's texts, as far as they were asked for. */
+  #strings: (string | boolean | null | undefined)[] = [];
+  readonly #values = new Fields(VALUES_SHAPE);
+  #valueBytes = NOTHING;
+  #hasValues = false;
+  #valuesOf = -1;
+  index = 0;
+
+  constructor(source: EventSource) {
+    this.#source = source;
+  }
+
+  /** The events of that report, none if it has none. */
+  open(report: number): void {
+    this.report = report;
+    this.#hasValues = false;
+    this.#valuesOf = -1;
+    this.#strings = [];
+    this.index = 0;
+    const found = this.#source.eventColumns(report);
+    if (found === undefined) {
+      this.#length = 0;
+      return;
+    }
+    const bytes = this.#scratch.copy(found);
+    this.#bytes = bytes;
+    this.#isWide = bytes[0] === 1;
+    this.#length = bytes.readUInt32LE(1);
+    this.#codes = HEAD + this.#length * 8;
+    this.#ends = this.#codes + CODED * this.#length * (this.#isWide ? 4 : 2);
+    this.#texts = this.#ends + this.textCount * 4;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** How many different texts the coded columns have. */
+  get textCount(): number {
+    return this.#bytes.readUInt32LE(5);
+  }
+
+  /** Makes that event the present one. */
+  at(index: number): this {
+    this.index = index;
+    return this;
+  }
+
+  get timestamp(): number {
+    return readNumber(this.#bytes, HEAD + this.index * 8) as number;
+  }
+
+  /** Code of the present event's text in a coded column: equal texts of the report have equal codes. */
+  code(column: number): number {
+    const bytes = this.#bytes;
+    const place = column * this.#length + this.index;
+    if (!this.#isWide) {
+      const at = this.#codes + place * 2;
+      return bytes[at]! | (bytes[at + 1]! << 8);
+    }
+    return bytes.readUInt32LE(this.#codes + place * 4);
+  }
+
+  /** What a code stands for. */
+  valueOf(code: number): string | boolean | null {
+    let value = this.#strings[code];
+    if (value === undefined) {
+      value = JSON.parse(this.#bytes.toString('utf8', this.#startOf(code), this.#endOf(code))) as string | null;
+      this.#strings[code] = value;
+    }
+    return value;
+  }
+
+  /** The present event's value in a coded column. */
+  coded(column: number): string | boolean | null {
+    return this.valueOf(this.code(column));
+  }
+
+  writeCoded(column: number, out: ByteWriter): void {
+    const code = this.code(column);
+    out.part(this.#bytes, this.#startOf(code), this.#endOf(code));
+  }
+
+  /** What is only shown, of the present event. */
+  get values(): Fields {
+    if (this.#valuesOf !== this.index) {
+      if (!this.#hasValues) {
+        const found = this.#source.eventValues(this.report);
+        if (found === undefined) throw new Error(`report ${this.report} has events without values`);
+        this.#valueBytes = this.#valueScratch.copy(found);
+        this.#hasValues = true;
+      }
+      this.#values.load(this.#valueBytes, this.#valueBytes.readUInt32LE(this.index * 4));
+      this.#valuesOf = this.index;
+    }
+    return this.#values;
+  }
+
+  #startOf(code: number): number {
+    return code === 0 ? this.#texts : this.#endOf(code - 1);
+  }
+
+  #endOf(code: number): number {
+    return this.#texts + this.#bytes.readUInt32LE(this.#ends + code * 4);
+  }
+}
+
+export function decodeEvents(source: EventSource, report: number): EventRecord[] {
+  const stored = new StoredEvents(source);
+  stored.open(report);
+  const out: EventRecord[] = [];
+  for (let index = 0; index < stored.length; index++) {
+    stored.at(index);
+    const { values } = stored;
+    out.push({
+      status: stored.coded(EVENT_CODE.status) as string,
+      timestamp: stored.timestamp,
+      resourceType: stored.coded(EVENT_CODE.resourceType) as string,
+      resourceTitle: stored.coded(EVENT_CODE.resourceTitle) as string,
+      property: stored.coded(EVENT_CODE.property) as string | null,
+      name: stored.coded(EVENT_CODE.name) as string | null,
+      newValue: values.text(EVENT_VALUE.newValue),
+      oldValue: values.text(EVENT_VALUE.oldValue),
+      message: values.string(EVENT_VALUE.message),
+      file: values.string(EVENT_VALUE.file),
+      line: JSON.parse(values.text(EVENT_VALUE.line)) as number | null,
+      containmentPath: JSON.parse(values.text(EVENT_VALUE.containmentPath)) as string[] | null,
+      containingClass: stored.coded(EVENT_CODE.containingClass) as string | null,
+      correctiveChange: stored.coded(EVENT_CODE.correctiveChange) as boolean | null,
+    });
+  }
+  return out;
+}

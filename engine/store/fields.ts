@@ -1,0 +1,181 @@
+// Records whose fields are kept as the JSON texts that answers show, so that an answer copies them and a filter looks at one
+// field without decoding the others. A kind of record has a fixed number of numbers and texts; a field is its place.
+//
+//   u8        flags; bit 7: ends are u32, else u16
+//   8 bytes   per number: integer of 54 bits, little-endian, or NULL_NUMBER
+//   u16/u32   per text: its end, counted from the first text
+//   UTF-8     the texts, one behind the other
+//
+// `Fields` reads such a record in bytes that it is given; it holds on to them and never copies.
+
+import type { ByteWriter } from '../bytes.ts';
+
+const WIDE = 0x80;
+const NARROW_MAX = 0xffff;
+/** High half of the number that stands for null: no safe integer has it. */
+const NULL_HIGH = -0x8000_0000;
+const TWO_32 = 0x1_0000_0000;
+/** First letters of JSON literals. */
+const TRUE = 0x74;
+const FALSE = 0x66;
+const NULL = 0x6e;
+const QUOTE = 0x22;
+const BACKSLASH = '\\';
+
+/** How many numbers and texts a kind of record has. */
+export interface FieldsShape {
+  readonly numbers: number;
+  readonly texts: number;
+}
+
+/** `flags` is below 128. Numbers are safe integers or null; texts are JSON texts. */
+export function encodeFields(flags: number, numbers: readonly (number | null)[], texts: readonly string[]): Buffer {
+  const sizes = new Array<number>(texts.length);
+  let total = 0;
+  let joined = '';
+  for (let i = 0; i < texts.length; i++) {
+    const text = texts[i]!;
+    total += sizes[i] = Buffer.byteLength(text, 'utf8');
+    joined += text;
+  }
+  const isWide = total > NARROW_MAX;
+  const base = 1 + numbers.length * 8 + texts.length * (isWide ? 4 : 2);
+  const out = Buffer.allocUnsafe(base + total);
+  let at = 0;
+  out[at++] = isWide ? flags | WIDE : flags;
+  for (let i = 0; i < numbers.length; i++) at = writeNumber(out, at, numbers[i]!);
+  let end = 0;
+  for (let i = 0; i < sizes.length; i++) {
+    end += sizes[i]!;
+    at = isWide ? out.writeUInt32LE(end, at) : out.writeUInt16LE(end, at);
+  }
+  out.write(joined, base, 'utf8');
+  return out;
+}
+
+/** Writes a safe integer or null; returns the place behind it. */
+export function writeNumber(out: Buffer, at: number, number: number | null): number {
+  if (number === null) {
+    out.writeUInt32LE(0, at);
+    return out.writeInt32LE(NULL_HIGH, at + 4);
+  }
+  if (!Number.isSafeInteger(number)) throw new Error(`${number} is no integer that a record can hold`);
+  const high = Math.floor(number / TWO_32);
+  out.writeUInt32LE(number - high * TWO_32, at);
+  return out.writeInt32LE(high, at + 4);
+}
+
+export function readNumber(bytes: Uint8Array, at: number): number | null {
+  const high = bytes[at + 4]! | (bytes[at + 5]! << 8) | (bytes[at + 6]! << 16) | (bytes[at + 7]! << 24);
+  if (high === NULL_HIGH) return null;
+  const low = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+  return high * TWO_32 + (low >>> 0);
+}
+
+const NOTHING = Buffer.alloc(0);
+
+export class Fields {
+  /** Holds the record from `start` on. */
+  bytes: Buffer = NOTHING;
+  start = 0;
+  readonly #numbers: number;
+  readonly #texts: number;
+  #base = 0;
+  #isWide = false;
+
+  constructor(shape: FieldsShape) {
+    this.#numbers = shape.numbers;
+    this.#texts = shape.texts;
+  }
+
+  /** From here on the record that begins at `start`. The bytes must not change while it is read. */
+  load(bytes: Buffer, start = 0): void {
+    this.bytes = bytes;
+    this.start = start;
+    const isWide = (bytes[start]! & WIDE) !== 0;
+    this.#isWide = isWide;
+    this.#base = start + 1 + this.#numbers * 8 + this.#texts * (isWide ? 4 : 2);
+  }
+
+  get flags(): number {
+    return this.bytes[this.start]! & ~WIDE;
+  }
+
+  number(index: number): number | null {
+    return readNumber(this.bytes, this.start + 1 + index * 8);
+  }
+
+  /** Where the text begins. */
+  startOf(index: number): number {
+    return index === 0 ? this.#base : this.endOf(index - 1);
+  }
+
+  /** Where it ends. */
+  endOf(index: number): number {
+    const { bytes } = this;
+    const ends = this.start + 1 + this.#numbers * 8;
+    if (!this.#isWide) {
+      const at = ends + index * 2;
+      return this.#base + (bytes[at]! | (bytes[at + 1]! << 8));
+    }
+    const at = ends + index * 4;
+    return this.#base + ((bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0);
+  }
+
+  /** Bytes of the record. */
+  get size(): number {
+    return this.endOf(this.#texts - 1) - this.start;
+  }
+
+  /** The field's JSON text. */
+  text(index: number): string {
+    return this.bytes.toString('utf8', this.startOf(index), this.endOf(index));
+  }
+
+  /** Of a field that is a JSON string or null. */
+  string(index: number): string | null {
+    const start = this.startOf(index);
+    if (this.bytes[start] !== QUOTE) return null;
+    const end = this.endOf(index);
+    const inner = this.bytes.toString('utf8', start + 1, end - 1);
+    return inner.includes(BACKSLASH) ? (JSON.parse(this.bytes.toString('utf8', start, end)) as string) : inner;
+  }
+
+  /** Of a field that is true, false or null. */
+  boolean(index: number): boolean | null {
+    const first = this.bytes[this.startOf(index)];
+    return first === TRUE ? true : first === FALSE ? false : null;
+  }
+
+  /** All texts, one behind the other: equal for equal records without numbers. */
+  get whole(): string {
+    return this.bytes.toString('utf8', this.#base, this.endOf(this.#texts - 1));
+  }
+
+  isNull(index: number): boolean {
+    return this.bytes[this.startOf(index)] === NULL;
+  }
+
+  /** Whether the field's JSON text is exactly that. */
+  is(index: number, wanted: Uint8Array): boolean {
+    const start = this.startOf(index);
+    const count = wanted.byteLength;
+    if (this.endOf(index) - start !== count) return false;
+    const { bytes } = this;
+    for (let i = count - 1; i >= 0; i--) if (bytes[start + i] !== wanted[i]) return false;
+    return true;
+  }
+
+  /** The field's JSON text in memory of its own. */
+  copy(index: number): Uint8Array {
+    return Uint8Array.prototype.slice.call(this.bytes, this.startOf(index), this.endOf(index));
+  }
+
+  /** Appends the field's JSON text to an answer. */
+  write(index: number, out: ByteWriter): void {
+    out.part(this.bytes, this.startOf(index), this.endOf(index));
+  }
+}
+
+/** JSON text of a string or null, as fields hold it. */
+export const quoted = (text: string | null): string => (text === null ? 'null' : JSON.stringify(text));

@@ -1,0 +1,38 @@
+// A list of ids whose memory is used again and again: what loops over nodes' lists and items' postings read into.
+
+import { endianness } from 'node:os';
+
+/** Lists and bitmaps are little-endian on disk and are read as this machine's own. */
+if (endianness() !== 'LE') throw new Error('the store needs a little-endian machine');
+
+export class Ids {
+  values: Uint32Array;
+  length = 0;
+  #bytes: Uint8Array;
+
+  constructor(size = 64) {
+    this.values = new Uint32Array(size);
+    this.#bytes = new Uint8Array(this.values.buffer);
+  }
+
+  /** Room for `count` ids; what was there is lost unless `keep`. */
+  reserve(count: number, keep = false): void {
+    if (count <= this.values.length) return;
+    const bigger = new Uint32Array(Math.max(count, this.values.length * 2));
+    if (keep) bigger.set(this.values.subarray(0, this.length));
+    this.values = bigger;
+    this.#bytes = new Uint8Array(bigger.buffer);
+  }
+
+  push(id: number): void {
+    if (this.length === this.values.length) this.reserve(this.length + 1, true);
+    this.values[this.length++] = id;
+  }
+
+  /** The ids that `size` stored bytes hold. */
+  load(bytes: Uint8Array, size: number): void {
+    this.length = size >>> 2;
+    this.reserve(this.length);
+    this.#bytes.set(size === bytes.byteLength ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, size));
+  }
+}
