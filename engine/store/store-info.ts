@@ -35,15 +35,23 @@ export function openStoreInfo(dir: string, options: { partitions?: number } = {}
         `${dir} was written by a newer version (format ${info.format}, this program knows ${FORMAT_VERSION})`,
       );
     }
+    const missing = partitionDirs(dir, info).find((path) => !existsSync(path));
+    if (missing !== undefined)
+      throw new Error(`${missing} is missing: without it the data of its nodes is gone; restore a backup`);
     return info;
   }
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const info: StoreInfo = { format: FORMAT_VERSION, partitions: options.partitions ?? PARTITIONS_DEFAULT };
+  // The partitions are there before the description says so: one that is not there later was lost.
+  for (const path of partitionDirs(dir, info)) mkdirSync(path, { recursive: true, mode: 0o700 });
   const temporary = `${file}.new`;
   writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flush: true });
   renameSync(temporary, file);
   return info;
 }
+
+const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
+  Array.from({ length: partitions }, (_, slot) => partitionDir(dir, slot));
 
 export const partitionDir = (dir: string, slot: number): string =>
   join(dir, `partition-${String(slot).padStart(3, '0')}`);

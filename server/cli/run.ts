@@ -99,7 +99,8 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
   }
   if (name === '--version' || name === '-V') return runCli(['version'], terminal);
   if (name === 'help' || name === '--help' || name === '-h') {
-    if (rest[0] !== undefined) return runCli([rest[0], '--help'], terminal);
+    const [topic] = rest;
+    if (topic !== undefined && !topic.startsWith('-') && topic !== 'help') return runCli([topic, '--help'], terminal);
     terminal.out(overview(entries, terminal.columns));
     return exitStatus.ok;
   }

@@ -3,8 +3,9 @@
 // the preferred form passes through untouched and unparsed.
 
 import { createHash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { type CommandRing, SubmissionRefused } from '../../workers/types.ts';
@@ -151,11 +152,20 @@ const wholeNumber = (text: string): number | null => (/^\d{1,18}$/.test(text) ? 
 
 const uncompressedLength = (exchange: Exchange): number | null => wholeNumber(exchange.header('x-uncompressed-length'));
 
-const unzip = promisify(gunzip);
+/** SHA-1 of the uncompressed payload, chunk by chunk: however much it inflates to, little of it is in memory. */
+async function payloadSha1(body: Uint8Array, isGzip: boolean): Promise<string | null> {
+  if (!isGzip) return createHash('sha1').update(body).digest('hex');
+  const hash = createHash('sha1');
+  try {
+    await pipeline(Readable.from([body]), createGunzip(), hash);
+  } catch {
+    return null;
+  }
+  return hash.digest('hex');
+}
 
 async function verifyChecksum(checksum: string, body: Uint8Array, isGzip: boolean): Promise<void> {
-  const payload = isGzip ? await unzip(body).catch(() => null) : body;
-  const actual = payload === null ? null : createHash('sha1').update(payload).digest('hex');
+  const actual = await payloadSha1(body, isGzip);
   if (actual !== checksum.toLowerCase()) {
     throw new EnvelopeError(
       `Checksum ${checksum} does not match the payload (SHA-1 ${actual ?? 'unknown: not gzip'}).`,
