@@ -105,7 +105,7 @@ function threadsSince(processes: Processes, before: ReadonlyMap<number, number>)
   return [main, busiest, sum(others) - busiest];
 }
 
-interface Plan {
+export interface RunPlan {
   readonly nodes: number;
   readonly connections: number;
   readonly floorSample: number;
@@ -114,7 +114,13 @@ interface Plan {
   readonly settle: number;
 }
 
-async function measureRun(server: Server, run: RunName, requests: readonly Prepared[], plan: Plan): Promise<RunResult> {
+/** Sends a prepared run and waits until it is processed. */
+export async function measureRun(
+  server: Server,
+  run: RunName,
+  requests: readonly Prepared[],
+  plan: RunPlan,
+): Promise<RunResult> {
   const { nodes, connections } = plan;
   const floors = measureRunFloor(requests, { sample: plan.floorSample, rounds: plan.floorRounds, group: connections });
   const client = new Client(server.url, connections);
@@ -228,7 +234,7 @@ async function run(given: Given): Promise<void> {
   const nodes = given.number('nodes', 1, 100_000);
   const rounds = external || given.text('data') !== null ? 1 : given.number('rounds', 1, 100);
   const connections = given.number('connections', 1, 512);
-  const plan: Plan = {
+  const plan: RunPlan = {
     nodes,
     connections,
     ...(given.flag('small')
@@ -237,7 +243,6 @@ async function run(given: Given): Promise<void> {
   };
   const names = runsOf(given);
   const fleet = fleetFor(given);
-  const profile = given.text('profile');
   const machine = describeMachine();
   console.log(machine);
   console.log(
@@ -252,7 +257,7 @@ async function run(given: Given): Promise<void> {
   const starts: number[] = [];
   let resident = 0;
   for (let round = 0; round < rounds; round++) {
-    const server = await serverFor(given, profile === null ? [] : ['--cpu-prof', '--cpu-prof-dir', profile]);
+    const server = await serverFor(given);
     try {
       starts.push(server.startMs);
       const of: RunResult[] = [];
@@ -278,7 +283,7 @@ async function run(given: Given): Promise<void> {
   if (results.some((of) => of.some((result, i) => result.digest !== results[0]![i]!.digest))) {
     throw new Error('the rounds ended with different data');
   }
-  if (profile !== null) printProfiles(profile);
+  printProfiles(given);
   writeResult(given, {
     machine,
     fleet: describeFleet(fleet),
@@ -301,7 +306,6 @@ export const program: Program = {
     rounds: { value: 'N', default: '3', small: '1', doc: 'rounds, each with a new server; one with --url or --data' },
     connections: { value: 'N', default: '8', doc: 'connections that submit at once' },
     runs: { value: 'NAME,NAME', default: runNames.join(','), doc: 'the first ones of these runs' },
-    profile: { value: 'DIR', doc: 'CPU profiles of all threads go there, and a table of where the time goes' },
     ...fleetOptions,
     ...serverOptions,
     ...commonOptions,

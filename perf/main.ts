@@ -6,6 +6,8 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly program: Program
   floor: () => import('./floor.ts'),
   ingest: () => import('./ingest.ts'),
   queries: () => import('./queries.ts'),
+  growth: () => import('./growth.ts'),
+  latency: () => import('./latency.ts'),
   stream: () => import('./stream.ts'),
 };
 

@@ -11,6 +11,7 @@ import { fill, History } from './lib/load.ts';
 import { describeMachine, OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import { summarizePlan } from './lib/plan-text.ts';
+import { printProfiles } from './lib/profile.ts';
 import { resultsDir, writeResult, writeText } from './lib/result.ts';
 import { RowCounter } from './lib/row-counter.ts';
 import { type Server, serverFor, serverOptions } from './lib/server.ts';
@@ -57,7 +58,7 @@ function filled(value: unknown, variables: Variables): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, filled(item, variables)]));
 }
 
-async function variablesOf(client: Client, certname: string): Promise<Variables> {
+export async function variablesOf(client: Client, certname: string): Promise<Variables> {
   const query = ['extract', ['hash'], ['and', ['=', 'certname', certname], ['=', 'status', 'changed']]];
   const params = { query, order_by: [{ field: 'end_time' }], limit: '1' };
   const rows = (await client.json('/pdb/query/v4/reports', params)) as { hash?: string }[];
@@ -88,7 +89,7 @@ async function examine(
   return { status, bytes, text, rows, digest: digestOf(answer).digest };
 }
 
-async function timeQuery(
+export async function timeQuery(
   server: Server,
   client: Client,
   query: TimedQuery,
@@ -107,7 +108,8 @@ async function timeQuery(
       ? await client.ask({ path: asked.path, params: { ...asked.params, explain: 'analyze' } })
       : null;
   const times = huge ? 1 : query.dump ? Math.min(repeat, 3) : repeat;
-  for (let i = query.dump ? WARM_UP : 0; i < WARM_UP; i++) await client.read(asked, () => {});
+  const warmUp = query.dump ? 0 : Math.min(WARM_UP, repeat - 1);
+  for (let i = 0; i < warmUp; i++) await client.read(asked, () => {});
   const totals: number[] = [];
   const firsts: number[] = [];
   const cpu = server.processes.cpuMs();
@@ -209,7 +211,7 @@ async function measureSize(server: Server, given: Given, nodes: number, certname
   return { nodes, others: others.share(server.processes.cpuMs() - cpu), queries };
 }
 
-async function nodeCount(client: Client): Promise<number> {
+export async function nodeCount(client: Client): Promise<number> {
   const query = ['extract', [['function', 'count']], ['~', 'certname', '.']];
   const rows = (await client.json('/pdb/query/v4/nodes', { query })) as { count: number }[];
   return rows[0]?.count ?? 0;
@@ -249,6 +251,7 @@ async function run(given: Given): Promise<void> {
   } finally {
     await server.stop();
   }
+  printProfiles(given);
   const parts = [...head];
   const [small, large] = [results[0], results.at(-1)];
   if (small !== undefined && large !== undefined && small !== large) {

@@ -74,7 +74,7 @@ export const timedQueries: readonly TimedQuery[] = [
   at('resources: by type', 'rows', 'resources', ['=', 'type', 'Package']),
   at('resources: by type and title', 'rows', 'resources/User/user14'),
   at('resources: one node has it', 'flat', 'resources/Sshkey/{certname}'),
-  at('resources: by type and tag', 'rows', 'resources', ['and', ['=', 'type', 'Exec'], ['=', 'tag', 'backup']]),
+  at('resources: by type and tag', 'rows', 'resources', ['and', ['=', 'type', 'Exec'], ['=', 'tag', 'monitoring']]),
   at('resources: by parameter', 'rows', 'resources', [
     'and',
     ['=', 'type', 'Service'],
@@ -83,7 +83,7 @@ export const timedQueries: readonly TimedQuery[] = [
   at('resources: title by regexp', 'rows', 'resources', [
     'and',
     ['=', 'type', 'File'],
-    ['~', 'title', '/ntp/.*5\\.conf$'],
+    ['~', 'title', '/ntp/.*2\\.conf$'],
   ]),
   at('resources: page with total', 'scan', 'resources', ['=', 'type', 'File'], {
     order_by: [{ field: 'certname' }, { field: 'title' }],

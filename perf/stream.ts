@@ -10,10 +10,13 @@ import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import { fill, History } from './lib/load.ts';
 import { describeMachine, OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program } from './lib/options.ts';
+import { askPoints } from './lib/points.ts';
 import { MemoryWatch } from './lib/processes.ts';
+import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
 import { RowCounter } from './lib/row-counter.ts';
 import { type Server, serverFor, serverOptions } from './lib/server.ts';
+import { nodeCount } from './queries.ts';
 
 const DUMP = '/pdb/query/v4/resources';
 /** The crawling reader takes its bytes ten times a second. */
@@ -46,23 +49,7 @@ export interface StreamResult {
   readonly digest: string;
 }
 
-/** Asks one point query after the other, with a pause between them, until `done`. */
-async function askPoints(server: Server, nodes: number, pauseMs: number, done: () => boolean): Promise<PointLatencies> {
-  const client = new Client(server.url, 1);
-  const times: number[] = [];
-  for (let i = 0; !done(); i++) {
-    const node = `node-${String((i * 7919) % nodes).padStart(5, '0')}.example.com`;
-    const paths = [
-      `/pdb/query/v4/nodes/${node}`,
-      `/pdb/query/v4/nodes/${node}/facts/role`,
-      `/pdb/query/v4/resources/Sshkey/${node}`,
-    ];
-    const { status, total } = await client.read({ path: paths[i % paths.length]! }, () => {});
-    if (status !== 200) throw new Error(`a point query got ${status}`);
-    times.push(total);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-  }
-  client.close();
+function latenciesOf(times: readonly number[]): PointLatencies {
   return {
     asked: times.length,
     p50: median(times),
@@ -107,10 +94,10 @@ async function measure(
   nodes: number,
 ): Promise<{ result: StreamResult; memory: MemoryWatch }> {
   const quick = given.flag('small');
-  const pause = 10;
   const client = new Client(server.url, 2);
   const idleEnd = performance.now() + (quick ? 300 : 5000);
-  const idle = await askPoints(server, nodes, pause, () => performance.now() > idleEnd);
+  const asking = { url: server.url, nodes, pauseMs: 10 };
+  const idle = await askPoints({ ...asking, done: () => performance.now() > idleEnd });
 
   const before = server.processes.memory();
   const watch = new MemoryWatch(server.processes, quick ? 20 : 250);
@@ -118,7 +105,7 @@ async function measure(
   const cpu = server.processes.cpuMs();
   const crawler = new Crawler(await client.open({ path: DUMP }), given.number('crawl', 1, 1e6) * 1000);
   let done = false;
-  const points = askPoints(server, nodes, pause, () => done);
+  const points = askPoints({ ...asking, done: () => done });
   const counter = new RowCounter();
   const hash = createHash('sha1');
   const start = performance.now();
@@ -148,8 +135,8 @@ async function measure(
     seconds,
     firstByteMs: first,
     crawledBytes: crawler.bytes,
-    idle,
-    during,
+    idle: latenciesOf(idle),
+    during: latenciesOf(during),
     memory: { before, peak, after: server.processes.memory() },
     cpuSeconds: cpuUsed / 1000,
     cpuAfter,
@@ -180,8 +167,7 @@ async function run(given: Given): Promise<void> {
   const server = await serverFor(given);
   try {
     const client = new Client(server.url, 8);
-    const query = ['extract', [['function', 'count']], ['~', 'certname', '.']];
-    const stored = ((await client.json('/pdb/query/v4/nodes', { query })) as { count: number }[])[0]?.count ?? 0;
+    const stored = await nodeCount(client);
     const onNode = (done: number): void => {
       if (done % 1000 === 0) console.error(`${done} of ${nodes - stored} nodes stored`);
     };
@@ -214,6 +200,7 @@ async function run(given: Given): Promise<void> {
   } finally {
     await server.stop();
   }
+  printProfiles(given);
 }
 
 export const program: Program = {

@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { show, table } from './figures.ts';
+import type { Given } from './options.ts';
 
 interface ProfileNode {
   readonly id: number;
@@ -61,17 +62,22 @@ export function summarize(profile: Profile): ProfileSummary {
   return { busyMs: busy, areas: sorted(areas), functions: sorted(functions) };
 }
 
-/** Prints the busiest threads of a folder of profiles. */
-export function printProfiles(dir: string, threads = 2, lines = 20): void {
+const THREADS_SHOWN = 2;
+const LINES_SHOWN = 20;
+
+/** Prints the busiest threads of the profiles that --profile asked for. */
+export function printProfiles(given: Given): void {
+  const dir = given.text('profile');
+  if (dir === null) return;
   const names = readdirSync(dir).filter((name) => name.endsWith('.cpuprofile'));
   const all = names.map((name) => ({
     name,
     ...summarize(JSON.parse(readFileSync(join(dir, name), 'utf8')) as Profile),
   }));
   all.sort((a, b) => b.busyMs - a.busyMs);
-  for (const { name, busyMs, areas, functions } of all.slice(0, threads)) {
+  for (const { name, busyMs, areas, functions } of all.slice(0, THREADS_SHOWN)) {
     const rows = (list: ProfileSummary['areas']): string[][] =>
-      list.slice(0, lines).map(([place, ms]) => [place, show(ms), show((ms / busyMs) * 100)]);
+      list.slice(0, LINES_SHOWN).map(([place, ms]) => [place, show(ms), show((ms / busyMs) * 100)]);
     console.log(`\n${name}: ${show(busyMs)} ms busy\n`);
     console.log(table(['place', 'own ms', '%'], rows(areas)));
     console.log(`\n${table(['function', 'own ms', '%'], rows(functions))}`);

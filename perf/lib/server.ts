@@ -55,13 +55,19 @@ export const serverOptions = {
   },
   disk: { value: 'DIR', multiple: true, doc: 'folder where that server keeps its data; may be repeated' },
   data: { value: 'DIR', doc: 'data directory of the started server, which is kept (default: a temporary one)' },
+  profile: {
+    value: 'DIR',
+    doc: 'CPU profiles of all its threads go there, and a table of where the time goes is printed',
+  },
   'server-arg': { value: 'ARG', multiple: true, doc: 'further argument of `muster start`; may be repeated' },
 } as const satisfies OptionTable;
 
 /** The server that the arguments ask for. */
-export async function serverFor(given: Given, nodeArgs: readonly string[] = []): Promise<Server> {
+export async function serverFor(given: Given): Promise<Server> {
   const url = given.text('url');
   if (url === null) {
+    const profile = given.text('profile');
+    const nodeArgs = profile === null ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
     return startServer({ data: given.text('data'), nodeArgs, args: given.list('server-arg') });
   }
   const pids = given.list('pid').map(Number);

@@ -27,10 +27,20 @@ function perf(...args: string[]): Promise<Ran> {
   });
 }
 
+/** Fewer partitions are made sooner. */
+const quickServer = ['--server-arg=--partitions', '--server-arg=2'];
+
 /** Runs a program and returns what it wrote with --out. */
 async function resultOf<Result>(name: string, ...args: string[]): Promise<Result & { readonly text: string }> {
   const file = join(dir, `${name}.json`);
-  const { status, out, err } = await perf(name, '--small', '--out', file, ...args);
+  const { status, out, err } = await perf(
+    name,
+    '--small',
+    '--out',
+    file,
+    ...(name === 'floor' ? [] : quickServer),
+    ...args,
+  );
   assert.equal(status, 0, `${out}\n${err}`);
   return { ...(JSON.parse(readFileSync(file, 'utf8')) as Result), text: out };
 }
@@ -38,7 +48,7 @@ async function resultOf<Result>(name: string, ...args: string[]): Promise<Result
 test('perf: --help lists every program, and each explains its options', async () => {
   const { status, out } = await perf('--help');
   assert.equal(status, 0);
-  for (const name of ['floor', 'ingest', 'queries', 'stream'])
+  for (const name of ['floor', 'ingest', 'queries', 'growth', 'latency', 'stream'])
     assert.match(out, new RegExp(`^ {2}${name} .*\\?$`, 'm'));
   assert.match((await perf('ingest', '--help')).out, /--nodes N .*\(200; 4 with --small\)/);
 });
@@ -148,4 +158,45 @@ test('stream: the dump is complete, beside a slow reader and point queries', asy
   assert.ok(result.rows >= 12 * 31 && result.rows <= 12 * 61, String(result.rows));
   assert.ok(result.during.asked > 0);
   assert.deepEqual(Object.keys(result.memory), ['before', 'peak', 'after']);
+});
+
+test('latency: three phases, each with its waits', async () => {
+  interface Phase {
+    readonly phase: string;
+    readonly submissions: { readonly count: number; readonly p99: number } | null;
+    readonly points: { readonly count: number };
+    readonly dumps: number;
+  }
+  const { phases } = await resultOf<{ readonly phases: Phase[] }>('latency', '--nodes', '4', '--seconds', '0.3');
+  assert.deepEqual(
+    phases.map(({ phase }) => phase),
+    ['quiet', 'commands', 'commands and dumps'],
+  );
+  assert.equal(phases[0]!.submissions, null);
+  for (const { submissions, points } of phases.slice(1)) {
+    assert.ok(submissions !== null && submissions.count > 0 && submissions.p99 > 0);
+    assert.ok(points.count > 0);
+  }
+  assert.ok(phases[2]!.dumps > 0);
+});
+
+test('growth: every size has its runs and queries, and a chart is drawn', async () => {
+  interface Size {
+    readonly nodes: number;
+    readonly changed: { readonly commands: number };
+    readonly queries: { readonly name: string; readonly digest: string | null }[];
+    readonly disk: number;
+  }
+  const { sizes, svg } = await resultOf<{ readonly sizes: Size[]; readonly svg: string }>('growth', '--senders', '2');
+  assert.deepEqual(
+    sizes.map(({ nodes, changed }) => [nodes, changed.commands]),
+    [
+      [10, 6],
+      [20, 6],
+    ],
+  );
+  assert.ok(sizes[1]!.disk > 0);
+  const digestOf = (size: Size) => size.queries.find(({ name }) => name === 'resources: of one node')?.digest;
+  assert.equal(digestOf(sizes[0]!), digestOf(sizes[1]!));
+  assert.match(svg, /^<svg .*<polyline .*<\/svg>\n$/s);
 });

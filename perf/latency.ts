@@ -1,0 +1,234 @@
+// How long do clients wait while the server is busy? First the server's highest rate is found; then commands arrive at a
+// fixed part of it, at times that do not depend on the answers, and point queries are asked beside them; then the same
+// with a client that dumps all resources again and again. A submission's time runs from the moment it was due, so a server
+// that stalls cannot hide it by being asked less.
+
+import { Client } from './lib/client.ts';
+import { digestOf } from './lib/digest.ts';
+import { median, quantile, show, table } from './lib/figures.ts';
+import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
+import { drained, fill, History, type Prepared, prepare, submitAll } from './lib/load.ts';
+import { describeMachine, OthersWatch } from './lib/machine.ts';
+import { commonOptions, type Given, type Program } from './lib/options.ts';
+import { askPoints } from './lib/points.ts';
+import { printProfiles } from './lib/profile.ts';
+import { writeResult } from './lib/result.ts';
+import { type Server, serverFor, serverOptions } from './lib/server.ts';
+
+/** Milliseconds. */
+export interface Waits {
+  readonly count: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly worst: number;
+}
+
+export interface PhaseResult {
+  readonly phase: string;
+  /** Commands a second that arrived. */
+  readonly rate: number;
+  readonly submissions: Waits | null;
+  readonly points: Waits;
+  readonly dumps: number;
+  readonly others: number;
+}
+
+const DUMP = '/pdb/query/v4/resources';
+const CONNECTIONS = 64;
+
+function waitsOf(times: readonly number[]): Waits {
+  return {
+    count: times.length,
+    p50: median(times),
+    p95: quantile(times, 0.95),
+    p99: quantile(times, 0.99),
+    worst: Math.max(...times),
+  };
+}
+
+/** Facts, catalogs and reports of one run after the other, 5 % of each new: what a fleet sends. */
+class Supply {
+  readonly #history: History;
+  readonly #nodes: number;
+  #run = 1;
+  #node = 0;
+
+  constructor(history: History, nodes: number) {
+    this.#history = history;
+    this.#nodes = nodes;
+  }
+
+  /** At least `count` commands, made before they are needed. */
+  async take(count: number): Promise<Prepared[]> {
+    const out: Prepared[] = [];
+    while (out.length < count) {
+      const commands = [...this.#history.fleet.run(this.#node, this.#run)];
+      out.push(...(await Promise.all(commands.map((command) => prepare(command, 1)))));
+      this.#node++;
+      if (this.#node === this.#nodes) {
+        this.#node = 0;
+        this.#run++;
+      }
+    }
+    return out;
+  }
+}
+
+/** Sends the requests at a fixed rate; milliseconds from when each was due to its answer. */
+async function paced(client: Client, requests: readonly Prepared[], perSecond: number): Promise<number[]> {
+  const times: number[] = [];
+  const pending: Promise<void>[] = [];
+  const start = performance.now();
+  for (let next = 0; next < requests.length; ) {
+    const due = Math.floor(((performance.now() - start) / 1000) * perSecond);
+    for (; next < Math.min(due, requests.length); next++) {
+      const dueAt = start + ((next + 1) / perSecond) * 1000;
+      pending.push(
+        client.ask(requests[next]!).then(({ status }) => {
+          if (status !== 200) throw new Error(`a command got ${status}`);
+          times.push(performance.now() - dueAt);
+        }),
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  await Promise.all(pending);
+  return times;
+}
+
+interface Phase {
+  readonly name: string;
+  readonly commands: boolean;
+  readonly dumps: boolean;
+}
+
+const phases: readonly Phase[] = [
+  { name: 'quiet', commands: false, dumps: false },
+  { name: 'commands', commands: true, dumps: false },
+  { name: 'commands and dumps', commands: true, dumps: true },
+];
+
+interface Setting {
+  readonly server: Server;
+  readonly nodes: number;
+  readonly seconds: number;
+  readonly rate: number;
+  readonly supply: Supply;
+}
+
+async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, phase: Phase): Promise<PhaseResult> {
+  const client = new Client(server.url, CONNECTIONS);
+  const requests = phase.commands ? await supply.take(Math.ceil(rate * seconds)) : [];
+  const others = new OthersWatch();
+  const cpu = server.processes.cpuMs();
+  let done = false;
+  let dumps = 0;
+  const dumping = async (): Promise<void> => {
+    while (!done) {
+      const { status } = await client.read({ path: DUMP }, () => {});
+      if (status !== 200) throw new Error(`${DUMP} got ${status}`);
+      dumps++;
+    }
+  };
+  const load = phase.commands
+    ? paced(client, requests, rate)
+    : new Promise<number[]>((resolve) => setTimeout(() => resolve([]), seconds * 1000));
+  const beside = phase.dumps ? dumping() : Promise.resolve();
+  const points = askPoints({ url: server.url, nodes, pauseMs: 5, done: () => done });
+  const submissions = await load;
+  done = true;
+  const asked = await points;
+  await beside;
+  const othersShare = others.share(server.processes.cpuMs() - cpu);
+  await drained(client);
+  client.close();
+  return {
+    phase: phase.name,
+    rate: phase.commands ? rate : 0,
+    submissions: phase.commands ? waitsOf(submissions) : null,
+    points: waitsOf(asked),
+    dumps,
+    others: othersShare,
+  };
+}
+
+async function run(given: Given): Promise<void> {
+  const nodes = given.number('nodes', 2, 100_000);
+  const part = given.number('part', 0.01, 1);
+  const seconds = given.number('seconds', 0.1, 3600);
+  const fleet = fleetFor(given);
+  const history = new History(fleet);
+  const machine = describeMachine();
+  console.log(`${machine}\n${nodes} nodes, ${describeFleet(fleet)}`);
+  const server = await serverFor(given);
+  try {
+    const client = new Client(server.url, 8);
+    await fill(client, { history, first: 0, end: nodes, runs: ['first'] });
+    const supply = new Supply(history, nodes);
+    const trial = await supply.take(given.flag('small') ? 12 : 450);
+    const start = performance.now();
+    await submitAll(client, trial, 8);
+    await drained(client);
+    const highest = (trial.length / (performance.now() - start)) * 1000;
+    console.error(`highest rate ${show(highest)} commands/s`);
+
+    const results: PhaseResult[] = [];
+    for (const phase of phases) {
+      results.push(await measurePhase({ server, nodes, seconds, rate: highest * part, supply }, phase));
+      console.error(`${phase.name}: done`);
+    }
+    const query = ['extract', ['certname', 'facts_environment'], ['~', 'certname', '.']];
+    const { digest } = digestOf(await client.json('/pdb/query/v4/nodes', { query }));
+    client.close();
+
+    console.log(`\nhighest rate ${show(highest)} commands/s; ${part * 100} % of it during the phases. Milliseconds:\n`);
+    const cells = (waits: Waits | null): string[] =>
+      waits === null
+        ? ['-', '-', '-', '-']
+        : [String(waits.count), show(waits.p50), show(waits.p99), show(waits.worst)];
+    const head = [
+      'phase',
+      'commands/s',
+      'submitted',
+      'p50',
+      'p99',
+      'worst',
+      'point queries',
+      'p50',
+      'p99',
+      'worst',
+      'dumps',
+      'others %',
+    ];
+    const rows = results.map((r) => [
+      r.phase,
+      show(r.rate),
+      ...cells(r.submissions),
+      ...cells(r.points),
+      String(r.dumps),
+      show(r.others * 100),
+    ]);
+    console.log(table(head, rows));
+    console.log(`\ndigest of the nodes afterwards ${digest}`);
+    writeResult(given, { machine, fleet: describeFleet(fleet), highest, part, phases: results, digest });
+  } finally {
+    await server.stop();
+  }
+  printProfiles(given);
+}
+
+export const program: Program = {
+  name: 'latency',
+  summary:
+    'How long do point queries and submissions wait while commands arrive at 80 % of the highest rate, and beside dumps?',
+  options: {
+    nodes: { value: 'N', default: '300', small: '6', doc: 'nodes in the store' },
+    part: { value: 'F', default: '0.8', doc: 'part of the highest rate at which commands arrive' },
+    seconds: { value: 'N', default: '10', small: '0.5', doc: 'length of each phase' },
+    ...fleetOptions,
+    ...serverOptions,
+    ...commonOptions,
+  },
+  run,
+};

@@ -1,0 +1,27 @@
+// Point queries, one after the other: what a compile server or a dashboard asks about one node.
+
+import { Client } from './client.ts';
+
+export interface PointOptions {
+  readonly url: string;
+  /** Nodes of the generated fleet that are stored. */
+  readonly nodes: number;
+  readonly pauseMs: number;
+  readonly done: () => boolean;
+}
+
+/** Milliseconds of each query. */
+export async function askPoints({ url, nodes, pauseMs, done }: PointOptions): Promise<number[]> {
+  const client = new Client(url, 1);
+  const times: number[] = [];
+  for (let i = 0; !done(); i++) {
+    const node = `node-${String((i * 7919) % nodes).padStart(5, '0')}.example.com`;
+    const routes = [`nodes/${node}`, `nodes/${node}/facts/role`, `resources/Sshkey/${node}`];
+    const { status, total } = await client.read({ path: `/pdb/query/v4/${routes[i % routes.length]}` }, () => {});
+    if (status !== 200) throw new Error(`a point query got ${status}`);
+    times.push(total);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  client.close();
+  return times;
+}
