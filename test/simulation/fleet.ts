@@ -2,7 +2,7 @@
 // gone or they are told to stop, and know afterwards what the server must show (model.ts).
 
 import assert from 'node:assert/strict';
-import { deactivateNode, replaceCatalog, replaceFacts, storeReport } from '../support/commands.ts';
+import { deactivateNode, replaceCatalog, replaceFacts, respelled, storeReport } from '../support/commands.ts';
 import type { Random } from '../support/random.ts';
 import { type ClientCommand, pause, type TestServer } from '../support/server.ts';
 import { type Kind, NodeModel, type NodeState, type Sent } from './model.ts';
@@ -81,7 +81,9 @@ export class Fleet {
   async #send(model: NodeModel, sent: Sent, random: Random): Promise<boolean> {
     const options = { gzip: random.chance(0.5), wait: random.chance(0.2) };
     try {
-      if (await this.#target.submit(commandOf(model.certname, sent), options)) {
+      const style = random.pick([null, null, 'reversed', 'indented'] as const);
+      const command = commandOf(model.certname, sent);
+      if (await this.#target.submit(style === null ? command : respelled(command, style), options)) {
         sent.acknowledged = true;
         this.acknowledged++;
       } else {

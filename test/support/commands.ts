@@ -183,3 +183,20 @@ export function deactivateNode(certname: string, time: number): ClientCommand {
     payload: JSON.stringify({ certname, producer_timestamp: timeText(time) }),
   };
 }
+
+/** The same command as other compilers would write it: with its keys the other way round, or with blanks. */
+export function respelled(command: ClientCommand, style: 'reversed' | 'indented'): ClientCommand {
+  const payload = JSON.parse(command.payload) as unknown;
+  const text = style === 'reversed' ? JSON.stringify(reversed(payload)) : JSON.stringify(payload, null, 1);
+  return { ...command, payload: text };
+}
+
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([name, member]) => [name, reversed(member)]),
+  );
+}
