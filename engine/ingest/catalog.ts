@@ -84,8 +84,8 @@ export function decodeCatalogTexts(
 }
 
 /** Characters of elements remembered per thread. */
-const RESOURCE_MEMO_CHARS = 16 * 1024 * 1024;
-const EDGE_MEMO_CHARS = 8 * 1024 * 1024;
+const RESOURCE_MEMO_CHARS = 4 * 1024 * 1024;
+const EDGE_MEMO_CHARS = 2 * 1024 * 1024;
 
 /** `own`: the certname is among the tags, and was taken out of the resource that is remembered. */
 interface KnownResource {

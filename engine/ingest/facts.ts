@@ -95,8 +95,8 @@ export function decodeFactsTexts(
 }
 
 /** Characters of elements remembered per thread; a fact longer than this part of it is not remembered. */
-const FACT_MEMO_CHARS = 8 * 1024 * 1024;
-const PACKAGE_MEMO_CHARS = 4 * 1024 * 1024;
+const FACT_MEMO_CHARS = 3 * 1024 * 1024;
+const PACKAGE_MEMO_CHARS = 1024 * 1024;
 const REMEMBERED_MAX = 16 * 1024;
 
 interface KnownFact {

@@ -118,7 +118,7 @@ const EMPTY_LIST = new Uint32Array(0);
 /** Decoded bodies kept per dictionary and thread, counted in stored bytes. */
 const CACHE_BYTES_MAX = 2 * 1024 * 1024;
 /** Characters of memoized texts per dictionary of an actor's partition. */
-const MEMO_CHARS_MAX = 2 * 1024 * 1024;
+const MEMO_CHARS_MAX = 512 * 1024;
 
 export interface DictionaryTables {
   body: Database<Buffer, number>;
