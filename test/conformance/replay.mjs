@@ -291,7 +291,7 @@ function blockingReply(expected, actual) {
     typeof actual.error === 'string' &&
     actual.error !== '';
   if (refusedAtOnce) return { ...expected, uuid: actual.uuid };
-  const { exception, ...rest } = actual;
+  const { exception: _exception, ...rest } = actual;
   return 'exception' in expected ? actual : rest;
 }
 
@@ -311,7 +311,7 @@ export class Client {
       return await this.sendOnce(request);
     } catch (error) {
       // A kept connection that the server has just closed: ask again.
-      const harmless = error.reused || /^\/pdb\/query\//.test(request.path);
+      const harmless = error.reused || request.path.startsWith('/pdb/query/');
       if (harmless && attempt < 4 && /hang up|cut off|ECONNRESET|EPIPE/.test(`${error.message} ${error.code}`))
         return this.send(request, attempt + 1);
       throw error;
