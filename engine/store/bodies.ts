@@ -4,25 +4,33 @@
 
 import { parseJson } from '../json/parse.ts';
 import type { JsonValue } from '../json/value.ts';
-import { encodeFields, Fields, quoted } from './fields.ts';
+import { encodeFields, Fields, fieldsShape, quoted } from './fields.ts';
 import { type TagPlaces, tagPlaces } from './own-tag.ts';
 import type { EdgeBody, EdgeTarget, FactBody, PackageBody, ResourceBody } from './records.ts';
 
 // ------------------------------------------------------------------ resources
 
 /** Places of a resource's texts. */
-export const RESOURCE = { tags: 0, file: 1, type: 2, title: 3, line: 4, hash: 5, parameters: 6 } as const;
-const RESOURCE_SHAPE = { numbers: 0, texts: 7 } as const;
-const EXPORTED = 1;
-const OWN_TAG = 2;
+export const RESOURCE = {
+  tags: 0,
+  file: 1,
+  type: 2,
+  title: 3,
+  line: 4,
+  hash: 5,
+  parameters: 6,
+  exported: 7,
+} as const;
+export const RESOURCE_SHAPE = fieldsShape(0, ['', '', 'type', 'title', 'line', 'resource', '', 'exported']);
+const OWN_TAG = 1;
 
 export const textOfResource = (body: ResourceBody): string =>
   `${JSON.stringify([body.type, body.title, body.hash, body.tags, body.exported, body.file, body.line, ...(body.ownTag ? [1] : [])])}\n${body.parameters}`;
 
 export function encodeResource(body: ResourceBody): Buffer {
-  const flags = (body.exported ? EXPORTED : 0) | (body.ownTag ? OWN_TAG : 0);
   return encodeFields(
-    flags,
+    RESOURCE_SHAPE,
+    body.ownTag ? OWN_TAG : 0,
     [],
     [
       JSON.stringify(body.tags),
@@ -32,6 +40,7 @@ export function encodeResource(body: ResourceBody): Buffer {
       String(body.line),
       JSON.stringify(body.hash),
       body.parameters,
+      String(body.exported),
     ],
   );
 }
@@ -50,10 +59,6 @@ export class StoredResource extends Fields {
     this.#parameters = undefined;
     this.#tags = null;
     this.#places = null;
-  }
-
-  get exported(): boolean {
-    return (this.flags & EXPORTED) !== 0;
   }
 
   get ownTag(): boolean {
@@ -87,7 +92,7 @@ export function decodeResource(bytes: Buffer): ResourceBody {
     hash: stored.string(RESOURCE.hash) as string,
     tags: stored.tags,
     ownTag: stored.ownTag,
-    exported: stored.exported,
+    exported: stored.boolean(RESOURCE.exported) as boolean,
     file: stored.string(RESOURCE.file),
     line: JSON.parse(stored.text(RESOURCE.line)) as number | null,
     parameters: stored.text(RESOURCE.parameters),
@@ -97,10 +102,11 @@ export function decodeResource(bytes: Buffer): ResourceBody {
 // ------------------------------------------------------------------ facts
 
 export const FACT = { name: 0, value: 1 } as const;
-const FACT_SHAPE = { numbers: 0, texts: 2 } as const;
+export const FACT_SHAPE = fieldsShape(0, ['', 'value']);
 
 export const textOfFact = (body: FactBody): string => `${JSON.stringify(body.name)}\n${body.value}`;
-export const encodeFact = (body: FactBody): Buffer => encodeFields(0, [], [JSON.stringify(body.name), body.value]);
+export const encodeFact = (body: FactBody): Buffer =>
+  encodeFields(FACT_SHAPE, 0, [], [JSON.stringify(body.name), body.value]);
 
 export class StoredFact extends Fields {
   #value: JsonValue | undefined = undefined;
@@ -133,7 +139,7 @@ export function decodeFact(bytes: Buffer): FactBody {
 // ------------------------------------------------------------------ edges
 
 export const EDGE = { sourceType: 0, sourceTitle: 1, targets: 2 } as const;
-const EDGE_SHAPE = { numbers: 0, texts: 3 } as const;
+export const EDGE_SHAPE = fieldsShape(0, ['', '', '']);
 type TargetTuple = [relationship: string, type: string, title: string];
 
 const tuples = (body: EdgeBody): TargetTuple[] =>
@@ -143,6 +149,7 @@ export const textOfEdge = (body: EdgeBody): string => JSON.stringify([body.sourc
 
 export const encodeEdge = (body: EdgeBody): Buffer =>
   encodeFields(
+    EDGE_SHAPE,
     0,
     [],
     [JSON.stringify(body.sourceType), JSON.stringify(body.sourceTitle), JSON.stringify(tuples(body))],
@@ -181,11 +188,16 @@ export function decodeEdge(bytes: Buffer): EdgeBody {
 // ------------------------------------------------------------------ packages
 
 export const PACKAGE = { name: 0, version: 1, provider: 2 } as const;
-const PACKAGE_SHAPE = { numbers: 0, texts: 3 } as const;
+export const PACKAGE_SHAPE = fieldsShape(0, ['', 'version', 'provider']);
 
 export const textOfPackage = (body: PackageBody): string => JSON.stringify([body.name, body.version, body.provider]);
 export const encodePackage = (body: PackageBody): Buffer =>
-  encodeFields(0, [], [JSON.stringify(body.name), JSON.stringify(body.version), JSON.stringify(body.provider)]);
+  encodeFields(
+    PACKAGE_SHAPE,
+    0,
+    [],
+    [JSON.stringify(body.name), JSON.stringify(body.version), JSON.stringify(body.provider)],
+  );
 
 export class StoredPackage extends Fields {
   constructor() {

@@ -10,7 +10,7 @@
 // Ingest and retention have events whole (`encodeEvents`, `decodeEvents`); queries read columns (`StoredEvents`).
 
 import type { ByteWriter } from '../bytes.ts';
-import { encodeFields, Fields, quoted, readNumber, writeNumber } from './fields.ts';
+import { encodeFields, Fields, fieldsShape, quoted, readNumber, writeNumber } from './fields.ts';
 import { Scratch } from './lmdb.ts';
 import type { EventRecord } from './records.ts';
 
@@ -28,7 +28,7 @@ const CODED = 7;
 
 /** Places of the texts that are only shown. */
 export const EVENT_VALUE = { newValue: 0, oldValue: 1, message: 2, file: 3, line: 4, containmentPath: 5 } as const;
-const VALUES_SHAPE = { numbers: 0, texts: 6 } as const;
+export const EVENT_VALUE_SHAPE = fieldsShape(0, ['', '', '', '', '', '']);
 
 const NOTHING: Buffer = Buffer.alloc(0);
 const HEAD = 9;
@@ -88,6 +88,7 @@ function encodeValues(events: readonly EventRecord[]): Buffer {
     const event = events[i]!;
     starts.writeUInt32LE(at, i * 4);
     const record = encodeFields(
+      EVENT_VALUE_SHAPE,
       0,
       [],
       [
@@ -127,7 +128,7 @@ export class StoredEvents {
   #texts = 0;
   /** Values of the dictionary's texts, as far as they were asked for. */
   #strings: (string | boolean | null | undefined)[] = [];
-  readonly #values = new Fields(VALUES_SHAPE);
+  readonly #values = new Fields(EVENT_VALUE_SHAPE);
   #valueBytes = NOTHING;
   #hasValues = false;
   #valuesOf = -1;
@@ -196,6 +197,11 @@ export class StoredEvents {
       this.#strings[code] = value;
     }
     return value;
+  }
+
+  /** The bytes of a code's text as a text of their own: equal for equal texts, cheaper than the value. */
+  keyOf(code: number): string {
+    return this.#bytes.toString('latin1', this.#startOf(code), this.#endOf(code));
   }
 
   /** The present event's value in a coded column. */

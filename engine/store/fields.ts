@@ -1,14 +1,16 @@
 // Records whose fields are kept as the JSON texts that answers show, so that an answer copies them and a filter looks at one
-// field without decoding the others. A kind of record has a fixed number of numbers and texts; a field is its place.
+// field without decoding the others. A kind of record has a fixed number of numbers and texts; a field is its place. Texts
+// that answers show side by side lie so, with their keys between them: an answer copies them at once.
 //
 //   u8        flags; bit 7: ends are u32, else u16
-//   8 bytes   per number: integer of 54 bits, little-endian, or NULL_NUMBER
+//   8 bytes   per number: integer of 54 bits, little-endian, or null
 //   u16/u32   per text: its end, counted from the first text
-//   UTF-8     the texts, one behind the other
+//   UTF-8     the texts, each behind its lead: `,"key":` or nothing
 //
 // `Fields` reads such a record in bytes that it is given; it holds on to them and never copies.
 
 import type { ByteWriter } from '../bytes.ts';
+import { formatTime } from '../time.ts';
 
 const WIDE = 0x80;
 const NARROW_MAX = 0xffff;
@@ -22,21 +24,36 @@ const NULL = 0x6e;
 const QUOTE = 0x22;
 const BACKSLASH = '\\';
 
-/** How many numbers and texts a kind of record has. */
+/** What a kind of record consists of. */
 export interface FieldsShape {
   readonly numbers: number;
-  readonly texts: number;
+  /** Per text the key that stands before it, empty for none. */
+  readonly keys: readonly string[];
+  /** What stands before each text, and its size in bytes. */
+  readonly leads: readonly string[];
+  readonly leadSizes: readonly number[];
+}
+
+export function fieldsShape(numbers: number, keys: readonly string[]): FieldsShape {
+  const leads = keys.map((key) => (key === '' ? '' : `,${JSON.stringify(key)}:`));
+  return { numbers, keys, leads, leadSizes: leads.map((lead) => Buffer.byteLength(lead, 'utf8')) };
 }
 
 /** `flags` is below 128. Numbers are safe integers or null; texts are JSON texts. */
-export function encodeFields(flags: number, numbers: readonly (number | null)[], texts: readonly string[]): Buffer {
-  const sizes = new Array<number>(texts.length);
+export function encodeFields(
+  shape: FieldsShape,
+  flags: number,
+  numbers: readonly (number | null)[],
+  texts: readonly string[],
+): Buffer {
+  const ends = new Array<number>(texts.length);
   let total = 0;
   let joined = '';
   for (let i = 0; i < texts.length; i++) {
     const text = texts[i]!;
-    total += sizes[i] = Buffer.byteLength(text, 'utf8');
-    joined += text;
+    total += shape.leadSizes[i]! + Buffer.byteLength(text, 'utf8');
+    ends[i] = total;
+    joined += shape.leads[i]! + text;
   }
   const isWide = total > NARROW_MAX;
   const base = 1 + numbers.length * 8 + texts.length * (isWide ? 4 : 2);
@@ -44,10 +61,8 @@ export function encodeFields(flags: number, numbers: readonly (number | null)[],
   let at = 0;
   out[at++] = isWide ? flags | WIDE : flags;
   for (let i = 0; i < numbers.length; i++) at = writeNumber(out, at, numbers[i]!);
-  let end = 0;
-  for (let i = 0; i < sizes.length; i++) {
-    end += sizes[i]!;
-    at = isWide ? out.writeUInt32LE(end, at) : out.writeUInt16LE(end, at);
+  for (let i = 0; i < ends.length; i++) {
+    at = isWide ? out.writeUInt32LE(ends[i]!, at) : out.writeUInt16LE(ends[i]!, at);
   }
   out.write(joined, base, 'utf8');
   return out;
@@ -79,13 +94,13 @@ export class Fields {
   bytes: Buffer = NOTHING;
   start = 0;
   readonly #numbers: number;
-  readonly #texts: number;
+  readonly #leads: readonly number[];
   #base = 0;
   #isWide = false;
 
   constructor(shape: FieldsShape) {
     this.#numbers = shape.numbers;
-    this.#texts = shape.texts;
+    this.#leads = shape.leadSizes;
   }
 
   /** From here on the record that begins at `start`. The bytes must not change while it is read. */
@@ -94,7 +109,7 @@ export class Fields {
     this.start = start;
     const isWide = (bytes[start]! & WIDE) !== 0;
     this.#isWide = isWide;
-    this.#base = start + 1 + this.#numbers * 8 + this.#texts * (isWide ? 4 : 2);
+    this.#base = start + 1 + this.#numbers * 8 + this.#leads.length * (isWide ? 4 : 2);
   }
 
   get flags(): number {
@@ -107,7 +122,7 @@ export class Fields {
 
   /** Where the text begins. */
   startOf(index: number): number {
-    return index === 0 ? this.#base : this.endOf(index - 1);
+    return (index === 0 ? this.#base : this.endOf(index - 1)) + this.#leads[index]!;
   }
 
   /** Where it ends. */
@@ -124,7 +139,7 @@ export class Fields {
 
   /** Bytes of the record. */
   get size(): number {
-    return this.endOf(this.#texts - 1) - this.start;
+    return this.endOf(this.#leads.length - 1) - this.start;
   }
 
   /** The field's JSON text. */
@@ -149,7 +164,7 @@ export class Fields {
 
   /** All texts, one behind the other: equal for equal records without numbers. */
   get whole(): string {
-    return this.bytes.toString('utf8', this.#base, this.endOf(this.#texts - 1));
+    return this.bytes.toString('utf8', this.#base, this.endOf(this.#leads.length - 1));
   }
 
   isNull(index: number): boolean {
@@ -175,7 +190,20 @@ export class Fields {
   write(index: number, out: ByteWriter): void {
     out.part(this.bytes, this.startOf(index), this.endOf(index));
   }
+
+  /** Appends the texts from `first` to `last`, with the keys between them. */
+  writeSpan(first: number, last: number, out: ByteWriter): void {
+    out.part(this.bytes, this.startOf(first), this.endOf(last));
+  }
 }
 
 /** JSON text of a string or null, as fields hold it. */
 export const quoted = (text: string | null): string => (text === null ? 'null' : JSON.stringify(text));
+
+/** JSON text of a time, or null. */
+export const quotedTime = (ms: number | null): string => (ms === null ? 'null' : `"${formatTime(ms)}"`);
+
+/** The place of each name of a record whose fields are written down in their order. */
+export function placesOf<T extends object>(names: T): { readonly [K in keyof T]: number } {
+  return Object.fromEntries(Object.keys(names).map((name, place) => [name, place])) as { [K in keyof T]: number };
+}

@@ -1,7 +1,7 @@
 // Node records as they are stored: a `fields.ts` record. Ingest has them whole (`encodeNode`, `decodeNode`); queries read
 // single fields (`StoredNode`). A field is added at the end, never moved.
 
-import { encodeFields, Fields, quoted } from './fields.ts';
+import { encodeFields, Fields, fieldsShape, placesOf, quoted, quotedTime } from './fields.ts';
 import type { NodeRecord } from './records.ts';
 
 /** Places of the numbers: times, epoch ms, and the id of the latest report. */
@@ -23,39 +23,48 @@ export const NODE_NUMBER = {
   inputsProducerTimestamp: 10,
 } as const;
 
-/** Places of the texts. */
-export const NODE_TEXT = {
-  certname: 0,
-  /** Like all Booleans here: JSON true, false or null. */
-  expiresFacts: 1,
-  factsEnvironment: 2,
-  factsProducer: 3,
-  factsHash: 4,
-  catalogVersion: 5,
-  catalogEnvironment: 6,
-  catalogTransactionUuid: 7,
-  catalogUuid: 8,
-  catalogCodeId: 9,
-  catalogJobId: 10,
-  catalogProducer: 11,
-  catalogHash: 12,
-  reportHash: 13,
-  reportEnvironment: 14,
-  reportStatus: 15,
-  reportNoop: 16,
-  reportNoopPending: 17,
-  reportCorrectiveChange: 18,
-  reportCachedCatalogStatus: 19,
-  reportJobId: 20,
-  inputsCatalogUuid: 21,
-  inputsHash: 22,
+/** Texts by name, with the keys of those that a row of the nodes entity shows side by side. */
+const TEXTS = {
+  /** Times are there as texts too. */
+  deactivated: '',
+  reportHash: 'latest_report_hash',
+  factsEnvironment: 'facts_environment',
+  reportCachedCatalogStatus: 'cached_catalog_status',
+  reportEnvironment: 'report_environment',
+  catalogEnvironment: '',
+  factsTimestamp: 'facts_timestamp',
+  /** Booleans are JSON true, false or null. */
+  reportNoop: 'latest_report_noop',
+  expired: 'expired',
+  reportNoopPending: 'latest_report_noop_pending',
+  reportTimestamp: 'report_timestamp',
+  certname: 'certname',
+  catalogTimestamp: 'catalog_timestamp',
+  reportJobId: 'latest_report_job_id',
+  reportStatus: 'latest_report_status',
+  reportCorrectiveChange: '',
+  expiresFacts: '',
+  factsProducer: '',
+  factsHash: '',
+  catalogVersion: '',
+  catalogTransactionUuid: '',
+  catalogUuid: '',
+  catalogCodeId: '',
+  catalogJobId: '',
+  catalogProducer: '',
+  catalogHash: '',
+  inputsCatalogUuid: '',
+  inputsHash: '',
 } as const;
 
-const SHAPE = { numbers: 11, texts: 23 } as const;
+/** Places of the texts. */
+export const NODE_TEXT = placesOf(TEXTS);
+export const NODE_SHAPE = fieldsShape(11, Object.values(TEXTS));
 
 export function encodeNode(node: NodeRecord): Buffer {
   const { factset, catalog, latestReport: report, inputs } = node;
   return encodeFields(
+    NODE_SHAPE,
     0,
     [
       node.deactivated,
@@ -71,27 +80,32 @@ export function encodeNode(node: NodeRecord): Buffer {
       inputs?.producerTimestamp ?? null,
     ],
     [
-      quoted(node.certname),
-      String(node.expiresFacts),
+      quotedTime(node.deactivated),
+      quoted(report?.hash ?? null),
       quoted(factset?.environment ?? null),
+      quoted(report?.cachedCatalogStatus ?? null),
+      quoted(report?.environment ?? null),
+      quoted(catalog?.environment ?? null),
+      quotedTime(factset?.timestamp ?? null),
+      String(report?.noop ?? null),
+      quotedTime(node.expired),
+      String(report?.noopPending ?? null),
+      quotedTime(report?.endTime ?? null),
+      quoted(node.certname),
+      quotedTime(catalog?.timestamp ?? null),
+      quoted(report?.jobId ?? null),
+      quoted(report?.status ?? null),
+      String(report?.correctiveChange ?? null),
+      String(node.expiresFacts),
       quoted(factset?.producer ?? null),
       quoted(factset?.hash ?? null),
       quoted(catalog?.version ?? null),
-      quoted(catalog?.environment ?? null),
       quoted(catalog?.transactionUuid ?? null),
       quoted(catalog?.catalogUuid ?? null),
       quoted(catalog?.codeId ?? null),
       quoted(catalog?.jobId ?? null),
       quoted(catalog?.producer ?? null),
       quoted(catalog?.hash ?? null),
-      quoted(report?.hash ?? null),
-      quoted(report?.environment ?? null),
-      quoted(report?.status ?? null),
-      String(report?.noop ?? null),
-      String(report?.noopPending ?? null),
-      String(report?.correctiveChange ?? null),
-      quoted(report?.cachedCatalogStatus ?? null),
-      quoted(report?.jobId ?? null),
       quoted(inputs?.catalogUuid ?? null),
       quoted(inputs?.hash ?? null),
     ],
@@ -100,7 +114,7 @@ export function encodeNode(node: NodeRecord): Buffer {
 
 export class StoredNode extends Fields {
   constructor() {
-    super(SHAPE);
+    super(NODE_SHAPE);
   }
 
   get certname(): string {

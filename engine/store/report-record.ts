@@ -1,7 +1,7 @@
 // Report records as they are stored: a `fields.ts` record. Ingest and retention have them whole (`encodeReport`,
 // `decodeReport`); queries read single fields (`StoredReport`). A field is added at the end, never moved.
 
-import { encodeFields, Fields, quoted } from './fields.ts';
+import { encodeFields, Fields, fieldsShape, placesOf, quoted, quotedTime } from './fields.ts';
 import type { ReportRecord } from './records.ts';
 
 export const REPORT_NUMBER = {
@@ -16,30 +16,40 @@ export const REPORT_NUMBER = {
   eventTimeMax: 8,
 } as const;
 
-export const REPORT_TEXT = {
-  certname: 0,
-  hash: 1,
-  type: 2,
-  puppetVersion: 3,
-  configurationVersion: 4,
-  producer: 5,
-  environment: 6,
-  status: 7,
-  /** Like all Booleans here: JSON true, false or null. */
-  noop: 8,
-  noopPending: 9,
-  correctiveChange: 10,
-  transactionUuid: 11,
-  catalogUuid: 12,
-  codeId: 13,
-  cachedCatalogStatus: 14,
-  jobId: 15,
+/** Texts by name, with the keys of those that a row of the reports entity shows side by side. */
+const TEXTS = {
+  catalogUuid: '',
+  /** Times are there as texts too. */
+  receiveTime: 'receive_time',
+  producer: 'producer',
+  hash: 'hash',
+  transactionUuid: 'transaction_uuid',
+  puppetVersion: 'puppet_version',
+  /** Booleans are JSON true, false or null. */
+  noop: 'noop',
+  reportFormat: '',
+  startTime: 'start_time',
+  producerTimestamp: 'producer_timestamp',
+  type: 'type',
+  cachedCatalogStatus: 'cached_catalog_status',
+  endTime: 'end_time',
+  status: '',
+  configurationVersion: 'configuration_version',
+  environment: 'environment',
+  codeId: 'code_id',
+  noopPending: 'noop_pending',
+  certname: 'certname',
+  correctiveChange: '',
+  jobId: '',
 } as const;
 
-const SHAPE = { numbers: 9, texts: 16 } as const;
+/** Places of the texts. */
+export const REPORT_TEXT = placesOf(TEXTS);
+export const REPORT_SHAPE = fieldsShape(9, Object.values(TEXTS));
 
 export function encodeReport(report: ReportRecord): Buffer {
   return encodeFields(
+    REPORT_SHAPE,
     0,
     [
       report.nodeId,
@@ -53,21 +63,26 @@ export function encodeReport(report: ReportRecord): Buffer {
       report.eventTimeMax,
     ],
     [
-      quoted(report.certname),
-      quoted(report.hash),
-      quoted(report.type),
-      quoted(report.puppetVersion),
-      quoted(report.configurationVersion),
-      quoted(report.producer),
-      quoted(report.environment),
-      quoted(report.status),
-      String(report.noop),
-      String(report.noopPending),
-      String(report.correctiveChange),
-      quoted(report.transactionUuid),
       quoted(report.catalogUuid),
-      quoted(report.codeId),
+      quotedTime(report.receiveTime),
+      quoted(report.producer),
+      quoted(report.hash),
+      quoted(report.transactionUuid),
+      quoted(report.puppetVersion),
+      String(report.noop),
+      String(report.reportFormat),
+      quotedTime(report.startTime),
+      quotedTime(report.producerTimestamp),
+      quoted(report.type),
       quoted(report.cachedCatalogStatus),
+      quotedTime(report.endTime),
+      quoted(report.status),
+      quoted(report.configurationVersion),
+      quoted(report.environment),
+      quoted(report.codeId),
+      String(report.noopPending),
+      quoted(report.certname),
+      String(report.correctiveChange),
       quoted(report.jobId),
     ],
   );
@@ -75,7 +90,7 @@ export function encodeReport(report: ReportRecord): Buffer {
 
 export class StoredReport extends Fields {
   constructor() {
-    super(SHAPE);
+    super(REPORT_SHAPE);
   }
 
   get nodeId(): number {

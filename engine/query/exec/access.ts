@@ -6,14 +6,24 @@ import { ByteWriter, bytesOf } from '../../bytes.ts';
 import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import type { JsonValue } from '../../json/value.ts';
-import { EDGE, FACT, PACKAGE, RESOURCE, type StoredFact, type StoredResource } from '../../store/bodies.ts';
-import { EVENT_CODE, EVENT_VALUE, type StoredEvents } from '../../store/event-record.ts';
-import { type Fields, quoted } from '../../store/fields.ts';
-import { NODE_NUMBER, NODE_TEXT } from '../../store/node-record.ts';
+import {
+  EDGE,
+  EDGE_SHAPE,
+  FACT,
+  FACT_SHAPE,
+  PACKAGE,
+  PACKAGE_SHAPE,
+  RESOURCE,
+  RESOURCE_SHAPE,
+  type StoredFact,
+  type StoredResource,
+} from '../../store/bodies.ts';
+import { EVENT_CODE, EVENT_VALUE, EVENT_VALUE_SHAPE, type StoredEvents } from '../../store/event-record.ts';
+import { type Fields, type FieldsShape, quoted, quotedTime } from '../../store/fields.ts';
+import { NODE_NUMBER, NODE_SHAPE, NODE_TEXT } from '../../store/node-record.ts';
 import { withOwnTag } from '../../store/own-tag.ts';
 import type { EdgeTarget } from '../../store/records.ts';
-import { REPORT_NUMBER, REPORT_TEXT } from '../../store/report-record.ts';
-import { formatTime } from '../../time.ts';
+import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../store/report-record.ts';
 import { encodePath } from '../paths.ts';
 import { writeBoolean, writeReportEvents, writeReportPart, writeTags } from './documents.ts';
 import type { Row } from './row.ts';
@@ -29,60 +39,76 @@ export interface Access {
   value(row: Row): Value;
   /** Appends the JSON text. */
   write(row: Row, out: ByteWriter): void;
-  /** Whether the JSON text is exactly this; there for fields that can tell without making a value. */
-  is?(row: Row, wanted: Uint8Array): boolean;
+  /** Where the JSON text lies, for fields that are kept as such. */
+  readonly stored?: StoredPlace;
+}
+
+export interface StoredPlace {
+  readonly shape: FieldsShape;
+  of(row: Row): Fields;
+  readonly place: number;
 }
 
 type Shape = 'node' | 'item' | 'report' | 'global';
 export interface EntityAccess {
   readonly shape: Shape;
   readonly fields: Readonly<Record<string, Access>>;
+  /** Cheaper ways to show a field than to look at what it depends on for filters. */
+  readonly shown?: Readonly<Record<string, Access>>;
 }
 
 // ------------------------------------------------------------------ kinds of fields
 
-type Of = (row: Row) => Fields;
-const ofNode: Of = (row) => row.node;
-const ofBody: Of = (row) => row.body as Fields;
-const ofValues: Of = (row) => (row.sub as StoredEvents).values;
+interface Of {
+  readonly shape: FieldsShape;
+  of(row: Row): Fields;
+}
+const ofBody = (shape: FieldsShape): Of => ({ shape, of: (row) => row.body as Fields });
+const ofNode: Of = { shape: NODE_SHAPE, of: (row) => row.node };
+const ofResource = ofBody(RESOURCE_SHAPE);
+const ofFact = ofBody(FACT_SHAPE);
+const ofEdge = ofBody(EDGE_SHAPE);
+const ofPackage = ofBody(PACKAGE_SHAPE);
+const ofReport = ofBody(REPORT_SHAPE);
+const ofValues: Of = { shape: EVENT_VALUE_SHAPE, of: (row) => (row.sub as StoredEvents).values };
 
 const NULL = bytesOf('null');
-const QUOTE = 0x22;
 
-function writeTime(ms: number | null, out: ByteWriter): void {
-  if (ms === null) {
-    out.put(NULL);
-    return;
-  }
-  out.byte(QUOTE);
-  out.text(formatTime(ms));
-  out.byte(QUOTE);
-}
+const writeTime = (ms: number | null, out: ByteWriter): void => out.text(quotedTime(ms));
 
 /** A stored text field: a JSON string or null. */
-const text = (level: Level, of: Of, place: number): Access => ({
+const text = (level: Level, { shape, of }: Of, place: number): Access => ({
   level,
   value: (row) => of(row).string(place),
   write: (row, out) => of(row).write(place, out),
-  is: (row, wanted) => of(row).is(place, wanted),
+  stored: { shape, of, place },
 });
 /** A stored field that is true, false or null. */
-const boolean = (level: Level, of: Of, place: number): Access => ({
+const boolean = (level: Level, { shape, of }: Of, place: number): Access => ({
   level,
   value: (row) => of(row).boolean(place),
   write: (row, out) => of(row).write(place, out),
+  stored: { shape, of, place },
 });
 /** A stored field of any JSON. */
-const json = (level: Level, of: Of, place: number): Access => ({
+const json = (level: Level, { shape, of }: Of, place: number): Access => ({
   level,
   value: (row) => parseJson(of(row).text(place)),
   write: (row, out) => of(row).write(place, out),
+  stored: { shape, of, place },
 });
 /** A stored time, epoch ms. */
-const time = (level: Level, of: Of, place: number): Access => ({
+const time = (level: Level, { of }: Of, place: number): Access => ({
   level,
   value: (row) => of(row).number(place),
   write: (row, out) => writeTime(of(row).number(place), out),
+});
+/** A stored number, or time, that is there as a text too. */
+const shownNumber = (level: Level, { shape, of }: Of, number: number, place: number): Access => ({
+  level,
+  value: (row) => of(row).number(number),
+  write: (row, out) => of(row).write(place, out),
+  stored: { shape, of, place },
 });
 
 /** A field that is null in this edition. */
@@ -152,16 +178,16 @@ const ofSub =
 const certname = text('node', ofNode, NODE_TEXT.certname);
 const factsEnvironment = text('node', ofNode, NODE_TEXT.factsEnvironment);
 const catalogEnvironment = text('node', ofNode, NODE_TEXT.catalogEnvironment);
-const factsTimestamp = time('node', ofNode, NODE_NUMBER.factsTimestamp);
+const factsTimestamp = shownNumber('node', ofNode, NODE_NUMBER.factsTimestamp, NODE_TEXT.factsTimestamp);
 
 const nodes: Record<string, Access> = {
   certname,
-  deactivated: time('node', ofNode, NODE_NUMBER.deactivated),
-  expired: time('node', ofNode, NODE_NUMBER.expired),
+  deactivated: shownNumber('node', ofNode, NODE_NUMBER.deactivated, NODE_TEXT.deactivated),
+  expired: shownNumber('node', ofNode, NODE_NUMBER.expired, NODE_TEXT.expired),
   facts_environment: factsEnvironment,
-  catalog_timestamp: time('node', ofNode, NODE_NUMBER.catalogTimestamp),
+  catalog_timestamp: shownNumber('node', ofNode, NODE_NUMBER.catalogTimestamp, NODE_TEXT.catalogTimestamp),
   facts_timestamp: factsTimestamp,
-  report_timestamp: time('node', ofNode, NODE_NUMBER.reportEndTime),
+  report_timestamp: shownNumber('node', ofNode, NODE_NUMBER.reportEndTime, NODE_TEXT.reportTimestamp),
   latest_report_hash: text('node', ofNode, NODE_TEXT.reportHash),
   latest_report_noop: boolean('node', ofNode, NODE_TEXT.reportNoop),
   latest_report_noop_pending: boolean('node', ofNode, NODE_TEXT.reportNoopPending),
@@ -181,8 +207,8 @@ const nodes: Record<string, Access> = {
 const facts: Record<string, Access> = {
   certname,
   environment: factsEnvironment,
-  name: text('item', ofBody, FACT.name),
-  value: { ...json('item', ofBody, FACT.value), value: (row) => (row.body as StoredFact).value },
+  name: text('item', ofFact, FACT.name),
+  value: { ...json('item', ofFact, FACT.value), value: (row) => (row.body as StoredFact).value },
 };
 
 const factContents: Record<string, Access> = {
@@ -236,20 +262,16 @@ const resourceTags: Access = {
 const resources: Record<string, Access> = {
   certname,
   environment: catalogEnvironment,
-  resource: text('item', ofBody, RESOURCE.hash),
-  type: text('item', ofBody, RESOURCE.type),
-  title: text('item', ofBody, RESOURCE.title),
+  resource: text('item', ofResource, RESOURCE.hash),
+  type: text('item', ofResource, RESOURCE.type),
+  title: text('item', ofResource, RESOURCE.title),
   tags: resourceTags,
   tag: resourceTags,
-  exported: {
-    level: 'item',
-    value: (row) => (row.body as StoredResource).exported,
-    write: (row, out) => writeBoolean((row.body as StoredResource).exported, out),
-  },
-  file: text('item', ofBody, RESOURCE.file),
-  line: json('item', ofBody, RESOURCE.line),
+  exported: boolean('item', ofResource, RESOURCE.exported),
+  file: text('item', ofResource, RESOURCE.file),
+  line: json('item', ofResource, RESOURCE.line),
   parameters: {
-    ...json('item', ofBody, RESOURCE.parameters),
+    ...json('item', ofResource, RESOURCE.parameters),
     value: (row) => (row.body as StoredResource).parameters,
   },
 };
@@ -260,8 +282,8 @@ const edges: Record<string, Access> = {
     'sub',
     ofSub((target: EdgeTarget) => target.relationship),
   ),
-  source_title: text('item', ofBody, EDGE.sourceTitle),
-  source_type: text('item', ofBody, EDGE.sourceType),
+  source_title: text('item', ofEdge, EDGE.sourceTitle),
+  source_type: text('item', ofEdge, EDGE.sourceType),
   target_title: madeText(
     'sub',
     ofSub((target: EdgeTarget) => target.targetTitle),
@@ -314,38 +336,33 @@ const catalogInputContents: Record<string, Access> = {
   ),
 };
 
-/** Of the report that is the row's body. */
-const ofReport = {
-  text: (place: number): Access => text('item', ofBody, place),
-  boolean: (place: number): Access => boolean('item', ofBody, place),
-  time: (place: number): Access => time('item', ofBody, place),
-};
+const reportCertname = text('item', ofReport, REPORT_TEXT.certname);
 const isLatest = madeScalar('item', (row) => row.isLatest);
 
 const reports = (corrective: boolean): Record<string, Access> => ({
   certname,
-  hash: ofReport.text(REPORT_TEXT.hash),
-  noop_pending: ofReport.boolean(REPORT_TEXT.noopPending),
-  puppet_version: ofReport.text(REPORT_TEXT.puppetVersion),
-  report_format: madeScalar('item', (row) => row.report.number(REPORT_NUMBER.reportFormat)),
-  configuration_version: ofReport.text(REPORT_TEXT.configurationVersion),
-  start_time: ofReport.time(REPORT_NUMBER.startTime),
-  end_time: ofReport.time(REPORT_NUMBER.endTime),
-  producer_timestamp: ofReport.time(REPORT_NUMBER.producerTimestamp),
-  receive_time: ofReport.time(REPORT_NUMBER.receiveTime),
-  producer: ofReport.text(REPORT_TEXT.producer),
-  corrective_change: corrective ? ofReport.boolean(REPORT_TEXT.correctiveChange) : nothing('item'),
-  transaction_uuid: ofReport.text(REPORT_TEXT.transactionUuid),
-  catalog_uuid: ofReport.text(REPORT_TEXT.catalogUuid),
-  noop: ofReport.boolean(REPORT_TEXT.noop),
-  code_id: ofReport.text(REPORT_TEXT.codeId),
-  job_id: ofReport.text(REPORT_TEXT.jobId),
-  cached_catalog_status: ofReport.text(REPORT_TEXT.cachedCatalogStatus),
-  environment: ofReport.text(REPORT_TEXT.environment),
-  status: ofReport.text(REPORT_TEXT.status),
-  type: ofReport.text(REPORT_TEXT.type),
+  hash: text('item', ofReport, REPORT_TEXT.hash),
+  noop_pending: boolean('item', ofReport, REPORT_TEXT.noopPending),
+  puppet_version: text('item', ofReport, REPORT_TEXT.puppetVersion),
+  report_format: shownNumber('item', ofReport, REPORT_NUMBER.reportFormat, REPORT_TEXT.reportFormat),
+  configuration_version: text('item', ofReport, REPORT_TEXT.configurationVersion),
+  start_time: shownNumber('item', ofReport, REPORT_NUMBER.startTime, REPORT_TEXT.startTime),
+  end_time: shownNumber('item', ofReport, REPORT_NUMBER.endTime, REPORT_TEXT.endTime),
+  producer_timestamp: shownNumber('item', ofReport, REPORT_NUMBER.producerTimestamp, REPORT_TEXT.producerTimestamp),
+  receive_time: shownNumber('item', ofReport, REPORT_NUMBER.receiveTime, REPORT_TEXT.receiveTime),
+  producer: text('item', ofReport, REPORT_TEXT.producer),
+  corrective_change: corrective ? boolean('item', ofReport, REPORT_TEXT.correctiveChange) : nothing('item'),
+  transaction_uuid: text('item', ofReport, REPORT_TEXT.transactionUuid),
+  catalog_uuid: text('item', ofReport, REPORT_TEXT.catalogUuid),
+  noop: boolean('item', ofReport, REPORT_TEXT.noop),
+  code_id: text('item', ofReport, REPORT_TEXT.codeId),
+  job_id: text('item', ofReport, REPORT_TEXT.jobId),
+  cached_catalog_status: text('item', ofReport, REPORT_TEXT.cachedCatalogStatus),
+  environment: text('item', ofReport, REPORT_TEXT.environment),
+  status: text('item', ofReport, REPORT_TEXT.status),
+  type: text('item', ofReport, REPORT_TEXT.type),
   'latest_report?': isLatest,
-  latest_report_hash: ofReport.text(REPORT_TEXT.hash),
+  latest_report_hash: text('item', ofReport, REPORT_TEXT.hash),
   latest_report_id: madeScalar('item', (row) => row.reportId),
   metrics: document('item', (row, out) => writeReportPart(row, 'metrics', out)),
   logs: document('item', (row, out) => writeReportPart(row, 'logs', out)),
@@ -367,12 +384,12 @@ const eventValue = (place: number): Access => ({
 });
 const events = (corrective: boolean): Record<string, Access> => ({
   certname,
-  report: ofReport.text(REPORT_TEXT.hash),
-  configuration_version: ofReport.text(REPORT_TEXT.configurationVersion),
-  environment: ofReport.text(REPORT_TEXT.environment),
-  run_start_time: ofReport.time(REPORT_NUMBER.startTime),
-  run_end_time: ofReport.time(REPORT_NUMBER.endTime),
-  report_receive_time: ofReport.time(REPORT_NUMBER.receiveTime),
+  report: text('item', ofReport, REPORT_TEXT.hash),
+  configuration_version: text('item', ofReport, REPORT_TEXT.configurationVersion),
+  environment: text('item', ofReport, REPORT_TEXT.environment),
+  run_start_time: shownNumber('item', ofReport, REPORT_NUMBER.startTime, REPORT_TEXT.startTime),
+  run_end_time: shownNumber('item', ofReport, REPORT_NUMBER.endTime, REPORT_TEXT.endTime),
+  report_receive_time: shownNumber('item', ofReport, REPORT_NUMBER.receiveTime, REPORT_TEXT.receiveTime),
   'latest_report?': isLatest,
   status: coded(EVENT_CODE.status),
   timestamp: {
@@ -395,9 +412,9 @@ const events = (corrective: boolean): Record<string, Access> => ({
 });
 
 const packageFields: Record<string, Access> = {
-  package_name: text('item', ofBody, PACKAGE.name),
-  version: text('item', ofBody, PACKAGE.version),
-  provider: text('item', ofBody, PACKAGE.provider),
+  package_name: text('item', ofPackage, PACKAGE.name),
+  version: text('item', ofPackage, PACKAGE.version),
+  provider: text('item', ofPackage, PACKAGE.provider),
 };
 
 /** Fields of records that are made once per query (names, paths): the record has the value itself. */
@@ -445,8 +462,8 @@ const tables = (corrective: boolean): Readonly<Record<EntityName, EntityAccess>>
   catalog_inputs: nodeAccess(catalogInputs),
   catalog_input_contents: nodeAccess(catalogInputContents),
   package_inventory: itemAccess({ certname, ...packageFields }),
-  reports: { shape: 'report', fields: reports(corrective) },
-  events: { shape: 'report', fields: events(corrective) },
+  reports: { shape: 'report', fields: reports(corrective), shown: { certname: reportCertname } },
+  events: { shape: 'report', fields: events(corrective), shown: { certname: reportCertname } },
   latest_report: { shape: 'report', fields: reports(corrective) },
   latest_report_id: { shape: 'report', fields: reports(corrective) },
   inactive_nodes: nodeAccess({ certname }),

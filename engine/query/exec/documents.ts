@@ -127,7 +127,7 @@ function renderResourceHead(resource: StoredResource, out: ByteWriter): void {
 
 function renderResourceTail(resource: StoredResource, out: ByteWriter): void {
   out.put(EXPORTED);
-  writeBoolean(resource.exported, out);
+  resource.write(RESOURCE.exported, out);
   out.put(FIRST_TAIL);
   resource.write(RESOURCE.file, out);
   for (let i = 1; i < RESOURCE_TAIL.length; i++) {

@@ -50,7 +50,9 @@ const noCounts = (): Counts => ({
 class Counting {
   readonly #tree: EventCountsTree;
   readonly #enterprise: boolean;
-  readonly subjects = new Map<string, Subject>();
+  readonly subjects: Subject[] = [];
+  /** Subjects by their texts, the first text first. */
+  readonly #known = new Map<string, Map<string, Subject>>();
   /** The report that the codes below belong to, and its partition. */
   #report = 0;
   #part = -1;
@@ -69,7 +71,6 @@ class Counting {
     const code = this.#codeOf(events);
     let subject = this.#byCode.get(code);
     if (subject === undefined) this.#byCode.set(code, (subject = this.#subject(events)));
-    const corrective = events.coded(EVENT_CODE.correctiveChange) === true;
     if (subject.seen !== null && !this.#isFirst(subject.seen, events)) return;
     const statusCode = events.code(EVENT_CODE.status);
     let fields = this.#status[statusCode];
@@ -78,9 +79,10 @@ class Counting {
       this.#status[statusCode] = fields;
     }
     if (fields === null) return;
-    const [whole, intentional, correct] = fields;
+    const [whole, intentional, corrective] = fields;
     subject.counts[whole]++;
-    if (intentional !== whole) subject.counts[corrective ? correct : intentional]++;
+    if (intentional === whole) return;
+    subject.counts[events.coded(EVENT_CODE.correctiveChange) === true ? corrective : intentional]++;
   }
 
   #begin(row: Row): void {
@@ -104,12 +106,26 @@ class Counting {
   }
 
   #subject(events: StoredEvents): Subject {
-    const values = this.#values(events);
-    const key = JSON.stringify(Object.values(values));
-    let subject = this.subjects.get(key);
+    const key = (column: number): string => events.keyOf(events.code(column));
+    switch (this.#tree.summarizeBy) {
+      case 'certname':
+        return this.#find('', this.#certname, events);
+      case 'resource':
+        return this.#find(key(EVENT_CODE.resourceType), key(EVENT_CODE.resourceTitle), events);
+      case 'containing_class':
+        return this.#find('', key(EVENT_CODE.containingClass), events);
+    }
+  }
+
+  #find(first: string, second: string, events: StoredEvents): Subject {
+    let group = this.#known.get(first);
+    if (group === undefined) this.#known.set(first, (group = new Map()));
+    let subject = group.get(second);
     if (subject === undefined) {
-      subject = { values, counts: noCounts(), seen: this.#tree.countBy === 'certname' ? new Set() : null };
-      this.subjects.set(key, subject);
+      const seen = this.#tree.countBy === 'certname' ? new Set<string>() : null;
+      subject = { values: this.#values(events), counts: noCounts(), seen };
+      group.set(second, subject);
+      this.subjects.push(subject);
     }
     return subject;
   }
@@ -149,7 +165,7 @@ function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefin
     }
   }
   const passes = countsTest(tree);
-  return [...counting.subjects.values()].filter((s) => passes(s.counts));
+  return counting.subjects.filter((s) => passes(s.counts));
 }
 
 const COMPARE = {

@@ -83,9 +83,14 @@ export function columnAccess(column: Column, scope: CompileScope): Access {
 
 interface Run {
   readonly level: Level;
-  readonly columns: readonly Access[];
-  /** What stands before each value: `{"a":` or `,"b":`. */
-  readonly before: readonly Uint8Array[];
+  readonly columns: readonly Shown[];
+}
+
+/** A column, or several that lie side by side in a record. */
+interface Shown {
+  /** What stands before the value: `{"a":` or `,"b":`. */
+  readonly before: Uint8Array;
+  write(row: Row, out: ByteWriter): void;
 }
 
 const CLOSE = 0x7d;
@@ -182,10 +187,11 @@ export class RowWriter {
 }
 
 function writeRun(run: Run, row: Row, out: ByteWriter): void {
-  const { columns, before } = run;
+  const { columns } = run;
   for (let i = 0; i < columns.length; i++) {
-    out.put(before[i]!);
-    columns[i]!.write(row, out);
+    const column = columns[i]!;
+    out.put(column.before);
+    column.write(row, out);
   }
 }
 
@@ -202,21 +208,55 @@ function keepRun(index: number, run: Run, row: Row, out: ByteWriter): void {
   matched.texts[index] = text;
 }
 
+interface Span {
+  readonly level: Level;
+  readonly before: Uint8Array;
+  readonly access: Access;
+  /** Place of the last column that lies side by side with the first. */
+  last: number;
+}
+
 function runsOf(tree: QueryTree, scope: CompileScope): Run[] {
-  const runs: { level: Level; columns: Access[]; before: Uint8Array[] }[] = [];
   // Item and sub-row are rendered and kept together, unless the item is a report.
   const apart = scope.access.shape === 'report';
-  let first = true;
-  for (const column of tree.columns) {
-    const access = columnAccess(column, scope);
+  const spans: Span[] = [];
+  tree.columns.forEach((column, i) => {
+    const access = shownAccess(column, scope);
     const level = access.level === 'sub' && !apart ? 'item' : access.level;
-    const before = bytesOf(`${first ? '{' : ','}${JSON.stringify(column.key)}:`);
-    first = false;
-    const last = runs.at(-1);
-    if (last !== undefined && last.level === level) {
-      last.columns.push(access);
-      last.before.push(before);
-    } else runs.push({ level, columns: [access], before: [before] });
+    const span = spans.at(-1);
+    if (span !== undefined && span.level === level && follows(span, access, column.key)) {
+      span.last++;
+      return;
+    }
+    const before = bytesOf(`${i === 0 ? '{' : ','}${JSON.stringify(column.key)}:`);
+    spans.push({ level, before, access, last: access.stored?.place ?? 0 });
+  });
+  const runs: { level: Level; columns: Shown[] }[] = [];
+  for (const span of spans) {
+    const shown: Shown = { before: span.before, write: writerOf(span) };
+    const run = runs.at(-1);
+    if (run !== undefined && run.level === span.level) run.columns.push(shown);
+    else runs.push({ level: span.level, columns: [shown] });
   }
   return runs;
+}
+
+function shownAccess(column: Column, scope: CompileScope): Access {
+  const shown =
+    column.kind === 'field' && column.ref.kind === 'field' ? scope.access.shown?.[column.ref.field] : undefined;
+  return shown ?? columnAccess(column, scope);
+}
+
+/** Whether the column's text follows the span's in the record, with this key between them. */
+function follows(span: Span, { stored }: Access, key: string): boolean {
+  const before = span.access.stored;
+  if (stored === undefined || before === undefined) return false;
+  return stored.shape === before.shape && stored.place === span.last + 1 && stored.shape.keys[stored.place] === key;
+}
+
+function writerOf({ access, last }: Span): Shown['write'] {
+  const { stored } = access;
+  if (stored === undefined || stored.place === last) return access.write;
+  const { of, place } = stored;
+  return (row, out) => of(row).writeSpan(place, last, out);
 }

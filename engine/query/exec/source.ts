@@ -17,6 +17,7 @@ import {
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
   REPORTS_LATEST,
+  REPORTS_WITH_EVENTS,
   type View,
 } from '../../store/partition.ts';
 import type { NodeId, ReportId } from '../../store/records.ts';
@@ -242,7 +243,7 @@ export class Source {
     const skip = this.entity === 'events' ? skipByTime(this.split.sub) : null;
     return new ReportCursor(
       row,
-      reportIds(path, nodes, row),
+      this.entity === 'events' ? withEvents(reportIds(path, nodes, row), path, row) : reportIds(path, nodes, row),
       nodes,
       this.#reportTest(),
       this.subs,
@@ -287,6 +288,23 @@ export class Source {
     row.subIndex = at.sub;
     row.sub = this.subs === null ? null : this.subs(row).at(at.sub);
   }
+}
+
+/** Those of the reports that have events, where there are many to be spared. */
+function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
+  switch (path.kind) {
+    case 'all':
+      return view.reportSet(REPORTS_WITH_EVENTS);
+    case 'latest':
+      return common(ids, view.reportSet(REPORTS_WITH_EVENTS));
+    default:
+      return ids;
+  }
+}
+
+function* common(ids: Iterable<ReportId>, sorted: Uint32Array): Generator<ReportId> {
+  const wanted = new Set(sorted);
+  for (const id of ids) if (wanted.has(id)) yield id;
 }
 
 function latestOf(node: NodeId, row: Row): readonly ReportId[] {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ByteWriter, bytesOf } from '../../../engine/bytes.ts';
 import { decodeEvents, encodeEvents, StoredEvents } from '../../../engine/store/event-record.ts';
-import { encodeFields, Fields, quoted } from '../../../engine/store/fields.ts';
+import { encodeFields, Fields, fieldsShape, quoted } from '../../../engine/store/fields.ts';
 import { decodeNode, encodeNode } from '../../../engine/store/node-record.ts';
 import type { EventRecord, NodeRecord, ReportRecord } from '../../../engine/store/records.ts';
 import { decodeReport, encodeReport } from '../../../engine/store/report-record.ts';
@@ -16,9 +16,13 @@ const strings = fc.oneof(fc.constant(null), fc.string({ unit: 'binary' }));
 test('fields: numbers and texts come back as they were, at any place of a buffer', () => {
   fc.assert(
     fc.property(fc.array(numbers), fc.array(strings, { minLength: 1 }), fc.nat(20), (some, texts, start) => {
-      const encoded = encodeFields(5, some, texts.map(quoted));
+      const shape = fieldsShape(
+        some.length,
+        texts.map((_, i) => (i % 2 === 0 ? '' : `key "${i}`)),
+      );
+      const encoded = encodeFields(shape, 5, some, texts.map(quoted));
       const bytes = Buffer.concat([Buffer.alloc(start, 0xff), encoded, Buffer.from('behind')]);
-      const fields = new Fields({ numbers: some.length, texts: texts.length });
+      const fields = new Fields(shape);
       fields.load(bytes, start);
       assert.equal(fields.flags, 5);
       assert.equal(fields.size, encoded.length);
@@ -32,20 +36,26 @@ test('fields: numbers and texts come back as they were, at any place of a buffer
         assert.ok(fields.is(i, bytesOf(quoted(text))));
         assert.ok(!fields.is(i, bytesOf(`${quoted(text)} `)));
       });
+      const out = new ByteWriter(0);
+      fields.writeSpan(0, texts.length - 1, out);
+      const members = texts.map((text, i) => `${i % 2 === 0 ? '' : `,${JSON.stringify(`key "${i}`)}:`}${quoted(text)}`);
+      assert.equal(out.toString(), members.join(''));
     }),
   );
 });
 
 test('fields: records beyond 64 KB have wide ends', () => {
   const long = JSON.stringify('ü'.repeat(50_000));
-  const fields = new Fields({ numbers: 1, texts: 3 });
-  fields.load(encodeFields(127, [-1], ['"a"', long, 'true']));
+  const shape = fieldsShape(1, ['', 'long', '']);
+  const fields = new Fields(shape);
+  fields.load(encodeFields(shape, 127, [-1], ['"a"', long, 'true']));
   assert.deepEqual([fields.flags, fields.number(0), fields.text(0), fields.text(1)], [127, -1, '"a"', long]);
   assert.equal(fields.boolean(2), true);
 });
 
 test('fields: what is no safe integer is refused', () => {
-  for (const number of [0.5, Number.NaN, 2 ** 53]) assert.throws(() => encodeFields(0, [number], ['1']), /no integer/);
+  for (const number of [0.5, Number.NaN, 2 ** 53])
+    assert.throws(() => encodeFields(fieldsShape(1, ['']), 0, [number], ['1']), /no integer/);
 });
 
 const node: NodeRecord = {
