@@ -6,7 +6,7 @@ export type FormValue = string | null | readonly (string | null)[];
 
 /** Names in order of their first appearance. */
 export function parseForm(text: string): Map<string, FormValue> {
-  const form = new Map<string, FormValue>();
+  const form = new Map<string, string | null | (string | null)[]>();
   for (const part of text.split('&')) {
     if (part === '') continue;
     const equals = part.indexOf('=');
@@ -15,7 +15,8 @@ export function parseForm(text: string): Map<string, FormValue> {
     const value = equals < 0 ? null : decodeComponent(part.slice(equals + 1));
     const known = form.get(name);
     if (known === undefined) form.set(name, value);
-    else form.set(name, known !== null && typeof known === 'object' ? [...known, value] : [known, value]);
+    else if (Array.isArray(known)) known.push(value);
+    else form.set(name, [known, value]);
   }
   return form;
 }

@@ -49,10 +49,15 @@ type Values = Map<string, JsonValue>;
 
 /** Lists that stand for a name that came more than once in a URL. */
 const repeated = new WeakSet<object>();
-const isRepeated = (value: JsonValue): value is readonly JsonValue[] => isArray(value) && repeated.has(value);
+const isRepeated = (value: JsonValue): value is JsonValue[] => isArray(value) && repeated.has(value);
 
 function repeat(earlier: JsonValue, value: JsonValue): JsonValue {
-  const list = isRepeated(earlier) ? [...earlier, value] : [earlier, value];
+  if (isRepeated(earlier)) {
+    // Not copied each time: a URL has room for tens of thousands.
+    earlier.push(value);
+    return earlier;
+  }
+  const list = [earlier, value];
   repeated.add(list);
   return list;
 }

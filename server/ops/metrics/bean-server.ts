@@ -99,14 +99,19 @@ export class BeanServer {
     return found;
   }
 
+  get size(): number {
+    let size = 0;
+    for (const _ of this.all()) size++;
+    return size;
+  }
+
   *all(): IterableIterator<Bean> {
     for (const source of this.#sources) yield* source.beans();
   }
 
   /** Whether beans came or went at or after `seconds` (epoch). Beans hardly ever go, so their number tells. */
   changedSince(seconds: number): boolean {
-    let size = 0;
-    for (const _ of this.all()) size++;
+    const { size } = this;
     if (size !== this.#size) {
       if (this.#size >= 0) this.#changed = this.#clock();
       this.#size = size;

@@ -33,6 +33,15 @@ export interface Gateway {
   post(body: string, options: GatewayOptions): Promise<Json>;
 }
 
+/**
+ * What one list of requests may ask for: requests, and beans that they look at. The answer is made on the main thread and
+ * held whole.
+ */
+const requestsMax = 1000;
+const visitsMax = 20_000;
+
+const tooMuch = (): GatewayFailure => illegalArgument(`The list of requests looks at more than ${visitsMax} MBeans`);
+
 type ReadRequest = Extract<GatewayRequest, { type: 'read' }>;
 
 /** The list is unchanged since the time the client named. */
@@ -53,6 +62,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       try {
         const body = parseBody(text);
         if (Array.isArray(body)) {
+          if (body.length > requestsMax) throw illegalArgument(`A list may have ${requestsMax} requests at most`);
           const requests = body.map((member) => {
             if (isJsonMap(member)) return parsePost(member, options);
             const shown = JSON.stringify(body);
@@ -62,7 +72,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
             );
           });
           const answers: Json[] = [];
-          for (const request of requests) answers.push(await execute(request));
+          let visits = 0;
+          for (const request of requests) {
+            visits += visitsOf(request);
+            answers.push(visits > visitsMax ? failure(tooMuch(), request.echo) : await execute(request));
+          }
           return answers;
         }
         if (isJsonMap(body)) return await execute(parsePost(body, options));
@@ -101,6 +115,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
       case 'exec':
         throw forbidden(`Operation ${request.operation} forbidden for MBean ${request.name.canonical}`);
     }
+  }
+
+  /** Beans that are looked at. */
+  function visitsOf(request: GatewayRequest): number {
+    const looksAtAll = request.type === 'list' || ('name' in request && request.name.pattern);
+    return looksAtAll ? beans.size : 1;
   }
 
   function isUnchanged(options: GatewayOptions): boolean {

@@ -42,6 +42,7 @@ export function parseObjectName(text: string): ObjectName {
   if (colon + 1 >= length) throw new MalformedName('Key properties cannot be empty');
   const domain = text.slice(0, colon);
   const properties: Property[] = [];
+  const keys = new Set<string>();
   let open = false;
   let index = colon + 1;
   while (index < length) {
@@ -63,7 +64,8 @@ export function parseObjectName(text: string): ObjectName {
     if (value.end === length - 1) {
       throw new MalformedName(quoted ? `Invalid ending character \`${text[value.end]}'` : 'Invalid ending comma');
     }
-    if (properties.some((property) => property.key === key)) throw new MalformedName(`key \`${key}' already defined`);
+    if (keys.has(key)) throw new MalformedName(`key \`${key}' already defined`);
+    keys.add(key);
     properties.push({ key, value: text.slice(keyEnd + 1, value.end), pattern: value.pattern });
     index = value.end + 1;
   }

@@ -213,6 +213,17 @@ test('metrics: members of a bulk request fail on their own', async () => {
   assert.equal(answers[2].value.protocol, '7.2');
 });
 
+test('metrics: what one bulk request may ask for is bounded', async () => {
+  const { post } = gateway();
+  const many = await post(Array.from({ length: 1001 }, () => ({ type: 'version' })));
+  assert.deepEqual([many.status, many.error_type], [400, 'java.lang.IllegalArgumentException']);
+  assert.match(many.error, /1000 requests at most/);
+  const lists = await post(Array.from({ length: 1000 }, () => ({ type: 'list' })));
+  const statuses = lists.map((answer: { status: number }) => answer.status) as number[];
+  assert.ok(statuses.indexOf(400) > 50, `${statuses.indexOf(400)} lists are answered`);
+  assert.match(lists[999].error, /looks at more than 20000 MBeans/);
+});
+
 test('metrics: list walks from domains to attributes', async () => {
   const { json } = gateway();
   const list = async (path: string) => (await json(`/metrics/v2/list${path}`)).value;

@@ -121,6 +121,15 @@ test('envelope: how long to wait is a floating-point text', () => {
   for (const text of ['abc', '', '1,5', 'NaN']) assert.throws(() => wait(text), EnvelopeError, text);
 });
 
+test('envelope: a very long time to wait is read as quickly as a short one', () => {
+  const form = (seconds: string) =>
+    parseForm(`command=replace_facts&version=5&certname=a&secondsToWaitForCompletion=${seconds}`);
+  const start = performance.now();
+  assert.throws(() => envelopeOfParameters(form(`${'1'.repeat(200_000)}x`)), /must be a number in text form/);
+  assert.equal(envelopeOfParameters(form('1'.repeat(200_000))).waitMs, 2 ** 31 - 1);
+  assert.ok(performance.now() - start < 2000);
+});
+
 test('envelope: the one-body form takes its parts from the body, the payload as it was sent', () => {
   const payload = '{ "certname":"n",  "values":{"a":1.0,"b":1e2,"c":12345678901234567890, "payload": {}} }';
   const { envelope, payload: sent } = envelopeOfBody(

@@ -100,6 +100,12 @@ describe('parameters of a URL', () => {
       refusal(() => get('x=1&x=2')),
       "Unsupported query parameter 'x'",
     );
+    const start = performance.now();
+    assert.match(
+      refusal(() => get('limit=1&'.repeat(100_000))),
+      /more than once/,
+    );
+    assert.ok(performance.now() - start < 2000, 'a hundred thousand of them cost too much');
   });
 
   it('other methods than GET and POST are refused', () => {
