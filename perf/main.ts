@@ -9,6 +9,7 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly program: Program
   growth: () => import('./growth.ts'),
   latency: () => import('./latency.ts'),
   stream: () => import('./stream.ts'),
+  compare: () => import('./compare.ts'),
 };
 
 async function listing(): Promise<string> {

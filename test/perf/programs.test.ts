@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -111,6 +111,30 @@ test('ingest: four runs against a started server, with figures of the server pro
   }
   assert.equal(new Set(runs.map(({ digest }) => digest)).size, 4, 'each run changes what the server answers');
   assert.match(text, /digests of the answers/);
+});
+
+test('compare: figures of two results side by side, and whether the answers are the same', async () => {
+  const run = {
+    run: 'first',
+    processedPerSecond: 10,
+    cpu: 4,
+    submitP99: 9,
+    peakPss: 200,
+    diskPerNode: 5000,
+    digest: 'a',
+  };
+  const [before, after] = [join(dir, 'before.json'), join(dir, 'after.json')];
+  writeFileSync(before, JSON.stringify({ fleet: 'f', rounds: [[run]] }));
+  writeFileSync(
+    after,
+    JSON.stringify({ fleet: 'f', rounds: [[{ ...run, processedPerSecond: 25, cpu: 1, digest: 'b' }]] }),
+  );
+  const { status, out } = await perf('compare', '--before', before, '--after', after);
+  assert.equal(status, 0);
+  assert.match(out, /first \| +processed\/s \| +10\.0 \| +25\.0 \| +2\.50 \| +NO/);
+  assert.match(out, /CPU ms per command \| +4\.00 \| +1\.00 \| +4\.00/);
+  writeFileSync(after, JSON.stringify({ fleet: 'g', rounds: [[run]] }));
+  assert.equal((await perf('compare', '--before', before, '--after', after)).status, 2);
 });
 
 test('queries: each size answers every query, with rows, digest and the way it went', async () => {
