@@ -106,6 +106,27 @@ export function parseJsonPrefix(
   return { value, end: parser.offset };
 }
 
+/**
+ * Called for each member with the offset of its value. Returns the offset behind the value when it has read it itself;
+ * 0 to have it checked and passed over.
+ */
+export type MemberVisitor = (name: string, start: number) => number;
+
+/**
+ * Goes through the members of the object that is the JSON value at or after `start`, without making anything of their
+ * values: for texts of any size of which only a little matters. Everything is checked as `parseJson` would. Returns the
+ * offset behind the object, or -1 when the value there is no object. Throws JsonError.
+ */
+export function walkMembers(
+  text: string,
+  start: number,
+  visit: MemberVisitor,
+  limits: JsonLimits = JSON_LIMITS,
+): number {
+  const parser = new ExactParser(text, start, limits);
+  return parser.walk(visit) ? parser.offset : -1;
+}
+
 // Candidates for what JSON.parse would lose: integral doubles, exponents, integers and fractions of many digits, minus
 // zero. Strings are not told apart here; a candidate is looked at more closely below. Every alternative begins with a digit
 // or a minus sign: that is what lets the engine skip quickly.
@@ -228,6 +249,15 @@ class ExactParser {
     return this.#value('value');
   }
 
+  /** Passes over a value; false: it is no object, whose members could be visited. */
+  walk(visit: MemberVisitor): boolean {
+    this.#skipWhite();
+    const isObject = this.#text.charCodeAt(this.#at) === 0x7b;
+    if (isObject) this.#skipObject(visit);
+    else this.#skipValue('value');
+    return isObject;
+  }
+
   /** Throws unless only white space is left. */
   expectEnd(): void {
     this.#skipWhite();
@@ -321,6 +351,73 @@ class ExactParser {
         this.#unexpected('comma-or-close');
       }
     }
+  }
+
+  #skipValue(expected: JsonExpected): void {
+    const unit = this.#text.charCodeAt(this.#at);
+    if (unit === 0x7b) this.#skipObject(null);
+    else if (unit === 0x5b) this.#skipArray();
+    else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) this.#passNumber();
+    else this.#value(expected);
+  }
+
+  #skipObject(visit: MemberVisitor | null): void {
+    const text = this.#text;
+    const outer = this.#enter('object');
+    this.#at++;
+    this.#skipWhite();
+    if (text.charCodeAt(this.#at) === 0x7d) {
+      this.#at++;
+      this.#leave(outer);
+      return;
+    }
+    for (let expected: JsonExpected = 'key-or-close'; ; expected = 'key') {
+      if (text.charCodeAt(this.#at) !== 0x22) this.#unexpected(expected);
+      const key = this.#string();
+      this.#skipWhite();
+      if (text.charCodeAt(this.#at) !== 0x3a) this.#unexpected('colon');
+      this.#at++;
+      this.#skipWhite();
+      const end = visit === null ? 0 : visit(key, this.#at);
+      if (end > 0) this.#at = end;
+      else this.#skipValue('value');
+      if (this.#separator(0x7d)) {
+        this.#leave(outer);
+        return;
+      }
+    }
+  }
+
+  #skipArray(): void {
+    const outer = this.#enter('array');
+    this.#at++;
+    this.#skipWhite();
+    if (this.#text.charCodeAt(this.#at) === 0x5d) {
+      this.#at++;
+      this.#leave(outer);
+      return;
+    }
+    for (let expected: JsonExpected = 'value-or-close'; ; expected = 'value') {
+      this.#skipValue(expected);
+      if (this.#separator(0x5d)) {
+        this.#leave(outer);
+        return;
+      }
+    }
+  }
+
+  /** Reads the comma behind an element, or the bracket that ends the container: then true. */
+  #separator(close: number): boolean {
+    this.#skipWhite();
+    const unit = this.#text.charCodeAt(this.#at);
+    if (unit === 0x2c) {
+      this.#at++;
+      this.#skipWhite();
+      return false;
+    }
+    if (unit !== close) this.#unexpected('comma-or-close');
+    this.#at++;
+    return true;
   }
 
   #enter(kind: 'array' | 'object'): JsonError['container'] {
@@ -426,6 +523,16 @@ class ExactParser {
   }
 
   #number(): JsonValue {
+    const start = this.#at;
+    const integer = this.#passNumber();
+    const token = this.#text.slice(start, this.#at);
+    const value = Number(token);
+    if (integer) return Number.isSafeInteger(value) ? value + 0 : BigInt(token);
+    return Number.isInteger(value) || !Number.isFinite(value) ? new Float(value) : value;
+  }
+
+  /** Checks a number and stops behind it; true: it has neither fraction nor exponent. */
+  #passNumber(): boolean {
     const text = this.#text;
     const start = this.#at;
     let at = start;
@@ -451,14 +558,11 @@ class ExactParser {
       this.#at = at;
       this.#unexpected(this.#container === null ? 'value' : 'comma-or-close');
     }
-    const token = text.slice(start, at);
-    if (token.length > this.#limits.numberLength) {
+    if (at - start > this.#limits.numberLength) {
       this.#fail('number-too-long', `number longer than ${this.#limits.numberLength} characters`, 'digit', start, '');
     }
     this.#at = at;
-    const value = Number(token);
-    if (integer) return Number.isSafeInteger(value) ? value + 0 : BigInt(token);
-    return Number.isInteger(value) || !Number.isFinite(value) ? new Float(value) : value;
+    return integer;
   }
 
   #digits(at: number): number {

@@ -2,8 +2,8 @@
 // payload as the body, or one JSON body with everything (old clients). Pure functions over parameters and text; the
 // payload of the first form is never looked at here. Texts and their order are PuppetDB's (command document 1.2-1.6).
 
-import { JsonError, parseJsonPrefix } from '../../engine/json/parse.ts';
-import { isObject, type JsonObject, type JsonValue, kindOf } from '../../engine/json/value.ts';
+import { JsonError, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
+import { type JsonObject, type JsonValue, kindOf } from '../../engine/json/value.ts';
 import { parseStrict } from '../../engine/time.ts';
 import type { FormValue } from '../http/form.ts';
 
@@ -79,60 +79,71 @@ const OLD_FORM = 'Command was submitted without query parameters (old format).';
 
 /**
  * The envelope of the one-body form, and the text of its payload as it was sent (numbers keep their spelling). Throws
- * EnvelopeError.
+ * EnvelopeError. The payload is checked and nothing is made of it: this runs where all connections are served.
  */
 export function envelopeOfBody(text: string): { envelope: Envelope; payload: string } {
-  const members = topLevel(text);
-  const value = (name: string): JsonValue => members?.get(name)?.value ?? null;
-  const payload = members?.get('payload');
-  const payloadObject = payload !== undefined && isObject(payload.value) ? payload.value : null;
+  const body = readBody(text);
+  const value = (name: string): JsonValue => body?.values.get(name) ?? null;
+  const payload = body?.payload ?? null;
   const command = value('command');
-  const certname = payloadObject?.['certname'] ?? null;
-  if (!isTruthy(command) || !isTruthy(value('version')) || payload === undefined || !isTruthy(payload.value)) {
+  const certname = body?.certname ?? null;
+  if (!isTruthy(command) || !isTruthy(value('version')) || payload === null || /^(?:null|false)$/.test(payload)) {
     const required = 'The request body must be a JSON map with required keys: command, version, payload.';
     throw refusal(command, certname, `${OLD_FORM} ${required}`);
   }
-  if (payloadObject === null) throw refusal(command, null, `${OLD_FORM} The payload value must be a JSON map.`);
+  if (!payload.startsWith('{')) throw refusal(command, null, `${OLD_FORM} The payload value must be a JSON map.`);
   const given = new Map<string, JsonValue>();
-  for (const [name, member] of members ?? []) {
-    if (name !== 'payload' && name !== 'certname' && member.value !== null) given.set(name, member.value);
+  for (const [name, member] of body?.values ?? []) {
+    if (name !== 'certname' && member !== null) given.set(name, member);
   }
   if (certname !== null) given.set('certname', certname);
-  return { envelope: validate(given), payload: text.slice(payload.start, payload.end) };
+  return { envelope: validate(given), payload };
 }
 
-interface Member {
-  readonly value: JsonValue;
-  readonly start: number;
-  readonly end: number;
+interface Body {
+  /** Members but the payload. Of what no envelope has only that it is there. */
+  readonly values: ReadonlyMap<string, JsonValue>;
+  /** Its text; null: not there. */
+  readonly payload: string | null;
+  /** Of the payload; null when that is no object or has none. */
+  readonly certname: JsonValue;
 }
 
-/** The members of a text's first value with their places, null when that is no object. The last of equal keys counts. */
-function topLevel(text: string): ReadonlyMap<string, Member> | null {
+/** Members that are remembered, of those that no envelope has: for the message that refuses them. */
+const MEMBERS_MAX = 100;
+
+/** null when the text's first value is no object. The last of equal keys counts. */
+function readBody(text: string): Body | null {
+  const values = new Map<string, JsonValue>();
+  let payload: string | null = null;
+  let certname: JsonValue = null;
+  const member = (name: string, start: number): number => {
+    if (name === 'payload') {
+      certname = null;
+      let end = walkMembers(text, start, (inner, at) => {
+        if (inner !== 'certname') return 0;
+        const parsed = parseJsonPrefix(text, at);
+        certname = parsed.value;
+        return parsed.end;
+      });
+      if (end < 0) end = parseJsonPrefix(text, start).end;
+      payload = text.slice(start, end);
+      return end;
+    }
+    if (!KEYS.has(name)) {
+      if (values.size < MEMBERS_MAX) values.set(name, text.startsWith('null', start) ? null : true);
+      return 0;
+    }
+    const { value, end } = parseJsonPrefix(text, start);
+    values.set(name, value);
+    return end;
+  };
   try {
-    // Refuses what is no JSON, so that the walk below meets none.
-    if (!isObject(parseJsonPrefix(text).value)) return null;
+    return walkMembers(text, 0, member) < 0 ? null : { values, payload, certname };
   } catch (error) {
     if (error instanceof JsonError) return null;
     throw error;
   }
-  const members = new Map<string, Member>();
-  let at = skipWhite(text, skipWhite(text, 0) + 1);
-  while (text[at] === '"') {
-    const name = parseJsonPrefix(text, at);
-    const start = skipWhite(text, skipWhite(text, name.end) + 1);
-    const { value, end } = parseJsonPrefix(text, start);
-    members.set(name.value as string, { value, start, end });
-    at = skipWhite(text, end);
-    if (text[at] === ',') at = skipWhite(text, at + 1);
-  }
-  return members;
-}
-
-function skipWhite(text: string, start: number): number {
-  let at = start;
-  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++;
-  return at;
 }
 
 const isTruthy = (value: JsonValue): boolean => value !== null && value !== false;

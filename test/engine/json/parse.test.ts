@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { JSON_LIMITS, JsonError, type JsonProblem, parseJson, parseJsonPrefix } from '../../../engine/json/parse.ts';
+import {
+  JSON_LIMITS,
+  JsonError,
+  type JsonProblem,
+  parseJson,
+  parseJsonPrefix,
+  walkMembers,
+} from '../../../engine/json/parse.ts';
 import { printJson } from '../../../engine/json/print.ts';
 import { Float, type JsonValue } from '../../../engine/json/value.ts';
 
@@ -150,6 +157,58 @@ test('parse: a prefix ends behind its value', () => {
   const text = ' [1, "a"]x';
   assert.deepEqual(parseJsonPrefix(text), { value: [1, 'a'], end: 9 });
   assert.deepEqual(parseJsonPrefix('1 2', 1), { value: 2, end: 3 });
+});
+
+test('walk: members are told with the places of their values, and may be read on the way', () => {
+  const text = ' {"a": [1, {"b": 2}], "c" :{"__proto__": 3} ,"a":"x"}tail';
+  const seen: [string, number, string][] = [];
+  const end = walkMembers(text, 0, (name, start) => {
+    const read = parseJsonPrefix(text, start);
+    seen.push([name, start, text.slice(start, read.end)]);
+    return name === 'c' ? read.end : 0;
+  });
+  assert.equal(text.slice(end), 'tail');
+  assert.deepEqual(seen, [
+    ['a', text.indexOf('[1'), '[1, {"b": 2}]'],
+    ['c', text.indexOf('{"__'), '{"__proto__": 3}'],
+    ['a', text.indexOf('"x'), '"x"'],
+  ]);
+  assert.equal(
+    walkMembers('[{}]', 0, () => 0),
+    -1,
+  );
+});
+
+test('walk: what is passed over is accepted and refused exactly as what is parsed', () => {
+  const outcome = (read: () => number): number | string => {
+    try {
+      return read();
+    } catch (error) {
+      assert.ok(error instanceof JsonError, String(error));
+      return `${error.message} ${error.expected} ${JSON.stringify(error.container)}`;
+    }
+  };
+  const edit = fc.tuple(
+    fc.nat(),
+    fc.nat({ max: 3 }),
+    fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', '1', ' ', 'x'),
+  );
+  const texts = fc.tuple(fc.json(), fc.array(edit, { maxLength: 3 })).map(([json, edits]) => {
+    let text = `{"a":${json}}`;
+    for (const [at, remove, insert] of edits) {
+      const place = at % (text.length + 1);
+      text = text.slice(0, place) + insert + text.slice(place + remove);
+    }
+    return text;
+  });
+  fc.assert(
+    fc.property(texts, (text) => {
+      const walked = outcome(() => walkMembers(text, 0, () => 0));
+      const parsed = outcome(() => parseJsonPrefix(text).end);
+      if (walked !== -1) assert.equal(walked, parsed, text);
+    }),
+    { numRuns: 3000 },
+  );
 });
 
 test('parse: hostile texts take linear time', () => {

@@ -150,6 +150,20 @@ test('envelope: the one-body form takes its parts from the body, the payload as 
   );
 });
 
+test('envelope: of a large one-body form nothing is made', () => {
+  const values = `[${Array(500_000).fill('{"a":1.0}').join(',')}]`;
+  const text = `{"payload":{"certname":"x","values":${values}},"version":5,"command":"replace facts","nothing":null}`;
+  const start = performance.now();
+  const { envelope, payload } = envelopeOfBody(text);
+  assert.ok(performance.now() - start < 2000);
+  assert.equal(envelope.certname, 'x');
+  assert.equal(payload, `{"certname":"x","values":${values}}`);
+  // The last of equal keys counts, in the payload too.
+  const twice =
+    '{"payload":{"certname":"a"},"version":5,"command":"replace facts","payload":{"certname":1,"certname":"b"}}';
+  assert.equal(envelopeOfBody(twice).envelope.certname, 'b');
+});
+
 test('envelope: what is wrong with the one-body form', () => {
   const old = 'Command was submitted without query parameters (old format).';
   const required = `${old} The request body must be a JSON map with required keys: command, version, payload.`;
