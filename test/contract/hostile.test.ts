@@ -15,7 +15,7 @@ import { checkQuiet } from '../simulation/checks.ts';
 import { replaceCatalog, replaceFacts, storeReport, timeText } from '../support/commands.ts';
 import { testNumber, testSeed } from '../support/random.ts';
 import { RawClient } from '../support/raw-client.ts';
-import { type Answer, type Ask, TestServer } from '../support/server.ts';
+import { type Answer, type Ask, pause, TestServer } from '../support/server.ts';
 
 import {
   adminBody,
@@ -35,6 +35,8 @@ const DAY = 86_400_000;
 const WITNESS = 'witness.example.com';
 /** Longest time one answer may take. What is allowed is a second; the rest is for busy machines. */
 const HANG_MS = 5000;
+/** Longest time that one request may hold up others; again with room for busy machines. */
+const HELD_UP_MS = 2500;
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 /** A node whose data nobody touches, as every route shows them. */
@@ -520,6 +522,88 @@ test('hostile: limits on size and depth hold, with little memory and clear answe
   for (const name of readdirSync(letters).filter((name) => name.endsWith('_err.txt'))) {
     assert.doesNotMatch(readFileSync(join(letters, name), 'utf8'), /TypeError|RangeError|undefined/, name);
   }
+});
+
+test('hostile: requests that are long in one place or another hold up nobody', async (t) => {
+  const server = await TestServer.start(t);
+  const n = 200_000;
+  const facts5 = 'command=replace_facts&version=5&certname=x';
+  const list = (item: string, count: number): string => `[${Array(count).fill(item).join(',')}]`;
+  const body = (values: string): string =>
+    `{"command":"replace facts","version":5,"payload":{"certname":"x","values":${values}}}`;
+  /** Head lines without the host, and a body. */
+  const attacks: Readonly<Record<string, readonly [line: string, headers?: readonly string[], body?: string]>> = {
+    'many codings': ['GET /pdb/query/v4/nodes', [`Accept-Encoding: ${', '.repeat(n / 2)}`]],
+    'a long weight': ['GET /pdb/query/v4/nodes', [`Accept-Encoding: gzip;q=${'1'.repeat(n)}x`]],
+    'many types': ['GET /pdb/query/v4/nodes', [`Accept: ${'a/b;q=0.1 ,'.repeat(n / 12)}`]],
+    'a type of blanks': ['GET /pdb/query/v4/nodes', [`Accept: a${' '.repeat(n)}x`]],
+    'parameters of a type': ['POST /pdb/query/v4/nodes', [`Content-Type: application/json${' ;'.repeat(n / 2)}`], '{}'],
+    'a boundary of quotes': [
+      'POST /pdb/admin/v1/archive',
+      [`Content-Type: multipart/form-data; boundary=${'"'.repeat(n)}`],
+      '{}',
+    ],
+    'parts that are none': [
+      'POST /pdb/admin/v1/archive',
+      ['Content-Type: multipart/form-data; boundary=b'],
+      `--b\r\nContent-Disposition: form-data; name="archive"\r\n\r\n${'\r\n--'.repeat(1_000_000)}`,
+    ],
+    'a head of a part without end': [
+      'POST /pdb/admin/v1/archive',
+      ['Content-Type: multipart/form-data; boundary=b'],
+      `--b\r\n${'A: b\r\n'.repeat(300_000)}`,
+    ],
+    'one name often': [`GET /pdb/query/v4/nodes?${'limit=1&'.repeat(n / 8)}`],
+    'one name often, of a command': [`POST /pdb/cmd/v1?${facts5}&${'x=1&'.repeat(n / 4)}`, [], '{}'],
+    'many names': [`GET /pdb/query/v4/nodes?${Array.from({ length: 25_000 }, (_, i) => `a${i}`).join('&')}`],
+    'a long version': [`POST /pdb/cmd/v1?command=replace_facts&version=${'1'.repeat(n)}&certname=x`, [], '{}'],
+    'a long time to wait': [`POST /pdb/cmd/v1?${facts5}&secondsToWaitForCompletion=${'1'.repeat(n)}x`, [], '{}'],
+    'a long timestamp': [
+      `POST /pdb/cmd/v1?${facts5}&producer-timestamp=2020-01-01T00:00:00.${'1'.repeat(n)}x`,
+      [],
+      '{}',
+    ],
+    'many slashes': [`GET /pdb/query/v4${'/'.repeat(n)}`],
+    'many escapes': [`GET /pdb/query/v4/nodes/${'%41'.repeat(n / 3)}`],
+    'escapes of metrics': [`GET /metrics/v2/read/${'!'.repeat(n)}`],
+    'steps of metrics': [`GET /metrics/v2/read/${'a/'.repeat(n / 2)}`],
+    'properties of a bean': [`GET /metrics/v2/read/a:${Array.from({ length: 15_000 }, (_, i) => `k${i}=v`).join(',')}`],
+    'wildcards of beans': [`GET /metrics/v2/search/*:name=${'*a'.repeat(n / 2)}`],
+    'lists of beans': ['POST /metrics/v2', [], list('{"type":"list"}', 1000)],
+    'beans by patterns': ['POST /metrics/v2', [], list('{"type":"read","mbean":"*:*"}', 1000)],
+    'more than may be asked for': ['POST /metrics/v2', [], list('{"type":"version"}', 40_000)],
+    'a deep administration': ['POST /pdb/admin/v1/cmd', [], '['.repeat(500_000)],
+    'a large command in one body': ['POST /pdb/cmd/v1', [], body(list('{"a":1.0}', 1_000_000))],
+    'a body of many keys': ['POST /pdb/cmd/v1', [], `{${Array.from({ length: n }, (_, i) => `"k${i}":1`).join(',')}}`],
+    'a query of many parts': ['POST /pdb/query/v4/nodes', [], `{"query":${list('"x"', 1_000_000)}}`],
+  };
+  let running = true;
+  let longest = 0;
+  const bystander = (async () => {
+    while (running) {
+      const start = performance.now();
+      await server.ask('/pdb/meta/v1/version');
+      longest = Math.max(longest, performance.now() - start);
+      await pause(5);
+    }
+  })();
+  const texts: string[] = [];
+  for (const [name, [line, headers = [], text = null]] of Object.entries(attacks)) {
+    longest = 0;
+    const length = text === null ? [] : [`Content-Length: ${Buffer.byteLength(text)}`];
+    const head = [`${line} HTTP/1.1`, 'Host: x', 'Connection: close', ...length, ...headers].join('\r\n');
+    const client = await RawClient.open(server.port);
+    client.send(`${head}\r\n\r\n${text ?? ''}`);
+    const status = await client.status(20_000);
+    client.close();
+    texts.push(`${name}: ${status}, ${Math.round(longest)} ms`);
+    assert.ok(status === null || status < 500, `${name}: ${status}`);
+    assert.ok(longest < HELD_UP_MS, `${name}: somebody else waited for ${Math.round(longest)} ms`);
+  }
+  running = false;
+  await bystander;
+  t.diagnostic(texts.join('; '));
+  assert.ok(server.privateMiB() < 600, `${server.privateMiB()} MiB`);
 });
 
 test('hostile: an answer is what was asked for, byte for byte, whatever is around it', async (t) => {

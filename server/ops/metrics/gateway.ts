@@ -38,7 +38,7 @@ export interface Gateway {
  * held whole.
  */
 const requestsMax = 1000;
-const visitsMax = 20_000;
+const visitsMax = 10_000;
 
 const tooMuch = (): GatewayFailure => illegalArgument(`The list of requests looks at more than ${visitsMax} MBeans`);
 
