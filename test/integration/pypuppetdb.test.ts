@@ -36,7 +36,7 @@ describe('pypuppetdb', { skip, concurrency: false }, () => {
       'ssl-ca-cert': certificates.ca,
       // The fleet's runs took place at times of their own.
       'node-ttl': '0s',
-      'report-ttl': '36500d',
+      'report-ttl': '3650d',
     };
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
     server = await TestServer.start({ after: (end) => endings.push(end) }, { args: [...args, '--metrics-v1'] });

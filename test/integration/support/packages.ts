@@ -10,6 +10,8 @@ import { type Ended, run } from './programs.ts';
 export interface PackageOptions {
   /** Hundreds of megabytes, services, or a test of minutes: only with MUSTER_INTEGRATION=1. */
   readonly large?: boolean;
+  /** What to install instead of the packages themselves, should one be missing: those and what keeps them quiet. */
+  readonly install?: readonly string[];
 }
 
 /** Node runs test files side by side; apt does not. */
@@ -27,13 +29,13 @@ export async function packagesMissing(
   packages: readonly string[],
   options: PackageOptions = {},
 ): Promise<string | false> {
-  const { large = false } = options;
+  const { large = false, install: wanted = null } = options;
   const wish = process.env['MUSTER_INTEGRATION'];
   if (wish === '0') return 'MUSTER_INTEGRATION=0';
   if (large && wish !== '1') return 'takes minutes and large packages: runs with MUSTER_INTEGRATION=1';
   const missing = await notInstalled(packages);
   if (missing.length === 0) return false;
-  const why = cannotInstall() ?? (await install(missing, downloadMaxMs[large ? 'large' : 'small']));
+  const why = cannotInstall() ?? (await install(wanted ?? missing, downloadMaxMs[large ? 'large' : 'small']));
   return why === null ? false : `${missing.join(', ')} not installed: ${why}`;
 }
 
