@@ -254,7 +254,7 @@ export const settingRows = {
     default: '128M',
     min: 1024,
     max: 1_073_741_824,
-    doc: 'Largest request body as sent (compressed or not). Larger ones get 413.',
+    doc: 'Largest request body as sent (compressed or not), archives excepted. Larger ones get 413.',
   },
   decompressedMax: {
     section: 'muster',
@@ -264,6 +264,15 @@ export const settingRows = {
     min: 1024,
     max: 2_147_483_648,
     doc: 'Largest command once unpacked. Larger ones go to the dead letters.',
+  },
+  archiveMax: {
+    section: 'muster',
+    name: 'archive-max-size',
+    type: 'bytes',
+    default: '0',
+    min: 0,
+    max: 1_099_511_627_776,
+    doc: 'Largest archive that is imported, as sent. Larger ones get 413. 0: any size, as none is held as a whole.',
   },
   gzip: {
     section: 'jetty',
@@ -546,7 +555,8 @@ export const settingRows = {
     flag: 'status-log-interval',
     type: 'minutes',
     default: null,
-    min: 1,
+    // A hundredth of a minute: bounds are shown in the unit of the setting.
+    min: 600,
     max: spanMax,
     doc: 'Minutes between log entries with the full status. Default: none.',
   },

@@ -5,7 +5,8 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, clientOf, clientOptions } from './client.ts';
+import { archiveRows, countHeader, rootFolder } from '../ops/archive/wire.ts';
+import { type Client, clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
 import { amount, startProgress } from './progress.ts';
 
@@ -53,8 +54,10 @@ interface Source {
 
 async function openFile(file: string): Promise<Source> {
   try {
-    const { size } = await stat(file);
-    return { stream: createReadStream(file), size };
+    const found = await stat(file);
+    if (found.isDirectory()) throw new Error('this is a directory, an archive is one file');
+    // A pipe tells no size.
+    return { stream: createReadStream(file), size: found.isFile() ? found.size : null };
   } catch (error) {
     throw new CliFailure(exitStatus.usage, `${file}: ${(error as Error).message}`);
   }
@@ -71,11 +74,16 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
   const progress = startProgress(terminal, { label: 'import', total: source.size, unit: 'bytes' });
   const boundary = `muster-${randomUUID()}`;
   let size = 0;
+  /** Why the archive could not be read to its end; the server only sees that it breaks off. */
+  let broken: Error | null = null;
   async function* multipart() {
     yield Buffer.from(
       `--${boundary}\r\nContent-Disposition: form-data; name="archive"; filename="archive.tgz"\r\n` +
         'Content-Type: application/octet-stream\r\n\r\n',
     );
+    source.stream.once('error', (error: Error) => {
+      broken = error;
+    });
     for await (const chunk of source.stream) {
       size += (chunk as Buffer).length;
       progress.update(size);
@@ -83,18 +91,30 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
     }
     yield Buffer.from(`\r\n--${boundary}--\r\n`);
   }
+  let commands: number | null;
   try {
-    await client.askText({
+    const answer = await client.ask({
       method: 'POST',
       path: '/pdb/admin/v1/archive',
       headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
       body: Readable.from(multipart()),
     });
+    const count = answer.headers[countHeader.toLowerCase()];
+    commands = count === undefined ? null : Number(count);
+    await readText(answer);
+  } catch (error) {
+    if (broken === null) throw error;
+    throw new CliFailure(exitStatus.failed, `the archive cannot be read to its end: ${(broken as Error).message}`);
   } finally {
     progress.finish();
     source.stream.destroy();
   }
-  terminal.out(`imported ${amount(size, 'bytes')}\n`);
+  if (commands === 0) {
+    const folders = archiveRows.map(({ kind }) => kind).join(', ');
+    const missing = `it has no file of a node below ${rootFolder}/ (in ${folders})`;
+    throw new CliFailure(exitStatus.failed, `the archive holds nothing to import: ${missing}`);
+  }
+  terminal.out(`imported ${amount(size, 'bytes')}${commands === null ? '' : `, ${commands} commands`}\n`);
 }
 
 /** The server has queued everything; it is stored once the queue is empty. */

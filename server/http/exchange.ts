@@ -23,10 +23,11 @@ export interface Exchange {
   body(max: number): Promise<Uint8Array>;
 
   /**
-   * The body in parts, for bodies of any size: the client sends on only as parts are taken. Instead of `body`, once. Throws
-   * ClientGone when the connection breaks; leaving the loop early drops the rest. Absent: the listener has no such thing.
+   * The body in parts, for bodies of any size up to `max` bytes: the client sends on only as parts are taken, and may take
+   * its time as long as it sends at all. Instead of `body`, once. Parts may be kept but not transferred. Throws
+   * BodyTooLarge, and ClientGone when the connection breaks; leaving the loop early drops the rest.
    */
-  bodyStream?(): AsyncIterable<Uint8Array>;
+  bodyStream(max: number): AsyncIterable<Uint8Array>;
 
   /** Sends the whole answer. */
   reply(reply: Reply): void;

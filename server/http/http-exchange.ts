@@ -1,5 +1,5 @@
-// One request and its answer over a wire: gathers bodies within their bounds, sends answers whole or in parts, compresses
-// them for clients that ask, and reports once when it is over. Knows nothing of sockets (wire.ts) or routes.
+// One request and its answer over a wire: gathers bodies within their bounds or hands them on in parts, sends answers whole
+// or in parts, compresses them for clients that ask, and reports once when it is over. Knows nothing of sockets (wire.ts) or routes.
 //
 // A request's body is always read to its end before its answer goes out: clients that are still sending do not look for
 // an answer, and some take a closed connection for a failure of the network.
@@ -17,6 +17,7 @@ import {
 } from './exchange.ts';
 import { GZIP_LEVEL, GzipWriter } from './gzip.ts';
 import type { Budget, HttpLimits } from './limits.ts';
+import { PartQueue } from './part-queue.ts';
 import type { Wire, WireHead } from './wire.ts';
 
 export interface ExchangeContext {
@@ -50,6 +51,9 @@ export class HttpExchange implements Exchange {
   #answered = false;
   #over = false;
   #aborted = false;
+  /** Bytes of a body that may be read and thrown away before the connection is cut. */
+  #drainMax: number;
+  /** Tells who reads the body that no more of it will come. */
   #rejectBody: ((error: Error) => void) | null = null;
   #wakeWriter: (() => void) | null = null;
   #writer: StreamWriter | null = null;
@@ -57,6 +61,7 @@ export class HttpExchange implements Exchange {
   constructor(wire: Wire, context: ExchangeContext) {
     this.#wire = wire;
     this.#context = context;
+    this.#drainMax = context.limits.drainBytesMax;
     this.#started = context.now();
     this.#clock = performance.now();
     this.method = wire.method;
@@ -115,7 +120,7 @@ export class HttpExchange implements Exchange {
           } else {
             chunks = [];
             this.#release();
-            if (size > this.#context.limits.drainBytesMax) this.#wire.destroy();
+            if (size > this.#drainMax) this.#wire.destroy();
           }
         },
         () => {
@@ -125,6 +130,33 @@ export class HttpExchange implements Exchange {
         },
       );
     });
+  }
+
+  async *bodyStream(max: number): AsyncGenerator<Uint8Array> {
+    if (this.#aborted) throw new ClientGone();
+    if (this.#body === 'read') return;
+    if (this.#body === 'reading') throw new Error('a body can be read once');
+    // Who sends what would have been taken gets to read why it was not.
+    this.#drainMax = Math.max(this.#drainMax, max);
+    if (Number(this.#wire.header('content-length')) > max) throw new BodyTooLarge(max);
+    const source = { pause: () => this.#wire.pauseBody(), resume: () => this.#wire.resumeBody() };
+    const queue = new PartQueue(source, this.#context.limits.bodyBufferBytes);
+    this.#rejectBody = (error) => queue.fail(error);
+    let size = 0;
+    this.#read(
+      (chunk) => {
+        size += chunk.byteLength;
+        if (size > max) queue.fail(new BodyTooLarge(max));
+        else queue.put(chunk);
+        if (size > this.#drainMax) this.#wire.destroy();
+      },
+      () => {
+        this.#rejectBody = null;
+        queue.end();
+      },
+      true,
+    );
+    yield* queue.read();
   }
 
   /** Ends an answer that cannot be completed by breaking the connection. */
@@ -169,18 +201,16 @@ export class HttpExchange implements Exchange {
   }
 
   /** Reads and forgets the rest of the body, then cuts nothing: used when nobody answers any more. */
-  #read(onChunk: (chunk: Uint8Array) => void, onEnd: () => void): void {
+  #read(onChunk: (chunk: Uint8Array) => void, onEnd: () => void, isLong = false): void {
     this.#body = 'reading';
-    this.#wire.readBody({
-      chunk: onChunk,
-      end: () => {
-        this.#body = 'read';
-        onEnd();
-        const after = this.#afterBody;
-        this.#afterBody = null;
-        after?.();
-      },
-    });
+    const end = () => {
+      this.#body = 'read';
+      onEnd();
+      const after = this.#afterBody;
+      this.#afterBody = null;
+      after?.();
+    };
+    this.#wire.readBody({ chunk: onChunk, end }, isLong);
   }
 
   #whenBodyRead(then: () => void): void {
@@ -194,7 +224,7 @@ export class HttpExchange implements Exchange {
     this.#read(
       (chunk) => {
         size += chunk.byteLength;
-        if (size > this.#context.limits.drainBytesMax) this.#wire.destroy();
+        if (size > this.#drainMax) this.#wire.destroy();
       },
       () => {},
     );

@@ -1,5 +1,5 @@
 // What one listener may use, in one place. Memory: bodies of requests that are being read or worked on take at most
-// `bodiesBytesMax` together; an answer waits in at most `answerBufferBytes` (plus one chunk) per connection; request heads
+// `bodiesBytesMax` together, one that is taken in parts `bodyBufferBytes` of its own; an answer waits in at most `answerBufferBytes` (plus one chunk) per connection; request heads
 // take `headBytesMax` each while they arrive.
 
 export interface HttpLimits {
@@ -7,6 +7,8 @@ export interface HttpLimits {
   readonly headBytesMax: number;
   /** All request bodies of the listener together. */
   readonly bodiesBytesMax: number;
+  /** Bytes of a body in parts that may wait for their handler before the client has to. */
+  readonly bodyBufferBytes: number;
   /** How much of a refused body is read (and thrown away) before the connection is cut. */
   readonly drainBytesMax: number;
   /** Bytes of an answer that may wait for the client before the producer is told to stop. */
@@ -17,7 +19,7 @@ export interface HttpLimits {
   readonly stallMs: number;
   /** From the first byte of a request to the end of its headers. */
   readonly headMs: number;
-  /** From the first byte of a request to the end of its body. */
+  /** From the first byte of a request to the end of its body, unless that is taken in parts. */
   readonly requestMs: number;
   /** Requests that one connection may have sent ahead of their answers. */
   readonly pipelineMax: number;
@@ -32,6 +34,7 @@ const MIB = 1024 * KIB;
 export const HTTP_LIMITS: HttpLimits = {
   headBytesMax: 256 * KIB,
   bodiesBytesMax: 512 * MIB,
+  bodyBufferBytes: 256 * KIB,
   drainBytesMax: 256 * MIB,
   answerBufferBytes: 256 * KIB,
   idleMs: 30_000,

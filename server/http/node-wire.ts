@@ -31,7 +31,7 @@ export function createNodeServer(
   onWire: (wire: Wire) => void,
 ): HttpServer {
   const connections = new Map<Duplex, Connection>();
-  const shared: Shared = { listener, isClosing: false };
+  const shared: Shared = { listener, stallMs: limits.stallMs, isClosing: false };
 
   const server = createServer({
     maxHeaderSize: limits.headBytesMax,
@@ -86,6 +86,8 @@ export function createNodeServer(
     if (active === null || active.waitsForClient) socket.destroy();
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // The server times whole requests, and cannot be told that one may take longer. It says so once for each.
+    if (error.code === REQUEST_TIMEOUT && connections.get(socket)?.active?.isLongBody === true) return;
     // An answer that is due belongs to an earlier request: the refusal must not be taken for it.
     if (connections.get(socket)?.active?.isReceived === true) socket.destroy();
     else refuse(error, socket);
@@ -119,9 +121,11 @@ export function createNodeServer(
   };
 }
 
+const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+  [REQUEST_TIMEOUT]: [408, 'Request Timeout'],
 };
 
 /** What is no HTTP, or comes too slowly, is told so and cut off. */
@@ -141,6 +145,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
 
 interface Shared {
   readonly listener: Wire['listener'];
+  readonly stallMs: number;
   isClosing: boolean;
 }
 
@@ -159,6 +164,7 @@ class NodeWire implements Wire {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #shared: Shared;
+  #isLong = false;
   /** Whether the next move is the client's: to send more of its request, or to take more of the answer. */
   waitsForClient = false;
 
@@ -192,6 +198,11 @@ class NodeWire implements Wire {
     return this.#request.complete;
   }
 
+  /** Whether a body is on its way that may take its time. */
+  get isLongBody(): boolean {
+    return this.#isLong && !this.#request.complete;
+  }
+
   header(name: string): string {
     const value = this.#request.headers[name];
     return value === undefined ? '' : typeof value === 'string' ? value : value.join(', ');
@@ -201,8 +212,9 @@ class NodeWire implements Wire {
     return this.#request.headers[name] !== undefined;
   }
 
-  readBody(sink: BodySink): void {
+  readBody(sink: BodySink, isLong: boolean): void {
     const request = this.#request;
+    this.#isLong = isLong;
     request.on('error', () => {});
     request.on('data', (chunk: Buffer) => sink.chunk(chunk));
     request.on('end', () => {
@@ -210,6 +222,19 @@ class NodeWire implements Wire {
       sink.end();
     });
     this.waitsForClient = true;
+  }
+
+  pauseBody(): void {
+    this.#request.pause();
+    this.waitsForClient = false;
+  }
+
+  resumeBody(): void {
+    if (this.#request.readableEnded || this.#request.destroyed) return;
+    this.waitsForClient = true;
+    // The time-out may have run off while nothing was asked of the client, and runs again only when told to.
+    this.#request.socket.setTimeout(this.#shared.stallMs);
+    this.#request.resume();
   }
 
   send(head: WireHead, body: Uint8Array | string | null, length: number): void {

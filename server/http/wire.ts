@@ -31,8 +31,11 @@ export interface Wire {
   /** Whether the request announces a body (a length other than 0, or chunks). */
   readonly hasBody: boolean;
 
-  /** Lets the body flow. Called once at most. */
-  readBody(sink: BodySink): void;
+  /** Lets the body flow. Called once at most. `isLong`: it may take any time as long as something comes. */
+  readBody(sink: BodySink, isLong: boolean): void;
+  /** No more of the body for now, but for what is on its way already. The client waits; no time-out runs for it. */
+  pauseBody(): void;
+  resumeBody(): void;
 
   /** The whole answer. `body` null: the client gets the head alone, with `length` in it. */
   send(head: WireHead, body: Uint8Array | string | null, length: number): void;

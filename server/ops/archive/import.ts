@@ -1,21 +1,21 @@
 // POST /pdb/admin/v1/archive: reads an export as it arrives and submits each of its entries as a command. Nothing touches
 // the disk, and what is held is the entries on their way into the queue; when the queue is full the client waits.
 //
-// The answer means "queued". Entries that are no commands are skipped; what is refused is refused with a reason, and what
-// was queued before stays queued.
+// The answer means "queued"; a header tells how many commands it was. Entries that are no commands are skipped; what is
+// refused is refused with a reason, and what was queued before stays queued.
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { CommandRing, Submission } from '../../../workers/types.ts';
 import { SubmissionRefused } from '../../../workers/types.ts';
-import { ClientGone, type Exchange } from '../../http/exchange.ts';
+import { BodyTooLarge, ClientGone, type Exchange } from '../../http/exchange.ts';
 import { errorReply, prettyReply } from '../../http/replies.ts';
 import type { Logger } from '../../log.ts';
 import { isJsonMap, type Json } from '../json.ts';
 import { BadForm, boundaryOf, fieldContents } from './multipart.ts';
 import { BadArchive, readTar } from './tar.ts';
-import { entryOf, metadataName } from './wire.ts';
+import { countHeader, entryOf, metadataName } from './wire.ts';
 
 export interface ImportDeps {
   readonly ring: CommandRing;
@@ -23,8 +23,8 @@ export interface ImportDeps {
   readonly clock: () => number;
   readonly uuid: () => string;
   readonly log: Logger;
-  /** Bytes: the largest command, and the largest body for listeners that cannot stream one. */
-  readonly settings: { readonly decompressedMax: number; readonly bodyMax: number };
+  /** Bytes: the largest command, and the largest archive as sent (0: of any size). */
+  readonly settings: { readonly decompressedMax: number; readonly archiveMax: number };
 }
 
 /** Commands, and bytes of them, that are on their way into the queue at the same time. */
@@ -35,29 +35,34 @@ const metadataBytesMax = 1024 * 1024;
 const expansionMax = 300;
 const expansionFree = 16 * 1024 * 1024;
 const retrySecondsMax = 5;
+/** Milliseconds between two entries in the log about an import that goes on. */
+const progressMs = 10_000;
 
 export async function answerImport(exchange: Exchange, deps: ImportDeps): Promise<void> {
+  const { archiveMax } = deps.settings;
   let queued = 0;
   try {
     const boundary = boundaryOf(exchange.header('content-type'));
     if (boundary === null)
       throw new BadForm("An archive is imported as the file field 'archive' of multipart/form-data");
     const commands = new CommandQueue(exchange, deps);
+    const body = exchange.bodyStream(archiveMax === 0 ? Number.POSITIVE_INFINITY : archiveMax);
     try {
-      await unpack(fieldContents(bodyOf(exchange, deps), boundary, 'archive'), async (archive) => {
+      await unpack(told(fieldContents(body, boundary, 'archive'), deps, commands), async (archive) => {
         await readCommands(archive, deps, commands);
       });
     } finally {
       queued = await commands.finish();
     }
     deps.log.info({ commands: queued }, 'Finished importing an archive');
-    exchange.reply(prettyReply(200, { ok: true }));
+    exchange.reply({ ...prettyReply(200, { ok: true }), headers: [[countHeader, String(queued)]] });
   } catch (error) {
     if (error instanceof ClientGone || exchange.aborted) return;
     const already = queued === 0 ? '' : ` (${queued} commands before it were queued)`;
-    if (error instanceof BadForm || error instanceof BadArchive) {
-      deps.log.warn({ commands: queued }, `import refused: ${error.message}`);
-      exchange.reply(errorReply(400, `${error.message}${already}`));
+    const refusal = refusalOf(error, archiveMax);
+    if (refusal !== null) {
+      deps.log.warn({ commands: queued }, `import refused: ${refusal.text}`);
+      exchange.reply(errorReply(refusal.status, `${refusal.text}${already}`));
     } else if (error instanceof SubmissionRefused) {
       const headers = [['Retry-After', String(Math.ceil(error.retryAfter))]] as const;
       exchange.reply({ ...errorReply(503, `${error.message}${already}`), headers });
@@ -65,9 +70,30 @@ export async function answerImport(exchange: Exchange, deps: ImportDeps): Promis
   }
 }
 
-async function* bodyOf(exchange: Exchange, { settings }: ImportDeps): AsyncGenerator<Uint8Array> {
-  if (exchange.bodyStream !== undefined) yield* exchange.bodyStream();
-  else yield await exchange.body(settings.bodyMax);
+/** What the client did wrong; null: nothing. */
+function refusalOf(error: unknown, archiveMax: number): { readonly status: number; readonly text: string } | null {
+  if (error instanceof BadForm || error instanceof BadArchive) return { status: 400, text: error.message };
+  if (!(error instanceof BodyTooLarge)) return null;
+  return { status: 413, text: `The archive is larger than ${archiveMax} bytes, the archive-max-size of this server` };
+}
+
+/** The same parts; the log tells now and then how far they have come. */
+async function* told(
+  parts: AsyncIterable<Uint8Array>,
+  { clock, log }: ImportDeps,
+  commands: CommandQueue,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  let last = clock();
+  for await (const part of parts) {
+    bytes += part.byteLength;
+    const now = clock();
+    if (now - last >= progressMs) {
+      last = now;
+      log.info({ bytes, commands: commands.accepted }, 'Importing an archive');
+    }
+    yield part;
+  }
 }
 
 /** Gives the unpacked bytes to `read`, and sees to it that everything is taken down whoever fails. */
@@ -181,6 +207,11 @@ class CommandQueue {
   constructor(exchange: Exchange, deps: ImportDeps) {
     this.#exchange = exchange;
     this.#deps = deps;
+  }
+
+  /** Commands that were queued so far. */
+  get accepted(): number {
+    return this.#accepted;
   }
 
   /** Resolves when there is room for the next one. Rejects once a command could not be submitted. */

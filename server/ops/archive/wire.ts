@@ -79,8 +79,12 @@ export const archiveRows: readonly ArchiveRow[] = [
   },
 ];
 
-const rootFolder = 'puppetdb-bak';
+/** Every entry of an archive is in it. */
+export const rootFolder = 'puppetdb-bak';
 export const metadataName = `${rootFolder}/export-metadata.json`;
+
+/** Header of an import's answer: the number of commands that were queued. PuppetDB does not send it. */
+export const countHeader = 'X-Muster-Commands';
 
 /** Path of a payload in the archive. */
 export function entryName({ kind, hashed }: ArchiveRow, payload: JsonObject): string {

@@ -17,7 +17,7 @@ const settings = {
   metricsV1: false,
   statusLogInterval: null,
   decompressedMax: 1_000_000,
-  bodyMax: 1_000_000,
+  archiveMax: 1_000_000,
 } as Settings;
 
 interface Running {

@@ -60,7 +60,8 @@ function put(handler: Handler, path: string, queryString: string, asked: Asked):
         if (body.byteLength > max) throw new BodyTooLarge(max);
         return body;
       },
-      async *bodyStream() {
+      async *bodyStream(max) {
+        if (body.byteLength > max) throw new BodyTooLarge(max);
         for (let at = 0; at < body.byteLength; at += 1000) yield body.subarray(at, at + 1000);
       },
       reply: (reply: Reply) =>
@@ -185,6 +186,7 @@ export const querySettings: QuerySettings = {
   timeoutMax: 1000,
   queryDepthMax: 100,
   regexBudget: 1000,
+  planAfter: 0,
 };
 
 /** Nothing runs by itself. */
@@ -215,7 +217,7 @@ export function adminMounts(changes: Partial<AdminDeps> = {}, answer?: FakePool[
     log,
     asker: { pool, querySettings: () => querySettings },
     uuid: () => `uuid-${drawn++}`,
-    settings: { decompressedMax: 100_000, bodyMax: 1_000_000 },
+    settings: { decompressedMax: 100_000, archiveMax: 1_000_000 },
     version: '8.8.1',
     maintenance: new MaintenanceScheduler({ ring, registry, settings: noSchedule, clock, random: () => 0, log }),
     ...changes,

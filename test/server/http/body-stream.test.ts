@@ -1,0 +1,149 @@
+// Bodies that are taken in parts: what the client may send ahead, and how they end.
+
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { BodyTooLarge, ClientGone, type Mount } from '../../../server/http/exchange.ts';
+import { ask, eventually, listen, RawClient } from '../support/http.ts';
+
+const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
+const MIB = 1024 * 1024;
+/** What the operating system's sockets and node's buffers may hold beside ours. */
+const systemBytesMax = 24 * MIB;
+
+/** Counts the body, part by part; waits before each one until `gate` lets it. */
+function counter(gate: () => Promise<void> = async () => {}, max = Number.POSITIVE_INFINITY) {
+  const seen = { bytes: 0, error: null as unknown };
+  const mount: Mount = {
+    prefix: '/count',
+    handler: async (exchange) => {
+      try {
+        for await (const part of exchange.bodyStream(max)) {
+          await gate();
+          seen.bytes += part.byteLength;
+        }
+      } catch (error) {
+        seen.error = error;
+        throw error;
+      }
+      exchange.reply(text(String(seen.bytes)));
+    },
+  };
+  return { mount, seen };
+}
+
+test('body in parts: arrives whole, with and without a length, and empty', async (t) => {
+  const body = Buffer.alloc(3 * MIB + 1, 'x');
+  for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+    const { mount } = counter();
+    const listener = await listen(t, [mount]);
+    assert.equal((await ask(listener.port, '/count', { method: 'POST', body, headers })).text, String(body.byteLength));
+  }
+  const { mount } = counter();
+  const listener = await listen(t, [mount]);
+  assert.equal((await ask(listener.port, '/count', { method: 'POST', body: '' })).text, '0');
+});
+
+test('body in parts: the client waits for the handler, and no time-out runs meanwhile', async (t) => {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const { mount, seen } = counter(() => opened);
+  const listener = await listen(t, [mount], { limits: { stallMs: 150, requestMs: 300, headMs: 300 } });
+  const outgoing = request({ port: listener.port, path: '/count', method: 'POST', agent: false });
+  const answer = new Promise<number>((resolve, reject) => {
+    outgoing.on('response', (response) => resolve(response.resume().statusCode ?? 0)).on('error', reject);
+  });
+  const part = Buffer.alloc(MIB);
+  const total = 100;
+  let sent = 0;
+  const send = async () => {
+    while (sent < total) {
+      const hasRoom = outgoing.write(part);
+      sent++;
+      if (!hasRoom) await new Promise((resolve) => outgoing.once('drain', resolve));
+    }
+    outgoing.end();
+  };
+  const sending = send();
+  // Longer than every time-out, and the client cannot go on by itself.
+  await new Promise((resolve) => setTimeout(resolve, 800));
+  const held = sent;
+  assert.ok(held * MIB < systemBytesMax, `${held} MiB were sent ahead`);
+  assert.equal(seen.bytes, 0);
+  open();
+  await sending;
+  assert.equal(await answer, 200);
+  assert.equal(seen.bytes, total * MIB);
+});
+
+test('body in parts: a slow client may take longer than other requests, a silent one is cut off', async (t) => {
+  const { mount, seen } = counter();
+  const listener = await listen(t, [mount], { limits: { stallMs: 300, requestMs: 200, headMs: 200 } });
+  const client = await RawClient.open(listener.port);
+  t.after(() => client.close());
+  client.send('POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n');
+  for (let index = 0; index < 10; index++) {
+    client.send('x'.repeat(50));
+    await new Promise((resolve) => setTimeout(resolve, 80));
+  }
+  assert.equal(client.isClosed, false);
+  const silent = performance.now();
+  await client.closed();
+  assert.ok(performance.now() - silent > 100);
+  await eventually(() => seen.error !== null, 'end of the body');
+  assert.ok(seen.error instanceof ClientGone);
+  assert.equal(seen.bytes, 500);
+  assert.equal(client.received, '');
+});
+
+test('body in parts: one beyond its limit is refused, declared or not, after it was read', async (t) => {
+  const { mount, seen } = counter(undefined, MIB);
+  const listener = await listen(t, [mount]);
+  const body = Buffer.alloc(2 * MIB);
+  for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+    const answer = await ask(listener.port, '/count', { method: 'POST', body, headers });
+    assert.deepEqual([answer.status, answer.text], [413, `Request body is larger than ${MIB} bytes`]);
+    assert.ok(seen.error instanceof BodyTooLarge);
+  }
+});
+
+test('body in parts: what a handler leaves is read before its answer, the connection stays good', async (t) => {
+  const first: Mount = {
+    prefix: '/first',
+    handler: async (exchange) => {
+      for await (const part of exchange.bodyStream(10 * MIB)) {
+        exchange.reply(text(`${part.byteLength > 0}`));
+        return;
+      }
+    },
+  };
+  const listener = await listen(t, [first], { limits: { drainBytesMax: 1000 } });
+  const client = await RawClient.open(listener.port);
+  t.after(() => client.close());
+  for (let index = 0; index < 2; index++) {
+    client.received = '';
+    client.send(`POST /first HTTP/1.1\r\nHost: x\r\nContent-Length: ${5 * MIB}\r\n\r\n`);
+    client.send(Buffer.alloc(5 * MIB));
+    assert.match(await client.until((received) => received.endsWith('true')), /^HTTP\/1\.1 200/);
+  }
+});
+
+test('body in parts: a client that leaves while the handler works ends the body', async (t) => {
+  let begun = 0;
+  const { mount, seen } = counter(async () => {
+    begun++;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+  const listener = await listen(t, [mount]);
+  const client = await RawClient.open(listener.port);
+  client.send(`POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: ${50 * MIB}\r\n\r\n`);
+  client.send(Buffer.alloc(2 * MIB));
+  await eventually(() => begun > 0, 'first part');
+  client.close();
+  await eventually(() => seen.error !== null, 'end of the body');
+  assert.ok(seen.error instanceof ClientGone);
+  await eventually(() => listener.requestCount === 0 && listener.connectionCount === 0, 'end of the connection');
+  assert.deepEqual(listener.errors, []);
+});
