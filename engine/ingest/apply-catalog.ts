@@ -1,10 +1,10 @@
 // replace catalog on a partition (command document 3.2).
 
 import type { Batch } from '../store/partition.ts';
-import type { EdgeBody, ItemId, NodeId, ResourceBody } from '../store/records.ts';
+import type { ItemId, NodeId, ResourceBody } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { Applied } from './apply.ts';
-import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
+import type { CatalogCommand, CatalogContents, DecodedEdges, DecodedResource } from './commands.ts';
 
 export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   const { certname, producerTimestamp, environment, producer, hash } = command;
@@ -16,7 +16,7 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   }
   assertStorable(command.refusal);
   const unchanged = stored?.hash === hash;
-  const contents = unchanged ? null : command.contents((memo) => batch.resources.recall(memo));
+  const contents = unchanged ? null : command.contents((ref) => batch.resources.recall(ref));
   if (contents !== null) assertStorable(contents.refusal);
   const id = activate(batch, certname, producerTimestamp);
   if (contents !== null) writeCatalog(batch, id, contents);
@@ -49,12 +49,15 @@ function writeCatalog(batch: Batch, id: NodeId, { resources, edges }: CatalogCon
   }
   batch.setResources(id, items);
   const groups = new Uint32Array(edges.length);
-  for (let index = 0; index < edges.length; index++) groups[index] = batch.edges.intern(edges[index] as EdgeBody).id;
+  for (let index = 0; index < edges.length; index++) {
+    const { body, ref } = edges[index] as DecodedEdges;
+    groups[index] = batch.edges.intern(body, ref).id;
+  }
   batch.setEdges(id, groups);
 }
 
-function itemOf(batch: Batch, { item, body, memo }: DecodedResource): ItemId {
-  return item !== 0 ? item : batch.resources.intern(body as ResourceBody, memo).id;
+function itemOf(batch: Batch, { item, body, ref }: DecodedResource): ItemId {
+  return item !== 0 ? item : batch.resources.intern(body as ResourceBody, ref).id;
 }
 
 /** The resource with `file` and `line` as they are stored for the node, where the command does not mention them. */

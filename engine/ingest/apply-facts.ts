@@ -32,7 +32,7 @@ function writeFacts(batch: Batch, id: NodeId, { facts, packages }: FactsContents
   const pairs = new Uint32Array(facts.length * 2);
   for (let index = 0; index < facts.length; index++) {
     const fact = facts[index] as FactsContents['facts'][number];
-    const item = batch.facts.intern(fact, fact.memo);
+    const item = batch.facts.intern(fact, fact.ref);
     pairs[index * 2] = batch.nameId(fact.name);
     pairs[index * 2 + 1] = item.id;
     // A body that was there before has its paths in the registry.
@@ -42,7 +42,7 @@ function writeFacts(batch: Batch, id: NodeId, { facts, packages }: FactsContents
   const items = new Uint32Array(packages.length);
   for (let index = 0; index < packages.length; index++) {
     const body = packages[index] as FactsContents['packages'][number];
-    items[index] = batch.packages.intern(body, body.memo).id;
+    items[index] = batch.packages.intern(body, body.ref).id;
   }
   batch.setPackages(id, items);
 }

@@ -5,12 +5,13 @@ import { RELATIONSHIPS, TAG_PATTERN } from '../../schemas/commands/catalog.ts';
 import { canonicalK, compareUnits, quote } from '../json/canonical.ts';
 import { storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
-import type { EdgeBody, EdgeTarget, ItemId, ResourceBody } from '../store/records.ts';
+import type { EdgeTarget, ItemId, ResourceBody } from '../store/records.ts';
+import { BodyRef } from '../store/refs.ts';
 import { tagRank } from '../store/tag-rank.ts';
 import { parseLenient } from '../time.ts';
 import { Columns } from './columns.ts';
-import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
-import { eachElement, OWN_NAME, parseElement, TextMemo, withOwnName, withoutOwnName } from './elements.ts';
+import type { CatalogCommand, CatalogContents, DecodedEdges, DecodedResource } from './commands.ts';
+import { eachElement, OWN_NAME, ownText, parseElement, TextMemo, withOwnName, withoutOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { catalogHash, resourceHash, tagOrder } from './hashes.ts';
 import { excerpt } from './validate.ts';
@@ -83,17 +84,24 @@ export function decodeCatalogTexts(
   };
 }
 
-/** Characters of elements remembered per thread. */
-const RESOURCE_MEMO_CHARS = 4 * 1024 * 1024;
-const EDGE_MEMO_CHARS = 2 * 1024 * 1024;
+/** What the elements remembered in a thread may take, in bytes. */
+const RESOURCE_MEMO_BYTES = 12 * 1024 * 1024;
+const EDGE_MEMO_BYTES = 6 * 1024 * 1024;
+const GROUP_MEMO_BYTES = 6 * 1024 * 1024;
+/** What a remembered element takes: a fixed part, and a multiple of its text. */
+const RESOURCE_BYTES = 700;
+const RESOURCE_TEXTS = 1.5;
+const EDGE_BYTES = 300;
+const GROUP_BYTES = 300;
+const GROUP_TEXTS = 1.5;
 
 /** `own`: the certname is among the tags, and was taken out of the resource that is remembered. */
 interface KnownResource {
   readonly resource: ReadResource;
   readonly own: boolean;
 }
-const knownResources = new TextMemo<KnownResource>(RESOURCE_MEMO_CHARS);
-const knownEdges = new TextMemo<JsonObject>(EDGE_MEMO_CHARS);
+const knownResources = new TextMemo<KnownResource>(RESOURCE_MEMO_BYTES);
+const knownEdges = new TextMemo<JsonObject>(EDGE_MEMO_BYTES);
 
 function resourcesOfText(text: string, certname: string): ReadResource[] | null {
   const list: ReadResource[] = [];
@@ -110,8 +118,15 @@ function resourcesOfText(text: string, certname: string): ReadResource[] | null 
     list.push(resource);
     const own = resource.tags.includes(certname);
     const mentions = element.split(OWN_NAME).length - 1;
-    if (mentions === (own ? 1 : 0))
-      knownResources.set(element, { resource: own ? withoutOwnTag(resource, certname) : resource, own });
+    if (mentions === (own ? 1 : 0)) {
+      const text = ownText(element);
+      const shared = own ? withoutOwnTag(resource, certname) : resource;
+      knownResources.set(
+        text,
+        { resource: { ...shared, source: text }, own },
+        RESOURCE_BYTES + text.length * RESOURCE_TEXTS,
+      );
+    }
     return true;
   });
   return isList ? list : null;
@@ -129,7 +144,7 @@ function edgesOfText(text: string, certname: string): JsonObject[] | null {
     const value = parseElement(withOwnName(element, certname));
     if (value === undefined || !isObject(value)) return false;
     list.push(value);
-    if (!element.includes(OWN_NAME)) knownEdges.set(element, value);
+    if (!element.includes(OWN_NAME)) knownEdges.set(ownText(element), value, EDGE_BYTES + element.length);
     return true;
   });
   return isList ? list : null;
@@ -140,7 +155,7 @@ function withoutOwnTag(resource: ReadResource, certname: string): ReadResource {
   const { text, tagsStart, tagsEnd } = resource;
   const list = tagList(tags);
   const shared = text.slice(0, tagsStart) + list + text.slice(tagsEnd);
-  return { ...resource, tags, text: shared, tagsEnd: tagsStart + list.length, memo: `@${shared}` };
+  return { ...resource, tags, text: shared, tagsEnd: tagsStart + list.length };
 }
 
 /** The resource as the node of that certname has it; its tags stay those it shares. */
@@ -183,22 +198,28 @@ const tagList = (tags: readonly string[]): string => (tags.length === 0 ? '' : `
 
 /** A resource between reading and storing. */
 interface ReadResource {
-  readonly source: JsonObject;
-  /** Canonical text of the parameters, `null` for absent ones. */
-  readonly parameters: string;
+  readonly type: JsonValue | undefined;
+  readonly title: JsonValue | undefined;
+  readonly fileGiven: boolean;
+  readonly lineGiven: boolean;
+  /** As it was sent; of a remembered one the element's text, with the mark of the own name. */
+  readonly source: JsonObject | string;
   readonly tags: readonly string[];
   readonly text: string;
+  /** Where the canonical text of the parameters stands in the text; empty without any. */
+  readonly parametersStart: number;
+  readonly parametersEnd: number;
   /** Where the list of tags stands in the text. */
   readonly tagsStart: number;
   readonly tagsEnd: number;
-  /** Its certname is among its tags and was taken out of `tags`; `memo` is the text without it. */
+  /** Its certname is among its tags and was taken out of `tags`. */
   readonly ownTag?: true;
   /** Made on first use. */
   places?: readonly TagPlace[];
-  readonly memo?: string;
   readonly sortKey: string;
   /** Canonical text of `{title, type}`, as it stands in edges. */
   readonly spec: string;
+  readonly ref: BodyRef;
 }
 
 interface ReadResources {
@@ -220,9 +241,7 @@ function inOrder(list: ReadResource[]): ReadResources {
   const places = new Map<JsonValue, Map<JsonValue, number>>();
   const texts: string[] = [];
   for (let index = 0; index < list.length; index++) {
-    const { source, text } = list[index] as ReadResource;
-    const type = source['type'] ?? null;
-    const title = source['title'] ?? null;
+    const { text, type = null, title = null } = list[index] as ReadResource;
     let titles = places.get(type);
     if (titles === undefined) places.set(type, (titles = new Map()));
     if (titles.has(title)) throw invalid(`Duplicate resource: ${describeSpec(type, title)}`);
@@ -242,10 +261,12 @@ function readResource(sent: JsonValue): ReadResource {
   if (exported !== undefined) text += `"exported":${canonicalK(exported, PARAMETERS_DEPTH)},`;
   if (file !== undefined) text += `"file":${canonicalK(file, PARAMETERS_DEPTH)},`;
   if (line !== undefined) text += `"line":${canonicalK(line, PARAMETERS_DEPTH)},`;
-  const sentParameters = sent['parameters'];
-  const parameters = sentParameters === undefined ? 'null' : canonicalK(sentParameters, PARAMETERS_DEPTH);
-  if (sentParameters !== undefined) text += `"parameters":${parameters},`;
-  text += '"tags":[';
+  const parameters = sent['parameters'];
+  if (parameters !== undefined) text += '"parameters":';
+  const parametersStart = text.length;
+  if (parameters !== undefined) text += canonicalK(parameters, PARAMETERS_DEPTH);
+  const parametersEnd = text.length;
+  text += parameters === undefined ? '"tags":[' : ',"tags":[';
   const tagsStart = text.length;
   text += tagList(tags);
   const tagsEnd = text.length;
@@ -258,7 +279,22 @@ function readResource(sent: JsonValue): ReadResource {
   if (spec !== '') text += `,${spec}`;
   const sortKey = `${sortText(title)}\u0000${sortText(type)}`;
   for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
-  return { source: sent, parameters, tags, text: `${text}}`, tagsStart, tagsEnd, sortKey, spec: `{${spec}}` };
+  return {
+    type,
+    title,
+    fileGiven: file !== undefined,
+    lineGiven: line !== undefined,
+    source: sent,
+    tags,
+    text: `${text}}`,
+    parametersStart,
+    parametersEnd,
+    tagsStart,
+    tagsEnd,
+    sortKey,
+    spec: `{${spec}}`,
+    ref: new BodyRef(),
+  };
 }
 
 /** Other keys are dropped; walking their values once keeps them within the nesting limit. */
@@ -372,9 +408,8 @@ function edgeTexts(codes: Float64Array, resources: readonly ReadResource[]): str
   const texts: string[] = [];
   for (let index = 0; index < codes.length; index++) {
     const code = codes[index] as number;
-    const pair = Math.floor(code / RELATIONSHIP_BASE);
-    const source = resources[Math.floor(pair / resources.length)] as ReadResource;
-    const target = resources[pair % resources.length] as ReadResource;
+    const source = resources[sourceOf(code, resources.length)] as ReadResource;
+    const target = resources[targetOf(code, resources.length)] as ReadResource;
     texts.push(`${RELATIONSHIP_TEXTS[code % RELATIONSHIP_BASE]}${source.spec},"target":${target.spec}}`);
   }
   return texts;
@@ -397,73 +432,92 @@ function contentsOf(
   { list }: ReadResources,
   { codes }: ReadEdges,
   certname: string,
-  recall: (memo: string) => ItemId,
+  recall: (ref: BodyRef) => ItemId,
 ): CatalogContents {
   const columns = new Columns();
   const resources: DecodedResource[] = [];
   for (let index = 0; index < list.length; index++)
     resources.push(decodedResource(list[index] as ReadResource, certname, recall, columns));
-  const edges: EdgeBody[] = [];
-  let targets: EdgeTarget[] = [];
-  let current = -1;
-  for (let index = 0; index < codes.length; index++) {
-    const code = codes[index] as number;
-    const pair = Math.floor(code / RELATIONSHIP_BASE);
-    const source = Math.floor(pair / list.length);
-    if (source !== current) {
-      const { type, title } = resources[source] as DecodedResource;
-      targets = [];
-      edges.push({ sourceType: type, sourceTitle: title, targets });
-      current = source;
-    }
-    const { type, title } = resources[pair % list.length] as DecodedResource;
-    const relationship = SORTED_RELATIONSHIPS[code % RELATIONSHIP_BASE] as string;
-    targets.push({ relationship, targetType: type, targetTitle: title });
-  }
   checkDistinct(list, resources, columns);
-  return { resources, edges, refusal: columns.refusal };
+  return { resources, edges: edgeGroups(codes, list, resources), refusal: columns.refusal };
 }
+
+/** Groups of edges by the canonical text of what distinguishes them. */
+const knownGroups = new TextMemo<DecodedEdges>(GROUP_MEMO_BYTES);
+
+function edgeGroups(
+  codes: Float64Array,
+  list: readonly ReadResource[],
+  resources: readonly DecodedResource[],
+): DecodedEdges[] {
+  const groups: DecodedEdges[] = [];
+  const count = list.length;
+  for (let from = 0, to = 0; from < codes.length; from = to) {
+    const source = sourceOf(codes[from] as number, count);
+    let text = (list[source] as ReadResource).spec;
+    for (to = from; to < codes.length && sourceOf(codes[to] as number, count) === source; to++) {
+      const code = codes[to] as number;
+      text += `${code % RELATIONSHIP_BASE}${(list[targetOf(code, count)] as ReadResource).spec}`;
+    }
+    let group = knownGroups.get(text);
+    if (group === undefined) {
+      group = edgeGroup(codes.subarray(from, to), source, resources);
+      const own = ownText(text);
+      knownGroups.set(own, group, GROUP_BYTES + own.length * GROUP_TEXTS);
+    }
+    groups.push(group);
+  }
+  return groups;
+}
+
+function edgeGroup(codes: Float64Array, source: number, resources: readonly DecodedResource[]): DecodedEdges {
+  const { type, title } = resources[source] as DecodedResource;
+  const targets: EdgeTarget[] = [];
+  for (const code of codes) {
+    const target = resources[targetOf(code, resources.length)] as DecodedResource;
+    const relationship = SORTED_RELATIONSHIPS[code % RELATIONSHIP_BASE] as string;
+    targets.push({ relationship, targetType: target.type, targetTitle: target.title });
+  }
+  return { body: { sourceType: type, sourceTitle: title, targets }, ref: new BodyRef() };
+}
+
+const sourceOf = (code: number, count: number): number => Math.floor(Math.floor(code / RELATIONSHIP_BASE) / count);
+const targetOf = (code: number, count: number): number => Math.floor(code / RELATIONSHIP_BASE) % count;
 
 function decodedResource(
   resource: ReadResource,
   certname: string,
-  recall: (memo: string) => ItemId,
+  recall: (ref: BodyRef) => ItemId,
   columns: Columns,
 ): DecodedResource {
-  const { source, tags, text, tagsStart, tagsEnd } = resource;
-  const ownTag = resource.ownTag ?? tags.includes(certname);
-  const shared = ownTag && resource.ownTag === undefined ? tags.filter((tag) => tag !== certname) : tags;
-  const memo =
-    resource.memo ?? (ownTag ? `@${text.slice(0, tagsStart)}${tagList(shared)}${text.slice(tagsEnd)}` : text);
-  const item = recall(memo);
+  const { ref, type, title, fileGiven, lineGiven } = resource;
+  const item = recall(ref);
   return {
-    type: columnText(source['type'], 'type', columns),
-    title: columnText(source['title'], 'title', columns),
-    memo,
+    type: columnText(type, 'type', columns),
+    title: columnText(title, 'title', columns),
+    ref,
     item,
-    body: item === 0 ? storedResource(resource, shared, ownTag, columns) : null,
-    fileGiven: source['file'] !== undefined,
-    lineGiven: source['line'] !== undefined,
+    body: item === 0 ? storedResource(resource, certname, columns) : null,
+    fileGiven,
+    lineGiven,
   };
 }
 
-function storedResource(
-  { source, parameters }: ReadResource,
-  tags: readonly string[],
-  ownTag: boolean,
-  columns: Columns,
-): ResourceBody {
-  const { type, title, file, line, exported } = source;
-  const sent = source['parameters'] ?? null;
+function storedResource(resource: ReadResource, certname: string, columns: Columns): ResourceBody {
+  const { tags, text, parametersStart, parametersEnd } = resource;
+  const { type, title, file, line, exported, parameters: sent = null } = sourceObject(resource, certname);
+  const ownTag = resource.ownTag ?? tags.includes(certname);
+  const shared = ownTag && resource.ownTag === undefined ? tags.filter((tag) => tag !== certname) : tags;
   if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
   if (file !== undefined && file !== null && typeof file !== 'string')
     columns.refuse('The file of a resource is no text.');
   if (sent !== null && typeof sent !== 'object') columns.refuse('The parameters of a resource are no map.');
+  const parameters = parametersStart === parametersEnd ? 'null' : text.slice(parametersStart, parametersEnd);
   return {
     type: columnText(type, 'type', columns),
     title: columnText(title, 'title', columns),
     hash: resourceHash(identityText(type), identityText(title), parameters),
-    tags,
+    tags: shared,
     ownTag,
     exported: exported === true,
     file: typeof file === 'string' ? columns.text(file, 'file') : null,
@@ -471,6 +525,9 @@ function storedResource(
     parameters: isObject(sent) ? parametersText(sent, columns) : '{}',
   };
 }
+
+const sourceObject = ({ source }: ReadResource, certname: string): JsonObject =>
+  typeof source === 'string' ? (parseElement(withOwnName(source, certname)) as JsonObject) : source;
 
 function parametersText(parameters: JsonObject, columns: Columns): string {
   for (const key in parameters) {
@@ -494,7 +551,7 @@ function columnText(value: JsonValue | undefined, name: string, columns: Columns
 
 /** As texts, 5 and "5" are the same title after all. */
 function checkDistinct(list: readonly ReadResource[], resources: readonly DecodedResource[], columns: Columns): void {
-  if (list.every(({ source }) => typeof source['title'] === 'string' && typeof source['type'] === 'string')) return;
+  if (list.every(({ title, type }) => typeof title === 'string' && typeof type === 'string')) return;
   const seen = new Set<string>();
   for (const { type, title } of resources) {
     const key = `${type}\u0000${title}`;

@@ -4,6 +4,7 @@
 
 import type { JsonValue } from '../json/value.ts';
 import type { EdgeBody, EventRecord, FactBody, ItemId, PackageBody, ResourceBody } from '../store/records.ts';
+import type { BodyRef } from '../store/refs.ts';
 
 export type DecodedCommand =
   | FactsCommand
@@ -31,15 +32,16 @@ interface Storable extends DecodedBase {
 }
 
 export interface DecodedFact extends FactBody {
-  /** Equal texts stand for equal bodies; kept with facts that are remembered, so that it is made once. */
-  readonly memo?: string;
+  /** Of facts that are remembered. */
+  readonly ref?: BodyRef;
   /** The value that `value` is the text of. */
   readonly json: JsonValue;
 }
 
 export interface DecodedPackage extends PackageBody {
-  /** As for facts: its canonical text (spec/commands.md 4.7). */
-  readonly memo?: string;
+  /** Of packages that are remembered: their canonical text (spec/commands.md 4.7), and what stands for them. */
+  readonly canonical?: string;
+  readonly ref?: BodyRef;
 }
 
 export interface FactsContents {
@@ -60,9 +62,8 @@ export interface FactsCommand extends Storable {
 export interface DecodedResource {
   readonly type: string;
   readonly title: string;
-  /** Equal texts stand for equal bodies. */
-  readonly memo: string;
-  /** The item the memo text stands for, 0 when it is not known: then there is a body. */
+  readonly ref: BodyRef;
+  /** The item that the ref remembers, 0 when it does not: then there is a body. */
   readonly item: ItemId;
   readonly body: ResourceBody | null;
   /** Whether the command mentions them: what it does not mention keeps its stored value. */
@@ -70,11 +71,17 @@ export interface DecodedResource {
   readonly lineGiven: boolean;
 }
 
+/** The edges that start at one resource. */
+export interface DecodedEdges {
+  readonly body: EdgeBody;
+  readonly ref: BodyRef;
+}
+
 export interface CatalogContents {
   /** Sorted by title and type. */
   readonly resources: readonly DecodedResource[];
   /** Grouped by source, distinct, sorted. */
-  readonly edges: readonly EdgeBody[];
+  readonly edges: readonly DecodedEdges[];
   /** A reason not to store that lies in the resources. */
   readonly refusal: string | null;
 }
@@ -89,8 +96,8 @@ export interface CatalogCommand extends Storable {
   readonly jobId: string | null;
   readonly producer: string | null;
   readonly hash: string;
-  /** `recall`: the item a memo text stands for, 0 for none; such resources need not be made. */
-  contents(recall: (memo: string) => ItemId): CatalogContents;
+  /** `recall`: the item that a ref remembers, 0 for none; resources with one need not be made. */
+  contents(recall: (ref: BodyRef) => ItemId): CatalogContents;
 }
 
 export interface ReportCommand extends Storable {

@@ -55,43 +55,53 @@ function visitTrimmed(text: string, from: number, to: number, visit: (start: num
   return start < end && visit(start, end);
 }
 
-/** Values by text, the least recently used half dropped when the texts exceed a number of characters. */
-export class TextMemo<T> {
-  readonly #charsMax: number;
-  #young = new Map<string, T>();
-  #old = new Map<string, T>();
-  #chars = 0;
+interface Entry<T> {
+  readonly text: string;
+  readonly value: T;
+  readonly bytes: number;
+}
 
-  constructor(charsMax: number) {
-    this.#charsMax = charsMax;
+/** Values by text, the least recently used half dropped when what they take exceeds a number of bytes. */
+export class TextMemo<T> {
+  readonly #bytesMax: number;
+  #young = new Map<string, Entry<T>>();
+  #old = new Map<string, Entry<T>>();
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
   }
 
   get(text: string): T | undefined {
-    const young = this.#young.get(text);
-    if (young !== undefined) return young;
-    const old = this.#old.get(text);
-    if (old !== undefined) this.#remember(text, old);
-    return old;
+    let entry = this.#young.get(text);
+    if (entry !== undefined) return entry.value;
+    entry = this.#old.get(text);
+    if (entry === undefined) return undefined;
+    this.#keep(entry);
+    return entry.value;
   }
 
-  set(text: string, value: T): void {
-    this.#remember(text, value);
+  /** `text` in memory of its own, `bytes`: what the value takes beside it. */
+  set(text: string, value: T, bytes: number): void {
+    this.#keep({ text, value, bytes: bytes + text.length + ENTRY_BYTES });
   }
 
-  #remember(text: string, value: T): void {
-    this.#chars += text.length + ENTRY_CHARS;
-    if (this.#chars > this.#charsMax / 2) {
+  #keep(entry: Entry<T>): void {
+    this.#bytes += entry.bytes;
+    if (this.#bytes > this.#bytesMax / 2) {
       this.#old = this.#young;
       this.#young = new Map();
-      this.#chars = text.length + ENTRY_CHARS;
+      this.#bytes = entry.bytes;
     }
-    // A slice of a payload keeps the whole payload in memory: the key is a copy.
-    this.#young.set(Buffer.from(text, 'utf8').toString('utf8'), value);
+    this.#young.set(entry.text, entry);
   }
 }
 
-/** What an entry costs beside its text, in characters. */
-const ENTRY_CHARS = 400;
+/** What an entry costs beside its text and value. */
+const ENTRY_BYTES = 150;
+
+/** The text in memory of its own: a slice keeps the whole payload it was cut from. */
+export const ownText = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
 
 /** Stands for the node's own certname as a whole string in texts that are compared between nodes. */
 export const OWN_NAME = '"\u0001"';

@@ -5,11 +5,12 @@ import { JSON_LIMITS } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
 import type { PackageBody } from '../store/records.ts';
+import { BodyRef } from '../store/refs.ts';
 import { parseLenient } from '../time.ts';
 import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';
 import type { DecodedFact, DecodedPackage, FactsCommand, FactsContents } from './commands.ts';
-import { eachElement, parseElement, TextMemo } from './elements.ts';
+import { eachElement, ownText, parseElement, TextMemo } from './elements.ts';
 import { distinctPackages, factsetHash, packageText } from './hashes.ts';
 
 /** How many containers of the payload enclose a fact's value: payload and values. */
@@ -94,10 +95,15 @@ export function decodeFactsTexts(
   };
 }
 
-/** Characters of elements remembered per thread; a fact longer than this part of it is not remembered. */
-const FACT_MEMO_CHARS = 3 * 1024 * 1024;
-const PACKAGE_MEMO_CHARS = 1024 * 1024;
+/** What the elements remembered in a thread may take, in bytes; a longer fact is not remembered. */
+const FACT_MEMO_BYTES = 12 * 1024 * 1024;
+const PACKAGE_MEMO_BYTES = 8 * 1024 * 1024;
 const REMEMBERED_MAX = 16 * 1024;
+/** What a remembered element takes: a fixed part, and a multiple of its text. */
+const FACT_BYTES = 400;
+const FACT_TEXTS = 4;
+const PACKAGE_BYTES = 350;
+const PACKAGE_TEXTS = 2;
 
 interface KnownFact {
   readonly name: string;
@@ -106,8 +112,9 @@ interface KnownFact {
   readonly stored: DecodedFact;
   readonly refusal: string | null;
 }
-const knownFacts = new TextMemo<KnownFact>(FACT_MEMO_CHARS);
-const knownPackages = new TextMemo<DecodedPackage>(PACKAGE_MEMO_CHARS);
+type KnownPackage = Required<DecodedPackage>;
+const knownFacts = new TextMemo<KnownFact>(FACT_MEMO_BYTES);
+const knownPackages = new TextMemo<KnownPackage>(PACKAGE_MEMO_BYTES);
 
 /** Null also when a name occurs twice: the last one counts, which only the whole payload tells. */
 function factsOfText(text: string): KnownFact[] | null {
@@ -117,10 +124,11 @@ function factsOfText(text: string): KnownFact[] | null {
     const element = text.slice(start, end);
     let fact = knownFacts.get(element);
     if (fact === undefined) {
-      const read = readFact(element);
+      const own = ownText(element);
+      const read = readFact(own);
       if (read === null) return false;
       fact = read;
-      if (element.length <= REMEMBERED_MAX) knownFacts.set(element, fact);
+      if (own.length <= REMEMBERED_MAX) knownFacts.set(own, fact, FACT_BYTES + own.length * FACT_TEXTS);
     }
     if (names.has(fact.name)) return false;
     names.add(fact.name);
@@ -144,25 +152,26 @@ function readFact(element: string): KnownFact | null {
   return {
     name,
     canonical: `${quote(name)}:${canonicalS(json, VALUE_DEPTH)}`,
-    stored: { name, value, json, memo: `${name}\n${value}` },
+    stored: { name, value, json, ref: new BodyRef() },
     refusal: columns.refusal,
   };
 }
 
-function packagesOfText(text: string): DecodedPackage[] | null {
-  const packages: DecodedPackage[] = [];
+function packagesOfText(text: string): KnownPackage[] | null {
+  const packages: KnownPackage[] = [];
   const isList = eachElement(text, (start, end) => {
     const element = text.slice(start, end);
     let body = knownPackages.get(element);
     if (body === undefined) {
-      const value = parseElement(element);
+      const own = ownText(element);
+      const value = parseElement(own);
       if (!Array.isArray(value) || value.length !== 3) return false;
       const [name, version, provider] = value as readonly JsonValue[];
       if (typeof name !== 'string' || typeof version !== 'string' || typeof provider !== 'string') return false;
       if ((name + version + provider).includes('\u0000')) return false;
-      body = { name, version, provider };
-      body = { ...body, memo: packageText(body) };
-      knownPackages.set(element, body);
+      const canonical = packageText({ name, version, provider });
+      body = { name, version, provider, canonical, ref: new BodyRef() };
+      knownPackages.set(own, body, PACKAGE_BYTES + own.length * PACKAGE_TEXTS);
     }
     packages.push(body);
     return true;

@@ -116,8 +116,8 @@ export function reportHash(report: ReportIdentity): string {
 }
 
 /** Canonical text of a package. */
-export const packageText = (body: PackageBody & { readonly memo?: string }): string =>
-  body.memo ?? `[${quote(body.name)},${quote(body.version)},${quote(body.provider)}]`;
+export const packageText = (body: PackageBody & { readonly canonical?: string }): string =>
+  body.canonical ?? `[${quote(body.name)},${quote(body.version)},${quote(body.provider)}]`;
 
 /** 4.7, one package. */
 export function packageHash(body: PackageBody): string {

@@ -43,6 +43,7 @@ import {
   toBitmap,
 } from './postings.ts';
 import type { EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
+import { type BodyRef, Refs } from './refs.ts';
 
 /** B: the whole body, R: the same as a record whose fields are read one at a time. */
 export interface DictionarySpec<B, R extends Fields = Fields> {
@@ -117,8 +118,6 @@ export const PACKAGES: DictionarySpec<PackageBody, StoredPackage> = {
 const EMPTY_LIST = new Uint32Array(0);
 /** Decoded bodies kept per dictionary and thread, counted in stored bytes. */
 const CACHE_BYTES_MAX = 2 * 1024 * 1024;
-/** Characters of memoized texts per dictionary of an actor's partition. */
-const MEMO_CHARS_MAX = 512 * 1024;
 
 export interface DictionaryTables {
   body: Database<Buffer, number>;
@@ -230,80 +229,26 @@ class BodyCache<B> {
   }
 }
 
-/**
- * Texts seen lately and the items they are: a hit saves hashing the text and looking its digest up. Several texts may stand
- * for one item (the same resource with its keys in another order); when the item goes, all of them do.
- */
-class InternMemo {
-  #young = new Map<string, ItemId>();
-  #old = new Map<string, ItemId>();
-  readonly #texts = new Map<ItemId, string[]>();
-  #size = 0;
-
-  get(text: string): ItemId | undefined {
-    return this.#young.get(text) ?? this.#old.get(text);
-  }
-
-  /** For a text that is not there yet. */
-  set(text: string, id: ItemId): void {
-    this.#size += text.length;
-    if (this.#size > MEMO_CHARS_MAX / 2) {
-      for (const [gone, item] of this.#old) this.#unlink(gone, item);
-      this.#old = this.#young;
-      this.#young = new Map();
-      this.#size = text.length;
-    }
-    this.#young.set(text, id);
-    const texts = this.#texts.get(id);
-    if (texts === undefined) this.#texts.set(id, [text]);
-    else texts.push(text);
-  }
-
-  delete(id: ItemId): void {
-    const texts = this.#texts.get(id);
-    if (texts === undefined) return;
-    this.#texts.delete(id);
-    for (const text of texts) {
-      this.#young.delete(text);
-      this.#old.delete(text);
-    }
-  }
-
-  #unlink(text: string, id: ItemId): void {
-    const texts = this.#texts.get(id);
-    if (texts === undefined) return;
-    const index = texts.indexOf(text);
-    if (texts.length === 1 && index === 0) this.#texts.delete(id);
-    else if (index >= 0) texts.splice(index, 1);
-  }
-
-  clear(): void {
-    this.#young.clear();
-    this.#old.clear();
-    this.#texts.clear();
-    this.#size = 0;
-  }
-}
-
 /** Shared by all views of a thread: item ids are not reused while a snapshot may see them. */
 export class Dictionary<B, R extends Fields = Fields> {
   readonly spec: DictionarySpec<B, R>;
   readonly tables: DictionaryTables;
   readonly cache = new BodyCache<B>();
   readonly records: RecordCache<R>;
-  /** Written by the one writer only. */
-  readonly memo = new InternMemo();
+  /** Of the one writer. */
+  readonly refs: Refs;
 
   constructor(env: RootDatabase, spec: DictionarySpec<B, R>, budget: RecordBudget) {
     this.spec = spec;
     this.tables = openDictionaryTables(env, spec.name);
     this.records = new RecordCache(budget);
+    this.refs = new Refs(spec.name);
   }
 
   /** After an aborted transaction: ids it gave out will be given out again. */
   forget(): void {
     this.cache.clear();
-    this.memo.clear();
+    this.refs.clear();
   }
 }
 
@@ -513,23 +458,19 @@ export class DictionaryWriter<B> {
     this.#post = new PostingsWriter(dictionary.tables.post);
   }
 
-  /**
-   * Item id of the body, stored if it is new (`isNew` tells). `memo` is a text that determines the body, for callers that
-   * have one at less cost than the body's own text.
-   */
-  intern(body: B, memo?: string): { id: ItemId; isNew: boolean } {
-    const { spec, memo: memoized } = this.#dictionary;
-    const text = memo ?? spec.text(body);
-    const known = memoized.get(text);
-    if (known !== undefined) return { id: known, isNew: false };
-    const { id, isNew } = this.#store(body, memo === undefined ? text : spec.text(body));
-    memoized.set(text, id);
-    return { id, isNew };
+  /** Item id of the body, stored if it is new (`isNew` tells). `ref` remembers the item. */
+  intern(body: B, ref?: BodyRef): { id: ItemId; isNew: boolean } {
+    const { spec, refs } = this.#dictionary;
+    const known = ref === undefined ? 0 : refs.get(ref);
+    if (known !== 0) return { id: known, isNew: false };
+    const stored = this.#store(body, spec.text(body));
+    if (ref !== undefined) refs.set(ref, stored.id);
+    return stored;
   }
 
-  /** The item a memo text stands for, 0 when it is not remembered. */
-  recall(memo: string): ItemId {
-    return this.#dictionary.memo.get(memo) ?? 0;
+  /** The item that the ref remembers, 0 when it does not. */
+  recall(ref: BodyRef): ItemId {
+    return this.#dictionary.refs.get(ref);
   }
 
   #store(body: B, text: string): { id: ItemId; isNew: boolean } {
@@ -538,6 +479,7 @@ export class DictionaryWriter<B> {
     const stored = fast(tables.digest, digest);
     if (stored !== undefined) return { id: stored.readUInt32BE(0), isNew: false };
     const id = this.#ids.nextItem(spec.name, (candidate) => present(tables.body, candidate));
+    this.#dictionary.refs.renew(id);
     tables.body.putSync(id, spec.encode(body));
     const value = Buffer.allocUnsafe(4);
     value.writeUInt32BE(id, 0);
@@ -584,7 +526,7 @@ export class DictionaryWriter<B> {
 
   /** Writes postings and indexes, and deletes bodies that no node has any more. Call once, at the end of the transaction. */
   flush(): void {
-    const { spec, tables, cache, memo } = this.#dictionary;
+    const { spec, tables, cache, refs } = this.#dictionary;
     // A body that was made and then not used belongs to no node either.
     const unused = this.created.filter((id) => !this.#post.touches(id));
     for (const id of [...this.#post.flush(), ...unused]) {
@@ -597,7 +539,7 @@ export class DictionaryWriter<B> {
       }
       tables.body.removeSync(id);
       cache.delete(id);
-      memo.delete(id);
+      refs.drop(id);
     }
     for (const { key, bitmap } of this.#index.values()) {
       const value = encodeChunk(bitmap);

@@ -165,21 +165,24 @@ test('decode: the worked catalogs (4.4)', () => {
       ['Foo', 'ba66a4113b0451266834e5225e6e27b20142d5d8'],
     ],
   );
-  assert.deepEqual(edges, [
-    {
-      sourceType: 'File',
-      sourceTitle: '/b',
-      targets: [
-        { relationship: 'before', targetType: 'Exec', targetTitle: '/b' },
-        { relationship: 'required-by', targetType: 'Exec', targetTitle: '/b' },
-      ],
-    },
-    {
-      sourceType: 'Class',
-      sourceTitle: 'Foo',
-      targets: [{ relationship: 'contains', targetType: 'File', targetTitle: '/b' }],
-    },
-  ]);
+  assert.deepEqual(
+    edges.map(({ body }) => body),
+    [
+      {
+        sourceType: 'File',
+        sourceTitle: '/b',
+        targets: [
+          { relationship: 'before', targetType: 'Exec', targetTitle: '/b' },
+          { relationship: 'required-by', targetType: 'Exec', targetTitle: '/b' },
+        ],
+      },
+      {
+        sourceType: 'Class',
+        sourceTitle: 'Foo',
+        targets: [{ relationship: 'contains', targetType: 'File', targetTitle: '/b' }],
+      },
+    ],
+  );
 });
 
 test('decode: what the catalog hash does not see', () => {
@@ -197,7 +200,7 @@ test('decode: what the catalog hash does not see', () => {
   assert.notEqual(hash({ edges: [{ ...edge, extra: 1 }] }), hash({}));
   assert.equal(hash({ edges: [{ ...edge, extra: 1 }, edge] }), hash({ edges: [edge, { ...edge, extra: 1 }] }));
   const both = catalog(submit('replace catalog', catalogPayload({ ...base, edges: [edge, { ...edge, extra: 1 }] })));
-  assert.equal(both.contents(() => 0).edges[0]?.targets.length, 1);
+  assert.equal(both.contents(() => 0).edges[0]?.body.targets.length, 1);
 });
 
 test('decode: catalogs that are refused', () => {
@@ -601,10 +604,10 @@ test('decode: inputs are distinct and sorted', () => {
 
 // ---- memos
 
-/** Memo texts only say what is remembered; they are no part of the result. */
+/** What is remembered with facts and packages is no part of the result. */
 const withoutMemos = (contents: FactsContents): object => ({
-  facts: contents.facts.map(({ memo: _, ...fact }) => fact),
-  packages: contents.packages.map(({ memo: _, ...body }) => body),
+  facts: contents.facts.map(({ ref: _, ...fact }) => fact),
+  packages: contents.packages.map(({ canonical: _, ref: __, ...body }) => body),
 });
 
 test('decode: parts whose bytes are known are not parsed again, and nothing else changes', () => {

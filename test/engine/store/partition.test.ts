@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/dictionary.ts';
 import { type Batch, NODES_ALL, NODES_INACTIVE, openPartition } from '../../../engine/store/partition.ts';
 import type { ResourceBody } from '../../../engine/store/records.ts';
+import { BodyRef } from '../../../engine/store/refs.ts';
 
 const dirs: string[] = [];
 after(() => {
@@ -82,23 +83,25 @@ test('dictionary: a body that no node has any more is gone with its digest and i
   await p.close();
 });
 
-test('dictionary: every text that stood for a body is forgotten with it', async () => {
+test('dictionary: every ref to a body is forgotten with it', async () => {
   const p = fresh();
   const body = resource('/etc/motd');
-  const give = (certname: string, memo: string | null): number =>
+  const give = (certname: string, ref: BodyRef | null): number =>
     p.write((b) => {
       const id = b.nodeId(certname) || b.createNode(certname);
-      const items = memo === null ? [] : [b.resources.recall(memo) || b.resources.intern(body, memo).id];
+      const items = ref === null ? [] : [b.resources.recall(ref) || b.resources.intern(body, ref).id];
       b.setResources(id, Uint32Array.from(items));
       return items[0] ?? 0;
     });
   // The same resource as two compilers write it.
-  const item = give('a', 'one text');
-  assert.equal(give('b', 'another text'), item);
+  const refs = [new BodyRef(), new BodyRef()] as const;
+  const item = give('a', refs[0]);
+  assert.equal(give('b', refs[1]), item);
+  p.write((b) => assert.equal(b.resources.recall(refs[0]), item));
   give('a', null);
   give('b', null);
-  for (const memo of ['one text', 'another text']) {
-    const again = give('a', memo);
+  for (const ref of refs) {
+    const again = give('a', ref);
     const v = p.snapshot();
     assert.deepEqual(v.resources.body(again), body);
     assert.deepEqual([...v.resources.nodes(again).toArray()], [v.nodeId('a')]);
