@@ -6,6 +6,7 @@
 
 import { type DestinationStream, type Level, type Logger, pino } from 'pino';
 import { openSink } from './log-sink.ts';
+import { printable } from './printable.ts';
 
 export const logAreas = ['main', 'http', 'query', 'command', 'store', 'maintenance', 'tls'] as const;
 export type LogArea = (typeof logAreas)[number];
@@ -90,7 +91,10 @@ const colours: Readonly<Record<string, string>> = {
 };
 const shown = new Set(['level', 'time', 'area', 'msg', 'err']);
 
-/** `2026-11-21T00:22:50.948Z INFO  [command] message  name=value`, then a stack trace where there is one. */
+/**
+ * `2026-11-21T00:22:50.948Z INFO  [command] message name=value`, then a stack trace where there is one, each line of it
+ * indented. Whatever clients call their nodes, an entry cannot look like two, nor do anything to a terminal.
+ */
 export function readableLine(json: string, coloured: boolean): string {
   let entry: Record<string, unknown>;
   try {
@@ -101,13 +105,17 @@ export function readableLine(json: string, coloured: boolean): string {
   const level = String(entry['level']);
   const label = level.toUpperCase().padEnd(5);
   const colour = coloured ? (colours[level] ?? '') : '';
-  let line = `${entry['time']} ${colour}${label}${colour === '' ? '' : '\x1b[0m'} [${entry['area'] ?? 'main'}] ${entry['msg'] ?? ''}`;
+  let line = `${entry['time']} ${colour}${label}${colour === '' ? '' : '\x1b[0m'} [${entry['area'] ?? 'main'}] ${printable(String(entry['msg'] ?? ''))}`;
   for (const name of Object.keys(entry)) {
     if (shown.has(name)) continue;
     const value = entry[name];
-    line += ` ${name}=${typeof value === 'string' && !/[\s"=]/.test(value) ? value : JSON.stringify(value)}`;
+    const isPlain = typeof value === 'string' && !/[\s"=]/.test(value);
+    line += ` ${printable(`${name}=${isPlain ? value : JSON.stringify(value)}`)}`;
   }
   const error = entry['err'] as { stack?: string; message?: string } | undefined;
-  if (error !== undefined) line += `\n    ${String(error.stack ?? error.message ?? error).replaceAll('\n', '\n    ')}`;
+  if (error !== undefined) {
+    const stack = String(error.stack ?? error.message ?? error).split('\n');
+    line += stack.map((part) => `\n    ${printable(part)}`).join('');
+  }
   return `${line}\n`;
 }

@@ -6,6 +6,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { printable } from '../printable.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, type Terminal } from './command.ts';
 
@@ -77,7 +78,10 @@ export class Client {
     const answer = await this.send(request);
     const status = answer.statusCode ?? 0;
     if (status >= 200 && status < 300) return answer;
-    throw new CliFailure(exitStatus.failed, `${request.path.split('?')[0]}: ${status} ${await refusalText(answer)}`);
+    throw new CliFailure(
+      exitStatus.failed,
+      `${request.path.split('?')[0]}: ${status} ${printable(await refusalText(answer))}`,
+    );
   }
 
   async askText(request: ClientRequest): Promise<string> {

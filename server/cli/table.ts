@@ -1,5 +1,7 @@
 // Rows of a query as a table for people: a column for each field, cut to the width of the terminal.
 
+import { printable } from '../printable.ts';
+
 export type Row = Readonly<Record<string, unknown>>;
 
 const columnMin = 6;
@@ -24,9 +26,7 @@ export function tableLines(rows: readonly Row[], columns: number): string[] {
 
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  // Control characters would move the cursor about.
-  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (char) => JSON.stringify(char).slice(1, -1));
+  return printable(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 function isNumberOrNone(value: unknown): boolean {

@@ -88,6 +88,41 @@ describe('log', () => {
   });
 });
 
+const hostile = [
+  'a\n2026-11-21T00:00:00.000Z INFO  [main] forged',
+  'a\r\nb',
+  '\x1b[2Jgone',
+  '\x9b31m',
+  'a\u2028b',
+  '\u202egpj.exe',
+  '\x00\x07\x7f',
+];
+
+describe('readable log', () => {
+  test('what clients send is one entry of visible characters, wherever it stands', () => {
+    for (const text of hostile) {
+      const entry = {
+        level: 'info',
+        time: 'T',
+        area: 'command',
+        msg: `done for ${text}`,
+        certname: text,
+        deep: { text },
+      };
+      const line = readableLine(JSON.stringify(entry), false);
+      assert.match(line, /^T INFO {2}\[command\] done for [^\p{C}\p{Zl}\p{Zp}]*\n$/u, JSON.stringify(line));
+      const failed = readableLine(JSON.stringify({ ...entry, err: { stack: `Error: ${text}\n    at x` } }), false);
+      for (const part of failed.trimEnd().split('\n').slice(1)) assert.match(part, /^ {4}[^\p{C}\p{Zl}\p{Zp}]+$/u);
+    }
+  });
+
+  test('what is escaped can be told, what people write stays', () => {
+    const line = (msg: string) => readableLine(JSON.stringify({ level: 'info', time: 'T', area: 'main', msg }), false);
+    assert.equal(line('a\nb\x1bc\u202e'), 'T INFO  [main] a\\nb\\u001bc\\u202e\n');
+    assert.equal(line('größe 日本 🚀 \\n'), 'T INFO  [main] größe 日本 🚀 \\n\n');
+  });
+});
+
 const record: RequestRecord = {
   method: 'GET',
   path: '/metrics/v2/list',

@@ -1,0 +1,20 @@
+// Text from elsewhere (certnames, queries, file names) on its way to a line that a person reads: what would break the line,
+// move the cursor, colour the terminal or turn the direction of writing is shown as JSON would write it.
+
+/** Control and format characters, halves of characters, separators of lines and paragraphs. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\f': '\\f', '\b': '\\b' };
+
+/** The text in one line, every character of it visible and in its place. */
+export function printable(text: string): string {
+  return text.replace(unprintable, (char) => short[char] ?? escaped(char));
+}
+
+function escaped(char: string): string {
+  let text = '';
+  for (let index = 0; index < char.length; index++) {
+    text += `\\u${char.charCodeAt(index).toString(16).padStart(4, '0')}`;
+  }
+  return text;
+}
