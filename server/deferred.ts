@@ -59,6 +59,7 @@ export class DeferredPool implements QueryPool {
     if (this.#pool !== null) return this.#pool.run(request, settings, handlers);
     handlers.onHead({ status: 503, contentType: 'text/plain;charset=utf-8', headers: [], body: startingText });
     handlers.onEnd();
+    handlers.onLeft?.(null);
     return noHandle;
   }
 

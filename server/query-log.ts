@@ -1,5 +1,6 @@
-// The query log: a pool that writes down what it is asked, when that is wanted, and what took long, always.
+// The query log: a pool that writes down what it is asked, when that is wanted, and what took long, always and with its plan.
 
+import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import type { QueryHandle, QueryHandlers, QueryPool } from '../workers/types.ts';
 import type { Logger } from './log.ts';
@@ -37,10 +38,16 @@ function run(
   const started = performance.now();
   let status = 0;
   let bytes = 0;
-  const finish = (outcome: 'done' | 'aborted' | 'cancelled') => {
-    const ms = Math.round(performance.now() - started);
+  let ms = 0;
+  let outcome: 'done' | 'aborted' | 'cancelled' = 'done';
+  const finish = (how: typeof outcome) => {
+    ms = Math.round(performance.now() - started);
+    outcome = how;
+  };
+  const write = (plan: QueryPlan | null) => {
     const isSlow = slowMs > 0 && ms >= slowMs;
-    if (isSlow) log.warn({ ms, status, bytes, outcome, ...described(request) }, 'slow query');
+    const planned = plan === null ? {} : { plan };
+    if (isSlow) log.warn({ ms, status, bytes, outcome, ...described(request), ...planned }, 'slow query');
     else if (all) log.info({ id, ms, status, bytes, outcome }, 'query finished');
   };
   const handle = pool.run(request, settings, {
@@ -59,6 +66,10 @@ function run(
     onAbort: (text) => {
       finish('aborted');
       handlers.onAbort(text);
+    },
+    onLeft: (plan) => {
+      write(plan);
+      handlers.onLeft?.(plan);
     },
   });
   return {

@@ -236,6 +236,8 @@ function querySettingsOf(settings: Settings): Omit<QuerySettings, 'now'> {
     timeoutMax: settings.queryTimeoutMax,
     queryDepthMax: settings.queryDepthMax,
     regexBudget: settings.regexBudget,
+    // The thread's clock and the log's begin at different moments: a plan too many costs less than one missing.
+    planAfter: Math.ceil(settings.slowQuery / 2),
   };
 }
 

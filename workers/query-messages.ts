@@ -2,6 +2,7 @@
 // else; a long one goes over one port per thread, where its messages keep their order.
 
 import type { MessagePort } from 'node:worker_threads';
+import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
 
 /** Given to every query thread when it starts. */
@@ -25,8 +26,13 @@ export interface QueryTask {
   readonly settings: QuerySettings;
 }
 
-/** A task's result: the whole answer, or null when it went over the port. */
-export type QueryResult = { readonly head: QueryHead; readonly failure: string | null } | null;
+/** A task's result. */
+export interface QueryResult {
+  /** The whole answer; null when it went over the port, or when nobody waits for it any more. */
+  readonly answer: { readonly head: QueryHead; readonly failure: string | null } | null;
+  /** What a slow query did. */
+  readonly plan: QueryPlan | null;
+}
 
 /** The first message of a thread, over the pool's own channel. */
 export interface QueryThreadHello {

@@ -11,6 +11,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
 import { type Log, silentLog } from './log.ts';
@@ -88,6 +89,8 @@ interface Query {
   /** Known from the head on, when the answer streams. */
   port: MessagePort | null;
   headSent: boolean;
+  /** What a slow one did, known when the task has settled. */
+  plan: QueryPlan | null;
   /** The task has settled; with a stream, the end may still be on its way. */
   settled: boolean;
   /** Nobody is to be told anything any more. */
@@ -159,6 +162,7 @@ export class ThreadQueryPool implements QueryPool {
       flag: -1,
       port: null,
       headSent: false,
+      plan: null,
       settled: false,
       over: false,
     };
@@ -195,11 +199,13 @@ export class ThreadQueryPool implements QueryPool {
 
   #resolved(query: Query, result: QueryResult): void {
     query.settled = true;
-    if (result !== null && !query.over) {
-      if (result.failure !== null) this.#log.error(`query failed: ${result.failure}`);
-      this.#answer(query, result.head);
+    const { answer, plan } = result;
+    query.plan = plan;
+    if (answer !== null && !query.over) {
+      if (answer.failure !== null) this.#log.error(`query failed: ${answer.failure}`);
+      this.#answer(query, answer.head);
     }
-    // Without a result the answer went over the port, and its end may arrive later than this; or it was cancelled.
+    // Without one the answer went over the port, and its end may arrive later than this; or it was cancelled.
     if (query.over) this.#leave(query);
   }
 
@@ -256,7 +262,9 @@ export class ThreadQueryPool implements QueryPool {
 
   #refuseSoon(query: Query, text: string): void {
     setImmediate(() => {
-      if (!query.over) this.#fail(query, text, 503);
+      if (query.over) return;
+      this.#fail(query, text, 503);
+      query.handlers.onLeft?.(null);
     });
   }
 
@@ -266,7 +274,8 @@ export class ThreadQueryPool implements QueryPool {
     if (query.flag >= 0) Atomics.store(this.#cancelled, query.flag, 1);
     this.#send(query, { kind: 'cancel', id: query.id });
     // One that waits is skipped when its turn comes.
-    if (query.settled) this.#leave(query);
+    if (query.flag < 0) query.handlers.onLeft?.(null);
+    else if (query.settled) this.#leave(query);
   }
 
   #send(query: Query, message: ToQueryThread): void {
@@ -279,6 +288,7 @@ export class ThreadQueryPool implements QueryPool {
     this.#freeFlags.push(query.flag);
     query.flag = -1;
     this.#metrics.histogram('database', 'PDBReadPool.pool.Usage').update(performance.now() - query.began);
+    query.handlers.onLeft?.(query.plan);
     while (this.#first < this.#waiting.length && this.#freeFlags.length > 0) {
       const next = this.#waiting[this.#first++]!;
       if (!next.over) this.#begin(next);
@@ -370,7 +380,9 @@ export class ThreadQueryPool implements QueryPool {
     clearInterval(this.#watch);
     for (let i = this.#first; i < this.#waiting.length; i++) {
       const query = this.#waiting[i]!;
-      if (!query.over) this.#fail(query, 'The server is shutting down', 503);
+      if (query.over) continue;
+      this.#fail(query, 'The server is shutting down', 503);
+      query.handlers.onLeft?.(null);
     }
     this.#waiting = [];
     this.#first = 0;

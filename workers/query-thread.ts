@@ -68,6 +68,8 @@ class Stream {
 
 const post = (message: FromQueryThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 
+const stopwatch = (): number => performance.now();
+
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function openStore(): readonly Partition[] {
@@ -89,10 +91,16 @@ function step(query: OpenRequest): Uint8Array | null {
   }
 }
 
+/** Ends a query whose answer has gone out, or is not wanted. */
+function withoutAnswer(query: OpenRequest): QueryResult {
+  query.close();
+  return { answer: null, plan: query.plan };
+}
+
 /** Answers one query. */
 export default async function answer({ id, flag, request, settings }: QueryTask): Promise<QueryResult> {
   const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
-  const store: QueryStore = { partitions: openStore(), clock: Date.now, cancelled: isCancelled };
+  const store: QueryStore = { partitions: openStore(), clock: Date.now, stopwatch, cancelled: isCancelled };
   const query = openRequest(request, store, settings);
   try {
     let chunk = step(query);
@@ -100,10 +108,12 @@ export default async function answer({ id, flag, request, settings }: QueryTask)
       await nextTurn();
       chunk = step(query);
     }
-    if (isCancelled()) return null;
+    if (isCancelled()) return withoutAnswer(query);
     const { head } = query;
     if (head === null) throw new Error('a query ended without a head');
-    if (query.done && head.body !== null) return { head, failure: textOf(query.failure) };
+    if (query.done && head.body !== null) {
+      return { answer: { head, failure: textOf(query.failure) }, plan: query.plan };
+    }
     const stream = new Stream(id);
     streams.set(id, stream);
     post({ kind: 'head', id, head });
@@ -111,7 +121,7 @@ export default async function answer({ id, flag, request, settings }: QueryTask)
     if (query.aborted !== null) post({ kind: 'abort', id, text: query.aborted, failure: textOf(query.failure) });
     else if (!query.done) post({ kind: 'abort', id, text: 'The client took nothing for too long', failure: null });
     else post({ kind: 'end', id });
-    return null;
+    return withoutAnswer(query);
   } finally {
     streams.delete(id);
     query.close();

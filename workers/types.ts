@@ -1,6 +1,7 @@
 // The contract between the edge and the threads. The edge sees `CommandRing` and `QueryPool` and nothing behind them.
 
 import type { CommandOutcome } from '../engine/ingest/types.ts';
+import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
 
 export interface Submission {
@@ -62,7 +63,10 @@ export interface CommandRing {
   stop(): Promise<void>;
 }
 
-/** In order: head, chunks unless the head has the body, then either end or abort. Never from inside `run`. */
+/**
+ * In order: head, chunks unless the head has the body, then either end or abort; none of them after `cancel`. Then, in any
+ * case, `onLeft`. Never from inside `run`.
+ */
 export interface QueryHandlers {
   onHead(head: QueryHead): void;
   /** A part of the body. The pool sends at most `credit` bytes ahead; give back with `QueryHandle.grant`. */
@@ -70,6 +74,8 @@ export interface QueryHandlers {
   onEnd(): void;
   /** After the head: the answer cannot be completed (time-out, killed). `text` is appended to the truncated body. */
   onAbort(text: string): void;
+  /** Nothing is left of the query, cancelled or not. `plan`: what it did, of slow queries (`planAfter` of the settings). */
+  onLeft?(plan: QueryPlan | null): void;
 }
 
 export interface QueryHandle {

@@ -28,8 +28,10 @@ export interface QuerySettings {
   readonly timeoutDefault: number;
   readonly timeoutMax: number;
   readonly queryDepthMax: number;
-  /** Milliseconds a regular expression may use in one query. */
+  /** Milliseconds that regular expressions may use in one query, as far as they cannot be matched in one pass. */
   readonly regexBudget: number;
+  /** Milliseconds after which a query's plan is kept for the log; 0: never. */
+  readonly planAfter: number;
 }
 
 /** What the edge answers first: before any row when the answer streams. */

@@ -10,18 +10,14 @@ interface Partition {
 interface Plan {
   readonly 'Node Type'?: string;
   readonly Partitions?: readonly Partition[];
+  readonly Subqueries?: readonly Plan[];
 }
 
 /** `Item Scan: items by type`, partitions that agree named once; `-` for what is no plan of Muster. */
 export function summarizePlan(text: string): string {
   let plan: Plan | undefined;
-  let subqueries = 0;
   try {
-    const explained = (JSON.parse(text) as { 'query plan'?: { Plan?: Plan; Subqueries?: number }[] }[])[0]?.[
-      'query plan'
-    ]?.[0];
-    plan = explained?.Plan;
-    subqueries = explained?.Subqueries ?? 0;
+    plan = (JSON.parse(text) as { 'query plan'?: { Plan?: Plan }[] }[])[0]?.['query plan']?.[0]?.Plan;
   } catch {
     return '-';
   }
@@ -37,6 +33,10 @@ export function summarizePlan(text: string): string {
     if (way !== '') ways.set(way, (ways.get(way) ?? 0) + 1);
   }
   const parts = [...ways].map(([way, times]) => (ways.size > 1 ? `${way} (${times})` : way));
+  const subqueries = countSubqueries(plan);
   const rest = subqueries > 0 ? [`${subqueries} subquer${subqueries > 1 ? 'ies' : 'y'}`] : [];
   return [plan['Node Type'].toLowerCase(), ...parts, ...rest].join(', ');
 }
+
+const countSubqueries = ({ Subqueries = [] }: Plan): number =>
+  Subqueries.reduce((sum, inner) => sum + 1 + countSubqueries(inner), 0);

@@ -97,6 +97,7 @@ function answerOf(recorded: RecordedRequest, partitions: readonly Partition[]): 
     timeoutMax: 0,
     queryDepthMax: 1000,
     regexBudget: 30_000,
+    planAfter: 0,
   };
   const run = openRequest(requestOf(recorded), { partitions, clock: Date.now }, settings);
   const chunks: Uint8Array[] = [];

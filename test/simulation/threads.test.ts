@@ -34,6 +34,7 @@ const querySettings: QuerySettings = {
   timeoutMax: 0,
   queryDepthMax: 1000,
   regexBudget: 30_000,
+  planAfter: 0,
 };
 
 function asked(asker: Asker): Asked {

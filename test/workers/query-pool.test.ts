@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import type { QueryPlan } from '../../engine/query/exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { type QueryPoolOptions, startQueryPool, type ThreadQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
@@ -77,6 +78,7 @@ const settings = (rest: Partial<QuerySettings> = {}): QuerySettings => ({
   timeoutMax: 0,
   queryDepthMax: 100,
   regexBudget: 1000,
+  planAfter: 0,
   ...rest,
 });
 
@@ -91,6 +93,8 @@ interface Client extends Answer {
   readonly handle: QueryHandle;
   readonly chunks: number;
   readonly finished: Promise<Answer>;
+  /** What the pool said when nothing was left of the query. */
+  readonly left: readonly (QueryPlan | null)[];
 }
 
 /** A client that takes everything at once, or only what the test grants it. */
@@ -104,6 +108,7 @@ function ask(
   const finished = new Promise<Answer>((resolve) => {
     finish = resolve;
   });
+  const left: (QueryPlan | null)[] = [];
   const handle = pool.run(what, how.settings ?? settings(), {
     onHead: (head) => {
       assert.equal(client.head, null, 'one head');
@@ -124,8 +129,9 @@ function ask(
       client.end = text;
       finish(client);
     },
+    onLeft: (plan) => left.push(plan),
   });
-  return Object.assign(client, { handle, finished });
+  return Object.assign(client, { handle, finished, left });
 }
 
 const tick = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -273,6 +279,48 @@ test('query pool: a query that ends its thread or hangs gets a 500, the next one
       const next = await ask(pool, request('/fine')).finished;
       assert.equal(next.head?.status, 200, `after ${path}`);
     }
+  });
+});
+
+test('query pool: a slow query leaves its plan behind, however it ends, a quick one none', async () => {
+  const limits = { windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    const slow = settings({ now: Date.now() - 10_000, planAfter: 5000, timeoutDefault: 0 });
+    const gone = async (client: Client): Promise<QueryPlan | null> => {
+      await until('nothing is left of the query', () => client.left.length > 0);
+      await tick(5);
+      assert.equal(client.left.length, 1, 'told once');
+      return client.left[0]!;
+    };
+    for (const path of ['/nodes', '/facts']) {
+      const whole = ask(pool, request(path), { settings: slow });
+      await whole.finished;
+      const { Plan: plan } = (await gone(whole))!;
+      assert.equal(plan!['Relation Name'], path.slice(1));
+      assert.equal(plan!['Actual Rows'], (JSON.parse(whole.text) as unknown[]).length);
+    }
+    const left = ask(pool, request('/facts'), { settings: slow, grants: false });
+    await until('the window is full', () => left.text.length >= limits.windowSize);
+    left.handle.cancel();
+    const { Plan: plan } = (await gone(left))!;
+    assert.ok(plan!['Actual Rows'] > 0 && plan!['Actual Rows'] < NODES * 202);
+    assert.equal(await gone(ask(pool, request('/nodes'), { settings: { ...slow, now: Date.now() } })), null);
+    assert.equal(await gone(ask(pool, request('/nodes'), { settings: { ...slow, planAfter: 0 } })), null);
+  });
+});
+
+test('query pool: every query leaves, also one that is refused, waits in vain or loses its thread', async () => {
+  const limits = { perThread: 1, waitingMax: 1, windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    const running = ask(pool, request('/facts'), { grants: false });
+    const waiting = ask(pool, request('/nodes/n1'));
+    const refused = ask(pool, request('/nodes/n2'));
+    await refused.finished;
+    await until('the window is full', () => running.text.length >= limits.windowSize);
+    waiting.handle.cancel();
+    pool.killThread();
+    await until('all have left', () => [running, waiting, refused].every(({ left }) => left.length === 1));
+    await running.finished;
   });
 });
 

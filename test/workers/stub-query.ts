@@ -13,7 +13,7 @@ export default async function answer({ request }: QueryTask): Promise<QueryResul
     busySince[0] = Date.now();
     for (;;);
   }
-  return { head: { status: 200, contentType: null, headers: [], body: 'fine' }, failure: null };
+  return { answer: { head: { status: 200, contentType: null, headers: [], body: 'fine' }, failure: null }, plan: null };
 }
 
 parentPort?.postMessage({ kind: 'query-thread', thread: threadId, port, busySince: busySince.buffer }, [port]);

@@ -4,6 +4,7 @@
 import type { Partition, View } from '../../store/partition.ts';
 import { QueryError } from '../errors.ts';
 import type { Filter } from '../tree.ts';
+import { Trace } from './trace.ts';
 import type { ValueSet } from './value-set.ts';
 
 export interface ContextOptions {
@@ -11,6 +12,8 @@ export interface ContextOptions {
   readonly now: number;
   /** Epoch ms clock for deadlines and time slices. */
   readonly clock: () => number;
+  /** Monotonic milliseconds with fractions, for the times of steps. Default: `clock`. */
+  readonly stopwatch?: (() => number) | undefined;
   /** Epoch ms after which the query ends with an error; Infinity for none. */
   readonly deadline: number;
   /** Milliseconds: horizon of `node_state = inactive`; 0: no horizon. */
@@ -34,6 +37,7 @@ export class ExecContext {
   readonly views: readonly View[];
   readonly options: ContextOptions;
   readonly subqueries = new Map<Filter, ValueSet>();
+  readonly trace: Trace;
   #sliceEnd: number;
   #closed = false;
 
@@ -42,6 +46,7 @@ export class ExecContext {
     this.views = views;
     this.options = options;
     this.#sliceEnd = options.clock() + options.slice;
+    this.trace = new Trace(options.stopwatch ?? options.clock);
     for (const partition of partitions) views.push(partition.snapshot());
   }
 
@@ -56,6 +61,12 @@ export class ExecContext {
   /** A new slice begins: call before resuming. */
   resume(): void {
     this.#sliceEnd = this.options.clock() + this.options.slice;
+    this.trace.resume();
+  }
+
+  /** The slice is over and the thread is given up: call after yielding. */
+  pause(): void {
+    this.trace.pause();
   }
 
   close(): void {

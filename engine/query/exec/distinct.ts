@@ -12,6 +12,7 @@ import { RowWriter } from './output.ts';
 import type { Locator, Row } from './row.ts';
 import { Source, TreeRows } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
+import type { SelectionTrace } from './trace.ts';
 import { TRUE } from './truth.ts';
 
 interface Newest {
@@ -23,6 +24,7 @@ interface Newest {
 export function* eachDistinct(
   tree: QueryTree,
   ctx: ExecContext,
+  trace: SelectionTrace,
   visit: (row: Row, place: Locator) => void,
 ): Generator<undefined, Source> {
   const { start, end, before } = tree.distinct!;
@@ -32,7 +34,8 @@ export function* eachDistinct(
   ];
   const early = yield* prepareFilter(before, tree, ctx);
   if (early !== null) within.push(early);
-  const source = new Source({ entity: 'events', filter: { kind: 'and', args: within } }, ctx);
+  const source = new Source({ entity: 'events', filter: { kind: 'and', args: within } }, ctx, trace);
+  const distinct = trace.step('distinct');
   const newest = new Map<string, Newest>();
   const rows = new TreeRows(source);
   for (let step = rows.next(); step !== END; step = rows.next()) {
@@ -40,6 +43,7 @@ export function* eachDistinct(
       if (ctx.tick()) yield;
       continue;
     }
+    ctx.trace.turn(distinct);
     const event = rows.row.sub as StoredEvents;
     const { timestamp } = event;
     const key = JSON.stringify([
@@ -54,13 +58,17 @@ export function* eachDistinct(
     if (known === undefined || timestamp > known.timestamp) {
       newest.set(key, { timestamp, places: [rows.locator()] });
     } else if (timestamp === known.timestamp) known.places.push(rows.locator());
+    ctx.trace.turn(rows.scan);
   }
+  ctx.trace.enter(distinct);
   const test = tree.filter === null ? null : compileFilter(tree.filter, scopeOf(ctx, 'events'));
   const places = new Places(source);
   for (const { places: kept } of newest.values()) {
     for (const place of kept) {
       const row = places.at(place);
-      if (test === null || test.test(row) === TRUE) visit(row, place);
+      if (test !== null && test.test(row) !== TRUE) continue;
+      distinct.rows++;
+      visit(row, place);
     }
     if (ctx.tick()) yield;
   }
@@ -70,6 +78,7 @@ export function* eachDistinct(
 export function* distinctRows(
   tree: QueryTree,
   ctx: ExecContext,
+  trace: SelectionTrace,
   sink: RowSink,
   options: ExecuteOptions,
 ): Generator<undefined, void> {
@@ -78,15 +87,22 @@ export function* distinctRows(
   const end = tree.limit === null ? null : tree.offset + tree.limit;
   const top = new TopEntries<Locator>(ordering.compare, end);
   let total = 0;
-  const source = yield* eachDistinct(tree, ctx, (row, place) => {
+  const source = yield* eachDistinct(tree, ctx, trace, (row, place) => {
     total++;
     top.add(ordering.keys(row), () => place);
   });
   options.onTotal?.(total);
   const writer = new RowWriter(tree, scope);
   const places = new Places(source);
-  for (const { place } of top.sorted().slice(tree.offset)) {
+  const order = trace.step('order');
+  ctx.trace.enter(order);
+  const entries = top.sorted();
+  order.rows = entries.length;
+  const output = trace.step('output');
+  ctx.trace.enter(output);
+  for (const { place } of entries.slice(tree.offset)) {
     writer.emit(places.at(place), sink);
+    output.rows++;
     if (sink.full || ctx.tick()) yield;
   }
 }

@@ -155,15 +155,22 @@ class Counting {
 function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Subject[]> {
   const counting = new Counting(tree, ctx.options.edition === 'enterprise');
   const { events } = tree;
+  const trace = ctx.trace.begin(events);
+  const group = trace.step('group');
   const filter = yield* prepareFilter(events.filter, events, ctx);
-  if (events.distinct !== null) yield* eachDistinct({ ...events, filter }, ctx, (row) => counting.add(row));
+  if (events.distinct !== null) yield* eachDistinct({ ...events, filter }, ctx, trace, (row) => counting.add(row));
   else {
-    const rows = new TreeRows(new Source({ entity: 'events', filter }, ctx));
+    const rows = new TreeRows(new Source({ entity: 'events', filter }, ctx, trace));
     for (let step = rows.next(); step !== END; step = rows.next()) {
-      if (step === ROW) counting.add(rows.row);
-      else if (ctx.tick()) yield;
+      if (step === ROW) {
+        ctx.trace.turn(group);
+        counting.add(rows.row);
+        ctx.trace.turn(rows.scan);
+      } else if (ctx.tick()) yield;
     }
   }
+  group.rows = counting.subjects.length;
+  ctx.trace.end(trace);
   const passes = countsTest(tree);
   return counting.subjects.filter((s) => passes(s.counts));
 }

@@ -16,6 +16,7 @@ import type { Locator } from './row.ts';
 import { Row } from './row.ts';
 import { Source, TreeRows } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
+import type { Step } from './trace.ts';
 
 /** A context over snapshots of all partitions; close it when the answer is complete or given up. */
 export function openContext(partitions: readonly Partition[], options: ContextOptions): ExecContext {
@@ -29,12 +30,15 @@ export function* execute(
   sink: RowSink,
   options: ExecuteOptions = {},
 ): Generator<undefined, void> {
+  const trace = ctx.trace.begin(tree);
   const filter = yield* prepareFilter(tree.filter, tree, ctx);
-  if (tree.distinct !== null) return yield* distinctRows({ ...tree, filter }, ctx, sink, options);
-  const source = new Source({ entity: tree.entity, filter }, ctx);
-  if (isAggregated(tree)) return yield* grouped(tree, source, sink, options);
-  if (tree.orderBy.length > 0) return yield* ordered(tree, source, sink, options);
-  yield* streamed(tree, source, sink, options);
+  if (tree.distinct !== null) yield* distinctRows({ ...tree, filter }, ctx, trace, sink, options);
+  else {
+    const source = new Source({ entity: tree.entity, filter }, ctx, trace);
+    const way = isAggregated(tree) ? grouped : tree.orderBy.length > 0 ? ordered : streamed;
+    yield* way(tree, source, sink, options);
+  }
+  ctx.trace.end(trace);
 }
 
 /** Rows as they come. */
@@ -45,9 +49,13 @@ function* streamed(
   options: ExecuteOptions,
 ): Generator<undefined, void> {
   const { ctx } = source;
-  if (options.onTotal) options.onTotal(yield* countRows(source));
+  if (options.onTotal) {
+    options.onTotal(yield* countRows(source));
+    for (const { scan } of source.trace.partitions) scan.rows = 0; // the same rows come again
+  }
   const writer = new RowWriter(tree, source.scope);
   const end = tree.limit === null ? Number.POSITIVE_INFINITY : tree.offset + tree.limit;
+  const output = source.trace.step('output');
   const rows = new TreeRows(source);
   let seen = 0;
   let sinceTick = 0;
@@ -56,7 +64,10 @@ function* streamed(
     if (step === END) return;
     if (step === ROW) {
       if (seen++ >= tree.offset) {
+        ctx.trace.turn(output);
         writer.emit(rows.row, sink);
+        output.rows++;
+        ctx.trace.turn(rows.scan);
         if (sink.full) yield;
       }
       if (++sinceTick < TICK_ROWS) continue;
@@ -73,22 +84,30 @@ function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: Execu
   const ordering = orderingOf(tree.orderBy, source.scope);
   const end = tree.limit === null ? null : tree.offset + tree.limit;
   const top = new TopEntries<Locator>(ordering.compare, end);
+  const order = source.trace.step('order');
   const rows = new TreeRows(source);
   let total = 0;
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
       total++;
+      ctx.trace.turn(order);
       top.add(ordering.keys(rows.row), () => rows.locator());
+      ctx.trace.turn(rows.scan);
       if ((total & (TICK_ROWS - 1)) !== 0) continue;
     }
     if (ctx.tick()) yield;
   }
   options.onTotal?.(total);
+  ctx.trace.enter(order);
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
   const entries = top.sorted();
+  order.rows = entries.length;
+  const output = source.trace.step('output');
+  ctx.trace.enter(output);
   for (let i = tree.offset; i < entries.length; i++) {
     writer.emit(places.at(entries[i]!.place), sink);
+    output.rows++;
     if (sink.full || ((i & (TICK_ROWS - 1)) === 0 && ctx.tick())) yield;
   }
 }
@@ -96,13 +115,16 @@ function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: Execu
 function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
   const { ctx } = source;
   const grouping = new Grouping(tree, source.scope);
+  const group = source.trace.step('group');
   if (grouping.itemOnly && source.countable) yield* foldItems(grouping, source);
   else {
     const rows = new TreeRows(source);
     let sinceTick = 0;
     for (let step = rows.next(); step !== END; step = rows.next()) {
       if (step === ROW) {
+        ctx.trace.turn(group);
         grouping.add(rows.row, 1);
+        ctx.trace.turn(rows.scan);
         if (++sinceTick < TICK_ROWS) continue;
       }
       sinceTick = 0;
@@ -110,22 +132,31 @@ function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: Execu
     }
   }
   options.onTotal?.(grouping.size);
-  yield* emitGroups(tree, grouping.rows(), sink, ctx);
+  group.rows = grouping.size;
+  const output = source.trace.step('output');
+  ctx.trace.enter(output);
+  yield* emitGroups(tree, grouping.rows(), sink, ctx, output);
 }
 
 /** Folds each shared item once, weighted with the nodes that have it. */
 function* foldItems(grouping: Grouping, source: Source): Generator<undefined, void> {
   const { ctx } = source;
+  const group = source.trace.step('group');
   for (const [part, view] of ctx.views.entries()) {
+    const { scan } = source.trace.partition(part);
+    ctx.trace.enter(scan);
     const row = new Row(view, part);
     const nodes = yield* source.nodes(row);
     const cursor = source.openPostings(row, nodes);
     for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
       if (hit.nodes > 0) {
+        scan.rows += hit.nodes * hit.matched.length;
+        ctx.trace.turn(group);
         for (const matched of hit.matched) {
           row.sub = matched.sub;
           grouping.add(row, hit.nodes);
         }
+        ctx.trace.turn(scan);
       }
       if (ctx.tick()) yield;
     }
@@ -137,6 +168,7 @@ export function* emitGroups(
   rows: Iterable<GroupedRow>,
   sink: RowSink,
   ctx: ExecContext,
+  output: Step,
 ): Generator<undefined, void> {
   const end = tree.limit === null ? null : tree.offset + tree.limit;
   let list: Iterable<GroupedRow> = rows;
@@ -162,6 +194,7 @@ export function* emitGroups(
     if (end !== null && at >= end) return;
     if (at++ < tree.offset) continue;
     sink.row(json);
+    output.rows++;
     if (sink.full || ctx.tick()) yield;
   }
 }
@@ -172,6 +205,7 @@ function* countRows(source: Source): Generator<undefined, number> {
   let total = 0;
   if (source.countable) {
     for (const [part, view] of ctx.views.entries()) {
+      ctx.trace.enter(source.trace.partition(part).scan);
       const row = new Row(view, part);
       const nodes = yield* source.nodes(row);
       const cursor = source.openPostings(row, nodes);

@@ -1,56 +1,234 @@
-// `explain=analyze`: runs the tree and tells what was decided and what it cost, per partition.
+// Plans as people and the log get them: plain data that says, for a query and each of its subqueries, which way was taken,
+// how many rows each step was expected to give, how many it gave and how long it took. Made from the trace of an execution,
+// complete or not, while its snapshots are open.
 
-import type { QueryTree } from '../tree.ts';
+import type { OrderTerm, QueryTree } from '../tree.ts';
 import type { ExecContext } from './context.ts';
-import { END, ROW } from './cursor.ts';
-import { Source, TreeRows } from './source.ts';
-import { prepareFilter } from './subquery.ts';
+import { estimateItemRows, estimateNodeRows, estimateNodes, estimateReportRows } from './estimate.ts';
+import type { Source } from './source.ts';
+import type { PartitionTrace, SelectionTrace, Step, Trace } from './trace.ts';
 
-/** JSON text of the plan object. Executes the whole query and throws its rows away. */
-export function* explain(tree: QueryTree, ctx: ExecContext): Generator<undefined, string> {
-  const { clock } = ctx.options;
-  const started = clock();
-  const filter = yield* prepareFilter(tree.filter, tree, ctx);
-  const prepared = clock();
-  const source = new Source({ entity: tree.entity, filter }, ctx);
-  const rows = new TreeRows(source);
-  let count = 0;
-  for (let step = rows.next(); step !== END; step = rows.next()) {
-    if (step === ROW) count++;
-    else if (ctx.tick()) yield;
+/** What a step was expected to do and did. `ms`: milliseconds spent in it and in nothing below it. */
+export interface StepPlan {
+  readonly step: string;
+  /** null: nothing can be said. */
+  readonly 'estimated rows': number | null;
+  readonly 'actual rows': number;
+  readonly ms: number;
+}
+
+/** A partition's part. Present is what applies to the entity. */
+export interface PartitionPlanText {
+  readonly partition: number;
+  readonly nodes?: StepPlan;
+  readonly scan: StepPlan;
+  readonly drive?: 'items' | 'nodes';
+  readonly index?: string | null;
+  readonly 'estimated items'?: number | null;
+  readonly 'estimated µs by items'?: number;
+  readonly 'estimated µs by nodes'?: number;
+  readonly reports?: string;
+}
+
+/** A query or a subquery. */
+export interface SelectionPlan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name': string;
+  /** The fields that a subquery is compared with. */
+  readonly Compared?: readonly string[];
+  /** How many conditions read what; null before the subqueries have been evaluated. */
+  readonly Conditions: Readonly<Record<string, number>> | null;
+  readonly 'Order By': readonly OrderTerm[];
+  readonly Limit: number | null;
+  readonly Offset: number;
+  readonly 'Estimated Rows': number | null;
+  readonly 'Actual Rows': number;
+  /** All partitions together, in the order of execution. */
+  readonly Steps: readonly StepPlan[];
+  readonly Partitions: readonly PartitionPlanText[];
+  readonly Subqueries: readonly SelectionPlan[];
+}
+
+export interface QueryPlan {
+  /** null: nothing was selected. Of several selections, one after the other, the last. */
+  readonly Plan: SelectionPlan | null;
+  /** Selections that were made before it. */
+  readonly Before?: readonly SelectionPlan[];
+  /** Milliseconds for parameters, parsing and names. */
+  readonly 'Planning Time': number;
+  /** Milliseconds of work in all selections. */
+  readonly 'Execution Time': number;
+  /** Subqueries that are left out because there are so many. */
+  readonly 'Subqueries Omitted'?: number;
+}
+
+/** Selections that one plan shows. */
+const SHOWN_MAX = 100;
+
+/** The plan of everything the context has executed so far. */
+export function planOf(ctx: ExecContext): QueryPlan {
+  const { trace } = ctx;
+  trace.pause();
+  const drawn = new Drawing(ctx);
+  const plans = trace.selections.slice(-SHOWN_MAX).map((selection) => drawn.selection(selection));
+  return {
+    Plan: plans.at(-1) ?? null,
+    ...(plans.length > 1 ? { Before: plans.slice(0, -1) } : {}),
+    'Planning Time': shownMs(trace.planning.ms),
+    'Execution Time': shownMs(executionTime(trace)),
+    ...(drawn.omitted === 0 ? {} : { 'Subqueries Omitted': drawn.omitted }),
+  };
+}
+
+/** Microseconds are the last digit. */
+const shownMs = (ms: number): number => Math.round(ms * 1000) / 1000;
+
+const executionTime = (trace: Trace): number => trace.selections.reduce((sum, s) => sum + timeOf(s), 0);
+
+/** With the subqueries. */
+function timeOf(selection: SelectionTrace): number {
+  let ms = selection.prepare.ms;
+  for (const { nodes, scan } of selection.partitions) ms += (nodes?.ms ?? 0) + scan.ms;
+  for (const step of selection.late.values()) ms += step.ms;
+  return selection.subqueries.reduce((sum, inner) => sum + timeOf(inner), ms);
+}
+
+const NODE_TYPE = { node: 'Node Scan', item: 'Item Scan', report: 'Report Scan', global: 'Record Scan' } as const;
+
+class Drawing {
+  readonly #ctx: ExecContext;
+  #shown = 0;
+  omitted = 0;
+
+  constructor(ctx: ExecContext) {
+    this.#ctx = ctx;
   }
-  const finished = clock();
-  const { split } = source;
-  return JSON.stringify({
-    Plan: {
-      'Node Type': { node: 'Node Scan', item: 'Item Scan', report: 'Report Scan', global: 'Record Scan' }[source.shape],
-      'Relation Name': tree.entity,
-      Conditions: {
-        node: split.node.length,
-        item: split.item.length,
-        'sub-row': split.sub.length,
-        mixed: split.mixed.length,
-      },
-      'Order By': tree.orderBy,
-      Limit: tree.limit,
-      'Actual Rows': count,
-      Partitions: source.plans.map((plan, partition) => ({
-        partition,
-        nodes: plan.nodes,
-        ...(plan.items === null
-          ? {}
+
+  selection(selection: SelectionTrace): SelectionPlan {
+    this.#shown++;
+    const { tree, source, fields } = selection;
+    const split = source?.split;
+    const partitions = selection.partitions.map((trace, part) => this.#partition(trace, part, source));
+    const steps = stepsOf(selection, partitions);
+    const last = steps.at(-1);
+    return {
+      'Node Type': source === null ? 'Subqueries' : NODE_TYPE[source.shape],
+      'Relation Name': source?.entity ?? tree?.entity ?? '',
+      ...(fields === null ? {} : { Compared: fields }),
+      Conditions:
+        split === undefined
+          ? null
           : {
-              drive: plan.items.drive,
-              index: plan.items.path?.index ?? null,
-              'estimated items': plan.items.path?.estimate ?? null,
-              'estimated µs by items': plan.items.costItems,
-              'estimated µs by nodes': plan.items.costNodes,
-            }),
-        ...(plan.reports === null ? {} : { reports: plan.reports.kind }),
-      })),
-    },
-    'Planning Time': prepared - started,
-    'Execution Time': finished - prepared,
-    Subqueries: ctx.subqueries.size,
-  });
+              node: split.node.length,
+              item: split.item.length,
+              'sub-row': split.sub.length,
+              mixed: split.mixed.length,
+            },
+      'Order By': tree?.orderBy ?? [],
+      Limit: tree?.limit ?? null,
+      Offset: tree?.offset ?? 0,
+      'Estimated Rows': last?.['estimated rows'] ?? null,
+      'Actual Rows': last?.['actual rows'] ?? 0,
+      Steps: steps,
+      Partitions: partitions,
+      Subqueries: this.#subqueries(selection.subqueries),
+    };
+  }
+
+  #subqueries(selections: readonly SelectionTrace[]): SelectionPlan[] {
+    const shown: SelectionPlan[] = [];
+    for (const inner of selections) {
+      if (this.#shown < SHOWN_MAX) shown.push(this.selection(inner));
+      else this.omitted++;
+    }
+    return shown;
+  }
+
+  #partition(trace: PartitionTrace, part: number, source: Source | null): PartitionPlanText {
+    const plan = source?.plans[part];
+    const nodes = source === null || source.shape === 'global' ? null : this.#nodes(source, part);
+    const rows = source === null ? null : this.#rows(source, part, nodes);
+    return {
+      partition: part,
+      ...(trace.nodes === null ? {} : { nodes: stepPlan('nodes', trace.nodes, nodes) }),
+      scan: stepPlan('scan', trace.scan, rows),
+      ...(plan?.items
+        ? {
+            drive: plan.items.drive,
+            index: plan.items.path?.index ?? null,
+            'estimated items': plan.items.path?.estimate ?? null,
+            'estimated µs by items': plan.items.costItems,
+            'estimated µs by nodes': plan.items.costNodes,
+          }
+        : {}),
+      ...(plan?.reports ? { reports: plan.reports.kind } : {}),
+    };
+  }
+
+  #nodes(source: Source, part: number): number {
+    return estimateNodes(source.split.node, source.base(this.#ctx.views[part]!), part, this.#ctx);
+  }
+
+  /** Rows that the scan was expected to give; null where it has not been planned. */
+  #rows(source: Source, part: number, nodes: number | null): number | null {
+    const { entity, split } = source;
+    const view = this.#ctx.views[part]!;
+    const plan = source.plans[part];
+    const others = [...split.item, ...split.sub, ...split.mixed];
+    switch (source.shape) {
+      case 'node':
+        return estimateNodeRows(entity, others, nodes ?? 0);
+      case 'item':
+        return plan?.items ? estimateItemRows(entity, others, plan.items, nodes ?? 0, view) : null;
+      case 'report':
+        return plan?.reports ? estimateReportRows(entity, others, plan.reports, nodes, view) : null;
+      case 'global':
+        return null;
+    }
+  }
+}
+
+const stepPlan = (step: string, { rows, ms }: Step, estimate: number | null): StepPlan => ({
+  step,
+  'estimated rows': estimate,
+  'actual rows': rows,
+  ms: shownMs(ms),
+});
+
+/** The partitions' steps added up, and what comes after them. */
+function stepsOf(selection: SelectionTrace, partitions: readonly PartitionPlanText[]): StepPlan[] {
+  const steps: StepPlan[] = [];
+  const { tree, subqueries, prepare } = selection;
+  if (subqueries.length > 0) {
+    const whole = { rows: subqueries.length, ms: prepare.ms };
+    steps.push(stepPlan('subqueries', whole, subqueries.length));
+  }
+  if (partitions.length === 0) return steps;
+  const nodes = partitions.flatMap((p) => p.nodes ?? []);
+  if (nodes.length > 0) steps.push(sumOf(nodes));
+  steps.push(sumOf(partitions.map((p) => p.scan)));
+  for (const [name, step] of selection.late) {
+    steps.push(stepPlan(name, step, expectedAfter(name, tree, steps.at(-1)!['estimated rows'])));
+  }
+  return steps;
+}
+
+function sumOf(parts: readonly StepPlan[]): StepPlan {
+  let estimate: number | null = 0;
+  let rows = 0;
+  let ms = 0;
+  for (const part of parts) {
+    estimate = estimate === null || part['estimated rows'] === null ? null : estimate + part['estimated rows'];
+    rows += part['actual rows'];
+    ms += part.ms;
+  }
+  return stepPlan(parts[0]!.step, { rows, ms }, estimate);
+}
+
+/** Rows behind a step that gets `before` rows. */
+function expectedAfter(name: string, tree: QueryTree | null, before: number | null): number | null {
+  if (name === 'group') return tree?.groupBy === null ? 1 : null;
+  if (name === 'distinct' || before === null || tree === null || tree.limit === null) return before;
+  if (name === 'order') return Math.min(before, tree.offset + tree.limit);
+  return Math.min(Math.max(0, before - tree.offset), tree.limit);
 }

@@ -59,6 +59,8 @@ export interface ItemAccessPath {
   readonly index: string;
   readonly tag: number;
   readonly keys: readonly (readonly string[])[];
+  /** Fields whose conditions it covers. */
+  readonly fields: readonly string[];
   /** Estimated number of items. */
   readonly estimate: number;
 }
@@ -84,16 +86,18 @@ const resourcePaths: PathMaker = (filters) => {
   const titles = equalTo(filters, 'title');
   if (types && titles && types.length * titles.length <= PAIRS_MAX) {
     const keys = types.flatMap((type) => titles.map((title) => [type, title]));
-    paths.push({ index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, keys });
+    paths.push({ index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, keys, fields: ['type', 'title'] });
   } else {
-    if (types) paths.push({ index: 'type', tag: RESOURCE_BY_TYPE, keys: types.map((type) => [type]) });
-    if (titles) paths.push({ index: 'title', tag: RESOURCE_BY_TITLE, keys: titles.map((title) => [title]) });
+    if (types)
+      paths.push({ index: 'type', tag: RESOURCE_BY_TYPE, keys: types.map((type) => [type]), fields: ['type'] });
+    if (titles)
+      paths.push({ index: 'title', tag: RESOURCE_BY_TITLE, keys: titles.map((title) => [title]), fields: ['title'] });
   }
   for (const f of filters) {
     if (f.kind === 'member' && (f.field === 'tag' || f.field === 'tags'))
-      paths.push({ index: 'tag', tag: RESOURCE_BY_TAG, keys: [[f.value]] });
+      paths.push({ index: 'tag', tag: RESOURCE_BY_TAG, keys: [[f.value]], fields: ['tag', 'tags'] });
     if (f.kind === 'eq' && f.field === 'exported' && f.value === true)
-      paths.push({ index: 'exported', tag: RESOURCE_EXPORTED, keys: [[]] });
+      paths.push({ index: 'exported', tag: RESOURCE_EXPORTED, keys: [[]], fields: ['exported'] });
   }
   return paths;
 };
@@ -101,7 +105,7 @@ const resourcePaths: PathMaker = (filters) => {
 const factPaths: PathMaker = (filters, view) => {
   const paths: Omit<ItemAccessPath, 'estimate'>[] = [];
   const byNames = (names: readonly string[]): void => {
-    paths.push({ index: 'name', tag: FACT_BY_NAME, keys: [...new Set(names)].map((name) => [name]) });
+    paths.push({ index: 'name', tag: FACT_BY_NAME, keys: [...new Set(names)].map((name) => [name]), fields: ['name'] });
   };
   const names = equalTo(filters, 'name');
   if (names) byNames(names);
@@ -120,7 +124,9 @@ const factPaths: PathMaker = (filters, view) => {
 
 const packagePaths: PathMaker = (filters) => {
   const names = equalTo(filters, 'package_name');
-  return names ? [{ index: 'package_name', tag: PACKAGE_BY_NAME, keys: names.map((name) => [name]) }] : [];
+  return names
+    ? [{ index: 'package_name', tag: PACKAGE_BY_NAME, keys: names.map((name) => [name]), fields: ['package_name'] }]
+    : [];
 };
 
 const PATHS: Partial<Record<EntityName, PathMaker>> = {
@@ -193,7 +199,8 @@ const COST_POSTINGS = 1.5;
 const COST_ENTRY = 0.08;
 const COST_NODE = 2;
 
-export function planItems(entity: EntityName, filters: readonly Filter[], nodes: number, view: View): ItemPlan {
+/** Rows of an item entity on a partition (those of edges are not counted: as many as there are resources), and its items. */
+function sizeOf(entity: EntityName, view: View): { readonly rows: number; readonly bodies: number } {
   const kind = DICTIONARY[entity]!;
   const rows = {
     resources: view.counts.resources,
@@ -201,8 +208,21 @@ export function planItems(entity: EntityName, filters: readonly Filter[], nodes:
     packages: view.counts.packages,
     edges: view.counts.resources,
   }[kind];
+  return { rows, bodies: Math.min(rows, view.state.nextItem[DICTIONARY_NAME[kind]] ?? 1) };
+}
+
+/** Items of an entity, how many rows one has over all nodes, and how many nodes there are. */
+export function rowsPerItem(
+  entity: EntityName,
+  view: View,
+): { readonly items: number; readonly perItem: number; readonly having: number } {
+  const { rows, bodies } = sizeOf(entity, view);
+  return { items: bodies, perItem: bodies === 0 ? 0 : rows / bodies, having: view.counts.nodes };
+}
+
+export function planItems(entity: EntityName, filters: readonly Filter[], nodes: number, view: View): ItemPlan {
+  const { rows, bodies } = sizeOf(entity, view);
   const perNode = rows / Math.max(1, view.counts.nodes);
-  const bodies = Math.min(rows, view.state.nextItem[DICTIONARY_NAME[kind]] ?? 1);
   const path = itemAccessPath(entity, filters, view);
   const items = path?.estimate ?? bodies;
   const costItems = items * (COST_BODY + COST_POSTINGS);

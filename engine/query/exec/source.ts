@@ -36,6 +36,7 @@ import {
   PostingsCursor,
   RecordCursor,
   ReportCursor,
+  ROW,
   type Step,
   type SubList,
   type SubRows,
@@ -55,6 +56,7 @@ import {
   splitFilter,
 } from './plan.ts';
 import { type Locator, Row } from './row.ts';
+import { SelectionTrace, type Step as TraceStep } from './trace.ts';
 
 /** What is selected: the part of a tree that decides which rows there are. */
 export interface Selection {
@@ -135,10 +137,14 @@ export class Source {
   readonly residual: Predicate | null;
   readonly subs: SubRows;
   readonly plans: PartitionPlan[] = [];
+  readonly trace: SelectionTrace;
   #records: readonly GlobalRecord[] | null = null;
 
-  constructor(selection: Selection, ctx: ExecContext) {
+  /** `trace`: where the work on the selection is written down. */
+  constructor(selection: Selection, ctx: ExecContext, trace = new SelectionTrace(null, null, null)) {
     this.entity = selection.entity;
+    this.trace = trace;
+    trace.source = this;
     this.scope = scopeOf(ctx, selection.entity);
     const implied = IMPLIED[selection.entity];
     const filters = [implied, selection.filter].filter((f) => f !== undefined && f !== null);
@@ -169,9 +175,19 @@ export class Source {
 
   /** Nodes the selection can have rows of. */
   *nodes(row: Row): Generator<undefined, NodeSet> {
-    const base = row.view.set(BASE[this.entity]);
+    const step = this.trace.nodes(row.part);
+    const before = this.ctx.trace.enter(step);
+    const base = this.base(row.view);
     const filter = all(this.split.node);
-    return filter === null ? base : (yield* evaluateNodes(filter, base, row, this.scope)).yes;
+    const nodes = filter === null ? base : (yield* evaluateNodes(filter, base, row, this.scope)).yes;
+    step.rows = nodes.count();
+    this.ctx.trace.enter(before);
+    return nodes;
+  }
+
+  /** Nodes that have rows of the entity when nothing is asked of them. */
+  base(view: View): NodeSet {
+    return view.set(BASE[this.entity]);
   }
 
   *open(row: Row): Generator<undefined, Cursor> {
@@ -436,6 +452,8 @@ function resourceParams(views: readonly View[]): GlobalRecord[] {
 export class TreeRows {
   readonly source: Source;
   row: Row;
+  /** The step that the present partition's rows are counted in. */
+  scan: TraceStep;
   #part = 0;
   #opening: Generator<undefined, Cursor> | null = null;
   #cursor: Cursor | null = null;
@@ -443,6 +461,8 @@ export class TreeRows {
   constructor(source: Source) {
     this.source = source;
     this.row = new Row(source.ctx.views[0]!, 0);
+    this.scan = source.trace.partition(0).scan;
+    source.ctx.trace.enter(this.scan);
     this.#opening = source.open(this.row);
   }
 
@@ -454,6 +474,7 @@ export class TreeRows {
       this.#cursor = value;
     }
     const step = this.#cursor.next();
+    if (step === ROW) this.scan.rows++;
     if (step !== END) return step;
     this.#cursor = null;
     this.#part++;
@@ -463,6 +484,8 @@ export class TreeRows {
       return END;
     }
     this.row = new Row(views[this.#part]!, this.#part);
+    this.scan = this.source.trace.partition(this.#part).scan;
+    this.source.ctx.trace.enter(this.scan);
     this.#opening = this.source.open(this.row);
     return PAUSE;
   }

@@ -47,9 +47,18 @@ function* prepare(filter: Filter, tree: QueryTree, ctx: ExecContext): Generator<
 }
 
 function* evaluate(filter: InQuery, outer: QueryTree, ctx: ExecContext): Generator<undefined, ValueSet> {
+  const trace = ctx.trace.begin(filter.query, filter.fields);
+  const inner = yield* prepareFilter(filter.query.filter, filter.query, ctx);
+  const source = new Source({ entity: filter.query.entity, filter: inner }, ctx, trace);
+  const set = yield* valuesOf(filter, outer, source);
+  ctx.trace.end(trace);
+  return set;
+}
+
+/** What the subquery's rows have in the fields that are compared. */
+function* valuesOf(filter: InQuery, outer: QueryTree, source: Source): Generator<undefined, ValueSet> {
   const { query, columns, fields } = filter;
-  const inner = yield* prepareFilter(query.filter, query, ctx);
-  const source = new Source({ entity: query.entity, filter: inner }, ctx);
+  const { ctx } = source;
   const onNodes =
     fields.length === 1 && fields[0] === 'certname' && columns[0] === 'certname' && query.entity !== 'resource_params';
   const set = new ValueSet();
@@ -80,11 +89,17 @@ function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Gen
   const ordering = orderingOf(query.orderBy, source.scope);
   const end = query.limit === null ? null : query.offset + query.limit;
   const top = new TopEntries<Locator>(ordering.compare, end);
+  const order = source.trace.step('order');
   const rows = new TreeRows(source);
   for (let step = rows.next(); step !== END; step = rows.next()) {
-    if (step === ROW) top.add(ordering.keys(rows.row), () => rows.locator());
-    else if (source.ctx.tick()) yield;
+    if (step === ROW) {
+      source.ctx.trace.turn(order);
+      top.add(ordering.keys(rows.row), () => rows.locator());
+      order.rows++;
+      source.ctx.trace.turn(rows.scan);
+    } else if (source.ctx.tick()) yield;
   }
+  source.ctx.trace.enter(order);
   const places = new Places(source);
   for (const { place } of top.sorted().slice(query.offset)) take(places.at(place));
 }
@@ -110,11 +125,14 @@ export class Places {
 function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
   const sets: NodeSet[] = [];
   for (const [part, view] of source.ctx.views.entries()) {
+    const { scan } = source.trace.partition(part);
+    source.ctx.trace.enter(scan);
     const row = new Row(view, part);
     const nodes = yield* source.nodes(row);
     const simple = source.item === null && source.sub === null && source.mixed === null && source.subs === null;
     if (source.shape === 'node' && source.residual === null && source.subs === null) {
       sets.push(nodes);
+      scan.rows += nodes.count();
       continue;
     }
     if (source.countable && !simple) {
@@ -126,6 +144,7 @@ function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
         if (source.ctx.tick()) yield;
       }
       sets.push(found.intersect(nodes));
+      scan.rows += found.count();
       continue;
     }
     sets.push(yield* nodesOfRows(source, row));
@@ -135,10 +154,13 @@ function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
 
 function* nodesOfRows(source: Source, row: Row): Generator<undefined, NodeSet> {
   const found = new NodeSet(row.view.maxNodeId + 1);
+  const { scan } = source.trace.partition(row.part);
   const cursor = yield* source.open(row);
   for (let step = cursor.next(); step !== END; step = cursor.next()) {
-    if (step === ROW) found.add(row.nodeId);
-    else if (source.ctx.tick()) yield;
+    if (step === ROW) {
+      found.add(row.nodeId);
+      scan.rows++;
+    } else if (source.ctx.tick()) yield;
   }
   return found;
 }

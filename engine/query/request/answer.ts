@@ -2,12 +2,13 @@
 // full, and ends with the head of the answer. Mistakes of the client are thrown as QueryError.
 
 import type { QueryRoute, RouteAnswer, RouteFilter } from '../../../schemas/query-routes.ts';
+import { ByteWriter } from '../../bytes.ts';
 import { prettyJson, prettyText } from '../../json/pretty.ts';
 import type { JsonValue } from '../../json/value.ts';
 import type { ExecContext } from '../exec/context.ts';
 import { executeAggregate, executeEventCounts } from '../exec/event-counts.ts';
 import { execute } from '../exec/execute.ts';
-import { explain } from '../exec/explain.ts';
+import { planOf } from '../exec/explain.ts';
 import type { QueryHead, QuerySettings } from '../request.ts';
 import { ACTIVE_FILTER, mentionsNodeState } from '../resolve/defaults.ts';
 import {
@@ -18,7 +19,7 @@ import {
   resolveEventCounts,
   resolveRoot,
 } from '../resolve/resolve.ts';
-import type { RowSink } from '../sink.ts';
+import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
 import { type ListBody, RowList, type RowShape } from './body.ts';
 import type { QueryParams } from './params.ts';
@@ -128,7 +129,7 @@ const routeFilter = (filter: Exclude<RouteFilter, 'active'>, path: AnswerInput['
 
 function* listAnswer(input: AnswerInput, tree: QueryTree, shape: RowShape): Answer {
   const { ctx, params } = input;
-  if (params.explain) return yield* explainAnswer(input, tree);
+  if (params.explain) return yield* explainAnswer(input, (sink, options) => execute(tree, ctx, sink, options));
   const body = openList(input, shape);
   yield* execute(tree, ctx, body, totalTo(input));
   body.end();
@@ -143,30 +144,23 @@ export const openList = (input: AnswerInput, shape: RowShape): ListBody =>
 export const totalTo = ({ params, header }: AnswerInput): { onTotal?: (total: number) => void } =>
   params.includeTotal ? { onTotal: (total) => header('X-Records', String(total)) } : {};
 
-/** Takes rows and drops them; full as soon as the total is known. */
-class Counting implements RowSink {
-  total: number | null = null;
-  get full(): boolean {
-    return this.total !== null;
-  }
+/** Takes rows like a body does and drops them. */
+class NoBody implements RowSink {
+  readonly full = false;
+  readonly #out = new ByteWriter(0);
   row(): void {}
+  begin(): ByteWriter {
+    this.#out.length = 0;
+    return this.#out;
+  }
 }
 
-function* explainAnswer(input: AnswerInput, tree: QueryTree): Answer {
-  const { ctx, params, header } = input;
-  if (params.includeTotal) {
-    const counting = new Counting();
-    const rows = execute(tree, ctx, counting, {
-      onTotal: (total) => {
-        counting.total = total;
-      },
-    });
-    for (let step = rows.next(); !step.done && counting.total === null; step = rows.next()) yield;
-    rows.return();
-    header('X-Records', String(counting.total ?? 0));
-  }
-  const plan = yield* explain(tree, ctx);
-  const text = `[{"query plan":[${plan}]}]`;
+/** Executes the query with each step timed, and answers with its plan instead of its rows. */
+function* explainAnswer(input: AnswerInput, run: (sink: RowSink, options: ExecuteOptions) => Work<void>): Answer {
+  const { ctx } = input;
+  ctx.trace.fine = true;
+  yield* run(new NoBody(), totalTo(input));
+  const text = `[{"query plan":[${JSON.stringify(planOf(ctx))}]}]`;
   return jsonHead(200, prettyWanted(input) ? prettyText(text) : text);
 }
 
@@ -194,7 +188,8 @@ function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'repor
 function* eventCountsAnswer(input: AnswerInput): Answer {
   const { ctx, params, settings } = input;
   const tree = resolveEventCounts(countsOf(params), resolveOptions(params, settings));
-  if (params.explain) return yield* explainAnswer(input, tree.events);
+  if (params.explain)
+    return yield* explainAnswer(input, (sink, options) => executeEventCounts(tree, ctx, sink, options));
   const body = openList(input, 'objects');
   yield* executeEventCounts(tree, ctx, body, totalTo(input));
   body.end();

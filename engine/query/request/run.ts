@@ -9,6 +9,7 @@ import type { Partition } from '../../store/partition.ts';
 import { badQuery, QueryError } from '../errors.ts';
 import { Cancelled, type ExecContext } from '../exec/context.ts';
 import { openContext } from '../exec/execute.ts';
+import { planOf, type QueryPlan } from '../exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../request.ts';
 import { type AnswerInput, answer, JSON_TYPE, notFound, TEXT_TYPE } from './answer.ts';
 import { ListBody } from './body.ts';
@@ -20,6 +21,8 @@ export interface QueryStore {
   readonly partitions: readonly Partition[];
   /** Epoch ms. */
   readonly clock: () => number;
+  /** Monotonic milliseconds with fractions, for the times in plans. Default: `clock`. */
+  readonly stopwatch?: () => number;
   /** true once nobody waits for the answer; looked at between slices of work. Default: never. */
   readonly cancelled?: () => boolean;
 }
@@ -40,6 +43,8 @@ export interface OpenRequest {
   readonly deadline: number;
   /** What went wrong inside, for the log; null for mistakes of the client. */
   readonly failure: unknown;
+  /** What a slow query did, once it is done; null for others (`planAfter` of the settings). */
+  readonly plan: QueryPlan | null;
   /** Gives up what the query holds. Idempotent; `done` afterwards. */
   close(): void;
 }
@@ -72,6 +77,7 @@ class RunningRequest implements OpenRequest {
   done = false;
   aborted: string | null = null;
   failure: unknown = null;
+  plan: QueryPlan | null = null;
 
   constructor(request: QueryRequest, store: QueryStore, settings: QuerySettings) {
     this.#request = request;
@@ -93,6 +99,7 @@ class RunningRequest implements OpenRequest {
       // A slow client may have let the time pass, and short queries end before the executor looks at the clock.
       this.#checkDeadline();
       const { done, value } = this.#work.next();
+      this.#ctx?.pause();
       if (done) return this.#finish(value);
     } catch (error) {
       this.#fail(error);
@@ -105,9 +112,22 @@ class RunningRequest implements OpenRequest {
 
   close(): void {
     this.done = true;
+    this.#keepPlan();
     this.#ctx?.close();
     this.#ctx = null;
     this.#body = null;
+  }
+
+  /** Plans need the snapshots that are about to be closed. */
+  #keepPlan(): void {
+    const { now, planAfter } = this.#settings;
+    if (this.#ctx === null || planAfter === 0 || this.#store.clock() - now < planAfter) return;
+    try {
+      this.plan = planOf(this.#ctx);
+    } catch (error) {
+      // A query that failed because its store does cannot be described from that store.
+      this.failure ??= error;
+    }
   }
 
   /** The last step: a short answer goes out whole with its head. */
@@ -214,11 +234,12 @@ class RunningRequest implements OpenRequest {
 
   #openContext(): ExecContext {
     const { now, nodePurgeTtl, edition } = this.#settings;
-    const { partitions, clock, cancelled } = this.#store;
+    const { partitions, clock, stopwatch, cancelled } = this.#store;
     const deadline = (): number => this.#deadline;
     this.#ctx = openContext(partitions, {
       now,
       clock,
+      stopwatch,
       // Known only once the parameters have been read.
       get deadline() {
         return deadline();

@@ -98,4 +98,5 @@ export const QUERY_SETTINGS = {
   timeoutMax: 0,
   queryDepthMax: 100,
   regexBudget: 1000,
+  planAfter: 0,
 } as const;

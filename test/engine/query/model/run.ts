@@ -6,7 +6,7 @@ import { Float, isArray, isObject, type JsonObject, type JsonValue } from '../..
 import { QueryError } from '../../../../engine/query/errors.ts';
 import type { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
-import { explain } from '../../../../engine/query/exec/explain.ts';
+import { planOf, type SelectionPlan } from '../../../../engine/query/exec/explain.ts';
 import { resolveEntity, resolveEventCounts, resolveRoot } from '../../../../engine/query/resolve/resolve.ts';
 import type { ExecuteOptions, RowSink } from '../../../../engine/query/sink.ts';
 import type { EventCountsTree, QueryTree } from '../../../../engine/query/tree.ts';
@@ -98,11 +98,13 @@ export function answerOf(work: Work, fleet: Fleet, pace: Pace): EngineAnswer | n
   }
 }
 
-/** What `explain=analyze` says, parsed. */
-export function explained(tree: QueryTree, fleet: Fleet): { readonly Plan: Record<string, unknown> } {
+/** What `explain=analyze` says. */
+export function explained(tree: QueryTree, fleet: Fleet): SelectionPlan {
   const ctx = contextOf(fleet, { restless: false });
+  ctx.trace.fine = true;
   try {
-    return JSON.parse(drive(explain(tree, ctx))) as { Plan: Record<string, unknown> };
+    drive(execute(tree, ctx, { row: () => {}, full: false }));
+    return planOf(ctx).Plan!;
   } finally {
     ctx.close();
   }

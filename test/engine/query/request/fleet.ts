@@ -24,6 +24,7 @@ export const settings: QuerySettings = {
   timeoutMax: 0,
   queryDepthMax: 1000,
   regexBudget: 30_000,
+  planAfter: 0,
 };
 
 export interface Fleet {
