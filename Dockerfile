@@ -5,7 +5,7 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 # Without scripts: nothing native is compiled, and `prepare` would want the sources, which come in the next layer.
-RUN npm install --ignore-scripts
+RUN npm ci --ignore-scripts
 COPY . .
 RUN node node_modules/typescript/bin/tsc -b server \
   && find dist -type f ! -name '*.js' -delete \
