@@ -110,7 +110,7 @@ class RunningServer implements Server {
 
   async start(): Promise<void> {
     const { settings } = this.#configuration;
-    this.#log.info('Starting PuppetDB, entering maintenance mode');
+    this.#log.info('Starting Muster, entering maintenance mode');
     const threads = startThreads({ settings, registry: this.#registry, logs: this.#logs }).then(({ ring, pool }) => {
       this.#ring.attach(ring);
       this.#pool.attach(pool);
@@ -120,7 +120,7 @@ class RunningServer implements Server {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
     this.#ops.start();
     this.#phase = 'running';
-    this.#log.info('PuppetDB finished starting, disabling maintenance mode');
+    this.#log.info('Muster finished starting, disabling maintenance mode');
     writePorts(settings.portFile, [this.#http?.port, this.#gate?.port]);
     countRestart(settings.restartFile);
   }
@@ -207,7 +207,7 @@ class RunningServer implements Server {
   async #stop(): Promise<void> {
     const graceMs = this.#configuration.settings.stopTimeout;
     this.#phase = 'stopping';
-    this.#log.info('Shutdown request received; puppetdb exiting.');
+    this.#log.info('Shutdown request received; muster exiting.');
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
       ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
       ['maintenance', () => this.#ops.stop()],
