@@ -434,7 +434,7 @@ export const settingRows = {
     default: '30s',
     min: 1,
     max: spanMax,
-    doc: 'Time that regular expressions may use in one query.',
+    doc: 'Work that regular expressions may take in one query, as time of a processor; more is refused with 400.',
   },
 
   // Retention

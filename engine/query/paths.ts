@@ -3,7 +3,7 @@
 // stands for, and the leaves of a value. Spec: 3.8 and 3.9 of the query document.
 
 import { Float, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
-import { compileRegex } from './regex/regex.ts';
+import { type CompileRegex, compileRegex } from './regex/regex.ts';
 import type { PathPart } from './tree.ts';
 
 export type Path = readonly (string | number)[];
@@ -48,14 +48,18 @@ export function decodePath(text: string): (string | number)[] {
  * unanchored; numbers are indexes, patterns of digits only match keys only. `encoded` (fact_paths): one anchored regular
  * expression over the encoded path. Throws QueryError 400 for an invalid regular expression.
  */
-export function pathMatcher(pattern: Path, mode: 'elements' | 'encoded'): (path: Path) => boolean {
-  return mode === 'elements' ? elementMatcher(pattern) : encodedMatcher(pattern);
+export function pathMatcher(
+  pattern: Path,
+  mode: 'elements' | 'encoded',
+  regex: CompileRegex = compileRegex,
+): (path: Path) => boolean {
+  return mode === 'elements' ? elementMatcher(pattern, regex) : encodedMatcher(pattern, regex);
 }
 
-function elementMatcher(pattern: Path): (path: Path) => boolean {
+function elementMatcher(pattern: Path, regex: CompileRegex): (path: Path) => boolean {
   const tests = pattern.map((wanted): ((element: string | number) => boolean) => {
     if (typeof wanted === 'number') return (element) => element === wanted;
-    const matcher = compileRegex(wanted);
+    const matcher = regex(wanted);
     const keysOnly = DIGITS.test(wanted);
     return (element) => (keysOnly && typeof element === 'number' ? false : matcher.test(String(element)));
   });
@@ -75,10 +79,10 @@ function confineWildcards(pattern: string): string {
     .replace(/\.(\+|\{.+\})/g, (_, quantifier: string) => `(?:(?!${DELIMITER}).)${quantifier}`);
 }
 
-function encodedMatcher(pattern: Path): (path: Path) => boolean {
+function encodedMatcher(pattern: Path, regex: CompileRegex): (path: Path) => boolean {
   if (pattern.length === 0) return () => false;
   const elements = pattern.map((element) => (typeof element === 'string' ? confineWildcards(element) : element));
-  const matcher = compileRegex(`^${encodePath(elements)}$`);
+  const matcher = regex(`^${encodePath(elements)}$`);
   return (path) => matcher.test(encodePath(path));
 }
 
@@ -88,14 +92,18 @@ function encodedMatcher(pattern: Path): (path: Path) => boolean {
  * The stored paths that a field with `match()` parts stands for. Names count as regular expressions too; the whole is
  * unanchored. `paths` maps encoded texts to paths. Throws QueryError 400 for an invalid regular expression.
  */
-export function matchPaths<P extends Path>(parts: readonly PathPart[], paths: ReadonlyMap<string, P>): P[] {
+export function matchPaths<P extends Path>(
+  parts: readonly PathPart[],
+  paths: ReadonlyMap<string, P>,
+  regex: CompileRegex = compileRegex,
+): P[] {
   const pattern = parts
     .map((part) => {
       if (part.kind === 'match') return part.pattern;
       return part.kind === 'indexed' ? `${part.name}${DELIMITER}${part.index}` : part.name;
     })
     .join(DELIMITER);
-  const matcher = compileRegex(pattern);
+  const matcher = regex(pattern);
   const found: P[] = [];
   for (const [text, path] of paths) if (matcher.test(text)) found.push(path);
   return found;

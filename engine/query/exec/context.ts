@@ -3,6 +3,8 @@
 
 import type { Partition, View } from '../../store/partition.ts';
 import { QueryError } from '../errors.ts';
+import { budgetOf, type StepBudget } from '../regex/budget.ts';
+import { type CompileRegex, compileRegex, type Matcher } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import { Trace } from './trace.ts';
 import type { ValueSet } from './value-set.ts';
@@ -18,6 +20,8 @@ export interface ContextOptions {
   readonly deadline: number;
   /** Milliseconds: horizon of `node_state = inactive`; 0: no horizon. */
   readonly nodePurgeTtl: number;
+  /** Milliseconds' worth of regular expressions; Infinity for no bound. */
+  readonly regexBudget: number;
   readonly edition: 'community' | 'enterprise';
   /** true once the client is gone. */
   readonly cancelled: () => boolean;
@@ -38,6 +42,8 @@ export class ExecContext {
   readonly options: ContextOptions;
   readonly subqueries = new Map<Filter, ValueSet>();
   readonly trace: Trace;
+  readonly #matchers = new Map<string, Matcher>();
+  readonly #regexBudget: StepBudget;
   #sliceEnd: number;
   #closed = false;
 
@@ -46,9 +52,20 @@ export class ExecContext {
     this.views = views;
     this.options = options;
     this.#sliceEnd = options.clock() + options.slice;
+    this.#regexBudget = budgetOf(options.regexBudget);
     this.trace = new Trace(options.stopwatch ?? options.clock);
     for (const partition of partitions) views.push(partition.snapshot());
   }
+
+  /** A matcher of the query's own: made once, and its work counts against the query's budget. Throws like compileRegex. */
+  readonly regex: CompileRegex = (pattern) => {
+    let matcher = this.#matchers.get(pattern);
+    if (matcher === undefined) {
+      matcher = compileRegex(pattern, { budget: this.#regexBudget });
+      this.#matchers.set(pattern, matcher);
+    }
+    return matcher;
+  };
 
   /** Checks deadline and cancellation; true when the slice is used up and the caller should yield. */
   tick(): boolean {

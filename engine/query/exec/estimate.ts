@@ -100,7 +100,7 @@ function knownNodes(filter: Filter, view: View, part: number, ctx: ExecContext):
     }
     case 'json': {
       if (filter.root === 'parameters' || filter.parts.length === 0) return null;
-      const { first, equals } = firstKeyTest(filter);
+      const { first, equals } = firstKeyTest(filter, ctx.regex);
       if (equals === null) return null;
       const item = view.facts.find({ name: first, value: storedText(equals) });
       return item === 0 ? 0 : view.facts.countNodes(item, view.set(NODES_WITH_FACTS));

@@ -98,7 +98,7 @@ const COMPILERS: Compilers = {
     );
   },
   regex(filter, scope) {
-    const matcher = compileRegex(filter.pattern);
+    const matcher = scope.ctx.regex(filter.pattern);
     const onNull: Truth = filter.nullIsFalse ? FALSE : UNKNOWN;
     const type = typeOf(scope.entity, filter.field);
     if (type === 'V') {
@@ -128,7 +128,11 @@ const COMPILERS: Compilers = {
     return onPath(filter.field, scope, (path) => wanted.has(JSON.stringify(path)));
   },
   'path-match'(filter, scope) {
-    const matches = pathMatcher(filter.pattern, typeOf(scope.entity, filter.field) === 'PE' ? 'encoded' : 'elements');
+    const matches = pathMatcher(
+      filter.pattern,
+      typeOf(scope.entity, filter.field) === 'PE' ? 'encoded' : 'elements',
+      scope.ctx.regex,
+    );
     return onPath(filter.field, scope, matches);
   },
   in(filter, scope) {
@@ -158,7 +162,7 @@ const COMPILERS: Compilers = {
     );
   },
   json: (filter, scope) => (filter.root === 'parameters' ? onParameters(filter, scope) : onFacts(filter, scope)),
-  parameter: (filter) => (filter.op === '=' ? parameterEquals(filter) : parameterMatches(filter)),
+  parameter: (filter, scope) => (filter.op === '=' ? parameterEquals(filter) : parameterMatches(filter, scope)),
   'jsonb-typeof'(filter, scope) {
     return onField(filter.field, scope, (value) => truthOf(jsonTypeof(value as JsonValue) === filter.type));
   },
@@ -211,9 +215,9 @@ function parameterEquals({ name, text }: Of<'parameter'>): Predicate {
 }
 
 /** The name is a regular expression here, as the value is. */
-function parameterMatches({ name, text }: Of<'parameter'>): Predicate {
-  const names = compileRegex(name);
-  const texts = compileRegex(text);
+function parameterMatches({ name, text }: Of<'parameter'>, { ctx }: CompileScope): Predicate {
+  const names = ctx.regex(name);
+  const texts = ctx.regex(text);
   return {
     deps: ITEM,
     test(row) {
@@ -282,12 +286,12 @@ function onPath(field: string, scope: CompileScope, test: (path: readonly (strin
   return onField(field, scope, (value) => truthOf(test(value as readonly (string | number)[])));
 }
 
-function onParameters(filter: JsonFilter, _scope: CompileScope): Predicate {
+function onParameters(filter: JsonFilter, scope: CompileScope): Predicate {
   if (filter.parts.length === 0) {
-    const test = documentTest(filter);
+    const test = documentTest(filter, scope.ctx.regex);
     return { deps: ITEM, test: (row) => test((row.body as StoredResource).parameters) };
   }
-  const { first, missing, test } = firstKeyTest(filter);
+  const { first, missing, test } = firstKeyTest(filter, scope.ctx.regex);
   return {
     deps: ITEM,
     test(row) {
@@ -299,10 +303,10 @@ function onParameters(filter: JsonFilter, _scope: CompileScope): Predicate {
 
 function onFacts(filter: JsonFilter, scope: CompileScope): Predicate {
   if (filter.parts.length === 0) {
-    const test = documentTest(filter);
+    const test = documentTest(filter, scope.ctx.regex);
     return onField(filter.root, scope, (value) => test(value as JsonValue));
   }
-  const { first, missing, test } = firstKeyTest(filter);
+  const { first, missing, test } = firstKeyTest(filter, scope.ctx.regex);
   return {
     deps: NODE,
     test(row) {

@@ -4,7 +4,7 @@
 
 import { compareJson, containsJson, equalJson, textForm } from '../../json/compare.ts';
 import { isArray, isObject, type JsonValue } from '../../json/value.ts';
-import { compileRegex } from '../regex/regex.ts';
+import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter, PathPart } from '../tree.ts';
 import { FALSE, type Truth, truthOf, UNKNOWN } from './truth.ts';
 
@@ -25,7 +25,7 @@ const DIGITS = /^[0-9]+$/;
 const nameOf = (part: PathPart): string => (part.kind === 'match' ? '' : part.name);
 
 /** The test of a dotted filter without `match` parts. For root `trusted` the first key is the fact of that name. */
-export function firstKeyTest(filter: JsonFilter): FirstKeyTest {
+export function firstKeyTest(filter: JsonFilter, regex: CompileRegex): FirstKeyTest {
   const parts: readonly PathPart[] =
     filter.root === 'trusted' ? [{ kind: 'name', name: 'trusted', quoted: false }, ...filter.parts] : filter.parts;
   const [head, ...rest] = parts;
@@ -45,7 +45,7 @@ export function firstKeyTest(filter: JsonFilter): FirstKeyTest {
   }
   const indexed = parts.some((p) => p.kind === 'indexed');
   if (filter.op === '=' && !indexed && !parts.some(isDigits)) return containment(first, rest, filter.value);
-  const compare = comparison(filter);
+  const compare = comparison(filter, regex);
   if (filter.op === '=' && !indexed) {
     return { first, missing: UNKNOWN, equals: null, test: (value) => compare(walk(value, rest, true)) };
   }
@@ -72,10 +72,10 @@ function containment(first: string, rest: readonly PathPart[], value: JsonValue)
 }
 
 /** Truth of the comparison for what was found at the path (undefined: nothing). */
-function comparison(filter: JsonFilter): (found: JsonValue | undefined) => Truth {
+function comparison(filter: JsonFilter, regex: CompileRegex): (found: JsonValue | undefined) => Truth {
   const { op, value } = filter;
   if (op === '~') {
-    const matcher = compileRegex(typeof value === 'string' ? value : (textForm(value) ?? ''));
+    const matcher = regex(typeof value === 'string' ? value : (textForm(value) ?? ''));
     return (found) => {
       if (found === undefined) return UNKNOWN;
       const text = textForm(found);
@@ -119,13 +119,13 @@ function child(at: JsonValue, name: string, digitsAreIndexes: boolean): JsonValu
 }
 
 /** Undotted `facts`, `trusted`, `parameters`: the whole document; a node without one leaves every answer open. */
-export function documentTest(filter: JsonFilter): (document: JsonValue) => Truth {
+export function documentTest(filter: JsonFilter, regex: CompileRegex): (document: JsonValue) => Truth {
   if (filter.op === 'null?') {
     const wanted = filter.value !== false && filter.value !== null;
     return (document) => (document === null ? UNKNOWN : truthOf(!wanted));
   }
   if (filter.op === '=')
     return (document) => (document === null ? UNKNOWN : truthOf(containsJson(document, filter.value)));
-  const compare = comparison(filter);
+  const compare = comparison(filter, regex);
   return (document) => compare(document);
 }

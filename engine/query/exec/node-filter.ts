@@ -84,7 +84,7 @@ function byName(names: readonly string[], candidates: NodeSet, row: Row): NodeSe
 /** All values of the fact's name, each tested once, its nodes taken from the postings. */
 function* byFact(filter: JsonFilter, candidates: NodeSet, row: Row, scope: CompileScope): Generator<undefined, Truths> {
   const { view } = row;
-  const { first, missing, test, equals } = firstKeyTest(filter);
+  const { first, missing, test, equals } = firstKeyTest(filter, scope.ctx.regex);
   const yes = new NodeSet(view.maxNodeId + 1);
   const unknown = new NodeSet(view.maxNodeId + 1);
   if (equals !== null) {

@@ -13,7 +13,7 @@ import {
   RESOURCE_EXPORTED,
 } from '../../store/dictionary.ts';
 import type { View } from '../../store/partition.ts';
-import { compileRegex } from '../regex/regex.ts';
+import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import { type CompileScope, compileFilter, ITEM, NODE, SUB } from './filter.ts';
 
@@ -78,7 +78,7 @@ const equalTo = (filters: readonly Filter[], field: string): readonly string[] |
 /** Two long lists of types and titles have more pairs than are worth looking up. */
 const PAIRS_MAX = 10_000;
 
-type PathMaker = (filters: readonly Filter[], view: View) => Omit<ItemAccessPath, 'estimate'>[];
+type PathMaker = (filters: readonly Filter[], view: View, regex: CompileRegex) => Omit<ItemAccessPath, 'estimate'>[];
 
 const resourcePaths: PathMaker = (filters) => {
   const paths: Omit<ItemAccessPath, 'estimate'>[] = [];
@@ -102,7 +102,7 @@ const resourcePaths: PathMaker = (filters) => {
   return paths;
 };
 
-const factPaths: PathMaker = (filters, view) => {
+const factPaths: PathMaker = (filters, view, regex) => {
   const paths: Omit<ItemAccessPath, 'estimate'>[] = [];
   const byNames = (names: readonly string[]): void => {
     paths.push({ index: 'name', tag: FACT_BY_NAME, keys: [...new Set(names)].map((name) => [name]), fields: ['name'] });
@@ -112,10 +112,10 @@ const factPaths: PathMaker = (filters, view) => {
   for (const f of filters) {
     if (f.kind === 'path-eq') byNames(f.paths.filter((p) => p.length > 0).map((p) => String(p[0])));
     else if (f.kind === 'path-match' && typeof f.pattern[0] === 'string') {
-      const matcher = compileRegex(f.pattern[0]);
+      const matcher = regex(f.pattern[0]);
       byNames(view.factNames().filter((name) => matcher.test(name)));
     } else if (f.kind === 'regex' && f.field === 'name') {
-      const matcher = compileRegex(f.pattern);
+      const matcher = regex(f.pattern);
       byNames(view.factNames().filter((name) => matcher.test(name)));
     }
   }
@@ -146,10 +146,15 @@ export const DICTIONARY: Partial<Record<EntityName, 'resources' | 'facts' | 'edg
 };
 
 /** The smallest index range that covers the conditions, null when no index helps. */
-export function itemAccessPath(entity: EntityName, filters: readonly Filter[], view: View): ItemAccessPath | null {
+export function itemAccessPath(
+  entity: EntityName,
+  filters: readonly Filter[],
+  view: View,
+  regex: CompileRegex,
+): ItemAccessPath | null {
   const dictionary = view[DICTIONARY[entity]!];
   let best: ItemAccessPath | null = null;
-  for (const path of PATHS[entity]?.(filters, view) ?? []) {
+  for (const path of PATHS[entity]?.(filters, view, regex) ?? []) {
     let estimate = 0;
     for (const key of path.keys) {
       estimate += dictionary.estimate(path.tag, key, ESTIMATE_MAX);
@@ -220,10 +225,16 @@ export function rowsPerItem(
   return { items: bodies, perItem: bodies === 0 ? 0 : rows / bodies, having: view.counts.nodes };
 }
 
-export function planItems(entity: EntityName, filters: readonly Filter[], nodes: number, view: View): ItemPlan {
+export function planItems(
+  entity: EntityName,
+  filters: readonly Filter[],
+  nodes: number,
+  view: View,
+  regex: CompileRegex,
+): ItemPlan {
   const { rows, bodies } = sizeOf(entity, view);
   const perNode = rows / Math.max(1, view.counts.nodes);
-  const path = itemAccessPath(entity, filters, view);
+  const path = itemAccessPath(entity, filters, view, regex);
   const items = path?.estimate ?? bodies;
   const costItems = items * (COST_BODY + COST_POSTINGS);
   const costNodes = nodes * (COST_NODE + perNode * COST_ENTRY) + Math.min(bodies, nodes * perNode) * COST_BODY;

@@ -216,7 +216,7 @@ export class Source {
     const dictionary = this.dictionary(row.view);
     const matcher = new ItemMatcher(dictionary, row, this.subs, this.item, this.sub);
     const filters = [...this.split.item, ...this.split.sub];
-    const plan = planItems(this.entity, filters, nodes.count(), row.view);
+    const plan = planItems(this.entity, filters, nodes.count(), row.view, this.ctx.regex);
     this.plans[row.part] = { nodes: plan.nodes, items: plan, reports: null };
     if (plan.drive === 'nodes') {
       return { cursor: new ListCursor(row, nodes.toArray(), dictionary, matcher, this.mixed), postings: null };
@@ -244,7 +244,7 @@ export class Source {
     const dictionary = this.dictionary(row.view);
     const matcher = new ItemMatcher(dictionary, row, this.subs, this.item, this.sub);
     const filters = [...this.split.item, ...this.split.sub];
-    const plan = planItems(this.entity, filters, nodes.count(), row.view);
+    const plan = planItems(this.entity, filters, nodes.count(), row.view, this.ctx.regex);
     this.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'items' }, reports: null };
     return new PostingsCursor(row, this.#items(plan, filters, row.view), dictionary, matcher, nodes, null);
   }

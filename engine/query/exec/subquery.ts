@@ -187,7 +187,7 @@ function expandMatch(filter: Json, ctx: ExecContext): Filter {
   }
   const parts: readonly PathPart[] =
     filter.root === 'trusted' ? [{ kind: 'name', name: 'trusted', quoted: false }, ...filter.parts] : filter.parts;
-  const matching = matchPaths(parts, paths);
+  const matching = matchPaths(parts, paths, ctx.regex);
   if (matching.length === 0) throw noImplementation();
   return {
     kind: 'or',

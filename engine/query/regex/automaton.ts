@@ -2,6 +2,7 @@
 // a set of waiting instructions, a column a class of characters that no set of the pattern tells apart. Both tables are
 // bounded; when they are full the automaton starts afresh in the middle of the text and stays linear.
 
+import { type StepBudget, spend } from './budget.ts';
 import type { CharSet } from './char-set.ts';
 import { Op, type Program, TEXT_START } from './program.ts';
 
@@ -21,6 +22,7 @@ interface State {
 
 export class Automaton {
   readonly #program: Program;
+  readonly #budget: StepBudget;
   readonly #alphabet: Alphabet;
   #states = new Map<string, State>();
   #start: State | null = null;
@@ -28,8 +30,9 @@ export class Automaton {
   /** Whether a match may begin after the first character: where not, a state that waits for nothing is final. */
   readonly #restarts: boolean;
 
-  constructor(program: Program) {
+  constructor(program: Program, budget: StepBudget) {
     this.#program = program;
+    this.#budget = budget;
     this.#alphabet = new Alphabet(program.sets);
     this.#reached = new Uint8Array(program.op.length);
     const later = this.#closure([0], false, true);
@@ -109,6 +112,7 @@ export class Automaton {
       }
     }
     for (const pc of seen) this.#reached[pc] = 0;
+    spend(this.#budget, seen.length);
     return { waiting: waiting.sort((a, b) => a - b), matched };
   }
 }

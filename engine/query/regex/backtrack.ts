@@ -2,6 +2,7 @@
 // gives up with an error when a text has cost too many steps. A group that took no part matches nothing when referred to,
 // unlike in JavaScript.
 
+import { type StepBudget, spend } from './budget.ts';
 import { equalFolded } from './char-set.ts';
 import { invalidRegex } from './errors.ts';
 import { isPlace, lookTables } from './linear.ts';
@@ -17,21 +18,32 @@ const RESTORE = -1;
 export class BacktrackMatcher {
   readonly #program: Program;
   readonly #ignoreCase: boolean;
+  readonly #budget: StepBudget;
   readonly #slots: Int32Array;
   /** Pairs: position and instruction to go on with, or value and slot followed by RESTORE. */
   readonly #stack: number[] = [];
   #stepsLeft = 0;
 
-  constructor(program: Program, ignoreCase: boolean) {
+  constructor(program: Program, ignoreCase: boolean, budget: StepBudget) {
     this.#program = program;
+    this.#budget = budget;
     this.#ignoreCase = ignoreCase;
     this.#slots = new Int32Array(program.slotCount);
   }
 
-  /** Throws QueryError 400 when the text costs too many steps. */
+  /** Throws QueryError 400 when the text costs too many steps, or all texts together. */
   test(text: string): boolean {
-    this.#stepsLeft = STEPS_MAX + STEPS_PER_CHARACTER * text.length;
-    const tables = lookTables(this.#program, text);
+    const stepsMax = STEPS_MAX + STEPS_PER_CHARACTER * text.length;
+    this.#stepsLeft = stepsMax;
+    try {
+      return this.#search(text);
+    } finally {
+      spend(this.#budget, stepsMax - this.#stepsLeft);
+    }
+  }
+
+  #search(text: string): boolean {
+    const tables = lookTables(this.#program, text, this.#budget);
     for (let start = 0; start <= text.length; start++) {
       const unit = text.charCodeAt(start);
       if (start > 0 && unit >= 0xdc00 && unit < 0xe000 && (text.codePointAt(start - 1) as number) > 0xffff) continue;

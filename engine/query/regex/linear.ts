@@ -4,6 +4,7 @@
 // matter, the sets are followed as they are. Look-around is decided before the main pass, for all places at once.
 
 import { Automaton } from './automaton.ts';
+import { type StepBudget, spend } from './budget.ts';
 import { NEWLINE, WORD } from './char-set.ts';
 import { invalidRegex } from './errors.ts';
 import { Op, PLACES, type Program, TEXT_END, TEXT_START } from './program.ts';
@@ -15,12 +16,12 @@ export class LinearMatcher {
   readonly #automaton: Automaton | null;
   readonly #simulation: Simulation | null;
 
-  constructor(program: Program) {
+  constructor(program: Program, budget: StepBudget) {
     const isPlain = program.op.every(
       (op, pc) => op !== Op.look && (op !== Op.place || (program.x[pc] as number) <= TEXT_END),
     );
-    this.#automaton = isPlain ? new Automaton(program) : null;
-    this.#simulation = isPlain ? null : new Simulation(program);
+    this.#automaton = isPlain ? new Automaton(program, budget) : null;
+    this.#simulation = isPlain ? null : new Simulation(program, budget);
   }
 
   test(text: string): boolean {
@@ -32,11 +33,12 @@ export class LinearMatcher {
 type PlaceTable = Uint8Array;
 
 /** Decides look-around for the texts of the backtracking matcher, which cannot do it itself. */
-export const lookTables = (program: Program, text: string): readonly PlaceTable[] =>
-  program.looks.map((look) => new Simulation(look.program).table(text, look.negative));
+export const lookTables = (program: Program, text: string, budget: StepBudget): readonly PlaceTable[] =>
+  program.looks.map((look) => new Simulation(look.program, budget).table(text, look.negative));
 
 class Simulation {
   readonly #program: Program;
+  readonly #budget: StepBudget;
   /** Instructions waiting for a character, now and after it. */
   #current: number[] = [];
   #next: number[] = [];
@@ -48,8 +50,9 @@ class Simulation {
   #text = '';
   #tables: readonly PlaceTable[] = [];
 
-  constructor(program: Program) {
+  constructor(program: Program, budget: StepBudget) {
     this.#program = program;
+    this.#budget = budget;
     this.#reached = new Int32Array(program.op.length);
   }
 
@@ -69,7 +72,15 @@ class Simulation {
   #run(text: string, table: PlaceTable | null): boolean {
     this.#text = text;
     this.#steps = 0;
-    this.#tables = lookTables(this.#program, text);
+    this.#tables = lookTables(this.#program, text, this.#budget);
+    try {
+      return this.#pass(text, table);
+    } finally {
+      spend(this.#budget, this.#steps);
+    }
+  }
+
+  #pass(text: string, table: PlaceTable | null): boolean {
     const { backwards } = this.#program;
     let position = backwards ? text.length : 0;
     this.#current.length = 0;

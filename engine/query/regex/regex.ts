@@ -9,6 +9,7 @@
 
 import { concat, itemsOf, type Regex, type RegexNode } from './ast.ts';
 import { BacktrackMatcher } from './backtrack.ts';
+import { type StepBudget, unlimited } from './budget.ts';
 import { LinearMatcher } from './linear.ts';
 import { chainOf, prefixOf, testChain, textsOf } from './literal.ts';
 import { mindsSurrogates, NATIVE_FLAGS, nativeLengthMax, nativeSource } from './native.ts';
@@ -27,34 +28,39 @@ export interface Matcher {
 export interface MatcherOptions {
   /** Use this way of matching and no other, if it can do the pattern: for tests and measurements. */
   readonly kind?: MatcherKind;
+  /** What matching may cost, for all matchers that share it. Default: no bound but that of a text. */
+  readonly budget?: StepBudget;
 }
+
+/** How code that needs patterns gets its matchers. */
+export type CompileRegex = (pattern: string) => Matcher;
 
 /** Throws QueryError 400 `ERROR: invalid regular expression: <reason>`. */
 export function compileRegex(pattern: string, options: MatcherOptions = {}): Matcher {
   const regex = parseRegex(pattern);
-  const { kind } = options;
-  if (kind === 'backtrack' || regex.groups.size > 0) return backtrackMatcher(pattern, regex);
+  const { kind, budget = unlimited() } = options;
+  if (kind === 'backtrack' || regex.groups.size > 0) return backtrackMatcher(pattern, regex, budget);
   const root = trimAnyText(regex.root);
   const chain = chainOf(regex.root);
   if (chain !== null && (kind === undefined || kind === 'literal')) {
     return { pattern, kind: 'literal', test: (text) => testChain(chain, text) };
   }
   checkSize(root);
-  if (kind === 'native') return nativeMatcher(pattern, root, Number.POSITIVE_INFINITY);
+  if (kind === 'native') return nativeMatcher(pattern, root, Number.POSITIVE_INFINITY, budget);
   const lengthMax = kind === undefined ? nativeLengthMax(root) : 0;
-  if (lengthMax > 0) return nativeMatcher(pattern, root, lengthMax);
-  const linear = new LinearMatcher(compileProgram(root));
+  if (lengthMax > 0) return nativeMatcher(pattern, root, lengthMax, budget);
+  const linear = new LinearMatcher(compileProgram(root), budget);
   return { pattern, kind: 'linear', test: (text) => linear.test(text) };
 }
 
-function backtrackMatcher(pattern: string, { root, ignoreCase }: Regex): Matcher {
-  const matcher = new BacktrackMatcher(compileProgram(root, { captures: true }), ignoreCase);
+function backtrackMatcher(pattern: string, { root, ignoreCase }: Regex, budget: StepBudget): Matcher {
+  const matcher = new BacktrackMatcher(compileProgram(root, { captures: true }), ignoreCase, budget);
   return { pattern, kind: 'backtrack', test: (text) => matcher.test(text) };
 }
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-function nativeMatcher(pattern: string, root: RegexNode, lengthMax: number): Matcher {
+function nativeMatcher(pattern: string, root: RegexNode, lengthMax: number, budget: StepBudget): Matcher {
   const native = new RegExp(nativeSource(root), NATIVE_FLAGS);
   const isLimited = mindsSurrogates(root);
   let linear: LinearMatcher | null = null;
@@ -63,7 +69,7 @@ function nativeMatcher(pattern: string, root: RegexNode, lengthMax: number): Mat
     kind: 'native',
     test: (text) => {
       if (text.length <= lengthMax && !(isLimited && SURROGATE.test(text))) return native.test(text);
-      linear ??= new LinearMatcher(compileProgram(root));
+      linear ??= new LinearMatcher(compileProgram(root), budget);
       return linear.test(text);
     },
   };

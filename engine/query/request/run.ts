@@ -233,7 +233,7 @@ class RunningRequest implements OpenRequest {
   }
 
   #openContext(): ExecContext {
-    const { now, nodePurgeTtl, edition } = this.#settings;
+    const { now, nodePurgeTtl, edition, regexBudget } = this.#settings;
     const { partitions, clock, stopwatch, cancelled } = this.#store;
     const deadline = (): number => this.#deadline;
     this.#ctx = openContext(partitions, {
@@ -245,6 +245,7 @@ class RunningRequest implements OpenRequest {
         return deadline();
       },
       nodePurgeTtl,
+      regexBudget,
       edition,
       cancelled: cancelled ?? (() => false),
       slice: SLICE_MS,

@@ -87,6 +87,7 @@ function planned(entity: EntityName, query: string): Planned {
     clock: () => NOW,
     deadline: Number.POSITIVE_INFINITY,
     nodePurgeTtl: 0,
+    regexBudget: Number.POSITIVE_INFINITY,
     edition: 'community',
     cancelled: () => false,
     slice: 1,

@@ -59,6 +59,7 @@ export function contextOf(fleet: Fleet, { restless }: Pace): ExecContext {
     clock: () => NOW,
     deadline: Number.POSITIVE_INFINITY,
     nodePurgeTtl: PURGE_TTL,
+    regexBudget: Number.POSITIVE_INFINITY,
     edition: fleet.world.edition,
     cancelled: () => false,
     slice: restless ? 0 : 1,

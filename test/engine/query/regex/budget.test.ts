@@ -1,0 +1,104 @@
+// The budget that the patterns of one query share.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { QueryError } from '../../../../engine/query/errors.ts';
+import { budgetOf } from '../../../../engine/query/regex/budget.ts';
+import { compileRegex, type MatcherKind } from '../../../../engine/query/regex/regex.ts';
+import { ask, type Fleet, facts, newFleet, settings } from '../request/fleet.ts';
+
+const isUsedUp = (error: unknown): boolean =>
+  error instanceof QueryError && error.status === 400 && /regex-budget/.test(error.message);
+
+/** Tests the same text again and again; the number of tests that the budget was enough for. */
+function testsWithin(pattern: string, text: string, ms: number, kind?: MatcherKind): number {
+  const matcher = compileRegex(pattern, { budget: budgetOf(ms), ...(kind === undefined ? {} : { kind }) });
+  for (let tests = 0; tests < 20_000; tests++) {
+    try {
+      matcher.test(text);
+    } catch (error) {
+      assert.ok(isUsedUp(error), String(error));
+      return tests;
+    }
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+describe('regex: budget', () => {
+  const backReferences = '^(a*)(a*)\\1b$';
+  it('back references cost their steps, text after text', () => {
+    const few = testsWithin(backReferences, 'a'.repeat(12), 1);
+    const more = testsWithin(backReferences, 'a'.repeat(12), 10);
+    assert.ok(few > 0 && few < more && more < Number.POSITIVE_INFINITY, `${few}, ${more}`);
+    assert.ok(Math.abs(more / few - 10) < 2, `ten times as much lasts ten times as long: ${few}, ${more}`);
+  });
+  it('so do word edges and look-around, where they are followed one by one', () => {
+    for (const pattern of ['(\\y\\w+\\y ?)+x', '(?=.*a)(?=.*b)(.+)+x']) {
+      const tests = testsWithin(pattern, 'ab '.repeat(200), 10, 'linear');
+      assert.ok(tests > 0 && tests < 1000, `${pattern}: ${tests}`);
+    }
+  });
+  it('an automaton costs what is built of it, not what is read with it', () => {
+    assert.equal(testsWithin('(a|b)*c(a|b)', 'ab'.repeat(500), 1, 'linear'), Number.POSITIVE_INFINITY);
+  });
+  it('plain texts and plain patterns cost nothing', () => {
+    for (const pattern of ['abc', '^ab.*c$', 'a[bc]+d']) {
+      assert.equal(testsWithin(pattern, 'xabbbd', 0.001), Number.POSITIVE_INFINITY, pattern);
+    }
+  });
+  it('patterns that share a budget use it up together', () => {
+    const budget = budgetOf(1);
+    const [one, other] = [compileRegex(backReferences, { budget }), compileRegex('^(a*)\\1(a*)c$', { budget })];
+    const text = 'a'.repeat(12);
+    const until = (limit: number): number => {
+      for (let tests = 0; tests < limit; tests++) {
+        try {
+          one.test(text);
+          other.test(text);
+        } catch {
+          return tests;
+        }
+      }
+      return limit;
+    };
+    assert.ok(until(10_000) < testsWithin(backReferences, text, 1));
+  });
+});
+
+describe('regex: budget of a query', () => {
+  let fleet: Fleet;
+  before(() => {
+    fleet = newFleet();
+    for (let i = 0; i < 20; i++) {
+      const values = { [`${'a'.repeat(60)}${i}`]: `${'a'.repeat(60)}${i}`, os: { ['a'.repeat(50)]: 1 } };
+      fleet.apply('replace facts', 5, facts(`n${i}`, values));
+    }
+  });
+  after(() => fleet.close());
+
+  const COSTLY = '(a*)(a*)(a*)\\\\1b';
+  const QUERIES: readonly [string, string][] = [
+    ['a value', `facts{ value ~ "${COSTLY}" }`],
+    ['a name, to find the index entries', `facts{ name ~ "${COSTLY}" }`],
+    ['a path', `fact_contents{ path ~> ["os", "${COSTLY}"] }`],
+    ['a stored path', `fact_paths{ path ~> ["os", "${COSTLY}"] }`],
+    ['a dotted fact', `inventory{ facts.os ~ "${COSTLY}" }`],
+    ['a pattern among the keys', `["from","inventory",["=","facts.match(\\"${COSTLY}\\")",1]]`],
+    ['a subquery', `nodes{ certname in facts[certname]{ value ~ "${COSTLY}" } }`],
+  ];
+  for (const [what, query] of QUERIES) {
+    it(`bounds ${what}`, () => {
+      const { head, text } = ask(fleet, { query: { query }, settings: { regexBudget: 1 } });
+      assert.deepEqual([head.status, /regex-budget/.test(text)], [400, true], text);
+      // With more to spend it is answered, or one text alone is too much.
+      const generous = ask(fleet, { query: { query }, settings: { regexBudget: settings.regexBudget } });
+      assert.doesNotMatch(generous.text, /regex-budget/);
+    });
+  }
+  it('is each query’s own', () => {
+    const query = 'facts{ value ~ "^(a)\\\\1" }';
+    for (let i = 0; i < 200; i++) {
+      assert.equal(ask(fleet, { query: { query }, settings: { regexBudget: 1 } }).head.status, 200);
+    }
+  });
+});
