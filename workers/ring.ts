@@ -15,7 +15,7 @@ import { type CommandLog, openLog } from '../engine/inbox/log.ts';
 import { type Envelope, StreamCorrupt, type StreamRecord } from '../engine/inbox/stream.ts';
 import type { CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import { openPartition } from '../engine/store/partition.ts';
-import { openStoreInfo, partitionDir, type StoreInfo, slotOf } from '../engine/store/store-info.ts';
+import { markComplete, openStoreInfo, partitionDir, type StoreInfo, slotOf } from '../engine/store/store-info.ts';
 import type { Activity } from './activity.ts';
 import { discardedDir } from './actor.ts';
 import { ActorHandle } from './actor-handle.ts';
@@ -50,18 +50,20 @@ const READ_TROUBLE = 'commands cannot be read from the log: ';
 
 /**
  * Opens the inbox and starts the actors. Resolves as soon as submissions can be taken: partitions open and replay in the
- * background. Throws when another process has the directory, when it was written by a newer version, or when the log is
- * damaged (StreamCorrupt, with file and offset).
+ * background. Throws when another process has the directory, when it was written by a newer version, when a partition's file
+ * (DataFileDamaged) or the log is damaged (StreamCorrupt, with file and offset).
  */
 export async function startRing(options: RingOptions): Promise<Ring> {
   const lock = await lockDataDirectory(options.dir);
   try {
     const info = openStoreInfo(options.dir, options.partitions === undefined ? {} : { partitions: options.partitions });
+    const seqAfter = await lastPosition(options.dir, info);
+    markComplete(options.dir, info);
     const deadLetters = new DeadLetters(discardedDir(options.dir));
     await deadLetters.open();
     const log = await openLog({
       dir: join(options.dir, 'inbox'),
-      seqAfter: await lastPosition(options.dir, info),
+      seqAfter,
       random: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     });
     const ring = new Ring(options, { lock, log, partitions: info.partitions });

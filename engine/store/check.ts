@@ -1,11 +1,14 @@
-// Walks a data directory that no server uses and tells everything that does not fit together: lists without bodies,
-// bodies that nobody has, postings and indexes that disagree with the lists, node sets, report indexes and counters.
-// Reads only. Empty result: the store is sound.
+// Walks a data directory that no server uses and tells everything that does not fit together: pages of the files, lists
+// without bodies, bodies that nobody has, postings and indexes that disagree with the lists, node sets, report indexes and
+// counters. Reads only. Empty result: the store is sound.
 
+import { existsSync } from 'node:fs';
+import { DataFileDamaged, dataFileOf } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
 import { digest16, idOfTimeKey, indexPrefix, pairKey, timeOfKey } from './keys.ts';
 import { present } from './lmdb.ts';
 import { decodeNode } from './node-record.ts';
+import { walkDataFile } from './page-walk.ts';
 import {
   isInactive,
   NODES_ALL,
@@ -24,27 +27,55 @@ import {
 import { CHUNK_BITS, chunkIds } from './postings.ts';
 import type { NodeId, NodeRecord } from './records.ts';
 import { decodeReport } from './report-record.ts';
-import { openStoreInfo, partitionDir, slotOf } from './store-info.ts';
+import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
 
 const PROBLEMS_MAX = 50;
 
+/** Checks all partitions, one after the other, in this process. */
 export async function checkStore(dir: string): Promise<string[]> {
-  const info = openStoreInfo(dir);
   const problems: string[] = [];
-  for (let slot = 0; slot < info.partitions; slot++) {
-    const partition = openPartition(partitionDir(dir, slot), { readOnly: true });
+  for (let slot = 0; slot < readStoreInfo(dir).partitions; slot++) problems.push(...(await checkPartition(dir, slot)));
+  return problems.slice(0, PROBLEMS_MAX);
+}
+
+/**
+ * Problems of one partition. Its file's pages come first, read without LMDB; what is not sound there is not given to LMDB. The
+ * rest needs the file mapped: should that end the process all the same, only a process around it can tell.
+ */
+export async function checkPartition(dir: string, slot: number): Promise<string[]> {
+  const info = readStoreInfo(dir);
+  const path = partitionDir(dir, slot);
+  const told = (text: string): string => `partition ${slot}: ${text}`;
+  try {
+    if (info.complete) mustHaveData(path);
+    const file = dataFileOf(path);
+    if (!existsSync(file)) return [];
+    const damage = walkDataFile(path);
+    if (damage.length > 0) return damage.map((text) => told(`${file}: ${text}`));
+    return (await checkRows(path, (certname) => slotOf(certname, info.partitions) === slot)).map(told);
+  } catch (error) {
+    if (error instanceof DataFileDamaged) return [told(`${error.file}: ${error.problem}`)];
+    return [told(`it cannot be read: ${error instanceof Error ? error.message : String(error)}`)];
+  }
+}
+
+async function checkRows(path: string, owns: (certname: string) => boolean): Promise<string[]> {
+  const problems: string[] = [];
+  const partition = openPartition(path, { readOnly: true });
+  try {
     const view = partition.snapshot();
     try {
       const walk = new Walk(partition, view, (text) => {
-        if (problems.length < PROBLEMS_MAX) problems.push(`partition ${slot}: ${text}`);
+        if (problems.length < PROBLEMS_MAX) problems.push(text);
       });
-      walk.nodes((certname) => slotOf(certname, info.partitions) === slot);
+      walk.nodes(owns);
       walk.dictionaries();
       walk.reports();
     } finally {
       view.close();
-      await partition.close();
     }
+  } finally {
+    await partition.close();
   }
   return problems;
 }

@@ -37,6 +37,7 @@ import { digest16, idOfTimeKey, pairKey, prefixEnd, seqKey, textKey, timeKey, ti
 import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
+import { checkDataFile } from './page-walk.ts';
 import { PostingsWriter, postingIds, postingsOf } from './postings.ts';
 import type {
   EdgeBody,
@@ -168,7 +169,7 @@ function openTables(env: RootDatabase): Tables {
   };
 }
 
-/** Opens (and unless read only creates) the partition in `dir`. Throws when the directory holds a newer format. */
+/** Opens (and unless read only creates) the partition in `dir`. Throws when it holds a newer format; DataFileDamaged. */
 export function openPartition(dir: string, options: PartitionOptions = {}): Partition {
   return new Partition(dir, options);
 }
@@ -192,6 +193,7 @@ export class Partition {
     this.dir = dir;
     this.readOnly = options.readOnly ?? false;
     if (!this.readOnly) mkdirSync(dir, { recursive: true, mode: 0o700 });
+    checkDataFile(dir);
     this.env = open({
       path: dir,
       noSubdir: false,

@@ -1,8 +1,19 @@
 // What a data directory says of itself: `store.json` records what must never change, the format and the number of partitions
 // (slot = hash(certname) mod partitions). Knows nothing of LMDB, so that a thread that only routes need not load it.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { DataFileDamaged, dataFileOf } from './data-file.ts';
 
 /** Version of what lies on disk. */
 export const FORMAT_VERSION = 1;
@@ -10,6 +21,8 @@ export const FORMAT_VERSION = 1;
 export interface StoreInfo {
   readonly format: number;
   readonly partitions: number;
+  /** Every partition has its file: one that is missing or empty later was lost. */
+  readonly complete?: boolean;
 }
 
 export const PARTITIONS_DEFAULT = 8;
@@ -25,30 +38,73 @@ export function slotOf(certname: string, partitions: number): number {
   return (h >>> 0) % partitions;
 }
 
-/** Reads the directory's description, or writes a new one. Throws when it was written by a newer version. */
+/**
+ * Reads the directory's description, or writes a new one. Throws when it was written by a newer version, or when a
+ * partition is missing (DataFileDamaged when it is its file).
+ */
 export function openStoreInfo(dir: string, options: { partitions?: number } = {}): StoreInfo {
-  const file = join(dir, 'store.json');
-  if (existsSync(file)) {
-    const info = JSON.parse(readFileSync(file, 'utf8')) as StoreInfo;
-    if (info.format > FORMAT_VERSION) {
-      throw new Error(
-        `${dir} was written by a newer version (format ${info.format}, this program knows ${FORMAT_VERSION})`,
-      );
-    }
+  if (existsSync(infoFile(dir))) {
+    const info = readStoreInfo(dir);
     const missing = partitionDirs(dir, info).find((path) => !existsSync(path));
     if (missing !== undefined)
       throw new Error(`${missing} is missing: without it the data of its nodes is gone; restore a backup`);
+    if (info.complete) for (const path of partitionDirs(dir, info)) mustHaveData(path);
     return info;
   }
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const info: StoreInfo = { format: FORMAT_VERSION, partitions: options.partitions ?? PARTITIONS_DEFAULT };
   // The partitions are there before the description says so: one that is not there later was lost.
   for (const path of partitionDirs(dir, info)) mkdirSync(path, { recursive: true, mode: 0o700 });
+  writeInfo(dir, info);
+  return info;
+}
+
+/** Reads the directory's description and looks no further. Throws when it was written by a newer version. */
+export function readStoreInfo(dir: string): StoreInfo {
+  const info = JSON.parse(readFileSync(infoFile(dir), 'utf8')) as StoreInfo;
+  if (info.format <= FORMAT_VERSION) return info;
+  throw new Error(
+    `${dir} was written by a newer version (format ${info.format}, this program knows ${FORMAT_VERSION})`,
+  );
+}
+
+/** Throws DataFileDamaged when the partition has no file, or an empty one. */
+export function mustHaveData(partition: string): void {
+  const file = dataFileOf(partition);
+  const size = statSync(file, { throwIfNoEntry: false })?.size;
+  if (size === undefined) throw new DataFileDamaged(file, 'it is not there');
+  if (size === 0) throw new DataFileDamaged(file, 'it is empty');
+}
+
+/** Notes that every partition has its file; to be called once all have been opened, by who may write. */
+export function markComplete(dir: string, info: StoreInfo): void {
+  if (info.complete) return;
+  // What the note says must be true after a power failure too.
+  for (const path of partitionDirs(dir, info)) {
+    sync(dataFileOf(path));
+    sync(path);
+  }
+  writeInfo(dir, { ...info, complete: true });
+}
+
+function writeInfo(dir: string, info: StoreInfo): void {
+  const file = infoFile(dir);
   const temporary = `${file}.new`;
   writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flush: true });
   renameSync(temporary, file);
-  return info;
+  sync(dir);
 }
+
+function sync(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const infoFile = (dir: string): string => join(dir, 'store.json');
 
 const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
   Array.from({ length: partitions }, (_, slot) => partitionDir(dir, slot));

@@ -2,7 +2,7 @@
 // the reason, the rest goes on, and nothing that was acknowledged is lost.
 
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readFileSync, statfsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, statfsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkStore } from '../../engine/store/check.ts';
@@ -193,6 +193,40 @@ test('disk: data of a later version are refused and left as they are', async (t)
   writeFileSync(file, JSON.stringify(info));
   await server.start();
   assert.equal((await server.query('nodes')).length, 1);
+});
+
+test('disk: a partition whose file is damaged is refused with its name, and left as it is', async (t) => {
+  const server = await TestServer.start(t, { args: ['--partitions', '2'] });
+  for (let i = 0; i < 40; i++) await server.apply(replaceCatalog(`node-${i}`, i + 1, Date.now() - DAY, 40));
+  assert.equal(await server.stop(), 0);
+  const file = join(server.dir, 'partition-001', 'data.mdb');
+  const whole = readFileSync(file);
+  const cases: readonly [name: string, content: Uint8Array, what: RegExp][] = [
+    ['cut', whole.subarray(0, 40 * 4096), /it has 163840 bytes and should have \d+/],
+    ['cut within its metas', whole.subarray(0, 4200), /it ends at 4200, in the middle of a page/],
+    ['empty', new Uint8Array(0), /it is empty/],
+    ['zeroes', Buffer.alloc(whole.length), /its meta page 0 is none/],
+    ['text', Buffer.from('certname,fact,value\n'.repeat(2000)), /its meta page 0 is none/],
+  ];
+  for (const [name, content, what] of cases) {
+    writeFileSync(file, content);
+    const { status, text } = await server.startToFail();
+    assert.equal(status, 1, `${name}: ${text}`);
+    assert.ok(text.includes(`${file} is damaged: `), `${name}: ${text}`);
+    assert.match(text, what, name);
+    assert.match(text, /`muster check` tells more; restore a backup/, name);
+    assert.deepEqual(readFileSync(file), Buffer.from(content), `${name}: the file`);
+    const problems = await checkStore(server.dir);
+    assert.ok(problems.length > 0 && problems.every((problem) => problem.startsWith(`partition 1: ${file}: `)), name);
+  }
+  rmSync(file);
+  const { status, text } = await server.startToFail();
+  assert.equal(status, 1, text);
+  assert.ok(text.includes(`${file} is damaged: it is not there`), text);
+  assert.deepEqual(await checkStore(server.dir), [`partition 1: ${file}: it is not there`]);
+  writeFileSync(file, whole);
+  await server.start();
+  assert.equal((await server.query('nodes')).length, 40);
 });
 
 test('disk: files are for their owner only', async (t) => {

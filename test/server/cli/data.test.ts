@@ -1,10 +1,20 @@
 // Commands that work on a data directory beside a running server: backup, restore, dead letters.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { Random, testSeed } from '../../support/random.ts';
 import { cleanUp, nodes, start, submit, submitText } from './server-process.ts';
 import { run } from './support.ts';
 
@@ -81,6 +91,46 @@ describe('backup and restore', () => {
     assert.equal(half.status, 2);
     assert.match(half.err, /no complete backup/);
     assert.equal(existsSync(join(folder, 'half')), false);
+  });
+});
+
+describe('check', () => {
+  test('names the files that are damaged, and survives all that damage does to who reads them', async () => {
+    const data = join(folder, 'checked');
+    const server = await start(['--data', data, '--partitions', '2']);
+    for (const name of certnames('checked', 40)) assert.equal((await submit(server.url, name)).status, 200);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+    const sound = await run(['check', '--data', data]);
+    assert.deepEqual([sound.status, sound.out], [0, `${data}: sound\n`]);
+
+    const file = join(data, 'partition-001', 'data.mdb');
+    const whole = readFileSync(file);
+    const random = new Random(testSeed('check'));
+    let told = 0;
+    for (let round = 0; round < 12; round++) {
+      const bytes = Buffer.from(whole);
+      const from = random.between(2, whole.length / 4096 - 2) * 4096;
+      // Whole pages from the second round on, and only values in the first ones.
+      const size = round < 4 ? random.between(1, 200) : 4096;
+      for (let i = 0; i < size; i++)
+        bytes[from + (round < 4 ? 4096 - size : 0) + i] = round % 2 === 0 ? 0 : random.below(256);
+      writeFileSync(file, bytes);
+      const { status, out, err } = await run(['check', '--data', data]);
+      assert.equal(err, '');
+      if (status === 0) continue;
+      told++;
+      assert.equal(status, 1);
+      for (const line of out.trimEnd().split('\n')) assert.match(line, /^partition 1: /);
+    }
+    assert.ok(told > 0, 'no damage was told');
+    writeFileSync(file, whole.subarray(0, 20_000));
+    const cut = await run(['check', '--data', data]);
+    assert.equal(cut.status, 1);
+    assert.ok(
+      cut.out.startsWith(`partition 1: ${file}: it has 20000 bytes and should have ${whole.length}\n`),
+      cut.out,
+    );
   });
 });
 
