@@ -57,16 +57,17 @@ export async function startRing(options: RingOptions): Promise<Ring> {
   const lock = await lockDataDirectory(options.dir);
   try {
     const info = openStoreInfo(options.dir, options.partitions === undefined ? {} : { partitions: options.partitions });
-    const seqAfter = await lastPosition(options.dir, info);
+    const positions = await storedPositions(options.dir, info);
     markComplete(options.dir, info);
     const deadLetters = new DeadLetters(discardedDir(options.dir));
     await deadLetters.open();
     const log = await openLog({
       dir: join(options.dir, 'inbox'),
-      seqAfter,
+      // What the log gives out must come after everything that was applied, whatever became of the log.
+      seqAfter: Math.max(...positions),
       random: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     });
-    const ring = new Ring(options, { lock, log, partitions: info.partitions });
+    const ring = new Ring(options, { lock, log, positions });
     for (const [command, { messages, filesize }] of await deadLetters.count()) {
       ring.metrics.deadLetters(command, messages, filesize);
     }
@@ -77,15 +78,15 @@ export async function startRing(options: RingOptions): Promise<Ring> {
   }
 }
 
-/** The largest stream position of all partitions: what the log gives out must come after it, whatever became of the log. */
-async function lastPosition(dir: string, info: StoreInfo): Promise<number> {
-  let last = 0;
+/** Stream positions of all partitions, by slot. */
+async function storedPositions(dir: string, info: StoreInfo): Promise<number[]> {
+  const positions: number[] = [];
   for (let slot = 0; slot < info.partitions; slot++) {
     const partition = openPartition(partitionDir(dir, slot));
-    last = Math.max(last, partition.position);
+    positions.push(partition.position);
     await partition.close();
   }
-  return last;
+  return positions;
 }
 
 /** Use `startRing`. */
@@ -112,7 +113,7 @@ export class Ring implements CommandRing {
   #stopping: Promise<void> | null = null;
   #onLanded: (() => void)[] = [];
 
-  constructor(options: RingOptions, parts: { lock: DataLock; log: CommandLog; partitions: number }) {
+  constructor(options: RingOptions, parts: { lock: DataLock; log: CommandLog; positions: readonly number[] }) {
     this.#options = options;
     this.#limits = { ...ringLimits, ...options.limits };
     this.#times = { ...actorTimes, ...options.times };
@@ -131,7 +132,7 @@ export class Ring implements CommandRing {
     const home = (certname: string): Slot => this.#slotOf(certname);
     this.#held = new HeldCommands(this.metrics, this.#suspects, home);
     this.#sweeps = new Sweeps(this.#slots, home);
-    this.#startActors(parts.partitions);
+    this.#startActors(parts.positions);
     this.#stream.subscribe((record, body) => this.#delivered(record, body));
     this.#watch = setInterval(() => this.#checkActors(), Math.min(WATCH_MS, this.#limits.hangMax / 4));
     this.#watch.unref();
@@ -201,6 +202,11 @@ export class Ring implements CommandRing {
   #delivered(record: StreamRecord, body: Uint8Array | null): void {
     const { envelope } = record;
     const slot = this.#slotOf(envelope.certname);
+    if (record.seq <= slot.begunAt) {
+      // Applied before this start; the log only keeps it until the partition has flushed.
+      slot.unflushed.push(record);
+      return;
+    }
     const entry = newEntry(record, this.#arriving.get(envelope.uuid) ?? null);
     entry.crashes = this.#suspects.crashes(record.seq);
     if (entry.waiter !== null) this.#arriving.delete(envelope.uuid);
@@ -374,7 +380,12 @@ export class Ring implements CommandRing {
   }
 
   /** Committed by an earlier actor whose report was lost. */
-  #lost(slot: Slot, { record, waiter }: Entry): void {
+  #lost(slot: Slot, entry: Entry): void {
+    if (entry.obsolete) {
+      this.#obsolete(entry);
+      return;
+    }
+    const { record, waiter } = entry;
     const held = slot.held.get(record.seq);
     if (held === undefined) this.metrics.left(record.envelope);
     if (!this.#held.awaitMove(record.seq, waiter)) waiter?.resolve(lostOutcome(record, held));
@@ -467,7 +478,8 @@ export class Ring implements CommandRing {
 
   // ------------------------------------------------------------------ supervision
 
-  #startActors(partitions: number): void {
+  #startActors(positions: readonly number[]): void {
+    const partitions = positions.length;
     const { dir, engine = null, threads: wanted, script } = this.#options;
     const limits: BatchLimits = { countMax: this.#limits.batchMax, sizeMax: this.#limits.batchSizeMax };
     const threads = Math.min(Math.max(1, wanted ?? defaultThreads()), partitions);
@@ -497,6 +509,7 @@ export class Ring implements CommandRing {
       for (const slot of slots) {
         this.#slots[slot] = {
           slot,
+          begunAt: positions[slot]!,
           mailbox: new Mailbox(this.#budget, limits),
           actor,
           up: false,

@@ -15,6 +15,8 @@ export interface Flight {
 
 export interface Slot {
   readonly slot: number;
+  /** The partition's stream position when the process began. */
+  readonly begunAt: number;
   readonly mailbox: Mailbox;
   readonly actor: ActorHandle;
   /** The actor has the partition open. */
