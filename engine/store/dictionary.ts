@@ -18,6 +18,9 @@ import {
   encodeFact,
   encodePackage,
   encodeResource,
+  FACT,
+  PACKAGE,
+  RESOURCE,
   StoredEdge,
   StoredFact,
   StoredPackage,
@@ -29,6 +32,7 @@ import {
 } from './bodies.ts';
 import type { Fields } from './fields.ts';
 import type { Ids } from './ids.ts';
+import { ClassBudget, type ItemClasses } from './item-classes.ts';
 import { chunkKey, digest16, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
@@ -55,6 +59,8 @@ export interface DictionarySpec<B, R extends Fields = Fields> {
   record(): R;
   /** Secondary index entries: tag and texts. */
   indexes(body: B): readonly IndexEntry[];
+  /** Places of fields that take few values over many items. */
+  readonly shared: readonly number[];
   /** Numbers per entry of a node's list; the item id is the last of them. */
   readonly stride: 1 | 2;
 }
@@ -85,6 +91,7 @@ export const RESOURCES: DictionarySpec<ResourceBody, StoredResource> = {
     if (body.exported) entries.push([RESOURCE_EXPORTED, []]);
     return entries;
   },
+  shared: [RESOURCE.type, RESOURCE.exported, RESOURCE.file],
   stride: 1,
 };
 export const FACTS: DictionarySpec<FactBody, StoredFact> = {
@@ -94,6 +101,7 @@ export const FACTS: DictionarySpec<FactBody, StoredFact> = {
   decode: decodeFact,
   record: () => new StoredFact(),
   indexes: (body) => [[FACT_BY_NAME, [body.name]]],
+  shared: [FACT.name],
   stride: 2,
 };
 export const EDGES: DictionarySpec<EdgeBody, StoredEdge> = {
@@ -103,6 +111,7 @@ export const EDGES: DictionarySpec<EdgeBody, StoredEdge> = {
   decode: decodeEdge,
   record: () => new StoredEdge(),
   indexes: () => [],
+  shared: [],
   stride: 1,
 };
 export const PACKAGES: DictionarySpec<PackageBody, StoredPackage> = {
@@ -112,6 +121,7 @@ export const PACKAGES: DictionarySpec<PackageBody, StoredPackage> = {
   decode: decodePackage,
   record: () => new StoredPackage(),
   indexes: (body) => [[PACKAGE_BY_NAME, [body.name]]],
+  shared: [PACKAGE.name, PACKAGE.version, PACKAGE.provider],
   stride: 1,
 };
 
@@ -149,6 +159,8 @@ const RECORD_OVERHEAD = 400;
  * the older one goes when the younger one has used up its half of the budget.
  */
 export class RecordBudget {
+  /** What is known of items by class has a bound of its own. */
+  readonly classes = new ClassBudget();
   readonly #caches: { turn(): void }[] = [];
   #used = 0;
 
@@ -237,18 +249,33 @@ export class Dictionary<B, R extends Fields = Fields> {
   readonly records: RecordCache<R>;
   /** Of the one writer. */
   readonly refs: Refs;
+  readonly #budget: RecordBudget;
+  readonly #classes = new Map<string, ItemClasses>();
 
   constructor(env: RootDatabase, spec: DictionarySpec<B, R>, budget: RecordBudget) {
     this.spec = spec;
     this.tables = openDictionaryTables(env, spec.name);
     this.records = new RecordCache(budget);
     this.refs = new Refs(spec.name);
+    this.#budget = budget;
+  }
+
+  /** Classes of the items by the fields at these places, which are among the shared ones. */
+  classes(places: readonly number[]): ItemClasses {
+    const key = places.join();
+    let classes = this.#classes.get(key);
+    if (classes === undefined) {
+      classes = this.#budget.classes.open(this.spec.name, places);
+      this.#classes.set(key, classes);
+    }
+    return classes;
   }
 
   /** After an aborted transaction: ids it gave out will be given out again. */
   forget(): void {
     this.cache.clear();
     this.refs.clear();
+    for (const classes of this.#classes.values()) classes.forget();
   }
 }
 
@@ -311,6 +338,16 @@ export class DictionaryView<B, R extends Fields = Fields> {
     const body = spec.decode(bytes);
     cache.set(id, body, bytes.length + 200);
     return body;
+  }
+
+  /** Places of fields that take few values over many items. */
+  get shared(): readonly number[] {
+    return this.#dictionary.spec.shared;
+  }
+
+  /** Classes of the items by the fields at these places, which are among the shared ones. */
+  classes(places: readonly number[]): ItemClasses {
+    return this.#dictionary.classes(places);
   }
 
   /** For looking at bodies one after the other. */

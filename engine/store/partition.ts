@@ -33,7 +33,17 @@ import {
   type ViewBounds,
 } from './dictionary.ts';
 import { decodeEvents, type EventSource, encodeEvents } from './event-record.ts';
-import { digest16, idOfTimeKey, pairKey, prefixEnd, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
+import {
+  digest16,
+  idOfTimeKey,
+  KEY_TEXT_MAX,
+  pairKey,
+  prefixEnd,
+  seqKey,
+  textKey,
+  timeKey,
+  timeOfKey,
+} from './keys.ts';
 import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
@@ -325,6 +335,24 @@ export class View implements EventSource, ViewBounds {
   nodeId(certname: string): NodeId {
     const bytes = fast(this.partition.tables.node_id, textKey(certname), this.options);
     return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  /** All nodes in the order of their certnames, which come as UTF-8. */
+  *nodesByName(descending: boolean): Generator<{ readonly name: Uint8Array; readonly node: NodeId }> {
+    // Keys of long names end in a digest: those that begin alike are put in order here.
+    let alike: { name: Buffer; node: NodeId }[] = [];
+    const sign = descending ? -1 : 1;
+    for (const { key, value } of this.partition.tables.node_id.getRange({ reverse: descending, ...this.options })) {
+      const node = value.readUInt32BE(0);
+      const isLong = key.length > KEY_TEXT_MAX;
+      if (alike.length > 0 && !(isLong && beginsAlike(key, alike[0]!.name))) {
+        yield* alike.sort((a, b) => sign * Buffer.compare(a.name, b.name));
+        alike = [];
+      }
+      if (isLong) alike.push({ name: Buffer.from(this.node(node)!.certname, 'utf8'), node });
+      else yield { name: key, node };
+    }
+    yield* alike.sort((a, b) => sign * Buffer.compare(a.name, b.name));
   }
 
   node(id: NodeId): NodeRecord | undefined {
@@ -789,6 +817,8 @@ export class Batch {
     tables.state.putSync(STATE, encodeState(this.#state));
   }
 }
+
+const beginsAlike = (a: Buffer, b: Buffer): boolean => a.subarray(0, KEY_TEXT_MAX).equals(b.subarray(0, KEY_TEXT_MAX));
 
 export interface ReportParts {
   /** Stored JSON texts of the lists. */

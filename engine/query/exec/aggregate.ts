@@ -40,7 +40,9 @@ export class Grouping {
   readonly #fields: readonly { readonly name: string; readonly access: Access }[];
   readonly #scope: CompileScope;
   readonly #groups = new Map<string, Group>();
-  /** true when no column, key or argument reads the node. */
+  /** What columns, keys and arguments read of a row. */
+  readonly reads: readonly Access[];
+  /** true when none of them reads the node. */
   readonly itemOnly: boolean;
 
   constructor(tree: QueryTree, scope: CompileScope) {
@@ -55,9 +57,10 @@ export class Grouping {
       name,
       access: accessRef({ kind: 'field', field: name }, scope),
     }));
-    const read = [...this.#columns, ...this.#keys];
-    for (const c of tree.columns) if (c.kind === 'aggregate' && c.ref !== null) read.push(accessRef(c.ref, scope));
-    this.itemOnly = read.every((a) => a === null || (a.level !== 'node' && a.level !== 'row'));
+    const reads = [...this.#columns.filter((access) => access !== null), ...this.#keys];
+    for (const c of tree.columns) if (c.kind === 'aggregate' && c.ref !== null) reads.push(accessRef(c.ref, scope));
+    this.reads = reads;
+    this.itemOnly = reads.every((a) => a.level !== 'node' && a.level !== 'row');
     if (tree.groupBy === null) this.#groups.set('', this.#fresh(null));
   }
 

@@ -68,7 +68,10 @@ interface Kept {
   readonly matched: readonly Matched[];
 }
 
-/** Decides once per item which of its sub-rows pass the filters that do not look at the node. */
+/**
+ * Decides once per item which of its sub-rows pass the filters that do not look at the node. `passing`: not 0 for the items
+ * that can pass at all, where an index has told that; null: any.
+ */
 export class ItemMatcher {
   readonly #dictionary: DictionaryView<unknown>;
   readonly #reader: RecordReader<Fields>;
@@ -76,6 +79,7 @@ export class ItemMatcher {
   readonly #subs: SubRows;
   readonly #item: Predicate | null;
   readonly #sub: Predicate | null;
+  readonly #passing: ItemStates | null;
   readonly #states: ItemStates;
   readonly #kept = new Map<ItemId, Kept>();
   readonly #room: Room = { left: ROOM };
@@ -86,8 +90,10 @@ export class ItemMatcher {
     subs: SubRows,
     item: Predicate | null,
     sub: Predicate | null,
+    passing: ItemStates | null,
   ) {
     this.#dictionary = dictionary;
+    this.#passing = passing;
     this.#reader = dictionary.reader();
     this.#row = row;
     this.#subs = subs;
@@ -98,7 +104,7 @@ export class ItemMatcher {
 
   /** Whether every item passes with itself as the row. */
   get isOpen(): boolean {
-    return this.#item === null && this.#subs === null;
+    return this.#item === null && this.#subs === null && this.#passing === null;
   }
 
   /**
@@ -106,6 +112,7 @@ export class ItemMatcher {
    * item's, until the next call.
    */
   match(id: ItemId): readonly Matched[] {
+    if (this.#passing !== null && this.#passing.get(id) === 0) return NOTHING;
     const state = this.#states.get(id);
     const row = this.#row;
     row.itemId = id;

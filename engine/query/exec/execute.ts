@@ -10,13 +10,14 @@ import { type GroupedRow, Grouping, isAggregated } from './aggregate.ts';
 import { type ContextOptions, ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { distinctRows } from './distinct.ts';
+import { countRows, foldRows } from './fold.ts';
 import { compareByTypes, orderingOf, TopEntries } from './order.ts';
 import { RowWriter } from './output.ts';
 import type { Locator } from './row.ts';
-import { Row } from './row.ts';
 import { Source, TreeRows } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
 import type { Step } from './trace.ts';
+import { walked, walksNodes } from './walk.ts';
 
 /** A context over snapshots of all partitions; close it when the answer is complete or given up. */
 export function openContext(partitions: readonly Partition[], options: ContextOptions): ExecContext {
@@ -35,10 +36,17 @@ export function* execute(
   if (tree.distinct !== null) yield* distinctRows({ ...tree, filter }, ctx, trace, sink, options);
   else {
     const source = new Source({ entity: tree.entity, filter }, ctx, trace);
-    const way = isAggregated(tree) ? grouped : tree.orderBy.length > 0 ? ordered : streamed;
-    yield* way(tree, source, sink, options);
+    yield* wayOf(tree, source)(tree, source, sink, options);
   }
   ctx.trace.end(trace);
+}
+
+type Way = (tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOptions) => Generator<undefined, void>;
+
+function wayOf(tree: QueryTree, source: Source): Way {
+  if (isAggregated(tree)) return grouped;
+  if (tree.orderBy.length === 0) return streamed;
+  return walksNodes(tree.orderBy, source) ? walked : ordered;
 }
 
 /** Rows as they come. */
@@ -140,27 +148,15 @@ function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: Execu
 
 /** Folds each shared item once, weighted with the nodes that have it. */
 function* foldItems(grouping: Grouping, source: Source): Generator<undefined, void> {
-  const { ctx } = source;
+  const { trace } = source.ctx;
   const group = source.trace.step('group');
-  for (const [part, view] of ctx.views.entries()) {
-    const { scan } = source.trace.partition(part);
-    ctx.trace.enter(scan);
-    const row = new Row(view, part);
-    const nodes = yield* source.nodes(row);
-    const cursor = source.openPostings(row, nodes);
-    for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
-      if (hit.nodes > 0) {
-        scan.rows += hit.nodes * hit.matched.length;
-        ctx.trace.turn(group);
-        for (const matched of hit.matched) {
-          row.sub = matched.sub;
-          grouping.add(row, hit.nodes);
-        }
-        ctx.trace.turn(scan);
-      }
-      if (ctx.tick()) yield;
-    }
-  }
+  yield* foldRows(source, grouping.reads, (row, weight) => {
+    const { scan } = source.trace.partition(row.part);
+    scan.rows += weight;
+    trace.turn(group);
+    grouping.add(row, weight);
+    trace.turn(scan);
+  });
 }
 
 export function* emitGroups(
@@ -197,29 +193,4 @@ export function* emitGroups(
     output.rows++;
     if (sink.full || ctx.tick()) yield;
   }
-}
-
-/** Number of rows of a selection, item by item where that is possible. */
-function* countRows(source: Source): Generator<undefined, number> {
-  const { ctx } = source;
-  let total = 0;
-  if (source.countable) {
-    for (const [part, view] of ctx.views.entries()) {
-      ctx.trace.enter(source.trace.partition(part).scan);
-      const row = new Row(view, part);
-      const nodes = yield* source.nodes(row);
-      const cursor = source.openPostings(row, nodes);
-      for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
-        total += hit.nodes * hit.matched.length;
-        if (ctx.tick()) yield;
-      }
-    }
-    return total;
-  }
-  const rows = new TreeRows(source);
-  for (let step = rows.next(); step !== END; step = rows.next()) {
-    if (step === ROW) total++;
-    else if (ctx.tick()) yield;
-  }
-  return total;
 }

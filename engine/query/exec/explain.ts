@@ -28,6 +28,10 @@ export interface PartitionPlanText {
   readonly 'estimated µs by items'?: number;
   readonly 'estimated µs by nodes'?: number;
   readonly reports?: string;
+  /** How rows are counted by item: what weighs items, and what is looked at once. */
+  readonly counted?: { readonly weights: string; readonly by: string };
+  /** The nodes are visited in this order, until the page is full. */
+  readonly walk?: string;
 }
 
 /** A query or a subquery. */
@@ -162,6 +166,8 @@ class Drawing {
           }
         : {}),
       ...(plan?.reports ? { reports: plan.reports.kind } : {}),
+      ...(plan?.fold ? { counted: plan.fold } : {}),
+      ...(plan?.walk ? { walk: plan.walk } : {}),
     };
   }
 

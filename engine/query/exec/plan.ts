@@ -145,6 +145,22 @@ export const DICTIONARY: Partial<Record<EntityName, 'resources' | 'facts' | 'edg
   package_inventory: 'packages',
 };
 
+/** Texts up to this many characters stand whole in an index key, which holds 480 bytes of each. */
+const WHOLE_TEXT_MAX = 120;
+
+/**
+ * Whether the index tells exactly which items pass: every condition is one that the path was made from, and none of its
+ * texts is so long that another one may share its key.
+ */
+export function isExact(path: ItemAccessPath, filters: readonly Filter[]): boolean {
+  const { fields, keys } = path;
+  if (filters.length !== fields.length) return false;
+  for (const f of filters) {
+    if ((f.kind !== 'eq' && f.kind !== 'in') || !fields.includes(f.field)) return false;
+  }
+  return keys.every((texts) => texts.every((text) => text.length <= WHOLE_TEXT_MAX));
+}
+
 /** The smallest index range that covers the conditions, null when no index helps. */
 export function itemAccessPath(
   entity: EntityName,
@@ -205,7 +221,7 @@ const COST_ENTRY = 0.08;
 const COST_NODE = 2;
 
 /** Rows of an item entity on a partition (those of edges are not counted: as many as there are resources), and its items. */
-function sizeOf(entity: EntityName, view: View): { readonly rows: number; readonly bodies: number } {
+export function sizeOf(entity: EntityName, view: View): { readonly rows: number; readonly bodies: number } {
   const kind = DICTIONARY[entity]!;
   const rows = {
     resources: view.counts.resources,

@@ -42,6 +42,8 @@ import {
   type SubRows,
 } from './cursor.ts';
 import { type CompileScope, compileFilter, type Predicate, scopeOf } from './filter.ts';
+import type { FoldPlan } from './fold.ts';
+import type { ItemStates } from './item-states.ts';
 import { evaluateNodes } from './node-filter.ts';
 import {
   all,
@@ -69,6 +71,10 @@ export interface PartitionPlan {
   readonly nodes: number | null;
   readonly items: ItemPlan | null;
   readonly reports: ReportPath | null;
+  /** How rows are counted, where they are counted by item. */
+  readonly fold?: FoldPlan;
+  /** Rows come in order because the nodes are visited in order (walk.ts). */
+  readonly walk?: 'certname';
 }
 
 const BASE: Record<EntityName, number> = {
@@ -139,6 +145,8 @@ export class Source {
   readonly plans: PartitionPlan[] = [];
   readonly trace: SelectionTrace;
   #records: readonly GlobalRecord[] | null = null;
+  readonly #nodes: NodeSet[] = [];
+  readonly #itemPlans: ItemPlan[] = [];
 
   /** `trace`: where the work on the selection is written down. */
   constructor(selection: Selection, ctx: ExecContext, trace = new SelectionTrace(null, null, null)) {
@@ -173,8 +181,15 @@ export class Source {
     return this.shape === 'item' && this.mixed === null;
   }
 
-  /** Nodes the selection can have rows of. */
+  /** true when each node of the set is a row, and there are no others. */
+  get isPlainNodes(): boolean {
+    return this.shape === 'node' && this.residual === null && this.subs === null;
+  }
+
+  /** Nodes the selection can have rows of: determined once a partition, not to be changed. */
   *nodes(row: Row): Generator<undefined, NodeSet> {
+    const known = this.#nodes[row.part];
+    if (known !== undefined) return known;
     const step = this.trace.nodes(row.part);
     const before = this.ctx.trace.enter(step);
     const base = this.base(row.view);
@@ -182,6 +197,7 @@ export class Source {
     const nodes = filter === null ? base : (yield* evaluateNodes(filter, base, row, this.scope)).yes;
     step.rows = nodes.count();
     this.ctx.trace.enter(before);
+    this.#nodes[row.part] = nodes;
     return nodes;
   }
 
@@ -195,7 +211,7 @@ export class Source {
       case 'node':
         return new NodeCursor(row, (yield* this.nodes(row)).toArray(), this.subs, this.residual);
       case 'item':
-        return this.#openItems(row, yield* this.nodes(row)).cursor;
+        return this.#openItems(row, yield* this.nodes(row));
       case 'report':
         return yield* this.#openReports(row);
       case 'global':
@@ -212,41 +228,52 @@ export class Source {
     return view[DICTIONARY[this.entity]!] as DictionaryView<unknown>;
   }
 
-  #openItems(row: Row, nodes: NodeSet): { cursor: Cursor; postings: PostingsCursor | null } {
-    const dictionary = this.dictionary(row.view);
-    const matcher = new ItemMatcher(dictionary, row, this.subs, this.item, this.sub);
-    const filters = [...this.split.item, ...this.split.sub];
-    const plan = planItems(this.entity, filters, nodes.count(), row.view, this.ctx.regex);
+  #openItems(row: Row, nodes: NodeSet): Cursor {
+    const plan = this.itemPlan(row, nodes);
     this.plans[row.part] = { nodes: plan.nodes, items: plan, reports: null };
-    if (plan.drive === 'nodes') {
-      return { cursor: new ListCursor(row, nodes.toArray(), dictionary, matcher, this.mixed), postings: null };
-    }
-    const postings = new PostingsCursor(
-      row,
-      this.#items(plan, filters, row.view),
-      dictionary,
-      matcher,
-      nodes,
-      this.mixed,
-    );
-    return { cursor: postings, postings };
+    const matcher = this.matcher(row);
+    if (plan.drive === 'nodes') return this.openList(row, nodes.toArray(), matcher);
+    return new PostingsCursor(row, this.items(row, plan), this.dictionary(row.view), matcher, nodes, this.mixed);
   }
 
-  #items(plan: ItemPlan | null, filters: readonly Filter[], view: View): Uint32Array {
-    const exact = exactFacts(this.entity, filters, view);
+  /** How items are found on the row's partition: decided once. */
+  itemPlan(row: Row, nodes: NodeSet): ItemPlan {
+    let plan = this.#itemPlans[row.part];
+    if (plan === undefined) {
+      plan = planItems(this.entity, this.itemFilters, nodes.count(), row.view, this.ctx.regex);
+      this.#itemPlans[row.part] = plan;
+    }
+    return plan;
+  }
+
+  /** Conditions on the item, its sub-rows included. */
+  get itemFilters(): readonly Filter[] {
+    return [...this.split.item, ...this.split.sub];
+  }
+
+  /** Items that can pass: those of the plan's index, or all. */
+  items({ view }: Row, plan: ItemPlan): Uint32Array {
+    const exact = exactFacts(this.entity, this.itemFilters, view);
     if (exact !== null) return exact;
-    const path = plan?.path ?? null;
-    return path === null ? this.dictionary(view).ids() : itemsOf(path, this.entity, view);
+    return plan.path === null ? this.dictionary(view).ids() : itemsOf(plan.path, this.entity, view);
+  }
+
+  /** Decides for the row's partition which items pass. `passing`: they are known already. */
+  matcher(row: Row, passing: ItemStates | null = null): ItemMatcher {
+    const item = passing === null ? this.item : null;
+    return new ItemMatcher(this.dictionary(row.view), row, this.subs, item, this.sub, passing);
+  }
+
+  /** Rows of these nodes, through their lists. */
+  openList(row: Row, nodes: Uint32Array, matcher: ItemMatcher): ListCursor {
+    return new ListCursor(row, nodes, this.dictionary(row.view), matcher, this.mixed);
   }
 
   /** A cursor over items whatever the plan says, for counting and for sets of nodes. */
   openPostings(row: Row, nodes: NodeSet): PostingsCursor {
-    const dictionary = this.dictionary(row.view);
-    const matcher = new ItemMatcher(dictionary, row, this.subs, this.item, this.sub);
-    const filters = [...this.split.item, ...this.split.sub];
-    const plan = planItems(this.entity, filters, nodes.count(), row.view, this.ctx.regex);
-    this.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'items' }, reports: null };
-    return new PostingsCursor(row, this.#items(plan, filters, row.view), dictionary, matcher, nodes, null);
+    const items = { ...this.itemPlan(row, nodes), drive: 'items' as const };
+    this.plans[row.part] = { ...this.plans[row.part], nodes: items.nodes, items, reports: null };
+    return new PostingsCursor(row, this.items(row, items), this.dictionary(row.view), this.matcher(row), nodes, null);
   }
 
   *#openReports(row: Row): Generator<undefined, Cursor> {

@@ -50,7 +50,7 @@ describe('explain: steps', () => {
     assert.equal(plan['Actual Rows'], NODES);
   });
   it('rows in order: all are scanned, the heap keeps those that are wanted', () => {
-    const plan = planned('facts{ name = "serial" order by certname limit 4 offset 2 }');
+    const plan = planned('facts{ name = "serial" order by value limit 4 offset 2 }');
     assert.deepEqual(names(plan), ['nodes', 'scan', 'order', 'output']);
     assert.deepEqual(
       plan.Steps.map((s) => s['actual rows']),
@@ -60,6 +60,32 @@ describe('explain: steps', () => {
       plan.Steps.map((s) => s['estimated rows']),
       [NODES, NODES, 6, 4],
     );
+  });
+  it('rows in the order of certnames: the nodes are visited in order, the page ends the scan', () => {
+    for (const query of [
+      'facts{ name = "serial" order by certname limit 4 offset 2 }',
+      'facts{ name = "serial" order by certname desc, value limit 4 offset 2 }',
+      'nodes{ order by certname limit 4 offset 2 }',
+    ]) {
+      const plan = planned(query);
+      assert.deepEqual(names(plan), ['nodes', 'scan', 'output'], query);
+      assert.deepEqual(
+        plan.Steps.map((s) => s['actual rows']),
+        [NODES, 6, 4],
+        query,
+      );
+      for (const partition of plan.Partitions) assert.equal(partition.walk, 'certname');
+    }
+  });
+  it('counts: by entries where nothing of the items is asked, by class where their fields take few values', () => {
+    const counted = (query: string) => planned(query).Partitions.map((partition) => partition.counted);
+    for (const plan of counted('facts[count()]{}')) assert.deepEqual(plan, { weights: 'total', by: 'class' });
+    for (const plan of counted('facts[name, count()]{ group by name }'))
+      assert.deepEqual(plan, { weights: 'lists', by: 'class' });
+    for (const plan of counted('facts[value, count()]{ group by value }'))
+      assert.deepEqual(plan, { weights: 'lists', by: 'item' });
+    for (const plan of counted('facts[value, count()]{ name = "kernel" group by value }'))
+      assert.deepEqual(plan, { weights: 'postings', by: 'item' });
   });
   it('a limit without order ends the scan', () => {
     const plan = planned('facts{ name = "serial" limit 4 }');

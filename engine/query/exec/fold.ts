@@ -1,0 +1,245 @@
+// Rows counted by item: what many nodes share is looked at once and weighted with the number of its nodes.
+//
+//   weights   'total'     nothing of the items is asked for: the number of list entries is enough
+//             'lists'     the nodes' lists are read through, and each entry counts for its item
+//             'postings'  each item's nodes are counted, where there are few items
+//   by        'class'     only fields are asked for that take few values (item-classes.ts): one look per combination of them
+//             'item'      one look per item
+
+import type { DictionaryView } from '../../store/dictionary.ts';
+import { Ids } from '../../store/ids.ts';
+import type { NodeSet } from '../../store/node-set.ts';
+import type { View } from '../../store/partition.ts';
+import type { ItemId } from '../../store/records.ts';
+import type { Access } from './access.ts';
+import type { ExecContext } from './context.ts';
+import { END, ROW } from './cursor.ts';
+import { accessFor } from './filter.ts';
+import { type ItemPlan, sizeOf } from './plan.ts';
+import { fieldsReadByAll } from './reads.ts';
+import { Row } from './row.ts';
+import { type Source, TreeRows } from './source.ts';
+import { TRUE } from './truth.ts';
+
+/** How rows are counted on a partition. */
+export interface FoldPlan {
+  readonly weights: 'total' | 'lists' | 'postings';
+  readonly by: 'class' | 'item';
+}
+
+/** Takes a row that stands for `weight` rows: its item (and sub-row) are set, its node is not. */
+export type Visit = (row: Row, weight: number) => void;
+
+/** Counts are kept in an array over all items up to this many. */
+const WEIGHTS_MAX = 1 << 22;
+const TICK_NODES = 63;
+/** Microseconds, measured: a node's list read, an entry of it counted, an item's nodes counted. */
+const COST_LIST = 1;
+const COST_COUNTED = 0.003;
+const COST_POSTINGS = 1.5;
+
+/** Items with the same class, by the one that was met first. */
+interface Share {
+  readonly part: number;
+  readonly item: ItemId;
+  weight: number;
+}
+
+/**
+ * All rows of a selection whose rows are decided by the item (`source.countable`). `reads`: what `visit` reads of a row.
+ * Order: by partition, then ascending item; a class stands where its first item stands.
+ */
+export function* foldRows(source: Source, reads: readonly Access[], visit: Visit): Generator<undefined, void> {
+  const { ctx } = source;
+  const places = classPlaces(source, reads);
+  const shares: Share[] = [];
+  const known: Share[] = [];
+  for (const [part, view] of ctx.views.entries()) {
+    const row = new Row(view, part);
+    ctx.trace.enter(source.trace.partition(part).scan);
+    const nodes = yield* source.nodes(row);
+    const items = source.itemPlan(row, nodes);
+    const fold = planFold(source, places, nodes, row);
+    source.plans[part] = { nodes: items.nodes, items, reports: null, fold };
+    if (fold.weights === 'total') {
+      const total = yield* countEntries(source, nodes, view);
+      if (total > 0) visit(row, total);
+    } else if (fold.weights === 'postings') yield* byPostings(source, row, nodes, visit);
+    else {
+      const weights = yield* listWeights(source.dictionary(view), nodes, ctx);
+      if (fold.by === 'item') yield* byItem(source, row, items, weights, visit);
+      else yield* byClass(source, row, weights, places!, shares, known);
+    }
+  }
+  yield* visitShares(source, shares, visit);
+}
+
+function planFold(source: Source, places: readonly number[] | null, nodes: NodeSet, row: Row): FoldPlan {
+  const { view } = row;
+  if (places?.length === 0 && source.item === null) return { weights: 'total', by: 'class' };
+  const dictionary = source.dictionary(view);
+  const { rows, bodies } = sizeOf(source.entity, view);
+  const count = nodes.count();
+  const entries = (count * rows) / Math.max(1, view.counts.nodes);
+  const items = source.itemPlan(row, nodes).path?.estimate ?? bodies;
+  const costLists = count * COST_LIST + entries * COST_COUNTED;
+  const few = items * COST_POSTINGS < costLists || dictionary.end > WEIGHTS_MAX;
+  if (few) return { weights: 'postings', by: 'item' };
+  return { weights: 'lists', by: places === null ? 'item' : 'class' };
+}
+
+/** Places of all fields that are read, when they are all such that take few values; else null. */
+function classPlaces(source: Source, reads: readonly Access[]): readonly number[] | null {
+  if (source.subs !== null) return null;
+  const fields = fieldsReadByAll(source.split.item);
+  if (fields === null) return null;
+  const { shared } = source.dictionary(source.ctx.views[0]!);
+  const places = new Set<number>();
+  for (const access of [...fields.map((field) => accessFor(source.scope, field)), ...reads]) {
+    const place = access.level === 'item' ? access.stored?.place : undefined;
+    if (place === undefined || !shared.includes(place)) return null;
+    places.add(place);
+  }
+  return [...places].sort((a, b) => a - b);
+}
+
+/** How many entries the nodes' lists have. */
+function* countEntries(source: Source, nodes: NodeSet, view: View): Generator<undefined, number> {
+  const count = nodes.count();
+  // The writer counts all of them.
+  if (count === source.base(view).count()) return sizeOf(source.entity, view).rows;
+  const dictionary = source.dictionary(view);
+  let total = 0;
+  const ids = nodes.toArray();
+  for (let i = 0; i < ids.length; i++) {
+    if ((i & TICK_NODES) === TICK_NODES && source.ctx.tick()) yield;
+    total += dictionary.listLength(ids[i]!);
+  }
+  return total;
+}
+
+/** By item, how many of the nodes have it. */
+function* listWeights(
+  dictionary: DictionaryView<unknown>,
+  nodes: NodeSet,
+  ctx: ExecContext,
+): Generator<undefined, Uint32Array> {
+  const weights = new Uint32Array(dictionary.end);
+  const list = new Ids();
+  const { stride } = dictionary;
+  const ids = nodes.toArray();
+  for (let i = 0; i < ids.length; i++) {
+    if ((i & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+    dictionary.readList(ids[i]!, list);
+    addEntries(list, stride, weights);
+  }
+  return weights;
+}
+
+function addEntries(list: Ids, stride: number, weights: Uint32Array): void {
+  const { values, length } = list;
+  for (let at = stride - 1; at < length; at += stride) weights[values[at]!]!++;
+}
+
+function* byPostings(source: Source, row: Row, nodes: NodeSet, visit: Visit): Generator<undefined, void> {
+  const cursor = source.openPostings(row, nodes);
+  for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
+    if (hit.nodes > 0) {
+      for (const matched of hit.matched) {
+        row.sub = matched.sub;
+        visit(row, hit.nodes);
+      }
+    }
+    if (source.ctx.tick()) yield;
+  }
+}
+
+function* byItem(
+  source: Source,
+  row: Row,
+  plan: ItemPlan,
+  weights: Uint32Array,
+  visit: Visit,
+): Generator<undefined, void> {
+  const matcher = source.matcher(row);
+  const items = plan.path === null ? null : source.items(row, plan);
+  const end = items === null ? weights.length : items.length;
+  for (let i = 0; i < end; i++) {
+    const item = items === null ? i : items[i]!;
+    const weight = weights[item]!;
+    if (weight === 0) continue;
+    for (const matched of matcher.matchOnce(item, false)) {
+      row.sub = matched.sub;
+      visit(row, weight);
+    }
+    if ((i & TICK_NODES) === 0 && source.ctx.tick()) yield;
+  }
+}
+
+function* byClass(
+  source: Source,
+  row: Row,
+  weights: Uint32Array,
+  places: readonly number[],
+  shares: Share[],
+  known: Share[],
+): Generator<undefined, void> {
+  const dictionary = source.dictionary(row.view);
+  const classes = dictionary.classes(places);
+  const reader = dictionary.reader();
+  for (let item = 0; item < weights.length; item++) {
+    const weight = weights[item]!;
+    if (weight === 0) continue;
+    let number = classes.get(item);
+    if (number === 0) {
+      number = classes.add(item, reader.read(item));
+      if (source.ctx.tick()) yield;
+    }
+    const share = known[number];
+    if (share !== undefined) share.weight += weight;
+    else {
+      const first: Share = { part: row.part, item, weight };
+      known[number] = first;
+      shares.push(first);
+    }
+  }
+}
+
+function* visitShares(source: Source, shares: readonly Share[], visit: Visit): Generator<undefined, void> {
+  let row: Row | null = null;
+  let reader = null;
+  for (let i = 0; i < shares.length; i++) {
+    const { part, item, weight } = shares[i]!;
+    if (row === null || row.part !== part) {
+      const view = source.ctx.views[part]!;
+      row = new Row(view, part);
+      reader = source.dictionary(view).reader();
+    }
+    row.itemId = item;
+    row.body = reader!.read(item);
+    if (source.item === null || source.item.test(row) === TRUE) visit(row, weight);
+    if ((i & TICK_NODES) === TICK_NODES && source.ctx.tick()) yield;
+  }
+}
+
+/** Number of rows of a selection: by item or by node where that is possible, else row by row. */
+export function* countRows(source: Source): Generator<undefined, number> {
+  const { ctx } = source;
+  let total = 0;
+  if (source.countable) {
+    yield* foldRows(source, [], (_, weight) => {
+      total += weight;
+    });
+    return total;
+  }
+  if (source.isPlainNodes) {
+    for (const [part, view] of ctx.views.entries()) total += (yield* source.nodes(new Row(view, part))).count();
+    return total;
+  }
+  const rows = new TreeRows(source);
+  for (let step = rows.next(); step !== END; step = rows.next()) {
+    if (step === ROW) total++;
+    else if (ctx.tick()) yield;
+  }
+  return total;
+}

@@ -1,0 +1,257 @@
+// Rows ordered by certname first: the nodes are visited in the order of their names, one node's rows are sorted by the other
+// terms, and the visit ends when the page is full. Nothing is kept but the rows of one node. Nodes whose rows all lie before
+// the page are counted and passed over.
+//
+//   names   'index'  the partitions' certname indexes are merged
+//           'sort'   the names of few nodes among many are read and sorted
+
+import { compareText } from '../../json/compare.ts';
+import { Ids } from '../../store/ids.ts';
+import { Scratch } from '../../store/lmdb.ts';
+import { StoredNode } from '../../store/node-record.ts';
+import { NodeSet } from '../../store/node-set.ts';
+import type { NodeId } from '../../store/records.ts';
+import type { ExecuteOptions, RowSink } from '../sink.ts';
+import type { OrderTerm, QueryTree } from '../tree.ts';
+import { type Cursor, END, type ItemMatcher, NodeCursor, ROW } from './cursor.ts';
+import { countRows } from './fold.ts';
+import { ItemStates } from './item-states.ts';
+import { type Ordering, orderingOf, TopEntries } from './order.ts';
+import { RowWriter } from './output.ts';
+import { isExact } from './plan.ts';
+import { type Locator, Row } from './row.ts';
+import type { Source } from './source.ts';
+import { Places } from './subquery.ts';
+
+const TICK_NODES = 63;
+/** Sorting is cheaper than walking an index when one node in so many is wanted. */
+const SORT_SHARE = 4;
+const SORT_ALWAYS = 32;
+/** Finding the nodes of so many times fewer items than there are nodes is cheaper than visiting all nodes. */
+const FEW_ITEMS = 4;
+
+/** Whether rows in this order can be had node by node. */
+export const walksNodes = (orderBy: readonly OrderTerm[], source: Source): boolean =>
+  orderBy[0]?.field === 'certname' && (source.shape === 'node' || source.shape === 'item');
+
+/** The rows of one partition's nodes, a node at a time. */
+class PartitionWalk {
+  readonly row: Row;
+  /** Nodes that may have rows. */
+  readonly nodes: NodeSet;
+  readonly #source: Source;
+  readonly #matcher: ItemMatcher | null;
+  /** Items that pass, where the index tells; null: every item passes, or each is to be looked at. */
+  readonly #passing: ItemStates | null;
+  readonly #list = new Ids();
+
+  constructor(source: Source, row: Row, nodes: NodeSet, passing: ItemStates | null) {
+    this.row = row;
+    this.nodes = nodes;
+    this.#source = source;
+    this.#matcher = source.shape === 'item' ? source.matcher(row, passing) : null;
+    this.#passing = passing;
+  }
+
+  /** How many rows the node has, null when that would have to be found out row by row. */
+  count(node: NodeId): number | null {
+    const source = this.#source;
+    if (source.isPlainNodes) return 1;
+    if (this.#matcher === null || !source.countable) return null;
+    const dictionary = source.dictionary(this.row.view);
+    if (this.#matcher.isOpen) return dictionary.listLength(node);
+    const passing = this.#passing;
+    if (passing === null) return null;
+    dictionary.readList(node, this.#list);
+    const { values, length } = this.#list;
+    let count = 0;
+    for (let at = dictionary.stride - 1; at < length; at += dictionary.stride) count += passing.get(values[at]!);
+    return count;
+  }
+
+  open(node: NodeId): Cursor {
+    const ids = Uint32Array.of(node);
+    if (this.#matcher !== null) return this.#source.openList(this.row, ids, this.#matcher);
+    return new NodeCursor(this.row, ids, this.#source.subs, this.#source.residual);
+  }
+}
+
+function* openWalk(source: Source, part: number): Generator<undefined, PartitionWalk> {
+  const { ctx } = source;
+  const view = ctx.views[part]!;
+  const row = new Row(view, part);
+  ctx.trace.enter(source.trace.partition(part).scan);
+  const nodes = yield* source.nodes(row);
+  if (source.shape === 'node') {
+    source.plans[part] = { nodes: nodes.count(), items: null, reports: null, walk: 'certname' };
+    return new PartitionWalk(source, row, nodes, null);
+  }
+  const plan = source.itemPlan(row, nodes);
+  source.plans[part] = { nodes: plan.nodes, items: plan, reports: null, walk: 'certname' };
+  const { path } = plan;
+  if (path === null) return new PartitionWalk(source, row, nodes, null);
+  const dictionary = source.dictionary(view);
+  let passing: ItemStates | null = null;
+  if (source.subs === null && source.countable && isExact(path, source.itemFilters)) {
+    passing = new ItemStates(dictionary.end);
+    for (const item of source.items(row, plan)) passing.set(item, 1);
+  }
+  if (path.estimate * FEW_ITEMS > nodes.count()) return new PartitionWalk(source, row, nodes, passing);
+  // The items are few: only nodes that have one of them are visited.
+  const having = new NodeSet(view.maxNodeId + 1);
+  const matcher = source.matcher(row);
+  for (const item of source.items(row, plan)) {
+    if (passing === null && matcher.matchOnce(item, false).length === 0) continue;
+    dictionary.addNodes(item, having);
+    if (ctx.tick()) yield;
+  }
+  return new PartitionWalk(source, row, having.intersect(nodes), passing);
+}
+
+/** Gives the rows to the sink in order. */
+export function* walked(
+  tree: QueryTree,
+  source: Source,
+  sink: RowSink,
+  options: ExecuteOptions,
+): Generator<undefined, void> {
+  const { ctx } = source;
+  const { offset } = tree;
+  const end = tree.limit === null ? Number.POSITIVE_INFINITY : offset + tree.limit;
+  if (options.onTotal) {
+    const total = yield* countRows(source);
+    options.onTotal(total);
+    for (const { scan } of source.trace.partitions) scan.rows = 0; // the same rows come again
+    if (total <= offset) return;
+  }
+  const walks: PartitionWalk[] = [];
+  for (let part = 0; part < ctx.views.length; part++) walks.push(yield* openWalk(source, part));
+  const rest = tree.orderBy.slice(1);
+  const ordering = rest.length === 0 && source.shape === 'node' ? null : withItems(orderingOf(rest, source.scope));
+  const writer = new RowWriter(tree, source.scope);
+  const places = new Places(source);
+  const output = source.trace.step('output');
+  let seen = 0;
+  let visited = 0;
+  for (const { part, node } of nodesByName(walks, tree.orderBy[0]!.descending)) {
+    if (seen >= end) return;
+    if ((++visited & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+    const walk = walks[part]!;
+    const { scan } = source.trace.partition(part);
+    if (seen < offset) {
+      const count = walk.count(node);
+      if (count !== null && seen + count <= offset) {
+        seen += count;
+        scan.rows += count;
+        continue;
+      }
+    }
+    const cursor = walk.open(node);
+    const { row } = walk;
+    if (ordering === null) {
+      for (let step = cursor.next(); step !== END && seen < end; step = cursor.next()) {
+        if (step !== ROW) {
+          if (ctx.tick()) yield;
+          continue;
+        }
+        scan.rows++;
+        if (seen++ < offset) continue;
+        ctx.trace.turn(output);
+        writer.emit(row, sink);
+        output.rows++;
+        ctx.trace.turn(scan);
+        if (sink.full) yield;
+      }
+      continue;
+    }
+    const top = new TopEntries<Locator>(ordering.compare, end === Number.POSITIVE_INFINITY ? null : end - seen);
+    let count = 0;
+    for (let step = cursor.next(); step !== END; step = cursor.next()) {
+      if (step === ROW) {
+        count++;
+        top.add(ordering.keys(row), () => ({ part, node, item: row.itemId, sub: row.subIndex }));
+      } else if (ctx.tick()) yield;
+    }
+    scan.rows += count;
+    const first = Math.max(0, offset - seen);
+    const entries = top.sorted();
+    for (let i = first; i < entries.length; i++) {
+      ctx.trace.turn(output);
+      writer.emit(places.at(entries[i]!.place), sink);
+      output.rows++;
+      ctx.trace.turn(scan);
+      if (sink.full) yield;
+    }
+    seen += count;
+  }
+}
+
+/** Rows that are equal in all terms come in the order of their items, whichever way they were found. */
+function withItems({ compare, keys }: Ordering): Ordering {
+  return {
+    compare: (a, b) => compare(a, b) || (a.at(-1) as number) - (b.at(-1) as number),
+    keys: (row) => [...keys(row), row.itemId],
+  };
+}
+
+interface Named {
+  readonly part: number;
+  readonly node: NodeId;
+}
+
+/** The nodes of all partitions in the order of their certnames. */
+function* nodesByName(walks: readonly PartitionWalk[], descending: boolean): Generator<Named> {
+  let wanted = 0;
+  let all = 0;
+  for (const { nodes, row } of walks) {
+    wanted += nodes.count();
+    all += row.view.counts.nodes;
+  }
+  if (wanted <= SORT_ALWAYS || wanted * SORT_SHARE < all) yield* sortedNames(walks, descending);
+  else yield* mergedNames(walks, descending);
+}
+
+function sortedNames(walks: readonly PartitionWalk[], descending: boolean): Named[] {
+  const named: (Named & { readonly certname: string })[] = [];
+  const record = new StoredNode();
+  const scratch = new Scratch();
+  walks.forEach(({ nodes, row }, part) => {
+    for (const node of nodes.toArray()) {
+      const certname = row.view.readNode(node, record, scratch) ? record.certname : '';
+      named.push({ part, node, certname });
+    }
+  });
+  const sign = descending ? -1 : 1;
+  return named.sort((a, b) => sign * compareText(a.certname, b.certname));
+}
+
+interface Head extends Named {
+  readonly name: Uint8Array;
+  readonly rest: Iterator<{ readonly name: Uint8Array; readonly node: NodeId }>;
+}
+
+/** Merges the certname indexes. A few partitions: looking at all heads is cheaper than keeping them in a heap. */
+function* mergedNames(walks: readonly PartitionWalk[], descending: boolean): Generator<Named> {
+  const heads: Head[] = [];
+  const put = (part: number, rest: Head['rest'], at: number): void => {
+    const { nodes } = walks[part]!;
+    for (let next = rest.next(); !next.done; next = rest.next()) {
+      const { name, node } = next.value;
+      if (!nodes.has(node)) continue;
+      heads[at] = { part, node, name, rest };
+      return;
+    }
+    if (at < heads.length) heads.splice(at, 1);
+  };
+  for (const [part, { row }] of walks.entries()) put(part, row.view.nodesByName(descending), heads.length);
+  const sign = descending ? -1 : 1;
+  while (heads.length > 0) {
+    let first = 0;
+    for (let i = 1; i < heads.length; i++) {
+      if (sign * Buffer.compare(heads[i]!.name, heads[first]!.name) < 0) first = i;
+    }
+    const { part, node, rest } = heads[first]!;
+    yield { part, node };
+    put(part, rest, first);
+  }
+}
