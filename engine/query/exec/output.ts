@@ -4,9 +4,9 @@
 import { type EntityName, fieldOf } from '../../../schemas/entities.ts';
 import { ByteWriter, bytesOf } from '../../bytes.ts';
 import { jsonTypeof } from '../../json/compare.ts';
-import { isObject, type JsonValue } from '../../json/value.ts';
+import { isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
-import { toChar } from '../format/to-char.ts';
+import { type MaskedKind, toChar } from '../format/to-char.ts';
 import type { RowSink } from '../sink.ts';
 import type { Column, FieldRef, QueryTree } from '../tree.ts';
 import { type Access, factOf, jsonText, type Level } from './access.ts';
@@ -44,13 +44,13 @@ const made = (level: Level, value: (row: Row) => JsonValue): Access => ({
   write: (row, out) => out.text(jsonText(value(row))),
 });
 
-/** to_string of a time or a number; null stays null. */
+/** to_string of a time or a number; null stays null, and a fact value that is no number has no such text. */
 export function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access {
   const { level, value } = accessRef(ref, scope);
-  const isTime = ref.kind === 'field' && isTimeField(scope.entity, ref.field);
+  const kind = ref.kind === 'field' ? maskedKind(scope.entity, ref.field) : 'number';
   const get = (row: Row): string | null => {
-    const v = value(row);
-    return v === null ? null : toChar(v as number, mask, isTime ? 'time' : 'number');
+    const v = value(row) as JsonValue;
+    return isNumber(v) ? toChar(v, mask, kind) : null;
   };
   return made(level, get);
 }
@@ -65,7 +65,10 @@ export function typeofAccess(ref: FieldRef, scope: CompileScope): Access {
   return made(level, get);
 }
 
-const isTimeField = (entity: EntityName, field: string): boolean => fieldOf(entity, field)?.store === 'timestamp';
+function maskedKind(entity: EntityName, field: string): MaskedKind {
+  const { store, type } = fieldOf(entity, field)!;
+  return store === 'timestamp' ? 'time' : type === 'N' ? 'integer' : 'number';
+}
 
 /** Access to a column that is not an aggregate. */
 export function columnAccess(column: Column, scope: CompileScope): Access {

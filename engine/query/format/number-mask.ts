@@ -1,7 +1,8 @@
-// Integers through a mask, like PostgreSQL's to_char: digits and blanks position by position, signs anchored to the
+// Numbers through a mask, like PostgreSQL's to_char: digits and blanks position by position, signs anchored to the
 // number. The state below is that of the original's walk over the mask, since its results are defined by nothing else.
 
 import { badQuery } from '../errors.ts';
+import type { Decimal } from './decimal-value.ts';
 import { type MaskNode, ordinalEnding, parseMask } from './mask.ts';
 
 const KEYS = [
@@ -70,10 +71,11 @@ function layoutOf(nodes: readonly MaskNode<string>[]): Layout {
   let plus = false;
   let roman = false;
   let exponent = false;
+  let blank = false;
   for (const node of nodes) {
     if (node.kind === 'text') continue;
     const key = node.key.toUpperCase() as Key;
-    if (exponent) throw masked('"EEEE" must be the last pattern used');
+    if (exponent) throw masked(key === 'EEEE' ? 'cannot use "EEEE" twice' : '"EEEE" must be the last pattern used');
     switch (key) {
       case '9':
       case '0':
@@ -118,7 +120,13 @@ function layoutOf(nodes: readonly MaskNode<string>[]): Layout {
         if (hasPoint) throw masked('cannot use "V" and decimal point together');
         hasShift = true;
         break;
+      case 'B':
+        blank = true;
+        break;
       case 'EEEE':
+        if (blank || isFilled || anchored !== null || brackets || minus || plus || roman || hasShift) {
+          throw masked('"EEEE" is incompatible with other formats');
+        }
         exponent = true;
         break;
       default:
@@ -153,19 +161,17 @@ function layoutOf(nodes: readonly MaskNode<string>[]): Layout {
   };
 }
 
-/** What a mask makes of integers. Throws QueryError for a mask whose patterns contradict each other. */
-export function compileNumberMask(mask: string): (value: number) => string {
+/**
+ * What a mask makes of numbers. `isInteger`: of a column of integers, which differ from other numbers where a digit before a
+ * final 5 is rounded. Throws QueryError for a mask whose patterns contradict each other.
+ */
+export function compileNumberMask(mask: string, isInteger: boolean): (value: Decimal) => string {
   const nodes = parseMask(mask, SYNTAX);
   const layout = layoutOf(nodes);
   return (value) => {
-    if (layout.exponent) return exponentText(value, layout.after);
+    if (layout.exponent) return `${value.isNegative ? '' : ' '}${value.exponentText(layout.after, isInteger)}`;
     return new Walk(nodes, layout, value).print();
   };
-}
-
-function exponentText(value: number, digits: number): string {
-  const [mantissa = '', exponent = ''] = Math.abs(value).toExponential(digits).split('e');
-  return `${value < 0 ? '-' : ' '}${mantissa}e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`;
 }
 
 const ROMAN: readonly (readonly [number, string])[] = [
@@ -199,7 +205,7 @@ function romanText(value: number): string {
 class Walk {
   readonly #nodes: readonly MaskNode<string>[];
   readonly #layout: Layout;
-  readonly #value: number;
+  readonly #value: Decimal;
   /** Digits, and a point if the mask has digits after one; `#` in place of what does not fit. */
   readonly #digits: string;
   readonly #isNegative: boolean;
@@ -215,16 +221,19 @@ class Walk {
   #position = 0;
   #next = 0;
   #out = '';
+  /** A position behind the last digit was written: the original ends its text there. */
+  #isCut = false;
 
-  constructor(nodes: readonly MaskNode<string>[], layout: Layout, value: number) {
+  constructor(nodes: readonly MaskNode<string>[], layout: Layout, value: Decimal) {
     this.#nodes = nodes;
     this.#layout = layout;
     this.#value = value;
-    this.#isNegative = value < 0;
+    const rounded = value.shifted(layout.shift).rounded(layout.after);
+    this.#isNegative = rounded.isNegative;
     const before = layout.before + layout.shift;
-    const whole = String(Math.abs(value) * 10 ** layout.shift);
+    const { whole, fraction } = rounded;
     if (whole.length > before) this.#digits = `${'#'.repeat(before)}.${'#'.repeat(layout.after)}`;
-    else this.#digits = layout.after > 0 ? `${whole}.${'0'.repeat(layout.after)}` : whole;
+    else this.#digits = layout.after > 0 ? `${whole}.${fraction}` : whole;
     this.#blanks = Math.max(before - whole.length, 0);
     this.#lastKept = this.#lastDigitKept();
     this.#brackets = layout.sign === 'brackets' && (this.#isNegative || !layout.isFilled);
@@ -249,6 +258,7 @@ class Walk {
   print(): string {
     const { isFilled, roman } = this.#layout;
     for (const node of this.#nodes) {
+      if (this.#isCut) break;
       if (node.kind === 'text') {
         this.#out += node.text;
         continue;
@@ -272,17 +282,20 @@ class Walk {
           break;
         case 'TH':
           if (!roman && !this.#digits.startsWith('#') && !this.#isNegative && !this.#layout.hasPoint) {
+            if (!/\d$/.test(this.#digits)) throw masked(`"${this.#digits}" is not a number`);
             this.#out += ordinalEnding(this.#digits, node.key === 'TH');
           }
           break;
         case 'MI':
-          this.#out += this.#isNegative ? '-' : isFilled ? '' : ' ';
+          this.#out += this.#isNegative && !roman ? '-' : isFilled ? '' : ' ';
           break;
         case 'PL':
-          this.#out += this.#isNegative ? (isFilled ? '' : ' ') : '+';
+          this.#out += this.#isNegative || roman ? (isFilled ? '' : ' ') : '+';
           break;
         case 'SG':
-          this.#out += this.#isNegative ? '-' : '+';
+          // Roman numbers have no sign, and the original ends its text with one that is not there.
+          if (roman) this.#isCut = true;
+          else this.#out += this.#isNegative ? '-' : '+';
           break;
         default:
           break;
@@ -292,7 +305,7 @@ class Walk {
   }
 
   #roman(isLower: boolean): void {
-    const letters = romanText(this.#value);
+    const letters = romanText(Number(this.#value.rounded(0).text));
     this.#out += (isLower ? letters.toLowerCase() : letters).padStart(this.#layout.isFilled ? 0 : ROMAN_WIDTH);
   }
 
@@ -315,7 +328,7 @@ class Walk {
     } else this.#digit(isForced, keepsPointOnly);
     let end = this.#positionCount + (this.#blanks > 0 ? 1 : 0) + (hasPoint ? 1 : 0);
     if (this.#lastKept !== null && this.#lastKept === this.#next) end = this.#position;
-    if (this.#position + 1 === end) this.#trailingSign();
+    if (this.#position + 1 === end && !this.#isCut) this.#trailingSign();
     this.#position++;
   }
 
@@ -327,7 +340,8 @@ class Walk {
     } else if (this.#isUnwrittenZero) {
       if (!this.#layout.isFilled) this.#out += ' ';
       else if (keepsPointOnly) this.#out += '0';
-    } else if (digit !== undefined) {
+    } else if (digit === undefined) this.#isCut = true;
+    else {
       this.#out += digit;
       this.#isInNumber = true;
     }

@@ -51,11 +51,12 @@ function partsOf(ms: number): Parts {
 type Pattern =
   /** A number; an ordinal ending may follow. `width`: zero-padded to it, unless FM is set. */
   | { readonly width: number; readonly alwaysPadded?: boolean; readonly number: (parts: Parts) => number }
-  /** A text, blank-padded on the right to `width`, unless FM or TM is set. */
-  | { readonly width: number; readonly text: (parts: Parts) => string };
+  /** A text, blank-padded on the right to `width`, unless FM is set, or TM where it is a name that languages differ in. */
+  | { readonly width: number; readonly isName?: boolean; readonly text: (parts: Parts) => string };
 
 const number = (width: number, get: (parts: Parts) => number): Pattern => ({ width, number: get });
 const text = (get: (parts: Parts) => string, width = 0): Pattern => ({ width, text: get });
+const name = (get: (parts: Parts) => string, width = 0): Pattern => ({ width, isName: true, text: get });
 
 /** Years before 1 are counted backwards, for use with BC. */
 const yearOfEra = (year: number): number => (year <= 0 ? 1 - year : year);
@@ -122,10 +123,10 @@ const UPPER: Readonly<Record<string, Pattern>> = {
 };
 
 const MIXED: Readonly<Record<string, Pattern>> = {
-  Day: text(weekdayName, NAME_WIDTH),
-  Dy: text((parts) => weekdayName(parts).slice(0, 3)),
-  Month: text(monthName, NAME_WIDTH),
-  Mon: text((parts) => monthName(parts).slice(0, 3)),
+  Day: name(weekdayName, NAME_WIDTH),
+  Dy: name((parts) => weekdayName(parts).slice(0, 3)),
+  Month: name(monthName, NAME_WIDTH),
+  Mon: name((parts) => monthName(parts).slice(0, 3)),
 };
 
 const converted = (pattern: Pattern, convert: (text: string) => string): Pattern =>
@@ -186,7 +187,7 @@ function print(node: Extract<MaskNode<string>, { kind: 'pattern' }>, parts: Part
   const special = SPECIAL[upper(node.key)];
   const pattern = PATTERNS.get(node.key);
   if (pattern !== undefined && 'text' in pattern) {
-    const isUnpadded = isFilled || node.prefix !== '';
+    const isUnpadded = isFilled || (node.prefix !== '' && pattern.isName === true);
     return pattern.text(parts).padEnd(isUnpadded ? 0 : pattern.width);
   }
   const digits =

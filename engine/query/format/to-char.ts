@@ -1,23 +1,36 @@
-// The query function `to_string`: a time or an integer as text after a mask (spec: 3.11 of the query document).
+// The query function `to_string`: a time or a number as text after a mask (spec: 3.11 of the query document).
 
+import type { Float } from '../../json/value.ts';
+import { Decimal } from './decimal-value.ts';
 import { compileNumberMask } from './number-mask.ts';
 import { compileTimeMask } from './time-mask.ts';
 
 const CACHE_MAX = 256;
-const compiled = new Map<string, (value: number) => string>();
+const compiled = new Map<string, (value: number | bigint | Float) => string>();
+
+/** Epoch milliseconds; a value of a column of integers; a number of any kind. */
+export type MaskedKind = 'time' | 'integer' | 'number';
 
 /**
- * `value`: epoch milliseconds or an integer, as `kind` says. null: the mask is empty. Throws QueryError 400 for a numeric
- * mask whose patterns contradict each other.
+ * null: the mask is empty. Throws QueryError 400 for a numeric mask whose patterns contradict each other.
  */
-export function toChar(value: number, mask: string, kind: 'time' | 'number'): string | null {
+export function toChar(value: number | bigint | Float, mask: string, kind: MaskedKind): string | null {
   if (mask === '') return null;
   const key = `${kind} ${mask}`;
   let format = compiled.get(key);
   if (format === undefined) {
-    format = kind === 'time' ? compileTimeMask(mask) : compileNumberMask(mask);
+    format = compile(mask, kind);
     if (compiled.size >= CACHE_MAX) compiled.clear();
     compiled.set(key, format);
   }
   return format(value);
+}
+
+function compile(mask: string, kind: MaskedKind): (value: number | bigint | Float) => string {
+  if (kind === 'time') {
+    const format = compileTimeMask(mask);
+    return (value) => format(value as number);
+  }
+  const format = compileNumberMask(mask, kind === 'integer');
+  return (value) => format(Decimal.of(value));
 }

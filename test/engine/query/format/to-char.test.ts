@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Float } from '../../../../engine/json/value.ts';
 import { QueryError } from '../../../../engine/query/errors.ts';
 import { toChar } from '../../../../engine/query/format/to-char.ts';
 
@@ -20,6 +21,7 @@ const TIMES: readonly (readonly [number, string, string])[] = [
   [MONDAY, 'day', 'monday   '],
   [MONDAY, 'FMDay', 'Monday'],
   [MONDAY, 'TMDay', 'Monday'],
+  [MONDAY, 'TMRM|', 'XI  |'],
   [MONDAY, 'Dy DY dy', 'Mon MON mon'],
   [MONDAY, 'Month', 'November '],
   [MONDAY, 'FMMONTH|', 'NOVEMBER|'],
@@ -55,6 +57,29 @@ const TIMES: readonly (readonly [number, string, string])[] = [
   [Date.UTC(2000, 11, 31), 'CC', '20'],
   [Date.UTC(2001, 0, 1), 'CC', '21'],
   [Date.UTC(-1, 0, 1), 'YYYY BC', '0002 BC'],
+];
+
+const DECIMALS: readonly (readonly [number | bigint | Float, string, string])[] = [
+  [new Float(0.5), '9.9', '  .5'],
+  [new Float(0.5), '0.0', ' 0.5'],
+  [new Float(0.5), '9', ' 1'],
+  [new Float(1.5), '9', ' 2'],
+  [new Float(-3.75), '99.9', ' -3.8'],
+  [new Float(-3.75), 'FM99.99', '-3.75'],
+  [new Float(-0.3), '9', ' 0'],
+  [new Float(-0.3), '0PR', ' 0 '],
+  [new Float(1.25), '9V99', ' 125'],
+  [new Float(1.255), '9V99', ' 126'],
+  [new Float(1.5e-7), '0.00000000', ' 0.00000015'],
+  [new Float(1e20), '9'.repeat(21), ' 100000000000000000000'],
+  [12345678901234567890n, '99', ' ##'],
+  [12345678901234567890n, '99999999999999999999', ' 12345678901234567890'],
+  [-12345678901234567890n, 'FM99999999999999999999', '-12345678901234567890'],
+  [12345678901234567890n, '9.999EEEE', ' 1.235e+19'],
+  [new Float(0.000125), '9.9EEEE', ' 1.3e-04'],
+  [new Float(99999.5), '9EEEE', ' 10e+04'],
+  [new Float(0), '9.9EEEE', ' 0.0e+00'],
+  [new Float(3.5), 'FMRN', 'IV'],
 ];
 
 const NUMBERS: readonly (readonly [number, string, string])[] = [
@@ -102,6 +127,38 @@ const NUMBERS: readonly (readonly [number, string, string])[] = [
   [12, '"n: "99', 'n:  12'],
   [148, '999 "x"', ' 148 x'],
 ];
+
+describe('to_char: numbers with fractions, and beyond the doubles', () => {
+  for (const [value, mask, expected] of DECIMALS) {
+    it(`${value instanceof Float ? value.value : value} ${mask}`, () => {
+      assert.equal(toChar(value, mask, 'number'), expected);
+    });
+  }
+});
+
+describe('to_char: what the original leaves off', () => {
+  const INTEGERS: readonly (readonly [number, string, string])[] = [
+    // Nothing stands behind the last digit where the mask asks for a point, and the text ends there.
+    [3, '9.', ' 3'],
+    [3, '0FM. ', '3'],
+    [12, 'PL00.GSGMI', '+12'],
+    [10, '9.|', ' #.|'],
+    // Roman numbers have no sign to be shown.
+    [12, '09RNSGV', '            XII'],
+    [12, 'FMPLRN|', 'XII|'],
+    [12, 'PLFMRN', 'XII'],
+    // As doubles print themselves.
+    [25, '9EEEE', ' 2e+01'],
+    [35, '9EEEE', ' 4e+01'],
+    [99, '9EEEE', ' 1e+02'],
+  ];
+  for (const [value, mask, expected] of INTEGERS) {
+    it(`${value} ${mask}`, () => assert.equal(toChar(value, mask, 'integer'), expected));
+  }
+  for (const mask of ['TH', 'FM9EEEE', 'B9EEEE', 'S9EEEE', '9PREEEE', 'RNEEEE', '9V9EEEE', '9EEEEEEEE']) {
+    it(`${mask} is refused`, () => assert.throws(() => toChar(3, mask, 'integer'), QueryError));
+  }
+});
 
 describe('to_string of times', () => {
   for (const [ms, mask, expected] of TIMES) {

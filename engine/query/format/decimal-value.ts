@@ -1,0 +1,89 @@
+// One decimal number with all its digits, to be rounded and taken apart: what masks work on.
+
+import { numberText } from '../../json/compare.ts';
+import type { Float } from '../../json/value.ts';
+
+export class Decimal {
+  /** The number times ten to the power of `#scale`. */
+  readonly #units: bigint;
+  readonly #scale: number;
+
+  private constructor(units: bigint, scale: number) {
+    this.#units = units;
+    this.#scale = scale;
+  }
+
+  static of(value: number | bigint | Float): Decimal {
+    const [whole = '', fraction = ''] = numberText(value).split('.');
+    return new Decimal(BigInt(whole + fraction), fraction.length);
+  }
+
+  /** Zero has no sign. */
+  get isNegative(): boolean {
+    return this.#units < 0n;
+  }
+
+  /** All digits, padded so that there is one before the point. */
+  get #digits(): string {
+    return (this.isNegative ? -this.#units : this.#units).toString().padStart(this.#scale + 1, '0');
+  }
+
+  /** Digits before the point, without sign. */
+  get whole(): string {
+    return this.#digits.slice(0, this.#digits.length - this.#scale);
+  }
+
+  /** Digits after the point. */
+  get fraction(): string {
+    return this.#digits.slice(this.#digits.length - this.#scale);
+  }
+
+  get text(): string {
+    return `${this.isNegative ? '-' : ''}${this.whole}${this.#scale === 0 ? '' : `.${this.fraction}`}`;
+  }
+
+  /** Times ten to the power of `places`. */
+  shifted(places: number): Decimal {
+    return new Decimal(this.#units * 10n ** BigInt(places), this.#scale);
+  }
+
+  /** With exactly `scale` digits after the point; halves go away from zero. */
+  rounded(scale: number): Decimal {
+    if (scale >= this.#scale) return new Decimal(this.#units * 10n ** BigInt(scale - this.#scale), scale);
+    return new Decimal(quotient(this.#units, 10n ** BigInt(this.#scale - scale), false), scale);
+  }
+
+  /**
+   * `d.ddde+NN` with `places` digits after the point. `asDouble`: as a double prints itself, halves to the even digit; else
+   * as a numeric does, halves away from zero, and what is rounded up to ten stays ten.
+   */
+  exponentText(places: number, asDouble: boolean): string {
+    const digits = (this.isNegative ? -this.#units : this.#units).toString();
+    let exponent = this.#units === 0n ? 0 : digits.length - 1 - this.#scale;
+    let mantissa: string;
+    let leading = 1;
+    if (this.#units === 0n) mantissa = '0'.padEnd(places + 1, '0');
+    else if (digits.length <= places + 1) mantissa = digits.padEnd(places + 1, '0');
+    else {
+      mantissa = quotient(BigInt(digits), 10n ** BigInt(digits.length - places - 1), asDouble).toString();
+      if (mantissa.length > places + 1) {
+        if (asDouble) {
+          mantissa = mantissa.slice(0, -1);
+          exponent++;
+        } else leading = 2;
+      }
+    }
+    const point = places === 0 ? '' : `.${mantissa.slice(leading)}`;
+    const power = `${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
+    return `${this.isNegative ? '-' : ''}${mantissa.slice(0, leading)}${point}e${power}`;
+  }
+}
+
+/** Rounded to the nearest integer. */
+function quotient(dividend: bigint, divisor: bigint, toEven: boolean): bigint {
+  const size = dividend < 0n ? -dividend : dividend;
+  let rounded = (size * 2n + divisor) / (divisor * 2n);
+  if (toEven && (size * 2n) % divisor === 0n && ((size * 2n) / divisor) % 2n === 1n && rounded % 2n === 1n)
+    rounded -= 1n;
+  return dividend < 0n ? -rounded : rounded;
+}
