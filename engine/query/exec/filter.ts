@@ -11,7 +11,6 @@ import { Float, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
 import { pathMatcher } from '../paths.ts';
-import { compileRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Access, accessOf, type EntityAccess, factOf, type Level, type Value } from './access.ts';
 import type { ExecContext } from './context.ts';

@@ -2,9 +2,7 @@
 // `TreeRows` strings the partitions together.
 
 import type { EntityName } from '../../../schemas/entities.ts';
-import { canonicalK } from '../../json/canonical.ts';
-import { isObject, type JsonValue } from '../../json/value.ts';
-import { PACKAGE, RESOURCE, type StoredEdge, type StoredFact } from '../../store/bodies.ts';
+import type { StoredEdge, StoredFact } from '../../store/bodies.ts';
 import type { DictionaryView } from '../../store/dictionary.ts';
 import type { StoredEvents } from '../../store/event-record.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
@@ -43,6 +41,7 @@ import {
 } from './cursor.ts';
 import { type CompileScope, compileFilter, type Predicate, scopeOf } from './filter.ts';
 import type { FoldPlan } from './fold.ts';
+import { collectRecords } from './global-records.ts';
 import type { ItemStates } from './item-states.ts';
 import { evaluateNodes } from './node-filter.ts';
 import {
@@ -397,82 +396,6 @@ function skipByTime(filters: readonly Filter[]): ((report: StoredReport) => bool
     report.eventCount === 0 ||
     report.number(REPORT_NUMBER.eventTimeMax)! < from ||
     report.number(REPORT_NUMBER.eventTimeMin)! > to;
-}
-
-function collectRecords(entity: EntityName, views: readonly View[]): GlobalRecord[] {
-  switch (entity) {
-    case 'environments':
-      return named(views.flatMap((v) => v.environments()));
-    case 'producers':
-      return named(views.flatMap((v) => v.producers()));
-    case 'fact_names':
-      return named(views.flatMap((v) => [...v.factPaths()].map(({ path }) => String(path[0]))));
-    case 'fact_paths':
-      return distinctPaths(views);
-    case 'packages':
-      return distinctPackages(views);
-    case 'resource_params':
-      return resourceParams(views);
-    default:
-      throw new Error(`${entity} has no records`);
-  }
-}
-
-const named = (names: readonly string[]): GlobalRecord[] => [...new Set(names)].map((name) => ({ name }));
-
-function distinctPaths(views: readonly View[]): GlobalRecord[] {
-  const seen = new Map<string, GlobalRecord>();
-  for (const view of views) {
-    for (const { type, path } of view.factPaths()) {
-      if (type === 'json') continue;
-      const key = JSON.stringify([type, path]);
-      if (!seen.has(key))
-        seen.set(key, { type, path: path as JsonValue, name: String(path[0]), depth: path.length - 1 });
-    }
-  }
-  return [...seen.values()];
-}
-
-function distinctPackages(views: readonly View[]): GlobalRecord[] {
-  const seen = new Map<string, GlobalRecord>();
-  for (const view of views) {
-    const reader = view.packages.reader();
-    for (const id of view.packages.ids()) {
-      const body = reader.read(id);
-      const key = body.whole;
-      if (seen.has(key)) continue;
-      seen.set(key, {
-        package_name: body.string(PACKAGE.name),
-        version: body.string(PACKAGE.version),
-        provider: body.string(PACKAGE.provider),
-      });
-    }
-  }
-  return [...seen.values()];
-}
-
-function resourceParams(views: readonly View[]): GlobalRecord[] {
-  const out: GlobalRecord[] = [];
-  const seen = new Set<string>();
-  for (const view of views) {
-    const reader = view.resources.reader();
-    for (const id of view.resources.ids()) {
-      const body = reader.read(id);
-      const hash = body.string(RESOURCE.hash)!;
-      if (seen.has(hash)) continue;
-      seen.add(hash);
-      const { parameters } = body;
-      if (!isObject(parameters)) continue;
-      for (const name of Object.keys(parameters)) {
-        out.push({
-          res_param_resource: hash,
-          res_param_name: name,
-          res_param_value: canonicalK(parameters[name]!),
-        });
-      }
-    }
-  }
-  return out;
 }
 
 /** All rows of a selection, partition by partition. */

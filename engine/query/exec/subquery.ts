@@ -9,6 +9,7 @@ import type { Filter, PathPart, QueryTree } from '../tree.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor, typeOf } from './filter.ts';
+import { distinctPaths } from './global-records.ts';
 import { orderingOf, TopEntries } from './order.ts';
 import { type Locator, Row } from './row.ts';
 import { Source, TreeRows } from './source.ts';
@@ -179,11 +180,9 @@ function namesToNodes(set: ValueSet, ctx: ExecContext): NodeSet[] {
 /** `facts.match("…")`: the `or` of the operator over every stored path that matches. */
 function expandMatch(filter: Json, ctx: ExecContext): Filter {
   const paths = new Map<string, readonly (string | number)[]>();
-  for (const view of ctx.views) {
-    for (const { type, path } of view.factPaths()) {
-      if (type === 'json' && path.length > 1) continue;
-      paths.set(encodePath(path), path);
-    }
+  for (const { type, path } of distinctPaths(ctx.views)) {
+    if (type === 'json' && path.length > 1) continue;
+    paths.set(encodePath(path), path);
   }
   const parts: readonly PathPart[] =
     filter.root === 'trusted' ? [{ kind: 'name', name: 'trusted', quoted: false }, ...filter.parts] : filter.parts;
