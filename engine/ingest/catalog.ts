@@ -11,9 +11,10 @@ import { tagRank } from '../store/tag-rank.ts';
 import { parseLenient } from '../time.ts';
 import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedEdges, DecodedResource } from './commands.ts';
-import { eachElement, OWN_NAME, ownText, parseElement, TextMemo, withOwnName, withoutOwnName } from './elements.ts';
+import { ElementMemo, OWN_NAME, parseElement, type ReadElement, withOwnName, withoutOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
-import { catalogHash, resourceHash, tagOrder } from './hashes.ts';
+import { catalogHash, isAscii, resourceHash, tagOrder } from './hashes.ts';
+import { TextMemo } from './text-memo.ts';
 import { excerpt } from './validate.ts';
 
 /** How many containers of the payload enclose a resource's parameters: payload, resources, resource. */
@@ -50,7 +51,7 @@ export function decodeCatalog(payload: JsonObject, received: number): CatalogCom
     kind: 'catalog',
     ...header,
     received,
-    hash: catalogHash(header.certname, edges.texts, resources.texts),
+    hash: hashOf(header.certname, edges, resources),
     contents: (recall) => contentsOf(resources, edges, header.certname, recall),
   };
 }
@@ -79,10 +80,13 @@ export function decodeCatalogTexts(
     kind: 'catalog',
     ...header,
     received,
-    hash: catalogHash(certname, edges.texts, resources.texts),
+    hash: hashOf(certname, edges, resources),
     contents: (recall) => contentsOf(resources, edges, certname, recall),
   };
 }
+
+const hashOf = (certname: string, edges: ReadEdges, resources: ReadResources): string =>
+  catalogHash(certname, edges.texts, resources.texts, resources.isAscii && edges.isPlain);
 
 /** What the elements remembered in a thread may take, in bytes. */
 const RESOURCE_MEMO_BYTES = 12 * 1024 * 1024;
@@ -95,59 +99,45 @@ const EDGE_BYTES = 300;
 const GROUP_BYTES = 300;
 const GROUP_TEXTS = 1.5;
 
-/** `own`: the certname is among the tags, and was taken out of the resource that is remembered. */
+/** `own`: the certname is among the tags, and was taken out of the resource. */
 interface KnownResource {
   readonly resource: ReadResource;
   readonly own: boolean;
 }
-const knownResources = new TextMemo<KnownResource>(RESOURCE_MEMO_BYTES);
-const knownEdges = new TextMemo<JsonObject>(EDGE_MEMO_BYTES);
+const knownResources = new ElementMemo<KnownResource>(RESOURCE_MEMO_BYTES);
+const knownEdges = new ElementMemo<JsonObject>(EDGE_MEMO_BYTES);
 
-function resourcesOfText(text: string, certname: string): ReadResource[] | null {
-  const list: ReadResource[] = [];
-  const isList = eachElement(text, (start, end) => {
-    const element = text.slice(start, end);
-    const known = knownResources.get(element);
-    if (known !== undefined) {
-      list.push(known.own ? withOwnTag(known.resource, certname) : known.resource);
-      return true;
-    }
-    const value = parseElement(withOwnName(element, certname));
-    if (value === undefined) return false;
-    const resource = readResource(value);
-    list.push(resource);
-    const own = resource.tags.includes(certname);
-    const mentions = element.split(OWN_NAME).length - 1;
-    if (mentions === (own ? 1 : 0)) {
-      const text = ownText(element);
-      const shared = own ? withoutOwnTag(resource, certname) : resource;
-      knownResources.set(
-        text,
-        { resource: { ...shared, source: text }, own },
-        RESOURCE_BYTES + text.length * RESOURCE_TEXTS,
-      );
-    }
-    return true;
-  });
-  return isList ? list : null;
+function resourcesOfText(text: string, certname: string): PlacedResource[] | null {
+  const known = knownResources.values(text, (element) => readKnown(element, certname));
+  if (known === null) return null;
+  const list: PlacedResource[] = [];
+  const rank = tagRank(certname);
+  const tag = `"${certname}"`;
+  for (let index = 0; index < known.length; index++) {
+    const { resource, own } = known[index] as KnownResource;
+    list.push({ resource, own, text: own ? withOwnTag(resource, tag, rank) : resource.text });
+  }
+  return list;
+}
+
+function readKnown(element: string, certname: string): ReadElement<KnownResource> | null {
+  const sent = parseElement(withOwnName(element, certname));
+  if (sent === undefined) return null;
+  const resource = readResource(sent);
+  const own = resource.tags.includes(certname);
+  const mentions = element.split(OWN_NAME).length - 1;
+  // Where else the certname is mentioned, the resource is this node's only.
+  if (mentions !== (own ? 1 : 0)) return { value: { resource, own: false }, bytes: 0 };
+  const shared = { ...(own ? withoutOwnTag(resource, certname) : resource), source: element };
+  return { value: { resource: shared, own }, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
 }
 
 function edgesOfText(text: string, certname: string): JsonObject[] | null {
-  const list: JsonObject[] = [];
-  const isList = eachElement(text, (start, end) => {
-    const element = text.slice(start, end);
-    const known = knownEdges.get(element);
-    if (known !== undefined) {
-      list.push(known);
-      return true;
-    }
+  return knownEdges.values(text, (element) => {
     const value = parseElement(withOwnName(element, certname));
-    if (value === undefined || !isObject(value)) return false;
-    list.push(value);
-    if (!element.includes(OWN_NAME)) knownEdges.set(ownText(element), value, EDGE_BYTES + element.length);
-    return true;
+    if (value === undefined || !isObject(value)) return null;
+    return { value, bytes: element.includes(OWN_NAME) ? 0 : EDGE_BYTES + element.length };
   });
-  return isList ? list : null;
 }
 
 function withoutOwnTag(resource: ReadResource, certname: string): ReadResource {
@@ -158,23 +148,16 @@ function withoutOwnTag(resource: ReadResource, certname: string): ReadResource {
   return { ...resource, tags, text: shared, tagsEnd: tagsStart + list.length };
 }
 
-/** The resource as the node of that certname has it; its tags stay those it shares. */
-function withOwnTag(shared: ReadResource, certname: string): ReadResource {
-  const { text, tagsStart, tagsEnd } = shared;
-  const tag = `"${certname}"`;
-  if (shared.tags.length === 0)
-    return { ...shared, text: text.slice(0, tagsStart) + tag + text.slice(tagsEnd), ownTag: true };
+/** The text as it is with one more tag, a certname in quotes, of that rank. */
+function withOwnTag(shared: ReadResource, tag: string, rank: number): string {
+  const { text, tagsStart } = shared;
+  if (shared.tags.length === 0) return `${text.slice(0, tagsStart)}${tag}${text.slice(tagsStart)}`;
   const places = (shared.places ??= tagPlaces(shared));
-  const rank = tagRank(certname);
   let place = 0;
   while (place < places.length - 1 && (places[place] as TagPlace).rank <= rank) place++;
   const { at } = places[place] as TagPlace;
   const isLast = place === places.length - 1;
-  return {
-    ...shared,
-    text: text.slice(0, at) + (isLast ? `,${tag}` : `${tag},`) + text.slice(at),
-    ownTag: true,
-  };
+  return `${text.slice(0, at)}${isLast ? ',' : ''}${tag}${isLast ? '' : ','}${text.slice(at)}`;
 }
 
 /** Where in the resource's text a further tag goes: before the first tag of a higher rank, or at the end. */
@@ -206,14 +189,13 @@ interface ReadResource {
   readonly source: JsonObject | string;
   readonly tags: readonly string[];
   readonly text: string;
+  readonly isAscii: boolean;
   /** Where the canonical text of the parameters stands in the text; empty without any. */
   readonly parametersStart: number;
   readonly parametersEnd: number;
   /** Where the list of tags stands in the text. */
   readonly tagsStart: number;
   readonly tagsEnd: number;
-  /** Its certname is among its tags and was taken out of `tags`. */
-  readonly ownTag?: true;
   /** Made on first use. */
   places?: readonly TagPlace[];
   readonly sortKey: string;
@@ -222,36 +204,54 @@ interface ReadResource {
   readonly ref: BodyRef;
 }
 
+/** A resource in one catalog. */
+interface PlacedResource {
+  readonly resource: ReadResource;
+  /** The certname is among its tags, and was taken out of the resource. */
+  readonly own: boolean;
+  /** Canonical text, with all tags. */
+  readonly text: string;
+}
+
 interface ReadResources {
   /** Sorted by title, then type. */
-  readonly list: readonly ReadResource[];
+  readonly list: readonly PlacedResource[];
   readonly texts: readonly string[];
+  /** All texts are in ASCII. */
+  readonly isAscii: boolean;
   /** Place in the list by type, then title (values as they were sent: 5 is not "5"). */
   readonly places: ReadonlyMap<JsonValue, ReadonlyMap<JsonValue, number>>;
 }
 
 function readResources(sent: readonly JsonValue[]): ReadResources {
-  const list: ReadResource[] = [];
-  for (let index = 0; index < sent.length; index++) list.push(readResource(sent[index] as JsonValue));
+  const list: PlacedResource[] = [];
+  for (let index = 0; index < sent.length; index++) {
+    const resource = readResource(sent[index] as JsonValue);
+    list.push({ resource, own: false, text: resource.text });
+  }
   return inOrder(list);
 }
 
-function inOrder(list: ReadResource[]): ReadResources {
+function inOrder(list: PlacedResource[]): ReadResources {
   list.sort(bySortKey);
   const places = new Map<JsonValue, Map<JsonValue, number>>();
   const texts: string[] = [];
+  let isAscii = true;
   for (let index = 0; index < list.length; index++) {
-    const { text, type = null, title = null } = list[index] as ReadResource;
+    const { resource, text } = list[index] as PlacedResource;
+    const { type = null, title = null } = resource;
+    isAscii &&= resource.isAscii;
     let titles = places.get(type);
     if (titles === undefined) places.set(type, (titles = new Map()));
     if (titles.has(title)) throw invalid(`Duplicate resource: ${describeSpec(type, title)}`);
     titles.set(title, index);
     texts.push(text);
   }
-  return { list, texts, places };
+  return { list, texts, isAscii, places };
 }
 
-const bySortKey = (a: ReadResource, b: ReadResource): number => compareUnits(a.sortKey, b.sortKey);
+const bySortKey = (a: PlacedResource, b: PlacedResource): number =>
+  compareUnits(a.resource.sortKey, b.resource.sortKey);
 
 function readResource(sent: JsonValue): ReadResource {
   if (!isObject(sent)) throw invalid(`{:resources [(not (map? ${excerpt(sent)}))]}`);
@@ -287,6 +287,7 @@ function readResource(sent: JsonValue): ReadResource {
     source: sent,
     tags,
     text: `${text}}`,
+    isAscii: isAscii(text),
     parametersStart,
     parametersEnd,
     tagsStart,
@@ -326,6 +327,8 @@ function readTags(resource: JsonObject): readonly string[] {
 interface ReadEdges {
   /** Canonical texts, distinct and sorted. */
   readonly texts: readonly string[];
+  /** The texts consist of names of resources and nothing else. */
+  readonly isPlain: boolean;
   /** Codes of the distinct edges without regard to extra keys, ascending. */
   readonly codes: Float64Array;
 }
@@ -366,7 +369,7 @@ function readEdges(sent: JsonValue, resources: ReadResources): ReadEdges {
     if (keys > 3) (withExtras ??= []).push({ code, text: canonicalK(edge, 2) });
   }
   const distinct = sortDistinct(codes);
-  if (withExtras === null) return { texts: edgeTexts(distinct, resourceList), codes: distinct };
+  if (withExtras === null) return { texts: edgeTexts(distinct, resourceList), isPlain: true, codes: distinct };
   const plain = sortDistinct(withoutOnce(codes, withExtras));
   const all = new Map<string, number>();
   edgeTexts(plain, resourceList).forEach((text, index) => {
@@ -374,7 +377,7 @@ function readEdges(sent: JsonValue, resources: ReadResources): ReadEdges {
   });
   for (const { code, text } of withExtras) all.set(text, code);
   const sorted = [...all].sort((a, b) => a[1] - b[1]);
-  return { texts: sorted.map(([text]) => text), codes: distinct };
+  return { texts: sorted.map(([text]) => text), isPlain: false, codes: distinct };
 }
 
 /** The codes without one occurrence of each of the others. */
@@ -404,12 +407,12 @@ function sortDistinct(codes: Float64Array): Float64Array {
   return sorted.subarray(0, count);
 }
 
-function edgeTexts(codes: Float64Array, resources: readonly ReadResource[]): string[] {
+function edgeTexts(codes: Float64Array, resources: readonly PlacedResource[]): string[] {
   const texts: string[] = [];
   for (let index = 0; index < codes.length; index++) {
     const code = codes[index] as number;
-    const source = resources[sourceOf(code, resources.length)] as ReadResource;
-    const target = resources[targetOf(code, resources.length)] as ReadResource;
+    const source = (resources[sourceOf(code, resources.length)] as PlacedResource).resource;
+    const target = (resources[targetOf(code, resources.length)] as PlacedResource).resource;
     texts.push(`${RELATIONSHIP_TEXTS[code % RELATIONSHIP_BASE]}${source.spec},"target":${target.spec}}`);
   }
   return texts;
@@ -437,7 +440,7 @@ function contentsOf(
   const columns = new Columns();
   const resources: DecodedResource[] = [];
   for (let index = 0; index < list.length; index++)
-    resources.push(decodedResource(list[index] as ReadResource, certname, recall, columns));
+    resources.push(decodedResource(list[index] as PlacedResource, certname, recall, columns));
   checkDistinct(list, resources, columns);
   return { resources, edges: edgeGroups(codes, list, resources), refusal: columns.refusal };
 }
@@ -447,23 +450,23 @@ const knownGroups = new TextMemo<DecodedEdges>(GROUP_MEMO_BYTES);
 
 function edgeGroups(
   codes: Float64Array,
-  list: readonly ReadResource[],
+  list: readonly PlacedResource[],
   resources: readonly DecodedResource[],
 ): DecodedEdges[] {
   const groups: DecodedEdges[] = [];
   const count = list.length;
   for (let from = 0, to = 0; from < codes.length; from = to) {
     const source = sourceOf(codes[from] as number, count);
-    let text = (list[source] as ReadResource).spec;
+    let text = (list[source] as PlacedResource).resource.spec;
     for (to = from; to < codes.length && sourceOf(codes[to] as number, count) === source; to++) {
       const code = codes[to] as number;
-      text += `${code % RELATIONSHIP_BASE}${(list[targetOf(code, count)] as ReadResource).spec}`;
+      text += `${code % RELATIONSHIP_BASE}${(list[targetOf(code, count)] as PlacedResource).resource.spec}`;
     }
-    let group = knownGroups.get(text);
+    const bytes = GROUP_BYTES + text.length * GROUP_TEXTS;
+    let group = knownGroups.get(text, bytes);
     if (group === undefined) {
       group = edgeGroup(codes.subarray(from, to), source, resources);
-      const own = ownText(text);
-      knownGroups.set(own, group, GROUP_BYTES + own.length * GROUP_TEXTS);
+      knownGroups.set(text, group, bytes);
     }
     groups.push(group);
   }
@@ -485,7 +488,7 @@ const sourceOf = (code: number, count: number): number => Math.floor(Math.floor(
 const targetOf = (code: number, count: number): number => Math.floor(code / RELATIONSHIP_BASE) % count;
 
 function decodedResource(
-  resource: ReadResource,
+  { resource, own }: PlacedResource,
   certname: string,
   recall: (ref: BodyRef) => ItemId,
   columns: Columns,
@@ -497,17 +500,17 @@ function decodedResource(
     title: columnText(title, 'title', columns),
     ref,
     item,
-    body: item === 0 ? storedResource(resource, certname, columns) : null,
+    body: item === 0 ? storedResource(resource, own, certname, columns) : null,
     fileGiven,
     lineGiven,
   };
 }
 
-function storedResource(resource: ReadResource, certname: string, columns: Columns): ResourceBody {
+function storedResource(resource: ReadResource, own: boolean, certname: string, columns: Columns): ResourceBody {
   const { tags, text, parametersStart, parametersEnd } = resource;
   const { type, title, file, line, exported, parameters: sent = null } = sourceObject(resource, certname);
-  const ownTag = resource.ownTag ?? tags.includes(certname);
-  const shared = ownTag && resource.ownTag === undefined ? tags.filter((tag) => tag !== certname) : tags;
+  const ownTag = own || tags.includes(certname);
+  const shared = ownTag && !own ? tags.filter((tag) => tag !== certname) : tags;
   if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
   if (file !== undefined && file !== null && typeof file !== 'string')
     columns.refuse('The file of a resource is no text.');
@@ -550,8 +553,8 @@ function columnText(value: JsonValue | undefined, name: string, columns: Columns
 }
 
 /** As texts, 5 and "5" are the same title after all. */
-function checkDistinct(list: readonly ReadResource[], resources: readonly DecodedResource[], columns: Columns): void {
-  if (list.every(({ title, type }) => typeof title === 'string' && typeof type === 'string')) return;
+function checkDistinct(list: readonly PlacedResource[], resources: readonly DecodedResource[], columns: Columns): void {
+  if (list.every(({ resource: { title, type } }) => typeof title === 'string' && typeof type === 'string')) return;
   const seen = new Set<string>();
   for (const { type, title } of resources) {
     const key = `${type}\u0000${title}`;

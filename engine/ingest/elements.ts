@@ -1,42 +1,167 @@
 // Elements of large lists by their text. Catalogs of a role, and runs of a node, repeat most of their resources, edges, facts
-// and packages to the byte; an element seen before needs no parse, no canonical text and no check. A list's text is cut into
-// its elements by one scan for brackets and quotes, each is looked up by its text, and only unknown ones are parsed.
+// and packages to the byte; an element seen before needs no parse, no canonical text and no check.
 //
-// The scan does not judge: what it cuts wrongly (the text is no JSON) fails to parse as an element, or was never remembered,
-// and the caller falls back to parsing the whole.
+// Where an element ends is found by a scan for brackets and quotes, which does not judge: what it cuts wrongly (the text is no
+// JSON) fails to parse as an element, or was never remembered, and the caller falls back to parsing the whole.
 
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
 import type { JsonValue } from '../json/value.ts';
 
-/** Calls `visit` for each element of a JSON list or map (with its brackets) and returns whether the text had that form. */
-export function eachElement(text: string, visit: (start: number, end: number) => boolean): boolean {
-  const last = text.length - 1;
-  const open = text.charCodeAt(0);
-  if (last < 1 || text.charCodeAt(last) !== open + 2) return false;
-  if (text.slice(1, last).trim() === '') return true;
-  let depth = 0;
-  let start = 1;
-  for (let i = 1; i < last; i++) {
-    const code = text.charCodeAt(i);
-    if (code === QUOTE) {
-      for (;;) {
-        i = text.indexOf('"', i + 1);
-        if (i < 0 || i >= last) return false;
-        let slashes = 0;
-        while (text.charCodeAt(i - 1 - slashes) === BACKSLASH) slashes++;
-        if ((slashes & 1) === 0) break;
+/** What an element's text says. */
+export interface ReadElement<T> {
+  readonly value: T;
+  /** What remembering the value takes beside the text, in bytes; 0: it is not to be remembered. */
+  readonly bytes: number;
+}
+
+interface Entry<T> {
+  readonly text: string;
+  readonly value: T;
+  readonly bytes: number;
+  /** When it was last used. */
+  generation: number;
+  /** What came behind it the last time it was there. */
+  next: Entry<T> | null;
+}
+
+/**
+ * Values of elements by their text, the least recently used half dropped when what they take exceeds a number of bytes.
+ *
+ * Lists of one role repeat not only elements but their order, so an element remembers what came behind it: where the text
+ * goes on with that, one comparison finds the element, without a scan for its end and without hashing its text.
+ */
+export class ElementMemo<T> {
+  readonly #bytesMax: number;
+  readonly #head: Entry<T>;
+  #young = new Map<string, Entry<T>>();
+  #old = new Map<string, Entry<T>>();
+  #generation = 1;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+    this.#head = { text: '', value: undefined as T, bytes: 0, generation: 0, next: null };
+  }
+
+  /**
+   * The values of the elements of a JSON list or map (given with its brackets). `read` is asked for elements that are not
+   * remembered; their text is in memory of its own. Null when the text has not that form, or when `read` gives null.
+   */
+  values(text: string, read: (element: string) => ReadElement<T> | null): T[] | null {
+    const last = text.length - 1;
+    const open = text.charCodeAt(0);
+    if (last < 1 || text.charCodeAt(last) !== open + 2) return null;
+    const values: T[] = [];
+    let at = skipBlanks(text, 1, last);
+    if (at === last) return values;
+    let before: Entry<T> | null = this.#head;
+    let expected = this.#head.next;
+    for (;;) {
+      let entry: Entry<T> | null = expected;
+      let end = at + (expected === null ? 0 : expected.text.length);
+      if (entry !== null && this.#isHere(entry, text, at, end, last)) {
+        if (entry.generation !== this.#generation) this.#keep(entry);
+        values.push(entry.value);
+        expected = entry.next;
+      } else {
+        end = elementEnd(text, at, last);
+        const element = text.slice(at, end).trimEnd();
+        if (element === '') return null;
+        entry = this.#find(element);
+        if (entry !== null) {
+          values.push(entry.value);
+          if (before !== null) before.next = entry;
+          expected = entry.next;
+        } else {
+          // What is new may be of this node only: behind it, the list may go on as expected.
+          const own = ownText(element);
+          const made = read(own);
+          if (made === null) return null;
+          values.push(made.value);
+          entry = made.bytes > 0 ? this.#add(own, made) : null;
+          if (before !== null && entry !== null) before.next ??= entry;
+        }
       }
-    } else if (code === COMMA) {
-      if (depth === 0) {
-        if (!visitTrimmed(text, start, i, visit)) return false;
-        start = i + 1;
-      }
-    } else if ((code | 0x20) === OPEN_BRACE) depth++;
-    else if ((code | 0x20) === CLOSE_BRACE) {
-      if (--depth < 0) return false;
+      before = entry;
+      if (end >= last) return values;
+      at = skipBlanks(text, end + 1, last);
     }
   }
-  return depth === 0 && visitTrimmed(text, start, last, visit);
+
+  #isHere(entry: Entry<T>, text: string, at: number, end: number, last: number): boolean {
+    return (
+      entry.generation >= this.#generation - 1 &&
+      (end === last || (end < last && text.charCodeAt(end) === COMMA)) &&
+      text.slice(at, end) === entry.text
+    );
+  }
+
+  #find(element: string): Entry<T> | null {
+    const young = this.#young.get(element);
+    if (young !== undefined) return young;
+    const old = this.#old.get(element);
+    if (old === undefined) return null;
+    this.#keep(old);
+    return old;
+  }
+
+  #add(text: string, { value, bytes }: ReadElement<T>): Entry<T> {
+    const entry = { text, value, bytes: bytes + text.length + ENTRY_BYTES, generation: 0, next: null };
+    this.#keep(entry);
+    return entry;
+  }
+
+  #keep(entry: Entry<T>): void {
+    this.#bytes += entry.bytes;
+    if (this.#bytes > this.#bytesMax / 2) {
+      // Those that go must not hold on to one another.
+      for (const gone of this.#old.values()) if (gone.generation < this.#generation) gone.next = null;
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#generation++;
+      this.#bytes = entry.bytes;
+    }
+    entry.generation = this.#generation;
+    this.#young.set(entry.text, entry);
+  }
+}
+
+/** What an entry costs beside its text and value. */
+const ENTRY_BYTES = 150;
+
+/** The text in memory of its own: a slice keeps the whole payload it was cut from. */
+const ownText = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
+
+function skipBlanks(text: string, from: number, last: number): number {
+  let at = from;
+  while (at < last && text.charCodeAt(at) <= SPACE) at++;
+  return at;
+}
+
+/** Where the element that begins at `from` ends: at its comma, or at `last` (also when brackets and quotes do not match). */
+function elementEnd(text: string, from: number, last: number): number {
+  let depth = 0;
+  for (let i = from; i < last; i++) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) {
+      i = stringEnd(text, i);
+      if (i < 0) return last;
+    } else if (code === COMMA) {
+      if (depth === 0) return i;
+    } else if ((code | 0x20) === OPEN_BRACE) depth++;
+    else if ((code | 0x20) === CLOSE_BRACE) depth--;
+  }
+  return last;
+}
+
+/** Where the string that begins at `start` has its closing quote, -1 when it has none. */
+function stringEnd(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++;
+    if ((slashes & 1) === 0) return at;
+  }
+  return -1;
 }
 
 const QUOTE = 0x22;
@@ -46,62 +171,6 @@ const SPACE = 0x20;
 /** `{` and, with the case bit set, `[`; likewise for the closing ones. */
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
-
-function visitTrimmed(text: string, from: number, to: number, visit: (start: number, end: number) => boolean): boolean {
-  let start = from;
-  let end = to;
-  while (start < end && text.charCodeAt(start) <= SPACE) start++;
-  while (end > start && text.charCodeAt(end - 1) <= SPACE) end--;
-  return start < end && visit(start, end);
-}
-
-interface Entry<T> {
-  readonly text: string;
-  readonly value: T;
-  readonly bytes: number;
-}
-
-/** Values by text, the least recently used half dropped when what they take exceeds a number of bytes. */
-export class TextMemo<T> {
-  readonly #bytesMax: number;
-  #young = new Map<string, Entry<T>>();
-  #old = new Map<string, Entry<T>>();
-  #bytes = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
-
-  get(text: string): T | undefined {
-    let entry = this.#young.get(text);
-    if (entry !== undefined) return entry.value;
-    entry = this.#old.get(text);
-    if (entry === undefined) return undefined;
-    this.#keep(entry);
-    return entry.value;
-  }
-
-  /** `text` in memory of its own, `bytes`: what the value takes beside it. */
-  set(text: string, value: T, bytes: number): void {
-    this.#keep({ text, value, bytes: bytes + text.length + ENTRY_BYTES });
-  }
-
-  #keep(entry: Entry<T>): void {
-    this.#bytes += entry.bytes;
-    if (this.#bytes > this.#bytesMax / 2) {
-      this.#old = this.#young;
-      this.#young = new Map();
-      this.#bytes = entry.bytes;
-    }
-    this.#young.set(entry.text, entry);
-  }
-}
-
-/** What an entry costs beside its text and value. */
-const ENTRY_BYTES = 150;
-
-/** The text in memory of its own: a slice keeps the whole payload it was cut from. */
-export const ownText = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
 
 /** Stands for the node's own certname as a whole string in texts that are compared between nodes. */
 export const OWN_NAME = '"\u0001"';

@@ -10,7 +10,7 @@ import { parseLenient } from '../time.ts';
 import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';
 import type { DecodedFact, DecodedPackage, FactsCommand, FactsContents } from './commands.ts';
-import { eachElement, ownText, parseElement, TextMemo } from './elements.ts';
+import { ElementMemo, parseElement, type ReadElement } from './elements.ts';
 import { distinctPackages, factsetHash, packageText } from './hashes.ts';
 
 /** How many containers of the payload enclose a fact's value: payload and values. */
@@ -113,33 +113,21 @@ interface KnownFact {
   readonly refusal: string | null;
 }
 type KnownPackage = Required<DecodedPackage>;
-const knownFacts = new TextMemo<KnownFact>(FACT_MEMO_BYTES);
-const knownPackages = new TextMemo<KnownPackage>(PACKAGE_MEMO_BYTES);
+const knownFacts = new ElementMemo<KnownFact>(FACT_MEMO_BYTES);
+const knownPackages = new ElementMemo<KnownPackage>(PACKAGE_MEMO_BYTES);
 
 /** Null also when a name occurs twice: the last one counts, which only the whole payload tells. */
 function factsOfText(text: string): KnownFact[] | null {
-  const facts: KnownFact[] = [];
+  if (text.charCodeAt(0) !== OPEN_BRACE) return null;
+  const facts = knownFacts.values(text, readFact);
+  if (facts === null) return null;
   const names = new Set<string>();
-  const isMap = eachElement(text, (start, end) => {
-    const element = text.slice(start, end);
-    let fact = knownFacts.get(element);
-    if (fact === undefined) {
-      const own = ownText(element);
-      const read = readFact(own);
-      if (read === null) return false;
-      fact = read;
-      if (own.length <= REMEMBERED_MAX) knownFacts.set(own, fact, FACT_BYTES + own.length * FACT_TEXTS);
-    }
-    if (names.has(fact.name)) return false;
-    names.add(fact.name);
-    facts.push(fact);
-    return true;
-  });
-  return isMap && text.charCodeAt(0) === OPEN_BRACE ? facts : null;
+  for (let index = 0; index < facts.length; index++) names.add((facts[index] as KnownFact).name);
+  return names.size === facts.length ? facts : null;
 }
 const OPEN_BRACE = 0x7b;
 
-function readFact(element: string): KnownFact | null {
+function readFact(element: string): ReadElement<KnownFact> | null {
   const parsed = parseElement(`{${element}}`);
   if (parsed === undefined || !isObject(parsed)) return null;
   const names = Object.keys(parsed);
@@ -149,34 +137,27 @@ function readFact(element: string): KnownFact | null {
   checkKeys(parsed, columns, VALUE_DEPTH - 1);
   const json = parsed[name] as JsonValue;
   const value = storedText(json, VALUE_DEPTH);
-  return {
+  const fact = {
     name,
     canonical: `${quote(name)}:${canonicalS(json, VALUE_DEPTH)}`,
     stored: { name, value, json, ref: new BodyRef() },
     refusal: columns.refusal,
   };
+  const { length } = element;
+  return { value: fact, bytes: length > REMEMBERED_MAX ? 0 : FACT_BYTES + length * FACT_TEXTS };
 }
 
-function packagesOfText(text: string): KnownPackage[] | null {
-  const packages: KnownPackage[] = [];
-  const isList = eachElement(text, (start, end) => {
-    const element = text.slice(start, end);
-    let body = knownPackages.get(element);
-    if (body === undefined) {
-      const own = ownText(element);
-      const value = parseElement(own);
-      if (!Array.isArray(value) || value.length !== 3) return false;
-      const [name, version, provider] = value as readonly JsonValue[];
-      if (typeof name !== 'string' || typeof version !== 'string' || typeof provider !== 'string') return false;
-      if ((name + version + provider).includes('\u0000')) return false;
-      const canonical = packageText({ name, version, provider });
-      body = { name, version, provider, canonical, ref: new BodyRef() };
-      knownPackages.set(own, body, PACKAGE_BYTES + own.length * PACKAGE_TEXTS);
-    }
-    packages.push(body);
-    return true;
-  });
-  return isList ? packages : null;
+const packagesOfText = (text: string): KnownPackage[] | null => knownPackages.values(text, readPackage);
+
+function readPackage(element: string): ReadElement<KnownPackage> | null {
+  const sent = parseElement(element);
+  if (!Array.isArray(sent) || sent.length !== 3) return null;
+  const [name, version, provider] = sent as readonly JsonValue[];
+  if (typeof name !== 'string' || typeof version !== 'string' || typeof provider !== 'string') return null;
+  if ((name + version + provider).includes('\u0000')) return null;
+  const canonical = packageText({ name, version, provider });
+  const value = { name, version, provider, canonical, ref: new BodyRef() };
+  return { value, bytes: PACKAGE_BYTES + element.length * PACKAGE_TEXTS };
 }
 
 // The canonical text of `values`, one level unrolled: depth counts from the payload.

@@ -24,6 +24,12 @@ class ByteText {
   #bytes = Buffer.allocUnsafeSlow(SCRATCH_SIZE);
   #size = 0;
   #pending = '';
+  #isAscii = false;
+
+  /** Begins a text; `isAscii`: all that will be added is in ASCII. */
+  begin(isAscii: boolean): void {
+    this.#isAscii = isAscii;
+  }
 
   add(text: string): void {
     this.#pending += text;
@@ -52,20 +58,34 @@ class ByteText {
       this.#bytes.copy(bigger, 0, 0, this.#size);
       this.#bytes = bigger;
     }
-    this.#size += this.#bytes.write(this.#pending, this.#size, 'utf8');
+    this.#size += this.#bytes.write(this.#pending, this.#size, this.#isAscii ? 'latin1' : 'utf8');
     this.#pending = '';
   }
 }
 
 const scratch = new ByteText();
 
+/** Whether the text has ASCII characters only: then its bytes are its characters. */
+export const isAscii = (text: string): boolean => !BEYOND_ASCII.test(text);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is what ASCII is
+const BEYOND_ASCII = /[^\u0000-\u007f]/;
+
 /** 4.3. `type` and `title` are JSON texts (normally string literals), `parameters` is canonical text in order K. */
 export function resourceHash(type: string, title: string, parameters: string): string {
   return sha1(`[${type},${title},${parameters}]`);
 }
 
-/** 4.4. `edges` and `resources` are the canonical texts of the elements, already distinct and in their orders. */
-export function catalogHash(certname: string, edges: readonly string[], resources: readonly string[]): string {
+/**
+ * 4.4. `edges` and `resources` are the canonical texts of the elements, already distinct and in their orders; `ascii`: none of
+ * them has a character beyond ASCII.
+ */
+export function catalogHash(
+  certname: string,
+  edges: readonly string[],
+  resources: readonly string[],
+  ascii: boolean,
+): string {
+  scratch.begin(ascii && isAscii(certname));
   scratch.add(`{"certname":${quote(certname)},"edges":`);
   scratch.addList(edges);
   scratch.add(',"resources":');
@@ -81,6 +101,7 @@ export function factsetHash(
   packages: readonly PackageBody[],
   values: string,
 ): string {
+  scratch.begin(false);
   scratch.add(`{"certname":${quote(certname)},"environment":${environment === null ? 'null' : quote(environment)}`);
   if (packages.length > 0) {
     scratch.add(',"package_inventory":');

@@ -52,7 +52,9 @@ test('hashes: a catalog from the texts of its parts (4.4, C1)', () => {
     '{"exported":false,"file":"/f.pp","line":2,"parameters":{"ensure":"present"},"tags":["file"],"title":"/a","type":"File"}',
     '{"exported":false,"file":"/f.pp","line":1,"parameters":{},"tags":["class","main"],"title":"Main","type":"Class"}',
   ];
-  assert.equal(catalogHash('c0.cat', edges, resources), '07aa003802b1f10f32b359cd697b79d996a15ff6');
+  for (const ascii of [true, false]) {
+    assert.equal(catalogHash('c0.cat', edges, resources, ascii), '07aa003802b1f10f32b359cd697b79d996a15ff6');
+  }
 });
 
 test('hashes: the worked factsets (4.5)', () => {
