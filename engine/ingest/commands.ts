@@ -126,10 +126,10 @@ export interface ReportCommand extends Storable {
 export interface ReportContents {
   /** Distinct, in the order of the report; old ones included. */
   readonly events: readonly EventRecord[];
-  /** Stored JSON texts; null when the list was null. */
-  readonly logs: string | null;
-  readonly metrics: string | null;
-  readonly resources: string | null;
+  /** Stored JSON texts, UTF-8; null when the list was null. */
+  readonly logs: Buffer | null;
+  readonly metrics: Buffer | null;
+  readonly resources: Buffer | null;
 }
 
 export interface DeactivateCommand extends DecodedBase {

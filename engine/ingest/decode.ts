@@ -4,7 +4,8 @@
 //
 // Pure: the result depends on the command, the settings and nothing stored. Every way to fail is a CommandFailure.
 
-import type { CommandFormat } from '../../schemas/commands/format.ts';
+import { isUtf8 } from 'node:buffer';
+import type { CommandFormat, WireTable } from '../../schemas/commands/format.ts';
 import { COMMAND_FORMATS, type CommandName, isCommandName } from '../../schemas/commands/formats.ts';
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonDocument } from '../json/parse.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
@@ -12,11 +13,11 @@ import { formatTime } from '../time.ts';
 import { type FactsFilter, factsFilter } from './blocklist.ts';
 import { payloadBytes } from './body.ts';
 import { catalogHeader, decodeCatalog, decodeCatalogTexts } from './catalog.ts';
-import type { CatalogCommand, DecodedCommand, FactsCommand } from './commands.ts';
+import type { CatalogCommand, DecodedCommand, FactsCommand, ReportCommand } from './commands.ts';
 import { CommandFailure } from './errors.ts';
 import { decodeFacts, decodeFactsTexts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
-import { decodeReport } from './report.ts';
+import { decodeReport, LIST_READERS, REPORT_LISTS, type ReportLists } from './report.ts';
 import { type Memos, memoOf, type Part, type Split, sameParts, splitPayload } from './spans.ts';
 import type { IngestSettings, QueuedCommand } from './types.ts';
 import { conforms, problems } from './validate.ts';
@@ -48,6 +49,10 @@ export function decodeCommand(command: QueuedCommand, settings: DecodeSettings, 
     const split = isSplit ? splitPayload(payload, partKeys) : null;
     if (memos !== null && split !== null) {
       const decoded = decodeSplit(command, format, payload, split, settings, filter, memos);
+      if (decoded !== null) return decoded;
+    }
+    if (name === 'store report' && command.version === format.latest) {
+      const decoded = decodeReportParts(command, format, payload);
       if (decoded !== null) return decoded;
     }
     const value = parseJson(payload.length === 0 ? 'null' : payload.toString('utf8'), limitsOf(name));
@@ -171,6 +176,27 @@ function decodeParts(
   const edges = texts.get('edges');
   if (resources === undefined || edges === undefined) return null;
   return refusing(format, () => decodeCatalogTexts(payload, received, resources, edges));
+}
+
+/** With the lists of a report apart, of which only `resources` is parsed; null when that is not possible. */
+function decodeReportParts(command: QueuedCommand, format: CommandFormat, payload: Buffer): ReportCommand | null {
+  const split = isUtf8(payload) ? splitPayload(payload, REPORT_LISTS) : null;
+  if (split === null || split.parts.length < REPORT_LISTS.length) return null;
+  const rest = tryParse(split.rest, JSON_LIMITS);
+  if (rest === undefined || !isObject(rest)) return null;
+  const header: Record<string, JsonValue> = { ...rest };
+  const lists: { -readonly [K in keyof ReportLists]: Buffer | null } = { logs: null, metrics: null, resources: null };
+  let resources: JsonValue = [];
+  for (const { key, bytes, placeholder } of split.parts) {
+    if (rest[key] !== placeholder) return null;
+    header[key] = [];
+    const text = LIST_READERS[key as keyof ReportLists].read(bytes);
+    if (text === null) return null;
+    lists[key as keyof ReportLists] = text;
+    if (key === 'resources') resources = tryParse(bytes.toString('utf8'), UNBOUNDED_DEPTH) ?? null;
+  }
+  if (resources === null || !conforms(format.table as WireTable, header)) return null;
+  return decodeReport({ ...header, resources }, command.received, lists);
 }
 
 function join(rest: JsonObject, parts: readonly Part[]): JsonObject | null {

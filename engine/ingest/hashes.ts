@@ -67,7 +67,6 @@ const scratch = new ByteText();
 
 /** Whether the text has ASCII characters only: then its bytes are its characters. */
 export const isAscii = (text: string): boolean => !BEYOND_ASCII.test(text);
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is what ASCII is
 const BEYOND_ASCII = /[^\u0000-\u007f]/;
 
 /** 4.3. `type` and `title` are JSON texts (normally string literals), `parameters` is canonical text in order K. */

@@ -1,5 +1,7 @@
 // store report: from a payload that conforms to the wire table to a ReportCommand.
 
+import type { WireTable, WireType } from '../../schemas/commands/format.ts';
+import { STORE_REPORT } from '../../schemas/commands/report.ts';
 import { canonicalK } from '../json/canonical.ts';
 import { storedText } from '../json/stored.ts';
 import type { JsonObject, JsonValue } from '../json/value.ts';
@@ -8,10 +10,33 @@ import { Columns } from './columns.ts';
 import type { ReportCommand } from './commands.ts';
 import { deriveEvents } from './events.ts';
 import { reportHash } from './hashes.ts';
+import { StoredList } from './stored-list.ts';
 import { strictTime } from './validate.ts';
 
-/** Throws JsonError when an event's value is nested too deeply. */
-export function decodeReport(payload: JsonObject, received: number): ReportCommand {
+/** The lists of a report, which are stored as they are. */
+export const REPORT_LISTS = ['logs', 'metrics', 'resources'] as const;
+export type ReportLists = Readonly<Record<(typeof REPORT_LISTS)[number], Buffer | null>>;
+
+/** How many containers of the payload enclose its lists. */
+const LIST_DEPTH = 1;
+
+const tableOf = (name: string): WireTable => {
+  const type = STORE_REPORT.table?.fields.find((field) => field.name === name)?.type as WireType & { kind: 'list' };
+  return (type.of as WireType & { kind: 'object' }).table;
+};
+
+/** Readers of the lists' bytes. */
+export const LIST_READERS = {
+  logs: new StoredList(tableOf('logs'), LIST_DEPTH),
+  metrics: new StoredList(tableOf('metrics'), LIST_DEPTH),
+  resources: new StoredList(tableOf('resources'), LIST_DEPTH),
+};
+
+/**
+ * `lists`: the stored texts of the lists, when they are known; then the payload needs only `resources`. Throws JsonError when
+ * an event's value is nested too deeply.
+ */
+export function decodeReport(payload: JsonObject, received: number, lists: ReportLists | null = null): ReportCommand {
   const columns = new Columns();
   const text = (key: string): string => columns.text(payload[key] as string, key);
   const textOrNull = (key: string): string | null => columns.textOrNull((payload[key] ?? null) as string | null, key);
@@ -64,11 +89,14 @@ export function decodeReport(payload: JsonObject, received: number): ReportComma
     }),
     contents: () => ({
       events,
-      logs: listText(payload['logs'] as JsonValue),
-      metrics: listText(payload['metrics'] as JsonValue),
-      resources: listText(payload['resources'] as JsonValue),
+      ...(lists ?? {
+        logs: listText(payload['logs'] as JsonValue),
+        metrics: listText(payload['metrics'] as JsonValue),
+        resources: listText(payload['resources'] as JsonValue),
+      }),
     }),
   };
 }
 
-const listText = (list: JsonValue): string | null => (list === null ? null : storedText(list, 1));
+const listText = (list: JsonValue): Buffer | null =>
+  list === null ? null : Buffer.from(storedText(list, LIST_DEPTH), 'utf8');

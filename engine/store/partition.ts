@@ -726,9 +726,9 @@ export class Batch {
     tables.report_node.putSync(pairKey(record.nodeId, id), EMPTY);
     tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
     if (events.length > 0) this.#putEvents(id, events);
-    if (parts.logs !== null) tables.report_logs.putSync(id, Buffer.from(parts.logs, 'utf8'));
-    if (parts.metrics !== null) tables.report_metrics.putSync(id, Buffer.from(parts.metrics, 'utf8'));
-    if (parts.resources !== null) tables.report_resources.putSync(id, Buffer.from(parts.resources, 'utf8'));
+    if (parts.logs !== null) tables.report_logs.putSync(id, parts.logs);
+    if (parts.metrics !== null) tables.report_metrics.putSync(id, parts.metrics);
+    if (parts.resources !== null) tables.report_resources.putSync(id, parts.resources);
     this.#state.counts.reports++;
     this.#state.counts.events += events.length;
     return id;
@@ -829,10 +829,10 @@ export class Batch {
 const beginsAlike = (a: Buffer, b: Buffer): boolean => a.subarray(0, KEY_TEXT_MAX).equals(b.subarray(0, KEY_TEXT_MAX));
 
 export interface ReportParts {
-  /** Stored JSON texts of the lists. */
-  readonly logs: string | null;
-  readonly metrics: string | null;
-  readonly resources: string | null;
+  /** Stored JSON texts of the lists, UTF-8. */
+  readonly logs: Buffer | null;
+  readonly metrics: Buffer | null;
+  readonly resources: Buffer | null;
 }
 
 export const isInactive = (node: NodeRecord): boolean => node.deactivated !== null || node.expired !== null;

@@ -536,10 +536,10 @@ test('decode: logs and metrics are kept as sent, in stored form', () => {
   });
   const { logs, metrics, resources } = report(submit('store report', payload)).contents();
   assert.equal(
-    logs,
+    String(logs),
     '[{"file":null,"line":null,"tags":null,"time":"2036-01-10T14:00:00.5+02:00","level":"notice","source":"S","message":"a\ufffdb"}]',
   );
-  assert.equal(metrics, '[{"name":"total","value":0.5,"category":"time"}]');
+  assert.equal(String(metrics), '[{"name":"total","value":0.5,"category":"time"}]');
   assert.equal(resources, null);
 });
 

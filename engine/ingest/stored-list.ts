@@ -1,0 +1,359 @@
+// From the bytes of a list of maps, as they came, to its stored JSON text (engine/json/stored.ts) in one pass, without making
+// values: for the lists of a report, which are stored as they are and seldom looked at. The wire table says which keys the maps
+// have; whether they conform to it is found on the way.
+//
+// Only the plain form is read: no white space but blanks between tokens, no \u escapes, no key twice. Everything else, and
+// everything that is wrong, gives null, and the caller takes the way over values, which decides.
+
+import type { WireTable, WireType } from '../../schemas/commands/format.ts';
+import { ByteWriter, bytesOf } from '../bytes.ts';
+import { JsonError, parseJsonDocument } from '../json/parse.ts';
+import { compareStored, decimalText, storedText } from '../json/stored.ts';
+import { strictTime } from './validate.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const BLANK = 0x20;
+const LETTER_E = 0x65;
+const LETTER_U = 0x75;
+
+/** Digits that a double holds exactly. */
+const DIGITS_MAX = 15;
+/** Longer strings are left to the way over values, which has limits. */
+const STRING_MAX = 1 << 20;
+const TEXT_SIZE = 64 << 10;
+
+/** Where a value's text lies; absent: the key has not been there. */
+const ABSENT = 0;
+const SENT = 1;
+const MADE = 2;
+
+type Kind = WireType['kind'];
+
+interface Field {
+  readonly kind: Kind;
+  /** Of a list: of what; for maps their reader. */
+  readonly of: Kind | null;
+  readonly maps: MapReader | null;
+  readonly required: boolean;
+  readonly nullable: boolean;
+  /** `"key"` */
+  readonly key: Uint8Array;
+}
+
+/** Reads lists of one wire table's maps. */
+export class StoredList {
+  readonly #maps: MapReader;
+  readonly #out = new ByteWriter(TEXT_SIZE);
+
+  /** `depth`: how many containers enclose the list. */
+  constructor(table: WireTable, depth: number) {
+    this.#maps = new MapReader(table, depth + 1);
+  }
+
+  /** The stored text, or null: see above. `bytes` are valid UTF-8 and are not kept. */
+  read(bytes: Buffer): Buffer | null {
+    const out = this.#out;
+    out.length = 0;
+    const end = readMaps(this.#maps, bytes, 0, out);
+    return end === bytes.length ? Buffer.from(out.bytes.subarray(0, out.length)) : null;
+  }
+}
+
+/** Appends a list of maps; the place behind it, or -1. */
+function readMaps(maps: MapReader, bytes: Buffer, start: number, out: ByteWriter): number {
+  if (bytes[start] !== OPEN_BRACKET) return -1;
+  let at = skipBlanks(bytes, start + 1);
+  out.byte(OPEN_BRACKET);
+  if (bytes[at] !== CLOSE_BRACKET) {
+    for (;;) {
+      at = maps.read(bytes, at, out);
+      if (at < 0) return -1;
+      at = skipBlanks(bytes, at);
+      if (bytes[at] === CLOSE_BRACKET) break;
+      if (bytes[at] !== COMMA) return -1;
+      out.byte(COMMA);
+      at = skipBlanks(bytes, at + 1);
+    }
+  }
+  out.byte(CLOSE_BRACKET);
+  return at + 1;
+}
+
+class MapReader {
+  /** In the order in which they are stored. */
+  readonly #fields: readonly Field[];
+  readonly #depth: number;
+  /** The field that came at that place the last time: senders keep to one order. */
+  readonly #order: number[] = [];
+  // Per field of the map being read: where its text is.
+  readonly #state: Uint8Array;
+  readonly #starts: Uint32Array;
+  readonly #ends: Uint32Array;
+  /** Texts that are not as they were sent. */
+  readonly #made = new ByteWriter(1024);
+
+  constructor(table: WireTable, depth: number) {
+    const fields = [...table.fields].sort((a, b) => compareStored(a.name, b.name));
+    this.#depth = depth;
+    this.#fields = fields.map(({ name, type, required, nullable }) => {
+      const of = type.kind === 'list' ? type.of : null;
+      const maps = of?.kind === 'object' ? new MapReader(of.table, depth + 2) : null;
+      return { kind: type.kind, of: of?.kind ?? null, maps, required, nullable, key: bytesOf(JSON.stringify(name)) };
+    });
+    this.#state = new Uint8Array(fields.length);
+    this.#starts = new Uint32Array(fields.length);
+    this.#ends = new Uint32Array(fields.length);
+  }
+
+  /** Appends the map that begins at `start`; the place behind it, or -1. */
+  read(bytes: Buffer, start: number, out: ByteWriter): number {
+    if (bytes[start] !== OPEN_BRACE) return -1;
+    const state = this.#state;
+    state.fill(ABSENT);
+    this.#made.length = 0;
+    let at = skipBlanks(bytes, start + 1);
+    if (bytes[at] === CLOSE_BRACE) return this.#write(bytes, at + 1, out);
+    for (let place = 0; ; place++) {
+      const index = this.#fieldAt(bytes, at, place);
+      if (index < 0 || state[index] !== ABSENT) return -1;
+      const field = this.#fields[index] as Field;
+      at = skipBlanks(bytes, at + field.key.length);
+      if (bytes[at] !== COLON) return -1;
+      at = skipBlanks(bytes, at + 1);
+      this.#starts[index] = at;
+      state[index] = SENT;
+      at = this.#value(field, index, bytes, at);
+      if (at < 0) return -1;
+      if (state[index] === SENT) this.#ends[index] = at;
+      at = skipBlanks(bytes, at);
+      const code = bytes[at];
+      if (code === CLOSE_BRACE) return this.#write(bytes, at + 1, out);
+      if (code !== COMMA) return -1;
+      at = skipBlanks(bytes, at + 1);
+    }
+  }
+
+  #fieldAt(bytes: Buffer, at: number, place: number): number {
+    const last = this.#order[place];
+    if (last !== undefined && isAt((this.#fields[last] as Field).key, bytes, at)) return last;
+    const index = this.#fields.findIndex(({ key }) => isAt(key, bytes, at));
+    if (index >= 0) this.#order[place] = index;
+    return index;
+  }
+
+  /** What was read, in stored order; `end` when nothing is missing, or -1. */
+  #write(bytes: Buffer, end: number, out: ByteWriter): number {
+    let separator = OPEN_BRACE;
+    for (let index = 0; index < this.#fields.length; index++) {
+      const { key, required } = this.#fields[index] as Field;
+      const state = this.#state[index];
+      if (state === ABSENT) {
+        if (required) return -1;
+        continue;
+      }
+      out.byte(separator);
+      separator = COMMA;
+      out.part(key, 0, key.length);
+      out.byte(COLON);
+      const source = state === SENT ? bytes : this.#made.bytes;
+      out.part(source, this.#starts[index] as number, this.#ends[index] as number);
+    }
+    if (separator === OPEN_BRACE) out.byte(OPEN_BRACE);
+    out.byte(CLOSE_BRACE);
+    return end;
+  }
+
+  /** Reads the value at `at`: the place behind it, or -1. */
+  #value(field: Field, index: number, bytes: Buffer, at: number): number {
+    if (bytes[at] === NULL[0]) return field.nullable ? literalEnd(NULL, bytes, at) : -1;
+    switch (field.kind) {
+      case 'string':
+        return this.#string(index, bytes, at);
+      case 'time': {
+        const end = this.#string(index, bytes, at);
+        if (end < 0 || this.#state[index] !== SENT) return -1;
+        return strictTime(bytes.toString('latin1', at + 1, end - 1)) === null ? -1 : end;
+      }
+      case 'boolean':
+        return booleanEnd(bytes, at);
+      case 'integer':
+        return integerEnd(bytes, at);
+      case 'number':
+        return this.#number(index, bytes, at);
+      case 'any':
+        return this.#any(index, bytes, at);
+      case 'list':
+        return this.#list(field, index, bytes, at);
+      default:
+        return -1;
+    }
+  }
+
+  #string(index: number, bytes: Buffer, at: number): number {
+    const end = stringEnd(bytes, at);
+    return end >= 0 ? end : this.#over(index, bytes, at, escapedStringEnd(bytes, at));
+  }
+
+  #number(index: number, bytes: Buffer, at: number): number {
+    const integer = integerEnd(bytes, at);
+    if (integer >= 0) return integer;
+    const end = decimalEnd(bytes, at);
+    if (end < 0) return -1;
+    const value = Number(bytes.toString('latin1', at, end));
+    // Integral ones are spelt as doubles, which the other way knows.
+    if (Number.isInteger(value)) return this.#over(index, bytes, at, end);
+    this.#make(index, decimalText(value));
+    return end;
+  }
+
+  #any(index: number, bytes: Buffer, at: number): number {
+    const code = bytes[at] as number;
+    if (code === QUOTE) return this.#string(index, bytes, at);
+    if (code === MINUS || (code >= ZERO && code <= NINE)) return this.#number(index, bytes, at);
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) return this.#over(index, bytes, at, containerEnd(bytes, at));
+    return booleanEnd(bytes, at);
+  }
+
+  #list(field: Field, index: number, bytes: Buffer, at: number): number {
+    const made = this.#made;
+    const start = made.length;
+    if (field.maps !== null) {
+      const end = readMaps(field.maps, bytes, at, made);
+      this.#madeFrom(index, start);
+      return end;
+    }
+    return field.of === 'string' ? stringsEnd(bytes, at) : -1;
+  }
+
+  /** The value between these places by way of values. */
+  #over(index: number, bytes: Buffer, start: number, end: number): number {
+    if (end < 0) return -1;
+    try {
+      this.#make(index, storedText(parseJsonDocument(bytes.toString('utf8', start, end)), this.#depth + 1));
+      return end;
+    } catch (error) {
+      if (error instanceof JsonError) return -1;
+      throw error;
+    }
+  }
+
+  #make(index: number, text: string): void {
+    const start = this.#made.length;
+    this.#made.text(text);
+    this.#madeFrom(index, start);
+  }
+
+  #madeFrom(index: number, start: number): void {
+    this.#state[index] = MADE;
+    this.#starts[index] = start;
+    this.#ends[index] = this.#made.length;
+  }
+}
+
+const NULL = bytesOf('null');
+const TRUE = bytesOf('true');
+const FALSE = bytesOf('false');
+
+function isAt(token: Uint8Array, bytes: Buffer, at: number): boolean {
+  for (let index = 0; index < token.length; index++) if (bytes[at + index] !== token[index]) return false;
+  return true;
+}
+
+const literalEnd = (token: Uint8Array, bytes: Buffer, at: number): number =>
+  isAt(token, bytes, at) ? at + token.length : -1;
+
+const booleanEnd = (bytes: Buffer, at: number): number => literalEnd(bytes[at] === TRUE[0] ? TRUE : FALSE, bytes, at);
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === BLANK) at++;
+  return at;
+}
+
+/** Behind a string that is stored as it stands; -1 also for one with escapes. */
+function stringEnd(bytes: Buffer, start: number): number {
+  if (bytes[start] !== QUOTE) return -1;
+  for (let at = start + 1; ; at++) {
+    const code = bytes[at];
+    if (code === QUOTE) return at - start > STRING_MAX ? -1 : at + 1;
+    if (code === undefined || code === BACKSLASH || code < BLANK) return -1;
+  }
+}
+
+/** Behind a string with escapes; none of them names a character by number, which might be half a pair. */
+function escapedStringEnd(bytes: Buffer, start: number): number {
+  if (bytes[start] !== QUOTE) return -1;
+  for (let at = start + 1; ; at++) {
+    const code = bytes[at];
+    if (code === QUOTE) return at - start > STRING_MAX ? -1 : at + 1;
+    if (code === undefined || code < BLANK) return -1;
+    if (code === BACKSLASH && bytes[++at] === LETTER_U) return -1;
+  }
+}
+
+/** Behind a list of strings that is stored as it stands. */
+function stringsEnd(bytes: Buffer, start: number): number {
+  if (bytes[start] !== OPEN_BRACKET) return -1;
+  if (bytes[start + 1] === CLOSE_BRACKET) return start + 2;
+  for (let at = start + 1; ; at++) {
+    at = stringEnd(bytes, at);
+    if (at < 0) return -1;
+    if (bytes[at] === CLOSE_BRACKET) return at + 1;
+    if (bytes[at] !== COMMA) return -1;
+  }
+}
+
+/** Behind a list or map, by its brackets. */
+function containerEnd(bytes: Buffer, start: number): number {
+  let depth = 0;
+  for (let at = start; ; at++) {
+    const code = bytes[at];
+    if (code === undefined) return -1;
+    if (code === QUOTE) {
+      const end = escapedStringEnd(bytes, at);
+      if (end < 0) return -1;
+      at = end - 1;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return at + 1;
+  }
+}
+
+const isDigit = (code: number | undefined): boolean => code !== undefined && code >= ZERO && code <= NINE;
+
+/** Behind the digits of a number without leading zero; -1 when they are too many, or none. */
+function digitsEnd(bytes: Buffer, start: number): number {
+  let at = start;
+  while (isDigit(bytes[at])) at++;
+  const count = at - start;
+  return count === 0 || count > DIGITS_MAX || (count > 1 && bytes[start] === ZERO) ? -1 : at;
+}
+
+/** Behind an integer that is stored as it stands. */
+function integerEnd(bytes: Buffer, start: number): number {
+  const isNegative = bytes[start] === MINUS;
+  const first = isNegative ? start + 1 : start;
+  const end = digitsEnd(bytes, first);
+  if (end < 0 || (isNegative && bytes[first] === ZERO)) return -1;
+  return bytes[end] === DOT || ((bytes[end] as number) | BLANK) === LETTER_E ? -1 : end;
+}
+
+/** Behind a number with a point and without an exponent. */
+function decimalEnd(bytes: Buffer, start: number): number {
+  const point = digitsEnd(bytes, bytes[start] === MINUS ? start + 1 : start);
+  if (point < 0 || bytes[point] !== DOT) return -1;
+  let end = point + 1;
+  while (isDigit(bytes[end])) end++;
+  if (end === point + 1 || end - start > 40) return -1;
+  return ((bytes[end] as number) | BLANK) === LETTER_E ? -1 : end;
+}

@@ -1,0 +1,189 @@
+// The lists of a report by their bytes: whatever is read in one pass is what the way over values stores, and what does not
+// conform is not read.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { StoredList } from '../../../engine/ingest/stored-list.ts';
+import { conforms } from '../../../engine/ingest/validate.ts';
+import { parseJsonDocument } from '../../../engine/json/parse.ts';
+import { storedText } from '../../../engine/json/stored.ts';
+import type { JsonValue } from '../../../engine/json/value.ts';
+import {
+  ANY,
+  BOOLEAN,
+  INTEGER,
+  listOf,
+  NUMBER,
+  nullable,
+  objectOf,
+  optional,
+  required,
+  STRING,
+  TIME,
+  type WireTable,
+} from '../../../schemas/commands/format.ts';
+
+const INNER: WireTable = {
+  closed: true,
+  fields: [required('status', STRING), nullable('new_value', ANY), optional('é', TIME)],
+};
+const TABLE: WireTable = {
+  closed: true,
+  fields: [
+    required('message', STRING),
+    nullable('line', INTEGER),
+    optional('value', NUMBER),
+    nullable('tags', listOf(STRING)),
+    optional('time', TIME),
+    optional('ok', BOOLEAN),
+    optional('events', listOf(objectOf(INNER))),
+  ],
+};
+const WHOLE: WireTable = { closed: true, fields: [required('list', listOf(objectOf(TABLE)))] };
+const reader = new StoredList(TABLE, 1);
+
+/** What the way over values stores; null when the list does not conform. */
+function expected(text: string): string | null {
+  let list: JsonValue;
+  try {
+    list = parseJsonDocument(text);
+  } catch {
+    return null;
+  }
+  return conforms(WHOLE, { list }) ? storedText(list, 1) : null;
+}
+
+const string = fc.oneof(
+  fc.string().map((text) => JSON.stringify(text)),
+  fc.constantFrom(
+    '""',
+    '"a\\/b"',
+    '"\\u00e9"',
+    '"\\ud83d"',
+    '"\\n\\"\\\\"',
+    '"é"',
+    '"😀"',
+    '"a\tb"',
+    '"\\x"',
+    '"\u007f"',
+  ),
+);
+const number = fc.oneof(
+  fc.integer().map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc.constantFrom(
+    '0',
+    '-0',
+    '0.0',
+    '-0.0',
+    '1.50',
+    '01',
+    '1.',
+    '.5',
+    '1e3',
+    '1E-2',
+    '12345678901234567890',
+    '0.1234567890123456789',
+    '5.0',
+    '0.99999999999999999999',
+    '-',
+  ),
+);
+const time = fc.constantFrom(
+  '"2026-11-21T23:15:39.301Z"',
+  '"2026-11-21T23:15:39+01:00"',
+  '"soon"',
+  '"2026-11-21T23:15:39.301\\u005a"',
+);
+const any = fc.oneof(
+  string,
+  number,
+  fc.constantFrom('null', 'true', 'false', 'nul', '{}', '[]', '[1,{"b":2,"a":[1.0]}]', '{"a" : 1}', '[1,', '{"a":"]"}'),
+  fc.json(),
+);
+const blank = fc.constantFrom('', '', '', ' ', '\n');
+
+/** A map's text: members in any order, some missing, twice or unknown. */
+const mapOf = (members: Readonly<Record<string, fc.Arbitrary<string>>>): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      fc.shuffledSubarray(Object.keys(members), { minLength: Object.keys(members).length - 2 }),
+      fc.record(members),
+      blank,
+      fc.integer({ min: 0, max: 60 }),
+    )
+    .map(([keys, values, space, odd]) => {
+      const texts = keys.map((key) => `${JSON.stringify(key)}${space}:${space}${values[key]}`);
+      if (odd === 0) texts.push(texts[0] ?? '"x":1');
+      if (odd === 1) texts.push('"unknown":1');
+      return `{${space}${texts.join(`${space},`)}${space}}`;
+    });
+const listOfTexts = (of: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<string> =>
+  fc.tuple(fc.array(of, { maxLength }), blank).map(([texts, space]) => `[${texts.join(`,${space}`)}]`);
+const inner = mapOf({ status: string, new_value: any, é: time });
+const map = mapOf({
+  message: string,
+  line: fc.oneof(fc.constant('null'), number),
+  value: number,
+  tags: fc.oneof(fc.constant('null'), listOfTexts(string, 3)),
+  time,
+  ok: fc.constantFrom('true', 'false', 'null', 'tru'),
+  events: listOfTexts(inner, 3),
+});
+
+test('stored list: what is read in one pass is what the way over values stores', () => {
+  let read = 0;
+  fc.assert(
+    fc.property(listOfTexts(map, 3), (text) => {
+      const bytes = reader.read(Buffer.from(text, 'utf8'));
+      if (bytes === null) return;
+      read++;
+      assert.equal(bytes.toString('utf8'), expected(text));
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(read > 100, `${read} of 3000 lists were read`);
+});
+
+test('stored list: the plain form is read, in any order of keys', () => {
+  const element = {
+    value: 0.25,
+    message: 'a "b"\n',
+    line: 7,
+    tags: ['x', 'y'],
+    time: '2026-11-21T23:15:39.301Z',
+    ok: true,
+  };
+  const events = [
+    { new_value: { b: [1, 2.5], a: null }, status: 'ok' },
+    { status: 'x', new_value: 'text' },
+  ];
+  const backwards = Object.fromEntries(Object.entries({ ...element, events: [] }).reverse());
+  for (const list of [[], [element], [element, { ...element, events }, backwards]]) {
+    const text = JSON.stringify(list);
+    assert.equal(reader.read(Buffer.from(text))?.toString(), expected(text));
+  }
+});
+
+test('stored list: what is no such list is not read', () => {
+  const good = '{"message":"m","line":1,"tags":[]}';
+  assert.ok(reader.read(Buffer.from(`[${good}]`)));
+  for (const text of [
+    '',
+    '[',
+    '[]]',
+    `[${good}`,
+    `[${good},]`,
+    `[${good}]x`,
+    `${good}`,
+    '[null]',
+    '[{}]',
+    '[{"message":"m"}]',
+    '[{"message":1,"line":1,"tags":[]}]',
+    `[${good.replace('1', '1.5')}]`,
+    `[${good.replace('"m"', 'null')}]`,
+  ]) {
+    assert.equal(reader.read(Buffer.from(text)), null, text);
+  }
+});
