@@ -297,7 +297,8 @@ export const settingRows = {
     section: 'muster',
     name: 'partitions',
     type: 'integer',
-    default: '8',
+    default: null,
+    derived: { text: 'the cores, at least 4', value: (_known, machine) => Math.min(256, Math.max(4, machine.cores)) },
     min: 1,
     max: 256,
     doc: 'Shares that nodes are divided into, fixed when the data directory is created. At least the cores it may get.',
@@ -308,10 +309,10 @@ export const settingRows = {
     flag: 'command-threads',
     type: 'integer',
     default: null,
-    derived: { text: 'half the cores', value: (_known, machine) => Math.max(1, Math.floor(machine.cores / 2)) },
+    derived: { text: 'the cores', value: (_known, machine) => Math.min(256, machine.cores) },
     min: 1,
     max: 256,
-    doc: 'Threads that apply commands.',
+    doc: 'Threads that apply commands. They give way to the others when there are not enough cores.',
   },
   rejectLargeCommands: {
     section: 'command-processing',
@@ -344,6 +345,16 @@ export const settingRows = {
     min: 1,
     max: 100_000_000,
     doc: 'Commands that may wait (half a kilobyte of memory each). Beyond it, submissions get 503 and a time to come back.',
+  },
+
+  mappedMemory: {
+    section: 'muster',
+    name: 'mapped-memory',
+    type: 'bytes',
+    default: '192M',
+    min: 0,
+    max: 1_099_511_627_776,
+    doc: 'Pages of the mapped data that may count as memory of the process, on Linux. The system keeps them cached all the same. 0: any.',
   },
 
   // Queries

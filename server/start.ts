@@ -73,6 +73,7 @@ class RunningServer implements Server {
   #http: Listener | null = null;
   #https: Listener | null = null;
   #gate: TlsGate | null = null;
+  #stopThreads: (() => void) | null = null;
   #stopped: Promise<void> | null = null;
 
   constructor(configuration: Configuration, logs: Logs) {
@@ -111,9 +112,11 @@ class RunningServer implements Server {
   async start(): Promise<void> {
     const { settings } = this.#configuration;
     this.#log.info('Starting Muster, entering maintenance mode');
-    const threads = startThreads({ settings, registry: this.#registry, logs: this.#logs }).then(({ ring, pool }) => {
+    const options = { settings, registry: this.#registry, logs: this.#logs };
+    const threads = startThreads(options).then(({ ring, pool, stop }) => {
       this.#ring.attach(ring);
       this.#pool.attach(pool);
+      this.#stopThreads = stop;
     });
     // All or nothing: what one of them has started is stopped when the other fails, so both are waited for.
     const results = await Promise.allSettled([threads, this.#startListeners()]);
@@ -208,6 +211,7 @@ class RunningServer implements Server {
     const graceMs = this.#configuration.settings.stopTimeout;
     this.#phase = 'stopping';
     this.#log.info('Shutdown request received; muster exiting.');
+    this.#stopThreads?.();
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
       ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
       ['maintenance', () => this.#ops.stop()],

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../schemas/config.ts';
 import type { EngineSettings } from '../workers/engine-host.ts';
+import { boundMappedMemory } from '../workers/mapped-memory.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
 import { startQueryPool } from '../workers/query-pool.ts';
 import { startRing } from '../workers/ring.ts';
@@ -20,6 +21,8 @@ export interface ThreadsOptions {
 export interface Threads {
   readonly ring: CommandRing;
   readonly pool: QueryPool;
+  /** Ends what runs beside them. */
+  readonly stop: () => void;
 }
 
 /** How long the server waits for its partitions before it goes on without some of them. */
@@ -42,7 +45,9 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     ring = await startOwnRing(options);
     const pool = await (early ?? startPool(options));
     await untilHealthy(ring, options.logs);
-    return { ring, pool };
+    const { data, mappedMemory } = options.settings;
+    const unbound = boundMappedMemory({ dir: data, max: mappedMemory });
+    return { ring, pool, stop: () => unbound?.() };
   } catch (error) {
     await ring?.stop();
     await early?.then(

@@ -25,7 +25,7 @@ export interface StoreInfo {
   readonly complete?: boolean;
 }
 
-export const PARTITIONS_DEFAULT = 8;
+export const PARTITIONS_DEFAULT = 4;
 
 /** FNV-1a over the UTF-8 bytes of the certname, finished so that low bits are good; mod the number of partitions. */
 export function slotOf(certname: string, partitions: number): number {

@@ -1,0 +1,62 @@
+// Mappings of the data are given back, and what is in them is read again as if nothing had happened.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { open } from 'lmdb';
+import { boundMappedMemory, madvise, pageSize, releaseMappings, residentFiles } from '../../workers/mapped-memory.ts';
+
+const page = pageSize();
+const skip = page === null ? 'no /proc here' : madvise() === null ? 'koffi is not installed for this platform' : false;
+const MiB = 1 << 20;
+
+function filled(t: { after(end: () => unknown): void }) {
+  const dir = mkdtempSync(join(tmpdir(), 'muster-mapped-'));
+  const env = open<Buffer, number>({ path: dir, noSubdir: false, encoding: 'binary', keyEncoding: 'uint32' });
+  t.after(async () => {
+    await env.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  env.transactionSync(() => {
+    for (let key = 0; key < 40_000; key++) env.putSync(key, Buffer.alloc(1000, key));
+  });
+  const sum = (): number => {
+    let total = 0;
+    for (const { value } of env.getRange({})) total += value[999]!;
+    return total;
+  };
+  return { dir, sum };
+}
+
+test('mapped memory: given back, and read again', { skip }, (t) => {
+  const { dir, sum } = filled(t);
+  const total = sum();
+  const before = residentFiles(page as number);
+  const release = madvise();
+  assert.ok(release !== null);
+  assert.ok(releaseMappings(dir, release) > 0);
+  const after = residentFiles(page as number);
+  assert.ok(before - after > 30 * MiB, `${before} bytes before, ${after} after`);
+  assert.equal(sum(), total);
+  // Only what lies below the folder.
+  assert.equal(releaseMappings(`${dir}-other`, release), 0);
+});
+
+test('mapped memory: bounded while it is watched, and not afterwards', { skip }, async (t) => {
+  const { dir, sum } = filled(t);
+  sum();
+  const max = residentFiles(page as number) - 20 * MiB;
+  const stop = boundMappedMemory({ dir, max });
+  assert.ok(stop !== null);
+  sum();
+  for (let tries = 0; residentFiles(page as number) > max && tries < 50; tries++) await sleep(100);
+  assert.ok(residentFiles(page as number) <= max);
+  stop();
+  sum();
+  await sleep(400);
+  assert.ok(residentFiles(page as number) > max);
+  assert.equal(boundMappedMemory({ dir, max: 0 }), null);
+});

@@ -1,0 +1,86 @@
+// Bounds how much of the mapped data counts as memory of the process. LMDB maps its files; a page that was looked at stays
+// resident until the system wants its memory for something else, so a dump of everything makes the process look as large as its
+// data, and a container's limit may hit it for it. Beyond a bound the mappings are given back with madvise(MADV_DONTNEED): the
+// pages stay in the system's cache, are clean (LMDB writes through the file, never through the map), and come back when they are
+// looked at again.
+//
+// Only Linux tells where the mappings are, and only with the optional package `koffi` can madvise be called; elsewhere nothing
+// is bounded.
+
+import { readFileSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const CHECK_MS = 200;
+const MADV_DONTNEED = 4;
+/** Of `/proc/self/statm`: pages of files and shared memory that are resident. */
+const STATM_SHARED = 2;
+const DATA_FILE = '/data.mdb';
+
+/** Gives mappings back to the system. */
+export type Release = (start: bigint, size: number) => void;
+
+export interface MappedMemoryOptions {
+  /** Data directory. */
+  readonly dir: string;
+  /** Bytes of files that may be resident, those of the program itself included. */
+  readonly max: number;
+}
+
+/** Starts watching. Returns what ends it, or null where it is not possible. */
+export function boundMappedMemory({ dir, max }: MappedMemoryOptions): (() => void) | null {
+  const release = max === 0 ? null : madvise();
+  const page = pageSize();
+  if (release === null || page === null) return null;
+  const folder = realpathSync(dir);
+  const timer = setInterval(() => {
+    if (residentFiles(page) > max) releaseMappings(folder, release);
+  }, CHECK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Gives back all mappings of data files below the folder. Returns how many there were. */
+export function releaseMappings(folder: string, release: Release): number {
+  let count = 0;
+  for (const line of readFileSync('/proc/self/maps', 'utf8').split('\n')) {
+    // 7f00-7f10 r--s 00000000 fe:00 123    /data/partition-0/data.mdb
+    const at = line.indexOf('/');
+    if (at < 0 || !line.endsWith(DATA_FILE) || !line.startsWith(join(folder, '/'), at)) continue;
+    const [start = '', end = ''] = line.slice(0, line.indexOf(' ')).split('-');
+    const first = BigInt(`0x${start}`);
+    release(first, Number(BigInt(`0x${end}`) - first));
+    count++;
+  }
+  return count;
+}
+
+/** Bytes of files that are resident. */
+export const residentFiles = (page: number): number =>
+  Number(readFileSync('/proc/self/statm', 'latin1').split(' ')[STATM_SHARED]) * page;
+
+/** Bytes of a page of memory; null where the system does not tell what is resident. */
+export function pageSize(): number | null {
+  try {
+    const pages = Number(readFileSync('/proc/self/statm', 'latin1').split(' ')[1]);
+    // The auxiliary vector is the one place that tells: pairs of words, 6 is the size of a page.
+    const words = new BigUint64Array(Uint8Array.from(readFileSync('/proc/self/auxv')).buffer);
+    for (let at = 0; at + 1 < words.length; at += 2) if (words[at] === 6n && pages > 0) return Number(words[at + 1]);
+    return null;
+  } catch {
+    return null;
+  }
+}
+
+/** Null where it cannot be called. */
+export function madvise(): Release | null {
+  try {
+    const koffi = createRequire(import.meta.url)('koffi') as {
+      load(path: string | null): { func(prototype: string): (...args: unknown[]) => number };
+    };
+    const call = koffi.load(null).func('int madvise(uintptr_t start, size_t size, int advice)');
+    return (start, size) => void call(start, size, MADV_DONTNEED);
+  } catch {
+    return null;
+  }
+}
