@@ -4,8 +4,10 @@ import type { Envelope } from '../engine/inbox/stream.ts';
 import type { Log } from './log.ts';
 import type { Handled } from './messages.ts';
 
+type Done = Pick<Handled, 'outcome' | 'decision' | 'duration'>;
+
 /** `attempt`: 1 for the first. */
-export function logCommand(log: Log, seq: number, envelope: Envelope, handled: Handled, attempt: number): void {
+export function logCommand(log: Log, seq: number, envelope: Envelope, handled: Done, attempt: number): void {
   const { outcome, decision, duration } = handled;
   const { received, producerTimestamp, command, certname } = envelope;
   if (outcome.kind === 'reroute') return;

@@ -4,6 +4,7 @@
 import type { CommandOutcome } from '../engine/ingest/types.ts';
 import type { Discarded, Handled, Timing } from './messages.ts';
 import type { Counter, Histogram, Meter, MetricsRegistry, Timer } from './metrics.ts';
+import type { Stages } from './stages.ts';
 
 const FAMILIES_MAX = 100;
 
@@ -63,9 +64,11 @@ export class CommandMetrics {
   readonly #concurrentDepth: Counter;
   readonly #newCatalogs: Counter;
   readonly #duplicateCatalogs: Counter;
+  readonly #stages: Stages;
 
   constructor(registry: MetricsRegistry) {
     this.#registry = registry;
+    this.#stages = registry.stages;
     this.#global = family(registry, 'global');
     this.#parseTime = registry.timer('mq', 'global.command-parse-time');
     this.#concurrentDepth = registry.counter('mq', 'global.concurrent-depth');
@@ -119,11 +122,18 @@ export class CommandMetrics {
 
   /** A command was executed. `queuedMs`: from its arrival to now; `attempts`: earlier ones. */
   handled(named: Named, handled: Handled, queuedMs: number, attempts: number): void {
-    const { outcome, duration } = handled;
+    const { outcome, duration, parse } = handled;
+    if (parse !== null) {
+      this.#parseTime.update(parse);
+      this.#stages.parse.observe(parse);
+    }
     if (outcome.kind === 'reroute') return;
     const validation = outcome.kind === 'failed' && outcome.validation;
+    const waited = Math.max(0, queuedMs - duration);
+    this.#stages.queue.observe(waited);
+    if (!validation) this.#stages.apply.observe(duration - (parse ?? 0));
     for (const one of this.#both(named)) {
-      one.queueTime.update(Math.max(0, queuedMs - duration) / 1000);
+      one.queueTime.update(waited / 1000);
       if (validation) continue;
       one.seen.mark();
       one.processingTime.update(duration);
@@ -154,7 +164,8 @@ export class CommandMetrics {
 
   timings(timings: readonly Timing[]): void {
     for (const { name, value } of timings) {
-      if (name === 'command-parse-time') this.#parseTime.update(value);
+      if (name === 'commit') this.#stages.commit.observe(value);
+      else if (name === 'catalog-volitilty') this.#registry.histogram('storage', name).update(value);
       else this.#registry.timer('storage', name).update(value);
     }
   }
@@ -162,10 +173,13 @@ export class CommandMetrics {
   #stored(named: Named, outcome: Extract<CommandOutcome, { kind: 'processed' }>, duration: number): void {
     const name = storageTimers[named.command];
     if (name !== undefined) this.#registry.timer('storage', name).update(duration);
-    if (named.command !== 'replace catalog') return;
     if (outcome.detail !== 'stored') return;
+    const isFirst = outcome.isFirst === true;
+    if (isFirst && named.command === 'replace facts') this.#registry.timer('storage', 'new-fact-time').update(duration);
+    if (named.command !== 'replace catalog') return;
     const same = outcome.unchanged === true;
-    this.#registry.timer('storage', same ? 'catalog-hash-match-time' : 'catalog-hash-miss-time').update(duration);
+    const how = isFirst ? 'new-catalog-time' : same ? 'catalog-hash-match-time' : 'catalog-hash-miss-time';
+    this.#registry.timer('storage', how).update(duration);
     if (same) this.#duplicateCatalogs.inc();
     else this.#newCatalogs.inc();
   }

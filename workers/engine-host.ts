@@ -2,6 +2,7 @@
 // before the transaction begins, so that what can take long or go wrong does not hold the partition.
 
 import { applyPrepared, prepareBatch } from '../engine/ingest/apply.ts';
+import { measureWith } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../engine/ingest/types.ts';
 import { deleteNode, expireNodes, purgeNodes } from '../engine/retention/nodes.ts';
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../engine/retention/reports.ts';
@@ -22,6 +23,7 @@ export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns'> {
 }
 
 const day = 86_400_000;
+const stopwatch = (): number => performance.now();
 
 export const engineDefaults: EngineSettings = {
   resourceEventsTtl: 14 * day,
@@ -64,28 +66,31 @@ export class EngineHost implements PartitionHost {
   apply(commands: readonly QueuedCommand[], { now, position, held }: ApplyContext): Applied {
     const settings: IngestSettings = { ...this.#settings, now, owns: this.#owns };
     const durations = new Float64Array(commands.length);
+    const parses = new Float64Array(commands.length);
     const timings: Timing[] = [];
+    measureWith({ now: stopwatch, took: (name, value) => timings.push({ name, value }) });
     // One by one for the sake of the durations; superseded commands were left out when the batch was formed.
     const prepared = commands.map((command, i) => {
-      const start = performance.now();
+      const start = stopwatch();
       const [one] = prepareBatch(this.#partition, [command], settings);
-      const duration = performance.now() - start;
-      durations[i] = duration;
-      timings.push({ name: 'command-parse-time', value: duration });
+      parses[i] = stopwatch() - start;
       return one!;
     });
+    let written = 0;
     const outcomes = this.#partition.write((batch) => {
       const all: ApplyOutcome[] = [];
       for (let i = 0; i < prepared.length; i++) {
-        const start = performance.now();
+        const start = stopwatch();
         all.push(...applyPrepared(batch, [prepared[i]!], settings));
-        durations[i] = durations[i]! + performance.now() - start;
+        durations[i] = parses[i]! + stopwatch() - start;
       }
       writeHeld(batch, held(all));
       if (position > batch.position) batch.position = position;
+      written = stopwatch();
       return all;
     });
-    return { outcomes, durations: [...durations], timings };
+    timings.push({ name: 'commit', value: stopwatch() - written });
+    return { outcomes, durations: [...durations], parses: [...parses], timings };
   }
 
   writeHeld(changes: readonly HeldChange[], position: number): void {

@@ -2,6 +2,7 @@
 // A batch is answered by exactly one `applied`, however long its partition is stalled, unless the actor dies.
 
 import type { Envelope } from '../engine/inbox/stream.ts';
+import type { Part } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { PartitionCounts } from '../engine/store/partition.ts';
 import type { Maintenance } from './types.ts';
@@ -67,6 +68,8 @@ export interface Handled {
   readonly decision: Decision | null;
   /** Milliseconds its execution took (a share of the batch's where nothing finer is known). */
   readonly duration: number;
+  /** Milliseconds of it that decoding took; null: not known. */
+  readonly parse: number | null;
 }
 
 export type FromActor =
@@ -116,9 +119,12 @@ export type FromActor =
   | { readonly kind: 'counts'; readonly id: number; readonly counts: readonly SlotCounts[] }
   | { readonly kind: 'stopped' };
 
-/** Something the engine measured: milliseconds for the timer of that name in the storage group (spec/operations.md 8.4). */
+/**
+ * Something that was measured beside single commands: `commit`, the milliseconds of a transaction's end; else a value for the
+ * metric of that name in the storage group (spec/operations.md 8.4).
+ */
 export interface Timing {
-  readonly name: string;
+  readonly name: 'commit' | Part;
   readonly value: number;
 }
 

@@ -3,6 +3,8 @@
 // Rates are exponentially weighted with a five-second tick; reservoirs decay exponentially (1028 samples, alpha 0.015)
 // and so favour the last five minutes (spec/operations.md 8.1). Time comes from a monotonic clock in milliseconds.
 
+import { createStages, type Stages } from './stages.ts';
+
 export type Clock = () => number;
 
 const monotonic: Clock = () => performance.now();
@@ -295,6 +297,7 @@ class Reservoir {
 export class Histogram {
   readonly #reservoir: Reservoir;
   #count = 0;
+  #sum = 0;
 
   constructor(clock: Clock = monotonic, random: () => number = Math.random) {
     this.#reservoir = new Reservoir(clock, random);
@@ -302,11 +305,17 @@ export class Histogram {
 
   update(value: number): void {
     this.#count++;
+    this.#sum += value;
     this.#reservoir.add(value);
   }
 
   get count(): number {
     return this.#count;
+  }
+
+  /** Of all values there ever were. */
+  get sum(): number {
+    return this.#sum;
   }
 
   distribution(): Distribution {
@@ -337,6 +346,11 @@ export class Timer {
     return this.#meter.count;
   }
 
+  /** Milliseconds, all durations together. */
+  get sum(): number {
+    return this.#histogram.sum;
+  }
+
   snapshot(): TimerSnapshot {
     return { kind: 'timer', ...this.#meter.rates(), ...this.#histogram.distribution() };
   }
@@ -360,6 +374,8 @@ export class MetricsRegistry {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #domains = new Map<string, Map<string, Metric>>();
+  /** Beside the named metrics, which are PuppetDB's: not shown as beans. */
+  readonly stages: Stages = createStages();
 
   constructor(options: { clock?: Clock; random?: () => number } = {}) {
     this.#clock = options.clock ?? monotonic;

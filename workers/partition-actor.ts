@@ -292,7 +292,7 @@ export class PartitionActor {
     this.#activity.begin(activity.kind, this.#slot, activity.id);
     const start = performance.now();
     try {
-      const { outcomes, durations, timings } = this.#host.apply(commands, {
+      const { outcomes, durations, parses, timings } = this.#host.apply(commands, {
         now,
         position,
         held: (all) => {
@@ -306,6 +306,7 @@ export class PartitionActor {
         outcome,
         decision: decisions[i]!,
         duration: durations?.[i] ?? share,
+        parse: parses?.[i] ?? null,
       }));
       return { handled, timings: [...timings] };
     } finally {
@@ -395,7 +396,7 @@ export class PartitionActor {
     const decisions = items.map((item) => this.#decide(item, outcome));
     this.#host.writeHeld(this.#changes(items, [outcome], decisions, now), position);
     this.#remember(items, [outcome], decisions, now);
-    return { handled: [{ outcome, decision: decisions[0]!, duration: 0 }], timings: [] };
+    return { handled: [{ outcome, decision: decisions[0]!, duration: 0, parse: null }], timings: [] };
   }
 
   // ------------------------------------------------------------------ held commands

@@ -25,6 +25,8 @@ export interface Applied {
   readonly outcomes: readonly ApplyOutcome[];
   /** Milliseconds by command, null where only the whole is known. */
   readonly durations: readonly number[] | null;
+  /** Milliseconds of these that decoding took. */
+  readonly parses: readonly number[] | null;
   readonly timings: readonly Timing[];
 }
 

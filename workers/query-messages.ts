@@ -3,6 +3,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
+import type { QueryTimes } from '../engine/query/request/run.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
 
 /** Given to every query thread when it starts. */
@@ -32,6 +33,7 @@ export interface QueryResult {
   readonly answer: { readonly head: QueryHead; readonly failure: string | null } | null;
   /** What a slow query did. */
   readonly plan: QueryPlan | null;
+  readonly times: QueryTimes;
 }
 
 /** The first message of a thread, over the pool's own channel. */

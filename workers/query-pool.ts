@@ -24,6 +24,7 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
+import type { Stages } from './stages.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
 import type { QueryHandle, QueryHandlers, QueryPool } from './types.ts';
 
@@ -89,6 +90,8 @@ interface Query {
   /** Known from the head on, when the answer streams. */
   port: MessagePort | null;
   headSent: boolean;
+  /** Monotonic ms of the head of an answer that streams; 0: there is none. */
+  streamed: number;
   /** What a slow one did, known when the task has settled. */
   plan: QueryPlan | null;
   /** The task has settled; with a stream, the end may still be on its way. */
@@ -114,6 +117,7 @@ export class ThreadQueryPool implements QueryPool {
   readonly #limits: QueryPoolLimits;
   readonly #log: Log;
   readonly #metrics: MetricsRegistry;
+  readonly #stages: Stages;
   readonly #options: QueryPoolOptions;
   readonly #threadCount: number;
   readonly #cancelled: Int32Array;
@@ -134,6 +138,7 @@ export class ThreadQueryPool implements QueryPool {
     this.#limits = { ...queryPoolLimits, ...options.limits };
     this.#log = options.log ?? silentLog;
     this.#metrics = options.metrics ?? new MetricsRegistry();
+    this.#stages = this.#metrics.stages;
     this.#threadCount = Math.max(1, options.threads ?? availableParallelism() - 1);
     const places = this.#threadCount * this.#limits.perThread;
     this.#cancelled = new Int32Array(new SharedArrayBuffer(places * 4));
@@ -162,6 +167,7 @@ export class ThreadQueryPool implements QueryPool {
       flag: -1,
       port: null,
       headSent: false,
+      streamed: 0,
       plan: null,
       settled: false,
       over: false,
@@ -199,8 +205,10 @@ export class ThreadQueryPool implements QueryPool {
 
   #resolved(query: Query, result: QueryResult): void {
     query.settled = true;
-    const { answer, plan } = result;
+    const { answer, plan, times } = result;
     query.plan = plan;
+    this.#stages.plan.observe(times.plan);
+    if (times.execute !== null) this.#stages.execute.observe(times.execute);
     if (answer !== null && !query.over) {
       if (answer.failure !== null) this.#log.error(`query failed: ${answer.failure}`);
       this.#answer(query, answer.head);
@@ -224,6 +232,7 @@ export class ThreadQueryPool implements QueryPool {
         case 'head':
           query.port = thread.port;
           query.headSent = true;
+          query.streamed = performance.now();
           query.handlers.onHead(message.head);
           break;
         case 'chunk':
@@ -287,7 +296,9 @@ export class ThreadQueryPool implements QueryPool {
     if (!this.#running.delete(query.id)) return;
     this.#freeFlags.push(query.flag);
     query.flag = -1;
-    this.#metrics.histogram('database', 'PDBReadPool.pool.Usage').update(performance.now() - query.began);
+    const now = performance.now();
+    this.#metrics.histogram('database', 'PDBReadPool.pool.Usage').update(now - query.began);
+    if (query.streamed > 0) this.#stages.stream.observe(now - query.streamed);
     query.handlers.onLeft?.(query.plan);
     while (this.#first < this.#waiting.length && this.#freeFlags.length > 0) {
       const next = this.#waiting[this.#first++]!;

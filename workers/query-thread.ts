@@ -94,7 +94,7 @@ function step(query: OpenRequest): Uint8Array | null {
 /** Ends a query whose answer has gone out, or is not wanted. */
 function withoutAnswer(query: OpenRequest): QueryResult {
   query.close();
-  return { answer: null, plan: query.plan };
+  return { answer: null, plan: query.plan, times: query.times };
 }
 
 /** Answers one query. */
@@ -112,7 +112,7 @@ export default async function answer({ id, flag, request, settings }: QueryTask)
     const { head } = query;
     if (head === null) throw new Error('a query ended without a head');
     if (query.done && head.body !== null) {
-      return { answer: { head, failure: textOf(query.failure) }, plan: query.plan };
+      return { answer: { head, failure: textOf(query.failure) }, plan: query.plan, times: query.times };
     }
     const stream = new Stream(id);
     streams.set(id, stream);

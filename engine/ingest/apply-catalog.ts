@@ -2,9 +2,11 @@
 
 import type { Batch } from '../store/partition.ts';
 import type { ItemId, NodeId, ResourceBody } from '../store/records.ts';
+import type { BodyRef } from '../store/refs.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { Applied } from './apply.ts';
 import type { CatalogCommand, CatalogContents, DecodedEdges, DecodedResource } from './commands.ts';
+import { counted, measured } from './meter.ts';
 
 export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   const { certname, producerTimestamp, environment, producer, hash } = command;
@@ -16,7 +18,8 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   }
   assertStorable(command.refusal);
   const unchanged = stored?.hash === hash;
-  const contents = unchanged ? null : command.contents((ref) => batch.resources.recall(ref));
+  const recall = (ref: BodyRef) => batch.resources.recall(ref);
+  const contents = unchanged ? null : measured('resource-hashes', () => command.contents(recall));
   if (contents !== null) assertStorable(contents.refusal);
   const id = activate(batch, certname, producerTimestamp);
   if (contents !== null) writeCatalog(batch, id, contents);
@@ -35,10 +38,15 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
     hash,
   };
   batch.putNode(id, { ...recordOf(batch, id), catalog });
-  return { detail: 'stored', hash, unchanged };
+  return { detail: 'stored', hash, unchanged, isFirst: stored === null };
 }
 
 function writeCatalog(batch: Batch, id: NodeId, { resources, edges }: CatalogContents): void {
+  measured('add-resources', () => writeResources(batch, id, resources));
+  measured('add-edges', () => writeEdges(batch, id, edges));
+}
+
+function writeResources(batch: Batch, id: NodeId, resources: CatalogContents['resources']): void {
   const before = batch.resources.list(id);
   const kept = before.length === 0 ? null : new StoredResources(batch, before);
   const items = new Uint32Array(resources.length);
@@ -48,6 +56,10 @@ function writeCatalog(batch: Batch, id: NodeId, { resources, edges }: CatalogCon
     items[index] = isWhole ? itemOf(batch, resource) : completed(batch, resource, kept);
   }
   batch.setResources(id, items);
+  if (kept !== null) counted('catalog-volitilty', kept.changes(items));
+}
+
+function writeEdges(batch: Batch, id: NodeId, edges: CatalogContents['edges']): void {
   const groups = new Uint32Array(edges.length);
   for (let index = 0; index < edges.length; index++) {
     const { body, ref } = edges[index] as DecodedEdges;
@@ -85,6 +97,13 @@ class StoredResources {
 
   has(item: ItemId): boolean {
     return this.#items.has(item);
+  }
+
+  /** Resources that a new list adds, takes away or changes; one that is changed is another item of the same name. */
+  changes(items: Uint32Array): number {
+    let same = 0;
+    for (const item of items) if (this.#items.has(item)) same++;
+    return Math.max(items.length, this.#items.size) - same;
   }
 
   find(type: string, title: string): ResourceBody | undefined {

@@ -25,7 +25,7 @@ export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   batch.addProducer(producer);
   const factset = { environment, producer, producerTimestamp, timestamp: command.received, hash };
   batch.putNode(id, { ...recordOf(batch, id), factset });
-  return { detail: 'stored', hash, unchanged };
+  return { detail: 'stored', hash, unchanged, isFirst: stored === null };
 }
 
 function writeFacts(batch: Batch, id: NodeId, { facts, packages }: FactsContents): void {

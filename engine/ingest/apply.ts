@@ -28,6 +28,8 @@ export interface Applied {
   readonly detail: 'stored' | 'stale' | 'duplicate';
   readonly hash: string | null;
   readonly unchanged: boolean;
+  /** The node had no catalog (factset) before. */
+  readonly isFirst?: boolean;
 }
 
 /**
@@ -87,8 +89,8 @@ export function applyPrepared(batch: Batch, prepared: readonly Prepared[], setti
     if (one.kind === 'settled') return one.outcome;
     const { seq, command } = one;
     try {
-      const { detail, hash, unchanged } = applyCommand(batch, command, settings);
-      return { kind: 'processed', seq, detail, certname: command.certname, hash, unchanged };
+      const { detail, hash, unchanged, isFirst = false } = applyCommand(batch, command, settings);
+      return { kind: 'processed', seq, detail, certname: command.certname, hash, unchanged, isFirst };
     } catch (error) {
       if (error instanceof CommandFailure) return failed(seq, error);
       throw error;

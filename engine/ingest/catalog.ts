@@ -13,8 +13,19 @@ import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedEdges, DecodedResource } from './commands.ts';
 import { ElementMemo, OWN_NAME, parseElement, type ReadElement, withOwnName, withoutOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
+
+<<<<<<< ours
+
 import { catalogHash, isAscii, resourceHash, tagOrder } from './hashes.ts';
 import { TextMemo } from './text-memo.ts';
+
+=======
+
+import { catalogHash, resourceHash, tagOrder } from './hashes.ts';
+import { measured } from './meter.ts';
+
+>>>>>>> theirs
+
 import { excerpt } from './validate.ts';
 
 /** How many containers of the payload enclose a resource's parameters: payload, resources, resource. */
@@ -86,7 +97,9 @@ export function decodeCatalogTexts(
 }
 
 const hashOf = (certname: string, edges: ReadEdges, resources: ReadResources): string =>
-  catalogHash(certname, edges.texts, resources.texts, resources.isAscii && edges.isPlain);
+  measured('catalog-hash', () =>
+    catalogHash(certname, edges.texts, resources.texts, resources.isAscii && edges.isPlain),
+  );
 
 /** What the elements remembered in a thread may take, in bytes. */
 const RESOURCE_MEMO_BYTES = 12 * 1024 * 1024;

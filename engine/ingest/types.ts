@@ -31,6 +31,8 @@ export type CommandOutcome =
       readonly hash: string | null;
       /** A catalog, factset or input list whose content was already there: only its metadata was written. */
       readonly unchanged?: boolean;
+      /** A catalog or factset of a node that had none. */
+      readonly isFirst?: boolean;
     }
   | {
       readonly kind: 'failed';

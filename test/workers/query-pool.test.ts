@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { QueryPlan } from '../../engine/query/exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type QueryPoolOptions, startQueryPool, type ThreadQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
@@ -321,6 +322,28 @@ test('query pool: every query leaves, also one that is refused, waits in vain or
     pool.killThread();
     await until('all have left', () => [running, waiting, refused].every(({ left }) => left.length === 1));
     await running.finished;
+  });
+});
+
+test('query pool: planning, executing and streaming are measured', async () => {
+  const metrics = new MetricsRegistry();
+  await withPool({ metrics }, async (pool) => {
+    const { plan, execute, stream } = metrics.stages;
+    const counts = () => [plan.count, execute.count, stream.count];
+    const left = async (client: Client) => {
+      await client.finished;
+      await until('the query has left', () => client.left.length === 1);
+    };
+    await left(ask(pool, request('/nodes')));
+    assert.deepEqual(counts(), [1, 1, 0]);
+    // Wrong before there is anything to execute.
+    await left(ask(pool, request('/nodes', ['nonsense'])));
+    assert.deepEqual(counts(), [2, 1, 0]);
+    const began = performance.now();
+    await left(ask(pool, request('/facts')));
+    assert.deepEqual(counts(), [3, 2, 1]);
+    assert.ok(plan.sum > 0 && execute.sum > 0 && stream.sum > 0);
+    assert.ok(stream.sum < performance.now() - began);
   });
 });
 

@@ -8,6 +8,7 @@
 //   {"do": "throw"}                    makes apply throw, nothing is committed
 //   {"do": "move", "to": certname}     belongs to another certname
 //   {"do": "die"}                      ends the thread
+//   {"do": "die committed"}            ends the thread once it has been applied
 //   {"do": "hang"}                     never returns
 //   {"do": "hang inside", "ms": n}     stays in its transaction for so long, and then fails it
 
@@ -27,7 +28,7 @@ import type {
 } from '../../workers/partition-host.ts';
 
 interface Script {
-  readonly do: 'store' | 'refuse' | 'retry' | 'throw' | 'move' | 'die' | 'hang' | 'hang inside';
+  readonly do: 'store' | 'refuse' | 'retry' | 'throw' | 'move' | 'die' | 'die committed' | 'hang' | 'hang inside';
   readonly times?: number;
   readonly to?: string;
   readonly ms?: number;
@@ -70,7 +71,8 @@ class StubHost implements PartitionHost {
     for (const { seq, certname } of commands) {
       appendFileSync(join(this.#dir, 'applied.txt'), `${this.#slot} ${seq} ${certname}\n`);
     }
-    return { outcomes, durations: null, timings: [{ name: 'command-parse-time', value: 1 }] };
+    if (commands.some((command) => scriptOf(command).do === 'die committed')) process.exit(7);
+    return { outcomes, durations: null, parses: outcomes.map(() => 1), timings: [{ name: 'commit', value: 1 }] };
   }
 
   #applyOne(command: QueuedCommand): ApplyOutcome {

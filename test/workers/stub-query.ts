@@ -4,6 +4,7 @@ import { MessageChannel, parentPort, threadId } from 'node:worker_threads';
 import type { QueryResult, QueryTask } from '../../workers/query-messages.ts';
 
 const { port2: port } = new MessageChannel();
+const times = { plan: 1, execute: null };
 const busySince = new Float64Array(new SharedArrayBuffer(8));
 
 export default async function answer({ request }: QueryTask): Promise<QueryResult> {
@@ -13,7 +14,11 @@ export default async function answer({ request }: QueryTask): Promise<QueryResul
     busySince[0] = Date.now();
     for (;;);
   }
-  return { answer: { head: { status: 200, contentType: null, headers: [], body: 'fine' }, failure: null }, plan: null };
+  return {
+    answer: { head: { status: 200, contentType: null, headers: [], body: 'fine' }, failure: null },
+    plan: null,
+    times,
+  };
 }
 
 parentPort?.postMessage({ kind: 'query-thread', thread: threadId, port, busySince: busySince.buffer }, [port]);

@@ -27,6 +27,14 @@ export interface QueryStore {
   readonly cancelled?: () => boolean;
 }
 
+/** Milliseconds of work, pauses left out. */
+export interface QueryTimes {
+  /** Reading the request, up to a tree whose names and values are known to be good. */
+  readonly plan: number;
+  /** What came after that; null: nothing did. */
+  readonly execute: number | null;
+}
+
 export interface OpenRequest {
   /**
    * Does one bounded slice of work and returns the next part of the body, or null when there is none yet. Never throws.
@@ -45,6 +53,8 @@ export interface OpenRequest {
   readonly failure: unknown;
   /** What a slow query did, once it is done; null for others (`planAfter` of the settings). */
   readonly plan: QueryPlan | null;
+  /** Of all steps so far. */
+  readonly times: QueryTimes;
   /** Gives up what the query holds. Idempotent; `done` afterwards. */
   close(): void;
 }
@@ -67,6 +77,12 @@ class RunningRequest implements OpenRequest {
   readonly #settings: QuerySettings;
   readonly #work: Generator<undefined, QueryHead | null>;
   readonly #headers: [string, string][] = [];
+  readonly #stopwatch: () => number;
+  /** Milliseconds of the steps that are over; when the present one began. */
+  #worked = 0;
+  #stepBegan = 0;
+  /** Milliseconds of work after which the query was resolved; null: it is not. */
+  #planned: number | null = null;
   #ctx: ExecContext | null = null;
   #body: ListBody | null = null;
   #sizeMax = CHUNK_BYTES;
@@ -83,6 +99,7 @@ class RunningRequest implements OpenRequest {
     this.#request = request;
     this.#store = store;
     this.#settings = settings;
+    this.#stopwatch = store.stopwatch ?? store.clock;
     this.#work = this.#run();
   }
 
@@ -90,8 +107,22 @@ class RunningRequest implements OpenRequest {
     return this.#deadline;
   }
 
+  get times(): QueryTimes {
+    if (this.#planned === null) return { plan: this.#worked, execute: null };
+    return { plan: this.#planned, execute: this.#worked - this.#planned };
+  }
+
   step(bytesMax = CHUNK_BYTES): Uint8Array | null {
     if (this.done) return null;
+    this.#stepBegan = this.#stopwatch();
+    try {
+      return this.#step(bytesMax);
+    } finally {
+      this.#worked += this.#stopwatch() - this.#stepBegan;
+    }
+  }
+
+  #step(bytesMax: number): Uint8Array | null {
     this.#sizeMax = bytesMax;
     if (this.#body !== null) this.#body.sizeMax = bytesMax;
     this.#ctx?.resume();
@@ -210,6 +241,7 @@ class RunningRequest implements OpenRequest {
       },
     };
     const answered = answer(input);
+    this.#planned = this.#worked + this.#stopwatch() - this.#stepBegan;
     return 'status' in answered ? answered : yield* answered;
   }
 

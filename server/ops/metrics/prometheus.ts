@@ -1,6 +1,7 @@
 // The registry in Prometheus' text form. Families are named after domain and metric; what varies (command and version,
 // request path, status, pool) becomes a label, so that one family holds all of its series. Timers and histograms are
-// summaries: quantiles of the last minutes, and a count. Durations are seconds, as the convention has it.
+// summaries: quantiles of the last minutes, sum and count. The stages of commands and queries are histograms with buckets, which
+// can be added up. Durations are seconds, as the convention has it.
 
 import {
   Counter,
@@ -12,10 +13,11 @@ import {
   type MetricsRegistry,
   Timer,
 } from '../../../workers/metrics.ts';
+import { type Stages, stageBounds, stageNames } from '../../../workers/stages.ts';
 import type { ProcessFigures } from '../process-figures.ts';
 
 interface Family {
-  readonly type: 'counter' | 'gauge' | 'summary';
+  readonly type: 'counter' | 'gauge' | 'summary' | 'histogram';
   readonly lines: string[];
 }
 
@@ -109,9 +111,29 @@ export async function exposition(registry: MetricsRegistry, figures: ProcessFigu
     const { name: base, labels } = seriesOf(domain, name);
     await addSeries(families, `${prefix}_${snake(domain)}_${snake(base)}`, labels, metric);
   }
+  families.set(stageFamily, { type: 'histogram', lines: stageLines(registry.stages) });
   const parts: string[] = [];
   for (const [name, { type, lines }] of families) parts.push(`# TYPE ${name} ${type}\n`, ...lines);
   return parts.join('');
+}
+
+const stageFamily = `${prefix}_stage_seconds`;
+
+/** Each bucket holds what is in the smaller ones too. */
+function stageLines(stages: Stages): string[] {
+  const lines: string[] = [];
+  for (const name of stageNames) {
+    const { counts, sum, count } = stages[name];
+    const labels: Labels = [['stage', name]];
+    let total = 0;
+    for (let bucket = 0; bucket < stageBounds.length; bucket++) {
+      total += counts[bucket]!;
+      lines.push(line(`${stageFamily}_bucket`, [...labels, ['le', String(stageBounds[bucket]! / 1000)]], total));
+    }
+    lines.push(line(`${stageFamily}_bucket`, [...labels, ['le', '+Inf']], count));
+    lines.push(line(`${stageFamily}_sum`, labels, sum / 1000), line(`${stageFamily}_count`, labels, count));
+  }
+  return lines;
 }
 
 function seriesOf(domain: string, name: string): Series {
@@ -143,6 +165,7 @@ async function addSeries(families: Map<string, Family>, name: string, labels: La
       const value = figures.size === 0 ? Number.NaN : figures[key] / (isTimer ? 1000 : 1);
       family.lines.push(line(summary, [...labels, ['quantile', quantile]], value));
     }
+    family.lines.push(line(`${summary}_sum`, labels, metric.sum / (isTimer ? 1000 : 1)));
     family.lines.push(line(`${summary}_count`, labels, figures.count));
   }
 }

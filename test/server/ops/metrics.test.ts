@@ -305,6 +305,7 @@ test('metrics: the Prometheus form makes labels of what varies', async () => {
     '# TYPE muster_mq_command_processed_total counter',
     'muster_mq_command_processed_total{command="replace facts",version="5"} 4',
     'muster_mq_processing_time_seconds{quantile="0.5"} 0.25',
+    'muster_mq_processing_time_seconds_sum 0.25',
     'muster_mq_processing_time_seconds_count 1',
     'muster_http_responses_total{path="/pdb/query/v4",status="200"} 1',
     'muster_population_num_nodes 9',
@@ -315,4 +316,28 @@ test('metrics: the Prometheus form makes labels of what varies', async () => {
   }
   const types = lines.filter((line) => line.startsWith('# TYPE')).map((line) => line.split(' ')[2]);
   assert.equal(new Set(types).size, types.length);
+});
+
+test('metrics: the stages are histograms for Prometheus, and no beans', async () => {
+  const { registry, mounts, json } = gateway();
+  const { apply, stream } = registry.stages;
+  for (const ms of [0.7, 0.8, 40, 900_000]) apply.observe(ms);
+  const { text } = await request(mounts, '/metrics/prometheus');
+  const lines = text.split('\n').filter((line) => line.includes('muster_stage_seconds'));
+  assert.equal(lines[0], '# TYPE muster_stage_seconds histogram');
+  for (const line of [
+    'muster_stage_seconds_bucket{stage="apply",le="0.0005"} 0',
+    'muster_stage_seconds_bucket{stage="apply",le="0.001"} 2',
+    'muster_stage_seconds_bucket{stage="apply",le="0.05"} 3',
+    'muster_stage_seconds_bucket{stage="apply",le="300"} 3',
+    'muster_stage_seconds_bucket{stage="apply",le="+Inf"} 4',
+    'muster_stage_seconds_count{stage="apply"} 4',
+    'muster_stage_seconds_count{stage="stream"} 0',
+  ]) {
+    assert.ok(lines.includes(line), line);
+  }
+  const sum = lines.find((line) => line.startsWith('muster_stage_seconds_sum{stage="apply"}'));
+  assert.ok(Math.abs(Number(sum?.split(' ')[1]) - 900.0415) < 1e-9, sum);
+  assert.equal(stream.count, 0);
+  assert.doesNotMatch(JSON.stringify(await json('/metrics/v2/list')), /stage/);
 });
