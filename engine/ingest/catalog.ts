@@ -13,19 +13,9 @@ import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedEdges, DecodedResource } from './commands.ts';
 import { ElementMemo, OWN_NAME, parseElement, type ReadElement, withOwnName, withoutOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
-
-<<<<<<< ours
-
 import { catalogHash, isAscii, resourceHash, tagOrder } from './hashes.ts';
-import { TextMemo } from './text-memo.ts';
-
-=======
-
-import { catalogHash, resourceHash, tagOrder } from './hashes.ts';
 import { measured } from './meter.ts';
-
->>>>>>> theirs
-
+import { TextMemo } from './text-memo.ts';
 import { excerpt } from './validate.ts';
 
 /** How many containers of the payload enclose a resource's parameters: payload, resources, resource. */
