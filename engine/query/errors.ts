@@ -15,3 +15,14 @@ export class QueryError extends Error {
 
 /** 400 with a plain text. */
 export const badQuery = (message: string): QueryError => new QueryError(400, message);
+
+/**
+ * A query that passes PuppetDB's own checks and is refused by its database. Of all mistakes in a query it is the last to be
+ * told, and not told at all to who asks for the AST only.
+ */
+export class StoreRefusal extends QueryError {
+  constructor(message: string) {
+    super(400, message);
+    this.name = 'StoreRefusal';
+  }
+}

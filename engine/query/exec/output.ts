@@ -44,13 +44,13 @@ const made = (level: Level, value: (row: Row) => JsonValue): Access => ({
   write: (row, out) => out.text(jsonText(value(row))),
 });
 
-/** to_string of a time or a number; null stays null, and a fact value that is no number has no such text. */
+/** to_string of a time or a number; null stays null, and a fact value that neither is nor spells a number has no such text. */
 export function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access {
   const { level, value } = accessRef(ref, scope);
   const kind = ref.kind === 'field' ? maskedKind(scope.entity, ref.field) : 'number';
   const get = (row: Row): string | null => {
     const v = value(row) as JsonValue;
-    return isNumber(v) ? toChar(v, mask, kind) : null;
+    return isNumber(v) || typeof v === 'string' ? toChar(v, mask, kind) : null;
   };
   return made(level, get);
 }

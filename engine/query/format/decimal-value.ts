@@ -3,6 +3,10 @@
 import { numberText } from '../../json/compare.ts';
 import type { Float } from '../../json/value.ts';
 
+const NUMERIC = /^\s*(?<sign>[+-]?)(?=\.?\d)(?<whole>\d*)(?:\.(?<fraction>\d*))?(?:[eE](?<exponent>[+-]?\d{1,6}))?\s*$/;
+/** Texts with more digits than that are no numbers. */
+const SCALE_MAX = 16_383;
+
 export class Decimal {
   /** The number times ten to the power of `#scale`. */
   readonly #units: bigint;
@@ -16,6 +20,18 @@ export class Decimal {
   static of(value: number | bigint | Float): Decimal {
     const [whole = '', fraction = ''] = numberText(value).split('.');
     return new Decimal(BigInt(whole + fraction), fraction.length);
+  }
+
+  /** What PostgreSQL reads as a number with an end; null for other texts. */
+  static parse(text: string): Decimal | null {
+    const found = NUMERIC.exec(text);
+    if (found === null) return null;
+    const { sign = '', whole = '', fraction = '', exponent = '0' } = found.groups!;
+    const digits = BigInt(`${whole}${fraction}`);
+    const scale = fraction.length - Number(exponent);
+    if (Math.abs(scale) > SCALE_MAX) return null;
+    const units = sign === '-' ? -digits : digits;
+    return scale >= 0 ? new Decimal(units, scale) : new Decimal(units * 10n ** BigInt(-scale), 0);
   }
 
   /** Zero has no sign. */

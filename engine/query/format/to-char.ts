@@ -6,15 +6,18 @@ import { compileNumberMask } from './number-mask.ts';
 import { compileTimeMask } from './time-mask.ts';
 
 const CACHE_MAX = 256;
-const compiled = new Map<string, (value: number | bigint | Float) => string>();
+const compiled = new Map<string, (value: Maskable) => string | null>();
+
+/** Texts that spell a number count as that number. */
+export type Maskable = number | bigint | Float | string;
 
 /** Epoch milliseconds; a value of a column of integers; a number of any kind. */
 export type MaskedKind = 'time' | 'integer' | 'number';
 
 /**
- * null: the mask is empty. Throws QueryError 400 for a numeric mask whose patterns contradict each other.
+ * null: the mask is empty, or the value is a text that is no number. Throws QueryError 400 for a numeric mask whose patterns contradict each other.
  */
-export function toChar(value: number | bigint | Float, mask: string, kind: MaskedKind): string | null {
+export function toChar(value: Maskable, mask: string, kind: MaskedKind): string | null {
   if (mask === '') return null;
   const key = `${kind} ${mask}`;
   let format = compiled.get(key);
@@ -26,11 +29,14 @@ export function toChar(value: number | bigint | Float, mask: string, kind: Maske
   return format(value);
 }
 
-function compile(mask: string, kind: MaskedKind): (value: number | bigint | Float) => string {
+function compile(mask: string, kind: MaskedKind): (value: Maskable) => string | null {
   if (kind === 'time') {
     const format = compileTimeMask(mask);
     return (value) => format(value as number);
   }
   const format = compileNumberMask(mask, kind === 'integer');
-  return (value) => format(Decimal.of(value));
+  return (value) => {
+    const decimal = typeof value === 'string' ? Decimal.parse(value) : Decimal.of(value);
+    return decimal === null ? null : format(decimal);
+  };
 }

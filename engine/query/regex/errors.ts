@@ -1,7 +1,7 @@
 // What a regular expression can be refused for, in PostgreSQL's words: the client reads them (spec: 3.14 of the query
 // document).
 
-import { badQuery, type QueryError } from '../errors.ts';
+import { type QueryError, StoreRefusal } from '../errors.ts';
 
 export const REASONS = {
   backReference: 'invalid backreference number',
@@ -22,4 +22,4 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 export const invalidRegex = (reason: Reason): QueryError =>
-  badQuery(`ERROR: invalid regular expression: ${REASONS[reason]}`);
+  new StoreRefusal(`ERROR: invalid regular expression: ${REASONS[reason]}`);

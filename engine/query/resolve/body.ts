@@ -5,7 +5,7 @@ import { isArray, type JsonValue } from '../../json/value.ts';
 import type { Filter, QueryTree } from '../tree.ts';
 import { expand, NO_CLAUSE } from './clause.ts';
 import { addReportTypes, UnknownShape } from './defaults.ts';
-import { type FilterContext, filterOf } from './filter.ts';
+import { deferred, type FilterContext, filterOf, settle } from './filter.ts';
 import { astValidation } from './messages.ts';
 import { checkNames } from './names.ts';
 import { normalOperator } from './operators.ts';
@@ -15,6 +15,8 @@ import type { Scope, ScopeOptions } from './scope.ts';
 
 export interface BodyOptions extends ScopeOptions, FilterContext {
   readonly addAgentReportFilter: boolean;
+  /** The query will not be run. */
+  readonly astOnly: boolean;
 }
 
 type Body = Pick<QueryTree, 'columns' | 'projected' | 'filter' | 'groupBy'>;
@@ -55,11 +57,13 @@ export function resolveBody(scope: Scope, ast: JsonValue, paging: Paging, option
   const parts = extractParts(query);
   const condition = parts ? parts.filter : query;
   const clause = condition === null ? NO_CLAUSE : expand(scope, condition, options);
-  const projection = parts ? projectionOf(scope, parts.columns, parts.groupBy) : allColumns(scope);
+  const every = allColumns(scope);
+  const projection = parts ? deferred(options, () => projectionOf(scope, parts.columns, parts.groupBy), every) : every;
   const filter = filterOf(scope, clause, options);
-  checkGroupOrder(projection, paging.orderBy);
+  deferred(options, () => checkGroupOrder(projection, paging.orderBy), undefined);
   if (oddity) throw astValidation(oddity.clause, ast);
   if (!parts && isArray(query) && normalOperator(query[0]) === 'extract') throw astValidation(query, ast);
+  if (!options.astOnly) settle(options);
   return {
     columns: projection.columns,
     projected: projection.projected,

@@ -4,8 +4,9 @@
 
 import { canonicalK } from '../../json/canonical.ts';
 import { Float, isArray, isObject, type JsonValue } from '../../json/value.ts';
+import type { QueryError } from '../errors.ts';
 import type { CompareOp } from '../tree.ts';
-import { textOf } from './clojure.ts';
+import { isAtom, textOf } from './clojure.ts';
 import {
   arity,
   arrayOfOneType,
@@ -16,6 +17,7 @@ import {
   noMatchingClause,
   noPathRegex,
   noRelationship,
+  noSequence,
   notAllowedOnValue,
   notArity,
   notNumeric,
@@ -30,6 +32,8 @@ export type Clause =
   | { readonly kind: 'elided' }
   /** Nothing the compiler knows: an error inside a logical operator, else no condition (its shape is reported later). */
   | { readonly kind: 'unknown' }
+  /** A clause that only the compiler refuses, after the whole query has been expanded. */
+  | { readonly kind: 'refused'; readonly error: QueryError }
   | { readonly kind: 'const'; readonly value: boolean | null }
   | { readonly kind: 'and' | 'or'; readonly args: readonly Clause[] }
   | { readonly kind: 'not'; readonly arg: Clause }
@@ -89,9 +93,14 @@ export function expand(scope: Scope, node: JsonValue, options: ScopeOptions): Cl
   return UNKNOWN;
 }
 
-function isEmpty(node: JsonValue): boolean {
-  if (node === null || node === '') return true;
-  return isArray(node) ? node.length === 0 : isObject(node) && Object.keys(node).length === 0;
+/** A term of `and` must have something in it, which a number cannot be asked. */
+function checkTerm(node: JsonValue): void {
+  if (isAtom(node)) throw noSequence(node);
+  const isEmpty =
+    node === null ||
+    node === '' ||
+    (isArray(node) ? node.length === 0 : isObject(node) && Object.keys(node).length === 0);
+  if (isEmpty) throw emptyClause();
 }
 
 const isActivity = (node: JsonValue | undefined, wanted: boolean): boolean =>
@@ -115,7 +124,7 @@ function expandLogic(scope: Scope, op: 'and' | 'or', node: readonly JsonValue[],
     if (arg.kind !== 'elided') args.push(arg);
   }
   if (node.length === 1) throw noArguments(op);
-  if (op === 'and' && node.slice(1).some(isEmpty)) throw emptyClause();
+  if (op === 'and') for (const arg of node.slice(1)) checkTerm(arg);
   return args.length === 0 ? ELIDED : { kind: op, args };
 }
 
@@ -142,7 +151,7 @@ function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonVal
   const field = node[1] as JsonValue;
   const value = node[2] as JsonValue;
   if (isArray(field)) return expandListField(op, field, value, options);
-  if (typeof field !== 'string') throw invalidClause(op);
+  if (typeof field !== 'string') throw op === '~>' ? noPathRegex(field) : invalidClause(op);
   if (op === '=') {
     if (field === 'type' && value === 'any') return ELIDED;
     if (field === 'node_state') return expandNodeState(value);
@@ -195,7 +204,7 @@ function expandListField(
 ): Clause {
   if (op === '~>') throw noPathRegex(field);
   if (field[0] === 'function') {
-    if (op !== '=' && (isInequality(op) || field.length !== 2)) throw invalidClause(op);
+    if (op !== '=' && (isInequality(op) || field.length !== 2)) return refused(invalidClause(op));
     return { kind: 'function', op, fn: textOf(field[1] ?? null), args: field.slice(2), value };
   }
   if (op === '=' && pairOf(field, 'node') === 'active') return expandNodeState(isTruthy(value) ? 'active' : 'inactive');
@@ -207,11 +216,17 @@ function expandListField(
   if (fact !== undefined) {
     const isText = typeof value === 'string' || typeof value === 'boolean';
     const allowed = isText ? op === '=' || op === '~' : op !== '~' && isNumber(value);
+    if (!allowed && op === '~') {
+      if (isOddValue(value)) throw invalidClause(op);
+      return refused(notAllowedOnValue(op, value));
+    }
     if (!allowed) throw notAllowedOnValue(op, value);
     return inInventory('certname', textOf(fact), (name) => ({ kind: 'compare', op, field: name, value }), options);
   }
-  throw invalidClause(op);
+  return refused(invalidClause(op));
 }
+
+const refused = (error: QueryError): Clause => ({ kind: 'refused', error });
 
 /**
  * Certname (or environment) is among those of the inventory for which a condition on one fact holds. The fact's name is
@@ -260,7 +275,7 @@ function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: Sc
   const fields = isArray(field) ? field : [field];
   if (!fields.every((name) => typeof name === 'string')) throw invalidClause('in');
   const names = fields as readonly string[];
-  if (names.length === 1 && (names[0] === 'new_value' || names[0] === 'old_value' || names[0] === 'tag')) {
+  if (field === 'new_value' || field === 'old_value' || names.includes('tag')) {
     return { kind: 'in', fields: [], source: null };
   }
   return { kind: 'in', fields: names, source: expanded };
@@ -298,6 +313,7 @@ function expandSource(source: JsonValue, options: ScopeOptions, outer: Scope): S
     const [select, filter] = source[2] as readonly JsonValue[];
     if (isSelect(select)) {
       const scope = scopeOfSelect(select, options);
+      if (isAtom(filter)) throw noSequence(filter);
       const clause = filter === undefined ? NO_CLAUSE : expand(scope, filter, options);
       return rewriteFacts(columns, { scope, columns: columnList(columns), filter: clause, paging: [] }, options);
     }

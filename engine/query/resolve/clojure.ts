@@ -43,3 +43,26 @@ export function textOf(value: JsonValue): string {
   if (value === null) return '';
   return typeof value === 'string' ? value : printClojure(value);
 }
+
+const INT_MAX = 2_147_483_647;
+const LONG_MAX = 9_223_372_036_854_775_807n;
+/** Entries up to which Clojure keeps a map as an array. */
+const ARRAY_MAP_MAX = 8;
+
+/** Java's name of the class that a value has once it has been read. Texts and null have none that messages name. */
+export function javaClass(value: JsonValue): string {
+  if (typeof value === 'boolean') return 'java.lang.Boolean';
+  if (isArray(value)) return 'clojure.lang.PersistentVector';
+  if (isObject(value)) {
+    const kind = Object.keys(value).length > ARRAY_MAP_MAX ? 'Hash' : 'Array';
+    return `clojure.lang.Persistent${kind}Map`;
+  }
+  if (value instanceof Float || (typeof value === 'number' && !Number.isInteger(value))) return 'java.lang.Double';
+  const size = typeof value === 'bigint' ? (value < 0n ? -value : value) : BigInt(Math.abs(value as number));
+  if (size <= INT_MAX) return 'java.lang.Integer';
+  return size <= LONG_MAX ? 'java.lang.Long' : 'java.math.BigInteger';
+}
+
+/** Numbers and Booleans: what cannot be taken for a list. Texts can, and null is an empty one. */
+export const isAtom = (value: JsonValue | undefined): value is number | bigint | Float | boolean =>
+  value !== undefined && (isNumeric(value) || typeof value === 'boolean');

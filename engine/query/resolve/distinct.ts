@@ -7,7 +7,7 @@ import { badQuery } from '../errors.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { expand } from './clause.ts';
 import { printAlone, printClojure, textOf } from './clojure.ts';
-import { type FilterContext, filterOf, timeOf } from './filter.ts';
+import { deferred, type FilterContext, filterOf, timeOf } from './filter.ts';
 import { storageMismatch } from './messages.ts';
 import type { OrderColumns } from './order-by.ts';
 import { fieldNamed, type Scope, scopeOf } from './scope.ts';
@@ -109,7 +109,7 @@ function term(kind: Kind, node: JsonValue, context: FilterContext): Filter {
     case '>':
     case '<=':
     case '>=':
-      if (kind === 'event') return eventComparison(op, args, context);
+      if (kind === 'event') return deferred(context, () => eventComparison(op, args, context), UNKNOWN);
       if (kind === 'resource' && op !== '=' && op !== '~') break;
       return otherComparison(kind, op, args, context);
     default:
@@ -165,7 +165,10 @@ const unknownInField = (kind: Kind, field: JsonValue): Error =>
 
 const sorted = (kind: Kind): string => [...IN_FIELDS[kind]].sort().join(', ');
 
-const SELECTS: Readonly<Record<string, Kind>> = { select_resources: 'resource', select_facts: 'fact' };
+const SELECTS: ReadonlyMap<string, Kind> = new Map([
+  ['select_resources', 'resource'],
+  ['select_facts', 'fact'],
+]);
 
 function inSubquery(kind: Kind, node: readonly JsonValue[], context: FilterContext): Filter {
   if (node.length !== 3) throw twoArguments('in', node.length - 1);
@@ -192,7 +195,7 @@ function extracted(kind: Kind, node: readonly JsonValue[], context: FilterContex
   if (node.length !== 3) throw twoArguments('extract', node.length - 1);
   const [, column, source] = node as [JsonValue, JsonValue, JsonValue];
   const select = isArray(source) ? textOf(source[0] ?? null) : '';
-  const inner = SELECTS[select.toLowerCase()];
+  const inner = SELECTS.get(select.toLowerCase());
   if (!inner) {
     term(kind, source, context);
     throw badQuery(`The argument to extract must be a select operator, not '${select}'`);

@@ -5,10 +5,10 @@ import type { Field } from '../../../schemas/entities.ts';
 import { textForm } from '../../json/compare.ts';
 import { Float, isArray, isObject, type JsonValue } from '../../json/value.ts';
 import { parseQueryTime } from '../../time.ts';
-import { badQuery } from '../errors.ts';
+import { badQuery, StoreRefusal } from '../errors.ts';
 import type { CompareOp, Filter, PathPart, PathRoot } from '../tree.ts';
 import type { Clause } from './clause.ts';
-import { printClojure, textOf } from './clojure.ts';
+import { isAtom, printClojure, textOf } from './clojure.ts';
 import {
   arrayMismatch,
   arrayNeedsVector,
@@ -31,6 +31,28 @@ import { resolveSource } from './subquery.ts';
 export interface FilterContext {
   /** Throws QueryError for an invalid regular expression. */
   readonly checkRegex: (pattern: string) => void;
+  /** What the database would refuse, kept until everything else has been checked: the first of it. */
+  readonly refusal: Refusal;
+}
+
+export interface Refusal {
+  error: StoreRefusal | null;
+}
+
+/** Throws what was kept. */
+export function settle({ refusal }: FilterContext): void {
+  if (refusal.error !== null) throw refusal.error;
+}
+
+/** Runs a check; what the database would refuse in it is kept, and stands for `instead`. */
+export function deferred<T>(context: FilterContext, check: () => T, instead: T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof StoreRefusal)) throw error;
+    context.refusal.error ??= error;
+    return instead;
+  }
 }
 
 const FALSE: Filter = { kind: 'const', value: false };
@@ -44,6 +66,8 @@ export function filterOf(scope: Scope, clause: Clause, context: FilterContext): 
   return toFilter(scope, clause, context);
 }
 
+type Condition = Exclude<Clause, { readonly kind: 'and' | 'or' | 'not' }>;
+
 function toFilter(scope: Scope, clause: Clause, context: FilterContext): Filter {
   switch (clause.kind) {
     case 'and':
@@ -51,8 +75,18 @@ function toFilter(scope: Scope, clause: Clause, context: FilterContext): Filter 
       return { kind: clause.kind, args: clause.args.map((arg) => toFilter(scope, arg, context)) };
     case 'not':
       return not(toFilter(scope, clause.arg, context));
+    default:
+      return deferred(context, () => conditionOf(scope, clause, context), UNKNOWN);
+  }
+}
+
+/** A clause that has no logic in it. */
+function conditionOf(scope: Scope, clause: Condition, context: FilterContext): Filter {
+  switch (clause.kind) {
     case 'const':
       return { kind: 'const', value: clause.value };
+    case 'refused':
+      throw clause.error;
     case 'compare':
       if (clause.op === '=') return equality(scope, clause.field, clause.value, context);
       if (clause.op === '~') return regex(scope, clause.field, clause.value, context);
@@ -115,7 +149,7 @@ const toNumber = (value: number | bigint | Float): number => (value instanceof F
 
 /** NUL cannot be in a stored text. */
 function checkText(value: string): string {
-  if (value.includes('\u0000')) throw badQuery('ERROR: invalid byte sequence for encoding "UTF8": 0x00');
+  if (value.includes('\u0000')) throw new StoreRefusal('ERROR: invalid byte sequence for encoding "UTF8": 0x00');
   return value;
 }
 
@@ -148,8 +182,7 @@ function equality(scope: Scope, name: string, value: JsonValue, context: FilterC
       if (isArray(value) || isObject(value)) throw storageMismatch(field, '=', value);
       return { kind: 'member', field: field.name, value: checkText(memberText(value)) };
     case 'PA':
-      if (isNumber(value)) throw noSequence('java.lang.Integer');
-      if (typeof value === 'boolean') throw noSequence('java.lang.Boolean');
+      if (isAtom(value)) throw noSequence(value);
       return { kind: 'path-eq', field: field.name, paths: [pathOf(field, value)] };
     case 'PE':
       return { kind: 'path-eq', field: field.name, paths: [pathOf(field, value)] };
@@ -352,11 +385,11 @@ function functionTest(scope: Scope, clause: Extract<Clause, { kind: 'function' }
   if (isNumeric && field?.type !== 'N')
     throw badQuery(`field ${printClojure(name as JsonValue)} must be a numeric type`);
   if (fn === 'to_string') throw invalidFunction(fn);
-  if (AGGREGATES.has(fn)) throw badQuery('ERROR: aggregate functions are not allowed in WHERE');
+  if (AGGREGATES.has(fn)) throw new StoreRefusal('ERROR: aggregate functions are not allowed in WHERE');
   if (clause.op !== '=' || isInequality(clause.op)) throw invalidClause(clause.op);
   const column = field as Field;
   if (column.type !== 'V' && column.name !== 'parameters') {
-    throw badQuery(`ERROR: function jsonb_typeof(${column.store}) does not exist`);
+    throw new StoreRefusal(`ERROR: function jsonb_typeof(${column.store}) does not exist`);
   }
   if (typeof value !== 'string') throw storageMismatch({ ...column, store: 'text' }, '=', value);
   return { kind: 'jsonb-typeof', field: column.name, type: value };

@@ -4,8 +4,8 @@
 
 import type { Field } from '../../../schemas/entities.ts';
 import { Float, type JsonValue, kindOf } from '../../json/value.ts';
-import { badQuery, type QueryError } from '../errors.ts';
-import { printAlone, printClojure } from './clojure.ts';
+import { badQuery, type QueryError, StoreRefusal } from '../errors.ts';
+import { javaClass, printAlone, printClojure } from './clojure.ts';
 
 /** `'a'`; `'a' and 'b'`; `'a', 'b', and 'c'`. */
 function quotedList(names: readonly string[]): string {
@@ -73,7 +73,11 @@ export const notNumeric = (value: JsonValue, field: string): QueryError =>
 export const incompatible = (value: JsonValue, op: string): QueryError =>
   badQuery(`Argument "${printAlone(value)}" and operator "${op}" have incompatible types.`);
 export const notTimestamp = (value: JsonValue): QueryError =>
-  badQuery(`'${printAlone(value)}' is not a valid timestamp value`);
+  typeof value === 'string' || value === null
+    ? badQuery(`'${printAlone(value)}' is not a valid timestamp value`)
+    : badQuery(
+        `No implementation of method: :to-date-time of protocol: #'clj-time.coerce/ICoerce found for class: ${javaClass(value)}`,
+      );
 export const notAllowedOnValue = (op: string, value: JsonValue): QueryError =>
   badQuery(`Operator '${op}' not allowed on value '${printAlone(value)}'`);
 export const badPathElement = (): QueryError => badQuery('Path array element wasnt string or integer in {0}');
@@ -81,8 +85,9 @@ export const arrayNeedsVector = (): QueryError => badQuery('Operator array requi
 export const arrayOnArray = (): QueryError => badQuery('Operator in...array is not supported on array types');
 export const arrayOfOneType = (): QueryError => badQuery('All values in array must be the same type.');
 export const noMatchingClause = (value: string): QueryError => badQuery(`No matching clause: ${value}`);
-export const noSequence = (javaClass: string): QueryError =>
-  badQuery(`Don't know how to create ISeq from: ${javaClass}`);
+/** A number or a Boolean in the place of a list. */
+export const noSequence = (value: JsonValue): QueryError =>
+  badQuery(`Don't know how to create ISeq from: ${javaClass(value)}`);
 
 // ---- what the storage engine of the reference refuses ----
 
@@ -109,15 +114,15 @@ function valueType(value: JsonValue): string {
 }
 
 export const noOperator = (column: string, op: string, value: string): QueryError =>
-  badQuery(`ERROR: operator does not exist: ${column} ${op} ${value}`);
+  new StoreRefusal(`ERROR: operator does not exist: ${column} ${op} ${value}`);
 
 /** A value that the column's stored type cannot be compared with. */
 export function storageMismatch(field: Field, op: string, value: JsonValue): QueryError {
   switch (kindOf(value)) {
     case 'array':
-      return badQuery("Can't infer the SQL type to use for an instance of clojure.lang.PersistentVector.");
+      return new StoreRefusal("Can't infer the SQL type to use for an instance of clojure.lang.PersistentVector.");
     case 'object':
-      return badQuery('No hstore extension installed.');
+      return new StoreRefusal('No hstore extension installed.');
     default:
       return noOperator(COLUMN_TYPES[field.store], op, valueType(value));
   }

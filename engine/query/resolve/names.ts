@@ -4,7 +4,7 @@
 
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
-import { printClojure, textOf } from './clojure.ts';
+import { isAtom, printAlone, printClojure, textOf } from './clojure.ts';
 import { invalidExtractClause, noSequence, notQueryable, unknownFields, unsupportedSubquery } from './messages.ts';
 import { FUNCTIONS, isComparison, isOperator } from './operators.ts';
 import { parseField } from './path.ts';
@@ -48,7 +48,7 @@ function walk(scope: Scope, node: JsonValue, options: ScopeOptions, errors: stri
     const message = columnsError(scope, node[1] as JsonValue, OUTER);
     if (message !== null) errors.push(message);
   }
-  for (let index = 1; index < node.length; index += 1) walk(scope, node[index] as JsonValue, options, errors);
+  for (const child of node) walk(scope, child, options, errors);
 }
 
 /** `["extract", columns, [select_E, filter?, …]]`: columns and filter belong to E. True when it was one (or failed as one). */
@@ -77,7 +77,7 @@ function checkQueryable(scope: Scope, field: JsonValue, errors: string[]): void 
     const dot = field.indexOf('.');
     if (dot > 0 && (scope.roots as readonly string[]).includes(field.slice(0, dot))) return;
   }
-  errors.push(notQueryable(textOf(field), scope.alias, scope.queryableSorted));
+  errors.push(notQueryable(printAlone(field), scope.alias, scope.queryableSorted));
 }
 
 /** A place where columns are listed: what the message says, and which fields it takes. */
@@ -99,8 +99,8 @@ function columnsError(scope: Scope, columns: JsonValue, place: ColumnPlace): str
       unknown.push(column);
     } else if (isArray(column)) {
       checkFunction(column);
-    } else if (typeof column === 'number') {
-      throw noSequence('java.lang.Integer');
+    } else if (isAtom(column)) {
+      throw noSequence(column);
     } else {
       unknown.push(textOf(column));
     }

@@ -4,7 +4,7 @@ import type { Field } from '../../../schemas/entities.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { OrderTerm } from '../tree.ts';
-import { printAlone, printClojure, textOf } from './clojure.ts';
+import { isAtom, printAlone, printClojure, textOf } from './clojure.ts';
 import { noSequence } from './messages.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 
@@ -61,8 +61,7 @@ function isDirection(order: JsonValue | undefined): boolean {
  */
 export function parameterOrder(columns: OrderColumns, value: JsonValue | undefined): readonly OrderTerm[] {
   if (value === undefined || value === null || value === '') return [];
-  if (typeof value === 'boolean') throw noSequence('java.lang.Boolean');
-  if (typeof value === 'number' || typeof value === 'bigint') throw noSequence('java.lang.Integer');
+  if (isAtom(value)) throw noSequence(value);
   if (isObject(value) && Object.keys(value).length === 0) return [];
   if (!isArray(value) || !value.every(isObject)) throw illegal(value, 'for', 'expected an array of maps.');
   const maps = value as readonly JsonObject[];

@@ -3,11 +3,11 @@
 
 import { type Field, globalKeyOrder } from '../../../schemas/entities.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
-import { badQuery } from '../errors.ts';
+import { badQuery, StoreRefusal } from '../errors.ts';
 import type { AggregateName, Column, FieldRef, GroupKey, OrderTerm } from '../tree.ts';
-import { printClojure, textOf } from './clojure.ts';
+import { isAtom, printClojure, textOf } from './clojure.ts';
 import { badMatchPart } from './filter.ts';
-import { COLUMN_TYPES } from './messages.ts';
+import { COLUMN_TYPES, noSequence } from './messages.ts';
 import { FUNCTIONS } from './operators.ts';
 import { parseField, tryParseField } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
@@ -106,7 +106,8 @@ function fieldColumn(scope: Scope, name: JsonValue): Column {
   return { kind: 'field', key: key.toLowerCase(), ref: fieldRef(scope, key) };
 }
 
-const noFunction = (fn: string, args: string): Error => badQuery(`ERROR: function ${fn}(${args}) does not exist`);
+const noFunction = (fn: string, args: string): Error =>
+  new StoreRefusal(`ERROR: function ${fn}(${args}) does not exist`);
 
 const isNumberField = (field: Field): boolean => field.type === 'N' || field.type === 'V';
 
@@ -168,12 +169,13 @@ const sameRef = (a: FieldRef, b: FieldRef): boolean => JSON.stringify(a) === JSO
 
 function groupKey(scope: Scope, key: JsonValue, columns: readonly Column[]): GroupKey {
   const isCall = isArray(key) && key[0] === 'function' && typeof key[1] === 'string';
+  if (isAtom(key)) throw noSequence(key);
   if (!isCall && typeof key !== 'string') throw badQuery(`${printClojure(key)} is not a valid group_by argument`);
   const name = (isCall ? (key as readonly JsonValue[])[1] : key) as string;
   const field = isCall ? undefined : fieldNamed(scope, name);
   if (field && field.name !== 'tag') {
     if (field.type === 'X' || (field.type === 'J' && !(scope.roots as readonly string[]).includes(field.name))) {
-      throw badQuery('ERROR: could not identify an equality operator for type json');
+      throw new StoreRefusal('ERROR: could not identify an equality operator for type json');
     }
     return { kind: 'ref', ref: { kind: 'field', field: field.name } };
   }
@@ -186,20 +188,20 @@ function groupKey(scope: Scope, key: JsonValue, columns: readonly Column[]): Gro
 function memberKey(scope: Scope, name: string, columns: readonly Column[]): GroupKey {
   const ref = fieldRef(scope, name);
   if (!columns.some((column) => column.kind === 'field' && sameRef(column.ref, ref)))
-    throw badQuery(`ERROR: column "${name}" does not exist`);
+    throw new StoreRefusal(`ERROR: column "${name}" does not exist`);
   return { kind: 'ref', ref };
 }
 
 function functionKey(name: string, columns: readonly Column[]): GroupKey {
   const index = columns.findIndex((column) => column.kind !== 'field' && column.key === name);
   const column = columns[index];
-  if (!column) throw badQuery(`ERROR: column "${name}" does not exist`);
-  if (isAggregate(column)) throw badQuery('ERROR: aggregate functions are not allowed in GROUP BY');
+  if (!column) throw new StoreRefusal(`ERROR: column "${name}" does not exist`);
+  if (isAggregate(column)) throw new StoreRefusal('ERROR: aggregate functions are not allowed in GROUP BY');
   return { kind: 'column', column: index };
 }
 
 const notGrouped = (name: string): Error =>
-  badQuery(`ERROR: column "${name}" must appear in the GROUP BY clause or be used in an aggregate function`);
+  new StoreRefusal(`ERROR: column "${name}" must appear in the GROUP BY clause or be used in an aggregate function`);
 
 function checkGrouped(column: Column, columns: readonly Column[], keys: readonly GroupKey[]): void {
   if (column.kind === 'aggregate') return;

@@ -10,6 +10,7 @@ import { compileRegex } from '../regex/regex.ts';
 import type { EventCountsTree, OrderTerm, QueryTree } from '../tree.ts';
 import { type BodyOptions, resolveBody } from './body.ts';
 import { expand } from './clause.ts';
+import { isAtom } from './clojure.ts';
 import { ACTIVE_FILTER, addFilter, mentionsNodeState } from './defaults.ts';
 import { distinctColumns, distinctFilter } from './distinct.ts';
 import {
@@ -21,9 +22,9 @@ import {
   parseSummaries,
   parseSummarizeBy,
 } from './event-counts.ts';
-import { filterOf } from './filter.ts';
+import { filterOf, settle } from './filter.ts';
 import { checkLimits } from './limits.ts';
-import { fromBody, fromForm, invalidEntity } from './messages.ts';
+import { fromBody, fromForm, invalidEntity, noSequence } from './messages.ts';
 import { checkNames } from './names.ts';
 import { isPaging } from './operators.ts';
 import { clausePaging, type OrderColumns, type Paging, parameterOrder, scopeColumns } from './order-by.ts';
@@ -65,13 +66,15 @@ const checkRegexDefault = (pattern: string): void => {
   compileRegex(pattern);
 };
 
-function bodyOptions(options: ResolveOptions): BodyOptions {
+function bodyOptions(options: RootOptions): BodyOptions {
   return {
     includeFactsExpiration: options.includeFactsExpiration === true,
     includePackageInventory: options.includePackageInventory === true,
     vocabulary: options.vocabulary ?? 'puppetdb',
     addAgentReportFilter: options.addAgentReportFilter !== false,
     checkRegex: options.regexCheck ?? checkRegexDefault,
+    refusal: { error: null },
+    astOnly: options.astOnly === true,
   };
 }
 
@@ -104,6 +107,8 @@ interface FromParts {
 function fromParts(query: JsonValue): FromParts {
   if (!isArray(query) || query[0] !== 'from' || typeof query[1] !== 'string') throw fromForm();
   const rest = query.slice(2);
+  const atom = rest.find(isAtom);
+  if (atom !== undefined) throw noSequence(atom);
   const first = rest[0];
   if (first === undefined) return { entity: query[1], body: [], paging: [] };
   if (isPaging(first)) {
@@ -142,7 +147,7 @@ function resolveLevel(
   entity: EntityName,
   body: JsonValue,
   clauses: readonly JsonValue[],
-  options: ResolveOptions,
+  options: RootOptions,
 ): QueryTree {
   if (entity === 'events' && options.distinct) return resolveDistinct(body, clauses, options);
   const resolved = bodyOptions(options);
@@ -189,6 +194,7 @@ function resolveDistinct(body: JsonValue, clauses: readonly JsonValue[], options
   const scope = scopeOf('events', resolved);
   const paging = pagingOf(scope, distinctColumns, clauses, options);
   const { filter, before } = distinctFilter(body, resolved);
+  settle(resolved);
   return {
     entity: 'events',
     ...allColumns(scope),
@@ -210,10 +216,12 @@ function countedEvents(query: JsonValue, options: ResolveOptions): QueryTree {
   const scope = scopeOf('events', resolved);
   if (isArray(query) && query[0] === 'extract') throw badQuery("an 'extract' is not possible on event counts");
   checkNames(scope, query, resolved);
+  const filter = filterOf(scope, expand(scope, query, resolved), resolved);
+  settle(resolved);
   return {
     entity: 'events',
     ...allColumns(scope),
-    filter: filterOf(scope, expand(scope, query, resolved), resolved),
+    filter,
     ...NO_PAGING,
     distinct: null,
     includeFactsExpiration: false,
@@ -250,6 +258,10 @@ export function resolveAggregateEventCounts(
     resolveEventCounts({ ...parameters, summarizeBy }, { ...options, orderBy: undefined }),
   );
   // The query must be one of the older language too, also where that language is not used.
-  if (!options.distinct) distinctFilter(parameters.query ?? null, bodyOptions(options));
+  if (!options.distinct) {
+    const resolved = bodyOptions(options);
+    distinctFilter(parameters.query ?? null, resolved);
+    settle(resolved);
+  }
   return trees;
 }

@@ -3,7 +3,7 @@
 
 import type { Field } from '../../../schemas/entities.ts';
 import type { JsonValue } from '../../json/value.ts';
-import { badQuery } from '../errors.ts';
+import { badQuery, StoreRefusal } from '../errors.ts';
 import type { Column, Filter, QueryTree } from '../tree.ts';
 import type { Source } from './clause.ts';
 import { printClojure } from './clojure.ts';
@@ -39,7 +39,7 @@ export function resolveSource(scope: Scope, fields: readonly string[], source: S
     const outer = fieldNamed(scope, name);
     if (!outer) throw badQuery(notQueryable(name, scope.alias, scope.queryableSorted));
     const column = source.columns[index];
-    if (column === undefined) throw badQuery('ERROR: subquery has too few columns');
+    if (column === undefined) throw new StoreRefusal('ERROR: subquery has too few columns');
     const field = innerField(inner, column);
     if (!comparable(outer, field)) throw columnMismatch(outer, field);
     columns.push({ kind: 'field', key: field.name, ref: { kind: 'field', field: field.name } });

@@ -59,7 +59,7 @@ const TIMES: readonly (readonly [number, string, string])[] = [
   [Date.UTC(-1, 0, 1), 'YYYY BC', '0002 BC'],
 ];
 
-const DECIMALS: readonly (readonly [number | bigint | Float, string, string])[] = [
+const DECIMALS: readonly (readonly [number | bigint | Float | string, string, string])[] = [
   [new Float(0.5), '9.9', '  .5'],
   [new Float(0.5), '0.0', ' 0.5'],
   [new Float(0.5), '9', ' 1'],
@@ -80,6 +80,10 @@ const DECIMALS: readonly (readonly [number | bigint | Float, string, string])[] 
   [new Float(99999.5), '9EEEE', ' 10e+04'],
   [new Float(0), '9.9EEEE', ' 0.0e+00'],
   [new Float(3.5), 'FMRN', 'IV'],
+  ['5', '99.9', '  5.0'],
+  [' -1.25e1 ', '99.9', '-12.5'],
+  ['.5', '9.9', '  .5'],
+  ['5.', '9', ' 5'],
 ];
 
 const NUMBERS: readonly (readonly [number, string, string])[] = [
@@ -133,6 +137,12 @@ describe('to_char: numbers with fractions, and beyond the doubles', () => {
     it(`${value instanceof Float ? value.value : value} ${mask}`, () => {
       assert.equal(toChar(value, mask, 'number'), expected);
     });
+  }
+});
+
+describe('to_char: texts that are no numbers', () => {
+  for (const text of ['', ' ', 'Linux', '5 apples', '0x10', '1e', '.', '-', '1e999999', '--5', 'NaN']) {
+    it(JSON.stringify(text), () => assert.equal(toChar(text, '99', 'number'), null));
   }
 });
 

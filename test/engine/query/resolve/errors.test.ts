@@ -1,14 +1,82 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EntityName } from '../../../../schemas/entities.ts';
-import { entityError } from './support.ts';
+import { entityError, errorOf, filter, root } from './support.ts';
 
 const NO_IMPLEMENTATION =
   "No implementation of method: :-plan->sql of protocol: #'puppetlabs.puppetdb.query-eng.engine/SQLGen found for class: nil";
 const FACTS = "'certname', 'environment', 'name', and 'value'";
 const ENVIRONMENT = "'zz' is not a queryable object for environments. Known queryable objects are 'name'";
 
+const NO_RELATION = "No implicit relationship for entity 'packages'";
+const RELATION = '["subquery","packages",["=","version","1"]]';
+const noSequence = (name: string): string => `Don't know how to create ISeq from: ${name}`;
+const noTime = (name: string): string =>
+  `No implementation of method: :to-date-time of protocol: #'clj-time.coerce/ICoerce found for class: ${name}`;
+const BAD_TIME = '["=","producer_timestamp","x"]';
+const NO_TIME = "'x' is not a valid timestamp value";
+
+/** Queries with two mistakes: which one is told. */
+const ORDER: readonly [EntityName, string, string][] = [
+  // What only the compiler refuses comes after what the expansion of the whole query finds.
+  ['nodes', `["and",["=",["name"],"x"],${RELATION}]`, NO_RELATION],
+  ['nodes', '["and",["=",["name"],"x"],["=","certname"]]', '= requires exactly two arguments'],
+  ['nodes', '["and",["=",["name"],"x"],["<",["fact","a"],"b"]]', "Operator '<' not allowed on value 'b'"],
+  ['nodes', '["and",["=",["name"],"x"],["=","node_state","b"]]', 'No matching clause: b'],
+  ['nodes', `["and",["~",["fact","x"],null],${RELATION}]`, NO_RELATION],
+  ['nodes', `["and",["~",["fact","x"],5],${RELATION}]`, NO_RELATION],
+  ['nodes', '["and",["~",["fact","x"],[1.5]],["=","node_state","b"]]', 'Invalid ~ clause'],
+  ['nodes', '["~",["fact","x"],{"a":1}]', 'Invalid ~ clause'],
+  // What only the database refuses comes last of all.
+  ['reports', `["and",["=","noop",5],${BAD_TIME}]`, NO_TIME],
+  ['reports', `["or",["not",["=","certname",[1]]],${BAD_TIME}]`, NO_TIME],
+  ['reports', `["and",["~","certname","("],${BAD_TIME}]`, NO_TIME],
+  [
+    'reports',
+    `["and",["in",["certname","hash"],["extract","certname",["select_nodes",["~","certname","("]]]],${BAD_TIME}]`,
+    NO_TIME,
+  ],
+  ['reports', `["extract",[["function","sum","status"],"certname"],${BAD_TIME}]`, NO_TIME],
+  [
+    'reports',
+    '["and",["=","noop",5],["<","report_format","x"]]',
+    'Argument "x" and operator "<" have incompatible types.',
+  ],
+  ['fact_contents', '["and",["=","certname",5],["=","path","x"]]', 'Path array element wasnt string or integer in {0}'],
+  ['reports', '["and",["=","noop",5],["~","certname","("]]', 'ERROR: operator does not exist: boolean = integer'],
+];
+
 const TEXTS: readonly [EntityName, string, string][] = [
+  // numbers and Booleans where lists belong
+  ['nodes', '["and",true]', noSequence('java.lang.Boolean')],
+  ['nodes', '["and",5]', noSequence('java.lang.Integer')],
+  ['nodes', '["and",-2147483649]', noSequence('java.lang.Long')],
+  ['nodes', '["and",1.5]', noSequence('java.lang.Double')],
+  ['nodes', '["and",5.0]', noSequence('java.lang.Double')],
+  ['nodes', '["and",123456789012345678901234567890]', noSequence('java.math.BigInteger')],
+  ['nodes', '["extract",1.5]', noSequence('java.lang.Double')],
+  ['nodes', '["extract",["certname",true]]', noSequence('java.lang.Boolean')],
+  ['nodes', '["extract",99999999999]', noSequence('java.lang.Long')],
+  ['nodes', '["in","certname",["extract","certname",["select_facts",5]]]', noSequence('java.lang.Integer')],
+  ['nodes', '["extract",["certname",["function","count"]],["group_by",5]]', noSequence('java.lang.Integer')],
+  ['nodes', '["extract",["certname",["function","count"]],["group_by",true]]', noSequence('java.lang.Boolean')],
+  // fields that are no texts
+  ['environments', '["=",null,"x"]', ENVIRONMENT.replace('zz', 'null')],
+  ['environments', '["<",99999,1]', ENVIRONMENT.replace('zz', '99,999')],
+  ['environments', '["~>",5,["a"]]', 'Query operator ~> is not allowed on field 5'],
+  ['environments', '[["=","zz",1],"x"]', ENVIRONMENT],
+  ['environments', '["and",[["=","zz",1],"x"]]', ENVIRONMENT],
+  // values that are no times
+  ['reports', '["=","producer_timestamp",[1]]', noTime('clojure.lang.PersistentVector')],
+  ['reports', '[">","producer_timestamp",{"a":1}]', noTime('clojure.lang.PersistentArrayMap')],
+  [
+    'reports',
+    '[">","producer_timestamp",{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1}]',
+    noTime('clojure.lang.PersistentHashMap'),
+  ],
+  ['reports', '["in","producer_timestamp",["array",[true]]]', noTime('java.lang.Boolean')],
+  ['reports', '["=","producer_timestamp",1.5]', noTime('java.lang.Double')],
+  ['reports', '["=","producer_timestamp","x"]', NO_TIME],
   // unknown and unusable fields
   ['environments', '["=","zz","x"]', ENVIRONMENT],
   ['environments', '["<","zz",1]', ENVIRONMENT],
@@ -231,6 +299,52 @@ describe('errors', () => {
   for (const [name, query, text] of TEXTS) {
     it(`errors: ${name} ${query} is refused with its text`, () => {
       assert.equal(entityError(name, query, { activeFilter: false }), text);
+    });
+  }
+
+  for (const [name, query, text] of ORDER) {
+    it(`errors: of the mistakes in ${query} on ${name} the first that PuppetDB finds is told`, () => {
+      assert.equal(entityError(name, query, { activeFilter: false }), text);
+    });
+  }
+
+  it('errors: values of events among the fields of a list are compared with a subquery like others', () => {
+    const source = '["from","events",["extract","old_value",["=","line",10]]]';
+    assert.equal(filter('events', `["in",["new_value"],${source}]`)?.kind, 'in-query');
+    assert.equal(entityError('events', `["in","new_value",${source}]`), NO_IMPLEMENTATION);
+  });
+
+  it('errors: what only the database refuses is none for who asks for the AST', () => {
+    for (const body of [
+      '["=","noop",5]',
+      '["~","certname","("]',
+      '["extract",["certname",["function","sum","status"]]]',
+      '["extract",["certname",["function","count"]]]',
+    ]) {
+      const query = `["from","reports",${body}]`;
+      assert.match(
+        errorOf(() => root(query)),
+        /^ERROR: /,
+      );
+      root(query, { astOnly: true });
+    }
+    assert.equal(
+      errorOf(() => root(`["from","reports",${BAD_TIME}]`, { astOnly: true })),
+      NO_TIME,
+    );
+  });
+
+  for (const [query, name] of [
+    ['["from","nodes",5]', 'java.lang.Integer'],
+    ['["from","packages",5]', 'java.lang.Integer'],
+    ['["from","packages",false,["array"]]', 'java.lang.Boolean'],
+    ['["from","packages",["=","version","a"],1.5]', 'java.lang.Double'],
+  ] as const) {
+    it(`errors: ${query} has no list in the place of a clause`, () => {
+      assert.equal(
+        errorOf(() => root(query)),
+        noSequence(name),
+      );
     });
   }
 
