@@ -1,7 +1,9 @@
-// What one query holds while it runs: a snapshot of every partition, its deadline, its clock, and the results of subqueries
+// What one query holds while it runs: a snapshot of every partition that it reads, its deadline, its clock, and the results of subqueries
 // that were evaluated already. Created per query, closed with it.
 
 import type { Partition, View } from '../../store/partition.ts';
+import type { NodeRecord } from '../../store/records.ts';
+import { slotOf } from '../../store/store-info.ts';
 import { QueryError } from '../errors.ts';
 import { budgetOf, type StepBudget } from '../regex/budget.ts';
 import { type CompileRegex, compileRegex, type Matcher } from '../regex/regex.ts';
@@ -38,7 +40,9 @@ export class Cancelled extends Error {
 }
 
 export class ExecContext {
-  readonly views: readonly View[];
+  readonly #partitions: readonly Partition[];
+  readonly #views: View[] = [];
+  #isWhole = false;
   readonly options: ContextOptions;
   readonly subqueries = new Map<Filter, ValueSet>();
   readonly trace: Trace;
@@ -48,13 +52,34 @@ export class ExecContext {
   #closed = false;
 
   constructor(partitions: readonly Partition[], options: ContextOptions) {
-    const views: View[] = [];
-    this.views = views;
+    this.#partitions = partitions;
     this.options = options;
     this.#sliceEnd = options.clock() + options.slice;
     this.#regexBudget = budgetOf(options.regexBudget);
     this.trace = new Trace(options.stopwatch ?? options.clock);
-    for (const partition of partitions) views.push(partition.snapshot());
+  }
+
+  /** Snapshots of all partitions, taken together when they are first asked for. */
+  get views(): readonly View[] {
+    if (!this.#isWhole) {
+      for (let part = 0; part < this.parts; part++) this.view(part);
+      this.#isWhole = true;
+    }
+    return this.#views;
+  }
+
+  /** The snapshot of one partition: a query about one node takes no other. */
+  view(part: number): View {
+    return (this.#views[part] ??= this.#partitions[part]!.snapshot());
+  }
+
+  /** The partition that a certname belongs to. */
+  partOf(certname: string): number {
+    return slotOf(certname, this.#partitions.length);
+  }
+
+  get parts(): number {
+    return this.#partitions.length;
   }
 
   /** A matcher of the query's own: made once, and its work counts against the query's budget. Throws like compileRegex. */
@@ -89,19 +114,24 @@ export class ExecContext {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const view of this.views) view.close();
+    for (const view of this.#views) view?.close(); // some may not have been taken
   }
 
   hasNode(certname: string): boolean {
-    return this.views.some((v) => v.nodeId(certname) !== 0);
+    return this.view(this.partOf(certname)).nodeId(certname) !== 0;
   }
 
   hasCatalog(certname: string): boolean {
-    return this.views.some((v) => v.node(v.nodeId(certname))?.catalog != null);
+    return this.#node(certname)?.catalog != null;
   }
 
   hasFactset(certname: string): boolean {
-    return this.views.some((v) => v.node(v.nodeId(certname))?.factset != null);
+    return this.#node(certname)?.factset != null;
+  }
+
+  #node(certname: string): NodeRecord | undefined {
+    const view = this.view(this.partOf(certname));
+    return view.node(view.nodeId(certname));
   }
 
   hasEnvironment(name: string): boolean {
@@ -113,16 +143,22 @@ export class ExecContext {
   }
 
   hasReport(hash: string): boolean {
-    return this.views.some((v) => v.reportId(hash) !== 0);
+    return this.#viewOfReport(hash) !== null;
   }
 
   /** Stored JSON text of a part of an agent report; null when there is none (or the report is a plan's). */
   reportPart(hash: string, part: 'logs' | 'metrics' | 'resources'): string | null {
-    for (const view of this.views) {
-      const id = view.reportId(hash);
-      if (id === 0) continue;
-      if (view.report(id)?.type !== 'agent' && part !== 'resources') return null;
-      return view.reportPart(id, part);
+    const view = this.#viewOfReport(hash);
+    if (view === null) return null;
+    const id = view.reportId(hash);
+    if (view.report(id)?.type !== 'agent' && part !== 'resources') return null;
+    return view.reportPart(id, part);
+  }
+
+  #viewOfReport(hash: string): View | null {
+    for (let part = 0; part < this.parts; part++) {
+      const view = this.view(part);
+      if (view.reportId(hash) !== 0) return view;
     }
     return null;
   }

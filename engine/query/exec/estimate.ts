@@ -73,7 +73,7 @@ const shareOfAll = (filters: readonly Filter[], known: (filter: Filter) => numbe
 
 /** Nodes among `base` that pass the conditions on nodes. */
 export function estimateNodes(filters: readonly Filter[], base: NodeSet, part: number, ctx: ExecContext): number {
-  const view = ctx.views[part]!;
+  const view = ctx.view(part);
   const all = base.count();
   if (all === 0) return 0;
   const known = (filter: Filter): number | null => {

@@ -59,7 +59,7 @@ function* streamed(
   const { ctx } = source;
   if (options.onTotal) {
     options.onTotal(yield* countRows(source));
-    for (const { scan } of source.trace.partitions) scan.rows = 0; // the same rows come again
+    source.trace.rewind();
   }
   const writer = new RowWriter(tree, source.scope);
   const end = tree.limit === null ? Number.POSITIVE_INFINITY : tree.offset + tree.limit;

@@ -92,7 +92,9 @@ const executionTime = (trace: Trace): number => trace.selections.reduce((sum, s)
 /** With the subqueries. */
 function timeOf(selection: SelectionTrace): number {
   let ms = selection.prepare.ms;
-  for (const { nodes, scan } of selection.partitions) ms += (nodes?.ms ?? 0) + scan.ms;
+  selection.partitions.forEach(({ nodes, scan }) => {
+    ms += (nodes?.ms ?? 0) + scan.ms;
+  });
   for (const step of selection.late.values()) ms += step.ms;
   return selection.subqueries.reduce((sum, inner) => sum + timeOf(inner), ms);
 }
@@ -112,7 +114,8 @@ class Drawing {
     this.#shown++;
     const { tree, source, fields } = selection;
     const split = source?.split;
-    const partitions = selection.partitions.map((trace, part) => this.#partition(trace, part, source));
+    // Partitions that were not looked at are holes.
+    const partitions = selection.partitions.flatMap((trace, part) => this.#partition(trace, part, source));
     const steps = stepsOf(selection, partitions);
     const last = steps.at(-1);
     return {
@@ -172,13 +175,13 @@ class Drawing {
   }
 
   #nodes(source: Source, part: number): number {
-    return estimateNodes(source.split.node, source.base(this.#ctx.views[part]!), part, this.#ctx);
+    return estimateNodes(source.split.node, source.base(this.#ctx.view(part)), part, this.#ctx);
   }
 
   /** Rows that the scan was expected to give; null where it has not been planned. */
   #rows(source: Source, part: number, nodes: number | null): number | null {
     const { entity, split } = source;
-    const view = this.#ctx.views[part]!;
+    const view = this.#ctx.view(part);
     const plan = source.plans[part];
     const others = [...split.item, ...split.sub, ...split.mixed];
     switch (source.shape) {

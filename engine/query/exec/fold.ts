@@ -54,7 +54,8 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
   const places = classPlaces(source, reads);
   const shares: Share[] = [];
   const known: Share[] = [];
-  for (const [part, view] of ctx.views.entries()) {
+  for (const part of source.parts) {
+    const view = ctx.view(part);
     const row = new Row(view, part);
     ctx.trace.enter(source.trace.partition(part).scan);
     const nodes = yield* source.nodes(row);
@@ -93,7 +94,7 @@ function classPlaces(source: Source, reads: readonly Access[]): readonly number[
   if (source.subs !== null) return null;
   const fields = fieldsReadByAll(source.split.item);
   if (fields === null) return null;
-  const { shared } = source.dictionary(source.ctx.views[0]!);
+  const { shared } = source.dictionary(source.ctx.view(source.parts[0] ?? 0));
   const places = new Set<number>();
   for (const access of [...fields.map((field) => accessFor(source.scope, field)), ...reads]) {
     const place = access.level === 'item' ? access.stored?.place : undefined;
@@ -211,7 +212,7 @@ function* visitShares(source: Source, shares: readonly Share[], visit: Visit): G
   for (let i = 0; i < shares.length; i++) {
     const { part, item, weight } = shares[i]!;
     if (row === null || row.part !== part) {
-      const view = source.ctx.views[part]!;
+      const view = source.ctx.view(part);
       row = new Row(view, part);
       reader = source.dictionary(view).reader();
     }
@@ -233,7 +234,7 @@ export function* countRows(source: Source): Generator<undefined, number> {
     return total;
   }
   if (source.isPlainNodes) {
-    for (const [part, view] of ctx.views.entries()) total += (yield* source.nodes(new Row(view, part))).count();
+    for (const part of source.parts) total += (yield* source.nodes(new Row(ctx.view(part), part))).count();
     return total;
   }
   const rows = new TreeRows(source);

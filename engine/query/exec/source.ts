@@ -131,6 +131,23 @@ const SUBS: Partial<Record<EntityName, (row: Row) => SubList>> = {
 };
 const subsOf = (entity: EntityName): SubRows => SUBS[entity] ?? null;
 
+/** Partitions of the certnames that the conditions leave; all of them when they name none. */
+function partsOf(filters: readonly Filter[], ctx: ExecContext): readonly number[] {
+  const all = Array.from({ length: ctx.parts }, (_, part) => part);
+  return filters.reduce((parts, filter) => {
+    const named = certnamesOf(filter);
+    if (named === null) return parts;
+    const wanted = new Set(named.map((certname) => ctx.partOf(certname)));
+    return parts.filter((part) => wanted.has(part));
+  }, all);
+}
+
+function certnamesOf(filter: Filter): readonly string[] | null {
+  if (filter.kind === 'eq' && filter.field === 'certname') return [String(filter.value)];
+  if (filter.kind === 'in' && filter.field === 'certname') return filter.values.map(String);
+  return null;
+}
+
 /** Everything needed to open cursors for a selection; the same for all partitions. */
 export class Source {
   readonly entity: EntityName;
@@ -141,6 +158,8 @@ export class Source {
   readonly mixed: Predicate | null;
   readonly residual: Predicate | null;
   readonly subs: SubRows;
+  /** Partitions that can have rows, ascending. */
+  readonly parts: readonly number[];
   readonly plans: PartitionPlan[] = [];
   readonly trace: SelectionTrace;
   #records: readonly GlobalRecord[] | null = null;
@@ -165,6 +184,9 @@ export class Source {
     this.mixed = compiled(this.split.mixed);
     this.residual = compiled([...this.split.item, ...this.split.sub, ...this.split.mixed]);
     this.subs = subsOf(selection.entity);
+    this.parts = partsOf(this.split.node, ctx);
+    // Snapshots that are needed are taken together.
+    if (this.parts.length === ctx.parts) void ctx.views;
   }
 
   get ctx(): ExecContext {
@@ -404,14 +426,19 @@ export class TreeRows {
   row: Row;
   /** The step that the present partition's rows are counted in. */
   scan: TraceStep;
-  #part = 0;
+  readonly #parts: readonly number[];
+  /** Index of the present one of the partitions. */
+  #at = 0;
   #opening: Generator<undefined, Cursor> | null = null;
   #cursor: Cursor | null = null;
 
   constructor(source: Source) {
     this.source = source;
-    this.row = new Row(source.ctx.views[0]!, 0);
-    this.scan = source.trace.partition(0).scan;
+    // One is looked at in any case: it says what there is to say of a selection without rows.
+    this.#parts = source.shape === 'global' || source.parts.length === 0 ? [0] : source.parts;
+    const part = this.#parts[0]!;
+    this.row = new Row(source.ctx.view(part), part);
+    this.scan = source.trace.partition(part).scan;
     source.ctx.trace.enter(this.scan);
     this.#opening = source.open(this.row);
   }
@@ -427,15 +454,15 @@ export class TreeRows {
     if (step === ROW) this.scan.rows++;
     if (step !== END) return step;
     this.#cursor = null;
-    this.#part++;
-    const { views } = this.source.ctx;
-    if (this.#part >= views.length || this.source.shape === 'global') {
+    const part = this.#parts[++this.#at];
+    if (part === undefined) {
       this.#opening = null;
       return END;
     }
-    this.row = new Row(views[this.#part]!, this.#part);
-    this.scan = this.source.trace.partition(this.#part).scan;
-    this.source.ctx.trace.enter(this.scan);
+    const { ctx, trace } = this.source;
+    this.row = new Row(ctx.view(part), part);
+    this.scan = trace.partition(part).scan;
+    ctx.trace.enter(this.scan);
     this.#opening = this.source.open(this.row);
     return PAUSE;
   }

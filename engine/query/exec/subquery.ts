@@ -116,7 +116,7 @@ export class Places {
 
   at(place: Locator): Row {
     let row = this.#rows.get(place.part);
-    if (row === undefined) this.#rows.set(place.part, (row = new Row(this.#source.ctx.views[place.part]!, place.part)));
+    if (row === undefined) this.#rows.set(place.part, (row = new Row(this.#source.ctx.view(place.part), place.part)));
     this.#source.seek(row, place);
     return row;
   }
@@ -124,15 +124,16 @@ export class Places {
 
 /** The nodes that have a row, per partition. */
 function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
-  const sets: NodeSet[] = [];
-  for (const [part, view] of source.ctx.views.entries()) {
+  const sets = noNodes(source.ctx);
+  for (const part of source.parts) {
+    const view = source.ctx.view(part);
     const { scan } = source.trace.partition(part);
     source.ctx.trace.enter(scan);
     const row = new Row(view, part);
     const nodes = yield* source.nodes(row);
     const simple = source.item === null && source.sub === null && source.mixed === null && source.subs === null;
     if (source.shape === 'node' && source.residual === null && source.subs === null) {
-      sets.push(nodes);
+      sets[part] = nodes;
       scan.rows += nodes.count();
       continue;
     }
@@ -144,11 +145,11 @@ function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
         dictionary.addNodes(row.itemId, found);
         if (source.ctx.tick()) yield;
       }
-      sets.push(found.intersect(nodes));
+      sets[part] = found.intersect(nodes);
       scan.rows += found.count();
       continue;
     }
-    sets.push(yield* nodesOfRows(source, row));
+    sets[part] = yield* nodesOfRows(source, row);
   }
   return sets;
 }
@@ -167,15 +168,17 @@ function* nodesOfRows(source: Source, row: Row): Generator<undefined, NodeSet> {
 }
 
 function namesToNodes(set: ValueSet, ctx: ExecContext): NodeSet[] {
-  return ctx.views.map((view) => {
-    const nodes = new NodeSet(view.maxNodeId + 1);
-    for (const certname of set.keys) {
-      const id = view.nodeId(certname);
-      if (id !== 0) nodes.add(id);
-    }
-    return nodes;
-  });
+  const sets = noNodes(ctx);
+  for (const certname of set.keys) {
+    const part = ctx.partOf(certname);
+    const id = ctx.view(part).nodeId(certname);
+    if (id !== 0) sets[part]!.add(id);
+  }
+  return sets;
 }
+
+/** An empty set for each partition. */
+const noNodes = (ctx: ExecContext): NodeSet[] => Array.from({ length: ctx.parts }, () => new NodeSet(0));
 
 /** `facts.match("…")`: the `or` of the operator over every stored path that matches. */
 function expandMatch(filter: Json, ctx: ExecContext): Filter {

@@ -34,6 +34,7 @@ export class SelectionTrace {
   readonly fields: readonly string[] | null;
   readonly subqueries: SelectionTrace[] = [];
   readonly prepare = newStep();
+  /** By partition; those that were not looked at are holes. */
   readonly partitions: PartitionTrace[] = [];
   readonly late = new Map<LateStep, Step>();
   /** Known once the subqueries have been evaluated. */
@@ -47,6 +48,13 @@ export class SelectionTrace {
 
   partition(part: number): PartitionTrace {
     return (this.partitions[part] ??= { nodes: null, scan: newStep() });
+  }
+
+  /** The same rows come again: they are not counted twice. */
+  rewind(): void {
+    this.partitions.forEach(({ scan }) => {
+      scan.rows = 0;
+    });
   }
 
   nodes(part: number): Step {

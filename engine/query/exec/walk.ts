@@ -78,7 +78,7 @@ class PartitionWalk {
 
 function* openWalk(source: Source, part: number): Generator<undefined, PartitionWalk> {
   const { ctx } = source;
-  const view = ctx.views[part]!;
+  const view = ctx.view(part);
   const row = new Row(view, part);
   ctx.trace.enter(source.trace.partition(part).scan);
   const nodes = yield* source.nodes(row);
@@ -121,11 +121,11 @@ export function* walked(
   if (options.onTotal) {
     const total = yield* countRows(source);
     options.onTotal(total);
-    for (const { scan } of source.trace.partitions) scan.rows = 0; // the same rows come again
+    source.trace.rewind();
     if (total <= offset) return;
   }
   const walks: PartitionWalk[] = [];
-  for (let part = 0; part < ctx.views.length; part++) walks.push(yield* openWalk(source, part));
+  for (const part of source.parts) walks.push(yield* openWalk(source, part));
   const rest = tree.orderBy.slice(1);
   const ordering = rest.length === 0 && source.shape === 'node' ? null : withItems(orderingOf(rest, source.scope));
   const writer = new RowWriter(tree, source.scope);
@@ -133,10 +133,11 @@ export function* walked(
   const output = source.trace.step('output');
   let seen = 0;
   let visited = 0;
-  for (const { part, node } of nodesByName(walks, tree.orderBy[0]!.descending)) {
+  for (const { walk, node } of nodesByName(walks, tree.orderBy[0]!.descending)) {
     if (seen >= end) return;
     if ((++visited & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
-    const walk = walks[part]!;
+    const { row } = walk;
+    const { part } = row;
     const { scan } = source.trace.partition(part);
     if (seen < offset) {
       const count = walk.count(node);
@@ -147,7 +148,6 @@ export function* walked(
       }
     }
     const cursor = walk.open(node);
-    const { row } = walk;
     if (ordering === null) {
       for (let step = cursor.next(); step !== END && seen < end; step = cursor.next()) {
         if (step !== ROW) {
@@ -195,7 +195,7 @@ function withItems({ compare, keys }: Ordering): Ordering {
 }
 
 interface Named {
-  readonly part: number;
+  readonly walk: PartitionWalk;
   readonly node: NodeId;
 }
 
@@ -215,12 +215,12 @@ function sortedNames(walks: readonly PartitionWalk[], descending: boolean): Name
   const named: (Named & { readonly certname: string })[] = [];
   const record = new StoredNode();
   const scratch = new Scratch();
-  walks.forEach(({ nodes, row }, part) => {
-    for (const node of nodes.toArray()) {
-      const certname = row.view.readNode(node, record, scratch) ? record.certname : '';
-      named.push({ part, node, certname });
+  for (const walk of walks) {
+    for (const node of walk.nodes.toArray()) {
+      const certname = walk.row.view.readNode(node, record, scratch) ? record.certname : '';
+      named.push({ walk, node, certname });
     }
-  });
+  }
   const sign = descending ? -1 : 1;
   return named.sort((a, b) => sign * compareText(a.certname, b.certname));
 }
@@ -233,25 +233,24 @@ interface Head extends Named {
 /** Merges the certname indexes. A few partitions: looking at all heads is cheaper than keeping them in a heap. */
 function* mergedNames(walks: readonly PartitionWalk[], descending: boolean): Generator<Named> {
   const heads: Head[] = [];
-  const put = (part: number, rest: Head['rest'], at: number): void => {
-    const { nodes } = walks[part]!;
+  const put = (walk: PartitionWalk, rest: Head['rest'], at: number): void => {
     for (let next = rest.next(); !next.done; next = rest.next()) {
       const { name, node } = next.value;
-      if (!nodes.has(node)) continue;
-      heads[at] = { part, node, name, rest };
+      if (!walk.nodes.has(node)) continue;
+      heads[at] = { walk, node, name, rest };
       return;
     }
     if (at < heads.length) heads.splice(at, 1);
   };
-  for (const [part, { row }] of walks.entries()) put(part, row.view.nodesByName(descending), heads.length);
+  for (const walk of walks) put(walk, walk.row.view.nodesByName(descending), heads.length);
   const sign = descending ? -1 : 1;
   while (heads.length > 0) {
     let first = 0;
     for (let i = 1; i < heads.length; i++) {
       if (sign * Buffer.compare(heads[i]!.name, heads[first]!.name) < 0) first = i;
     }
-    const { part, node, rest } = heads[first]!;
-    yield { part, node };
-    put(part, rest, first);
+    const { walk, node, rest } = heads[first]!;
+    yield { walk, node };
+    put(walk, rest, first);
   }
 }

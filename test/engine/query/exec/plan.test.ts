@@ -4,12 +4,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseJson } from '../../../../engine/json/parse.ts';
-import { openContext } from '../../../../engine/query/exec/execute.ts';
+import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import type { PartitionPlan } from '../../../../engine/query/exec/source.ts';
 import { Source } from '../../../../engine/query/exec/source.ts';
 import { prepareFilter } from '../../../../engine/query/exec/subquery.ts';
+import { RowList } from '../../../../engine/query/request/body.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
+import { slotOf } from '../../../../engine/store/store-info.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
 import { catalog, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
 
@@ -80,18 +82,20 @@ interface Planned {
   readonly plans: readonly PartitionPlan[];
 }
 
+const contextOptions = {
+  now: NOW,
+  clock: () => NOW,
+  deadline: Number.POSITIVE_INFINITY,
+  nodePurgeTtl: 0,
+  regexBudget: Number.POSITIVE_INFINITY,
+  edition: 'community',
+  cancelled: () => false,
+  slice: 1,
+} as const;
+
 /** What is decided for the query (JSON text of a filter) on each partition. */
 function planned(entity: EntityName, query: string): Planned {
-  const ctx = openContext(fleet.partitions, {
-    now: NOW,
-    clock: () => NOW,
-    deadline: Number.POSITIVE_INFINITY,
-    nodePurgeTtl: 0,
-    regexBudget: Number.POSITIVE_INFINITY,
-    edition: 'community',
-    cancelled: () => false,
-    slice: 1,
-  });
+  const ctx = openContext(fleet.partitions, contextOptions);
   try {
     const tree = resolveEntity(entity, parseJson(query));
     const filter = drive(prepareFilter(tree.filter, tree, ctx));
@@ -243,5 +247,47 @@ describe('plan: conditions are told apart by what they read', () => {
   it('an event and its report apart', () => {
     const query = '["and", ["=", "status", "success"], ["=", "environment", "production"], ["=", "certname", "x"]]';
     assert.equal(split('events', query), 'node 1, item 1, sub 1, mixed 0');
+  });
+});
+
+describe('plan: partitions', () => {
+  const parts = (query: string): readonly number[] => planned('facts', query).source.parts;
+  const part = (certname: string): number => slotOf(certname, fleet.partitions.length);
+
+  it('a certname names one, a list of certnames some, anything else all', () => {
+    const all = fleet.partitions.map((_, index) => index);
+    assert.ok(all.length > 1);
+    for (const certname of ['n1.example.com', 'n2.example.com', 'nobody']) {
+      assert.deepEqual(parts(`["=","certname","${certname}"]`), [part(certname)]);
+      assert.deepEqual(parts(`["and",["=","name","kernel"],["=","certname","${certname}"]]`), [part(certname)]);
+      assert.deepEqual(parts(`["not",["=","certname","${certname}"]]`), all);
+      assert.deepEqual(parts(`["or",["=","name","kernel"],["=","certname","${certname}"]]`), all);
+    }
+    const names = ['n1.example.com', 'n2.example.com', 'n3.example.com', 'n4.example.com'];
+    assert.deepEqual(
+      parts(`["in","certname",["array",${JSON.stringify(names)}]]`),
+      [...new Set(names.map(part))].sort(),
+    );
+    assert.deepEqual(parts('["in","certname",["array",[]]]'), []);
+    assert.deepEqual(parts('["~","certname","n1.example.com"]'), all);
+  });
+
+  it('snapshots are taken of the partitions that are read, and of all when all are', () => {
+    const taken = (query: string): number => {
+      let count = 0;
+      const partitions = fleet.partitions.map((partition) => ({
+        snapshot: () => {
+          count++;
+          return partition.snapshot();
+        },
+      }));
+      const ctx = openContext(partitions as unknown as typeof fleet.partitions, contextOptions);
+      const tree = resolveEntity('facts', parseJson(query));
+      drive(execute(tree, ctx, new RowList()));
+      ctx.close();
+      return count;
+    };
+    assert.equal(taken('["=","certname","n1.example.com"]'), 1);
+    assert.equal(taken('["=","name","kernel"]'), fleet.partitions.length);
   });
 });
