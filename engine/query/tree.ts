@@ -35,7 +35,7 @@ export type PathPart =
 export type AggregateName = 'count' | 'sum' | 'avg' | 'min' | 'max';
 export type Column =
   | { readonly kind: 'field'; readonly key: string; readonly ref: FieldRef }
-  /** ref null: the rows are counted. absent: the name is no field, it counts as a column of nulls (the result is 0). */
+  /** ref null: the rows are counted. absent: the name is no field, it is taken for a column of nulls (count is 0). */
   | {
       readonly kind: 'aggregate';
       readonly key: string;
@@ -44,7 +44,9 @@ export type Column =
       readonly absent?: true;
     }
   | { readonly kind: 'to_string'; readonly key: string; readonly ref: FieldRef; readonly mask: string }
-  | { readonly kind: 'jsonb_typeof'; readonly key: string; readonly ref: FieldRef };
+  | { readonly kind: 'jsonb_typeof'; readonly key: string; readonly ref: FieldRef }
+  /** A function of a name that is no field: null in every row. */
+  | { readonly kind: 'null'; readonly key: string };
 
 export type GroupKey =
   | { readonly kind: 'ref'; readonly ref: FieldRef }

@@ -108,9 +108,10 @@ type Aggregate = Extract<Column, { kind: 'aggregate' }>;
 function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
   const access = column.ref === null ? null : accessRef(column.ref, scope);
   const type = column.ref?.kind === 'field' ? typeOf(scope.entity, column.ref.field) : 'J';
+  if (column.absent === true) return column.fn === 'count' ? NOTHING_COUNTED : NOTHING_FOUND;
   switch (column.fn) {
     case 'count':
-      return column.absent === true ? NOTHING_COUNTED : new Count(access);
+      return new Count(access);
     case 'sum':
     case 'avg':
       return new Sum(access!, column.fn);
@@ -121,6 +122,7 @@ function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
 }
 
 const NOTHING_COUNTED: Accumulator = { add: () => {}, result: () => '0' };
+const NOTHING_FOUND: Accumulator = { add: () => {}, result: () => 'null' };
 
 class Count implements Accumulator {
   readonly #access: Access | null;
@@ -178,7 +180,8 @@ class Extreme implements Accumulator {
       if (this.#max ? c <= 0 : c >= 0) return;
     }
     this.#best = value;
-    this.#json = textOf(this.#access, row);
+    // Texts that a column of their own name shows as what they mean (values of events, encoded paths) are texts here.
+    this.#json = typeof value === 'string' ? JSON.stringify(value) : textOf(this.#access, row);
   }
   result(): string {
     return this.#json;

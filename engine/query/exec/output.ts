@@ -79,6 +79,8 @@ export function columnAccess(column: Column, scope: CompileScope): Access {
       return maskedAccess(column.ref, column.mask, scope);
     case 'jsonb_typeof':
       return typeofAccess(column.ref, scope);
+    case 'null':
+      return made('item', () => null);
     case 'aggregate':
       throw new Error('an aggregate has no value per row');
   }

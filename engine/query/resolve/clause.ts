@@ -223,6 +223,7 @@ function expandListField(
     if (!allowed) throw notAllowedOnValue(op, value);
     return inInventory('certname', textOf(fact), (name) => ({ kind: 'compare', op, field: name, value }), options);
   }
+  if (op === '~') throw invalidClause(op);
   return refused(invalidClause(op));
 }
 

@@ -141,10 +141,12 @@ function functionColumn(scope: Scope, call: readonly JsonValue[]): Column {
   }
   const field = typeof name === 'string' ? fieldNamed(scope, name) : undefined;
   if (!field || field.name === 'tag') {
-    // PuppetDB counts a name it does not know as a column of nulls.
-    if (fn === 'count') return { kind: 'aggregate', key: fn, fn, ref: null, absent: true };
-    if (fn !== 'jsonb_typeof' || !isDocumentMember(scope, name)) throw noFunction(fn, printClojure(name));
-    return { kind: 'jsonb_typeof', key: fn, ref: fieldRef(scope, name as string) };
+    // PuppetDB takes what it does not know for a column of nulls, members of documents too. Functions of numbers fail on it.
+    if (fn === 'count' || fn === 'min' || fn === 'max') {
+      return { kind: 'aggregate', key: fn, fn, ref: null, absent: true };
+    }
+    if (fn === 'jsonb_typeof') return { kind: 'null', key: fn };
+    throw noFunction(fn, printClojure(name));
   }
   if (!accepts(fn, field)) throw noFunction(fn, COLUMN_TYPES[field.store]);
   const ref: FieldRef = { kind: 'field', field: field.name };
@@ -204,7 +206,7 @@ const notGrouped = (name: string): Error =>
   new StoreRefusal(`ERROR: column "${name}" must appear in the GROUP BY clause or be used in an aggregate function`);
 
 function checkGrouped(column: Column, columns: readonly Column[], keys: readonly GroupKey[]): void {
-  if (column.kind === 'aggregate') return;
+  if (column.kind === 'aggregate' || column.kind === 'null') return;
   const isKey = keys.some((key) =>
     key.kind === 'ref' ? sameRef(key.ref, column.ref) : columns[key.column] === column,
   );

@@ -528,6 +528,8 @@ function columnValue(entity: EntityName, column: Column, row: ModelRow): JsonVal
     }
     case 'jsonb_typeof':
       return typeofValue(column.ref, row);
+    case 'null':
+      return null;
     case 'aggregate':
       throw new Error('an aggregate has no value per row');
   }
@@ -549,7 +551,7 @@ function aggregate(
   rows: readonly ModelRow[],
 ): JsonValue {
   const { fn, ref } = column;
-  if (column.absent) return 0;
+  if (column.absent) return fn === 'count' ? 0 : null;
   if (ref === null) return rows.length;
   const field = (ref as { field: string }).field;
   const type = typeOf(entity, field);
@@ -564,5 +566,5 @@ function aggregate(
   }
   const sign = fn === 'max' ? -1 : 1;
   const best = counted.reduce((a, b) => (sign * compareCells(type, b, a) < 0 ? b : a));
-  return shownCell(entity, field, best);
+  return typeof best === 'string' ? best : shownCell(entity, field, best);
 }

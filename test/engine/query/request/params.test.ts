@@ -43,6 +43,14 @@ describe('parameters of a URL', () => {
     assert.equal(get('').pretty, null);
   });
 
+  it('are none in a text without any =', () => {
+    for (const text of ['foo', 'foo&limit', '%zz']) assert.equal(get(text).limit, null, text);
+    assert.match(
+      refusal(() => get('foo&limit=1')),
+      /Unsupported query parameter 'foo'/,
+    );
+  });
+
   it('a broken percent code makes the value absent, broken UTF-8 does not', () => {
     assert.equal(get('query=%zz').query, null);
     assert.equal(get('origin=%ff%41').origin, '\ufffdA');

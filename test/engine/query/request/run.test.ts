@@ -168,6 +168,40 @@ describe('answers: one thing', () => {
   });
 });
 
+describe('answers: functions', () => {
+  it('to_string of fact values: any number, texts that spell one, null for all else', async () => {
+    const own = newFleet();
+    const values = { big: 1e30, half: 0.5, spelled: '7.25', word: 'Linux', nothing: null, list: [1] };
+    own.apply('replace facts', 5, facts('n1', values));
+    const reply = ask(own, {
+      path: '/facts',
+      query: {
+        query: '["extract",["name",["function","to_string","value","FM999999999999999999999999999999990.09"]]]',
+      },
+    });
+    assert.equal(reply.head.status, 200, reply.text);
+    const rows = JSON.parse(reply.text) as { name: string; to_string: string | null }[];
+    assert.deepEqual(Object.fromEntries(rows.map(({ name, to_string: shown }) => [name, shown])), {
+      big: '1000000000000000000000000000000.0',
+      half: '0.5',
+      spelled: '7.25',
+      word: null,
+      nothing: null,
+      list: null,
+    });
+    await own.close();
+  });
+
+  it('the least and the greatest event value is told as its JSON text, as PuppetDB keeps it', () => {
+    const query = '["extract",[["function","max","new_value"],["function","min","new_value"]]]';
+    const [row] = json({ path: '/events', query: { query } }) as [{ max: string; min: string }];
+    assert.deepEqual(
+      [JSON.parse(row.max), JSON.parse(row.min)].map((v) => typeof v),
+      ['string', 'string'],
+    );
+  });
+});
+
 describe('answers: the query instead of its rows', () => {
   it('ast_only gives the AST without the default filters, pretty, and checks it', () => {
     const reply = ask(fleet, { query: { query: 'nodes{certname = "a"}', ast_only: 'true', include_total: 'true' } });

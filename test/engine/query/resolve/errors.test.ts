@@ -27,6 +27,7 @@ const ORDER: readonly [EntityName, string, string][] = [
   ['nodes', `["and",["~",["fact","x"],5],${RELATION}]`, NO_RELATION],
   ['nodes', '["and",["~",["fact","x"],[1.5]],["=","node_state","b"]]', 'Invalid ~ clause'],
   ['nodes', '["~",["fact","x"],{"a":1}]', 'Invalid ~ clause'],
+  ['nodes', `["and",["~",["name"],"x"],${RELATION}]`, 'Invalid ~ clause'],
   // What only the database refuses comes last of all.
   ['reports', `["and",["=","noop",5],${BAD_TIME}]`, NO_TIME],
   ['reports', `["or",["not",["=","certname",[1]]],${BAD_TIME}]`, NO_TIME],

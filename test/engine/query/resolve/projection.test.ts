@@ -131,6 +131,25 @@ describe('functions', () => {
     assert.equal(entity('fact_contents', query).filter?.kind, 'eq');
   });
 
+  it('functions: what is no field is a column of nulls, members of documents and pseudo fields too', () => {
+    for (const [name, field] of [
+      ['nodes', 'bogus'],
+      ['inventory', 'facts.kernel'],
+      ['resources', 'tag'],
+    ] as const) {
+      const columns = (call: string) => entity(name, `["extract",[["function","${call}","${field}"]]]`).columns;
+      for (const fn of ['count', 'min', 'max']) {
+        assert.deepEqual(columns(fn), [{ kind: 'aggregate', key: fn, fn, ref: null, absent: true }]);
+      }
+      assert.deepEqual(columns('jsonb_typeof'), [{ kind: 'null', key: 'jsonb_typeof' }]);
+      for (const fn of ['sum', 'avg']) {
+        assert.match(entityError(name, `["extract",[["function","${fn}","${field}"]]]`), /^ERROR: function/);
+      }
+    }
+    // A column of nulls needs no group.
+    entity('facts', '["extract",[["function","jsonb_typeof","zz"],["function","count"],"name"],["group_by","name"]]');
+  });
+
   it('functions: fields that a function has no answer for are refused', () => {
     for (const call of [
       '"sum","certname"',
