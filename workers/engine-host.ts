@@ -1,5 +1,5 @@
-// The real partition behind an actor: commands through engine/ingest, sweeps through engine/retention. Decoding happens
-// before the transaction begins, so that what can take long or go wrong does not hold the partition.
+// The real partition behind an actor: commands through engine/ingest, sweeps through engine/retention. A command is decoded
+// and applied before the next one is looked at: of a whole batch decoded at once, most would outlive the young generation.
 
 import { applyPrepared, prepareBatch } from '../engine/ingest/apply.ts';
 import { measureWith } from '../engine/ingest/meter.ts';
@@ -69,20 +69,16 @@ export class EngineHost implements PartitionHost {
     const parses = new Float64Array(commands.length);
     const timings: Timing[] = [];
     measureWith({ now: stopwatch, took: (name, value) => timings.push({ name, value }) });
-    // One by one for the sake of the durations; superseded commands were left out when the batch was formed.
-    const prepared = commands.map((command, i) => {
-      const start = stopwatch();
-      const [one] = prepareBatch(this.#partition, [command], settings);
-      parses[i] = stopwatch() - start;
-      return one!;
-    });
     let written = 0;
     const outcomes = this.#partition.write((batch) => {
       const all: ApplyOutcome[] = [];
-      for (let i = 0; i < prepared.length; i++) {
+      for (let i = 0; i < commands.length; i++) {
+        // Superseded commands were left out when the batch was formed.
         const start = stopwatch();
-        all.push(...applyPrepared(batch, [prepared[i]!], settings));
-        durations[i] = parses[i]! + stopwatch() - start;
+        const prepared = prepareBatch(this.#partition, [commands[i]!], settings);
+        parses[i] = stopwatch() - start;
+        all.push(...applyPrepared(batch, prepared, settings));
+        durations[i] = stopwatch() - start;
       }
       writeHeld(batch, held(all));
       if (position > batch.position) batch.position = position;
