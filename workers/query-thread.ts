@@ -1,8 +1,10 @@
 // Entry of a query thread (a piscina worker): runs up to some dozens of queries side by side, a slice of work each in turn.
 // Every partition is open for reading, so a query is answered by one thread, whatever nodes it is about.
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads';
 import { type OpenRequest, openRequest, type QueryStore } from '../engine/query/request/run.ts';
+import { type Sample, sampleOf, warmUp } from '../engine/query/warm-up.ts';
 import type { Partition } from '../engine/store/partition.ts';
 import { openPartitions } from '../engine/store/store.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
@@ -97,8 +99,52 @@ function withoutAnswer(query: OpenRequest): QueryResult {
   return { answer: null, plan: query.plan, times: query.times };
 }
 
+/** Milliseconds of work that a thread warms up with. */
+const WARM_UP_MS = 1000;
+/** Milliseconds: after the start, between looks at a store that is still empty, and between looks while clients ask. */
+const WARM_UP_AFTER = 300;
+const WARM_UP_AGAIN = 2000;
+const WARM_UP_PAUSE = 20;
+
+let running = 0;
+
+/** Soon after a start with data; in a store that was empty, when there is some and it has come to rest for a moment. */
+async function warmUpWhenQuiet(): Promise<void> {
+  let position = -1;
+  for (let wait = WARM_UP_AFTER; ; wait = WARM_UP_AGAIN) {
+    await delay(wait, undefined, { ref: false });
+    const sample = running > 0 ? null : sampleOf(openStore());
+    if (sample === null) continue;
+    const now = openStore().reduce((sum, partition) => sum + partition.position, 0);
+    if (wait === WARM_UP_AFTER || now === position) return await warmUpNow(sample);
+    position = now;
+  }
+}
+
+async function warmUpNow(sample: Sample): Promise<void> {
+  const store: QueryStore = { partitions: openStore(), clock: Date.now, stopwatch };
+  const work = warmUp(store, sample, WARM_UP_MS);
+  for (;;) {
+    if (running > 0) {
+      await delay(WARM_UP_PAUSE, undefined, { ref: false });
+      continue;
+    }
+    if (work.next().done) return;
+    await nextTurn();
+  }
+}
+
 /** Answers one query. */
-export default async function answer({ id, flag, request, settings }: QueryTask): Promise<QueryResult> {
+export default async function answer(task: QueryTask): Promise<QueryResult> {
+  running++;
+  try {
+    return await answerOne(task);
+  } finally {
+    running--;
+  }
+}
+
+async function answerOne({ id, flag, request, settings }: QueryTask): Promise<QueryResult> {
   const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
   const store: QueryStore = { partitions: openStore(), clock: Date.now, stopwatch, cancelled: isCancelled };
   const query = openRequest(request, store, settings);
@@ -173,3 +219,5 @@ const hello: QueryThreadHello = {
   busySince: busySince.buffer as SharedArrayBuffer,
 };
 parentPort?.postMessage(hello, [remote]);
+// Nobody waits for it, and what it meets it leaves to the queries of clients, which tell of it.
+warmUpWhenQuiet().catch(() => {});
