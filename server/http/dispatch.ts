@@ -65,7 +65,7 @@ export function createDispatcher(options: DispatchOptions): (exchange: HttpExcha
         return;
       }
     }
-    if (mount === undefined) exchange.reply(unknownPath(path));
+    if (mount === undefined) exchange.reply(unknownPath(exchange));
     else run(mount.handler, exchange);
   };
 }

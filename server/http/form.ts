@@ -1,5 +1,6 @@
 // `application/x-www-form-urlencoded` the way PuppetDB's form decoder reads it: `+` is a space, a name without `=` has no
-// value, a broken percent escape makes its part absent, a repeated name collects its values.
+// value, a broken percent escape makes its part absent, a repeated name collects its values. A text without any `=` is no form:
+// it has no names.
 
 /** null: the name came without a value, or the value could not be decoded. */
 export type FormValue = string | null | readonly (string | null)[];
@@ -7,6 +8,7 @@ export type FormValue = string | null | readonly (string | null)[];
 /** Names in order of their first appearance. */
 export function parseForm(text: string): Map<string, FormValue> {
   const form = new Map<string, string | null | (string | null)[]>();
+  if (!text.includes('=')) return form;
   for (const part of text.split('&')) {
     if (part === '') continue;
     const equals = part.indexOf('=');

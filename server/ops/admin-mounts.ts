@@ -19,7 +19,6 @@ export function createAdminMounts(deps: AdminDeps): Mount[] {
   const routes: Readonly<Record<string, Handler>> = {
     'POST /v1/cmd': (exchange) => answerAdminCommand(exchange, deps.maintenance),
     'GET /v1/archive': (exchange) => answerExport(exchange, deps),
-    'HEAD /v1/archive': (exchange) => answerExport(exchange, deps),
     'POST /v1/archive': (exchange) => answerImport(exchange, deps),
   };
 

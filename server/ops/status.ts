@@ -6,9 +6,9 @@
 // take every listed service for a part of the reference server.
 
 import type { Exchange, Mount } from '../http/exchange.ts';
+import { type FormValue, parseForm } from '../http/form.ts';
 import { JSON_TYPE, textReply, unknownPath } from '../http/replies.ts';
 import type { Json } from './json.ts';
-import { pathBelow } from './paths.ts';
 import type { ProcessFigures } from './process-figures.ts';
 
 type ServiceState = 'running' | 'starting' | 'stopping' | 'error' | 'unknown';
@@ -68,22 +68,21 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
   const services = createServices(deps);
 
   async function handler(exchange: Exchange): Promise<void> {
-    const path = pathBelow(exchange, prefix);
-    const [, kind, name, ...rest] = path?.split('/') ?? [];
+    // Compared as sent: an escape is no part of a service's name here.
+    const [, kind, name, ...rest] = exchange.path.slice(prefix.length).split('/');
     const isRead = exchange.method === 'GET' || exchange.method === 'HEAD';
-    if (!isRead || rest.length > 0) return exchange.reply(unknownPath(exchange.path));
+    const isForm = kind === 'services' || kind === 'simple';
+    if (!isRead || !isForm || name === '' || rest.length > 0) return exchange.reply(unknownPath(exchange));
+    const parameters = parseForm(exchange.queryString);
     try {
-      const parameters = new URLSearchParams(exchange.queryString);
-      if (kind === 'services') {
-        if (name === undefined || name === '') return await answerAll(exchange, parseQuery(parameters));
-        return await answerOne(exchange, name, parameters);
-      }
-      if (kind === 'simple') return await answerSimple(exchange, name === '' ? undefined : name, parameters);
+      if (kind === 'simple') await answerSimple(exchange, name, parameters);
+      else if (name === undefined) await answerAll(exchange, parseQuery(parameters));
+      else await answerOne(exchange, name, parameters);
     } catch (error) {
       if (!(error instanceof BadStatusQuery)) throw error;
-      return replyCompact(exchange, 400, { kind: error.kind, msg: error.message });
+      if (kind === 'simple') exchange.reply(textReply(400, error.message));
+      else replyCompact(exchange, 400, { kind: error.kind, msg: error.message });
     }
-    exchange.reply(unknownPath(exchange.path));
   }
 
   async function answerAll(exchange: Exchange, query: Query): Promise<void> {
@@ -94,21 +93,21 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
     replyCompact(exchange, httpStatus(worst(reports)), body);
   }
 
-  async function answerOne(exchange: Exchange, name: string, parameters: URLSearchParams): Promise<void> {
-    const query = parseQuery(parameters);
-    const wanted = parameters.get('service_status_version');
-    if (wanted !== null && !isInteger(wanted)) {
-      throw new BadStatusQuery(
-        'data-invalid',
-        `Invalid service_status_version. Should be an integer but was ${wanted}`,
-      );
-    }
+  async function answerOne(exchange: Exchange, name: string, parameters: Parameters): Promise<void> {
     const service = services.find((candidate) => candidate.name === name);
     if (service === undefined) {
       return replyCompact(exchange, 404, {
         kind: 'service-not-found',
         msg: `No status information found for service ${name}`,
       });
+    }
+    const query = parseQuery(parameters);
+    const wanted = single(parameters, 'service_status_version');
+    if (wanted !== null && !isInteger(wanted)) {
+      throw new BadStatusQuery(
+        'data-invalid',
+        `Invalid service_status_version. Should be an integer but was ${wanted}`,
+      );
     }
     if (wanted !== null && Number(wanted) !== statusVersion) {
       throw new BadStatusQuery(
@@ -120,12 +119,9 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
     replyCompact(exchange, httpStatus(report.state), { ...entry(report, query.level), service_name: name });
   }
 
-  async function answerSimple(
-    exchange: Exchange,
-    name: string | undefined,
-    parameters: URLSearchParams,
-  ): Promise<void> {
-    const query = parseQuery(parameters, 'critical');
+  async function answerSimple(exchange: Exchange, name: string | undefined, parameters: Parameters): Promise<void> {
+    // It always asks at the level critical, whatever the client names.
+    const query: Query = { level: 'critical', timeoutMs: timeoutOf(parameters, 'critical') };
     const wanted = services.filter((service) => (name === undefined ? service.listed : service.name === name));
     if (wanted.length === 0) return exchange.reply(textReply(404, `not found: ${name}`));
     const state = worst(await Promise.all(wanted.map((service) => ask(service, query))));
@@ -241,10 +237,23 @@ async function ask(service: Service, query: Query): Promise<Report> {
   }
 }
 
-function parseQuery(parameters: URLSearchParams, levelDefault: DetailLevel = 'info'): Query {
-  const level = parameters.get('level') ?? levelDefault;
+type Parameters = ReadonlyMap<string, FormValue>;
+
+/** A parameter that was sent once; null: it was not, or several times. */
+function single(parameters: Parameters, name: string): string | null {
+  const value = parameters.get(name);
+  return typeof value === 'string' ? value : null;
+}
+
+function parseQuery(parameters: Parameters): Query {
+  const level = single(parameters, 'level') ?? 'info';
   if (!levels.includes(level)) throw new BadStatusQuery('data-invalid', `Invalid level: :${level}`);
-  const timeout = parameters.get('timeout');
+  return { level: level as DetailLevel, timeoutMs: timeoutOf(parameters, level as DetailLevel) };
+}
+
+/** Milliseconds. */
+function timeoutOf(parameters: Parameters, level: DetailLevel): number {
+  const timeout = single(parameters, 'timeout');
   if (timeout !== null && !isInteger(timeout)) {
     throw new BadStatusQuery('data-invalid', `Invalid timeout. Should be an integer but was ${timeout}`);
   }
@@ -255,10 +264,11 @@ function parseQuery(parameters: URLSearchParams, levelDefault: DetailLevel = 'in
     );
   }
   const seconds = timeout === null ? (level === 'critical' ? 30 : 60) : Math.min(Number(timeout), 86_400);
-  return { level: level as DetailLevel, timeoutMs: seconds * 1000 };
+  return seconds * 1000;
 }
 
-const isInteger = (text: string): boolean => /^[+-]?\d{1,18}$/.test(text);
+/** One of 32 bits. */
+const isInteger = (text: string): boolean => /^[+-]?\d{1,18}$/.test(text) && Math.abs(Number(text)) < 2 ** 31;
 const httpStatus = (state: ServiceState): number => (state === 'running' ? 200 : 503);
 
 function worst(reports: readonly Report[]): ServiceState {

@@ -50,11 +50,12 @@ const createRootHandler =
   (isStarting: () => boolean): Handler =>
   (exchange) => {
     const leadsOn = exchange.path === '/' && isRead(exchange.method) && !isStarting();
-    exchange.reply(leadsOn ? redirect(`/pdb${DASHBOARD}`) : unknownPath(exchange.path));
+    exchange.reply(leadsOn ? redirect(`/pdb${DASHBOARD}`) : unknownPath(exchange));
   };
 
 /** `/pdb` leads to the dashboard, with the whole address as the client wrote it; the rest is unknown. */
 const applicationRoot: Handler = (exchange) => {
   const leadsOn = (exchange.path === '/pdb' || exchange.path === '/pdb/') && isRead(exchange.method);
-  exchange.reply(leadsOn ? redirect(`${exchange.base}${exchange.path}${DASHBOARD}`) : NOT_FOUND);
+  const query = exchange.queryString === '' ? '' : `?${exchange.queryString}`;
+  exchange.reply(leadsOn ? redirect(`${exchange.base}${exchange.path}${query}${DASHBOARD}`) : NOT_FOUND);
 };

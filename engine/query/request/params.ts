@@ -108,7 +108,8 @@ function readUrl(request: QueryRequest): Values {
 }
 
 function readForm(text: string, values: Values): void {
-  if (text === '') return;
+  // A text without any `=` is no form: nothing in it is a parameter.
+  if (!text.includes('=')) return;
   for (const part of text.split('&')) {
     if (part === '') continue;
     const equals = part.indexOf('=');

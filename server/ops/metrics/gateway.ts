@@ -106,7 +106,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
         return read(request);
       case 'search': {
         if (isUnchanged(request.options)) return unchanged;
-        return beans.query(request.name).map((bean) => shownName(bean.name, request.options));
+        const names = beans.query(request.name).map((bean) => shownName(bean.name, request.options));
+        return extract(names, [], limitsOf(request.options));
       }
       case 'list':
         return isUnchanged(request.options) ? unchanged : list(request.path, request.options);
@@ -128,12 +129,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   }
 
   async function read(request: ReadRequest): Promise<Json> {
-    const limits: Limits = {
-      depth: numberOption(request.options, 'maxDepth'),
-      collection: numberOption(request.options, 'maxCollectionSize'),
-      objects: numberOption(request.options, 'maxObjects'),
-    };
-    return extract(await readValue(request), request.path ?? [], limits);
+    return extract(await readValue(request), request.path ?? [], limitsOf(request.options));
   }
 
   async function readValue(request: ReadRequest): Promise<BeanValue> {
@@ -263,10 +259,16 @@ function propertiesOf(name: ObjectName, options: GatewayOptions): string {
   return canonicalNaming(options) ? name.canonicalProperties : name.text.slice(name.domain.length + 1);
 }
 
-/** Maps below the given depth become 1. */
+const limitsOf = (options: GatewayOptions): Limits => ({
+  depth: numberOption(options, 'maxDepth'),
+  collection: numberOption(options, 'maxCollectionSize'),
+  objects: numberOption(options, 'maxObjects'),
+});
+
+/** Maps below the given depth become the text 1. */
 function truncated(value: Json, depth: number): Json {
   if (!isJsonMap(value)) return value;
-  if (depth === 0) return 1;
+  if (depth === 0) return '1';
   const shown: Record<string, Json> = {};
   for (const [key, inner] of Object.entries(value)) shown[key] = truncated(inner, depth - 1);
   return shown;

@@ -3,7 +3,7 @@
 
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
-import { unknownPath } from '../../http/replies.ts';
+import { JSON_TYPE, TEXT_TYPE, unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
 import type { ProcessFigures } from '../process-figures.ts';
@@ -38,7 +38,7 @@ function createGatewayMount(deps: MetricsDeps): Mount {
 
   async function handler(exchange: Exchange): Promise<void> {
     const path = pathBelow(exchange, prefix);
-    if (path === null) return exchange.reply(unknownPath(exchange.path));
+    if (path === null) return exchange.reply(unknownPath(exchange));
     const parameters = new URLSearchParams(exchange.queryString);
     deps.refresh();
     let answer: Json;
@@ -52,6 +52,8 @@ function createGatewayMount(deps: MetricsDeps): Mount {
         answer = await gateway.post(body, optionsOf(parameters));
         break;
       }
+      case 'OPTIONS':
+        return exchange.reply({ status: 200, contentType: null, body: null });
       default:
         return exchange.reply({ status: 405, contentType: null, headers: [['Allow', 'GET, HEAD, POST']], body: null });
     }
@@ -69,7 +71,7 @@ function replyJson(exchange: Exchange, answer: Json, parameters: URLSearchParams
   const plain = wanted.toLowerCase() !== 'application/json';
   exchange.reply({
     status: 200,
-    contentType: wrapped ? 'text/javascript;charset=utf-8' : plain ? 'text/plain;charset=utf-8' : 'application/json',
+    contentType: wrapped ? 'text/javascript;charset=utf-8' : plain ? TEXT_TYPE : JSON_TYPE,
     headers: [
       ['Cache-Control', 'no-cache'],
       ['Pragma', 'no-cache'],
@@ -89,7 +91,7 @@ function jsonText(value: Json): string {
 }
 
 async function scrape(exchange: Exchange, deps: MetricsDeps): Promise<void> {
-  if (pathBelow(exchange, '/metrics/prometheus') !== '') return exchange.reply(unknownPath(exchange.path));
+  if (pathBelow(exchange, '/metrics/prometheus') !== '') return exchange.reply(unknownPath(exchange));
   deps.refresh();
   exchange.reply({
     status: 200,

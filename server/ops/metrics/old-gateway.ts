@@ -21,7 +21,7 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
 
   async function handler(exchange: Exchange): Promise<void> {
     const path = pathBelow(exchange, prefix);
-    if (path === null) return exchange.reply(unknownPath(exchange.path));
+    if (path === null) return exchange.reply(unknownPath(exchange));
     deps.refresh();
     if (exchange.method === 'POST') return post(exchange);
     if (path === '' || path === '/') return reply(exchange, 200, index());

@@ -26,6 +26,10 @@ test('form: a name without = has no value, an empty one an empty text', () => {
   );
 });
 
+test('form: a text without any = is no form', () => {
+  for (const text of ['pretty', 'a&b', '%zz', '&']) assert.deepEqual([...parseForm(text)], [], text);
+});
+
 test('form: repeated names collect their values', () => {
   assert.deepEqual(parseForm('a=1&b=2&a=3&a').get('a'), ['1', '3', null]);
 });

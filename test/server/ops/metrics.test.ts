@@ -49,7 +49,7 @@ test('metrics: reading a bean gives all of its attributes, the envelope and no-c
   registry.counter('mq', 'global.depth').set(3);
   const { status, type, headers, text } = await request(mounts, read('puppetlabs.puppetdb.mq:name=global.depth'));
   assert.equal(status, 200);
-  assert.equal(type, 'application/json');
+  assert.equal(type, 'application/json;charset=utf-8');
   assert.equal(headers.get('cache-control'), 'no-cache');
   assert.equal(headers.get('pragma'), 'no-cache');
   assert.equal(headers.get('expires'), 'Sat, 21 Nov 2026 09:00:00 GMT');
@@ -236,7 +236,7 @@ test('metrics: list walks from domains to attributes', async () => {
   );
   assert.deepEqual(await list('/no.such.domain'), {});
   assert.ok('type=Memory' in (await list('/java.lang')));
-  assert.equal((await list('?maxDepth=1'))['java.lang'], 1);
+  assert.equal((await list('?maxDepth=1'))['java.lang'], '1');
   const unknown = await json('/metrics/v2/list/java.lang/type=Nothing');
   assert.equal(unknown.error, "java.lang.IllegalArgumentException : No MBean 'java.lang:type=Nothing' found");
 });
@@ -340,4 +340,11 @@ test('metrics: the stages are histograms for Prometheus, and no beans', async ()
   assert.ok(Math.abs(Number(sum?.split(' ')[1]) - 900.0415) < 1e-9, sum);
   assert.equal(stream.count, 0);
   assert.doesNotMatch(JSON.stringify(await json('/metrics/v2/list')), /stage/);
+});
+
+test('metrics: a search is cut where the client says; what is neither read nor posted', async () => {
+  const { mounts, json } = gateway();
+  assert.equal((await json('/metrics/v2/search/java.lang:type=*?maxCollectionSize=1')).value.length, 1);
+  assert.equal((await request(mounts, '/metrics/v2', { method: 'OPTIONS' })).status, 200);
+  assert.equal((await request(mounts, '/metrics/v2', { method: 'DELETE' })).status, 405);
 });

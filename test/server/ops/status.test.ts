@@ -107,6 +107,34 @@ test('status: the simple form is the bare word', async () => {
   assert.deepEqual([unknown.code, unknown.text], [404, 'not found: nosuch']);
 });
 
+test('status: the simple form knows no level, and tells what is wrong as text', async () => {
+  const { get } = status();
+  for (const path of ['/simple?level=bogus', '/simple/puppetdb-status?level=bogus']) {
+    assert.deepEqual([(await get(path)).code, (await get(path)).text], [200, 'running'], path);
+  }
+  const { code, type, text } = await get('/simple?timeout=0');
+  assert.deepEqual([code, type], [400, 'text/plain;charset=utf-8']);
+  assert.equal(text, 'Invalid timeout. Timeout must be greater than zero but was 0');
+});
+
+test('status: a service that is not there goes before what else is wrong; names are compared as sent', async () => {
+  const { get } = status();
+  for (const query of ['level=bogus', 'timeout=x', 'service_status_version=x']) {
+    assert.equal((await get(`/services/nosuch?${query}`)).code, 404, query);
+  }
+  assert.equal((await get('/services/puppetdb%2Dstatus')).code, 404);
+});
+
+test('status: parameters are those of a form, once each, and numbers have 32 bits', async () => {
+  const { get } = status();
+  for (const query of ['level', 'level=info&level=bogus', 'level=%69nfo&timeout=%2B5', 'timeout=2147483647']) {
+    const { code, body } = await get(`/services/puppetdb-status?${query}`);
+    assert.deepEqual([code, body.detail_level], [200, 'info'], query);
+  }
+  const large = await get('/services?timeout=2147483648');
+  assert.deepEqual([large.code, large.body.msg], [400, 'Invalid timeout. Should be an integer but was 2147483648']);
+});
+
 test('status: the whole is as bad as its worst part, with 503 unless it runs', async () => {
   const cases: readonly (readonly [Partial<StoreHealth>, string])[] = [
     [{ starting: true }, 'starting'],
@@ -139,7 +167,16 @@ test('status: maintenance can be asked for but is not listed', async () => {
 });
 
 test('status: other paths are unknown to the web server', async () => {
-  for (const path of ['', '/', '/nothing', '/services/a/b']) {
+  for (const path of [
+    '',
+    '/',
+    '/nothing',
+    '/services/a/b',
+    '/services/',
+    '/simple/',
+    '/services/puppetdb-status/',
+    '/simple/a/b',
+  ]) {
     const { code, type } = await status().get(path);
     assert.deepEqual([code, type], [404, 'text/html;charset=iso-8859-1'], path);
   }

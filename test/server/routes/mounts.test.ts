@@ -47,6 +47,10 @@ test('root: /pdb leads there with the address the client used', async (t) => {
     (await at('/pdb/', 'GET', headers)).headers['location'],
     'http://inventory.example:80/pdb//dashboard/index.html',
   );
+  assert.equal(
+    (await at('/pdb?a=1', 'GET', headers)).headers['location'],
+    'http://inventory.example:80/pdb?a=1/dashboard/index.html',
+  );
   assert.equal((await at('/pdb', 'POST', headers)).status, 404);
 });
 
@@ -66,6 +70,10 @@ test('root: unknown paths below /pdb and outside of it', async (t) => {
   const outside = await at('/nothing');
   assert.equal(outside.status, 404);
   assert.match(outside.text, /HTTP ERROR 404 Not Found/);
+  for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+    const bare = await at('/nothing', method);
+    assert.deepEqual([bare.status, bare.headers['content-type'], bare.text], [404, undefined, ''], method);
+  }
 });
 
 test('meta: version and time, by any method', async (t) => {
@@ -88,6 +96,9 @@ test('meta: refuses parameters, other types and unknown paths', async (t) => {
   const { at } = await start(t);
   const parameter = await at('/pdb/meta/v1/version?foo=1&bar=2');
   assert.deepEqual([parameter.status, parameter.text], [400, "Unsupported query parameter 'foo'"]);
+  // Without any `=` there are no parameters.
+  assert.equal((await at('/pdb/meta/v1/version?foo')).status, 200);
+  assert.equal((await at('/pdb/meta/v1/version?foo&bar=1')).text, "Unsupported query parameter 'foo'");
   assert.equal((await at('/pdb/meta/v1/version', 'GET', { accept: 'text/plain' })).status, 406);
   for (const path of ['/pdb/meta/v1', '/pdb/meta/v1/nothing', '/pdb/meta/v2/version', '/pdb/meta/v1/toString']) {
     assert.deepEqual([(await at(path)).status, (await at(path)).text], [404, 'Not Found'], path);
