@@ -712,6 +712,7 @@ export const ignoredSettings: readonly (readonly [section: string, names: string
   ],
   ['jetty', 'keystore, truststore, key-password, trust-password, access-log-config, request-logging', 'runtime'],
   ['jetty', 'so-linger-seconds, follow-links, post-config-script', 'runtime'],
+  ['metrics', 'metrics-webservice.jolokia.servlet-init-params.policyLocation', 'policy'],
   [
     'metrics',
     'reporters.jmx.enabled, server-id, registries, metrics-webservice.jolokia.servlet-init-params',
@@ -725,4 +726,4 @@ export const ignoredSettings: readonly (readonly [section: string, names: string
 ];
 
 /** Sections whose keys are read as another section's: OpenVoxDB 9 names the web server's section `webserver`. */
-export const sectionAliases: Readonly<Record<string, string>> = { webserver: 'jetty' };
+export const sectionAliases: ReadonlyMap<string, string> = new Map([['webserver', 'jetty']]);

@@ -89,6 +89,8 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
     const path = settings[key];
     if (path === null) continue;
     try {
+      // A device may have no end.
+      if (!statSync(path).isFile()) throw new Error('it is no regular file');
       readFileSync(path);
     } catch (error) {
       isReadable = false;
@@ -96,7 +98,7 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
     }
   }
   for (const protocol of settings.sslProtocols) {
-    if (protocol in tlsVersions) continue;
+    if (Object.hasOwn(tlsVersions, protocol)) continue;
     const known = Object.keys(tlsVersions);
     report('sslProtocols', `"${protocol}" is none of ${known.join(', ')}${suggestion(protocol, known)}`);
   }

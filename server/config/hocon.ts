@@ -3,10 +3,7 @@
 // triple-quoted and unquoted text, a later object merged into an earlier one. Includes, substitutions and `+=` are refused
 // by name instead of being misread.
 
-import { type ConfigObject, type ConfigValue, emptyObject, FormatError, type Place } from './tree.ts';
-
-/** Deepest nesting that is read: beyond any real file, far below the stack. */
-const depthMax = 100;
+import { type ConfigObject, type ConfigValue, depthMax, emptyObject, FormatError, type Place } from './tree.ts';
 
 export function parseHocon(text: string, file: string): ConfigObject {
   return new HoconReader(text, file).document();
@@ -88,6 +85,7 @@ class HoconReader {
       } else if (char === '.') {
         if (part === '' && !quoted) throw this.#error('an empty part in a dotted key');
         path.push(part);
+        if (path.length > depthMax) throw this.#error(`nested deeper than ${depthMax}`);
         part = '';
         quoted = false;
         this.#advance();

@@ -2,7 +2,7 @@
 // `key = value` or `key: value`, comments on lines of their own that begin with `#` or `;`, values are text up to the end
 // of the line. Matching quotes around a whole value are taken off. A key twice in a file is an error.
 
-import { type ConfigObject, emptyObject, FormatError, type Place, placeText } from './tree.ts';
+import { type ConfigObject, depthMax, emptyObject, FormatError, type Place, placeText } from './tree.ts';
 
 export function parseIni(text: string, file: string): ConfigObject {
   const root = emptyObject({ file, line: 1 });
@@ -32,6 +32,7 @@ export function parseProperties(text: string, file: string): ConfigObject {
     const place = { file, line: number };
     const [key, value] = splitPair(line, place);
     const parts = key.split('.');
+    if (parts.length > depthMax) throw new FormatError(place, `nested deeper than ${depthMax}`);
     let object = root;
     for (const part of parts.slice(0, -1)) object = child(object, part, place);
     setOnce(object, parts.at(-1)!, value, place, `[${parts.map((part) => `:${part}`).join(' ')}]`);

@@ -243,7 +243,7 @@ function leavesOf(tree: ConfigObject, problems: Problem[], notices: Notice[]): L
     }
     const isDatabase = written.startsWith('database-');
     if (isDatabase) databases.push(written);
-    const name = isDatabase ? 'database' : (sectionAliases[written] ?? written);
+    const name = isDatabase ? 'database' : (sectionAliases.get(written) ?? written);
     const below: Leaf[] = [];
     collect(name, '', section, below);
     if (isDatabase) leaves.unshift(...below);
@@ -292,7 +292,7 @@ function bothSpellings(found: readonly Leaf[]): Problem {
 const ignoredTexts: Readonly<Record<Exclude<IgnoredReason, 'silent' | 'retired'>, string>> = {
   database: 'there is no database server to set up',
   runtime: 'they concern the Java runtime and its web server',
-  policy: 'the rules of auth.conf say who may read metrics',
+  policy: 'nothing but reading is possible at /metrics/v2, and the rules of auth.conf say who may do it',
   absent: 'this is not offered here',
 };
 

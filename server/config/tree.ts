@@ -6,6 +6,9 @@ export interface Place {
   readonly line: number;
 }
 
+/** Deepest nesting that is read, in braces and in dotted keys: beyond any real file, far below the stack. */
+export const depthMax = 100;
+
 export type ConfigValue =
   | { readonly kind: 'scalar'; readonly value: string | number | boolean | null; readonly place: Place }
   | { readonly kind: 'list'; readonly items: readonly ConfigValue[]; readonly place: Place }

@@ -2,6 +2,7 @@
 // (so that it can hold what no parser would give: huge numbers, equal keys, halves of surrogates), queries in both languages
 // that are nearly right, commands with one thing wrong, and bytes that are nearly HTTP.
 
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { entityNames, entityOf } from '../../schemas/entities.ts';
 import { queryRoutes } from '../../schemas/query-routes.ts';
@@ -750,3 +751,130 @@ export const adminBody: fc.Arbitrary<string> = fc.oneof(
     .tuple(fc.constantFrom('"clean"', '"delete"', '1', 'null'), fc.constantFrom('1', '2', '"1"', 'null'), jsonText)
     .map(([command, version, payload]) => `{"command":${command},"version":${version},"payload":${payload}}`),
 );
+
+// ------------------------------------------------------------------ archives
+
+const HASH = 'a'.repeat(40);
+const ENTRY_NAMES = [
+  'puppetdb-bak/facts/fuzz.example.com.json',
+  `puppetdb-bak/catalogs/fuzz.example.com-${HASH}.json`,
+  `puppetdb-bak/reports/fuzz.example.com-${HASH}.json`,
+  `puppetdb-bak/configure_expiration/fuzz.example.com-${HASH}.json`,
+  `puppetdb-bak/catalog_inputs/fuzz.example.com-${HASH}.json`,
+  'puppetdb-bak/facts/.json',
+  'puppetdb-bak/facts/../../../../tmp/muster-fuzz.json',
+  'puppetdb-bak/nonsense/x.json',
+  '../../../../tmp/muster-fuzz',
+  '/tmp/muster-fuzz',
+  'puppetdb-bak',
+];
+
+const METADATA_NAME = 'puppetdb-bak/export-metadata.json';
+const VERSIONS = {
+  replace_catalog: 9,
+  store_report: 8,
+  replace_facts: 5,
+  configure_expiration: 1,
+  replace_catalog_inputs: 1,
+};
+
+interface HostileEntry {
+  readonly name: string;
+  readonly contents: Uint8Array;
+  /** One character: what kind of entry it says it is. */
+  readonly type: string;
+  /** What the header says of the size; null: the truth. */
+  readonly size: string | null;
+}
+
+/** A ustar header with its checksum, contents and padding. */
+function tarEntry({ name, contents, type, size }: HostileEntry): Buffer {
+  const head = Buffer.alloc(512);
+  head.write(name, 0, 100, 'utf8');
+  head.write('0000644\0', 100, 'latin1');
+  head.write(size ?? `${contents.byteLength.toString(8).padStart(11, '0')}\0`, 124, 12, 'latin1');
+  head.write('00000000000\0        ', 136, 'latin1');
+  head.write(type, 156, 1, 'latin1');
+  head.write('ustar\u000000', 257, 'latin1');
+  const sum = head.reduce((total, byte) => total + byte, 0);
+  head.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return Buffer.concat([head, contents, Buffer.alloc((512 - (contents.byteLength % 512)) % 512)]);
+}
+
+const extendedHeader = fc
+  .tuple(
+    fc.constantFrom('path', 'size', '__proto__', 'constructor', 'linkpath'),
+    fc.oneof(fc.constantFrom(...ENTRY_NAMES, '5', '-1', '1e9', '99999999999999999999'), nastyText),
+    fc.constantFrom(0, 0, 0, 1, -1, 1000),
+  )
+  .map(([key, value, lie]) => {
+    const rest = ` ${key}=${value}\n`;
+    const length = Buffer.byteLength(rest) + String(Buffer.byteLength(rest)).length;
+    return Buffer.from(`${length + lie}${rest}`);
+  });
+
+const hostileEntry: fc.Arbitrary<HostileEntry> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: hostileCommand.map(({ command, body }) => {
+      const kinds = ['replace facts', 'replace catalog', 'store report', 'configure expiration'];
+      return { name: ENTRY_NAMES[kinds.indexOf(command)] ?? ENTRY_NAMES[4]!, contents: body, type: '0', size: null };
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(
+        fc.oneof(fc.constantFrom(...ENTRY_NAMES, METADATA_NAME), nastyText),
+        fc.oneof(jsonText, nastyText).map((text) => Buffer.from(text)),
+        fc.constantFrom('0', '0', '\0', '1', '2', '5', '7', 'L', 'K', 'g', 'Z'),
+        fc.constantFrom(
+          null,
+          null,
+          null,
+          '77777777777\0',
+          '-1',
+          'x',
+          '\u00ff'.repeat(12),
+          '\u0080\0\0\0\0\0\0\0\0\0\u0002\0',
+        ),
+      )
+      .map(([name, contents, type, size]) => ({ name, contents, type, size })),
+  },
+  {
+    weight: 1,
+    arbitrary: extendedHeader.map((contents) => ({ name: 'PaxHeader', contents, type: 'x', size: null })),
+  },
+);
+
+const metadataText = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(JSON.stringify({ timestamp: 'x', command_versions: VERSIONS })) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...Object.keys(VERSIONS), '__proto__'), jsonText)
+      .map(([name, text]) => `{"command_versions":{"replace_facts":5,${JSON.stringify(name)}:${text}}}`),
+  },
+  { weight: 1, arbitrary: jsonText },
+);
+
+/** Body of a form with an archive, packed; some with a piece missing or a bit turned. The boundary is `fuzz`. */
+export const archiveForm: fc.Arbitrary<Buffer> = fc
+  .tuple(
+    metadataText,
+    fc.array(hostileEntry, { maxLength: 5 }),
+    fc.constantFrom('archive', 'archive', 'archive', 'archive', 'file'),
+    fc.oneof(
+      { weight: 4, arbitrary: fc.constant(1) },
+      { weight: 1, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }) },
+    ),
+    fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat() }),
+  )
+  .map(([metadata, entries, field, share, flip]) => {
+    const first = { name: METADATA_NAME, contents: Buffer.from(metadata), type: '0', size: null };
+    const packed = gzipSync(Buffer.concat([...[first, ...entries].map(tarEntry), Buffer.alloc(1024)]));
+    const archive = packed.subarray(0, Math.ceil(packed.length * share));
+    if (flip !== null && archive.length > 0) archive[flip % archive.length]! ^= 1 << (flip % 8);
+    const head = `--fuzz\r\nContent-Disposition: form-data; name="${field}"; filename="x.tgz"\r\n\r\n`;
+    return Buffer.concat([Buffer.from(head), archive, Buffer.from('\r\n--fuzz--\r\n')]);
+  });

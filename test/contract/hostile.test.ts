@@ -19,6 +19,7 @@ import { type Answer, type Ask, pause, TestServer } from '../support/server.ts';
 
 import {
   adminBody,
+  archiveForm,
   astText,
   fittingAst,
   type HostileCommand,
@@ -203,6 +204,15 @@ test('hostile: fuzzed requests, queries, commands and metrics', async (t) => {
     await fuzz('administration', 100, adminBody, async (body) => {
       await post(server, '/pdb/admin/v1/cmd', body);
     });
+    const around = readdirSync(dirname(server.dir)).sort();
+    await fuzz('archives', 150, archiveForm, async (body) => {
+      const headers = { 'Content-Type': 'multipart/form-data; boundary=fuzz' };
+      const answer = await post(server, '/pdb/admin/v1/archive', body, headers);
+      assert.ok([200, 400].includes(answer.status), `${answer.status} ${answer.text}`);
+    });
+    await server.drained();
+    assert.deepEqual(readdirSync(dirname(server.dir)).sort(), around, 'something was unpacked');
+    assert.equal(existsSync('/tmp/muster-fuzz') || existsSync('/tmp/muster-fuzz.json'), false);
     seed++;
   } while (Date.now() < until);
 
@@ -257,6 +267,24 @@ test('hostile: names of prototypes are names of facts, parameters and tags like 
   assert.equal((JSON.parse(tagged) as unknown[]).length, 1);
   const whole = await text('/resources', ['=', 'certname', certname]);
   for (const name of prototypeNames) assert.ok(whole.includes(`"${name}":"a ${name}"`), `${name}: ${whole}`);
+  // Statuses of events are any text too, and none of these is one that is counted.
+  const report = storeReport(certname, 7, Date.now() - DAY);
+  const counted = async (): Promise<unknown> =>
+    JSON.parse(
+      (await ask(server, `/pdb/query/v4/event-counts?summarize_by=certname&query=["=","certname","${certname}"]`)).text,
+    );
+  for (const [i, name] of prototypeNames.entries()) {
+    const payload = report.payload
+      .replaceAll('"status":"success"', `"status":"${name}"`)
+      .replace('"configuration_version":"7"', `"configuration_version":"${i}"`);
+    assert.ok(payload.includes(`"status":"${name}"`));
+    await server.apply({ ...report, payload });
+    const rows = await server.query('events', ['and', ['=', 'certname', certname], ['=', 'status', name]]);
+    assert.ok(rows.length > 0, `events of status ${name}`);
+  }
+  assert.deepEqual(await counted(), [
+    { failures: 0, skips: 0, successes: 0, noops: 0, subject_type: 'certname', subject: { title: certname } },
+  ]);
   // Fields, routes, parameters and beans of such names do not exist.
   for (const name of prototypeNames) {
     for (const [route, query] of [
@@ -266,10 +294,18 @@ test('hostile: names of prototypes are names of facts, parameters and tags like 
       ['/nodes', ['extract', [['function', name]]]],
       ['', ['from', name]],
       ['', `${name} { }`],
+      ['/events', ['in', 'certname', ['extract', 'certname', [name, ['=', 'certname', 'x']]]]],
     ] as const) {
       const answer = await post(server, `/pdb/query/v4${route}`, JSON.stringify({ query }));
       assert.equal(answer.status, 400, `${route} ${JSON.stringify(query)}: ${answer.status} ${answer.text}`);
     }
+    const distinct = new URLSearchParams({
+      query: JSON.stringify(['in', 'certname', ['extract', 'certname', [name, ['=', 'certname', 'x']]]]),
+      distinct_resources: 'true',
+      distinct_start_time: '0',
+      distinct_end_time: '1',
+    });
+    assert.equal((await ask(server, `/pdb/query/v4/events?${distinct}`)).status, 400);
     assert.equal((await ask(server, `/pdb/query/v4/${name}`)).status, 404);
     assert.equal((await ask(server, `/pdb/query/v4/nodes?${name}=1`)).status, 400);
     assert.equal((await ask(server, `/status/v1/services/${name}`)).status, 404);

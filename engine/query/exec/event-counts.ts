@@ -21,12 +21,13 @@ interface Subject {
   readonly seen: Set<string> | null;
 }
 
-const STATUS: Readonly<Record<string, readonly [CountField, CountField, CountField]>> = {
-  failure: ['failures', 'failures', 'failures'],
-  skipped: ['skips', 'skips', 'skips'],
-  success: ['successes', 'intentional_successes', 'corrective_successes'],
-  noop: ['noops', 'intentional_noops', 'corrective_noops'],
-};
+/** Which counts an event adds to, by its status, which may be any text. */
+const STATUS: ReadonlyMap<string, readonly [CountField, CountField, CountField]> = new Map([
+  ['failure', ['failures', 'failures', 'failures']],
+  ['skipped', ['skips', 'skips', 'skips']],
+  ['success', ['successes', 'intentional_successes', 'corrective_successes']],
+  ['noop', ['noops', 'intentional_noops', 'corrective_noops']],
+]);
 
 const SUBJECT_FIELDS = {
   certname: ['certname'],
@@ -75,7 +76,7 @@ class Counting {
     const statusCode = events.code(EVENT_CODE.status);
     let fields = this.#status[statusCode];
     if (fields === undefined) {
-      fields = STATUS[events.valueOf(statusCode) as string] ?? null;
+      fields = STATUS.get(events.valueOf(statusCode) as string) ?? null;
       this.#status[statusCode] = fields;
     }
     if (fields === null) return;

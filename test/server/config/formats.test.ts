@@ -162,5 +162,7 @@ describe('hocon', () => {
 
   test('depth is bounded', () => {
     assert.match(refusal(() => hocon(`a = ${'['.repeat(5000)}`)).message, /nested deeper/);
+    assert.match(refusal(() => hocon(`${'a.'.repeat(5000)}b = 1`)).message, /nested deeper/);
+    assert.match(refusal(() => parseProperties(`${'a.'.repeat(5000)}b = 1`, 'x')).message, /nested deeper/);
   });
 });

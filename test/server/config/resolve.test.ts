@@ -182,6 +182,20 @@ describe('an existing PuppetDB configuration', () => {
     assert.ok(!messages.some((message) => message.includes('geheim') || message.includes('disable-update')));
   });
 
+  test('a policy for metrics is not read, and that is a warning', () => {
+    const policy = 'servlet-init-params: { policyLocation: "file:///etc/policy.xml", debug: true }';
+    const text = `metrics: { metrics-webservice: { jolokia: { enabled: true, ${policy} } } }\n`;
+    const { notices } = load({ config: files('policy', { 'metrics.conf': text }) });
+    const found = notices.filter(({ message }) => message.includes('servlet-init-params'));
+    assert.deepEqual(
+      found.map(({ level, message }) => [level, message.replace(/.*: /, '')]),
+      [
+        ['warn', '[metrics] metrics-webservice.jolokia.servlet-init-params.policyLocation'],
+        ['info', '[metrics] metrics-webservice.jolokia.servlet-init-params.debug'],
+      ],
+    );
+  });
+
   test('files that set up HTTPS only get no cleartext listener, flags that do leave it on', () => {
     const https = files('https', { 'jetty.ini': '[jetty]\nssl-port = 8081\n' });
     const of = (config: string | null, flags: Record<string, string>) => {
