@@ -1,8 +1,8 @@
 // Input that means harm, or would if somebody trusted it: the server answers everything in time with a status that says what
 // is wrong, its log shows nothing that nobody expected, and the data of a node that is not meant stay as they are.
 //
-//   MUSTER_FUZZ_SECONDS=3600 node --import tsx --test test/contract/hostile.test.ts     the long run
-//   MUSTER_SEED=...                                                                     the same inputs again
+//   npm run fuzz         the long run: ten minutes; MUSTER_FUZZ_SECONDS=... for another time
+//   MUSTER_SEED=...      the same inputs again
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 // Configuration that means harm or is merely broken: every text ends in settings or in a list of problems, soon, and touches
 // nothing beside them.
 //
-//   MUSTER_FUZZ_SECONDS=600 node --import tsx --test test/server/config/fuzz.test.ts     the long run
-//   MUSTER_SEED=...                                                                      the same inputs again
+//   npm run fuzz         the long run
+//   MUSTER_SEED=...      the same inputs again
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
