@@ -253,6 +253,53 @@ test('ring: a superseded command is not executed, and its waiter gets success', 
   await until('depth 0', () => ring.depth === 0);
 });
 
+test('ring: what was applied before a start neither counts again nor supersedes what was not', async (t) => {
+  const dir = temporaryDirectory(t);
+  // Nothing is flushed before the stop, so the log keeps everything.
+  const slow = { ...times, flushDelay: 60_000 };
+  const first = await start(t, dir, { times: slow });
+  const certname = 'a';
+  for (const producerTimestamp of [10, 30]) {
+    await (await first.ring.submit(submission(certname, {}, { producerTimestamp }), true)).outcome;
+  }
+  writeFileSync(join(dir, FAULT_FILE), 'EIO');
+  await first.ring.submit(submission(sameSlot(certname)), false);
+  await until('the partition is stalled', () => !first.ring.healthy);
+  // The one with time 30 is not in the queue any more: this one is to be executed, and decided by its payload.
+  const waiting = submission(certname, {}, { producerTimestamp: 20 });
+  await first.ring.submit(waiting, false);
+  assert.equal(first.metrics.counter('mq', 'global.invalidated').count, 0);
+  await first.ring.stop();
+  rmSync(join(dir, FAULT_FILE));
+
+  const second = await start(t, dir, { times: slow });
+  await until('depth 0', () => second.ring.depth === 0);
+  for (const name of ['ignored', 'invalidated']) {
+    assert.equal(second.metrics.counter('mq', `global.${name}`).count, 0, name);
+  }
+  assert.equal(second.metrics.meter('mq', 'global.processed').count, 2);
+  await second.ring.stop();
+  assert.equal((await applications(dir)).get(waiting.uuid), 1);
+});
+
+test('ring: superseded commands whose batch was committed by a dying actor are counted off', async (t) => {
+  const dir = temporaryDirectory(t);
+  const { ring, metrics } = await start(t, dir);
+  await (await ring.submit(submission('warm'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'EIO');
+  await ring.submit(submission(sameSlot('a')), false);
+  await until('the partition is stalled', () => !ring.healthy);
+  const older = await ring.submit(submission('a', {}, { producerTimestamp: 10 }), true);
+  await ring.submit(submission('a', { do: 'die committed' }, { producerTimestamp: 20 }), false);
+  rmSync(join(dir, FAULT_FILE));
+  const outcome = await older.outcome;
+  assert.equal(outcome?.kind === 'processed' && outcome.detail, 'obsolete');
+  await until('depth 0', () => ring.depth === 0);
+  assert.equal(metrics.counter('mq', 'global.invalidated').count, 0);
+  assert.equal(metrics.counter('mq', 'global.ignored').count, 1);
+  await ring.stop();
+});
+
 test('ring: while a partition cannot be written nothing is lost, and it goes on by itself', async (t) => {
   const dir = temporaryDirectory(t);
   const { ring, lines } = await start(t, dir);
