@@ -9,7 +9,7 @@ import type { Column, GroupKey, QueryTree } from '../tree.ts';
 import { type Access, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { type CompareValues, comparisonOf } from './order.ts';
-import { accessRef, columnAccess } from './output.ts';
+import { accessRef, columnAccess, memberOf } from './output.ts';
 import type { Row } from './row.ts';
 
 interface Accumulator {
@@ -36,7 +36,7 @@ export const isAggregated = (tree: QueryTree): boolean =>
 export class Grouping {
   readonly #tree: QueryTree;
   readonly #columns: readonly (Access | null)[];
-  readonly #keys: readonly Access[];
+  readonly #keys: readonly Key[];
   readonly #fields: readonly { readonly name: string; readonly access: Access }[];
   readonly #scope: CompileScope;
   readonly #groups = new Map<string, Group>();
@@ -49,7 +49,7 @@ export class Grouping {
     this.#tree = tree;
     this.#scope = scope;
     this.#columns = tree.columns.map((c) => (c.kind === 'aggregate' ? null : columnAccess(c, scope)));
-    this.#keys = (tree.groupBy ?? []).map((key) => keyAccess(key, tree.columns, scope));
+    this.#keys = (tree.groupBy ?? []).map((key) => keyOf(key, tree.columns, scope));
     const grouped = (tree.groupBy ?? []).flatMap((k) =>
       k.kind === 'ref' && k.ref.kind === 'field' ? [k.ref.field] : [],
     );
@@ -57,7 +57,7 @@ export class Grouping {
       name,
       access: accessRef({ kind: 'field', field: name }, scope),
     }));
-    const reads = [...this.#columns.filter((access) => access !== null), ...this.#keys];
+    const reads = [...this.#columns.filter((access) => access !== null), ...this.#keys.map((key) => key.access)];
     for (const c of tree.columns) if (c.kind === 'aggregate' && c.ref !== null) reads.push(accessRef(c.ref, scope));
     this.reads = reads;
     this.itemOnly = reads.every((a) => a.level !== 'node' && a.level !== 'row');
@@ -66,7 +66,7 @@ export class Grouping {
 
   add(row: Row, weight: number): void {
     let key = '';
-    for (const access of this.#keys) key += `${identity(access.value(row))}\u0000`;
+    for (const { identity } of this.#keys) key += `${identity(row)}\u0000`;
     let group = this.#groups.get(key);
     if (group === undefined) this.#groups.set(key, (group = this.#fresh(row)));
     for (const accumulator of group.accumulators) accumulator?.add(row, weight);
@@ -97,11 +97,27 @@ export class Grouping {
   }
 }
 
-function keyAccess(key: GroupKey, columns: readonly Column[], scope: CompileScope): Access {
-  return key.kind === 'ref' ? accessRef(key.ref, scope) : columnAccess(columns[key.column]!, scope);
+/** What a row is grouped by: equal texts, one group. */
+interface Key {
+  readonly access: Access;
+  readonly identity: (row: Row) => string;
 }
 
-const identity = (value: Value): string => identityText(value as JsonValue);
+/** Where a path leads nowhere: another group than null. */
+const NOWHERE = '';
+
+function keyOf(key: GroupKey, columns: readonly Column[], scope: CompileScope): Key {
+  const access = key.kind === 'ref' ? accessRef(key.ref, scope) : columnAccess(columns[key.column]!, scope);
+  if (key.kind === 'ref' && key.ref.kind === 'path' && key.ref.parts.length > 0) {
+    const { find } = memberOf(key.ref);
+    const identity = (row: Row): string => {
+      const found = find(row);
+      return found === undefined ? NOWHERE : identityText(found);
+    };
+    return { access, identity };
+  }
+  return { access, identity: (row) => identityText(access.value(row) as JsonValue) };
+}
 
 type Aggregate = Extract<Column, { kind: 'aggregate' }>;
 

@@ -18,23 +18,39 @@ import type { Row } from './row.ts';
 export function accessRef(ref: FieldRef, scope: CompileScope): Access {
   if (ref.kind === 'field') return accessFor(scope, ref.field);
   if (ref.parts.length === 0) return accessFor(scope, ref.root);
+  const { level, find } = memberOf(ref);
+  return made(level, (row) => find(row) ?? null);
+}
+
+/** What a dotted path leads to in a row; undefined where it leads nowhere, which is not the null that a document may hold. */
+export interface Member {
+  readonly level: Level;
+  readonly find: (row: Row) => JsonValue | undefined;
+}
+
+export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>): Member {
   const parts =
     ref.root === 'trusted' ? [{ kind: 'name' as const, name: 'trusted', quoted: false }, ...ref.parts] : ref.parts;
   const first = parts[0]!;
   const name = first.kind === 'match' ? '' : first.name;
   const rest = parts.slice(1);
-  const value: (row: Row) => JsonValue =
-    ref.root === 'parameters'
-      ? (row) => {
-          const { parameters } = row.body as StoredResource;
-          if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return null;
-          return walk(parameters[name]!, rest, false) ?? null;
-        }
-      : (row) => {
-          const fact = factOf(row, name);
-          return fact === undefined ? null : (walk(fact.value, rest, false) ?? null);
-        };
-  return made(ref.root === 'parameters' ? 'item' : 'node', value);
+  if (ref.root === 'parameters') {
+    return {
+      level: 'item',
+      find(row) {
+        const { parameters } = row.body as StoredResource;
+        if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return undefined;
+        return walk(parameters[name]!, rest, false);
+      },
+    };
+  }
+  return {
+    level: 'node',
+    find(row) {
+      const fact = factOf(row, name);
+      return fact === undefined ? undefined : walk(fact.value, rest, false);
+    },
+  };
 }
 
 /** A column whose value is computed. */

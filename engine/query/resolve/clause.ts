@@ -23,7 +23,7 @@ import {
   notNumeric,
 } from './messages.ts';
 import { type ComparisonOp, isComparison, isInequality, isPaging, isTruthy, normalOperator } from './operators.ts';
-import { parseField } from './path.ts';
+import { hasMatch, parseField } from './path.ts';
 import { relationBetween } from './relations.ts';
 import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOf, scopeOfSelect } from './scope.ts';
 
@@ -170,7 +170,8 @@ function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonVal
 }
 
 function dottedComparison(op: ComparisonOp, field: string, value: JsonValue): Clause {
-  if (op !== '=' && isOddValue(value)) throw invalidClause(op);
+  // What `match()` expands to is not looked at again.
+  if (op !== '=' && isOddValue(value) && !hasMatch(parseField(field).parts)) throw invalidClause(op);
   return { kind: 'compare', op, field, value };
 }
 

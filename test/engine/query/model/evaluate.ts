@@ -406,7 +406,7 @@ class Evaluation {
     const { entity, columns, groupBy, orderBy } = tree;
     const keysOf = (row: ModelRow): JsonValue[] =>
       (groupBy ?? []).map((key) =>
-        key.kind === 'ref' ? rawValue(key.ref, row) : columnValue(entity, columns[key.column]!, row),
+        key.kind === 'ref' ? groupedValue(key.ref, row) : columnValue(entity, columns[key.column]!, row),
       );
     const groups: { keys: JsonValue[]; rows: ModelRow[] }[] = groupBy === null ? [{ keys: [], rows: [] }] : [];
     for (const row of rows) {
@@ -496,10 +496,19 @@ function equalCells(outer: Cell, outerType: FieldType, inner: Cell, innerType: F
 
 // ---- columns ----
 
-function rawValue(ref: FieldRef, row: ModelRow): JsonValue {
+/** undefined: a path that leads nowhere. */
+function found(ref: FieldRef, row: ModelRow): JsonValue | undefined {
   if (ref.kind === 'field') return cellOf(row, ref.field);
   const { field, parts } = located(ref.root, ref.parts);
-  return walk(row.cells[field] ?? null, parts, { digitsAreIndexes: false }) ?? null;
+  return walk(row.cells[field] ?? null, parts, { digitsAreIndexes: false });
+}
+
+const rawValue = (ref: FieldRef, row: ModelRow): JsonValue => found(ref, row) ?? null;
+
+/** As a list, which is empty where a path leads nowhere: that is another group than null. */
+function groupedValue(ref: FieldRef, row: ModelRow): JsonValue {
+  const value = found(ref, row);
+  return value === undefined ? [] : [value];
 }
 
 const refValue = (entity: EntityName, ref: FieldRef, row: ModelRow): JsonValue =>

@@ -192,6 +192,27 @@ describe('answers: functions', () => {
     await own.close();
   });
 
+  it('a group for null in a document, another for what is not there', async () => {
+    const own = newFleet();
+    for (const [name, values] of [
+      ['n1', { h: { x: null } }],
+      ['n2', { h: {} }],
+      ['n3', { h: { x: null } }],
+      ['n4', {}],
+      ['n5', { h: { x: 'null' } }],
+    ] as const) {
+      own.apply('replace facts', 5, facts(name, values));
+    }
+    const query = '["extract",[["function","count"],"facts.h.x"],["group_by","facts.h.x"]]';
+    const rows = JSON.parse(ask(own, { path: '/inventory', query: { query } }).text) as { count: number }[];
+    assert.deepEqual(rows.map((row) => JSON.stringify(row)).sort(), [
+      '{"count":1,"facts.h.x":"null"}',
+      '{"count":2,"facts.h.x":null}',
+      '{"count":2,"facts.h.x":null}',
+    ]);
+    await own.close();
+  });
+
   it('the least and the greatest event value is told as its JSON text, as PuppetDB keeps it', () => {
     const query = '["extract",[["function","max","new_value"],["function","min","new_value"]]]';
     const [row] = json({ path: '/events', query: { query } }) as [{ max: string; min: string }];

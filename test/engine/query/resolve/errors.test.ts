@@ -315,6 +315,13 @@ describe('errors', () => {
     assert.equal(entityError('events', `["in","new_value",${source}]`), NO_IMPLEMENTATION);
   });
 
+  it('errors: the shape of a value is not looked at behind match()', () => {
+    for (const op of ['<', '~']) {
+      assert.equal(entityError('inventory', `["${op}","facts.x",{"a":1}]`), `Invalid ${op} clause`);
+      assert.equal(filter('inventory', `["${op}","facts.match(\\"x\\")",{"a":1}]`)?.kind, 'json');
+    }
+  });
+
   it('errors: what only the database refuses is none for who asks for the AST', () => {
     for (const body of [
       '["=","noop",5]',
