@@ -212,17 +212,23 @@ function stepsOf(selection: SelectionTrace, partitions: readonly PartitionPlanTe
     const whole = { rows: subqueries.length, ms: prepare.ms };
     steps.push(stepPlan('subqueries', whole, subqueries.length));
   }
-  if (partitions.length === 0) return steps;
+  if (selection.source === null) return steps;
   const nodes = partitions.flatMap((p) => p.nodes ?? []);
-  if (nodes.length > 0) steps.push(sumOf(nodes));
-  steps.push(sumOf(partitions.map((p) => p.scan)));
+  if (nodes.length > 0) steps.push(sumOf('nodes', nodes));
+  // A query about nodes that there are not reads no partition.
+  steps.push(
+    sumOf(
+      'scan',
+      partitions.map((p) => p.scan),
+    ),
+  );
   for (const [name, step] of selection.late) {
     steps.push(stepPlan(name, step, expectedAfter(name, tree, steps.at(-1)!['estimated rows'])));
   }
   return steps;
 }
 
-function sumOf(parts: readonly StepPlan[]): StepPlan {
+function sumOf(step: string, parts: readonly StepPlan[]): StepPlan {
   let estimate: number | null = 0;
   let rows = 0;
   let ms = 0;
@@ -231,7 +237,7 @@ function sumOf(parts: readonly StepPlan[]): StepPlan {
     rows += part['actual rows'];
     ms += part.ms;
   }
-  return stepPlan(parts[0]!.step, { rows, ms }, estimate);
+  return stepPlan(step, { rows, ms }, estimate);
 }
 
 /** Rows behind a step that gets `before` rows. */

@@ -150,6 +150,14 @@ describe('explain: subqueries', () => {
 });
 
 describe('explain: partitions', () => {
+  it('that are not read have no part; the steps are there all the same', () => {
+    const one = planned('facts{ certname = "n5.example.com" and name = "serial" }');
+    assert.ok(one.Partitions.length <= 2);
+    assert.equal(one['Actual Rows'], 1);
+    const none = planned('facts{ certname = "nobody" }');
+    assert.deepEqual(names(none).slice(-2), ['scan', 'output']);
+    assert.equal(none['Actual Rows'], 0);
+  });
   it('each tells its way, its rows and its time; the steps are their sums', () => {
     const plan = planned('resources{ type = "File" }');
     assert.equal(plan.Partitions.length, 2);
