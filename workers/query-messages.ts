@@ -16,6 +16,8 @@ export interface QueryThreadData {
   readonly chunkSize: number;
   /** Milliseconds a client may take nothing before its query is ended. */
   readonly stallMax: number;
+  /** Bytes the store may grow by while a query waits for its client; if it was larger before, so much as it was. */
+  readonly growthMax: number;
 }
 
 /** One query: the task of the pool. */
@@ -41,7 +43,7 @@ export interface QueryThreadHello {
   readonly kind: 'query-thread';
   readonly thread: number;
   readonly port: MessagePort;
-  /** Float64: epoch ms at which the slice of work at hand began, 0 between slices. */
+  /** Float64: monotonic ms at which the slice of work at hand began, 0 between slices. */
   readonly busySince: SharedArrayBuffer;
 }
 

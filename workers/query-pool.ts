@@ -14,6 +14,7 @@ import { Piscina } from 'piscina';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
+import { monotonicMs } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
 import type {
@@ -50,6 +51,8 @@ export interface QueryPoolLimits {
   readonly chunkSize: number;
   /** Milliseconds a client may take nothing before its query is ended: it holds a snapshot of the store. */
   readonly stallMax: number;
+  /** Bytes the store may grow by while a query waits for its client; if it was larger before, so much as it was. */
+  readonly growthMax: number;
   /** Milliseconds one slice of work may take before its thread counts as hung. */
   readonly hangMax: number;
   /** MiB of a thread's heap; 0: Node's default. */
@@ -62,6 +65,7 @@ export const queryPoolLimits: QueryPoolLimits = {
   windowSize: 1 << 20,
   chunkSize: 128 << 10,
   stallMax: 120_000,
+  growthMax: 1 << 30,
   hangMax: 60_000,
   heapMax: 0,
 };
@@ -315,13 +319,14 @@ export class ThreadQueryPool implements QueryPool {
 
   #startPool(): Piscina {
     const { dir, script = threadScript('query-thread', import.meta.url) } = this.#options;
-    const { perThread, heapMax, windowSize, chunkSize, stallMax } = this.#limits;
+    const { perThread, heapMax, windowSize, chunkSize, stallMax, growthMax } = this.#limits;
     const data: QueryThreadData = {
       dir,
       cancelled: this.#cancelled.buffer as SharedArrayBuffer,
       windowSize,
       chunkSize,
       stallMax,
+      growthMax,
     };
     const pool = new Piscina({
       filename: fileURLToPath(script.url),
@@ -365,11 +370,11 @@ export class ThreadQueryPool implements QueryPool {
   /** Ends threads that have been at one slice of work for too long. */
   #checkThreads(): void {
     if (this.#pool.threads.length === 0) this.#replacePool();
-    const now = Date.now();
+    const now = monotonicMs();
     for (const { id, busySince } of this.#threads.values()) {
       const since = busySince[0]!;
       if (since === 0 || now - since < this.#limits.hangMax) continue;
-      this.#log.error(`query thread ${id} has been busy with one slice for ${now - since} ms and is ended`);
+      this.#log.error(`query thread ${id} has been busy with one slice for ${Math.round(now - since)} ms and is ended`);
       this.killThread(id);
     }
   }

@@ -1,13 +1,16 @@
 // Entry of a query thread (a piscina worker): runs up to some dozens of queries side by side, a slice of work each in turn.
 // Every partition is open for reading, so a query is answered by one thread, whatever nodes it is about.
 
+import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads';
 import { type OpenRequest, openRequest, type QueryStore } from '../engine/query/request/run.ts';
 import { type Sample, sampleOf, warmUp } from '../engine/query/warm-up.ts';
+import { dataFileOf } from '../engine/store/data-file.ts';
 import type { Partition } from '../engine/store/partition.ts';
 import { openPartitions } from '../engine/store/store.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
+import { clockFrom, monotonicMs } from './clock.ts';
 import type {
   FromQueryThread,
   QueryResult,
@@ -85,7 +88,7 @@ const textOf = (failure: unknown): string | null => {
 };
 
 function step(query: OpenRequest): Uint8Array | null {
-  busySince[0] = Date.now();
+  busySince[0] = monotonicMs();
   try {
     return query.step(data.chunkSize);
   } finally {
@@ -146,7 +149,8 @@ export default async function answer(task: QueryTask): Promise<QueryResult> {
 
 async function answerOne({ id, flag, request, settings }: QueryTask): Promise<QueryResult> {
   const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
-  const store: QueryStore = { partitions: openStore(), clock: Date.now, stopwatch, cancelled: isCancelled };
+  const clock = clockFrom(Date.now());
+  const store: QueryStore = { partitions: openStore(), clock, stopwatch, cancelled: isCancelled };
   const query = openRequest(request, store, settings);
   try {
     let chunk = step(query);
@@ -163,9 +167,9 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
     const stream = new Stream(id);
     streams.set(id, stream);
     post({ kind: 'head', id, head });
-    await sendBody(query, stream, chunk, isCancelled);
+    const left = await sendBody(query, stream, chunk, { clock, isCancelled });
     if (query.aborted !== null) post({ kind: 'abort', id, text: query.aborted, failure: textOf(query.failure) });
-    else if (!query.done) post({ kind: 'abort', id, text: 'The client took nothing for too long', failure: null });
+    else if (left !== null) post({ kind: 'abort', id, text: left, failure: null });
     else post({ kind: 'end', id });
     return withoutAnswer(query);
   } finally {
@@ -174,30 +178,55 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
   }
 }
 
-/** Sends chunks as the client takes them, until the query is done; or leaves it undone, when the client takes nothing. */
+/** Milliseconds between two looks at what a waiting query costs. */
+const LOOK_MS = 2000;
+
+interface Sending {
+  readonly clock: () => number;
+  readonly isCancelled: () => boolean;
+}
+
+/**
+ * Sends chunks as the client takes them, until the query is done or cancelled: null. Otherwise why it is left undone: the client
+ * takes nothing, or so slowly that the store has grown by too much, which cannot use pages again that this query still sees.
+ */
 async function sendBody(
   query: OpenRequest,
   stream: Stream,
   first: Uint8Array | null,
-  isCancelled: () => boolean,
-): Promise<void> {
+  { clock, isCancelled }: Sending,
+): Promise<string | null> {
   let chunk = first;
-  let lastTaken = Date.now();
+  let lastTaken = clock();
+  /** Bytes of the store when the client first was too slow. */
+  let sizeBefore: number | null = null;
   for (;;) {
     if (chunk !== null && chunk.byteLength > 0) stream.send(chunk);
-    if (query.done || isCancelled()) return;
+    if (query.done || isCancelled()) return null;
     while (!stream.open) {
-      const now = Date.now();
+      const now = clock();
       // At the deadline the query itself says what there is to say.
       if (now >= query.deadline) break;
-      if (now - lastTaken >= data.stallMax) return;
-      const wait = Math.min(query.deadline - now, lastTaken + data.stallMax - now);
-      if (await stream.room(wait)) lastTaken = Date.now();
-      if (isCancelled()) return;
+      if (now - lastTaken >= data.stallMax) return 'The client took nothing for too long';
+      const size = storeSize();
+      sizeBefore ??= size;
+      if (size - sizeBefore > Math.max(data.growthMax, sizeBefore)) {
+        return `The client is too slow: the store has grown by ${size - sizeBefore} bytes meanwhile`;
+      }
+      const wait = Math.min(query.deadline - now, lastTaken + data.stallMax - now, LOOK_MS);
+      if (await stream.room(wait)) lastTaken = clock();
+      if (isCancelled()) return null;
     }
     await nextTurn();
     chunk = step(query);
   }
+}
+
+/** Bytes of the partitions' files. */
+function storeSize(): number {
+  let size = 0;
+  for (const { dir } of openStore()) size += statSync(dataFileOf(dir)).size;
+  return size;
 }
 
 function receive(message: ToQueryThread): void {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { QueryPlan } from '../../engine/query/exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import { dataFileOf } from '../../engine/store/data-file.ts';
+import { openPartition } from '../../engine/store/partition.ts';
+import { partitionDir } from '../../engine/store/store-info.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type QueryPoolOptions, startQueryPool, type ThreadQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
@@ -226,6 +229,25 @@ test('query pool: a client that takes nothing for too long is ended', async () =
     const { end, head } = await ask(pool, request('/facts'), { grants: false }).finished;
     assert.equal(head?.status, 200);
     assert.match(end ?? '', /took nothing for too long/);
+  });
+});
+
+test('query pool: a client for whom the store has to grow is ended, one that keeps up is not', async () => {
+  const limits = { windowSize: 64 << 10, chunkSize: 16 << 10, growthMax: 1 << 20 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    const slow = ask(pool, request('/facts'), { grants: false });
+    await until('the window is full', () => slow.text.length >= limits.windowSize);
+    await tick(50);
+    // Far more than there was, and nothing that a query sees.
+    const partition = openPartition(partitionDir(dir, 0));
+    const size = statSync(dataFileOf(partition.dir)).size;
+    partition.write((batch) => batch.putRetry(10 ** 9, Buffer.alloc(32 << 20)));
+    assert.ok(statSync(dataFileOf(partition.dir)).size > size + (30 << 20));
+    const quick = await ask(pool, request('/facts')).finished;
+    assert.equal(quick.end, 'end');
+    assert.match((await slow.finished).end ?? '', /client is too slow: the store has grown by \d{8} bytes/);
+    partition.write((batch) => batch.removeRetry(10 ** 9));
+    await partition.close();
   });
 });
 

@@ -1,6 +1,7 @@
 // Query thread for the tests of the pool: the path says what happens.
 
 import { MessageChannel, parentPort, threadId } from 'node:worker_threads';
+import { monotonicMs } from '../../workers/clock.ts';
 import type { QueryResult, QueryTask } from '../../workers/query-messages.ts';
 
 const { port2: port } = new MessageChannel();
@@ -11,7 +12,7 @@ export default async function answer({ request }: QueryTask): Promise<QueryResul
   if (request.path === '/exit') process.exit(3);
   if (request.path === '/throw') throw new Error('thrown on request');
   if (request.path === '/hang') {
-    busySince[0] = Date.now();
+    busySince[0] = monotonicMs();
     for (;;);
   }
   return {
