@@ -106,6 +106,11 @@ function encodeValues(events: readonly EventRecord[]): Buffer {
   return Buffer.concat(parts);
 }
 
+/** Gives equal texts the same number. */
+export interface TextNumbers {
+  of(bytes: Uint8Array, start: number, end: number): number;
+}
+
 /** Where the bytes of a report's events come from, as `raw` gives them (lmdb.ts). */
 export interface EventSource {
   /** Undefined: the report has no events. */
@@ -199,9 +204,9 @@ export class StoredEvents {
     return value;
   }
 
-  /** The bytes of a code's text as a text of their own: equal for equal texts, cheaper than the value. */
-  keyOf(code: number): string {
-    return this.#bytes.toString('latin1', this.#startOf(code), this.#endOf(code));
+  /** The number of a code's text among those of all reports. */
+  numberOf(code: number, among: TextNumbers): number {
+    return among.of(this.#bytes, this.#startOf(code), this.#endOf(code));
   }
 
   /** The present event's value in a coded column. */

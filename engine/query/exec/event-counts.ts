@@ -4,6 +4,7 @@ import { EVENT_CODE, type StoredEvents } from '../../store/event-record.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { CountField, EventCountsTree } from '../tree.ts';
 import type { Value } from './access.ts';
+import { ByteNumbers } from './byte-numbers.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { eachDistinct } from './distinct.ts';
@@ -46,32 +47,44 @@ const noCounts = (): Counts => ({
   corrective_noops: 0,
 });
 
-/** Folds events into the counts of their subjects. Within a report equal texts have equal codes, so that a subject and a
- *  status are looked up once per report and code. */
+/** Coded columns that make a subject; none where it is the node. */
+const SUBJECT_CODES = {
+  certname: [],
+  resource: [EVENT_CODE.resourceType, EVENT_CODE.resourceTitle],
+  containing_class: [EVENT_CODE.containingClass],
+} as const;
+
+/** Folds events into the counts of their subjects. Within a report equal texts have equal codes, so that a text's number and
+ *  a status are looked up once per report and code. */
 class Counting {
   readonly #tree: EventCountsTree;
   readonly #enterprise: boolean;
+  readonly #columns: readonly number[];
   readonly subjects: Subject[] = [];
-  /** Subjects by their texts, the first text first. */
-  readonly #known = new Map<string, Map<string, Subject>>();
+  readonly #numbers = new ByteNumbers();
+  /** Subjects by the numbers of their texts, the first text first. */
+  readonly #known: Subject[][] = [];
   /** The report that the codes below belong to, and its partition. */
   #report = 0;
   #part = -1;
   #certname = '';
-  readonly #byCode = new Map<number, Subject>();
+  /** The certname that `#name` is the number of. */
+  #nameOf: string | null = null;
+  #name = 0;
+  /** By code: the number of its text + 1, or 0. */
+  #byCode = new Uint32Array(256);
   #status: (readonly [CountField, CountField, CountField] | null | undefined)[] = [];
 
   constructor(tree: EventCountsTree, enterprise: boolean) {
     this.#tree = tree;
     this.#enterprise = enterprise;
+    this.#columns = SUBJECT_CODES[tree.summarizeBy];
   }
 
   add(row: Row): void {
     const events = row.sub as StoredEvents;
     if (row.itemId !== this.#report || row.part !== this.#part) this.#begin(row);
-    const code = this.#codeOf(events);
-    let subject = this.#byCode.get(code);
-    if (subject === undefined) this.#byCode.set(code, (subject = this.#subject(events)));
+    const subject = this.#subject(events);
     if (subject.seen !== null && !this.#isFirst(subject.seen, events)) return;
     const statusCode = events.code(EVENT_CODE.status);
     let fields = this.#status[statusCode];
@@ -87,48 +100,46 @@ class Counting {
   }
 
   #begin(row: Row): void {
+    const events = row.sub as StoredEvents;
     this.#report = row.itemId;
     this.#part = row.part;
     this.#certname = row.report.certname;
-    this.#byCode.clear();
+    const { textCount } = events;
+    if (textCount > this.#byCode.length) this.#byCode = new Uint32Array(textCount * 2);
+    else this.#byCode.fill(0, 0, textCount);
     this.#status = [];
   }
 
-  /** A number that tells the subjects of one report apart. */
-  #codeOf(events: StoredEvents): number {
-    switch (this.#tree.summarizeBy) {
-      case 'certname':
-        return 0;
-      case 'resource':
-        return events.code(EVENT_CODE.resourceType) * events.textCount + events.code(EVENT_CODE.resourceTitle);
-      case 'containing_class':
-        return events.code(EVENT_CODE.containingClass);
-    }
-  }
-
   #subject(events: StoredEvents): Subject {
-    const key = (column: number): string => events.keyOf(events.code(column));
-    switch (this.#tree.summarizeBy) {
-      case 'certname':
-        return this.#find('', this.#certname, events);
-      case 'resource':
-        return this.#find(key(EVENT_CODE.resourceType), key(EVENT_CODE.resourceTitle), events);
-      case 'containing_class':
-        return this.#find('', key(EVENT_CODE.containingClass), events);
-    }
+    const columns = this.#columns;
+    const last = columns.length === 0 ? this.#numberOfName() : this.#number(columns[columns.length - 1]!, events);
+    const first = columns.length === 2 ? this.#number(columns[0]!, events) : 0;
+    const group = (this.#known[first] ??= []);
+    const subject = group[last];
+    if (subject !== undefined) return subject;
+    const seen = this.#tree.countBy === 'certname' ? new Set<string>() : null;
+    const added: Subject = { values: this.#values(events), counts: noCounts(), seen };
+    group[last] = added;
+    this.subjects.push(added);
+    return added;
   }
 
-  #find(first: string, second: string, events: StoredEvents): Subject {
-    let group = this.#known.get(first);
-    if (group === undefined) this.#known.set(first, (group = new Map()));
-    let subject = group.get(second);
-    if (subject === undefined) {
-      const seen = this.#tree.countBy === 'certname' ? new Set<string>() : null;
-      subject = { values: this.#values(events), counts: noCounts(), seen };
-      group.set(second, subject);
-      this.subjects.push(subject);
-    }
-    return subject;
+  #number(column: number, events: StoredEvents): number {
+    const code = events.code(column);
+    const known = this.#byCode[code]!;
+    if (known !== 0) return known - 1;
+    const number = events.numberOf(code, this.#numbers);
+    this.#byCode[code] = number + 1;
+    return number;
+  }
+
+  /** The present report's node. */
+  #numberOfName(): number {
+    if (this.#nameOf === this.#certname) return this.#name;
+    const bytes = Buffer.from(this.#certname, 'utf8');
+    this.#nameOf = this.#certname;
+    this.#name = this.#numbers.of(bytes, 0, bytes.length);
+    return this.#name;
   }
 
   #values(events: StoredEvents): Record<string, string | null> {

@@ -1,0 +1,25 @@
+// Numbers for texts in bytes: the same for equal texts, wherever they lie, and others for others; a Map says what is equal.
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { ByteNumbers } from '../../../../engine/query/exec/byte-numbers.ts';
+
+it('texts in bytes: numbered as a map of strings numbers them', () => {
+  const numbers = new ByteNumbers();
+  const expected = new Map<string, number>();
+  let state = 7;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    return (state >>> 8) % below;
+  };
+  for (let round = 0; round < 20_000; round++) {
+    const text = `${'é'.repeat(random(3))}${random(4000).toString(36)}${'x'.repeat(random(4) * 20)}`;
+    const before = ' '.repeat(random(5));
+    const bytes = Buffer.from(`${before}${text}?`, 'utf8');
+    const number = numbers.of(bytes, before.length, bytes.length - 1);
+    if (!expected.has(text)) expected.set(text, expected.size);
+    assert.equal(number, expected.get(text), text);
+  }
+  assert.equal(numbers.size, expected.size);
+  assert.equal(numbers.of(Buffer.alloc(0), 0, 0), expected.get('') ?? expected.size);
+});
