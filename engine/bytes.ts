@@ -59,7 +59,11 @@ export class ByteWriter {
   put(source: Uint8Array): void {
     const count = source.byteLength;
     if (this.length + count > this.bytes.byteLength) this.#reserve(count);
-    this.bytes.set(source, this.length);
+    if (count <= SHORT) {
+      const { bytes } = this;
+      let at = this.length;
+      for (let i = 0; i < count; i++) bytes[at++] = source[i]!;
+    } else this.bytes.set(source, this.length);
     this.length += count;
   }
 

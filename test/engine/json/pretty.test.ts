@@ -1,0 +1,43 @@
+// The indented form against a printer that walks the value: they say the same, whatever the text looks like.
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { prettyText } from '../../../engine/json/pretty.ts';
+
+function expected(value: unknown, depth = 0): string {
+  if (Array.isArray(value)) {
+    return value.length === 0 ? '[ ]' : `[ ${value.map((element) => expected(element, depth)).join(', ')} ]`;
+  }
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value);
+  if (entries.length === 0) return '{ }';
+  const inner = '  '.repeat(depth + 1);
+  const lines = entries.map(([key, member]) => `${inner}${JSON.stringify(key)} : ${expected(member, depth + 1)}`);
+  return `{\n${lines.join(',\n')}\n${'  '.repeat(depth)}}`;
+}
+
+it('any value: the same as printed from the value', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, ' ', '\t'), (value, space) => {
+      assert.equal(prettyText(JSON.stringify(value, null, space)), expected(JSON.parse(JSON.stringify(value))));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+it('texts with punctuation, quotes, backslashes and other scripts stay as they are', () => {
+  const value = { '{"a":[1]}': '\\", [', 'grüße ☃ 😀': ['\\', '"', ':', ',', '', ' '], n: [1.5e300, -0.1, true, null] };
+  assert.equal(prettyText(JSON.stringify(value)), expected(value));
+});
+
+it('spelling of numbers stays', () => {
+  assert.equal(prettyText('[1.0,1e5,-0,100000000000000000000000]'), '[ 1.0, 1e5, -0, 100000000000000000000000 ]');
+});
+
+it('a part of a larger answer begins at its level; deep ones are indented whole', () => {
+  assert.equal(prettyText('{"a":1}', 2), '{\n      "a" : 1\n    }');
+  let deep: unknown = 1;
+  for (let i = 0; i < 60; i++) deep = { a: deep };
+  assert.equal(prettyText(JSON.stringify(deep)), expected(deep));
+});
