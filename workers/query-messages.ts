@@ -1,10 +1,11 @@
 // What the main thread and a query thread say to each other. A short answer is the result of the pool's task and nothing
-// else; a long one goes over one port per thread, where its messages keep their order.
+// else; any other goes over one port per thread, where its messages keep their order.
 
 import type { MessagePort } from 'node:worker_threads';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryTimes } from '../engine/query/request/run.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
+import type { AnswerHead } from './types.ts';
 
 /** Given to every query thread when it starts. */
 export interface QueryThreadData {
@@ -48,7 +49,9 @@ export interface QueryThreadHello {
 }
 
 export type FromQueryThread =
-  | { readonly kind: 'head'; readonly id: number; readonly head: QueryHead }
+  | { readonly kind: 'head'; readonly id: number; readonly head: AnswerHead }
+  /** A whole answer that is too long to be copied: its bytes change hands. */
+  | { readonly kind: 'whole'; readonly id: number; readonly head: AnswerHead; readonly failure: string | null }
   | { readonly kind: 'chunk'; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: 'end'; readonly id: number }
   | { readonly kind: 'abort'; readonly id: number; readonly text: string; readonly failure: string | null };

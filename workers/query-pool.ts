@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
-import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
+import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
 import { monotonicMs } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
@@ -27,7 +27,7 @@ import type {
 } from './query-messages.ts';
 import type { Stages } from './stages.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
-import type { QueryHandle, QueryHandlers, QueryPool } from './types.ts';
+import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from './types.ts';
 
 export interface QueryPoolOptions {
   /** Data directory. */
@@ -239,6 +239,11 @@ export class ThreadQueryPool implements QueryPool {
           query.streamed = performance.now();
           query.handlers.onHead(message.head);
           break;
+        case 'whole':
+          query.port = thread.port;
+          if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
+          this.#answer(query, message.head);
+          break;
         case 'chunk':
           query.handlers.onChunk(message.bytes);
           break;
@@ -257,7 +262,7 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   /** The whole answer at once. */
-  #answer(query: Query, head: QueryHead): void {
+  #answer(query: Query, head: AnswerHead): void {
     query.over = true;
     query.headSent = true;
     query.handlers.onHead(head);

@@ -5,6 +5,7 @@ import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads';
 import { type OpenRequest, openRequest, type QueryStore } from '../engine/query/request/run.ts';
+import type { QueryHead } from '../engine/query/request.ts';
 import { type Sample, sampleOf, warmUp } from '../engine/query/warm-up.ts';
 import { dataFileOf } from '../engine/store/data-file.ts';
 import type { Partition } from '../engine/store/partition.ts';
@@ -162,6 +163,10 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
     const { head } = query;
     if (head === null) throw new Error('a query ended without a head');
     if (query.done && head.body !== null) {
+      if (head.body.length > COPIED_MAX) {
+        postWhole(id, head, head.body, textOf(query.failure));
+        return withoutAnswer(query);
+      }
       return { answer: { head, failure: textOf(query.failure) }, plan: query.plan, times: query.times };
     }
     const stream = new Stream(id);
@@ -176,6 +181,16 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
     streams.delete(id);
     query.close();
   }
+}
+
+/** Texts up to this many characters cost less to copy from thread to thread than to hand over as memory. */
+const COPIED_MAX = 4096;
+
+function postWhole(id: number, head: QueryHead, text: string, failure: string | null): void {
+  const size = Buffer.byteLength(text, 'utf8');
+  const body = Buffer.allocUnsafeSlow(size);
+  body.write(text, 'utf8');
+  post({ kind: 'whole', id, head: { ...head, body }, failure }, [body.buffer as ArrayBuffer]);
 }
 
 /** Milliseconds between two looks at what a waiting query costs. */

@@ -63,12 +63,17 @@ export interface CommandRing {
   stop(): Promise<void>;
 }
 
+/** What an answer begins with. Its body: text, or bytes whose memory is the receiver's, or null when chunks follow. */
+export interface AnswerHead extends Omit<QueryHead, 'body'> {
+  readonly body: string | Uint8Array | null;
+}
+
 /**
  * In order: head, chunks unless the head has the body, then either end or abort; none of them after `cancel`. Then, in any
  * case, `onLeft`. Never from inside `run`.
  */
 export interface QueryHandlers {
-  onHead(head: QueryHead): void;
+  onHead(head: AnswerHead): void;
   /** A part of the body. The pool sends at most `credit` bytes ahead; give back with `QueryHandle.grant`. */
   onChunk(chunk: Uint8Array): void;
   onEnd(): void;

@@ -1,8 +1,8 @@
 // Questions the server asks itself, on the same way as clients' queries: through the query pool. Answers come whole (small
 // ones) or row by row with back-pressure (exports), never as a pile of unknown height.
 
-import type { QueryHead, QueryRequest, QuerySettings } from '../../engine/query/request.ts';
-import type { QueryPool } from '../../workers/types.ts';
+import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import type { AnswerHead, QueryPool } from '../../workers/types.ts';
 import { isJsonMap, type Json } from './json.ts';
 
 export interface Asker {
@@ -23,7 +23,7 @@ export interface Question {
 }
 
 export interface Answer {
-  readonly head: QueryHead;
+  readonly head: AnswerHead;
   readonly text: string;
 }
 
@@ -37,11 +37,14 @@ class QuestionFailed extends Error {
 
 const answerBytesMax = 16 * 1024 * 1024;
 
+const bodyText = (body: string | Uint8Array): string =>
+  typeof body === 'string' ? body : new TextDecoder().decode(body);
+
 /** The whole answer. Rejects with QuestionFailed for any status but 200, and for answers larger than 16 MiB. */
 export function ask(asker: Asker, question: Question): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const decoder = new TextDecoder();
-    let head: QueryHead | null = null;
+    let head: AnswerHead | null = null;
     let text = '';
     let size = 0;
     const fail = (status: number, reason: string): void => reject(new QuestionFailed(question.path, status, reason));
@@ -56,7 +59,7 @@ export function ask(asker: Asker, question: Question): Promise<Answer> {
         head = given;
         if (given.body === null) return;
         // The whole answer: whether an end is told as well does not matter.
-        text = given.body;
+        text = bodyText(given.body);
         finish();
       },
       onChunk: (chunk) => {
@@ -100,7 +103,7 @@ export async function askTotal(asker: Asker, question: Question): Promise<number
  */
 export async function* askRows(asker: Asker, question: Question): AsyncGenerator<string> {
   const chunks: Uint8Array[] = [];
-  let head: QueryHead | null = null;
+  let head: AnswerHead | null = null;
   let ended = false;
   let failure: Error | null = null;
   let wake: (() => void) | null = null;
@@ -134,9 +137,9 @@ export async function* askRows(asker: Asker, question: Question): AsyncGenerator
       await new Promise<void>((resolve) => (wake = resolve));
       wake = null;
     }
-    const { status, body } = (head as QueryHead | null) ?? { status: 500, body: 'no answer' };
-    if (status !== 200) throw new QuestionFailed(question.path, status, body ?? '');
-    if (body !== null) yield* splitter.push(body);
+    const { status, body } = (head as AnswerHead | null) ?? { status: 500, body: 'no answer' };
+    if (status !== 200) throw new QuestionFailed(question.path, status, bodyText(body ?? ''));
+    if (body !== null) yield* splitter.push(bodyText(body));
     splitter.end();
   } finally {
     if (!ended) handle.cancel();

@@ -2,8 +2,8 @@
 // comes back. The client's pace reaches the pool as credit: bytes are granted when the socket has taken them, so an answer
 // never waits in memory beyond the socket's buffer and the credit.
 
-import type { QueryHead, QueryRequest, QuerySettings } from '../../engine/query/request.ts';
-import type { QueryHandle, QueryPool } from '../../workers/types.ts';
+import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import type { AnswerHead, QueryHandle, QueryPool } from '../../workers/types.ts';
 import { isBelow } from '../http/dispatch.ts';
 import type { BodyWriter, Exchange, Handler, Reply } from '../http/exchange.ts';
 import { mediaType, NOT_FOUND, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
@@ -127,7 +127,7 @@ class Answer {
     else if (this.#owed > 0) this.#grantWhenDrained();
   }
 
-  #head(head: QueryHead): void {
+  #head(head: AnswerHead): void {
     if (this.#isOver) return;
     const { status, contentType, headers } = head;
     if (head.body === null) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { QueryPlan } from '../../engine/query/exec/explain.ts';
-import type { QueryHead, QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { dataFileOf } from '../../engine/store/data-file.ts';
 import { openPartition } from '../../engine/store/partition.ts';
 import { partitionDir } from '../../engine/store/store-info.ts';
@@ -13,7 +13,7 @@ import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type QueryPoolOptions, startQueryPool, type ThreadQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
-import type { QueryHandle } from '../../workers/types.ts';
+import type { AnswerHead, QueryHandle } from '../../workers/types.ts';
 
 const NODES = 40;
 const dir = mkdtempSync(join(tmpdir(), 'muster-query-'));
@@ -87,7 +87,7 @@ const settings = (rest: Partial<QuerySettings> = {}): QuerySettings => ({
 });
 
 interface Answer {
-  readonly head: QueryHead | null;
+  readonly head: AnswerHead | null;
   readonly text: string;
   /** How it ended; null while it has not. */
   readonly end: 'end' | string | null;
@@ -107,7 +107,7 @@ function ask(
   what: QueryRequest,
   how: { grants?: boolean; settings?: QuerySettings } = {},
 ): Client {
-  const client = { head: null as QueryHead | null, text: '', end: null as string | null, chunks: 0 };
+  const client = { head: null as AnswerHead | null, text: '', end: null as string | null, chunks: 0 };
   let finish: (answer: Answer) => void;
   const finished = new Promise<Answer>((resolve) => {
     finish = resolve;
@@ -117,7 +117,7 @@ function ask(
     onHead: (head) => {
       assert.equal(client.head, null, 'one head');
       client.head = head;
-      if (head.body !== null) client.text += head.body;
+      if (head.body !== null) client.text += Buffer.from(head.body as string).toString();
     },
     onChunk: (chunk) => {
       assert.equal(client.end, null, 'no chunk after the end');
@@ -155,6 +155,18 @@ test('query pool: a short answer comes whole with its head', async () => {
     assert.equal(end, 'end');
     assert.equal(JSON.parse(text).certname, 'n3');
     assert.deepEqual(pool.stats(), { threads: 2, running: 0, waiting: 0 });
+  });
+});
+
+test("query pool: a longer answer comes whole too, as bytes that are the receiver's", async () => {
+  await withPool({}, async (pool) => {
+    const { head, text, end } = await ask(pool, request('/nodes/n3/facts')).finished;
+    assert.equal(head?.status, 200);
+    assert.equal(end, 'end');
+    assert.ok(head.body instanceof Uint8Array);
+    assert.equal(head.body.byteLength, head.body.buffer.byteLength);
+    assert.equal(JSON.parse(text).length, 202);
+    await until('nothing is left of it', () => pool.stats().running === 0);
   });
 });
 
