@@ -10,7 +10,8 @@ import type { Envelope, StreamRecord } from '../../../engine/inbox/stream.ts';
 
 export function temporaryDirectory(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'muster-inbox-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  // Threads that are stopped by a later hook may still write there.
+  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return dir;
 }
 
