@@ -133,7 +133,7 @@ class Parser {
     if (end === this.#text.length) return from;
     // Closing white space is one token that has to reach the end: the miss is at its start.
     this.#miss(this.#at, SHOWN.white, true);
-    this.#miss(this.#at, ':end-of-string', true);
+    this.#miss(this.#at, ':end-of-string', false);
     return undefined;
   }
 
@@ -493,7 +493,7 @@ class Parser {
         }
         if (this.#literal('is null')) return ['null?', field, true];
         if (this.#literal('is not null')) return ['null?', field, false];
-        return undefined;
+        break;
       default:
     }
     if (this.#wanted === start) for (const op of OPERATORS) this.#miss(start, op, false);
@@ -675,8 +675,10 @@ class Parser {
     for (let segment = open.pop(); segment !== undefined; segment = open.pop()) {
       const choices = this.#segmentEnds(segment);
       for (const end of choices) {
-        if (text.charCodeAt(end) !== 0x2e) ends.push(end);
-        else if (!seen.has(end)) {
+        if (text.charCodeAt(end) !== 0x2e) {
+          this.#miss(end, '.', false);
+          ends.push(end);
+        } else if (!seen.has(end)) {
           seen.add(end);
           open.push(end + 1);
         }

@@ -10,7 +10,14 @@ import { astValidation } from './messages.ts';
 import { checkNames } from './names.ts';
 import { normalOperator } from './operators.ts';
 import type { Paging } from './order-by.ts';
-import { allColumns, checkGroupOrder, hasNumericFunction, type Projection, projectionOf } from './projection.ts';
+import {
+  allColumns,
+  checkGroupOrder,
+  type Defer,
+  hasNumericFunction,
+  type Projection,
+  projectionOf,
+} from './projection.ts';
 import type { Scope, ScopeOptions } from './scope.ts';
 
 export interface BodyOptions extends ScopeOptions, FilterContext {
@@ -58,9 +65,10 @@ export function resolveBody(scope: Scope, ast: JsonValue, paging: Paging, option
   const condition = parts ? parts.filter : query;
   const clause = condition === null ? NO_CLAUSE : expand(scope, condition, options);
   const every = allColumns(scope);
-  const projection = parts ? deferred(options, () => projectionOf(scope, parts.columns, parts.groupBy), every) : every;
+  const defer: Defer = (check, instead) => deferred(options, check, instead);
+  const projection = parts ? projectionOf(scope, parts.columns, parts.groupBy, defer) : every;
   const filter = filterOf(scope, clause, options);
-  deferred(options, () => checkGroupOrder(projection, paging.orderBy), undefined);
+  defer(() => checkGroupOrder(projection, paging.orderBy), undefined);
   if (oddity) throw astValidation(oddity.clause, ast);
   if (!parts && isArray(query) && normalOperator(query[0]) === 'extract') throw astValidation(query, ast);
   if (!options.astOnly) settle(options);

@@ -22,7 +22,7 @@ const NULLABLE = words('property message file line containing_class corrective_c
 const NOT_NULL = words('certname report environment resource_type resource_title status');
 const VALUES = words('old_value new_value');
 const TIMES = words('timestamp run_start_time run_end_time report_receive_time');
-const NO_REGEX = words('report corrective_change');
+const NO_REGEX = words('corrective_change');
 
 const IN_FIELDS: Record<Kind, ReadonlySet<string>> = {
   event: words(

@@ -24,23 +24,35 @@ const REQUEST_ORDER_MAX = 8;
 
 const KEY_RANK: ReadonlyMap<string, number> = new Map(globalKeyOrder.map((key, index) => [key, index]));
 
+/** Runs a check; keeps what the database would refuse in it for later, and goes on with `instead`. */
+export type Defer = <T>(check: () => T, instead: T) => T;
+
 /** The columns of `["extract", columns, …]`; an empty list means the entity's default columns. */
-export function projectionOf(scope: Scope, columns: JsonValue, groupBy: readonly JsonValue[] | null): Projection {
+export function projectionOf(
+  scope: Scope,
+  columns: JsonValue,
+  groupBy: readonly JsonValue[] | null,
+  defer: Defer,
+): Projection {
   const list = isArray(columns) ? columns : [columns];
   const functions = list.filter(isArray);
   const fields = list.filter((column) => !isArray(column));
   const projected = list.length > 0;
   const drafts = projected
     ? [
-        ...withMasks(functions.map((call) => functionColumn(scope, call))),
+        ...withMasks(functions.map((call) => defer(() => functionColumn(scope, call), refusedColumn(call)))),
         ...fields.map((name) => fieldColumn(scope, name)),
       ]
     : defaultColumns(scope);
   const keyed = inOrder(scope, withDistinctKeys(drafts));
-  const keys = groupBy === null ? null : groupBy.map((key) => groupKey(scope, key, keyed));
-  if (keys !== null && keys.length === 0)
-    throw badQuery("'group_by' takes at least one argument, but none were supplied");
-  if (keys !== null || keyed.some(isAggregate)) for (const column of keyed) checkGrouped(column, keyed, keys ?? []);
+  const keys =
+    groupBy === null
+      ? null
+      : groupBy.flatMap((key) => defer<GroupKey | never[]>(() => groupKey(scope, key, keyed), []));
+  if (groupBy?.length === 0) throw badQuery("'group_by' takes at least one argument, but none were supplied");
+  if (keys !== null || keyed.some(isAggregate)) {
+    for (const column of keyed) defer(() => checkGrouped(column, keyed, keys ?? []), undefined);
+  }
   return { columns: keyed, projected, groupBy: keys };
 }
 
@@ -128,6 +140,9 @@ function accepts(fn: string, field: Field): boolean {
       return field.type === 'J';
   }
 }
+
+/** Stands for a function that will be refused. */
+const refusedColumn = (call: readonly JsonValue[]): Column => ({ kind: 'null', key: textOf(call[1] ?? null) });
 
 function functionColumn(scope: Scope, call: readonly JsonValue[]): Column {
   const fn = textOf(call[1] ?? null);

@@ -170,7 +170,7 @@ describe('pql: an error points at the furthest place any rule reached', () => {
     assert.equal(
       failure('nodes{} x').message,
       `PQL parse error at line 1, column 8:\n\nnodes{} x\n${' '.repeat(7)}^\n\nExpected one of:\n\n` +
-        '#"\\s+" (followed by end-of-string):end-of-string (followed by end-of-string)',
+        '#"\\s+" (followed by end-of-string):end-of-string\n',
     );
     assert.ok(failure('nodes{a ').message.endsWith('\n<=\n<\n>\n=\n!=\n!~\nin\nis null\nis not null\n'));
     assert.match(failure('nodes{a = "').message, /\n\nExpected:\n"\n$/);

@@ -29,6 +29,11 @@ const ORDER: readonly [EntityName, string, string][] = [
   ['nodes', '["~",["fact","x"],{"a":1}]', 'Invalid ~ clause'],
   ['nodes', `["and",["~",["name"],"x"],${RELATION}]`, 'Invalid ~ clause'],
   // What only the database refuses comes last of all.
+  [
+    'reports',
+    '["extract",[["function","to_string","zz","Y"],"hash"],["group_by","yy"]]',
+    '"yy" is niether a valid column name nor function name',
+  ],
   ['reports', `["and",["=","noop",5],${BAD_TIME}]`, NO_TIME],
   ['reports', `["or",["not",["=","certname",[1]]],${BAD_TIME}]`, NO_TIME],
   ['reports', `["and",["~","certname","("],${BAD_TIME}]`, NO_TIME],
