@@ -11,6 +11,11 @@ export function printable(text: string): string {
   return text.replace(unprintable, (char) => short[char] ?? escaped(char));
 }
 
+/** The same line by line, for texts that have lines of their own. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
 function escaped(char: string): string {
   let text = '';
   for (let index = 0; index < char.length; index++) {

@@ -141,13 +141,16 @@ class RunningServer implements Server {
     } satisfies Partial<ListenerOptions>;
     if (settings.http) {
       const at = { host: boundHost(settings.httpHost), port: settings.httpPort };
-      this.#http = await startListener({ at, kind: 'http', ...shared });
+      const start = () => startListener({ at, kind: 'http', ...shared });
+      this.#http = await listening(at, 'http-host and http-port', start);
     }
     if (wantsTls(settings)) {
       const { refuseClient } = this.#access;
       this.#https = await startListener({ at: 'accept', kind: 'https', refuseClient, ...shared });
       const gate = { ...settings, httpsHost: boundHost(settings.httpsHost) };
-      this.#gate = await startTlsGate({ settings: gate, listener: this.#https, log: this.#logs.area('tls') });
+      const at = { host: gate.httpsHost, port: gate.httpsPort };
+      const options = { settings: gate, listener: this.#https, log: this.#logs.area('tls') };
+      this.#gate = await listening(at, 'https-host and https-port', () => startTlsGate(options));
     }
   }
 
@@ -248,6 +251,30 @@ function querySettingsOf(settings: Settings): Omit<QuerySettings, 'now'> {
 function accessOptions({ settings, rules }: Configuration, logs: Logs): AccessOptions {
   const allowlist = settings.allowlist === null ? null : readAllowlist(settings.allowlist);
   return { allowlist, rules, log: logs.area('tls') };
+}
+
+const addressFailures: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the address is in use already',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EACCES: 'it may not be used without privileges',
+  ENOTFOUND: 'there is no such host',
+};
+
+/** Starts a listener; a failure says which address and which settings it is about. */
+async function listening<T>(
+  { host, port }: { readonly host: string; readonly port: number },
+  settings: string,
+  start: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const why = addressFailures[code] ?? message;
+    throw new Error(`cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port} (${settings}): ${why}`, {
+      cause: error,
+    });
+  }
 }
 
 /** Settings that `reload` takes over. */

@@ -16,9 +16,9 @@ export interface DataLock {
 const ADDRESS_SIZE_MAX = 100;
 const ATTEMPTS = 5;
 
-/** Creates the directory if need be. Throws when another process uses it. */
+/** Creates the directory if need be. Throws when that cannot be, or when another process uses it. */
 export async function lockDataDirectory(dir: string): Promise<DataLock> {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  createDirectory(dir);
   const path = socketPath(realpathSync(dir));
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const server = await listen(path);
@@ -30,6 +30,16 @@ export async function lockDataDirectory(dir: string): Promise<DataLock> {
     if (found !== null) removeStale(path, found);
   }
   throw new Error(`${dir} is used by another process`);
+}
+
+function createDirectory(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const isThere = statSync(dir, { throwIfNoEntry: false })?.isDirectory() === false;
+    const why = isThere ? 'it is there and is no directory' : (error as Error).message;
+    throw new Error(`the data directory ${dir} cannot be made: ${why}`, { cause: error });
+  }
 }
 
 function socketPath(dir: string): string {

@@ -36,7 +36,8 @@ export const command: CliCommand = {
   run: async (args, terminal) => {
     for (const name of args.positionals) {
       if (operations.includes(name)) continue;
-      throw new CliFailure(exitStatus.usage, `\`${name}\` is no operation${suggestion(name, operations)}`);
+      const near = suggestion(name, operations) || `; there are ${operations.join(', ')}`;
+      throw new CliFailure(exitStatus.usage, `\`${name}\` is no operation${near}`);
     }
     const limit = args.options['batch-limit'];
     if (limit !== undefined && !/^\d+$/.test(limit)) {

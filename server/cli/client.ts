@@ -6,9 +6,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { printable } from '../printable.ts';
+import { printableLines } from '../printable.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
-import { CliFailure, exitStatus, type Terminal } from './command.ts';
+import { CliFailure, exitStatus, reasonOf, type Terminal } from './command.ts';
 
 const urlDefault = 'http://127.0.0.1:8080';
 
@@ -80,7 +80,7 @@ export class Client {
     if (status >= 200 && status < 300) return answer;
     throw new CliFailure(
       exitStatus.failed,
-      `${request.path.split('?')[0]}: ${status} ${printable(await refusalText(answer))}`,
+      `${request.path.split('?')[0]}: ${status} ${printableLines(await refusalText(answer))}`,
     );
   }
 
@@ -104,7 +104,7 @@ export function clientOf(args: ParsedArguments, terminal: Terminal): Client {
     try {
       return { [name]: readFileSync(path) };
     } catch (error) {
-      throw new CliFailure(exitStatus.usage, `--${name}: ${(error as Error).message}`);
+      throw new CliFailure(exitStatus.usage, `--${name}: ${path}: ${reasonOf(error)}`);
     }
   };
   return new Client(value('url') ?? urlDefault, { ...file('cert'), ...file('key'), ...file('ca') });

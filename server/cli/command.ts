@@ -53,6 +53,14 @@ export class CliFailure extends Error {
   }
 }
 
+/** What went wrong. Of the operating system's errors its words alone, without code, call and path. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined || !error.message.startsWith(`${code}: `)) return error.message;
+  return error.message.slice(code.length + 2).replace(/, [a-z]+(?: '.*)?$/s, '');
+}
+
 export function processTerminal(): Terminal {
   return {
     environment: process.env,

@@ -5,7 +5,7 @@ import { access, rename, rm } from 'node:fs/promises';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { clientOf, clientOptions } from './client.ts';
-import { type CliCommand, CliFailure, exitStatus } from './command.ts';
+import { type CliCommand, CliFailure, exitStatus, reasonOf } from './command.ts';
 import { amount, startProgress } from './progress.ts';
 
 const profiles = ['none', 'low', 'moderate', 'full'];
@@ -62,7 +62,7 @@ export const command: CliCommand = {
     } catch (error) {
       progress.finish();
       await rm(part, { force: true });
-      throw new CliFailure(exitStatus.failed, `the export broke off: ${(error as Error).message}`);
+      throw new CliFailure(exitStatus.failed, `the export to ${part} broke off: ${reasonOf(error)}`);
     }
     progress.finish();
     terminal.out(`${file}: ${amount(size, 'bytes')}\n`);

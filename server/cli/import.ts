@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { archiveRows, countHeader, rootFolder } from '../ops/archive/wire.ts';
 import { type Client, clientOf, clientOptions, readText } from './client.ts';
-import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
+import { type CliCommand, CliFailure, exitStatus, reasonOf, type Terminal } from './command.ts';
 import { amount, startProgress } from './progress.ts';
 
 const pollMs = 250;
@@ -59,7 +59,7 @@ async function openFile(file: string): Promise<Source> {
     // A pipe tells no size.
     return { stream: createReadStream(file), size: found.isFile() ? found.size : null };
   } catch (error) {
-    throw new CliFailure(exitStatus.usage, `${file}: ${(error as Error).message}`);
+    throw new CliFailure(exitStatus.usage, `${file}: ${reasonOf(error)}`);
   }
 }
 
@@ -104,7 +104,7 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
     await readText(answer);
   } catch (error) {
     if (broken === null) throw error;
-    throw new CliFailure(exitStatus.failed, `the archive cannot be read to its end: ${(broken as Error).message}`);
+    throw new CliFailure(exitStatus.failed, `the archive cannot be read to its end: ${reasonOf(broken)}`);
   } finally {
     progress.finish();
     source.stream.destroy();

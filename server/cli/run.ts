@@ -107,8 +107,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
   const row = commands.find((entry) => entry.name === name || entry.aliases?.includes(name));
   if (row === undefined) {
     const names = entries.map((entry) => entry.name);
-    terminal.err(`muster: \`${name}\` is not a command${suggestion(name, names)}\n\n`);
-    terminal.err(overview(entries, terminal.columns));
+    terminal.err(`muster: \`${name}\` is not a command${suggestion(name, names)}\nTry \`muster help\`.\n`);
     return exitStatus.usage;
   }
   try {
@@ -127,7 +126,7 @@ async function runCommand(command: CliCommand, argv: readonly string[], terminal
   }
   if (args.problems.length > 0) {
     for (const problem of args.problems) terminal.err(`muster ${command.name}: ${problem}\n`);
-    terminal.err(`Try \`muster ${command.name} --help\`.\n`);
+    terminal.err(`Usage: muster ${command.name} ${command.usage}\nTry \`muster ${command.name} --help\`.\n`);
     return exitStatus.usage;
   }
   return command.run(args, terminal);

@@ -5,7 +5,7 @@ import type { Configuration } from '../config/load.ts';
 import { createLogs, type Logs } from '../log.ts';
 import type { Server } from '../start.ts';
 import type { ParsedArguments } from './arguments.ts';
-import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
+import { type CliCommand, CliFailure, type ExitStatus, exitStatus, reasonOf, type Terminal } from './command.ts';
 import { configurationOf, settingOptions } from './setting-options.ts';
 import { ownVersion } from './version.ts';
 
@@ -82,7 +82,7 @@ function openLogs({ settings }: Configuration): Logs {
   try {
     return createLogs({ ...logLevelsOf(settings), format: settings.logFormat, file: settings.logFile });
   } catch (error) {
-    throw new CliFailure(exitStatus.usage, `the log cannot be opened: ${(error as Error).message}`);
+    throw new CliFailure(exitStatus.usage, `the log ${settings.logFile ?? ''} cannot be opened: ${reasonOf(error)}`);
   }
 }
 

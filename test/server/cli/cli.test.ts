@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { type OptionSpec, parseArguments } from '../../../server/cli/arguments.ts';
+import { reasonOf } from '../../../server/cli/command.ts';
 import { progressLine, startProgress } from '../../../server/cli/progress.ts';
 import { tableLines } from '../../../server/cli/table.ts';
 import { fakeServer, run } from './support.ts';
@@ -217,6 +218,30 @@ describe('archives', () => {
     assert.equal((await run(['import', '--url', server.url])).status, 2);
     await old.close();
     await server.close();
+  });
+});
+
+describe('what went wrong', () => {
+  test('refusals keep their lines and lose what would move the cursor', async () => {
+    const server = await fakeServer(() => [400, 'PQL parse error at line 1:\n\nnodes {\n       ^\n\u001b[2Jgone']);
+    const { status, err } = await run(['query', '--url', server.url, 'nodes {']);
+    await server.close();
+    assert.equal(status, 1);
+    assert.equal(err, 'muster: /pdb/query/v4: 400 PQL parse error at line 1:\n\nnodes {\n       ^\n\\u001b[2Jgone\n');
+  });
+
+  test('the system is quoted without codes and calls', async () => {
+    const missing = await run(['import', join(folder, 'nothing.tgz')]);
+    assert.deepEqual([missing.status, missing.err], [2, `muster: ${folder}/nothing.tgz: no such file or directory\n`]);
+    const cert = await run(['query', '--cert', '/nothing', 'nodes { }']);
+    assert.equal(cert.err, 'muster: --cert: /nothing: no such file or directory\n');
+    assert.equal(reasonOf(new Error('EXAMPLE: of ours')), 'EXAMPLE: of ours');
+  });
+
+  test('wrong usage shows the right one; unknown operations are told which there are', async () => {
+    assert.match((await run(['query'])).err, /^Usage: muster query \[OPTIONS\] QUERY$/m);
+    assert.match((await run(['clean', 'nonsense'])).err, /no operation; there are expire_nodes, .*other\n$/);
+    assert.match((await run(['clean', 'purge_node'])).err, /did you mean `purge_nodes`\?/);
   });
 });
 

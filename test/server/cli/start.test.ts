@@ -46,12 +46,23 @@ describe('muster start', () => {
     assert.equal(await first.ended, 0);
   });
 
+  test('a data directory that is a file is refused with a reason', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const refused = launch(['start', '--http', '127.0.0.1:0', '--data', file]);
+    assert.equal(await refused.ended, 1);
+    assert.match(refused.err(), /^muster: the data directory .*file cannot be made: it is there and is no directory$/m);
+  });
+
   test('an address that is taken is refused with a reason and leaves the data free', async () => {
     const first = await start(['--data', join(folder, 'one')]);
     const data = join(folder, 'two');
     const second = launch(['start', '--http', new URL(first.url).host, '--data', data]);
     assert.equal(await second.ended, 1);
-    assert.match(second.err(), /EADDRINUSE|in use/);
+    assert.match(
+      second.err(),
+      /^muster: cannot listen on 127\.0\.0\.1:\d+ \(http-host and http-port\): the address is in use/m,
+    );
     const third = await start(['--data', data]);
     for (const { child, ended } of [first, third]) {
       child.kill('SIGTERM');
