@@ -1,5 +1,5 @@
-// Queries asked of the store itself before clients ask theirs: code that has run some hundred times answers in a third of the
-// time that it takes at first. They are of the kinds that agents, dashboards and scripts send, over what is stored; their
+// Queries asked of the store itself before clients ask theirs: code that has run some hundred times is compiled, and answers
+// in less time than at first. They are of the kinds that agents, dashboards and scripts send, over what is stored; their
 // answers are dropped.
 
 import type { Partition } from '../store/partition.ts';

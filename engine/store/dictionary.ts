@@ -33,7 +33,7 @@ import {
 import type { Fields } from './fields.ts';
 import type { Ids } from './ids.ts';
 import { ClassBudget, type ItemClasses } from './item-classes.ts';
-import { chunkKey, digest16, indexPrefix, prefixEnd } from './keys.ts';
+import { chunkKey, digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
 import {
@@ -415,6 +415,23 @@ export class DictionaryView<B, R extends Fields = Fields> {
     return Uint32Array.from(out);
   }
 
+  /**
+   * Items whose index texts begin with these and go on with one more that is accepted, ascending. Of long texts the index
+   * does not have the end: their items are given in any case.
+   */
+  lookupNext(tag: number, texts: readonly string[], accept: (text: string) => boolean): Uint32Array {
+    const prefix = indexPrefix(tag, texts);
+    const table = this.#dictionary.tables.index;
+    const out: number[] = [];
+    for (const key of table.getKeys({ start: prefix, end: prefixEnd(prefix), ...this.#options })) {
+      const end = key.length - CHUNK_BYTES;
+      if (end - prefix.length < INDEX_TEXT_MAX && !accept(key.toString('utf8', prefix.length, end))) continue;
+      const value = fast(table, key, this.#options);
+      if (value !== undefined) chunkIds(value, firstOfChunk(key), out);
+    }
+    return Uint32Array.from(out).sort();
+  }
+
   /** Items of the first chunk of an index entry, given the entry's prefix. */
   first(prefix: Uint8Array): number[] {
     const out: number[] = [];
@@ -586,6 +603,9 @@ export class DictionaryWriter<B> {
     this.#index.clear();
   }
 }
+
+/** What follows the last text in a key: NUL and the number of the chunk. */
+const CHUNK_BYTES = 5;
 
 /** First item id of the chunk a key ends in. */
 const firstOfChunk = (key: Buffer): ItemId => key.readUInt32BE(key.length - 4) << CHUNK_BITS;

@@ -39,7 +39,8 @@ export function chunkKey(prefix: Uint8Array, chunk: number): Buffer {
   return key;
 }
 
-const INDEX_TEXT_MAX = 480;
+/** Bytes of a text that stand whole in an index key. */
+export const INDEX_TEXT_MAX = 480;
 
 /** What all index entries with these texts begin with: the tag, then each text ended by NUL. */
 export function indexPrefix(tag: number, texts: readonly string[]): Buffer {

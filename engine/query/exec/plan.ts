@@ -61,6 +61,8 @@ export interface ItemAccessPath {
   readonly keys: readonly (readonly string[])[];
   /** Fields whose conditions it covers. */
   readonly fields: readonly string[];
+  /** A condition on the text that follows in the index: what fails it is not read. */
+  readonly next?: (text: string) => boolean;
   /** Estimated number of items. */
   readonly estimate: number;
 }
@@ -178,7 +180,18 @@ export function itemAccessPath(
     }
     if (best === null || estimate < best.estimate) best = { ...path, estimate };
   }
-  return best;
+  return best === null ? null : byNextText(best, filters, regex);
+}
+
+/** Patterns for titles are looked for in the index of types and titles, which is smaller than the resources. */
+function byNextText(path: ItemAccessPath, filters: readonly Filter[], regex: CompileRegex): ItemAccessPath {
+  if (path.tag !== RESOURCE_BY_TYPE || path.index !== 'type') return path;
+  for (const f of filters) {
+    if (f.kind !== 'regex' || f.field !== 'title') continue;
+    const matcher = regex(f.pattern);
+    return { ...path, index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, next: (title) => matcher.test(title) };
+  }
+  return path;
 }
 
 /** Facts with one name and text values: the items themselves, without a scan of the name. Null when the filter is not of that kind. */
@@ -197,10 +210,13 @@ export function exactFacts(entity: EntityName, filters: readonly Filter[], view:
 
 export function itemsOf(path: ItemAccessPath, entity: EntityName, view: View): Uint32Array {
   const dictionary = view[DICTIONARY[entity]!];
+  const { next } = path;
+  const lookup = (key: readonly string[]): Uint32Array =>
+    next === undefined ? dictionary.lookup(path.tag, key) : dictionary.lookupNext(path.tag, key, next);
   const [only] = path.keys;
-  if (path.keys.length === 1 && only) return dictionary.lookup(path.tag, only);
+  if (path.keys.length === 1 && only) return lookup(only);
   const items = new Set<number>();
-  for (const key of path.keys) for (const id of dictionary.lookup(path.tag, key)) items.add(id);
+  for (const key of path.keys) for (const id of lookup(key)) items.add(id);
   return Uint32Array.from(items).sort();
 }
 

@@ -11,9 +11,10 @@ import { Source } from '../../../../engine/query/exec/source.ts';
 import { prepareFilter } from '../../../../engine/query/exec/subquery.ts';
 import { RowList } from '../../../../engine/query/request/body.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
+import { NODES_WITH_CATALOG } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
-import { catalog, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
+import { ask, catalog, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
 
 const NODES = 120;
 const HOUR = 3_600_000;
@@ -289,5 +290,41 @@ describe('plan: partitions', () => {
     };
     assert.equal(taken('["=","certname","n1.example.com"]'), 1);
     assert.equal(taken('["=","name","kernel"]'), fleet.partitions.length);
+  });
+});
+
+describe('plan: patterns for titles of a type', () => {
+  it('are looked for in the index, which gives the items that pass and no others', () => {
+    const query = '["and",["=","type","File"],["~","title","^/home/1[0-3]$"]]';
+    assert.equal(access('resources', query), 'items by type and title');
+    const { source } = planned('resources', query);
+    assert.equal(source.itemFilters.length, 2, 'the items are tested all the same');
+    const ctx = openContext(fleet.partitions, contextOptions);
+    let items = 0;
+    for (const [part, view] of ctx.views.entries()) {
+      const row = new Row(view, part);
+      items += source.items(row, source.itemPlan(row, view.set(NODES_WITH_CATALOG))).length;
+    }
+    ctx.close();
+    assert.equal(items, 4);
+  });
+
+  it('titles whose end the index does not have are found too', () => {
+    const small = newFleet();
+    const titles = [
+      `/a/${'x'.repeat(600)}end`,
+      `/a/${'ü'.repeat(300)}end`,
+      `/a/${'x'.repeat(474)}end`,
+      '/a/end',
+      '/a/other',
+    ];
+    const resources = titles.map((title) => resource('File', title));
+    for (let i = 0; i < 40; i++) {
+      small.apply('replace catalog', 9, { ...catalog(`n${i}`), edges: [], resources });
+    }
+    const query = '["extract",[["function","count"]],["and",["=","type","File"],["~","title","end$"]]]';
+    const { text } = ask(small, { path: '/resources', query: { query } });
+    assert.deepEqual(JSON.parse(text), [{ count: 4 * 40 }]);
+    small.close();
   });
 });
