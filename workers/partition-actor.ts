@@ -11,6 +11,7 @@ import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { ActivityMark } from './activity.ts';
+import { monotonicMs } from './clock.ts';
 import { decodeHeld, encodeHeld, type HeldCommand } from './held-command.ts';
 import type {
   BatchMessage,
@@ -69,7 +70,7 @@ interface Item {
 
 interface WaitingCommand {
   readonly seq: number;
-  /** Epoch ms. */
+  /** Monotonic ms. */
   readonly due: number;
   /** Since this actor began, oldest first. */
   readonly attempts: readonly Attempt[];
@@ -360,7 +361,7 @@ export class PartitionActor {
       if (decisions[i] === 'dead') this.#dead.add(seq);
       if (outcome.kind !== 'failed' || decisions[i] !== 'waiting') continue;
       const attempts = attemptsAfter(items[i]!, outcome, now);
-      this.#waiting.set(seq, { seq, due: now + this.#times.retryDelay, attempts });
+      this.#waiting.set(seq, { seq, due: monotonicMs() + this.#times.retryDelay, attempts });
     }
   }
 
@@ -416,7 +417,7 @@ export class PartitionActor {
         const attempts = [...held.attempts, { time: now, text: reason }];
         this.#host.writeHeld([{ seq, bytes: encodeHeld({ ...held, attempts, state }) }], 0);
       }
-      if (state === 'waiting') this.#waiting.set(seq, { seq, due: now, attempts: [] });
+      if (state === 'waiting') this.#waiting.set(seq, { seq, due: monotonicMs(), attempts: [] });
       else if (state === 'moving') this.#moving.set(seq, held.certname);
       else this.#dead.add(seq);
     }
@@ -427,7 +428,7 @@ export class PartitionActor {
     let due = Number.POSITIVE_INFINITY;
     for (const waiting of this.#waiting.values()) due = Math.min(due, waiting.due);
     // A timer takes at most 2^31 ms; waking early only plans again.
-    const delay = Math.min(Math.max(due - this.#now(), 0), 2 ** 31 - 1);
+    const delay = Math.min(Math.max(due - monotonicMs(), 0), 2 ** 31 - 1);
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = null;
       void this.#exclusive(() => this.#retryOne()).then(() => this.#planRetries());
@@ -436,7 +437,7 @@ export class PartitionActor {
 
   /** Tries the oldest command that is due. One at a time: batches go in between, and a deadly one is known by name. */
   async #retryOne(): Promise<void> {
-    const now = this.#now();
+    const now = monotonicMs();
     let next: WaitingCommand | null = null;
     for (const waiting of this.#waiting.values()) {
       if (waiting.due <= now && (next === null || waiting.seq < next.seq)) next = waiting;
