@@ -53,6 +53,7 @@ function run(
   const handle = pool.run(request, settings, {
     onHead: (head) => {
       status = head.status;
+      if (head.body !== null) bytes += Buffer.byteLength(head.body);
       handlers.onHead(head);
     },
     onChunk: (chunk) => {

@@ -103,6 +103,15 @@ describe('query log', () => {
     assert.equal('plan' in lines[0]!.fields, false);
   });
 
+  test('a short answer, which comes with its head, counts too', async () => {
+    const { inner, lines } = playing();
+    inner.onHead({ ...head, body: 'é[]' });
+    await pause(SLOW_MS + 5);
+    inner.onEnd();
+    inner.onLeft!(null);
+    assert.equal(lines[0]!.fields['bytes'], 4);
+  });
+
   test('a quick one is not written, unless all are', () => {
     const quick = playing({ slowMs: 60_000 });
     quick.inner.onHead(head);

@@ -3,6 +3,7 @@
 // complete or not, while its snapshots are open.
 
 import type { OrderTerm, QueryTree } from '../tree.ts';
+import { isAggregated } from './aggregate.ts';
 import type { ExecContext } from './context.ts';
 import { estimateItemRows, estimateNodeRows, estimateNodes, estimateReportRows } from './estimate.ts';
 import type { Source } from './source.ts';
@@ -242,7 +243,7 @@ function sumOf(step: string, parts: readonly StepPlan[]): StepPlan {
 
 /** Rows behind a step that gets `before` rows. */
 function expectedAfter(name: string, tree: QueryTree | null, before: number | null): number | null {
-  if (name === 'group') return tree?.groupBy === null ? 1 : null;
+  if (name === 'group') return tree !== null && tree.groupBy === null && isAggregated(tree) ? 1 : null;
   if (name === 'distinct' || before === null || tree === null || tree.limit === null) return before;
   if (name === 'order') return Math.min(before, tree.offset + tree.limit);
   return Math.min(Math.max(0, before - tree.offset), tree.limit);

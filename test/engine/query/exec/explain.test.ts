@@ -107,6 +107,7 @@ describe('explain: steps', () => {
     assert.deepEqual(names(counts), ['scan', 'group']);
     assert.equal(step(counts, 'scan')!['actual rows'], NODES);
     assert.equal(counts['Actual Rows'], 1);
+    assert.equal(counts['Estimated Rows'], null);
     const times = { distinct_start_time: '2026-01-01T00:00:00Z', distinct_end_time: '2027-01-01T00:00:00Z' };
     const distinct = explained({ distinct_resources: 'true', ...times }, '/events').Plan!;
     assert.deepEqual(names(distinct), ['scan', 'distinct', 'order', 'output']);
