@@ -1,7 +1,7 @@
 // What each kind of route answers. An answer that takes work is a generator: it yields while work is left or the body is
 // full, and ends with the head of the answer. Mistakes of the client are thrown as QueryError.
 
-import type { QueryRoute, RouteAnswer, RouteFilter } from '../../../schemas/query-routes.ts';
+import { paramSets, type QueryRoute, type RouteAnswer, type RouteFilter } from '../../../schemas/query-routes.ts';
 import { ByteWriter } from '../../bytes.ts';
 import { prettyJson, prettyText } from '../../json/pretty.ts';
 import type { JsonValue } from '../../json/value.ts';
@@ -157,11 +157,19 @@ class NoBody implements RowSink {
 
 /** Executes the query with each step timed, and answers with its plan instead of its rows. */
 function* explainAnswer(input: AnswerInput, run: (sink: RowSink, options: ExecuteOptions) => Work<void>): Answer {
-  const { ctx } = input;
-  ctx.trace.fine = true;
-  yield* run(new NoBody(), totalTo(input));
-  const text = `[{"query plan":[${JSON.stringify(planOf(ctx))}]}]`;
+  const text = `[${yield* explained(input, run, totalTo(input))}]`;
   return jsonHead(200, prettyWanted(input) ? prettyText(text) : text);
+}
+
+/** The plan in its envelope. */
+function* explained(
+  { ctx }: AnswerInput,
+  run: (sink: RowSink, options: ExecuteOptions) => Work<void>,
+  options: ExecuteOptions,
+): Work<string> {
+  ctx.trace.fine = true;
+  yield* run(new NoBody(), options);
+  return `{"query plan":[${JSON.stringify(planOf(ctx))}]}`;
 }
 
 // ---- one thing ----
@@ -173,11 +181,18 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
     ...resolveOptions({ ...params, orderBy: null, limit: null, offset: null }, settings),
     includePackageInventory: false,
   });
+  if (params.explain && takesQuery(input.route)) {
+    return jsonHead(200, prettyText(yield* explained(input, (sink) => execute(tree, ctx, sink), {})));
+  }
   const found = new RowList();
   yield* execute(tree, ctx, found);
   const [row] = found.rows;
   return row === undefined ? notFound(single.of, id) : jsonHead(200, prettyText(row));
 }
+
+/** Whether a query is among the route's parameters; where it is not, `explain` means nothing either. */
+const takesQuery = (route: QueryRoute): boolean =>
+  route.checks.some((check) => check.kind === 'params' && paramSets[check.set].query);
 
 function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): QueryHead {
   return jsonHead(200, input.ctx.reportPart(input.path[part.param] ?? '', part.part) ?? 'null');

@@ -241,6 +241,14 @@ describe('answers: the query instead of its rows', () => {
     assert.equal((JSON.parse(reply.text) as [{ 'query plan': [unknown] }])[0]['query plan'].length, 1);
     assert.deepEqual(reply.head.headers, [['X-Records', '10']]);
   });
+
+  it('explain of one thing is one object, where the route takes queries', () => {
+    for (const path of ['/nodes/n007', '/factsets/n007', '/nodes/nope']) {
+      const reply = ask(fleet, { path, query: { explain: 'analyze' } });
+      assert.match(reply.text, /^\{\n {2}"query plan" : \[ \{/, path);
+    }
+    assert.deepEqual(json({ path: '/environments/production', query: { explain: 'analyze' } }), { name: 'production' });
+  });
 });
 
 describe('answers: event counts', () => {
