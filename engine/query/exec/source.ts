@@ -49,6 +49,7 @@ import {
   DICTIONARY,
   exactFacts,
   type ItemPlan,
+  isExact,
   itemsOf,
   planItems,
   type ReportPath,
@@ -252,9 +253,20 @@ export class Source {
   #openItems(row: Row, nodes: NodeSet): Cursor {
     const plan = this.itemPlan(row, nodes);
     this.plans[row.part] = { nodes: plan.nodes, items: plan, reports: null };
-    const matcher = this.matcher(row);
-    if (plan.drive === 'nodes') return this.openList(row, nodes.toArray(), matcher);
+    if (plan.drive === 'nodes') return this.openList(row, nodes.toArray(), this.matcher(row));
+    const matcher = this.#matcherOfItems(row, plan);
     return new PostingsCursor(row, this.items(row, plan), this.dictionary(row.view), matcher, nodes, this.mixed);
+  }
+
+  /** Whether the items of the plan's index are those that pass, so that none needs a test. */
+  isExact({ path }: ItemPlan): boolean {
+    return path !== null && this.subs === null && isExact(path, this.itemFilters);
+  }
+
+  /** For the items that the plan's index gives. */
+  #matcherOfItems(row: Row, plan: ItemPlan): ItemMatcher {
+    const item = this.isExact(plan) ? null : this.item;
+    return new ItemMatcher(this.dictionary(row.view), row, this.subs, item, this.sub, null);
   }
 
   /** How items are found on the row's partition: decided once. */
@@ -294,7 +306,8 @@ export class Source {
   openPostings(row: Row, nodes: NodeSet): PostingsCursor {
     const items = { ...this.itemPlan(row, nodes), drive: 'items' as const };
     this.plans[row.part] = { ...this.plans[row.part], nodes: items.nodes, items, reports: null };
-    return new PostingsCursor(row, this.items(row, items), this.dictionary(row.view), this.matcher(row), nodes, null);
+    const matcher = this.#matcherOfItems(row, items);
+    return new PostingsCursor(row, this.items(row, items), this.dictionary(row.view), matcher, nodes, null);
   }
 
   *#openReports(row: Row): Generator<undefined, Cursor> {

@@ -138,13 +138,7 @@ function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
       continue;
     }
     if (source.countable && !simple) {
-      const cursor = source.openPostings(row, nodes);
-      const found = new NodeSet(view.maxNodeId + 1);
-      const dictionary = source.dictionary(view);
-      for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
-        dictionary.addNodes(row.itemId, found);
-        if (source.ctx.tick()) yield;
-      }
+      const found = yield* nodesOfItems(source, row, nodes);
       sets[part] = found.intersect(nodes);
       scan.rows += found.count();
       continue;
@@ -152,6 +146,27 @@ function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
     sets[part] = yield* nodesOfRows(source, row);
   }
   return sets;
+}
+
+/** The nodes of all items that pass. Where the index tells which those are, their bodies are not read. */
+function* nodesOfItems(source: Source, row: Row, nodes: NodeSet): Generator<undefined, NodeSet> {
+  const found = new NodeSet(row.view.maxNodeId + 1);
+  const dictionary = source.dictionary(row.view);
+  const plan = source.itemPlan(row, nodes);
+  if (source.isExact(plan)) {
+    source.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'items' }, reports: null };
+    for (const item of source.items(row, plan)) {
+      dictionary.addNodes(item, found);
+      if (source.ctx.tick()) yield;
+    }
+    return found;
+  }
+  const cursor = source.openPostings(row, nodes);
+  for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
+    dictionary.addNodes(row.itemId, found);
+    if (source.ctx.tick()) yield;
+  }
+  return found;
 }
 
 function* nodesOfRows(source: Source, row: Row): Generator<undefined, NodeSet> {

@@ -18,7 +18,6 @@ import { countRows } from './fold.ts';
 import { ItemStates } from './item-states.ts';
 import { type Ordering, orderingOf, TopEntries } from './order.ts';
 import { RowWriter } from './output.ts';
-import { isExact } from './plan.ts';
 import { type Locator, Row } from './row.ts';
 import type { Source } from './source.ts';
 import { Places } from './subquery.ts';
@@ -92,7 +91,7 @@ function* openWalk(source: Source, part: number): Generator<undefined, Partition
   if (path === null) return new PartitionWalk(source, row, nodes, null);
   const dictionary = source.dictionary(view);
   let passing: ItemStates | null = null;
-  if (source.subs === null && source.countable && isExact(path, source.itemFilters)) {
+  if (source.countable && source.isExact(plan)) {
     passing = new ItemStates(dictionary.end);
     for (const item of source.items(row, plan)) passing.set(item, 1);
   }

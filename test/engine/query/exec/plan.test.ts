@@ -328,3 +328,25 @@ describe('plan: patterns for titles of a type', () => {
     small.close();
   });
 });
+
+describe('plan: conditions that an index decides', () => {
+  const exact = (query: string): boolean => {
+    const { source, plans } = planned('resources', query);
+    return source.isExact(plans[0]!.items!);
+  };
+
+  it('types and titles, alone and together, need no look at the items', () => {
+    assert.ok(exact('["=","type","Package"]'));
+    assert.ok(exact('["and",["=","type","Package"],["=","title","p5"]]'));
+    assert.ok(exact('["in","title",["array",["p5","k5"]]]'));
+    assert.ok(exact('["=","exported",true]'));
+  });
+
+  it('anything more does, and texts that may not stand whole in the index', () => {
+    assert.ok(!exact('["and",["=","type","Package"],["=","line",1]]'));
+    assert.ok(!exact('["and",["=","type","Package"],["=","type","Package"],["=","title","p5"]]'));
+    assert.ok(!exact('["and",["=","type","File"],["~","title","home"]]'));
+    assert.ok(!exact('["=","tag","rare"]'));
+    assert.ok(!exact(`["=","title","${'x'.repeat(121)}"]`));
+  });
+});
