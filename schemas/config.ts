@@ -368,6 +368,15 @@ export const settingRows = {
     max: 256,
     doc: 'Threads that answer queries.',
   },
+  waitingQueriesMax: {
+    section: 'muster',
+    name: 'max-waiting-queries',
+    type: 'integer',
+    default: '1000',
+    min: 0,
+    max: 1_000_000,
+    doc: 'Queries that may wait for a place (each query thread has 32). Beyond it, queries get 503.',
+  },
   queryTimeoutDefault: {
     section: 'puppetdb',
     name: 'query-timeout-default',

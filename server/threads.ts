@@ -60,7 +60,8 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 
 function startPool({ settings, registry, logs }: ThreadsOptions): Promise<QueryPool> {
   const log = logs.area('query');
-  return startQueryPool({ dir: settings.data, threads: settings.queryThreads, metrics: registry, log });
+  const limits = { waitingMax: settings.waitingQueriesMax };
+  return startQueryPool({ dir: settings.data, threads: settings.queryThreads, limits, metrics: registry, log });
 }
 
 function startOwnRing({ settings, registry, logs }: ThreadsOptions): Promise<CommandRing> {

@@ -129,6 +129,26 @@ test('overload: beyond the limit submissions get 503 and a time to come back; me
   checkQuiet(server);
 });
 
+test('overload: more queries than may wait get 503 at once, the others their answers', async (t) => {
+  const server = await TestServer.start(t, {
+    args: ['--query-threads', '1', '--max-waiting-queries', '5', '--regex-budget', '2s'],
+  });
+  const values = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`long_${i}`, 'a'.repeat(3000)]));
+  const facts = replaceFacts('a', 1, Date.now() - DAY);
+  const payload = { ...(JSON.parse(facts.payload) as object), values };
+  await server.apply({ ...facts, payload: JSON.stringify(payload) });
+  // Each takes its slices in turn with 31 others.
+  const query = encodeURIComponent(JSON.stringify(['~', 'value', '(a*)(a*)(a*)\\1\\2\\3b']));
+  const answers = await Promise.all(
+    Array.from({ length: 120 }, () => askPort(server.port, `/pdb/query/v4/facts?query=${query}`)),
+  );
+  const refused = answers.filter(({ status }) => status === 503);
+  assert.ok(refused.length > 0 && refused.length < 120, `${refused.length} of 120 were refused`);
+  for (const { text } of refused) assert.match(text, /Too many queries are waiting/);
+  for (const { status, text } of answers) assert.ok([200, 400, 503].includes(status), `${status} ${text}`);
+  assert.equal((await server.ask('/pdb/query/v4/nodes')).status, 200);
+});
+
 test('overload: clients that are slow, idle, gone or cut off harm no others', async (t) => {
   const server = await TestServer.start(t, { args: ['--query-threads', '2'] });
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
