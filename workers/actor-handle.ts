@@ -32,8 +32,8 @@ const PAUSE_MAX_MS = 10_000;
 const SETTLED_MS = 30_000;
 const STOP_MAX_MS = 30_000;
 
-/** A batch of decoded catalogs is garbage a moment later: with room it never leaves the young generation. */
-const YOUNG_GENERATION_MB = 64;
+/** A decoded command is garbage a moment later: with this much room it hardly ever leaves the young generation. */
+const YOUNG_GENERATION_MB = 40;
 
 export class ActorHandle {
   readonly index: number;
