@@ -2,7 +2,15 @@
 // the certificate allowlist, the maintenance gate, then the longest mount. Errors that escape a handler become answers
 // here, so that every request gets one.
 
-import { BodiesFull, BodyTooLarge, ClientGone, type Handler, type Mount, type Reply } from './exchange.ts';
+import {
+  BodiesFull,
+  BodyTooLarge,
+  ClientGone,
+  type Exchange,
+  type Handler,
+  type Mount,
+  type Reply,
+} from './exchange.ts';
 import { hasWellFormedEscapes } from './form.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { badMessage, STARTING, textReply, unknownPath } from './replies.ts';
@@ -15,7 +23,7 @@ export interface DispatchOptions {
    * The certificate allowlist: asked for every request below `/pdb` that came over HTTPS. Returns the text of the 403, or
    * null to let the client in. null: every certificate the authority signed is good.
    */
-  readonly refuseClient: ((clientName: string | null) => string | null) | null;
+  readonly refuseClient: ((exchange: Exchange) => string | null) | null;
   /** A handler failed in a way it did not expect. */
   readonly onError: (error: unknown, method: string, path: string) => void;
 }
@@ -53,9 +61,7 @@ export function createDispatcher(options: DispatchOptions): (exchange: HttpExcha
     const mount = mountOf(path);
     if (isBelow(path, '/pdb')) {
       const refusal =
-        options.refuseClient === null || exchange.listener === 'http'
-          ? null
-          : options.refuseClient(exchange.clientName);
+        options.refuseClient === null || exchange.listener === 'http' ? null : options.refuseClient(exchange);
       if (refusal !== null) {
         exchange.reply(textReply(403, refusal));
         return;

@@ -13,6 +13,8 @@ export interface Exchange {
   readonly listener: 'http' | 'https';
   /** Common name of the verified client certificate, null on cleartext. */
   readonly clientName: string | null;
+  /** Address of who is at the other end of the connection; empty when that is gone. */
+  readonly remoteAddress: string;
   /** Scheme and authority as the client sees them: `http://localhost:8080`. */
   readonly base: string;
 

@@ -35,6 +35,7 @@ export class HttpExchange implements Exchange {
   readonly queryString: string;
   readonly listener: 'http' | 'https';
   readonly clientName: string | null;
+  readonly remoteAddress: string;
 
   readonly #wire: Wire;
   readonly #context: ExchangeContext;
@@ -69,6 +70,7 @@ export class HttpExchange implements Exchange {
     this.queryString = wire.queryString;
     this.listener = wire.listener;
     this.clientName = wire.clientName;
+    this.remoteAddress = wire.remoteAddress;
     this.#body = wire.hasBody ? 'unread' : 'read';
     wire.drained = () => this.#wakeWriter?.();
     wire.sent = () => this.#finish(true);
@@ -294,7 +296,7 @@ export class HttpExchange implements Exchange {
       path: this.path,
       queryString: this.queryString,
       listener: this.listener,
-      remoteAddress: wire.remoteAddress,
+      remoteAddress: this.remoteAddress,
       clientName: this.clientName,
       referer: wire.header('referer'),
       userAgent: wire.header('user-agent'),

@@ -11,7 +11,7 @@
 
 import type { Duplex } from 'node:stream';
 import { createDispatcher } from './dispatch.ts';
-import type { Mount, RequestRecord } from './exchange.ts';
+import type { Exchange, Mount, RequestRecord } from './exchange.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { Budget, HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { createNodeServer } from './node-wire.ts';
@@ -30,7 +30,7 @@ export interface ListenerOptions {
   /** true until the server can serve: everything below `/pdb` answers 503. */
   readonly isStarting: () => boolean;
   /** The certificate allowlist (dispatch.ts); null: none. */
-  readonly refuseClient?: ((clientName: string | null) => string | null) | null;
+  readonly refuseClient?: ((exchange: Exchange) => string | null) | null;
   readonly limits?: Partial<HttpLimits>;
   /** Each request once, when it is over: access log and metrics. */
   readonly onRequest?: (record: RequestRecord) => void;

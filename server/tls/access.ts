@@ -39,11 +39,11 @@ export class Access {
   }
 
   /** For requests below /pdb that came over HTTPS: the text of the 403, or null to let the client in. */
-  readonly refuseClient = (clientName: string | null): string | null => {
+  readonly refuseClient = ({ clientName, remoteAddress }: Exchange): string | null => {
     const { allowlist, log } = this.#options;
     if (allowlist === null || (clientName !== null && allowlist.names.has(clientName))) return null;
     const name = clientName ?? 'null';
-    log.warn(`${name} rejected by certificate allowlist ${allowlist.path}`);
+    log.warn({ address: remoteAddress }, `${name} rejected by certificate allowlist ${allowlist.path}`);
     return (
       `Permission denied: The client certificate name ${name} doesnt appear in the certificate allowlist. ` +
       "Is your master's (or other PuppetDB client's) certname listed in PuppetDB's certificate-allowlist file?"
@@ -63,9 +63,13 @@ export class Access {
     const request = ruleRequest(exchange, rules?.allowHeaderCertInfo ?? false);
     const verdict = rules === null ? byDefault(exchange) : byRules(rules, request);
     if (verdict === null) return false;
-    const text = `Forbidden request: ${request.path} (method :${exchange.method.toLowerCase()})`;
-    log.warn(`${text} (authenticated: ${request.clientName !== null}) ${verdict}`);
-    exchange.reply({ status: 403, contentType: null, body: `${text}. Please see the server logs for details.` });
+    const { clientName, path } = request;
+    const { remoteAddress } = exchange;
+    const what = `${path} (method :${exchange.method.toLowerCase()})`;
+    const who = clientName === null ? remoteAddress : `${clientName}(${remoteAddress})`;
+    log.warn(`Forbidden request: ${who} access to ${what} (authenticated: ${clientName !== null}) ${verdict}`);
+    const body = `Forbidden request: ${what}. Please see the server logs for details.`;
+    exchange.reply({ status: 403, contentType: null, body });
     return true;
   }
 }

@@ -80,7 +80,7 @@ test('dispatch: the allowlist decides on accepted connections below /pdb, before
     at: 'accept',
     kind: 'https',
     isStarting: () => true,
-    refuseClient: (name) => (name === 'friend' ? null : `no ${name}`),
+    refuseClient: ({ clientName: name }) => (name === 'friend' ? null : `no ${name}`),
   });
   const names = ['friend', 'stranger', null];
   const gate = createServer((socket) => {
