@@ -180,6 +180,7 @@ class Extreme implements Accumulator {
   readonly #max: boolean;
   readonly #compare: CompareValues;
   readonly #numbersOnly: boolean;
+  readonly #isPath: boolean;
   #best: Value = null;
   #json = 'null';
   constructor(access: Access, max: boolean, type: FieldType) {
@@ -187,6 +188,7 @@ class Extreme implements Accumulator {
     this.#max = max;
     this.#compare = comparisonOf(type);
     this.#numbersOnly = type === 'V';
+    this.#isPath = type === 'PA';
   }
   add(row: Row): void {
     const value = this.#access.value(row);
@@ -196,8 +198,13 @@ class Extreme implements Accumulator {
       if (this.#max ? c <= 0 : c >= 0) return;
     }
     this.#best = value;
-    // Texts that a column of their own name shows as what they mean (values of events, encoded paths) are texts here.
-    this.#json = typeof value === 'string' ? JSON.stringify(value) : textOf(this.#access, row);
+    this.#json = this.#shown(value, row);
+  }
+  /** Values of events and paths are shown as they are stored, not as what a column of their own name makes of them. */
+  #shown(value: NonNullable<Value>, row: Row): string {
+    if (typeof value === 'string') return JSON.stringify(value);
+    if (this.#isPath) return JSON.stringify((value as readonly (string | number)[]).map(String));
+    return textOf(this.#access, row);
   }
   result(): string {
     return this.#json;

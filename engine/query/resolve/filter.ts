@@ -275,14 +275,22 @@ function regex(scope: Scope, name: string, value: JsonValue, context: FilterCont
   }
   const isText = field.type === 'A' || field.type === 'V' || field.type === 'PE';
   if (!isText && (field.type !== 'S' || field.store !== 'text')) throw storageMismatch(field, '~', value);
-  if (value === null) return UNKNOWN;
+  if (value === null) return matchesNull(field);
   if (typeof value !== 'string') throw storageMismatch(field, '~', value);
   context.checkRegex(value);
   return { kind: 'regex', field: field.name, pattern: value, nullIsFalse: field.type !== 'V' };
 }
 
+/** A pattern that is null: unknown where there is a value, but what is false without one stays false. */
+function matchesNull(field: Field): Filter {
+  if (field.type === 'A') return FALSE;
+  if (field.type === 'V') return UNKNOWN;
+  return { kind: 'and', args: [UNKNOWN, not({ kind: 'null', field: field.name })] };
+}
+
 function pathRegex(scope: Scope, name: string, value: JsonValue, context: FilterContext): Filter {
   const field = fieldNamed(scope, name) as Field;
+  if (value === null) return FALSE;
   const pattern = pathOf(field, value);
   if (field.type === 'PE') {
     const whole = encodedPathPattern(pattern);

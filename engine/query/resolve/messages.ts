@@ -116,6 +116,10 @@ function valueType(value: JsonValue): string {
 export const noOperator = (column: string, op: string, value: string): QueryError =>
   new StoreRefusal(`ERROR: operator does not exist: ${column} ${op} ${value}`);
 
+/** Patterns are compared with the elements of an array, and with the text of a fact value. */
+const comparedType = (field: Field, op: string): string =>
+  op === '~' && (field.type === 'A' || field.type === 'V') ? 'text' : COLUMN_TYPES[field.store];
+
 /** A value that the column's stored type cannot be compared with. */
 export function storageMismatch(field: Field, op: string, value: JsonValue): QueryError {
   switch (kindOf(value)) {
@@ -124,7 +128,7 @@ export function storageMismatch(field: Field, op: string, value: JsonValue): Que
     case 'object':
       return new StoreRefusal('No hstore extension installed.');
     default:
-      return noOperator(COLUMN_TYPES[field.store], op, valueType(value));
+      return noOperator(comparedType(field, op), op, op === '~' && value === null ? 'unknown' : valueType(value));
   }
 }
 

@@ -575,5 +575,6 @@ function aggregate(
   }
   const sign = fn === 'max' ? -1 : 1;
   const best = counted.reduce((a, b) => (sign * compareCells(type, b, a) < 0 ? b : a));
+  if (type === 'PA') return (best as Path).map(String);
   return typeof best === 'string' ? best : shownCell(entity, field, best);
 }

@@ -213,6 +213,29 @@ describe('answers: functions', () => {
     await own.close();
   });
 
+  it('a null pattern matches nothing, and its negation what has no value', async () => {
+    const own = newFleet();
+    own.apply('replace facts', 5, { ...facts('n1', { a: 1 }), environment: 'production' });
+    own.apply('replace facts', 5, { ...facts('n2', { a: 1 }), environment: null });
+    const certnames = (query: string) =>
+      (JSON.parse(ask(own, { path: '/factsets', query: { query } }).text) as { certname: string }[]).map(
+        ({ certname }) => certname,
+      );
+    assert.deepEqual(certnames('["~","environment",null]'), []);
+    assert.deepEqual(certnames('["not",["~","environment",null]]'), ['n2']);
+    await own.close();
+  });
+
+  it('the least path is told as it is stored, its indexes as texts', async () => {
+    const own = newFleet();
+    own.apply('replace facts', 5, facts('n1', { list: [[true]] }));
+    const query = '["extract",[["function","min","path"]]]';
+    assert.deepEqual(JSON.parse(ask(own, { path: '/fact-contents', query: { query } }).text), [
+      { min: ['list', '0', '0'] },
+    ]);
+    await own.close();
+  });
+
   it('the least and the greatest event value is told as its JSON text, as PuppetDB keeps it', () => {
     const query = '["extract",[["function","max","new_value"],["function","min","new_value"]]]';
     const [row] = json({ path: '/events', query: { query } }) as [{ max: string; min: string }];

@@ -158,6 +158,21 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
     '["=","parameters.match(\\"a\\")",1]',
     { kind: 'json', op: '=', root: 'parameters', parts: [name('match("a")')], value: 1 },
   ],
+  // a pattern that is null
+  ['facts', '["~","value",null]', { kind: 'const', value: null }],
+  ['resources', '["~","tags",null]', FALSE],
+  ['fact_contents', '["~>","path",null]', FALSE],
+  [
+    'resources',
+    '["~","file",null]',
+    {
+      kind: 'and',
+      args: [
+        { kind: 'const', value: null },
+        { kind: 'not', arg: { kind: 'null', field: 'file' } },
+      ],
+    },
+  ],
   // events and reports
   ['events', '["=","new_value",{"b":1,"a":null}]', eq('new_value', '{"a":null,"b":1}')],
   ['events', '["=","old_value",null]', eq('old_value', 'null')],
