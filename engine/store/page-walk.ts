@@ -28,7 +28,8 @@ const INTEGER_KEYS = 8;
 const METAS = 2;
 const DEPTH_MAX = 32;
 const PROBLEMS_MAX = 20;
-const ATTEMPTS = 20;
+/** Looks at a file that somebody writes: each costs milliseconds, or the reading of the whole file. */
+const ATTEMPTS: Readonly<Record<Extent, number>> = { roots: 20, all: 3 };
 
 /** What is looked at: every page, or only the list of tables and the root of each. */
 type Extent = 'all' | 'roots';
@@ -56,7 +57,7 @@ function problemsOf(path: string, extent: Extent): readonly string[] {
     if (file.size === 0) return [];
     // Somebody may be writing. Pages of a state stay as they are until two transactions later, so a finding counts if the
     // meta is the same after it. Where it never is, LMDB works on the file, and has opened it.
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    for (let attempt = 0; attempt < ATTEMPTS[extent]; attempt++) {
       const before = metaOf(file);
       const problems = typeof before === 'string' ? [before] : new Walk(file, before).problems(extent);
       if (problems.length === 0 || isDeepStrictEqual(before, metaOf(file))) return problems;
