@@ -1,7 +1,5 @@
 // Starts the threads: the ring of partition actors and the query pool, with what they need of settings, metrics and log.
 
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import type { Settings } from '../schemas/config.ts';
@@ -37,32 +35,23 @@ const openMs = 30_000;
 const openPollMs = 5;
 
 /**
- * Resolves when all partitions are open and queries can be asked. A partition that does not open is no reason to keep the
- * others from working: the server then starts, and its status says what is wrong. Rejects when the data directory is in
- * use or damaged; nothing is left running then.
+ * Resolves when all partitions are open; queries that are asked at once wait until the first query thread has come up. A
+ * partition that does not open is no reason to keep the others from working: the server then starts, and its status says what is
+ * wrong. Rejects when the data directory is in use or damaged; nothing is left running then.
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   // Of the whole process, and read by each heap when it is made.
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  // The pool only needs a directory that is there; in a new one the ring, which locks it, goes first.
-  const isNew = !existsSync(join(options.settings.data, 'store.json'));
-  const early = isNew ? null : startPool(options);
-  // Its failure is looked at below; until then it is nobody's unhandled rejection.
-  early?.catch(() => {});
-  let ring: CommandRing | null = null;
+  const ring = await startOwnRing(options);
   try {
-    ring = await startOwnRing(options);
-    const pool = await (early ?? startPool(options));
     await untilHealthy(ring, options.logs);
+    // Not before: on few cores the threads would keep each other from coming up.
+    const pool = await startPool(options);
     const { data, mappedMemory } = options.settings;
     const unbound = boundMappedMemory({ dir: data, max: mappedMemory });
     return { ring, pool, stop: () => unbound?.() };
   } catch (error) {
-    await ring?.stop();
-    await early?.then(
-      (pool) => pool.stop(),
-      () => {},
-    );
+    await ring.stop();
     throw error;
   }
 }

@@ -29,12 +29,16 @@ export interface MappedMemoryOptions {
 
 /** Starts watching. Returns what ends it, or null where it is not possible. */
 export function boundMappedMemory({ dir, max }: MappedMemoryOptions): (() => void) | null {
-  const release = max === 0 ? null : madvise();
-  const page = pageSize();
-  if (release === null || page === null) return null;
+  const page = max === 0 ? null : pageSize();
+  if (page === null) return null;
   const folder = realpathSync(dir);
+  // Loaded when it is needed first: small stores never do.
+  let release: Release | null = null;
   const timer = setInterval(() => {
-    if (residentFiles(page) > max) releaseMappings(folder, release);
+    if (residentFiles(page) <= max) return;
+    release ??= madvise();
+    if (release === null) clearInterval(timer);
+    else releaseMappings(folder, release);
   }, CHECK_MS);
   timer.unref();
   return () => clearInterval(timer);
