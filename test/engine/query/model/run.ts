@@ -112,14 +112,18 @@ export function explained(tree: QueryTree, fleet: Fleet): SelectionPlan {
 }
 
 /** What the model answers; null for an error. */
-export function askModel(tree: QueryTree, { world }: Fleet): Result | null {
+/** What the model says; null where a query is an error while it is answered. */
+export function modelAnswer<T>(evaluated: () => T): T | null {
   try {
-    return evaluate(tree, world, { now: NOW, purgeTtl: PURGE_TTL });
+    return evaluated();
   } catch (error) {
     if (error instanceof ModelError) return null;
     throw error;
   }
 }
+
+export const askModel = (tree: QueryTree, { world }: Fleet): Result | null =>
+  modelAnswer(() => evaluate(tree, world, { now: NOW, purgeTtl: PURGE_TTL }));
 
 /** null: the same. Otherwise what is wrong. */
 export function difference(tree: QueryTree, answer: EngineAnswer, expected: Result): string | null {
