@@ -217,13 +217,12 @@ export class CommandLog implements CommandStream {
     return { segments: this.#segments.length, size, live };
   }
 
-  append(envelope: Envelope, body: Uint8Array): Promise<number> {
-    if (this.#closed) return Promise.reject(new StreamUnavailable('the command log is closed'));
-    if (this.#trouble !== null) return Promise.reject(unavailable(this.#trouble));
-    if (body.length > BODY_SIZE_MAX)
-      return Promise.reject(new RangeError(`a body of ${body.length} bytes is too large`));
+  async append(envelope: Envelope, body: Uint8Array): Promise<number> {
+    if (this.#closed) throw new StreamUnavailable('the command log is closed');
+    if (this.#trouble !== null) throw unavailable(this.#trouble);
+    if (body.length > BODY_SIZE_MAX) throw new RangeError(`a body of ${body.length} bytes is too large`);
     const head = encodeRecordHead(envelope, body.length);
-    if (head.length > ENVELOPE_SIZE_MAX) return Promise.reject(new RangeError('the envelope is too large'));
+    if (head.length > ENVELOPE_SIZE_MAX) throw new RangeError('the envelope is too large');
     return new Promise((resolve, reject) => {
       this.#waiting.push({ envelope, head, body, resolve, reject });
       this.#waitingSize += head.length + body.length;

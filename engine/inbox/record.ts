@@ -85,8 +85,14 @@ export function decodeSegmentHeader(bytes: Buffer): SegmentHeader | string {
   };
 }
 
-/** Header and envelope of a record; the body follows it in the file. `durable` and the checksum are set by `sealRecord`. */
+/**
+ * Header and envelope of a record; the body follows it in the file. `durable` and the checksum are set by `sealRecord`. Throws
+ * RangeError for a version that JSON cannot hold: a record that cannot be read back would keep the log from being opened.
+ */
 export function encodeRecordHead(envelope: Envelope, bodySize: number): Buffer {
+  for (const number of [envelope.version, envelope.received]) {
+    if (!Number.isFinite(number)) throw new RangeError(`${number} cannot stand in the envelope of a command`);
+  }
   const text = JSON.stringify([
     envelope.uuid,
     envelope.command,

@@ -31,6 +31,8 @@ export interface ImportDeps {
 const pendingMax = 64;
 const pendingBytesMax = 32 * 1024 * 1024;
 const metadataBytesMax = 1024 * 1024;
+/** As in a submission. */
+const VERSION_MAX = 2 ** 31 - 1;
 /** An archive that unpacks to more than this times its size, beyond a first allowance, is made to do harm. */
 const expansionMax = 300;
 const expansionFree = 16 * 1024 * 1024;
@@ -162,7 +164,7 @@ async function readCommands(
     if (found === null) continue;
     const { row, certname } = found;
     const version = versions[row.command] ?? row.version;
-    if (typeof version !== 'number') throw new BadArchive(`The archive names no valid version of ${row.command}`);
+    if (!isVersion(version)) throw new BadArchive(`The archive names no valid version of ${row.command}`);
     log.debug(`Importing ${row.command.replaceAll('_', ' ')} from archive entry '${entry.name}'`);
     await commands.add({
       command: row.command.replaceAll('_', ' '),
@@ -192,6 +194,9 @@ function versionsOf(contents: Uint8Array): { readonly [command: string]: Json } 
   if (!isJsonMap(versions)) throw new BadArchive(`The metadata file '${metadataName}' has no command_versions`);
   return versions;
 }
+
+const isVersion = (version: Json): version is number =>
+  typeof version === 'number' && Number.isInteger(version) && version > 0 && version <= VERSION_MAX;
 
 type ArchivedCommand = Pick<Submission, 'command' | 'version' | 'certname' | 'body'>;
 

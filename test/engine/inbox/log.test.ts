@@ -390,3 +390,20 @@ test('crc32: the script gives the sums that zlib gives', () => {
   assert.equal(crc32InScript(Buffer.from('123456789')), 0xcbf43926);
   assert.equal(crc32InScript(Buffer.from('6789'), crc32InScript(Buffer.from('12345'))), 0xcbf43926);
 });
+
+test('command log: an envelope that could not be read back is refused, and the log opens as before', async (t) => {
+  const dir = temporaryDirectory(t);
+  const log = await openTestLog(dir);
+  for (const version of [Number.POSITIVE_INFINITY, Number.NaN]) {
+    await assert.rejects(log.append(envelope('a', { version }), body('x')), /cannot stand in the envelope/);
+  }
+  await assert.rejects(log.append(envelope('a'.repeat(2 << 20)), body('x')), /too large/);
+  await log.append(envelope('b'), body('y'));
+  await log.close();
+  const again = await openTestLog(dir);
+  assert.deepEqual(
+    delivered(again).map((record) => record.envelope.certname),
+    ['b'],
+  );
+  await again.close();
+});

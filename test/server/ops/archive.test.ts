@@ -457,6 +457,13 @@ test('import: bad archives are refused with a reason, and what was queued before
     gzipSync(tarOf({ 'puppetdb-bak/export-metadata.json': '{}' })),
     "The metadata file 'puppetdb-bak/export-metadata.json' has no command_versions",
   );
+  for (const version of ['1e400', '-1', '0', '1.5', '4294967296', '"5"', 'true']) {
+    const text = `{"command_versions": {"replace_facts": ${version}}}`;
+    await refuses(
+      gzipSync(tarOf({ 'puppetdb-bak/export-metadata.json': text, ...facts })),
+      'The archive names no valid version of replace_facts',
+    );
+  }
   await refuses(gzipSync(tarOf({ ...metadata(), '../x': '' })), "The archive has an entry with the unsafe name '../x'");
   assert.deepEqual(ring.submissions, []);
   await refuses(
