@@ -111,7 +111,8 @@ class RunningServer implements Server {
 
   async start(): Promise<void> {
     const { settings } = this.#configuration;
-    this.#log.info('Starting Muster, entering maintenance mode');
+    // These two, and the one at the stop, are what scripts wait for in PuppetDB's log: they keep its name.
+    this.#log.info('Starting PuppetDB, entering maintenance mode');
     const options = { settings, registry: this.#registry, logs: this.#logs };
     const threads = startThreads(options).then(({ ring, pool, stop }) => {
       this.#ring.attach(ring);
@@ -123,7 +124,7 @@ class RunningServer implements Server {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
     this.#ops.start();
     this.#phase = 'running';
-    this.#log.info('Muster finished starting, disabling maintenance mode');
+    this.#log.info('PuppetDB finished starting, disabling maintenance mode');
     writePorts(settings.portFile, [this.#http?.port, this.#gate?.port]);
     countRestart(settings.restartFile);
   }
@@ -213,7 +214,7 @@ class RunningServer implements Server {
   async #stop(): Promise<void> {
     const graceMs = this.#configuration.settings.stopTimeout;
     this.#phase = 'stopping';
-    this.#log.info('Shutdown request received; muster exiting.');
+    this.#log.info('Shutdown request received; puppetdb exiting.');
     this.#stopThreads?.();
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
       ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
