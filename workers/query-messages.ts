@@ -44,7 +44,7 @@ export interface QueryThreadHello {
   readonly kind: 'query-thread';
   readonly thread: number;
   readonly port: MessagePort;
-  /** Float64: monotonic ms at which the slice of work at hand began, 0 between slices. */
+  /** Float64s: monotonic ms at which the slice of work at hand began, 0 between slices; not 0: the pool stops. */
   readonly busySince: SharedArrayBuffer;
 }
 

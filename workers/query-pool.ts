@@ -8,6 +8,7 @@
 // it (500, or an abort behind the head) and is replaced.
 
 import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
@@ -80,6 +81,8 @@ const TEXT = 'text/plain;charset=utf-8';
 const WATCH_MS = 1000;
 /** How long running answers get to finish when the pool stops. */
 const STOP_MS = 10_000;
+/** How long a thread may take to come to a pause before it is ended. */
+const PAUSE_MS = 2000;
 
 interface Query {
   readonly id: number;
@@ -411,8 +414,17 @@ export class ThreadQueryPool implements QueryPool {
     for (const query of this.#running.values()) {
       if (!query.over) this.#fail(query, 'The server is shutting down', 503);
     }
+    await this.#pausing();
     await this.#pool.destroy();
     for (const { port } of this.#threads.values()) port.close();
+  }
+
+  /** Resolves when no thread is in the middle of something (see `openStore` of the threads), or when that takes too long. */
+  async #pausing(): Promise<void> {
+    const threads = [...this.#threads.values()];
+    for (const { busySince } of threads) busySince[1] = 1;
+    const deadline = performance.now() + PAUSE_MS;
+    while (threads.some(({ busySince }) => busySince[0] !== 0) && performance.now() < deadline) await sleep(5);
   }
 
   #idle(): Promise<void> {

@@ -23,7 +23,8 @@ import type {
 
 const data = workerData as QueryThreadData;
 const cancelled = new Int32Array(data.cancelled);
-const busySince = new Float64Array(new SharedArrayBuffer(8));
+/** Since when it works without a pause, in monotonic ms, or 0; and whether the pool stops. */
+const busySince = new Float64Array(new SharedArrayBuffer(16));
 const { port1: port, port2: remote } = new MessageChannel();
 const streams = new Map<number, Stream>();
 let partitions: readonly Partition[] | null = null;
@@ -78,9 +79,17 @@ const stopwatch = (): number => performance.now();
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** The pool does not end a thread in here: lmdb would take the process with it. */
 function openStore(): readonly Partition[] {
-  partitions ??= openPartitions(data.dir, openStoreInfo(data.dir), { readOnly: true });
-  return partitions;
+  if (partitions !== null) return partitions;
+  busySince[0] = monotonicMs();
+  try {
+    if (busySince[1] !== 0) throw new Error('the pool is stopping');
+    partitions = openPartitions(data.dir, openStoreInfo(data.dir), { readOnly: true });
+    return partitions;
+  } finally {
+    busySince[0] = 0;
+  }
 }
 
 const textOf = (failure: unknown): string | null => {

@@ -6,7 +6,7 @@ import type { QueryResult, QueryTask } from '../../workers/query-messages.ts';
 
 const { port2: port } = new MessageChannel();
 const times = { plan: 1, execute: null };
-const busySince = new Float64Array(new SharedArrayBuffer(8));
+const busySince = new Float64Array(new SharedArrayBuffer(16));
 
 export default async function answer({ request }: QueryTask): Promise<QueryResult> {
   if (request.path === '/exit') process.exit(3);
