@@ -48,8 +48,11 @@ test('row counter: rows across chunks, brackets and quotes in texts', () => {
 });
 
 test('plan text: drives that partitions agree on are named once', () => {
+  const inner = { 'Node Type': 'Node Scan', Subqueries: [{ 'Node Type': 'Item Scan' }] };
   const plan = (partitions: object[]) =>
-    JSON.stringify([{ 'query plan': [{ Plan: { 'Node Type': 'Item Scan', Partitions: partitions }, Subqueries: 2 }] }]);
+    JSON.stringify([
+      { 'query plan': [{ Plan: { 'Node Type': 'Item Scan', Partitions: partitions, Subqueries: [inner] } }] },
+    ]);
   const byType = { drive: 'items', index: 'type' };
   assert.equal(summarizePlan(plan([byType, byType])), 'item scan, items by type, 2 subqueries');
   assert.equal(
