@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { lockDataDirectory } from '../../workers/data-lock.ts';
 import { temporaryDirectory } from '../engine/inbox/support.ts';
 
-test('data lock: a second holder is refused until the first lets go', async (t) => {
-  const dir = join(temporaryDirectory(t), 'data');
+test('data lock: a second holder is refused until the first lets go', async () => {
+  const dir = join(temporaryDirectory(), 'data');
   const lock = await lockDataDirectory(dir);
   assert.equal(statSync(dir).mode & 0o777, 0o700);
   await assert.rejects(lockDataDirectory(dir), /is used by another process/);
@@ -17,8 +17,8 @@ test('data lock: a second holder is refused until the first lets go', async (t) 
   await again.release();
 });
 
-test('data lock: a killed holder leaves nothing that stands in the way', async (t) => {
-  const dir = temporaryDirectory(t);
+test('data lock: a killed holder leaves nothing that stands in the way', async () => {
+  const dir = temporaryDirectory();
   const script = new URL('../../workers/data-lock.ts', import.meta.url).href;
   const code = `const { lockDataDirectory } = await import(${JSON.stringify(script)});
     await lockDataDirectory(${JSON.stringify(dir)}); setInterval(() => {}, 1000); console.log('locked');`;
@@ -37,8 +37,8 @@ test('data lock: a killed holder leaves nothing that stands in the way', async (
   await holders[0]!.value.release();
 });
 
-test('data lock: directories with long names are locked too', async (t) => {
-  const dir = join(temporaryDirectory(t), 'x'.repeat(120), 'y'.repeat(120));
+test('data lock: directories with long names are locked too', async () => {
+  const dir = join(temporaryDirectory(), 'x'.repeat(120), 'y'.repeat(120));
   mkdirSync(dir, { recursive: true });
   const lock = await lockDataDirectory(dir);
   await assert.rejects(lockDataDirectory(dir), /is used by another process/);

@@ -112,7 +112,7 @@ const certnameIn = (slot: number): string => {
 };
 
 test('engine: commands are stored, and figures told', async (t) => {
-  const { ring, metrics } = await start(t, temporaryDirectory(t));
+  const { ring, metrics } = await start(t, temporaryDirectory());
   for (let i = 0; i < 20; i++) {
     const outcome = await send(ring, 'replace facts', 5, facts(`n${i}`));
     assert.ok(outcome.kind === 'processed' && outcome.detail === 'stored' && outcome.hash?.length === 40);
@@ -128,7 +128,7 @@ test('engine: commands are stored, and figures told', async (t) => {
 });
 
 test('engine: what cannot be decoded goes to the dead letters with its reason', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir);
   for (const payload of [Buffer.from('{"certname": '), Buffer.from('{"certname":"n"}'), Buffer.from([0xff, 0xfe])]) {
     const outcome = await send(ring, 'replace facts', 5, new Uint8Array(payload));
@@ -144,7 +144,7 @@ test('engine: what cannot be decoded goes to the dead letters with its reason', 
 });
 
 test('engine: a body that is not gzip but says so is tried again, and given up in the end', async (t) => {
-  const { ring, metrics } = await start(t, temporaryDirectory(t));
+  const { ring, metrics } = await start(t, temporaryDirectory());
   const outcome = await send(ring, 'replace facts', 5, new Uint8Array(Buffer.from('{}')), { gzip: true });
   assert.ok(outcome.kind === 'failed' && outcome.retryable);
   await until('given up', () => ring.depth === 0);
@@ -153,7 +153,7 @@ test('engine: a body that is not gzip but says so is tried again, and given up i
 });
 
 test('engine: data go to the partition of the certname in the payload', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir);
   const named = certnameIn(0);
   const real = certnameIn(2);
@@ -172,7 +172,7 @@ test('engine: data go to the partition of the certname in the payload', async (t
 });
 
 test('engine: a purge of reports takes the oldest expired day of the whole store', async (t) => {
-  const { ring } = await start(t, temporaryDirectory(t), { reportTtl: 5 * DAY });
+  const { ring } = await start(t, temporaryDirectory(), { reportTtl: 5 * DAY });
   const now = Date.now();
   for (const [slot, days] of [
     [0, [30, 20, 0]],
@@ -193,7 +193,7 @@ test('engine: a purge of reports takes the oldest expired day of the whole store
 });
 
 test('engine: nodes expire, are purged within the limit, and are deleted by name', async (t) => {
-  const { ring } = await start(t, temporaryDirectory(t), { nodeTtl: DAY, nodePurgeTtl: 0 });
+  const { ring } = await start(t, temporaryDirectory(), { nodeTtl: DAY, nodePurgeTtl: 0 });
   const old = Date.now() - 3 * DAY;
   for (let i = 0; i < 12; i++) await send(ring, 'replace facts', 5, facts(`n${i}`, {}, i < 6 ? old : Date.now()));
   assert.equal(await ring.maintain({ kind: 'expire_nodes' }), 6);
@@ -230,7 +230,7 @@ const catalog = (certname: string, titles: readonly string[], content = 'x'): ob
 });
 
 test('parts of commands are measured: stages, and the timers of the storage', async (t) => {
-  const { ring, metrics } = await start(t, temporaryDirectory(t));
+  const { ring, metrics } = await start(t, temporaryDirectory());
   const titles = ['/a', '/b', '/changes'];
   for (const payload of [
     catalog('n', titles),

@@ -82,7 +82,7 @@ const sameSlot = (other: string, slot = slotOf(other, PARTITIONS)): string => {
 };
 
 test('ring: an accepted command is processed and its waiter told', async (t) => {
-  const { ring, metrics, lines } = await start(t, temporaryDirectory(t));
+  const { ring, metrics, lines } = await start(t, temporaryDirectory());
   const { seq, outcome } = await ring.submit(submission('a', {}, { producerTimestamp: 3 }), true);
   assert.deepEqual(await outcome, {
     kind: 'processed',
@@ -104,7 +104,7 @@ test('ring: an accepted command is processed and its waiter told', async (t) => 
 });
 
 test('ring: commands of a certname are applied in the order they were acknowledged, each once', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir);
   const accepted = await Promise.all(Array.from({ length: 300 }, (_, i) => ring.submit(submission(`n${i % 7}`), true)));
   await Promise.all(accepted.map(({ outcome }) => outcome));
@@ -121,7 +121,7 @@ test('ring: commands of a certname are applied in the order they were acknowledg
 });
 
 test('ring: what was not applied before a stop is applied after the next start, and the log shrinks to nothing', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const first = await start(t, dir);
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
   const uuids: string[] = [];
@@ -148,7 +148,7 @@ test('ring: what was not applied before a stop is applied after the next start, 
 });
 
 test('ring: seqs go on above the positions of the partitions when the log is lost', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const first = await start(t, dir);
   const { seq, outcome } = await first.ring.submit(submission('a'), true);
   await outcome;
@@ -161,13 +161,13 @@ test('ring: seqs go on above the positions of the partitions when the log is los
 });
 
 test('ring: a second ring on the directory is refused', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   await start(t, dir);
   await assert.rejects(startRing({ dir, script }), /is used by another process/);
 });
 
 test('ring: a command refused by the engine goes to the dead letters, whole', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring, metrics } = await start(t, dir);
   const { outcome, seq } = await ring.submit(submission('a/../b', { do: 'refuse' }), true);
   const result = await outcome;
@@ -186,7 +186,7 @@ test('ring: a command refused by the engine goes to the dead letters, whole', as
 });
 
 test('ring: a retryable failure is told at once, tried again later, and passes when it may', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring, metrics } = await start(t, dir);
   const { outcome } = await ring.submit(submission('a', { do: 'retry', times: 3 }), true);
   const result = await outcome;
@@ -199,7 +199,7 @@ test('ring: a retryable failure is told at once, tried again later, and passes w
 });
 
 test('ring: after five delayed attempts a command is given up, with all its reasons', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring, metrics } = await start(t, dir);
   await ring.submit(submission('a', { do: 'retry', times: 100 }), false);
   await until('given up', () => ring.depth === 0);
@@ -212,7 +212,7 @@ test('ring: after five delayed attempts a command is given up, with all its reas
 });
 
 test('ring: a command that waits for its next attempt survives a restart and is tried at once', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const slow = { ...times, retryDelay: 3_600_000 };
   const first = await start(t, dir, { times: slow });
   const { outcome } = await first.ring.submit(submission('a', { do: 'retry', times: 1 }), true);
@@ -226,7 +226,7 @@ test('ring: a command that waits for its next attempt survives a restart and is 
 });
 
 test('ring: a superseded command is not executed, and its waiter gets success', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring, metrics, lines } = await start(t, dir);
   await (await ring.submit(submission('warm'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'EIO');
@@ -254,7 +254,7 @@ test('ring: a superseded command is not executed, and its waiter gets success', 
 });
 
 test('ring: what was applied before a start neither counts again nor supersedes what was not', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   // Nothing is flushed before the stop, so the log keeps everything.
   const slow = { ...times, flushDelay: 60_000 };
   const first = await start(t, dir, { times: slow });
@@ -283,7 +283,7 @@ test('ring: what was applied before a start neither counts again nor supersedes 
 });
 
 test('ring: superseded commands whose batch was committed by a dying actor are counted off', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring, metrics } = await start(t, dir);
   await (await ring.submit(submission('warm'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'EIO');
@@ -301,7 +301,7 @@ test('ring: superseded commands whose batch was committed by a dying actor are c
 });
 
 test('ring: while a partition cannot be written nothing is lost, and it goes on by itself', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring, lines } = await start(t, dir);
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
@@ -316,7 +316,7 @@ test('ring: while a partition cannot be written nothing is lost, and it goes on 
 });
 
 test('ring: a command that makes the engine throw hurts no other of its batch', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir, { times: { ...times, retryDelay: 3_600_000 } });
   await (await ring.submit(submission('a'), true)).outcome;
   const others = sameSlot('a');
@@ -338,7 +338,7 @@ test('ring: a command that makes the engine throw hurts no other of its batch', 
 });
 
 test('ring: killed actors come back and lose nothing', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir);
   const uuids: string[] = [];
   const outcomes: Promise<unknown>[] = [];
@@ -360,7 +360,7 @@ test('ring: killed actors come back and lose nothing', async (t) => {
 });
 
 test('ring: a command that kills its actor three times is given up; its neighbours are applied', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring, lines } = await start(t, dir);
   await (await ring.submit(submission('a'), true)).outcome;
   const others = sameSlot('a');
@@ -387,14 +387,14 @@ test('ring: a command that kills its actor three times is given up; its neighbou
 });
 
 test('ring: an actor that hangs is ended and its command given up in the end', async (t) => {
-  const { ring } = await start(t, temporaryDirectory(t), { limits: { hangMax: 200 } });
+  const { ring } = await start(t, temporaryDirectory(), { limits: { hangMax: 200 } });
   const { outcome } = await ring.submit(submission('a', { do: 'hang' }), true);
   const result = await outcome;
   assert.ok(result?.kind === 'failed' && /thread died/.test(result.error));
 });
 
 test('ring: beyond its limits it refuses with a time to come back, and takes again when there is room', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir, { limits: { waitingMax: 5 } });
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
@@ -411,7 +411,7 @@ test('ring: beyond its limits it refuses with a time to come back, and takes aga
 });
 
 test('ring: one certname cannot use up the room of the others', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir, { limits: { waitingPerCertnameMax: 3 } });
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
@@ -424,7 +424,7 @@ test('ring: one certname cannot use up the room of the others', async (t) => {
 });
 
 test('ring: bodies beyond the memory budget are read back from the log', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir, { limits: { memoryMax: 100, waitingSizeMax: 1e6 } });
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
   const outcomes: Promise<unknown>[] = [];
@@ -434,7 +434,7 @@ test('ring: bodies beyond the memory budget are read back from the log', async (
 });
 
 test('ring: a stored command whose bytes are damaged is given up alone; the others are applied', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir, { limits: { memoryMax: 0 } });
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
@@ -455,7 +455,7 @@ test('ring: a stored command whose bytes are damaged is given up alone; the othe
 });
 
 test('ring: a process that cannot go on notes what it hung on, and the next one gives that up', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const file = join(dir, 'inbox', 'suspects.json');
   for (let crashes = 0; crashes < 3; crashes++) {
     const fatal: Error[] = [];
@@ -476,7 +476,7 @@ test('ring: a process that cannot go on notes what it hung on, and the next one 
 });
 
 test('ring: maintenance runs in steps on every partition between the batches', async (t) => {
-  const { ring } = await start(t, temporaryDirectory(t));
+  const { ring } = await start(t, temporaryDirectory());
   const [changed] = await Promise.all([
     ring.maintain({ kind: 'gc_packages' }),
     ...Array.from({ length: 20 }, async (_, i) => (await ring.submit(submission(`n${i}`), true)).outcome),
@@ -487,14 +487,14 @@ test('ring: maintenance runs in steps on every partition between the batches', a
 });
 
 test('ring: of reports and events the oldest expired day goes, in every partition', async (t) => {
-  const { ring } = await start(t, temporaryDirectory(t));
+  const { ring } = await start(t, temporaryDirectory());
   // The stub's searches count three changes each, which must not show.
   assert.equal(await ring.maintain({ kind: 'purge_reports' }), 3 * PARTITIONS);
   assert.equal(await ring.maintain({ kind: 'purge_resource_events' }), 3 * PARTITIONS);
 });
 
 test('ring: a command whose payload belongs to another partition is applied there, once, and its waiter told', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir);
   const to = sameSlot('b', (slotOf('a', PARTITIONS) + 1) % PARTITIONS);
   const accepted = await Promise.all(
@@ -509,7 +509,7 @@ test('ring: a command whose payload belongs to another partition is applied ther
 });
 
 test('ring: a moving command survives the death of actors and restarts', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const first = await start(t, dir);
   const to = sameSlot('b', (slotOf('a', PARTITIONS) + 1) % PARTITIONS);
   const accepted: Promise<unknown>[] = [];
@@ -528,7 +528,7 @@ test('ring: a moving command survives the death of actors and restarts', async (
 });
 
 test('ring: maintenance survives the death of its actor', async (t) => {
-  const { ring } = await start(t, temporaryDirectory(t));
+  const { ring } = await start(t, temporaryDirectory());
   const done = ring.maintain({ kind: 'gc_packages' });
   ring.killActor(0);
   ring.killActor(1);
@@ -536,7 +536,7 @@ test('ring: maintenance survives the death of its actor', async (t) => {
 });
 
 test('ring: counts come from every partition', async (t) => {
-  const { ring } = await start(t, temporaryDirectory(t));
+  const { ring } = await start(t, temporaryDirectory());
   await until('open', () => ring.healthy);
   const stats = await ring.stats();
   assert.deepEqual(
@@ -546,7 +546,7 @@ test('ring: counts come from every partition', async (t) => {
 });
 
 test('ring: after stop submissions are refused and those who still wait are told', async (t) => {
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const { ring } = await start(t, dir);
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');

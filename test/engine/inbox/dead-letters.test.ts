@@ -63,8 +63,8 @@ test('command file: names are read back', () => {
   assert.equal(parseCommandFileName('README'), null);
 });
 
-test('dead letters: body and cause are written as documented', async (t) => {
-  const office = new DeadLetters(join(temporaryDirectory(t), 'discarded'));
+test('dead letters: body and cause are written as documented', async () => {
+  const office = new DeadLetters(join(temporaryDirectory(), 'discarded'));
   await office.open();
   const attempts = [
     { time: Date.UTC(2026, 10, 21, 0, 21, 9, 784), text: 'first reason' },
@@ -94,8 +94,8 @@ test('dead letters: body and cause are written as documented', async (t) => {
   );
 });
 
-test('dead letters: listed in order, shown, sent again and thrown away', async (t) => {
-  const office = new DeadLetters(join(temporaryDirectory(t), 'discarded'));
+test('dead letters: listed in order, shown, sent again and thrown away', async () => {
+  const office = new DeadLetters(join(temporaryDirectory(), 'discarded'));
   await office.open();
   assert.deepEqual(await office.list(), []);
   await office.put([
@@ -132,8 +132,8 @@ test('dead letters: a certname is only taken from a payload that tells it, zip b
   assert.equal(certnameOf(file, gzipSync('["certname"]'), 1000), null);
 });
 
-test('dead letters: writing one again changes nothing, and leftovers of an interrupted write go at the next start', async (t) => {
-  const office = new DeadLetters(join(temporaryDirectory(t), 'discarded'));
+test('dead letters: writing one again changes nothing, and leftovers of an interrupted write go at the next start', async () => {
+  const office = new DeadLetters(join(temporaryDirectory(), 'discarded'));
   await office.open();
   const letter = { seq: 1, envelope: envelope('a'), body: body('x'), attempts: [{ time: 0, text: 'why' }] };
   await office.put([letter]);

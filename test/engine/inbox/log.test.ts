@@ -14,8 +14,8 @@ async function texts(log: Awaited<ReturnType<typeof openTestLog>>, records: Stre
   return out;
 }
 
-test('log: what was acknowledged is delivered again after reopening, in order, envelope and body intact', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: what was acknowledged is delivered again after reopening, in order, envelope and body intact', async () => {
+  const dir = temporaryDirectory();
   const log = await openTestLog(dir);
   const seqs: number[] = [];
   seqs.push(await log.append(envelope('a/../é\u0000', { gzip: true, size: 12, producerTimestamp: -5 }), body('one')));
@@ -37,8 +37,8 @@ test('log: what was acknowledged is delivered again after reopening, in order, e
   await again.close();
 });
 
-test('log: a subscriber gets stored records first and then each append with its body', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: a subscriber gets stored records first and then each append with its body', async () => {
+  const dir = temporaryDirectory();
   const log = await openTestLog(dir);
   await log.append(envelope('a'), body('one'));
   const seen: [number, string | null][] = [];
@@ -51,9 +51,9 @@ test('log: a subscriber gets stored records first and then each append with its 
   await log.close();
 });
 
-test('log: submissions that arrive during one sync share the next', async (t) => {
+test('log: submissions that arrive during one sync share the next', async () => {
   const files = faultyFiles();
-  const log = await openTestLog(temporaryDirectory(t), { files });
+  const log = await openTestLog(temporaryDirectory(), { files });
   const before = files.calls.get('datasync')!;
   const all: Promise<number>[] = [];
   for (let i = 0; i < 400; i++) all.push(log.append(envelope(`n${i}`), body(`body ${i}`)));
@@ -66,8 +66,8 @@ test('log: submissions that arrive during one sync share the next', async (t) =>
   await log.close();
 });
 
-test('log: writes the system cuts short are continued', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: writes the system cuts short are continued', async () => {
+  const dir = temporaryDirectory();
   const files = faultyFiles();
   const log = await openTestLog(dir, { files });
   files.shortWrite = 7;
@@ -78,8 +78,8 @@ test('log: writes the system cuts short are continued', async (t) => {
   await again.close();
 });
 
-test('log: cut anywhere, the last segment opens with a prefix of the records and takes new ones', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: cut anywhere, the last segment opens with a prefix of the records and takes new ones', async () => {
+  const dir = temporaryDirectory();
   const log = await openTestLog(dir);
   const ends: number[] = [];
   for (let i = 0; i < 4; i++) {
@@ -104,8 +104,8 @@ test('log: cut anywhere, the last segment opens with a prefix of the records and
   }
 });
 
-test('log: garbage after the last acknowledged record is cut, whatever it looks like', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: garbage after the last acknowledged record is cut, whatever it looks like', async () => {
+  const dir = temporaryDirectory();
   const log = await openTestLog(dir);
   await log.append(envelope('a'), body('kept'));
   await log.close();
@@ -125,8 +125,8 @@ test('log: garbage after the last acknowledged record is cut, whatever it looks 
   }
 });
 
-test('log: damage before an acknowledged record refuses to open and names file and offset', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: damage before an acknowledged record refuses to open and names file and offset', async () => {
+  const dir = temporaryDirectory();
   const log = await openTestLog(dir);
   await log.append(envelope('a'), body('first'));
   const second = log.stats().size;
@@ -148,9 +148,9 @@ test('log: damage before an acknowledged record refuses to open and names file a
   assert.deepEqual(readFileSync(path), bad, 'nothing was cut');
 });
 
-test('log: a record body that imitates records does not turn a torn tail into damage', async (t) => {
-  const dir = temporaryDirectory(t);
-  const other = temporaryDirectory(t);
+test('log: a record body that imitates records does not turn a torn tail into damage', async () => {
+  const dir = temporaryDirectory();
+  const other = temporaryDirectory();
   const forger = await openTestLog(other);
   await forger.append(envelope('x'), body('x'.repeat(3000)));
   await forger.append(envelope('y'), body('y'));
@@ -170,8 +170,8 @@ test('log: a record body that imitates records does not turn a torn tail into da
   await again.close();
 });
 
-test('log: a damaged or missing earlier segment refuses to open', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: a damaged or missing earlier segment refuses to open', async () => {
+  const dir = temporaryDirectory();
   const log = await openTestLog(dir, { segmentSizeMax: 200 });
   for (let i = 0; i < 8; i++) await log.append(envelope(`n${i}`), body('x'.repeat(100)));
   await log.close();
@@ -191,13 +191,13 @@ test('log: a damaged or missing earlier segment refuses to open', async (t) => {
   const whole = await openTestLog(dir);
   assert.equal(delivered(whole).length, 8);
   await whole.close();
-  const lost = temporaryDirectory(t);
+  const lost = temporaryDirectory();
   for (const name of names) if (name !== names[2]) copyFileSync(join(dir, name), join(lost, name));
   await assert.rejects(openTestLog(lost), new RegExp(`segment ${names[2]} is missing`));
 });
 
-test('log: segments go when their records are released, oldest first, the last one stays', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: segments go when their records are released, oldest first, the last one stays', async () => {
+  const dir = temporaryDirectory();
   const log = await openTestLog(dir, { segmentSizeMax: 200 });
   const records = delivered(log);
   for (let i = 0; i < 6; i++) await log.append(envelope(`n${i}`), body('x'.repeat(100)));
@@ -220,8 +220,8 @@ test('log: segments go when their records are released, oldest first, the last o
   await again.close();
 });
 
-test('log: seqs stay above the given position even when the directory was emptied', async (t) => {
-  const log = await openTestLog(temporaryDirectory(t), { seqAfter: 41 });
+test('log: seqs stay above the given position even when the directory was emptied', async () => {
+  const log = await openTestLog(temporaryDirectory(), { seqAfter: 41 });
   assert.equal(await log.append(envelope('a'), body('')), 42);
   await log.close();
 });
@@ -230,8 +230,8 @@ for (const [operation, code] of [
   ['writev', 'ENOSPC'],
   ['datasync', 'EIO'],
 ] as const) {
-  test(`log: a failing ${operation} refuses its group and nothing of it comes back`, async (t) => {
-    const dir = temporaryDirectory(t);
+  test(`log: a failing ${operation} refuses its group and nothing of it comes back`, async () => {
+    const dir = temporaryDirectory();
     const files = faultyFiles();
     const log = await openTestLog(dir, { files });
     await log.append(envelope('a'), body('before'));
@@ -255,8 +255,8 @@ for (const [operation, code] of [
   });
 }
 
-test('log: when even cutting fails, the next segment disowns the tail', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: when even cutting fails, the next segment disowns the tail', async () => {
+  const dir = temporaryDirectory();
   const files = faultyFiles();
   const log = await openTestLog(dir, { files });
   await log.append(envelope('a'), body('before'));
@@ -280,8 +280,8 @@ test('log: when even cutting fails, the next segment disowns the tail', async (t
   await again.close();
 });
 
-test('log: a segment that cannot be removed now is removed later and leaves no gap', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: a segment that cannot be removed now is removed later and leaves no gap', async () => {
+  const dir = temporaryDirectory();
   const files = faultyFiles();
   const log = await openTestLog(dir, { files, segmentSizeMax: 100 });
   const records = delivered(log);
@@ -302,8 +302,8 @@ test('log: a segment that cannot be removed now is removed later and leaves no g
   await again.close();
 });
 
-test('log: reading notices bytes that changed behind its back', async (t) => {
-  const dir = temporaryDirectory(t);
+test('log: reading notices bytes that changed behind its back', async () => {
+  const dir = temporaryDirectory();
   const log = await openTestLog(dir);
   const records = delivered(log);
   await log.append(envelope('a'), body('truth'));
@@ -315,8 +315,8 @@ test('log: reading notices bytes that changed behind its back', async (t) => {
   await log.close();
 });
 
-test('log: after close nothing is taken', async (t) => {
-  const log = await openTestLog(temporaryDirectory(t));
+test('log: after close nothing is taken', async () => {
+  const log = await openTestLog(temporaryDirectory());
   const last = log.append(envelope('a'), body('x'));
   const closing = log.close();
   await assert.rejects(log.append(envelope('b'), body('y')), StreamUnavailable);
@@ -332,7 +332,7 @@ test('log: random sequences of appends, releases, faults and reopenings lose no 
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return Math.floor((state / 2 ** 32) * n);
   };
-  const dir = temporaryDirectory(t);
+  const dir = temporaryDirectory();
   const files = faultyFiles();
   const options = { files, segmentSizeMax: 3000, groupSizeMax: 2000, random: nextRandom };
   let log = await openTestLog(dir, options);
@@ -391,8 +391,8 @@ test('crc32: the script gives the sums that zlib gives', () => {
   assert.equal(crc32InScript(Buffer.from('6789'), crc32InScript(Buffer.from('12345'))), 0xcbf43926);
 });
 
-test('command log: an envelope that could not be read back is refused, and the log opens as before', async (t) => {
-  const dir = temporaryDirectory(t);
+test('command log: an envelope that could not be read back is refused, and the log opens as before', async () => {
+  const dir = temporaryDirectory();
   const log = await openTestLog(dir);
   for (const version of [Number.POSITIVE_INFINITY, Number.NaN]) {
     await assert.rejects(log.append(envelope('a', { version }), body('x')), /cannot stand in the envelope/);

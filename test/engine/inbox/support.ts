@@ -8,10 +8,22 @@ import { diskFiles, type LogFile, type LogFileSystem } from '../../../engine/inb
 import { type CommandLog, type LogOptions, openLog } from '../../../engine/inbox/log.ts';
 import type { Envelope, StreamRecord } from '../../../engine/inbox/stream.ts';
 
-export function temporaryDirectory(t: TestContext): string {
+const folders: string[] = [];
+
+// Not when the test ends: hooks run in the order in which they were given, so threads that a later one stops still write there.
+process.on('exit', () => {
+  for (const folder of folders) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // A thread that is being ended has written once more.
+    }
+  }
+});
+
+export function temporaryDirectory(): string {
   const dir = mkdtempSync(join(tmpdir(), 'muster-inbox-'));
-  // Threads that are stopped by a later hook may still write there.
-  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+  folders.push(dir);
   return dir;
 }
 
