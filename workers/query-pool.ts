@@ -82,7 +82,7 @@ const WATCH_MS = 1000;
 /** How long running answers get to finish when the pool stops. */
 const STOP_MS = 10_000;
 /** How long a thread may take to come to a pause before it is ended. */
-const PAUSE_MS = 2000;
+const PAUSE_MS = 3000;
 
 interface Query {
   readonly id: number;
@@ -419,12 +419,15 @@ export class ThreadQueryPool implements QueryPool {
     for (const { port } of this.#threads.values()) port.close();
   }
 
-  /** Resolves when no thread is in the middle of something (see `openStore` of the threads), or when that takes too long. */
+  /** Resolves when all threads are there and none is in the middle of a slice (see theirs), or when that takes too long. */
   async #pausing(): Promise<void> {
-    const threads = [...this.#threads.values()];
-    for (const { busySince } of threads) busySince[1] = 1;
     const deadline = performance.now() + PAUSE_MS;
-    while (threads.some(({ busySince }) => busySince[0] !== 0) && performance.now() < deadline) await sleep(5);
+    while (performance.now() < deadline) {
+      const threads = [...this.#threads.values()];
+      for (const { busySince } of threads) busySince[1] = 1;
+      if (threads.length >= this.#threadCount && threads.every(({ busySince }) => busySince[0] === 0)) return;
+      await sleep(5);
+    }
   }
 
   #idle(): Promise<void> {

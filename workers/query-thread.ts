@@ -79,17 +79,28 @@ const stopwatch = (): number => performance.now();
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** The pool does not end a thread in here: lmdb would take the process with it. */
-function openStore(): readonly Partition[] {
-  if (partitions !== null) return partitions;
+/**
+ * Does a slice of work. The pool does not end a thread in here: one that is ended while it is inside lmdb takes the process
+ * with it.
+ */
+function slice<T>(work: () => T): T {
   busySince[0] = monotonicMs();
   try {
-    if (busySince[1] !== 0) throw new Error('the pool is stopping');
-    partitions = openPartitions(data.dir, openStoreInfo(data.dir), { readOnly: true });
-    return partitions;
+    return work();
   } finally {
     busySince[0] = 0;
   }
+}
+
+const isStopping = (): boolean => busySince[1] !== 0;
+
+/** Only within a slice. */
+function openStore(): readonly Partition[] {
+  if (partitions === null) {
+    if (isStopping()) throw new Error('the pool is stopping');
+    partitions = openPartitions(data.dir, openStoreInfo(data.dir), { readOnly: true });
+  }
+  return partitions;
 }
 
 const textOf = (failure: unknown): string | null => {
@@ -97,14 +108,7 @@ const textOf = (failure: unknown): string | null => {
   return failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
 };
 
-function step(query: OpenRequest): Uint8Array | null {
-  busySince[0] = monotonicMs();
-  try {
-    return query.step(data.chunkSize);
-  } finally {
-    busySince[0] = 0;
-  }
-}
+const step = (query: OpenRequest): Uint8Array | null => slice(() => query.step(data.chunkSize));
 
 /** Ends a query whose answer has gone out, or is not wanted. */
 function withoutAnswer(query: OpenRequest): QueryResult {
@@ -126,23 +130,24 @@ async function warmUpWhenQuiet(): Promise<void> {
   let position = -1;
   for (let wait = WARM_UP_AFTER; ; wait = WARM_UP_AGAIN) {
     await delay(wait, undefined, { ref: false });
-    const sample = running > 0 ? null : sampleOf(openStore());
+    if (isStopping()) return;
+    const sample = running > 0 ? null : slice(() => sampleOf(openStore()));
     if (sample === null) continue;
-    const now = openStore().reduce((sum, partition) => sum + partition.position, 0);
+    const now = slice(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
     if (wait === WARM_UP_AFTER || now === position) return await warmUpNow(sample);
     position = now;
   }
 }
 
 async function warmUpNow(sample: Sample): Promise<void> {
-  const store: QueryStore = { partitions: openStore(), clock: Date.now, stopwatch };
+  const store: QueryStore = { partitions: slice(openStore), clock: Date.now, stopwatch };
   const work = warmUp(store, sample, WARM_UP_MS);
-  for (;;) {
+  while (!isStopping()) {
     if (running > 0) {
       await delay(WARM_UP_PAUSE, undefined, { ref: false });
       continue;
     }
-    if (work.next().done) return;
+    if (slice(() => work.next()).done) return;
     await nextTurn();
   }
 }
@@ -160,7 +165,7 @@ export default async function answer(task: QueryTask): Promise<QueryResult> {
 async function answerOne({ id, flag, request, settings }: QueryTask): Promise<QueryResult> {
   const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
   const clock = clockFrom(Date.now());
-  const store: QueryStore = { partitions: openStore(), clock, stopwatch, cancelled: isCancelled };
+  const store: QueryStore = { partitions: slice(openStore), clock, stopwatch, cancelled: isCancelled };
   const query = openRequest(request, store, settings);
   try {
     let chunk = step(query);
@@ -259,11 +264,6 @@ function receive(message: ToQueryThread): void {
   else stream?.wake();
 }
 
-try {
-  openStore();
-} catch {
-  // The first query tries again and tells its client.
-}
 port.on('message', receive);
 const hello: QueryThreadHello = {
   kind: 'query-thread',
@@ -272,5 +272,10 @@ const hello: QueryThreadHello = {
   busySince: busySince.buffer as SharedArrayBuffer,
 };
 parentPort?.postMessage(hello, [remote]);
+try {
+  slice(openStore);
+} catch {
+  // The first query tries again and tells its client.
+}
 // Nobody waits for it, and what it meets it leaves to the queries of clients, which tell of it.
 warmUpWhenQuiet().catch(() => {});

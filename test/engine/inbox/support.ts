@@ -3,7 +3,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { diskFiles, type LogFile, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import { type CommandLog, type LogOptions, openLog } from '../../../engine/inbox/log.ts';
 import type { Envelope, StreamRecord } from '../../../engine/inbox/stream.ts';
