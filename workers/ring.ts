@@ -474,6 +474,8 @@ export class Ring implements CommandRing {
     slot.trouble = text;
     if (text === null) this.#log.info(`partition ${slot.slot}: works again`);
     else this.#log.error(`partition ${slot.slot}: ${text}`);
+    // A stop does not wait for a batch that has no place to land.
+    for (const landed of this.#onLanded) landed();
   }
 
   // ------------------------------------------------------------------ supervision

@@ -258,6 +258,7 @@ test('ring: what was applied before a start neither counts again nor supersedes 
   // Nothing is flushed before the stop, so the log keeps everything.
   const slow = { ...times, flushDelay: 60_000 };
   const first = await start(t, dir, { times: slow });
+  await until('all partitions are open', () => first.ring.healthy);
   const certname = 'a';
   for (const producerTimestamp of [10, 30]) {
     await (await first.ring.submit(submission(certname, {}, { producerTimestamp }), true)).outcome;
@@ -391,6 +392,17 @@ test('ring: an actor that hangs is ended and its command given up in the end', a
   const { outcome } = await ring.submit(submission('a', { do: 'hang' }), true);
   const result = await outcome;
   assert.ok(result?.kind === 'failed' && /thread died/.test(result.error));
+});
+
+test('ring: a stop that begins before a partition is known to be stalled comes to its end', async (t) => {
+  const dir = temporaryDirectory();
+  const { ring } = await start(t, dir);
+  await (await ring.submit(submission('warm'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'EIO');
+  await ring.submit(submission('a'), false);
+  await new Promise(setImmediate);
+  await ring.stop();
+  rmSync(join(dir, FAULT_FILE));
 });
 
 test('ring: beyond its limits it refuses with a time to come back, and takes again when there is room', async (t) => {
