@@ -20,7 +20,8 @@ export interface ActorHandleOptions {
   readonly hangMax: number;
   readonly onMessage: (message: FromActor) => void;
   /** The thread is gone. `activity` is what it was doing. It is started again unless the handle was stopped. */
-  readonly onDown: (activity: Activity, reason: string) => void;
+  /** `requested`: it was ended from outside, whatever it was doing. */
+  readonly onDown: (activity: Activity, reason: string, requested: boolean) => void;
   /** The thread cannot be ended: it hangs in a write transaction, and only the end of the process frees the partition. */
   readonly onStuck: (activity: Activity, reason: string) => void;
   readonly log: Log;
@@ -45,7 +46,8 @@ export class ActorHandle {
   #startedAt = 0;
   #restart: NodeJS.Timeout | null = null;
   #stopping = false;
-  #killed: string | null = null;
+  /** Why it is being ended, and whether what it is doing has nothing to do with it. */
+  #killed: { readonly reason: string; readonly requested: boolean } | null = null;
   #onGone: (() => void)[] = [];
   #seen = { count: -1, since: 0 };
 
@@ -64,11 +66,14 @@ export class ActorHandle {
     this.#worker?.postMessage(message, transfer);
   }
 
-  /** Ends the thread as soon as no write transaction runs, as a crash would; it is started again. */
-  kill(reason: string): void {
+  /**
+   * Ends the thread as soon as no write transaction runs, as a crash would; it is started again. `requested`: from outside,
+   * so that no command is to blame.
+   */
+  kill(reason: string, requested = false): void {
     const worker = this.#worker;
     if (worker === null || this.#killed !== null) return;
-    this.#killed = reason;
+    this.#killed = { reason, requested };
     const mark = this.#mark;
     const deadline = performance.now() + this.#options.hangMax;
     const attempt = (): void => {
@@ -131,7 +136,7 @@ export class ActorHandle {
     worker.on('error', (error) => {
       reason ??= error instanceof Error ? (error.stack ?? error.message) : String(error);
     });
-    worker.on('exit', (code) => this.#gone(this.#killed ?? reason ?? `exit code ${code}`));
+    worker.on('exit', (code) => this.#gone(this.#killed?.reason ?? reason ?? `exit code ${code}`));
   }
 
   #gone(reason: string): void {
@@ -143,7 +148,7 @@ export class ActorHandle {
     this.#failures = lived > SETTLED_MS ? 1 : this.#failures + 1;
     const pause = this.#failures === 1 ? 0 : Math.min(PAUSE_MIN_MS * 2 ** (this.#failures - 2), PAUSE_MAX_MS);
     this.#options.log.error(`actor ${this.index} died while ${describe(activity)}; starting it again: ${reason}`);
-    this.#options.onDown(activity, reason);
+    this.#options.onDown(activity, reason, this.#killed?.requested ?? false);
     this.#restart = setTimeout(() => {
       this.#restart = null;
       this.#start();

@@ -503,7 +503,7 @@ export class Ring implements CommandRing {
           engine,
         }),
         onMessage: (message) => this.#received(message),
-        onDown: (activity, reason) => this.#down(actor, activity, reason),
+        onDown: (activity, reason, requested) => this.#down(actor, activity, reason, requested),
         onStuck: (activity, reason) => this.#stuck(actor, activity, reason),
         log: this.#log,
       });
@@ -525,8 +525,8 @@ export class Ring implements CommandRing {
     }
   }
 
-  #down(actor: ActorHandle, activity: Activity, reason: string): void {
-    this.#accuse(activity);
+  #down(actor: ActorHandle, activity: Activity, reason: string, requested: boolean): void {
+    if (!requested) this.#accuse(activity);
     const slots = new Set(actor.slots.map((number) => this.#slots[number]!));
     for (const slot of slots) {
       slot.up = false;
@@ -568,9 +568,9 @@ export class Ring implements CommandRing {
     for (const actor of this.#actors) actor.checkHang(now);
   }
 
-  /** Ends an actor thread as a crash would. For tests and fault drills. */
+  /** Ends an actor thread as a crash would, except that no command is suspected of it. For tests and fault drills. */
   killActor(index: number): void {
-    this.#actors[index]?.kill('killed on request');
+    this.#actors[index]?.kill('killed on request', true);
   }
 
   #troubles(): string[] {

@@ -136,6 +136,8 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
   await fleet.settle(statesOf(listing));
   await until('what was sent again is processed', () => ring.depth === 0, 30_000);
   await checkIndexes(asked(asker), await listAll(asked(asker)), random);
+  const givenUp = lines.filter((line) => line.includes('dead letters'));
+  assert.deepEqual(givenUp, [], 'a command was given up that was not to blame');
   const seqs = lines.map((line) => /^\[(\d+)-.*processed/.exec(line)?.[1]).filter((seq) => seq !== undefined);
   assert.equal(new Set(seqs).size, seqs.length, 'a command was applied twice');
   t.diagnostic(
