@@ -475,11 +475,13 @@ test('ring: a process that cannot go on notes what it hung on, and the next one 
       limits: { hangMax: 100 },
       onFatal: (error) => fatal.push(error),
     });
-    if (crashes === 0) await ring.submit(submission('a', { do: 'hang inside', ms: 1500 }), false);
+    if (crashes === 0) await ring.submit(submission('a', { do: 'hang inside' }), false);
     await until('fatal', () => fatal.length > 0);
     assert.match(fatal[0]!.message, /must be started again/);
     assert.equal(JSON.parse(readFileSync(file, 'utf8'))[0].crashes, crashes + 1);
+    writeFileSync(join(dir, 'release'), '');
     await ring.stop();
+    rmSync(join(dir, 'release'));
   }
   const { ring } = await start(t, dir);
   await until('given up', () => ring.healthy && ring.depth === 0);

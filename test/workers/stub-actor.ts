@@ -10,7 +10,7 @@
 //   {"do": "die"}                      ends the thread
 //   {"do": "die committed"}            ends the thread once it has been applied
 //   {"do": "hang"}                     never returns
-//   {"do": "hang inside", "ms": n}     stays in its transaction for so long, and then fails it
+//   {"do": "hang inside"}              stays in its transaction until the release file is there, and then fails it
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,11 +31,14 @@ interface Script {
   readonly do: 'store' | 'refuse' | 'retry' | 'throw' | 'move' | 'die' | 'die committed' | 'hang' | 'hang inside';
   readonly times?: number;
   readonly to?: string;
-  readonly ms?: number;
 }
 
 /** While this file exists in the data directory, partitions cannot be written: its content is the error's code. */
 const FAULT_FILE = 'fault';
+
+/** What hangs inside ends when this file is in the data directory, or after the time in ms. */
+const RELEASE_FILE = 'release';
+const HANG_MAX = 60_000;
 
 class StubHost implements PartitionHost {
   readonly #partition: Partition;
@@ -87,8 +90,8 @@ class StubHost implements PartitionHost {
     } as const;
     if (script.do === 'throw') throw new TypeError('thrown on request');
     if (script.do === 'hang inside') {
-      const end = Date.now() + (script.ms ?? 0);
-      while (Date.now() < end);
+      const end = Date.now() + HANG_MAX;
+      while (Date.now() < end && !existsSync(join(this.#dir, RELEASE_FILE)));
       throw new Error('came back');
     }
     if (script.do === 'move' && slotOf(script.to ?? '', this.#partitions) !== this.#slot) {
