@@ -10,12 +10,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { testNumber } from './random.ts';
 
 const program = fileURLToPath(new URL('../../bin/muster', import.meta.url));
-/** Wide, since tests run on busy machines; long runs do so for hours. */
-const START_MAX_MS = 120_000;
-const STOP_MAX_MS = 45_000;
-const REQUEST_MAX_MS = 60_000;
+/** Wide, since tests run on busy machines; long runs do so for hours, and say by `MUSTER_PATIENCE` how many times wider. */
+const PATIENCE = testNumber('MUSTER_PATIENCE', 1);
+const START_MAX_MS = 120_000 * PATIENCE;
+const STOP_MAX_MS = 45_000 * PATIENCE;
+const REQUEST_MAX_MS = 60_000 * PATIENCE;
+const DRAINED_MAX_MS = 60_000 * PATIENCE;
 
 /** What a test context offers; anything that runs a function when the test is over. */
 export interface Owner {
@@ -328,7 +331,7 @@ export class TestServer {
   }
 
   /** Resolves when everything that was accepted has been processed. */
-  async drained(maxMs = 60_000): Promise<void> {
+  async drained(maxMs = DRAINED_MAX_MS): Promise<void> {
     await until('the queue is empty', async () => (await this.depth()) === 0, maxMs);
   }
 
