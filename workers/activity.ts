@@ -1,10 +1,10 @@
 // What an actor thread is doing right now, in shared memory: the main thread reads it after the thread died (to know which
 // command it died on) and while it lives (to notice one that hangs).
 //
-// It also keeps a thread from being ended in the middle of a write transaction: LMDB's lock is the process's, so nobody
-// could write that partition again before the process ends. The thread raises `writing` before it looks at `ending`, the
-// main thread raises `ending` before it looks at `writing`; so either the thread sees that it must leave before it begins,
-// or the main thread sees that it must wait.
+// It also keeps a thread from being ended while it uses the store. In the middle of a write transaction LMDB's lock is the
+// process's, so nobody could write that partition again before the process ends; and between two calls of lmdb the second
+// one ends the process. The thread raises `held` before it looks at `ending`, the main thread raises `ending` before it looks
+// at `held`; so either the thread sees that it must leave before it begins, or the main thread sees that it must wait.
 
 export type ActivityKind = 'idle' | 'batch' | 'retry' | 'sweep' | 'open';
 
@@ -16,7 +16,7 @@ const ID = 2;
 const COUNT = 3;
 const FIELDS = 4;
 
-const WRITING = 0;
+const HELD = 0;
 const ENDING = 1;
 const FLAGS = 2;
 
@@ -33,6 +33,7 @@ export class ActivityMark {
   readonly buffer: SharedArrayBuffer;
   readonly #fields: Float64Array;
   readonly #flags: Int32Array;
+  #isHeld = false;
 
   constructor(buffer = new SharedArrayBuffer(FIELDS * 8 + FLAGS * 4)) {
     this.buffer = buffer;
@@ -54,26 +55,29 @@ export class ActivityMark {
     this.#fields[KIND] = 0;
   }
 
-  /** Runs a write transaction. Ends the thread instead when it has been asked to go. Not reentrant. */
-  writing<T>(transaction: () => T): T {
-    Atomics.store(this.#flags, WRITING, 1);
+  /** Does a piece of work that must not be interrupted. Ends the thread instead when it has been asked to go. */
+  holding<T>(work: () => T): T {
+    if (this.#isHeld) return work();
+    Atomics.store(this.#flags, HELD, 1);
     if (Atomics.load(this.#flags, ENDING) === 1) {
-      Atomics.store(this.#flags, WRITING, 0);
+      Atomics.store(this.#flags, HELD, 0);
       process.exit(1);
     }
+    this.#isHeld = true;
     try {
-      return transaction();
+      return work();
     } finally {
-      Atomics.store(this.#flags, WRITING, 0);
+      this.#isHeld = false;
+      Atomics.store(this.#flags, HELD, 0);
     }
   }
 
   // ------------------------------------------------------------------ the main thread's side
 
-  /** From now on the thread begins no transaction. true: none is running either, and it may be ended. */
+  /** From now on the thread begins nothing that holds it. true: nothing does now either, and it may be ended. */
   askToEnd(): boolean {
     Atomics.store(this.#flags, ENDING, 1);
-    return Atomics.load(this.#flags, WRITING) === 0;
+    return Atomics.load(this.#flags, HELD) === 0;
   }
 
   read(): Activity {

@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { ActivityMark } from './activity.ts';
+import { guardedHost } from './guarded-host.ts';
 import type { FromActor, SlotCounts, ToActor } from './messages.ts';
 import { type ActorTimes, PartitionActor } from './partition-actor.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
@@ -26,7 +27,7 @@ export interface ActorData {
   readonly engine: unknown;
 }
 
-/** Opens a partition. Every write transaction must run inside the guard. */
+/** Opens a partition. Transactions that `apply` begins must run inside the guard. */
 export type OpenHost = (slot: number, guard: Guard) => PartitionHost;
 
 export interface ActorOptions {
@@ -101,8 +102,11 @@ export class Actor {
     let host: PartitionHost;
     this.#activity.begin('open', slot, 0);
     try {
-      // Opening creates tables: a transaction too, and not one of the host's.
-      host = this.#activity.writing(() => open(slot, (transaction) => this.#activity.writing(transaction)));
+      const guard: Guard = (work) => this.#activity.holding(work);
+      host = guardedHost(
+        guard(() => open(slot, guard)),
+        guard,
+      );
     } catch (error) {
       post({
         kind: 'trouble',

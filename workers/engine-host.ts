@@ -46,15 +46,13 @@ export interface EngineHostOptions {
 
 export class EngineHost implements PartitionHost {
   readonly #partition: Partition;
+  readonly #guard: Guard;
   readonly #settings: EngineSettings;
   readonly #owns: (certname: string) => boolean;
 
   constructor({ dir, slot, partitions, settings, guard }: EngineHostOptions) {
-    const partition = openPartition(partitionDir(dir, slot));
-    const write = partition.write.bind(partition);
-    // Sweeps write by themselves: the guard has to be around every transaction, whoever begins it.
-    partition.write = <T>(change: (batch: Batch) => T): T => guard(() => write(change));
-    this.#partition = partition;
+    this.#partition = openPartition(partitionDir(dir, slot));
+    this.#guard = guard;
     this.#settings = settings;
     this.#owns = (certname) => slotOf(certname, partitions) === slot;
   }
@@ -63,7 +61,11 @@ export class EngineHost implements PartitionHost {
     return this.#partition.position;
   }
 
-  apply(commands: readonly QueuedCommand[], { now, position, held }: ApplyContext): Applied {
+  apply(commands: readonly QueuedCommand[], context: ApplyContext): Applied {
+    return this.#guard(() => this.#apply(commands, context));
+  }
+
+  #apply(commands: readonly QueuedCommand[], { now, position, held }: ApplyContext): Applied {
     const settings: IngestSettings = { ...this.#settings, now, owns: this.#owns };
     const durations = new Float64Array(commands.length);
     const parses = new Float64Array(commands.length);

@@ -37,8 +37,8 @@ export interface HostSweep {
   readonly day: number | null;
 }
 
-/** Runs every write transaction of a partition; see ActivityMark. */
-export type Guard = <T>(transaction: () => T) => T;
+/** Runs a piece of work that uses the store, uninterrupted; may be nested. See ActivityMark. */
+export type Guard = <T>(work: () => T) => T;
 
 export interface PartitionHost {
   /** Stream position of the last commit. */

@@ -81,8 +81,9 @@ const TEXT = 'text/plain;charset=utf-8';
 const WATCH_MS = 1000;
 /** How long running answers get to finish when the pool stops. */
 const STOP_MS = 10_000;
-/** How long a thread may take to come to a pause before it is ended. */
-const PAUSE_MS = 3000;
+/** How long a thread may take to come up, or to come to a pause, before it is ended. */
+const COME_UP_MS = 30_000;
+const PAUSE_MS = 5000;
 
 interface Query {
   readonly id: number;
@@ -202,6 +203,8 @@ export class ThreadQueryPool implements QueryPool {
     this.#metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
     Atomics.store(this.#cancelled, query.flag, 0);
     this.#running.set(query.id, query);
+    // Neither idle threads nor their ports keep the process alive; a query does, also one whose thread has just gone.
+    this.#watch.ref();
     const { id, flag, request, settings } = query;
     const task: QueryTask = { id, flag, request, settings };
     this.#pool.run(task).then(
@@ -320,7 +323,9 @@ export class ThreadQueryPool implements QueryPool {
       this.#waiting = this.#waiting.slice(this.#first);
       this.#first = 0;
     }
-    if (this.#running.size === 0) this.#onIdle?.();
+    if (this.#running.size > 0) return;
+    this.#watch.unref();
+    this.#onIdle?.();
   }
 
   // ------------------------------------------------------------------ threads
@@ -421,11 +426,13 @@ export class ThreadQueryPool implements QueryPool {
 
   /** Resolves when all threads are there and none is in the middle of a slice (see theirs), or when that takes too long. */
   async #pausing(): Promise<void> {
-    const deadline = performance.now() + PAUSE_MS;
-    while (performance.now() < deadline) {
+    const began = performance.now();
+    for (;;) {
       const threads = [...this.#threads.values()];
       for (const { busySince } of threads) busySince[1] = 1;
-      if (threads.length >= this.#threadCount && threads.every(({ busySince }) => busySince[0] === 0)) return;
+      const areUp = threads.length >= this.#threadCount;
+      if (areUp && threads.every(({ busySince }) => busySince[0] === 0)) return;
+      if (performance.now() - began > (areUp ? PAUSE_MS : COME_UP_MS)) return;
       await sleep(5);
     }
   }

@@ -1,12 +1,24 @@
-// The one place that knows how lmdb is read fast. `getBinaryFast` returns a buffer that the next read overwrites, and whose
+// The one place that knows how lmdb is opened and read fast. `getBinaryFast` returns a buffer that the next read overwrites, and whose
 // true size is its `length` property only; `fast` gives back a plain view of the right size, valid until the next read.
 
-import type { Database, Key } from 'lmdb';
+import { type Database, type Key, open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb';
 
 // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
 export type ReadOptions = { transaction?: any };
 
 type FastReader = (key: unknown, options?: ReadOptions) => Buffer | undefined;
+
+/**
+ * Opens an environment. lmdb wants to close all of a thread's environments in its `exit` event; while a sync runs for one of them,
+ * that ends the process with a signal instead of the thread alone. Without that listener they are closed a moment later, when
+ * Node has waited for what runs.
+ */
+export function openEnvironment(options: RootDatabaseOptionsWithPath): RootDatabase {
+  const before = new Set(process.listeners('exit'));
+  const env = open(options);
+  for (const listener of process.listeners('exit')) if (!before.has(listener)) process.off('exit', listener);
+  return env;
+}
 
 /** The value's bytes, or undefined. Copy what outlives the next read of the same environment. */
 export function fast<K extends Key>(table: Database<Buffer, K>, key: K, options?: ReadOptions): Buffer | undefined {

@@ -18,7 +18,7 @@
 //   dictionaries   see dictionary.ts
 
 import { mkdirSync } from 'node:fs';
-import { type Database, open, type RootDatabase, type TransactionFlags } from 'lmdb';
+import type { Database, RootDatabase, TransactionFlags } from 'lmdb';
 import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
 import { decodeState, encodeState } from './codecs.ts';
 import {
@@ -44,7 +44,7 @@ import {
   timeKey,
   timeOfKey,
 } from './keys.ts';
-import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
+import { fast, openEnvironment, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
 import { checkDataFile } from './page-walk.ts';
@@ -199,12 +199,14 @@ export class Partition {
   /** Fact paths that are in the registry, as texts: spares the writer a look for each leaf of a new fact. */
   readonly knownPaths = new Set<string>();
 
+  readonly #atWork = new Set<Promise<void>>();
+
   constructor(dir: string, options: PartitionOptions) {
     this.dir = dir;
     this.readOnly = options.readOnly ?? false;
     if (!this.readOnly) mkdirSync(dir, { recursive: true, mode: 0o700 });
     checkDataFile(dir);
-    this.env = open({
+    this.env = openEnvironment({
       path: dir,
       noSubdir: false,
       maxDbs: 64,
@@ -245,7 +247,13 @@ export class Partition {
   /** Resolves when everything committed before the call would survive a power failure. */
   flush(): Promise<void> {
     const env = this.env as unknown as { sync(done: (error?: Error) => void): void };
-    return new Promise((resolve, reject) => env.sync((error) => (error ? reject(error) : resolve())));
+    return this.#whileOpen(new Promise((resolve, reject) => env.sync((error) => (error ? reject(error) : resolve()))));
+  }
+
+  /** What runs on a thread of its own: the environment must not be closed before it is done. */
+  #whileOpen(work: Promise<void>): Promise<void> {
+    this.#atWork.add(work);
+    return work.finally(() => this.#atWork.delete(work));
   }
 
   /** A view of the present state. The caller closes it; until then it sees nothing of later commits. */
@@ -287,11 +295,13 @@ export class Partition {
   /** Writes a consistent copy of the environment into `dir` while reads and writes go on. */
   async backupTo(dir: string): Promise<void> {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
-    await this.env.backup(dir, true);
+    await this.#whileOpen(this.env.backup(dir, true));
   }
 
-  close(): Promise<void> {
-    return this.env.close();
+  /** Waits for flushes and copies that run. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#atWork);
+    await this.env.close();
   }
 }
 

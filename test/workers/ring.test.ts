@@ -469,16 +469,21 @@ test('ring: a stored command whose bytes are damaged is given up alone; the othe
 test('ring: a process that cannot go on notes what it hung on, and the next one gives that up', async (t) => {
   const dir = temporaryDirectory();
   const file = join(dir, 'inbox', 'suspects.json');
-  for (let crashes = 0; crashes < 3; crashes++) {
+  const noted = (): number => JSON.parse(readFileSync(file, 'utf8'))[0]?.crashes ?? 0;
+  // On a busy machine the opening of a partition may count as hung, too: that process notes no more than it knew.
+  for (let starts = 0, crashes = 0; crashes < 3; starts++) {
+    assert.ok(starts < 20, `${starts} starts, and ${crashes} crashes noted`);
     const fatal: Error[] = [];
     const { ring } = await start(t, dir, {
       limits: { hangMax: 100 },
       onFatal: (error) => fatal.push(error),
     });
-    if (crashes === 0) await ring.submit(submission('a', { do: 'hang inside' }), false);
+    if (starts === 0) await ring.submit(submission('a', { do: 'hang inside' }), false);
     await until('fatal', () => fatal.length > 0);
     assert.match(fatal[0]!.message, /must be started again/);
-    assert.equal(JSON.parse(readFileSync(file, 'utf8'))[0].crashes, crashes + 1);
+    const now = noted();
+    assert.ok(now === crashes || now === crashes + 1, `${now} crashes after ${crashes}`);
+    crashes = now;
     writeFileSync(join(dir, 'release'), '');
     await ring.stop();
     rmSync(join(dir, 'release'));
