@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, cp, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { makeDirectory } from '../engine/directories.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { openStoreInfo, partitionDir } from '../engine/store/store-info.ts';
 
@@ -45,7 +46,7 @@ export async function backup(options: BackupOptions): Promise<BackupManifest> {
   const held = join(data, `backup-${randomUUID().slice(0, 8)}`);
   const time = new Date(now()).toISOString();
   try {
-    await mkdir(part, { recursive: true, mode: 0o700 });
+    makeDirectory(part);
     await mkdir(held, { mode: 0o700 });
     const holder = await holdSegments(join(data, 'inbox'), held);
     let positions: number[];
@@ -153,7 +154,7 @@ export async function restore({ source, data }: RestoreOptions): Promise<BackupM
   }
   const part = `${data}.part-${randomUUID().slice(0, 8)}`;
   try {
-    await mkdir(dirname(data), { recursive: true });
+    makeDirectory(dirname(data), 0o777);
     await copyFolder(source, part);
     await rm(join(part, manifestName));
     await syncTree(part);
@@ -181,7 +182,7 @@ export async function readManifest(source: string): Promise<BackupManifest> {
 }
 
 async function copyFolder(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true, mode: 0o700 });
+  makeDirectory(to);
   if (!existsSync(from)) return;
   await cp(from, to, {
     recursive: true,

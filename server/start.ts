@@ -7,8 +7,9 @@
 //   TLS gate --accept--> listener
 
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeDirectory } from '../engine/directories.ts';
 import type { QuerySettings } from '../engine/query/request.ts';
 import { type SettingKey, type Settings, settingRows } from '../schemas/config.ts';
 import { MetricsRegistry } from '../workers/metrics.ts';
@@ -328,7 +329,7 @@ function countRestart(file: string | null): void {
 }
 
 function writeWhole(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makeDirectory(dirname(file), 0o777);
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);
 }

@@ -2,11 +2,11 @@
 // however that ends, so a lock whose socket refuses connections is stale and may be taken over. Process ids would lie in
 // containers, and advisory file locks are not to be had in Node.
 
-import { createHash, randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { makeDirectory } from '../engine/directories.ts';
 
 export interface DataLock {
   release(): Promise<void>;
@@ -19,14 +19,30 @@ const ATTEMPTS = 5;
 /** Creates the directory if need be. Throws when that cannot be, or when another process uses it. */
 export async function lockDataDirectory(dir: string): Promise<DataLock> {
   createDirectory(dir);
-  const path = socketPath(realpathSync(dir));
+  const address = addressIn(dir);
+  try {
+    const server = await takeOver(address.path, dir);
+    return {
+      release: () =>
+        new Promise((done) => {
+          server.close(() => {
+            address.close();
+            done();
+          });
+        }),
+    };
+  } catch (error) {
+    address.close();
+    throw error;
+  }
+}
+
+async function takeOver(path: string, dir: string): Promise<Server> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const server = await listen(path);
-    if (server !== null) {
-      return { release: () => new Promise((resolve) => server.close(() => resolve())) };
-    }
+    if (server !== null) return server;
     const found = identityOf(path);
-    if (await answers(path)) break;
+    if (await answers(path, dir)) break;
     if (found !== null) removeStale(path, found);
   }
   throw new Error(`${dir} is used by another process`);
@@ -34,18 +50,35 @@ export async function lockDataDirectory(dir: string): Promise<DataLock> {
 
 function createDirectory(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeDirectory(dir);
   } catch (error) {
-    const isThere = statSync(dir, { throwIfNoEntry: false })?.isDirectory() === false;
-    const why = isThere ? 'it is there and is no directory' : (error as Error).message;
+    const why = existsSync(dir) ? 'it is there and is no directory' : (error as Error).message;
     throw new Error(`the data directory ${dir} cannot be made: ${why}`, { cause: error });
   }
 }
 
-function socketPath(dir: string): string {
-  const inside = join(dir, 'lock');
-  if (Buffer.byteLength(inside) <= ADDRESS_SIZE_MAX) return inside;
-  return join(tmpdir(), `muster-${createHash('sha1').update(dir).digest('hex')}.lock`);
+interface Address {
+  readonly path: string;
+  /** Once nobody needs the path any more. */
+  close(): void;
+}
+
+/**
+ * Where the socket is: always in the directory itself, so that all who use the directory meet there, by whatever path they came.
+ * Through an open file where that path is too long for an address.
+ */
+function addressIn(dir: string): Address {
+  const inside = join(resolve(dir), 'lock');
+  if (Buffer.byteLength(inside) <= ADDRESS_SIZE_MAX) return { path: inside, close: () => {} };
+  const file = openSync(dir, 'r');
+  const folder = `/proc/self/fd/${file}`;
+  if (!existsSync(folder)) {
+    closeSync(file);
+    throw new Error(
+      `the path of ${dir} is too long: this system locks directories of up to ${ADDRESS_SIZE_MAX - 5} bytes`,
+    );
+  }
+  return { path: join(folder, 'lock'), close: () => closeSync(file) };
 }
 
 /** null when the address is taken, by a living process or a dead one. */
@@ -63,15 +96,18 @@ function listen(path: string): Promise<Server | null> {
   });
 }
 
-function answers(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
+/** Whether somebody listens. Throws when only another user may know. */
+function answers(path: string, dir: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
     const socket = connect(path);
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT');
+      if (error.code === 'EACCES' || error.code === 'EPERM') {
+        reject(new Error(`${dir} may be used by another process: ${join(dir, 'lock')} belongs to another user`));
+      } else resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT');
     });
   });
 }

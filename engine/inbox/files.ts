@@ -1,6 +1,7 @@
 // The few file operations the log is made of, as an interface so that tests can make any of them fail.
 
-import { type FileHandle, mkdir, open, readdir, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, unlink } from 'node:fs/promises';
+import { makeDirectory } from '../directories.ts';
 
 export type LogFile = Pick<FileHandle, 'read' | 'writev' | 'datasync' | 'truncate' | 'stat' | 'close'>;
 
@@ -16,7 +17,7 @@ export interface LogFileSystem {
 export const diskFiles: LogFileSystem = {
   open: (path, flags) => open(path, flags, 0o600),
   makeDirectory: async (path) => {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    makeDirectory(path);
   },
   list: (path) => readdir(path),
   remove: (path) => unlink(path),

@@ -17,8 +17,8 @@
 //   retry          u64 seq           -> a command that waits for another attempt
 //   dictionaries   see dictionary.ts
 
-import { mkdirSync } from 'node:fs';
 import type { Database, RootDatabase, TransactionFlags } from 'lmdb';
+import { makeDirectory } from '../directories.ts';
 import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
 import { decodeState, encodeState } from './codecs.ts';
 import {
@@ -204,7 +204,7 @@ export class Partition {
   constructor(dir: string, options: PartitionOptions) {
     this.dir = dir;
     this.readOnly = options.readOnly ?? false;
-    if (!this.readOnly) mkdirSync(dir, { recursive: true, mode: 0o700 });
+    if (!this.readOnly) makeDirectory(dir);
     checkDataFile(dir);
     this.env = openEnvironment({
       path: dir,
@@ -294,7 +294,7 @@ export class Partition {
 
   /** Writes a consistent copy of the environment into `dir` while reads and writes go on. */
   async backupTo(dir: string): Promise<void> {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeDirectory(dir);
     await this.#whileOpen(this.env.backup(dir, true));
   }
 

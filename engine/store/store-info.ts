@@ -1,18 +1,9 @@
 // What a data directory says of itself: `store.json` records what must never change, the format and the number of partitions
 // (slot = hash(certname) mod partitions). Knows nothing of LMDB, so that a thread that only routes need not load it.
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectory } from '../directories.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 
 /** Version of what lies on disk. */
@@ -51,10 +42,10 @@ export function openStoreInfo(dir: string, options: { partitions?: number } = {}
     if (info.complete) for (const path of partitionDirs(dir, info)) mustHaveData(path);
     return info;
   }
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeDirectory(dir);
   const info: StoreInfo = { format: FORMAT_VERSION, partitions: options.partitions ?? PARTITIONS_DEFAULT };
   // The partitions are there before the description says so: one that is not there later was lost.
-  for (const path of partitionDirs(dir, info)) mkdirSync(path, { recursive: true, mode: 0o700 });
+  for (const path of partitionDirs(dir, info)) makeDirectory(path);
   writeInfo(dir, info);
   return info;
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { lockDataDirectory } from '../../workers/data-lock.ts';
 import { temporaryDirectory } from '../engine/inbox/support.ts';
+
+const script = new URL('../../workers/data-lock.ts', import.meta.url).href;
 
 test('data lock: a second holder is refused until the first lets go', async () => {
   const dir = join(temporaryDirectory(), 'data');
@@ -19,7 +21,6 @@ test('data lock: a second holder is refused until the first lets go', async () =
 
 test('data lock: a killed holder leaves nothing that stands in the way', async () => {
   const dir = temporaryDirectory();
-  const script = new URL('../../workers/data-lock.ts', import.meta.url).href;
   const code = `const { lockDataDirectory } = await import(${JSON.stringify(script)});
     await lockDataDirectory(${JSON.stringify(dir)}); setInterval(() => {}, 1000); console.log('locked');`;
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
@@ -37,10 +38,35 @@ test('data lock: a killed holder leaves nothing that stands in the way', async (
   await holders[0]!.value.release();
 });
 
-test('data lock: directories with long names are locked too', async () => {
+test('data lock: directories with long names are locked, whatever the path and the temporary folder', async (t) => {
+  if (!existsSync('/proc/self/fd')) return t.skip('only short paths can be locked here');
   const dir = join(temporaryDirectory(), 'x'.repeat(120), 'y'.repeat(120));
-  mkdirSync(dir, { recursive: true });
+  const short = join(temporaryDirectory(), 'short');
   const lock = await lockDataDirectory(dir);
-  await assert.rejects(lockDataDirectory(dir), /is used by another process/);
+  assert.deepEqual(readdirSync(dir), ['lock']);
+  symlinkSync(dir, short);
+  for (const path of [dir, short]) {
+    await assert.rejects(lockDataDirectory(path), /is used by another process/);
+    await assert.rejects(lockElsewhere(path), /is used by another process/);
+  }
   await lock.release();
+  assert.deepEqual(readdirSync(dir), []);
+  await (await lockDataDirectory(short)).release();
 });
+
+/** Tries the lock as another process with another temporary folder does. */
+async function lockElsewhere(dir: string): Promise<void> {
+  const code = `const { lockDataDirectory } = await import(${JSON.stringify(script)});
+    await (await lockDataDirectory(${JSON.stringify(dir)})).release();`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    cwd: new URL('../..', import.meta.url),
+    env: { ...process.env, TMPDIR: temporaryDirectory() },
+  });
+  let text = '';
+  child.stderr.on('data', (chunk) => {
+    text += chunk;
+  });
+  const [status] = await once(child, 'close');
+  if (status !== 0) throw new Error(text);
+}

@@ -54,6 +54,14 @@ describe('muster start', () => {
     assert.match(refused.err(), /^muster: the data directory .*file cannot be made: it is there and is no directory$/m);
   });
 
+  for (const data of ['/proc/muster/data', '/dev/null/data']) {
+    test(`a data directory that cannot be made is refused with a reason: ${data}`, async () => {
+      const refused = launch(['start', '--http', '127.0.0.1:0', '--data', data]);
+      assert.equal(await refused.ended, 1);
+      assert.match(refused.err(), /^muster: the data directory .*data cannot be made: (ENOENT|ENOTDIR|EEXIST|EACCES)/m);
+    });
+  }
+
   test('an address that is taken is refused with a reason and leaves the data free', async () => {
     const first = await start(['--data', join(folder, 'one')]);
     const data = join(folder, 'two');

@@ -1,0 +1,27 @@
+// Directories as the program makes them. Node's own recursive form goes round for ever where the system says of a new name that
+// it is not there (below /proc for example), so this one walks by itself.
+
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** Makes the directory and those above it that are not there. Throws the system's error of the one that cannot be made. */
+export function makeDirectory(dir: string, mode = 0o700): void {
+  const missing: string[] = [];
+  for (let at = resolve(dir); !isDirectory(at) && at !== dirname(at); at = dirname(at)) missing.push(at);
+  for (const path of missing.reverse()) {
+    try {
+      mkdirSync(path, { mode });
+    } catch (error) {
+      // Another one was faster, which is just as good.
+      if (!isDirectory(path)) throw error;
+    }
+  }
+}
