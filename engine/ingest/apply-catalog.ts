@@ -48,7 +48,7 @@ function writeCatalog(batch: Batch, id: NodeId, { resources, edges }: CatalogCon
 
 function writeResources(batch: Batch, id: NodeId, resources: CatalogContents['resources']): void {
   const before = batch.resources.list(id);
-  const kept = before.length === 0 ? null : new StoredResources(batch, before);
+  const kept = before.length === 0 ? null : new StoredResources(batch, before, resources);
   const items = new Uint32Array(resources.length);
   for (let index = 0; index < resources.length; index++) {
     const resource = resources[index] as DecodedResource;
@@ -88,11 +88,14 @@ function completed(batch: Batch, resource: DecodedResource, kept: StoredResource
 class StoredResources {
   readonly #batch: Batch;
   readonly #items: ReadonlySet<ItemId>;
+  readonly #next: CatalogContents['resources'];
   #byName: Map<string, ResourceBody> | null = null;
 
-  constructor(batch: Batch, items: Uint32Array) {
+  /** `next`: the resources of the new catalog. */
+  constructor(batch: Batch, items: Uint32Array, next: CatalogContents['resources']) {
     this.#batch = batch;
     this.#items = new Set(items);
+    this.#next = next;
   }
 
   has(item: ItemId): boolean {
@@ -106,10 +109,15 @@ class StoredResources {
     return Math.max(items.length, this.#items.size) - same;
   }
 
+  /** The stored resource of that name, if the new catalog does not have the very item. */
   find(type: string, title: string): ResourceBody | undefined {
     if (this.#byName === null) {
       this.#byName = new Map();
-      for (const item of this.#items) {
+      // Names are unique in a catalog: what stays as it is has none of the other names.
+      const others = new Set(this.#items);
+      for (let index = 0; index < this.#next.length; index++)
+        others.delete((this.#next[index] as DecodedResource).item);
+      for (const item of others) {
         const body = this.#batch.view.resources.body(item);
         this.#byName.set(`${body.type}\u0000${body.title}`, body);
       }

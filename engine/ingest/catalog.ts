@@ -111,7 +111,7 @@ const knownResources = new ElementMemo<KnownResource>(RESOURCE_MEMO_BYTES);
 const knownEdges = new ElementMemo<JsonObject>(EDGE_MEMO_BYTES);
 
 function resourcesOfText(text: string, certname: string): PlacedResource[] | null {
-  const known = knownResources.values(text, (element) => readKnown(element, certname));
+  const known = knownResources.values(text, (element, isKept) => readKnown(element, isKept, certname));
   if (known === null) return null;
   const list: PlacedResource[] = [];
   const rank = tagRank(certname);
@@ -123,10 +123,11 @@ function resourcesOfText(text: string, certname: string): PlacedResource[] | nul
   return list;
 }
 
-function readKnown(element: string, certname: string): ReadElement<KnownResource> | null {
+function readKnown(element: string, isKept: boolean, certname: string): ReadElement<KnownResource> | null {
   const sent = parseElement(withOwnName(element, certname));
   if (sent === undefined) return null;
   const resource = readResource(sent);
+  if (!isKept) return { value: { resource, own: false }, bytes: 0 };
   const own = resource.tags.includes(certname);
   const mentions = element.split(OWN_NAME).length - 1;
   // Where else the certname is mentioned, the resource is this node's only.

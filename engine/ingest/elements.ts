@@ -6,6 +6,7 @@
 
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
 import type { JsonValue } from '../json/value.ts';
+import { Sighted } from './sighted.ts';
 
 /** What an element's text says. */
 export interface ReadElement<T> {
@@ -13,6 +14,9 @@ export interface ReadElement<T> {
   /** What remembering the value takes beside the text, in bytes; 0: it is not to be remembered. */
   readonly bytes: number;
 }
+
+/** `isKept`: the value may be remembered. Null: the text is no element. */
+export type ElementReader<T> = (element: string, isKept: boolean) => ReadElement<T> | null;
 
 interface Entry<T> {
   readonly text: string;
@@ -29,9 +33,13 @@ interface Entry<T> {
  *
  * Lists of one role repeat not only elements but their order, so an element remembers what came behind it: where the text
  * goes on with that, one comparison finds the element, without a scan for its end and without hashing its text.
+ *
+ * An element is remembered when it comes for the second time: a part of every list is of one node only, and would take the
+ * place of what others have in common.
  */
 export class ElementMemo<T> {
   readonly #bytesMax: number;
+  readonly #sighted: Sighted;
   readonly #head: Entry<T>;
   #young = new Map<string, Entry<T>>();
   #old = new Map<string, Entry<T>>();
@@ -40,14 +48,16 @@ export class ElementMemo<T> {
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
+    this.#sighted = new Sighted(bytesMax / SIGHTED_PER_BYTES);
     this.#head = { text: '', value: undefined as T, bytes: 0, generation: 0, next: null };
   }
 
   /**
    * The values of the elements of a JSON list or map (given with its brackets). `read` is asked for elements that are not
-   * remembered; their text is in memory of its own. Null when the text has not that form, or when `read` gives null.
+   * remembered, and told whether they may be: only then their text is in memory of its own. Null when the text has not that
+   * form, or when `read` gives null.
    */
-  values(text: string, read: (element: string) => ReadElement<T> | null): T[] | null {
+  values(text: string, read: ElementReader<T>): T[] | null {
     const last = text.length - 1;
     const open = text.charCodeAt(0);
     if (last < 1 || text.charCodeAt(last) !== open + 2) return null;
@@ -56,13 +66,19 @@ export class ElementMemo<T> {
     if (at === last) return values;
     let before: Entry<T> | null = this.#head;
     let expected = this.#head.next;
+    // Behind something new the list may go on as expected, or with what would have come one further.
+    let further: Entry<T> | null = null;
     for (;;) {
-      let entry: Entry<T> | null = expected;
-      let end = at + (expected === null ? 0 : expected.text.length);
-      if (entry !== null && this.#isHere(entry, text, at, end, last)) {
+      let entry: Entry<T> | null = null;
+      if (further !== null && this.#isHere(further, text, at, last)) entry = further;
+      else if (expected !== null && this.#isHere(expected, text, at, last)) entry = expected;
+      let end: number;
+      if (entry !== null) {
+        end = at + entry.text.length;
         if (entry.generation !== this.#generation) this.#keep(entry);
         values.push(entry.value);
         expected = entry.next;
+        further = null;
       } else {
         end = elementEnd(text, at, last);
         const element = text.slice(at, end).trimEnd();
@@ -72,14 +88,16 @@ export class ElementMemo<T> {
           values.push(entry.value);
           if (before !== null) before.next = entry;
           expected = entry.next;
+          further = null;
         } else {
-          // What is new may be of this node only: behind it, the list may go on as expected.
-          const own = ownText(element);
-          const made = read(own);
+          const isKept = this.#sighted.again(element);
+          const own = isKept ? ownText(element) : element;
+          const made = read(own, isKept);
           if (made === null) return null;
           values.push(made.value);
-          entry = made.bytes > 0 ? this.#add(own, made) : null;
+          entry = isKept && made.bytes > 0 ? this.#add(own, made) : null;
           if (before !== null && entry !== null) before.next ??= entry;
+          further = (further ?? expected)?.next ?? null;
         }
       }
       before = entry;
@@ -88,7 +106,8 @@ export class ElementMemo<T> {
     }
   }
 
-  #isHere(entry: Entry<T>, text: string, at: number, end: number, last: number): boolean {
+  #isHere(entry: Entry<T>, text: string, at: number, last: number): boolean {
+    const end = at + entry.text.length;
     return (
       entry.generation >= this.#generation - 1 &&
       (end === last || (end < last && text.charCodeAt(end) === COMMA)) &&
@@ -128,6 +147,8 @@ export class ElementMemo<T> {
 
 /** What an entry costs beside its text and value. */
 const ENTRY_BYTES = 150;
+/** About as many sighted texts as there can be entries. */
+const SIGHTED_PER_BYTES = 1024;
 
 /** The text in memory of its own: a slice keeps the whole payload it was cut from. */
 const ownText = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');

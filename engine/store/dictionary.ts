@@ -502,7 +502,9 @@ export class DictionaryWriter<B> {
   readonly #ids: IdSource;
   readonly #post: PostingsWriter;
   /** Index chunks changed in this transaction, by key. */
-  readonly #index = new Map<string, { readonly key: Buffer; readonly bitmap: Uint8Array }>();
+  readonly #index = new Map<string, IndexChunk>();
+  /** The same by what the keys are made of: several texts may make one key. */
+  readonly #chunks = new Map<string, IndexChunk>();
   /** Item ids that were new in this transaction. */
   readonly created: ItemId[] = [];
 
@@ -545,13 +547,19 @@ export class DictionaryWriter<B> {
   }
 
   #chunk(tag: number, texts: readonly string[], id: ItemId): Uint8Array {
-    const key = chunkKey(indexPrefix(tag, texts), id >>> CHUNK_BITS);
-    const name = key.toString('latin1');
-    let entry = this.#index.get(name);
+    const chunk = id >>> CHUNK_BITS;
+    let name = `${tag},${chunk}`;
+    for (let i = 0; i < texts.length; i++) name += `\u0000${texts[i]}`;
+    const known = this.#chunks.get(name);
+    if (known !== undefined) return known.bitmap;
+    const key = chunkKey(indexPrefix(tag, texts), chunk);
+    const keyName = key.toString('latin1');
+    let entry = this.#index.get(keyName);
     if (entry === undefined) {
       entry = { key, bitmap: toBitmap(fast(this.#dictionary.tables.index, key)) };
-      this.#index.set(name, entry);
+      this.#index.set(keyName, entry);
     }
+    this.#chunks.set(name, entry);
     return entry.bitmap;
   }
 
@@ -566,11 +574,16 @@ export class DictionaryWriter<B> {
     const before = this.list(node);
     if (sameNumbers(before, list)) return 0;
     const { stride } = spec;
+    // Lists of two runs are alike: only what stands elsewhere, or is not there any more, is looked at as a set. No list has
+    // an item twice.
+    const shift = list.length - before.length;
+    let end = list.length;
+    while (end > 0 && end > shift && list[end - 1] === before[end - 1 - shift]) end -= stride;
     const old = new Set<ItemId>();
-    for (let i = stride - 1; i < before.length; i += stride) old.add(before[i]!);
-    for (let i = stride - 1; i < list.length; i += stride) {
+    for (let i = stride - 1; i < end - shift; i += stride) if (i >= end || before[i] !== list[i]) old.add(before[i]!);
+    for (let i = stride - 1; i < end; i += stride) {
       const id = list[i]!;
-      if (!old.delete(id)) this.#post.add(id, node);
+      if ((i >= end - shift || before[i] !== id) && !old.delete(id)) this.#post.add(id, node);
     }
     for (const id of old) this.#post.remove(id, node);
     if (list.length === 0) tables.list.removeSync(node);
@@ -601,7 +614,13 @@ export class DictionaryWriter<B> {
       else tables.index.removeSync(key);
     }
     this.#index.clear();
+    this.#chunks.clear();
   }
+}
+
+interface IndexChunk {
+  readonly key: Buffer;
+  readonly bitmap: Uint8Array;
 }
 
 /** What follows the last text in a key: NUL and the number of the chunk. */

@@ -41,8 +41,8 @@ test('elements: values are those of a parser, list after list', () => {
     fc.property(fc.array(fc.array(fc.tuple(blanks, elements, blanks)), { maxLength: 20 }), (lists) => {
       // Small enough to forget, large enough to remember something.
       const memo = new ElementMemo<unknown>(3000);
-      // Each list twice: the second time it goes on as expected.
-      for (const list of lists.flatMap((one) => [one, one])) {
+      // Each list three times: the second time it is remembered, the third time it goes on as expected.
+      for (const list of lists.flatMap((one) => [one, one, one])) {
         const text = `[${list.map((parts) => parts.join('')).join(',')}]`;
         assert.deepEqual(memo.values(text, read), JSON.parse(text));
       }
@@ -52,7 +52,8 @@ test('elements: values are those of a parser, list after list', () => {
 
 test('elements: a text that is no list is refused, whatever is remembered', () => {
   const memo = new ElementMemo<unknown>(1_000_000);
-  for (const known of ['[1,"a",[1,2],{"a":1}]', '[12,1]', '["a,b"]']) memo.values(known, read);
+  const seen = ['[1,"a",[1,2],{"a":1}]', '[12,1]', '["a,b"]'];
+  for (const known of [...seen, ...seen]) memo.values(known, read);
   const broken = [
     '',
     '[',
@@ -85,9 +86,30 @@ test('elements: what came behind an element last time is found without being ask
   };
   const shared = Array.from({ length: 50 }, (_, index) => `{"shared":${index}}`);
   memo.values(`[${shared.join()}]`, counting);
-  assert.equal(asked.length, 50);
+  memo.values(`[${shared.join()}]`, counting);
+  assert.equal(asked.length, 100);
   // One of its own, one left out, one at another place.
   const other = [...shared.slice(0, 10), '{"own":1}', ...shared.slice(11, 30), shared[40], ...shared.slice(30)];
   assert.deepEqual(memo.values(`[${other.join()}]`, counting), JSON.parse(`[${other.join()}]`));
-  assert.deepEqual(asked.slice(50), ['{"own":1}']);
+  assert.deepEqual(asked.slice(100), ['{"own":1}']);
+});
+
+test('elements: what comes once is not remembered, what comes again is', () => {
+  const memo = new ElementMemo<unknown>(1_000_000);
+  const asked: [string, boolean][] = [];
+  const counting = (element: string, isKept: boolean): ReadElement<unknown> | null => {
+    asked.push([element, isKept]);
+    return read(element);
+  };
+  for (let list = 1; list <= 4; list++) {
+    const text = `[{"own":${list}},{"shared":1},{"shared":2}]`;
+    assert.deepEqual(memo.values(text, counting), JSON.parse(text));
+  }
+  const shared = (isKept: boolean): [string, boolean][] => [
+    ['{"shared":1}', isKept],
+    ['{"shared":2}', isKept],
+  ];
+  const first: [string, boolean][] = [['{"own":1}', false], ...shared(false)];
+  const second: [string, boolean][] = [['{"own":2}', false], ...shared(true)];
+  assert.deepEqual(asked, [...first, ...second, ['{"own":3}', false], ['{"own":4}', false]]);
 });
