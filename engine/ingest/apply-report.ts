@@ -16,11 +16,11 @@ export function applyReport(batch: Batch, command: ReportCommand, settings: Inge
     return { detail: 'duplicate', hash, unchanged: true };
   }
   assertStorable(command.refusal);
-  const { events: all, logs, metrics, resources } = command.contents();
+  const { events: all, lists } = command.contents();
   const nodeId = activate(batch, certname, producerTimestamp);
   const events = youngEvents(all, settings);
   const report = { ...reportRecord(command), nodeId, ...eventRange(events) };
-  const reportId = batch.addReport(report, events, { logs, metrics, resources });
+  const reportId = batch.addReport(report, events, lists);
   batch.addEnvironment(command.environment);
   batch.addProducer(command.producer);
   const node = recordOf(batch, nodeId);

@@ -5,6 +5,7 @@
 import type { JsonValue } from '../json/value.ts';
 import type { EdgeBody, EventRecord, FactBody, ItemId, PackageBody, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
+import type { ReportLists } from '../store/report-lists.ts';
 
 export type DecodedCommand =
   | FactsCommand
@@ -126,10 +127,7 @@ export interface ReportCommand extends Storable {
 export interface ReportContents {
   /** Distinct, in the order of the report; old ones included. */
   readonly events: readonly EventRecord[];
-  /** Stored JSON texts, UTF-8; null when the list was null. */
-  readonly logs: Buffer | null;
-  readonly metrics: Buffer | null;
-  readonly resources: Buffer | null;
+  readonly lists: ReportLists;
 }
 
 export interface DeactivateCommand extends DecodedBase {

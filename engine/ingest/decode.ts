@@ -9,6 +9,7 @@ import type { CommandFormat, WireTable } from '../../schemas/commands/format.ts'
 import { COMMAND_FORMATS, type CommandName, isCommandName } from '../../schemas/commands/formats.ts';
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonDocument } from '../json/parse.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
+import { REPORT_LISTS, type ReportListName, type ReportLists } from '../store/report-lists.ts';
 import { formatTime } from '../time.ts';
 import { type FactsFilter, factsFilter } from './blocklist.ts';
 import { payloadBytes } from './body.ts';
@@ -17,7 +18,7 @@ import type { CatalogCommand, DecodedCommand, FactsCommand, ReportCommand } from
 import { CommandFailure } from './errors.ts';
 import { decodeFacts, decodeFactsTexts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
-import { decodeReport, LIST_READERS, REPORT_LISTS, type ReportLists } from './report.ts';
+import { decodeReport, LIST_READERS } from './report.ts';
 import { type Memos, memoOf, type Part, type Split, sameParts, splitPayload } from './spans.ts';
 import type { IngestSettings, QueuedCommand } from './types.ts';
 import { conforms, problems } from './validate.ts';
@@ -185,14 +186,14 @@ function decodeReportParts(command: QueuedCommand, format: CommandFormat, payloa
   const rest = tryParse(split.rest, JSON_LIMITS);
   if (rest === undefined || !isObject(rest)) return null;
   const header: Record<string, JsonValue> = { ...rest };
-  const lists: { -readonly [K in keyof ReportLists]: Buffer | null } = { logs: null, metrics: null, resources: null };
+  const lists: { -readonly [K in keyof ReportLists]: ReportLists[K] } = { logs: null, metrics: null, resources: null };
   let resources: JsonValue = [];
   for (const { key, bytes, placeholder } of split.parts) {
     if (rest[key] !== placeholder) return null;
     header[key] = [];
-    const text = LIST_READERS[key as keyof ReportLists].read(bytes);
-    if (text === null) return null;
-    lists[key as keyof ReportLists] = text;
+    const packed = LIST_READERS[key as ReportListName].read(bytes);
+    if (packed === null) return null;
+    lists[key as ReportListName] = { form: 'packed', bytes: packed };
     if (key === 'resources') resources = tryParse(bytes.toString('utf8'), UNBOUNDED_DEPTH) ?? null;
   }
   if (resources === null || !conforms(format.table as WireTable, header)) return null;

@@ -1,39 +1,45 @@
 // store report: from a payload that conforms to the wire table to a ReportCommand.
 
-import type { WireTable, WireType } from '../../schemas/commands/format.ts';
+import type { WireType } from '../../schemas/commands/format.ts';
 import { STORE_REPORT } from '../../schemas/commands/report.ts';
 import { canonicalK } from '../json/canonical.ts';
 import { storedText } from '../json/stored.ts';
 import type { JsonObject, JsonValue } from '../json/value.ts';
+import {
+  REPORT_LIST_SHAPES,
+  type ReportListName,
+  type ReportLists,
+  type StoredReportList,
+} from '../store/report-lists.ts';
 import { formatTime } from '../time.ts';
 import { Columns } from './columns.ts';
 import type { ReportCommand } from './commands.ts';
 import { deriveEvents } from './events.ts';
 import { reportHash } from './hashes.ts';
-import { StoredList } from './stored-list.ts';
+import { StoredList, shapeOf } from './stored-list.ts';
 import { strictTime } from './validate.ts';
-
-/** The lists of a report, which are stored as they are. */
-export const REPORT_LISTS = ['logs', 'metrics', 'resources'] as const;
-export type ReportLists = Readonly<Record<(typeof REPORT_LISTS)[number], Buffer | null>>;
 
 /** How many containers of the payload enclose its lists. */
 const LIST_DEPTH = 1;
 
-const tableOf = (name: string): WireTable => {
-  const type = STORE_REPORT.table?.fields.find((field) => field.name === name)?.type as WireType & { kind: 'list' };
-  return (type.of as WireType & { kind: 'object' }).table;
+/** Readers of the lists' bytes. */
+export const LIST_READERS: Readonly<Record<ReportListName, StoredList>> = {
+  logs: readerOf('logs'),
+  metrics: readerOf('metrics'),
+  resources: readerOf('resources'),
 };
 
-/** Readers of the lists' bytes. */
-export const LIST_READERS = {
-  logs: new StoredList(tableOf('logs'), LIST_DEPTH),
-  metrics: new StoredList(tableOf('metrics'), LIST_DEPTH),
-  resources: new StoredList(tableOf('resources'), LIST_DEPTH),
-};
+/** What is packed must be what the store unpacks: a change of the wire table shows here. */
+function readerOf(name: ReportListName): StoredList {
+  const type = STORE_REPORT.table?.fields.find((field) => field.name === name)?.type as WireType & { kind: 'list' };
+  const { table } = type.of as WireType & { kind: 'object' };
+  if (JSON.stringify(shapeOf(table)) !== JSON.stringify(REPORT_LIST_SHAPES[name]))
+    throw new Error(`the shape of a report's ${name} is not the one that is stored`);
+  return new StoredList(table, LIST_DEPTH);
+}
 
 /**
- * `lists`: the stored texts of the lists, when they are known; then the payload needs only `resources`. Throws JsonError when
+ * `lists`: the lists as they are stored, when they are known; then the payload needs only `resources`. Throws JsonError when
  * an event's value is nested too deeply.
  */
 export function decodeReport(payload: JsonObject, received: number, lists: ReportLists | null = null): ReportCommand {
@@ -87,16 +93,20 @@ export function decodeReport(payload: JsonObject, received: number, lists: Repor
       startTime: formatTime(startTime),
       transactionUuid,
     }),
-    contents: () => ({
-      events,
-      ...(lists ?? {
-        logs: listText(payload['logs'] as JsonValue),
-        metrics: listText(payload['metrics'] as JsonValue),
-        resources: listText(payload['resources'] as JsonValue),
-      }),
-    }),
+    contents: () => ({ events, lists: lists ?? listsOf(payload) }),
   };
 }
 
-const listText = (list: JsonValue): Buffer | null =>
-  list === null ? null : Buffer.from(storedText(list, LIST_DEPTH), 'utf8');
+const listsOf = (payload: JsonObject): ReportLists => ({
+  logs: listOf(payload, 'logs'),
+  metrics: listOf(payload, 'metrics'),
+  resources: listOf(payload, 'resources'),
+});
+
+function listOf(payload: JsonObject, name: ReportListName): StoredReportList {
+  const list = payload[name] as JsonValue;
+  if (list === null) return null;
+  const text = storedText(list, LIST_DEPTH);
+  const bytes = LIST_READERS[name].read(Buffer.from(text, 'utf8'));
+  return bytes === null ? { form: 'text', text } : { form: 'packed', bytes };
+}

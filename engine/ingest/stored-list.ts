@@ -1,6 +1,6 @@
-// From the bytes of a list of maps, as they came, to its stored JSON text (engine/json/stored.ts) in one pass, without making
-// values: for the lists of a report, which are stored as they are and seldom looked at. The wire table says which keys the maps
-// have; whether they conform to it is found on the way.
+// From the bytes of a list of maps, as they came, to what is stored of it (engine/store/packed-list.ts) in one pass, without
+// making values: for the lists of a report, which are seldom looked at. The wire table says which keys the maps have; whether
+// they conform to it is found on the way. Unpacked it is the stored text (engine/json/stored.ts).
 //
 // Only the plain form is read: no white space but blanks between tokens, no \u escapes, no key twice. Everything else, and
 // everything that is wrong, gives null, and the caller takes the way over values, which decides.
@@ -8,10 +8,12 @@
 import type { WireTable, WireType } from '../../schemas/commands/format.ts';
 import { ByteWriter, bytesOf } from '../bytes.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
-import { compareStored, decimalText, storedText } from '../json/stored.ts';
+import { compareStored, storedText } from '../json/stored.ts';
+import { ABSENT, DOUBLE, END, LIST, type ListShape, NULL_LIST, SAME, SHARED_MAX, TEXT } from '../store/packed-list.ts';
 import { strictTime } from './validate.ts';
 
 const QUOTE = 0x22;
+const PLUS = 0x2b;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
 const DOT = 0x2e;
@@ -24,6 +26,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const BLANK = 0x20;
+const LETTER_D = 0x64;
 const LETTER_E = 0x65;
 const LETTER_U = 0x75;
 
@@ -33,10 +36,11 @@ const DIGITS_MAX = 15;
 const STRING_MAX = 1 << 20;
 const TEXT_SIZE = 64 << 10;
 
-/** Where a value's text lies; absent: the key has not been there. */
-const ABSENT = 0;
-const SENT = 1;
-const MADE = 2;
+/** Where a value's text lies: in the payload, or in what was made of it. */
+const IN_PAYLOAD = 1;
+const IN_MADE = 2;
+/** It has none, it is a double. */
+const IS_DOUBLE = 3;
 
 type Kind = WireType['kind'];
 
@@ -51,6 +55,16 @@ interface Field {
   readonly key: Uint8Array;
 }
 
+/** The shape in which lists of a wire table's maps are packed. */
+export function shapeOf(table: WireTable): ListShape {
+  const fields = [...table.fields].sort((a, b) => compareStored(a.name, b.name));
+  const lists: Record<string, ListShape> = {};
+  for (const { name, type } of fields) {
+    if (type.kind === 'list' && type.of.kind === 'object') lists[name] = shapeOf(type.of.table);
+  }
+  return { keys: fields.map(({ name }) => name), lists };
+}
+
 /** Reads lists of one wire table's maps. */
 export class StoredList {
   readonly #maps: MapReader;
@@ -61,10 +75,11 @@ export class StoredList {
     this.#maps = new MapReader(table, depth + 1);
   }
 
-  /** The stored text, or null: see above. `bytes` are valid UTF-8 and are not kept. */
+  /** The packed list, or null: see above. `bytes` are valid UTF-8 and are not kept. */
   read(bytes: Buffer): Buffer | null {
     const out = this.#out;
     out.length = 0;
+    this.#maps.begin();
     const end = readMaps(this.#maps, bytes, 0, out);
     return end === bytes.length ? Buffer.from(out.bytes.subarray(0, out.length)) : null;
   }
@@ -74,7 +89,6 @@ export class StoredList {
 function readMaps(maps: MapReader, bytes: Buffer, start: number, out: ByteWriter): number {
   if (bytes[start] !== OPEN_BRACKET) return -1;
   let at = skipBlanks(bytes, start + 1);
-  out.byte(OPEN_BRACKET);
   if (bytes[at] !== CLOSE_BRACKET) {
     for (;;) {
       at = maps.read(bytes, at, out);
@@ -82,11 +96,10 @@ function readMaps(maps: MapReader, bytes: Buffer, start: number, out: ByteWriter
       at = skipBlanks(bytes, at);
       if (bytes[at] === CLOSE_BRACKET) break;
       if (bytes[at] !== COMMA) return -1;
-      out.byte(COMMA);
       at = skipBlanks(bytes, at + 1);
     }
   }
-  out.byte(CLOSE_BRACKET);
+  out.byte(END);
   return at + 1;
 }
 
@@ -96,12 +109,18 @@ class MapReader {
   readonly #depth: number;
   /** The field that came at that place the last time: senders keep to one order. */
   readonly #order: number[] = [];
-  // Per field of the map being read: where its text is.
+  // Per field of the map being read: where its text is (ABSENT: the key has not been there).
   readonly #state: Uint8Array;
   readonly #starts: Uint32Array;
   readonly #ends: Uint32Array;
-  /** Texts that are not as they were sent. */
+  readonly #doubles: Float64Array;
+  // Per field the text that it had last; of no length when there is none.
+  readonly #lastState: Uint8Array;
+  readonly #lastStarts: Uint32Array;
+  readonly #lastEnds: Uint32Array;
+  /** Texts of the present list that are not as they were sent, and lists inside. */
   readonly #made = new ByteWriter(1024);
+  readonly #double = Buffer.alloc(8);
 
   constructor(table: WireTable, depth: number) {
     const fields = [...table.fields].sort((a, b) => compareStored(a.name, b.name));
@@ -114,6 +133,19 @@ class MapReader {
     this.#state = new Uint8Array(fields.length);
     this.#starts = new Uint32Array(fields.length);
     this.#ends = new Uint32Array(fields.length);
+    this.#doubles = new Float64Array(fields.length);
+    this.#lastState = new Uint8Array(fields.length);
+    this.#lastStarts = new Uint32Array(fields.length);
+    this.#lastEnds = new Uint32Array(fields.length);
+  }
+
+  /** Forgets the list before. */
+  begin(): void {
+    this.#made.length = 0;
+    this.#lastState.fill(IN_PAYLOAD);
+    this.#lastStarts.fill(0);
+    this.#lastEnds.fill(0);
+    for (const { maps } of this.#fields) maps?.begin();
   }
 
   /** Appends the map that begins at `start`; the place behind it, or -1. */
@@ -121,7 +153,6 @@ class MapReader {
     if (bytes[start] !== OPEN_BRACE) return -1;
     const state = this.#state;
     state.fill(ABSENT);
-    this.#made.length = 0;
     let at = skipBlanks(bytes, start + 1);
     if (bytes[at] === CLOSE_BRACE) return this.#write(bytes, at + 1, out);
     for (let place = 0; ; place++) {
@@ -132,10 +163,10 @@ class MapReader {
       if (bytes[at] !== COLON) return -1;
       at = skipBlanks(bytes, at + 1);
       this.#starts[index] = at;
-      state[index] = SENT;
+      state[index] = IN_PAYLOAD;
       at = this.#value(field, index, bytes, at);
       if (at < 0) return -1;
-      if (state[index] === SENT) this.#ends[index] = at;
+      if (state[index] === IN_PAYLOAD) this.#ends[index] = at;
       at = skipBlanks(bytes, at);
       const code = bytes[at];
       if (code === CLOSE_BRACE) return this.#write(bytes, at + 1, out);
@@ -154,24 +185,53 @@ class MapReader {
 
   /** What was read, in stored order; `end` when nothing is missing, or -1. */
   #write(bytes: Buffer, end: number, out: ByteWriter): number {
-    let separator = OPEN_BRACE;
     for (let index = 0; index < this.#fields.length; index++) {
-      const { key, required } = this.#fields[index] as Field;
-      const state = this.#state[index];
+      const { maps, required } = this.#fields[index] as Field;
+      const state = this.#state[index] as number;
       if (state === ABSENT) {
         if (required) return -1;
-        continue;
+        out.byte(ABSENT);
+      } else if (state === IS_DOUBLE) this.#packDouble(index, out);
+      else if (maps === null) this.#packText(index, state, bytes, out);
+      else if (state === IN_PAYLOAD) out.byte(NULL_LIST);
+      else {
+        out.byte(LIST);
+        out.part(this.#made.bytes, this.#starts[index] as number, this.#ends[index] as number);
       }
-      out.byte(separator);
-      separator = COMMA;
-      out.part(key, 0, key.length);
-      out.byte(COLON);
-      const source = state === SENT ? bytes : this.#made.bytes;
-      out.part(source, this.#starts[index] as number, this.#ends[index] as number);
     }
-    if (separator === OPEN_BRACE) out.byte(OPEN_BRACE);
-    out.byte(CLOSE_BRACE);
     return end;
+  }
+
+  #packText(index: number, state: number, bytes: Buffer, out: ByteWriter): void {
+    const made = this.#made.bytes;
+    const source = state === IN_PAYLOAD ? bytes : made;
+    const start = this.#starts[index] as number;
+    const end = this.#ends[index] as number;
+    const last = this.#lastState[index] === IN_PAYLOAD ? bytes : made;
+    const lastStart = this.#lastStarts[index] as number;
+    const lastSize = (this.#lastEnds[index] as number) - lastStart;
+    const sharedMax = Math.min(end - start, lastSize, SHARED_MAX);
+    let shared = 0;
+    while (shared < sharedMax && source[start + shared] === last[lastStart + shared]) shared++;
+    if (shared === lastSize && shared === end - start) {
+      out.byte(SAME);
+      return;
+    }
+    out.byte(TEXT + shared);
+    let size = end - start - shared;
+    for (; size > 0x7f; size >>>= 7) out.byte((size & 0x7f) | 0x80);
+    out.byte(size);
+    out.part(source, start + shared, end);
+    this.#lastState[index] = state;
+    this.#lastStarts[index] = start;
+    this.#lastEnds[index] = end;
+  }
+
+  #packDouble(index: number, out: ByteWriter): void {
+    this.#double.writeDoubleLE(this.#doubles[index] as number, 0);
+    out.byte(DOUBLE);
+    out.put(this.#double);
+    this.#lastEnds[index] = this.#lastStarts[index] as number;
   }
 
   /** Reads the value at `at`: the place behind it, or -1. */
@@ -182,7 +242,7 @@ class MapReader {
         return this.#string(index, bytes, at);
       case 'time': {
         const end = this.#string(index, bytes, at);
-        if (end < 0 || this.#state[index] !== SENT) return -1;
+        if (end < 0 || this.#state[index] !== IN_PAYLOAD) return -1;
         return strictTime(bytes.toString('latin1', at + 1, end - 1)) === null ? -1 : end;
       }
       case 'boolean':
@@ -209,11 +269,12 @@ class MapReader {
     const integer = integerEnd(bytes, at);
     if (integer >= 0) return integer;
     const end = decimalEnd(bytes, at);
-    if (end < 0) return -1;
+    if (end < 0) return this.#over(index, bytes, at, numberEnd(bytes, at));
     const value = Number(bytes.toString('latin1', at, end));
     // Integral ones are spelt as doubles, which the other way knows.
     if (Number.isInteger(value)) return this.#over(index, bytes, at, end);
-    this.#make(index, decimalText(value));
+    this.#state[index] = IS_DOUBLE;
+    this.#doubles[index] = value;
     return end;
   }
 
@@ -255,7 +316,7 @@ class MapReader {
   }
 
   #madeFrom(index: number, start: number): void {
-    this.#state[index] = MADE;
+    this.#state[index] = IN_MADE;
     this.#starts[index] = start;
     this.#ends[index] = this.#made.length;
   }
@@ -291,14 +352,14 @@ function stringEnd(bytes: Buffer, start: number): number {
   }
 }
 
-/** Behind a string with escapes; none of them names a character by number, which might be half a pair. */
+/** Behind a string with escapes; none of them names half a pair of characters by number. */
 function escapedStringEnd(bytes: Buffer, start: number): number {
   if (bytes[start] !== QUOTE) return -1;
   for (let at = start + 1; ; at++) {
     const code = bytes[at];
     if (code === QUOTE) return at - start > STRING_MAX ? -1 : at + 1;
     if (code === undefined || code < BLANK) return -1;
-    if (code === BACKSLASH && bytes[++at] === LETTER_U) return -1;
+    if (code === BACKSLASH && bytes[++at] === LETTER_U && ((bytes[at + 1] as number) | BLANK) === LETTER_D) return -1;
   }
 }
 
@@ -347,6 +408,16 @@ function integerEnd(bytes: Buffer, start: number): number {
   if (end < 0 || (isNegative && bytes[first] === ZERO)) return -1;
   return bytes[end] === DOT || ((bytes[end] as number) | BLANK) === LETTER_E ? -1 : end;
 }
+
+/** Behind what looks like a number. */
+function numberEnd(bytes: Buffer, start: number): number {
+  let at = start;
+  for (let code = bytes[at]; isDigit(code) || isNumberMark(code); code = bytes[++at]);
+  return at === start ? -1 : at;
+}
+
+const isNumberMark = (code: number | undefined): boolean =>
+  code === MINUS || code === PLUS || code === DOT || ((code as number) | BLANK) === LETTER_E;
 
 /** Behind a number with a point and without an exponent. */
 function decimalEnd(bytes: Buffer, start: number): number {

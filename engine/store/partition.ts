@@ -9,7 +9,7 @@
 //   fact_name      fact name         -> u32 name id
 //   fact_path      digest            -> JSON text [type, path...]: the registry behind fact_paths
 //   report         u32 report        -> report record;  by the same id: report_event / _event_value (event-record.ts),
-//                                       report_logs / _metrics / _resources (JSON texts)
+//                                       report_lists (report-lists.ts); before format 2 report_logs / _metrics / _resources
 //   report_digest  20-byte hash      -> u32 report
 //   report_node    u32 node u32 report -> empty
 //   report_time    producer time, u32 report -> empty
@@ -18,6 +18,7 @@
 //   dictionaries   see dictionary.ts
 
 import type { Database, RootDatabase, TransactionFlags } from 'lmdb';
+import { ByteWriter } from '../bytes.ts';
 import { makeDirectory } from '../directories.ts';
 import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
 import { decodeState, encodeState } from './codecs.ts';
@@ -61,6 +62,13 @@ import type {
   ReportRecord,
   ResourceBody,
 } from './records.ts';
+import {
+  encodeReportLists,
+  REPORT_LISTS,
+  type ReportListName,
+  type ReportLists,
+  writeReportList,
+} from './report-lists.ts';
 import { decodeReport, encodeReport, type StoredReport } from './report-record.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 
@@ -141,6 +149,7 @@ export interface Tables {
   report: Database<Buffer, number>;
   report_event: Database<Buffer, number>;
   report_event_value: Database<Buffer, number>;
+  report_lists: Database<Buffer, number>;
   report_logs: Database<Buffer, number>;
   report_metrics: Database<Buffer, number>;
   report_resources: Database<Buffer, number>;
@@ -167,6 +176,7 @@ function openTables(env: RootDatabase): Tables {
     report: env.openDB<Buffer, number>('report', byId),
     report_event: env.openDB<Buffer, number>('report_event', byId),
     report_event_value: env.openDB<Buffer, number>('report_event_value', packed),
+    report_lists: env.openDB<Buffer, number>('report_lists', byId),
     report_logs: env.openDB<Buffer, number>('report_logs', packed),
     report_metrics: env.openDB<Buffer, number>('report_metrics', packed),
     report_resources: env.openDB<Buffer, number>('report_resources', packed),
@@ -441,14 +451,21 @@ export class View implements EventSource, ViewBounds {
     return raw(this.partition.tables.report_event_value, id, this.options);
   }
 
-  /** Stored JSON text of the part, null when the report has none. */
-  reportPart(id: ReportId, part: 'logs' | 'metrics' | 'resources'): string | null {
-    return this.text(this.partition.tables[`report_${part}`], id);
+  /** Appends the stored JSON text of one of the report's lists; false, and nothing, when the report has none. */
+  writeReportList(id: ReportId, name: ReportListName, out: ByteWriter): boolean {
+    const { tables } = this.partition;
+    const bytes = fast(tables.report_lists, id, this.options);
+    if (bytes !== undefined) return writeReportList(bytes, name, out);
+    const text = fast(tables[`report_${name}`], id, this.options);
+    if (text === undefined) return false;
+    out.put(text);
+    return true;
   }
 
-  /** The same as bytes, which live until the next read. */
-  reportPartBytes(id: ReportId, part: 'logs' | 'metrics' | 'resources'): Buffer | null {
-    return fast(this.partition.tables[`report_${part}`], id, this.options) ?? null;
+  /** The same as a text; null when the report has none. */
+  reportList(id: ReportId, name: ReportListName): string | null {
+    const out = new ByteWriter(0);
+    return this.writeReportList(id, name, out) ? out.toString() : null;
   }
 
   /** All report ids, ascending (order of arrival). */
@@ -725,8 +742,8 @@ export class Batch {
     if (!present(names, key)) names.putSync(key, Buffer.from(name, 'utf8'));
   }
 
-  /** Stores a report with its parts; the caller has checked that its hash is new. */
-  addReport(record: ReportRecord, events: readonly EventRecord[], parts: ReportParts): ReportId {
+  /** Stores a report with its lists; the caller has checked that its hash is new. */
+  addReport(record: ReportRecord, events: readonly EventRecord[], lists: ReportLists): ReportId {
     const { tables } = this.partition;
     const id = this.#state.nextReport++;
     tables.report.putSync(id, encodeReport(record));
@@ -736,9 +753,7 @@ export class Batch {
     tables.report_node.putSync(pairKey(record.nodeId, id), EMPTY);
     tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
     if (events.length > 0) this.#putEvents(id, events);
-    if (parts.logs !== null) tables.report_logs.putSync(id, parts.logs);
-    if (parts.metrics !== null) tables.report_metrics.putSync(id, parts.metrics);
-    if (parts.resources !== null) tables.report_resources.putSync(id, parts.resources);
+    tables.report_lists.putSync(id, encodeReportLists(lists));
     this.#state.counts.reports++;
     this.#state.counts.events += events.length;
     return id;
@@ -797,9 +812,9 @@ export class Batch {
     tables.report_node.removeSync(pairKey(record.nodeId, id));
     tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
     if (record.eventCount > 0) this.#removeEvents(id);
-    for (const table of [tables.report, tables.report_logs, tables.report_metrics, tables.report_resources]) {
-      table.removeSync(id);
-    }
+    tables.report.removeSync(id);
+    if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
+    else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);
     this.#state.counts.reports--;
     this.#state.counts.events -= record.eventCount;
   }
@@ -832,17 +847,12 @@ export class Batch {
     this.edges.flush();
     this.packages.flush();
     this.#sets.flush();
+    // From now on there may be what an older version does not know.
+    this.#state.format = FORMAT_VERSION;
     tables.state.putSync(STATE, encodeState(this.#state));
   }
 }
 
 const beginsAlike = (a: Buffer, b: Buffer): boolean => a.subarray(0, KEY_TEXT_MAX).equals(b.subarray(0, KEY_TEXT_MAX));
-
-export interface ReportParts {
-  /** Stored JSON texts of the lists, UTF-8. */
-  readonly logs: Buffer | null;
-  readonly metrics: Buffer | null;
-  readonly resources: Buffer | null;
-}
 
 export const isInactive = (node: NodeRecord): boolean => node.deactivated !== null || node.expired !== null;

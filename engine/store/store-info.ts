@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { makeDirectory } from '../directories.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 
-/** Version of what lies on disk. */
-export const FORMAT_VERSION = 1;
+/** Version of what lies on disk. Older data are read as they are; what is written is of this version. 2: `report_lists`. */
+export const FORMAT_VERSION = 2;
 
 export interface StoreInfo {
   readonly format: number;
@@ -67,15 +67,18 @@ export function mustHaveData(partition: string): void {
   if (size === 0) throw new DataFileDamaged(file, 'it is empty');
 }
 
-/** Notes that every partition has its file; to be called once all have been opened, by who may write. */
+/**
+ * Notes that every partition has its file, and that from now on this version writes: older ones will refuse. To be called
+ * once all have been opened, by who may write.
+ */
 export function markComplete(dir: string, info: StoreInfo): void {
-  if (info.complete) return;
+  if (info.complete && info.format === FORMAT_VERSION) return;
   // What the note says must be true after a power failure too.
   for (const path of partitionDirs(dir, info)) {
     sync(dataFileOf(path));
     sync(path);
   }
-  writeInfo(dir, { ...info, complete: true });
+  writeInfo(dir, { ...info, format: FORMAT_VERSION, complete: true });
 }
 
 function writeInfo(dir: string, info: StoreInfo): void {

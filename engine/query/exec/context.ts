@@ -3,6 +3,7 @@
 
 import type { Partition, View } from '../../store/partition.ts';
 import type { NodeRecord } from '../../store/records.ts';
+import type { ReportListName } from '../../store/report-lists.ts';
 import { slotOf } from '../../store/store-info.ts';
 import { QueryError } from '../errors.ts';
 import { budgetOf, type StepBudget } from '../regex/budget.ts';
@@ -147,12 +148,12 @@ export class ExecContext {
   }
 
   /** Stored JSON text of a part of an agent report; null when there is none (or the report is a plan's). */
-  reportPart(hash: string, part: 'logs' | 'metrics' | 'resources'): string | null {
+  reportPart(hash: string, part: ReportListName): string | null {
     const view = this.#viewOfReport(hash);
     if (view === null) return null;
     const id = view.reportId(hash);
     if (view.report(id)?.type !== 'agent' && part !== 'resources') return null;
-    return view.reportPart(id, part);
+    return view.reportList(id, part);
   }
 
   #viewOfReport(hash: string): View | null {

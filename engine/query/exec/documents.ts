@@ -290,9 +290,7 @@ export function writeTags(resource: StoredResource, row: Row, out: ByteWriter): 
 /** Logs or metrics of the row's report, expanded. */
 export function writeReportPart(row: Row, part: 'logs' | 'metrics', out: ByteWriter): void {
   out.put(DATA);
-  const bytes = row.view.reportPartBytes(row.reportId, part);
-  if (bytes === null) out.put(NULL);
-  else out.put(bytes);
+  if (!row.view.writeReportList(row.reportId, part, out)) out.put(NULL);
   href(out, row.report, REPORT_TEXT.hash, 'reports/', `/${part}`);
 }
 

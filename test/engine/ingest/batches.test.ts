@@ -10,6 +10,7 @@ import fc from 'fast-check';
 import { applyBatch } from '../../../engine/ingest/apply.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { NODES_ALL, openPartition, type Partition, type View } from '../../../engine/store/partition.ts';
+import { REPORT_LISTS } from '../../../engine/store/report-lists.ts';
 import {
   at,
   catalogPayload,
@@ -72,7 +73,7 @@ function nodeState(view: View, id: number): object {
   };
   const reports = [...view.reportIdsOfNode(id)].map((report) => {
     const { nodeId: _, ...header } = view.report(report)!;
-    const parts = (['logs', 'metrics', 'resources'] as const).map((part) => view.reportPart(report, part));
+    const parts = REPORT_LISTS.map((name) => view.reportList(report, name));
     return { header, events: view.events(report), parts };
   });
   return {

@@ -4,11 +4,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { StoredList } from '../../../engine/ingest/stored-list.ts';
+import { ByteWriter } from '../../../engine/bytes.ts';
+import { StoredList, shapeOf } from '../../../engine/ingest/stored-list.ts';
 import { conforms } from '../../../engine/ingest/validate.ts';
 import { parseJsonDocument } from '../../../engine/json/parse.ts';
 import { storedText } from '../../../engine/json/stored.ts';
 import type { JsonValue } from '../../../engine/json/value.ts';
+import { ListUnpacker } from '../../../engine/store/packed-list.ts';
 import {
   ANY,
   BOOLEAN,
@@ -42,6 +44,16 @@ const TABLE: WireTable = {
 };
 const WHOLE: WireTable = { closed: true, fields: [required('list', listOf(objectOf(TABLE)))] };
 const reader = new StoredList(TABLE, 1);
+const unpacker = new ListUnpacker(shapeOf(TABLE));
+
+/** The text of what is read of a list; null when it is not. */
+function read(text: string): string | null {
+  const bytes = reader.read(Buffer.from(text, 'utf8'));
+  if (bytes === null) return null;
+  const out = new ByteWriter(0);
+  assert.equal(unpacker.write(bytes, 0, out), bytes.length);
+  return out.toString();
+}
 
 /** What the way over values stores; null when the list does not conform. */
 function expected(text: string): string | null {
@@ -133,17 +145,19 @@ const map = mapOf({
 });
 
 test('stored list: what is read in one pass is what the way over values stores', () => {
-  let read = 0;
+  let count = 0;
   fc.assert(
     fc.property(listOfTexts(map, 3), (text) => {
-      const bytes = reader.read(Buffer.from(text, 'utf8'));
-      if (bytes === null) return;
-      read++;
-      assert.equal(bytes.toString('utf8'), expected(text));
+      const stored = read(text);
+      if (stored === null) return;
+      count++;
+      assert.equal(stored, expected(text));
+      // What the way over values makes is packed as well.
+      assert.equal(read(stored), stored);
     }),
     { numRuns: 3000 },
   );
-  assert.ok(read > 100, `${read} of 3000 lists were read`);
+  assert.ok(count > 100, `${count} of 3000 lists were read`);
 });
 
 test('stored list: the plain form is read, in any order of keys', () => {
@@ -162,13 +176,13 @@ test('stored list: the plain form is read, in any order of keys', () => {
   const backwards = Object.fromEntries(Object.entries({ ...element, events: [] }).reverse());
   for (const list of [[], [element], [element, { ...element, events }, backwards]]) {
     const text = JSON.stringify(list);
-    assert.equal(reader.read(Buffer.from(text))?.toString(), expected(text));
+    assert.equal(read(text), expected(text));
   }
 });
 
 test('stored list: what is no such list is not read', () => {
   const good = '{"message":"m","line":1,"tags":[]}';
-  assert.ok(reader.read(Buffer.from(`[${good}]`)));
+  assert.ok(read(`[${good}]`));
   for (const text of [
     '',
     '[',
@@ -184,6 +198,22 @@ test('stored list: what is no such list is not read', () => {
     `[${good.replace('1', '1.5')}]`,
     `[${good.replace('"m"', 'null')}]`,
   ]) {
-    assert.equal(reader.read(Buffer.from(text)), null, text);
+    assert.equal(read(text), null, text);
   }
+});
+
+test('stored list: values that repeat or begin alike, of any length', () => {
+  const long = 'x'.repeat(300);
+  const message = ['a', 'a', 'ab', 'b', '', '', long, long, `${long}y`, 'é', 'è', '\u001b[0m', '\n', '\n', long];
+  const list = message.map((text, index) => ({
+    message: text,
+    line: index % 3 === 0 ? null : 1,
+    value: [0.1, 0.1, 1e-7, 12345678.5, 2, 2.5][index % 6],
+    tags: index % 2 === 0 ? ['x'] : [],
+    events: Array.from({ length: index % 4 }, (_, at) => ({ status: `s${at}`, new_value: at === 1 ? long : [at / 4] })),
+  }));
+  const text = JSON.stringify(list);
+  assert.equal(read(text), expected(text));
+  const repeated = JSON.stringify(Array.from({ length: 100 }, () => ({ message: 'again', line: 12345, tags: ['x'] })));
+  assert.equal(reader.read(Buffer.from(repeated))?.length, 27 + 99 * 7 + 1);
 });

@@ -1,0 +1,127 @@
+// A list of maps with known keys, packed: no key is written, and of a value only what differs from the same field of the
+// map before. About half the size of the JSON text, at the price of one pass over it; unpacking gives that text again.
+//
+//   list     map ... 3
+//   map      a field for each key of the shape, in its order
+//   field    0                       the map does not have it
+//            1                       the text that this field had last
+//            2  f64                  the decimal text of a double (engine/json/stored.ts)
+//            4 + shared, size, text  JSON text: `shared` bytes of what this field had last, then `size` more
+//            2  list                 where the shape has a list of maps: such a list;  1 null,  0 as above
+//   size     7 bits a byte, low ones first, bit 7: more follow
+//
+// "Last" is in the map before, or the last one that had the field; lists inside maps go on where that of the map before ended.
+
+import { type ByteWriter, bytesOf } from '../bytes.ts';
+import { decimalText } from '../json/stored.ts';
+
+/** Keys in stored order, with the shape of those that hold lists of maps. What lies on disk depends on all of it. */
+export interface ListShape {
+  readonly keys: readonly string[];
+  readonly lists: Readonly<Record<string, ListShape>>;
+}
+
+export const ABSENT = 0;
+export const SAME = 1;
+export const DOUBLE = 2;
+export const NULL_LIST = 1;
+export const LIST = 2;
+export const END = 3;
+export const TEXT = 4;
+/** Bytes that a field can share with the one before. */
+export const SHARED_MAX = 0xff - TEXT;
+
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const COMMA = 0x2c;
+const NULL = bytesOf('null');
+
+/** Writes the JSON texts of packed lists of one shape. */
+export class ListUnpacker {
+  /** Per field what stands before its value: as the first of its map, and behind others. */
+  readonly #first: readonly Uint8Array[];
+  readonly #further: readonly Uint8Array[];
+  readonly #lists: readonly (ListUnpacker | null)[];
+  // Per field where its last text lies in the output.
+  readonly #starts: Uint32Array;
+  readonly #ends: Uint32Array;
+  readonly #number = Buffer.alloc(8);
+
+  constructor({ keys, lists }: ListShape) {
+    this.#first = keys.map((key) => bytesOf(`{${JSON.stringify(key)}:`));
+    this.#further = keys.map((key) => bytesOf(`,${JSON.stringify(key)}:`));
+    this.#lists = keys.map((key) => {
+      const shape = lists[key];
+      return shape === undefined ? null : new ListUnpacker(shape);
+    });
+    this.#starts = new Uint32Array(keys.length);
+    this.#ends = new Uint32Array(keys.length);
+  }
+
+  /** Appends the text of the list that begins at `start`; the place behind it. */
+  write(bytes: Uint8Array, start: number, out: ByteWriter): number {
+    this.#forget();
+    return this.#write(bytes, start, out);
+  }
+
+  #forget(): void {
+    this.#starts.fill(0);
+    this.#ends.fill(0);
+    for (const list of this.#lists) if (list !== null) list.#forget();
+  }
+
+  #write(bytes: Uint8Array, start: number, out: ByteWriter): number {
+    const count = this.#first.length;
+    let at = start;
+    out.byte(OPEN_BRACKET);
+    for (let isFirst = true; bytes[at] !== END; isFirst = false) {
+      if (at >= bytes.length) throw new Error('a packed list has no end');
+      if (!isFirst) out.byte(COMMA);
+      let isEmpty = true;
+      for (let field = 0; field < count; field++) {
+        const tag = bytes[at++]!;
+        if (tag === ABSENT) continue;
+        out.put((isEmpty ? this.#first : this.#further)[field]!);
+        isEmpty = false;
+        at = this.#value(field, tag, bytes, at, out);
+      }
+      if (isEmpty) out.byte(OPEN_BRACE);
+      out.byte(CLOSE_BRACE);
+    }
+    out.byte(CLOSE_BRACKET);
+    return at + 1;
+  }
+
+  #value(field: number, tag: number, bytes: Uint8Array, from: number, out: ByteWriter): number {
+    const list = this.#lists[field]!;
+    if (list !== null) {
+      if (tag === LIST) return list.#write(bytes, from, out);
+      out.put(NULL);
+      return from;
+    }
+    let at = from;
+    const start = out.length;
+    if (tag === SAME) out.part(out.bytes, this.#starts[field]!, this.#ends[field]!);
+    else if (tag === DOUBLE) {
+      this.#number.set(bytes.subarray(at, at + 8));
+      out.text(decimalText(this.#number.readDoubleLE(0)));
+      at += 8;
+    } else {
+      let size = 0;
+      for (let shift = 0; ; shift += 7) {
+        const byte = bytes[at++]!;
+        size += (byte & 0x7f) * 2 ** shift;
+        if (byte < 0x80) break;
+      }
+      const last = this.#starts[field]!;
+      if (tag > TEXT) out.part(out.bytes, last, last + tag - TEXT);
+      out.part(bytes, at, at + size);
+      at += size;
+    }
+    this.#starts[field] = start;
+    this.#ends[field] = out.length;
+    return at;
+  }
+}
