@@ -28,6 +28,12 @@ export class ByteWriter {
     this.bytes = bigger;
   }
 
+  /** Makes room for `count` more bytes, for who writes them to `bytes` and counts them in `length` himself. */
+  room(count: number): Buffer {
+    if (this.length + count > this.bytes.byteLength) this.#reserve(count);
+    return this.bytes;
+  }
+
   byte(value: number): void {
     if (this.length >= this.bytes.byteLength) this.#reserve(1);
     this.bytes[this.length++] = value;

@@ -38,8 +38,14 @@ const CLOSE_BRACE = 0x7d;
 const COMMA = 0x2c;
 const NULL = bytesOf('null');
 
+/** Up to this many bytes a loop is cheaper than a call. */
+const SHORT = 40;
+/** Characters of the longest decimal text of a double. */
+const DECIMAL_MAX = 400;
+
 /** Writes the JSON texts of packed lists of one shape. */
 export class ListUnpacker {
+  readonly #count: number;
   /** Per field what stands before its value: as the first of its map, and behind others. */
   readonly #first: readonly Uint8Array[];
   readonly #further: readonly Uint8Array[];
@@ -47,9 +53,9 @@ export class ListUnpacker {
   // Per field where its last text lies in the output.
   readonly #starts: Uint32Array;
   readonly #ends: Uint32Array;
-  readonly #number = Buffer.alloc(8);
 
   constructor({ keys, lists }: ListShape) {
+    this.#count = keys.length;
     this.#first = keys.map((key) => bytesOf(`{${JSON.stringify(key)}:`));
     this.#further = keys.map((key) => bytesOf(`,${JSON.stringify(key)}:`));
     this.#lists = keys.map((key) => {
@@ -60,10 +66,10 @@ export class ListUnpacker {
     this.#ends = new Uint32Array(keys.length);
   }
 
-  /** Appends the text of the list that begins at `start`; the place behind it. */
-  write(bytes: Uint8Array, start: number, out: ByteWriter): number {
+  /** Appends the text of the list that begins at `start`; the place behind it. Throws when the bytes end before the list. */
+  write(bytes: Buffer, start: number, out: ByteWriter): number {
     this.#forget();
-    return this.#write(bytes, start, out);
+    return this.#list(bytes, start, out);
   }
 
   #forget(): void {
@@ -72,56 +78,67 @@ export class ListUnpacker {
     for (const list of this.#lists) if (list !== null) list.#forget();
   }
 
-  #write(bytes: Uint8Array, start: number, out: ByteWriter): number {
-    const count = this.#first.length;
+  #list(bytes: Buffer, start: number, out: ByteWriter): number {
     let at = start;
     out.byte(OPEN_BRACKET);
     for (let isFirst = true; bytes[at] !== END; isFirst = false) {
       if (at >= bytes.length) throw new Error('a packed list has no end');
       if (!isFirst) out.byte(COMMA);
-      let isEmpty = true;
-      for (let field = 0; field < count; field++) {
+      let leads = this.#first;
+      for (let field = 0; field < this.#count; field++) {
         const tag = bytes[at++]!;
         if (tag === ABSENT) continue;
-        out.put((isEmpty ? this.#first : this.#further)[field]!);
-        isEmpty = false;
-        at = this.#value(field, tag, bytes, at, out);
+        at = this.#field(field, leads[field]!, tag, bytes, at, out);
+        leads = this.#further;
       }
-      if (isEmpty) out.byte(OPEN_BRACE);
+      if (leads === this.#first) out.byte(OPEN_BRACE);
       out.byte(CLOSE_BRACE);
     }
     out.byte(CLOSE_BRACKET);
     return at + 1;
   }
 
-  #value(field: number, tag: number, bytes: Uint8Array, from: number, out: ByteWriter): number {
+  #field(field: number, lead: Uint8Array, tag: number, bytes: Buffer, from: number, out: ByteWriter): number {
     const list = this.#lists[field]!;
     if (list !== null) {
-      if (tag === LIST) return list.#write(bytes, from, out);
+      out.put(lead);
+      if (tag === LIST) return list.#list(bytes, from, out);
       out.put(NULL);
       return from;
     }
+    const lastStart = this.#starts[field]!;
     let at = from;
-    const start = out.length;
-    if (tag === SAME) out.part(out.bytes, this.#starts[field]!, this.#ends[field]!);
-    else if (tag === DOUBLE) {
-      this.#number.set(bytes.subarray(at, at + 8));
-      out.text(decimalText(this.#number.readDoubleLE(0)));
-      at += 8;
-    } else {
-      let size = 0;
+    let shared = 0;
+    let size = 0;
+    if (tag === SAME) shared = this.#ends[field]! - lastStart;
+    else if (tag !== DOUBLE) {
+      shared = tag - TEXT;
       for (let shift = 0; ; shift += 7) {
         const byte = bytes[at++]!;
         size += (byte & 0x7f) * 2 ** shift;
         if (byte < 0x80) break;
       }
-      const last = this.#starts[field]!;
-      if (tag > TEXT) out.part(out.bytes, last, last + tag - TEXT);
-      out.part(bytes, at, at + size);
+      if (!(at + size <= bytes.length)) throw new Error('a packed list has no end');
+    }
+    const target = out.room(lead.length + shared + size + DECIMAL_MAX);
+    let to = out.length;
+    for (let i = 0; i < lead.length; i++) target[to++] = lead[i]!;
+    this.#starts[field] = to;
+    if (tag === DOUBLE) {
+      const text = decimalText(bytes.readDoubleLE(at));
+      for (let i = 0; i < text.length; i++) target[to++] = text.charCodeAt(i);
+      at += 8;
+    } else {
+      if (shared > SHORT) target.copyWithin(to, lastStart, lastStart + shared);
+      else for (let i = 0; i < shared; i++) target[to + i] = target[lastStart + i]!;
+      to += shared;
+      if (size > SHORT) target.set(bytes.subarray(at, at + size), to);
+      else for (let i = 0; i < size; i++) target[to + i] = bytes[at + i]!;
+      to += size;
       at += size;
     }
-    this.#starts[field] = start;
-    this.#ends[field] = out.length;
+    this.#ends[field] = to;
+    out.length = to;
     return at;
   }
 }
