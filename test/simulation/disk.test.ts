@@ -126,7 +126,7 @@ test('disk: when only the store has no room acknowledged commands wait for it, a
     acknowledged.set(`node-${version}`, version);
   }
   const isTold = (): boolean =>
-    server.logLines().some(({ level, msg }) => level === 'error' && /^partition 0: /.test(msg));
+    server.logLines().some(({ level, msg }) => level === 'error' && msg.startsWith('partition 0: '));
   await until('the trouble is told', isTold);
   const waiting = await server.depth();
   assert.ok(waiting > 0, 'everything found room');

@@ -26,7 +26,7 @@ const children = new Set<ChildProcess>();
 
 /** Ends what a failed test left running. */
 export async function cleanUp(): Promise<void> {
-  for (const child of [...children]) {
+  for (const child of children) {
     child.kill('SIGKILL');
     await once(child, 'exit');
   }

@@ -350,7 +350,7 @@ const selectName = (entity: EntityName): string => (entity === 'resource_params'
 function columnPairs(outer: EntityName, inner: EntityName): [string, string][] {
   const usable = (name: EntityName): Field[] =>
     entityOf(name).fields.filter(
-      (f) => f.queryable && f.requires === null && f.name !== 'tag' && !/_value$/.test(f.name),
+      (f) => f.queryable && f.requires === null && f.name !== 'tag' && !f.name.endsWith('_value'),
     );
   const isText = (f: Field): boolean => f.type === 'S' && f.store === 'text';
   return usable(outer).flatMap((a) =>
