@@ -5,11 +5,13 @@
 //   a command fails       its outcome says so; the same commit puts it into the table of held commands
 //   the store cannot be   (disk full, I/O error) the batch is kept and tried again with growing pauses; nothing is lost or
 //   written               answered meanwhile, and the main thread is told
+//   a page is damaged     the same: what was acknowledged stays in the log
 //   the engine throws     five quick attempts, then each command alone; one that still throws is a failed command
 
 import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import { tellsOfDamage } from '../engine/store/lmdb.ts';
 import type { ActivityMark } from './activity.ts';
 import { monotonicMs } from './clock.ts';
 import { decodeHeld, encodeHeld, type HeldCommand } from './held-command.ts';
@@ -268,8 +270,9 @@ export class PartitionActor {
         this.#setTrouble(null);
         return result;
       } catch (error) {
-        if (!isSystemError(error) && this.#canWrite()) throw error;
-        this.#setTrouble(textOf(error));
+        const isDamaged = tellsOfDamage(error);
+        if (!isDamaged && !isSystemError(error) && this.#canWrite()) throw error;
+        this.#setTrouble(isDamaged ? `${error.message}; its file is damaged: ${WHAT_TO_DO}` : textOf(error));
       }
       if (this.#stopping) return null;
       await this.#pause(pause);
@@ -600,6 +603,8 @@ function attemptText(outcome: FailedOutcome): string {
   );
 }
 
+const WHAT_TO_DO = '`muster check` tells more; restore a backup';
+
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const stackOf = (error: unknown): string[] =>
@@ -620,12 +625,9 @@ const systemCodes: ReadonlySet<unknown> = new Set<unknown>([
   30,
   122,
   -30792, // MDB_MAP_FULL
-  -30795, // MDB_PANIC
 ]);
 
 function isSystemError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return (
-    systemCodes.has((error as { code?: unknown }).code) || /^No space left|MDB_(MAP_FULL|PANIC)/.test(error.message)
-  );
+  return systemCodes.has((error as { code?: unknown }).code) || /^No space left|MDB_MAP_FULL/.test(error.message);
 }

@@ -30,6 +30,7 @@ import type { BatchMessage, FromActor, Handled, Held, SlotCounts } from './messa
 import { MetricsRegistry } from './metrics.ts';
 import { type ActorTimes, actorTimes } from './partition-actor.ts';
 import { type RingLimits, type RingOptions, type RingStats, ringLimits } from './ring-options.ts';
+import { checkAllPages, QUICK_ENDS_MAX, RunMarker } from './run-marker.ts';
 import { CRASHES_MAX, deadlyText, type Flight, type Slot } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
@@ -55,8 +56,15 @@ const READ_TROUBLE = 'commands cannot be read from the log: ';
  */
 export async function startRing(options: RingOptions): Promise<Ring> {
   const lock = await lockDataDirectory(options.dir);
+  const marker = new RunMarker(options.dir);
   try {
     const info = openStoreInfo(options.dir, options.partitions === undefined ? {} : { partitions: options.partitions });
+    if (marker.quickEnds >= QUICK_ENDS_MAX) {
+      options.log?.warn(
+        `the last ${marker.quickEnds} runs ended soon and not in order; reading all pages of the store first`,
+      );
+      await checkAllPages(options.dir, info);
+    }
     const positions = await storedPositions(options.dir, info);
     markComplete(options.dir, info);
     const deadLetters = new DeadLetters(discardedDir(options.dir));
@@ -67,12 +75,13 @@ export async function startRing(options: RingOptions): Promise<Ring> {
       seqAfter: Math.max(...positions),
       random: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     });
-    const ring = new Ring(options, { lock, log, positions });
+    const ring = new Ring(options, { lock, marker, log, positions });
     for (const [command, { messages, filesize }] of await deadLetters.count()) {
       ring.metrics.deadLetters(command, messages, filesize);
     }
     return ring;
   } catch (error) {
+    marker.leave();
     await lock.release();
     throw error;
   }
@@ -89,6 +98,14 @@ async function storedPositions(dir: string, info: StoreInfo): Promise<number[]> 
   return positions;
 }
 
+/** What `startRing` has opened. */
+interface RingParts {
+  readonly lock: DataLock;
+  readonly marker: RunMarker;
+  readonly log: CommandLog;
+  readonly positions: readonly number[];
+}
+
 /** Use `startRing`. */
 export class Ring implements CommandRing {
   readonly metrics: CommandMetrics;
@@ -97,6 +114,7 @@ export class Ring implements CommandRing {
   readonly #times: ActorTimes;
   readonly #log: Log;
   readonly #lock: DataLock;
+  readonly #marker: RunMarker;
   readonly #stream: CommandLog;
   readonly #budget: BodyBudget;
   readonly #admission: Admission;
@@ -113,12 +131,13 @@ export class Ring implements CommandRing {
   #stopping: Promise<void> | null = null;
   #onLanded: (() => void)[] = [];
 
-  constructor(options: RingOptions, parts: { lock: DataLock; log: CommandLog; positions: readonly number[] }) {
+  constructor(options: RingOptions, parts: RingParts) {
     this.#options = options;
     this.#limits = { ...ringLimits, ...options.limits };
     this.#times = { ...actorTimes, ...options.times };
     this.#log = options.log ?? silentLog;
     this.#lock = parts.lock;
+    this.#marker = parts.marker;
     this.#stream = parts.log;
     this.#budget = new BodyBudget(this.#limits.memoryMax);
     this.metrics = new CommandMetrics(options.metrics ?? new MetricsRegistry());
@@ -620,6 +639,7 @@ export class Ring implements CommandRing {
     }
     this.#held.close(refusal);
     for (const request of this.#counting.values()) request.resolve([]);
+    this.#marker.end();
     await this.#lock.release();
   }
 

@@ -20,6 +20,23 @@ export function openEnvironment(options: RootDatabaseOptionsWithPath): RootDatab
   return env;
 }
 
+const DAMAGE: ReadonlySet<unknown> = new Set([
+  -30797, // MDB_PAGE_NOTFOUND
+  -30796, // MDB_CORRUPTED
+  -30795, // MDB_PANIC
+  -30782, // MDB_BAD_TXN: what comes after one of the others within a transaction
+  -30779, // MDB_PROBLEM
+]);
+
+/** Whether lmdb threw this because it found a page that is not what it should be. */
+export function tellsOfDamage(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return (
+    DAMAGE.has((error as { code?: unknown }).code) ||
+    /^MDB_(PAGE_NOTFOUND|CORRUPTED|PANIC|BAD_TXN|PROBLEM)\b/.test(error.message)
+  );
+}
+
 /** The value's bytes, or undefined. Copy what outlives the next read of the same environment. */
 export function fast<K extends Key>(table: Database<Buffer, K>, key: K, options?: ReadOptions): Buffer | undefined {
   const bytes = (table as unknown as { getBinaryFast: FastReader }).getBinaryFast(key, options);

@@ -100,7 +100,7 @@ function sync(path: string): void {
 
 const infoFile = (dir: string): string => join(dir, 'store.json');
 
-const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
+export const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
   Array.from({ length: partitions }, (_, slot) => partitionDir(dir, slot));
 
 export const partitionDir = (dir: string, slot: number): string =>

@@ -229,6 +229,46 @@ test('disk: a partition whose file is damaged is refused with its name, and left
   assert.equal((await server.query('nodes')).length, 40);
 });
 
+test('disk: a page that keeps ending the process is found at the third start, which is refused with its name', async (t) => {
+  const server = await TestServer.start(t, { args: ['--partitions', '2'] });
+  for (let i = 0; i < 40; i++) await server.apply(replaceCatalog(`node-${i}`, i + 1, Date.now() - DAY, 40));
+  assert.equal(await server.stop(), 0);
+  const file = join(server.dir, 'partition-001', 'data.mdb');
+  const whole = readFileSync(file);
+  const leaf = deepLeafOf(whole);
+  for (let ends = 0; ends < 2; ends++) {
+    await server.start();
+    await server.kill();
+  }
+  writeFileSync(
+    file,
+    Buffer.concat([whole.subarray(0, leaf * PAGE), Buffer.alloc(PAGE), whole.subarray((leaf + 1) * PAGE)]),
+  );
+  const { status, text } = await server.startToFail();
+  assert.equal(status, 1, text);
+  assert.ok(text.includes(`${file} is damaged: `), text);
+  assert.match(text, new RegExp(`page ${leaf}\\b`));
+  writeFileSync(file, whole);
+  await server.start();
+  assert.equal(server.logLines().filter(({ msg }) => msg.includes('reading all pages')).length, 2);
+  assert.equal(await server.stop(), 0);
+  // Those that end in order are forgotten.
+  await server.start();
+  assert.equal(server.logLines().filter(({ msg }) => msg.includes('reading all pages')).length, 2);
+});
+
+const PAGE = 4096;
+
+/** A leaf of resources, which no start looks at: the first one that has a resource's text. */
+function deepLeafOf(file: Buffer): number {
+  for (let page = 2; page * PAGE < file.length; page++) {
+    const bytes = file.subarray(page * PAGE, (page + 1) * PAGE);
+    const isLeaf = (bytes.readUInt16LE(18) & 0x6f) === 2 && Number(bytes.readBigUInt64LE(0)) === page;
+    if (isLeaf && bytes.includes('"File"')) return page;
+  }
+  throw new Error('no leaf of resources');
+}
+
 test('disk: files are for their owner only', async (t) => {
   const server = await TestServer.start(t, { args: ['--partitions', '2'] });
   await server.apply(replaceFacts('a', 1, Date.now() - DAY));

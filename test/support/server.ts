@@ -216,7 +216,8 @@ export class TestServer {
 
   async #untilReady(portFile: string): Promise<void> {
     const deadline = Date.now() + START_MAX_MS;
-    for (;;) {
+    // Once it has ended nobody waits for this any more.
+    while (this.#child !== null) {
       if (existsSync(portFile)) {
         const [port, httpsPort] = readFileSync(portFile, 'utf8').split('\n').map(Number);
         this.#port = port ?? 0;

@@ -5,6 +5,7 @@
 //   request -> route -> checks (parameters, parents) -> resolve -> execute -> chunks
 
 import type { Check, ParentKind } from '../../../schemas/query-routes.ts';
+import { tellsOfDamage } from '../../store/lmdb.ts';
 import type { Partition } from '../../store/partition.ts';
 import { badQuery, QueryError } from '../errors.ts';
 import { Cancelled, type ExecContext } from '../exec/context.ts';
@@ -193,7 +194,11 @@ class RunningRequest implements OpenRequest {
     if (thrown instanceof RangeError && /call stack/.test(thrown.message)) {
       return badQuery('The query is nested too deeply');
     }
-    this.failure = thrown;
+    this.failure = tellsOfDamage(thrown)
+      ? new Error(`${thrown.message}; a file of the store is damaged: \`muster check\` names it; restore a backup`, {
+          cause: thrown,
+        })
+      : thrown;
     return new QueryError(500, 'An unexpected error occurred');
   }
 

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { DataFile, DataFileDamaged, dataFileOf } from '../../../engine/store/data-file.ts';
+import { tellsOfDamage } from '../../../engine/store/lmdb.ts';
 import { checkDataFile, walkDataFile } from '../../../engine/store/page-walk.ts';
 import { type Batch, openPartition } from '../../../engine/store/partition.ts';
 import { Random, testSeed } from '../../support/random.ts';
@@ -234,4 +235,30 @@ test('pages: random damage is told or harmless, and reading it never throws', ()
   }
   assert.ok(told > runs / 10, `${told} of ${runs} told`);
   assert.deepEqual(walkDataFile(dir), []);
+});
+
+test('page walk: damage while it is open is told as such by reads and by writes', async () => {
+  const dir = copy();
+  const partition = openPartition(dir);
+  const bytes = readFileSync(dataFileOf(dir));
+  for (let page = 2; page * PAGE < bytes.length; page++) {
+    const isBranch = (bytes.readUInt16LE(page * PAGE + 18) & 0x6f) === 1;
+    if (isBranch) overwrite(dir, page * PAGE, Buffer.alloc(PAGE));
+  }
+  const isTold = (error: unknown): boolean => tellsOfDamage(error);
+  assert.throws(() => {
+    const view = partition.snapshot();
+    try {
+      for (let i = 0; i < 400; i++) view.nodeId(`node-${i}.example.com`);
+      for (const _ of partition.tables.inputs.getRange({}));
+    } finally {
+      view.close();
+    }
+  }, isTold);
+  assert.throws(() => {
+    partition.write((batch) => {
+      for (let i = 0; i < 400; i++) put(batch, `node-${i}.example.com`, 200);
+    });
+  }, isTold);
+  await partition.close();
 });
