@@ -1,7 +1,8 @@
 // The indented form of JSON answers (query document 1.4): two spaces per object level, ` : ` between key and value, arrays
 // on one line with inner spaces, objects of an array on its bracket line. Works on text, token by token, so numbers keep
-// their spelling; the input must be JSON.
+// their spelling; the input must be JSON. All that matters is ASCII, so the text is looked at as UTF-8, as it goes out.
 
+import { ByteWriter } from '../bytes.ts';
 import { printJson } from './print.ts';
 import type { JsonValue } from './value.ts';
 
@@ -15,91 +16,110 @@ export function prettyJson(value: JsonValue): string {
  * larger answer. Linear in the length of the text.
  */
 export function prettyText(text: string, level = 0): string {
-  let out = '';
+  const out = new ByteWriter(text.length * 2);
+  const source = Buffer.from(text, 'utf8');
+  writePretty(source, 0, source.byteLength, out, level);
+  return out.toString();
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const SPACE = 0x20;
+const NEWLINE = 0x0a;
+/** By byte: 1 for what stands between tokens. */
+const IS_PUNCTUATION = new Uint8Array(256);
+for (const unit of [QUOTE, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE]) IS_PUNCTUATION[unit] = 1;
+
+/** Of the text between two tokens, beside the indentation. */
+const BETWEEN_MAX = 4;
+
+/**
+ * The same for UTF-8: appends the pretty form of the JSON text that lies from `start` to `end`. One loop without calls: it
+ * is compiled while the first long document passes through it.
+ */
+export function writePretty(source: Uint8Array, start: number, end: number, out: ByteWriter, level = 0): void {
   let depth = level;
   // One entry per open container: true for an object.
   const objects: boolean[] = [];
-  let at = 0;
-  while (at < text.length) {
-    const unit = text.charCodeAt(at);
+  let inObject = false;
+  let { bytes } = out;
+  let to = out.length;
+  let at = start;
+  while (at < end) {
+    const from = at;
+    const unit = source[at++]!;
+    const isWord = unit > SPACE && !IS_PUNCTUATION[unit];
+    if (unit === QUOTE) {
+      for (let next = source[at]; at < end && next !== QUOTE; next = source[at]) at += next === BACKSLASH ? 2 : 1;
+      at = Math.min(at + 1, end);
+    } else if (isWord) {
+      // A number or a bare word ends where punctuation, white space or the text does.
+      while (at < end && source[at]! > SPACE && !IS_PUNCTUATION[source[at]!]) at++;
+    }
+    const room = at - from + BETWEEN_MAX + depth * 2;
+    if (to + room > bytes.byteLength) {
+      out.length = to;
+      out.reserve(room);
+      bytes = out.bytes;
+    }
+    let indent = -1;
     switch (unit) {
-      case 0x22: {
-        const end = endOfString(text, at);
-        out += text.slice(at, end);
-        at = end;
-        break;
-      }
-      case 0x7b:
-      case 0x5b: {
-        const isObject = unit === 0x7b;
-        const next = skipWhite(text, at + 1);
-        const closing = text.charCodeAt(next);
-        if (closing === 0x7d || closing === 0x5d) {
-          out += isObject ? '{ }' : '[ ]';
-          at = next + 1;
+      case OPEN:
+      case OPEN_LIST: {
+        while (at < end && source[at]! <= SPACE) at++;
+        const closing = source[at];
+        bytes[to++] = unit;
+        if (closing === CLOSE || closing === CLOSE_LIST) {
+          bytes[to++] = SPACE;
+          bytes[to++] = closing;
+          at++;
           break;
         }
-        objects.push(isObject);
-        if (isObject) depth++;
-        out += isObject ? `{\n${'  '.repeat(depth)}` : '[ ';
-        at = next;
+        objects.push(inObject);
+        inObject = unit === OPEN;
+        if (inObject) indent = ++depth;
+        else bytes[to++] = SPACE;
         break;
       }
-      case 0x7d:
-      case 0x5d:
-        objects.pop();
-        if (unit === 0x7d) depth--;
-        out += unit === 0x7d ? `\n${'  '.repeat(depth)}}` : ' ]';
-        at++;
+      case CLOSE:
+      case CLOSE_LIST: {
+        inObject = objects.pop() === true;
+        if (unit === CLOSE) {
+          depth--;
+          bytes[to++] = NEWLINE;
+          for (let i = 0; i < depth; i++) {
+            bytes[to++] = SPACE;
+            bytes[to++] = SPACE;
+          }
+        } else bytes[to++] = SPACE;
+        bytes[to++] = unit;
         break;
-      case 0x2c:
-        out += objects[objects.length - 1] === true ? `,\n${'  '.repeat(depth)}` : ', ';
-        at++;
-        break;
-      case 0x3a:
-        out += ' : ';
-        at++;
-        break;
-      case 0x20:
-      case 0x09:
-      case 0x0a:
-      case 0x0d:
-        at++;
-        break;
-      default: {
-        const end = endOfWord(text, at);
-        out += text.slice(at, end);
-        at = end;
       }
+      case COMMA:
+        bytes[to++] = COMMA;
+        if (inObject) indent = depth;
+        else bytes[to++] = SPACE;
+        break;
+      case COLON:
+        bytes[to++] = SPACE;
+        bytes[to++] = COLON;
+        bytes[to++] = SPACE;
+        break;
+      default:
+        if (unit === QUOTE || isWord) for (let i = from; i < at; i++) bytes[to++] = source[i]!;
+    }
+    if (indent < 0) continue;
+    bytes[to++] = NEWLINE;
+    for (let i = 0; i < indent; i++) {
+      bytes[to++] = SPACE;
+      bytes[to++] = SPACE;
     }
   }
-  return out;
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length) {
-    const unit = text.charCodeAt(at);
-    if (unit === 0x22) return at + 1;
-    at += unit === 0x5c ? 2 : 1;
-  }
-  return text.length;
-}
-
-// A number or a bare word ends where punctuation, white space or the text does.
-function endOfWord(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length) {
-    const unit = text.charCodeAt(at);
-    if (unit <= 0x20 || unit === 0x2c || unit === 0x5d || unit === 0x7d || unit === 0x3a) break;
-    at++;
-  }
-  return at;
-}
-
-function skipWhite(text: string, start: number): number {
-  let at = start;
-  let unit = text.charCodeAt(at);
-  while (unit === 0x20 || unit === 0x09 || unit === 0x0a || unit === 0x0d) unit = text.charCodeAt(++at);
-  return at;
+  out.length = to;
 }

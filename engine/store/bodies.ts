@@ -2,11 +2,13 @@
 // the JSON text that answers show. `text…` gives the text that determines a body, its identity; `encode…` and `decode…` are
 // for whoever wants the whole body; the Stored… classes read one field at a time. A field is added at the end, never moved.
 
+import type { ByteWriter } from '../bytes.ts';
 import { parseJson } from '../json/parse.ts';
+import { endOfString } from '../json/scan.ts';
 import type { JsonValue } from '../json/value.ts';
 import { encodeFields, Fields, fieldsShape, quoted } from './fields.ts';
 import { type TagPlaces, tagPlaces } from './own-tag.ts';
-import type { EdgeBody, EdgeTarget, FactBody, PackageBody, ResourceBody } from './records.ts';
+import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
 
 // ------------------------------------------------------------------ resources
 
@@ -155,8 +157,31 @@ export const encodeEdge = (body: EdgeBody): Buffer =>
     [JSON.stringify(body.sourceType), JSON.stringify(body.sourceTitle), JSON.stringify(tuples(body))],
   );
 
+export const TARGET = { relationship: 0, type: 1, title: 2 } as const;
+const TARGET_TEXTS = Object.keys(TARGET).length;
+
+/** Where an edge leads: JSON texts within the edge's record, as long as that is in its place. */
+export class StoredTarget {
+  readonly #bytes: Buffer;
+  /** Start and end of each text. */
+  readonly #places: readonly number[];
+
+  constructor(bytes: Buffer, places: readonly number[]) {
+    this.#bytes = bytes;
+    this.#places = places;
+  }
+
+  string(place: number): string {
+    return JSON.parse(this.#bytes.toString('utf8', this.#places[place * 2], this.#places[place * 2 + 1])) as string;
+  }
+
+  write(place: number, out: ByteWriter): void {
+    out.part(this.#bytes, this.#places[place * 2]!, this.#places[place * 2 + 1]!);
+  }
+}
+
 export class StoredEdge extends Fields {
-  #targets: readonly EdgeTarget[] | null = null;
+  #targets: readonly StoredTarget[] | null = null;
 
   constructor() {
     super(EDGE_SHAPE);
@@ -167,11 +192,29 @@ export class StoredEdge extends Fields {
     this.#targets = null;
   }
 
-  get targets(): readonly EdgeTarget[] {
-    this.#targets ??= (JSON.parse(this.text(EDGE.targets)) as TargetTuple[]).map(
-      ([relationship, targetType, targetTitle]) => ({ relationship, targetType, targetTitle }),
-    );
+  get targets(): readonly StoredTarget[] {
+    this.#targets ??= this.#findTargets();
     return this.#targets;
+  }
+
+  /** They are lists of strings in a list. */
+  #findTargets(): StoredTarget[] {
+    const { bytes } = this;
+    const found: StoredTarget[] = [];
+    const end = this.endOf(EDGE.targets) - 1;
+    let at = this.startOf(EDGE.targets) + 1;
+    while (at < end) {
+      const places: number[] = [];
+      at++;
+      for (let i = 0; i < TARGET_TEXTS; i++) {
+        const next = endOfString(bytes, at, end);
+        places.push(at, next);
+        at = next + 1; // behind the comma or the bracket
+      }
+      found.push(new StoredTarget(bytes, places));
+      at++; // behind the comma
+    }
+    return found;
   }
 }
 
@@ -181,7 +224,11 @@ export function decodeEdge(bytes: Buffer): EdgeBody {
   return {
     sourceType: stored.string(EDGE.sourceType) as string,
     sourceTitle: stored.string(EDGE.sourceTitle) as string,
-    targets: stored.targets,
+    targets: stored.targets.map((target) => ({
+      relationship: target.string(TARGET.relationship),
+      targetType: target.string(TARGET.type),
+      targetTitle: target.string(TARGET.title),
+    })),
   };
 }
 

@@ -17,12 +17,13 @@ import {
   RESOURCE_SHAPE,
   type StoredFact,
   type StoredResource,
+  type StoredTarget,
+  TARGET,
 } from '../../store/bodies.ts';
 import { EVENT_CODE, EVENT_VALUE, EVENT_VALUE_SHAPE, type StoredEvents } from '../../store/event-record.ts';
 import { type Fields, type FieldsShape, quoted, quotedTime } from '../../store/fields.ts';
 import { NODE_NUMBER, NODE_SHAPE, NODE_TEXT } from '../../store/node-record.ts';
 import { withOwnTag } from '../../store/own-tag.ts';
-import type { EdgeTarget } from '../../store/records.ts';
 import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../store/report-record.ts';
 import { encodePath } from '../paths.ts';
 import { writeBoolean, writeReportEvents, writeReportPart, writeTags } from './documents.ts';
@@ -276,22 +277,18 @@ const resources: Record<string, Access> = {
   },
 };
 
+const ofTarget = (place: number): Access => ({
+  level: 'sub',
+  value: (row) => (row.sub as StoredTarget).string(place),
+  write: (row, out) => (row.sub as StoredTarget).write(place, out),
+});
 const edges: Record<string, Access> = {
   certname,
-  relationship: madeText(
-    'sub',
-    ofSub((target: EdgeTarget) => target.relationship),
-  ),
+  relationship: ofTarget(TARGET.relationship),
   source_title: text('item', ofEdge, EDGE.sourceTitle),
   source_type: text('item', ofEdge, EDGE.sourceType),
-  target_title: madeText(
-    'sub',
-    ofSub((target: EdgeTarget) => target.targetTitle),
-  ),
-  target_type: madeText(
-    'sub',
-    ofSub((target: EdgeTarget) => target.targetType),
-  ),
+  target_title: ofTarget(TARGET.title),
+  target_type: ofTarget(TARGET.type),
 };
 
 const catalogs: Record<string, Access> = {

@@ -11,6 +11,7 @@ import {
   type StoredEdge,
   type StoredFact,
   type StoredResource,
+  TARGET,
 } from '../../store/bodies.ts';
 import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
 import { EVENT_CODE, EVENT_VALUE } from '../../store/event-record.ts';
@@ -95,6 +96,11 @@ const RESOURCE_TAIL = members({ file: RESOURCE.file, line: RESOURCE.line, parame
 const FIRST_TAIL = bytesOf(',"file":');
 
 const EDGE_SOURCE = members({ source_type: EDGE.sourceType, source_title: EDGE.sourceTitle });
+const EDGE_TARGET = [
+  { before: bytesOf(',"target_type":'), place: TARGET.type },
+  { before: bytesOf(',"target_title":'), place: TARGET.title },
+  { before: bytesOf(',"relationship":'), place: TARGET.relationship },
+] as const;
 
 function renderFact(fact: StoredFact, out: ByteWriter): void {
   fact.write(FACT.name, out);
@@ -141,12 +147,15 @@ function renderResourceTail(resource: StoredResource, out: ByteWriter): void {
 function renderEdges(edge: StoredEdge, out: ByteWriter): void {
   const { targets } = edge;
   for (let i = 0; i < targets.length; i++) {
-    const { relationship, targetType, targetTitle } = targets[i]!;
+    const target = targets[i]!;
     if (i > 0) out.byte(COMMA);
     writeMembers(EDGE_SOURCE, edge, out);
-    out.text(
-      `,"target_type":${JSON.stringify(targetType)},"target_title":${JSON.stringify(targetTitle)},"relationship":${JSON.stringify(relationship)}}`,
-    );
+    for (let t = 0; t < EDGE_TARGET.length; t++) {
+      const { before, place } = EDGE_TARGET[t]!;
+      out.put(before);
+      target.write(place, out);
+    }
+    out.byte(CLOSE);
   }
 }
 

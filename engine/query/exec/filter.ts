@@ -289,12 +289,13 @@ function onParameters(filter: JsonFilter, scope: CompileScope): Predicate {
     const test = documentTest(filter, scope.ctx.regex);
     return { deps: ITEM, test: (row) => test((row.body as StoredResource).parameters) };
   }
-  const { first, missing, test } = firstKeyTest(filter, scope.ctx.regex);
+  const { first, missing, path, judge } = firstKeyTest(filter, scope.ctx.regex);
   return {
     deps: ITEM,
     test(row) {
       const { parameters } = row.body as StoredResource;
-      return isObject(parameters) && Object.hasOwn(parameters, first) ? test(parameters[first]!) : missing;
+      if (!isObject(parameters) || !Object.hasOwn(parameters, first)) return missing;
+      return judge(path.find(parameters[first]!));
     },
   };
 }
@@ -304,12 +305,12 @@ function onFacts(filter: JsonFilter, scope: CompileScope): Predicate {
     const test = documentTest(filter, scope.ctx.regex);
     return onField(filter.root, scope, (value) => test(value as JsonValue));
   }
-  const { first, missing, test } = firstKeyTest(filter, scope.ctx.regex);
+  const { first, missing, path, judge } = firstKeyTest(filter, scope.ctx.regex);
   return {
     deps: NODE,
     test(row) {
       const fact = factOf(row, first);
-      return fact === undefined ? missing : test(fact.value);
+      return fact === undefined ? missing : judge(path.findInFact(fact));
     },
   };
 }

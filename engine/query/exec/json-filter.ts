@@ -3,10 +3,11 @@
 // test is split in two: what a missing first key gives, and what the first key's value gives.
 
 import { compareJson, containsJson, equalJson, textForm } from '../../json/compare.ts';
-import { isArray, isObject, type JsonValue } from '../../json/value.ts';
+import type { JsonValue } from '../../json/value.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter, PathPart } from '../tree.ts';
 import { FALSE, type Truth, truthOf, UNKNOWN } from './truth.ts';
+import { DIGITS, ValuePath } from './value-path.ts';
 
 export type JsonFilter = Extract<Filter, { kind: 'json' }>;
 
@@ -15,13 +16,14 @@ export interface FirstKeyTest {
   readonly first: string;
   /** Truth when the first key is not there. */
   readonly missing: Truth;
-  /** Truth for the first key's value. */
-  test(value: JsonValue): Truth;
+  /** The rest of the path, below the first key's value. */
+  readonly path: ValuePath;
+  /** Truth for what is found there; undefined: nothing is. */
+  judge(found: JsonValue | undefined): Truth;
   /** Set when the test is true exactly for this text value: an index can answer it. */
   readonly equals: string | null;
 }
 
-const DIGITS = /^[0-9]+$/;
 const nameOf = (part: PathPart): string => (part.kind === 'match' ? '' : part.name);
 
 /** The test of a dotted filter without `match` parts. For root `trusted` the first key is the fact of that name. */
@@ -37,21 +39,18 @@ export function firstKeyTest(filter: JsonFilter, regex: CompileRegex): FirstKeyT
       first,
       missing: UNKNOWN,
       equals: null,
-      test(value) {
-        const at = walk(value, rest.map(withoutIndex), false);
-        return at === undefined ? UNKNOWN : truthOf((at === null) === wanted);
-      },
+      path: new ValuePath(rest.map(withoutIndex), false),
+      judge: (at) => (at === undefined ? UNKNOWN : truthOf((at === null) === wanted)),
     };
   }
   const indexed = parts.some((p) => p.kind === 'indexed');
   if (filter.op === '=' && !indexed && !parts.some(isDigits)) return containment(first, rest, filter.value);
-  const compare = comparison(filter, regex);
+  const judge = comparison(filter, regex);
   if (filter.op === '=' && !indexed) {
-    return { first, missing: UNKNOWN, equals: null, test: (value) => compare(walk(value, rest, true)) };
+    return { first, missing: UNKNOWN, equals: null, path: new ValuePath(rest, true), judge };
   }
   const steps: readonly PathPart[] = head.kind === 'indexed' ? [{ ...head, name: '' }, ...rest] : rest;
-  const digitsAreIndexes = filter.op === '=';
-  return { first, missing: FALSE, equals: null, test: (value) => compare(walk(value, steps, digitsAreIndexes)) };
+  return { first, missing: FALSE, equals: null, path: new ValuePath(steps, filter.op === '='), judge };
 }
 
 const isDigits = (part: PathPart): boolean => part.kind === 'name' && DIGITS.test(part.name);
@@ -64,10 +63,8 @@ function containment(first: string, rest: readonly PathPart[], value: JsonValue)
     first,
     missing: FALSE,
     equals: rest.length === 0 && typeof value === 'string' ? value : null,
-    test(found) {
-      const at = walk(found, rest, false);
-      return truthOf(at !== undefined && containsJson(at, value));
-    },
+    path: new ValuePath(rest, false),
+    judge: (at) => truthOf(at !== undefined && containsJson(at, value)),
   };
 }
 
@@ -93,30 +90,6 @@ const ORDER = {
   '>': (c: number) => c > 0,
   '>=': (c: number) => c >= 0,
 };
-
-/** The value at the parts below `value`, undefined when there is none. An indexed part with an empty name is an index alone. */
-export function walk(value: JsonValue, parts: readonly PathPart[], digitsAreIndexes: boolean): JsonValue | undefined {
-  let at: JsonValue | undefined = value;
-  for (const part of parts) {
-    if (part.kind === 'match' || at === undefined) return undefined;
-    if (part.name !== '' || part.kind === 'name') at = child(at, part.name, digitsAreIndexes);
-    if (part.kind === 'indexed') at = element(at, part.index);
-  }
-  return at;
-}
-
-/** As PostgreSQL sees it, a scalar is a list of itself. */
-function element(at: JsonValue | undefined, index: number): JsonValue | undefined {
-  if (at === undefined || isObject(at)) return undefined;
-  if (isArray(at)) return at[index];
-  return index === 0 ? at : undefined;
-}
-
-function child(at: JsonValue, name: string, digitsAreIndexes: boolean): JsonValue | undefined {
-  if (isObject(at)) return Object.hasOwn(at, name) ? at[name] : undefined;
-  if (digitsAreIndexes && isArray(at) && DIGITS.test(name)) return at[Number(name)];
-  return undefined;
-}
 
 /** Undotted `facts`, `trusted`, `parameters`: the whole document; a node without one leaves every answer open. */
 export function documentTest(filter: JsonFilter, regex: CompileRegex): (document: JsonValue) => Truth {

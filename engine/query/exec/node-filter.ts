@@ -84,7 +84,7 @@ function byName(names: readonly string[], candidates: NodeSet, row: Row): NodeSe
 /** All values of the fact's name, each tested once, its nodes taken from the postings. */
 function* byFact(filter: JsonFilter, candidates: NodeSet, row: Row, scope: CompileScope): Generator<undefined, Truths> {
   const { view } = row;
-  const { first, missing, test, equals } = firstKeyTest(filter, scope.ctx.regex);
+  const { first, missing, path, judge, equals } = firstKeyTest(filter, scope.ctx.regex);
   const yes = new NodeSet(view.maxNodeId + 1);
   const unknown = new NodeSet(view.maxNodeId + 1);
   if (equals !== null) {
@@ -100,7 +100,7 @@ function* byFact(filter: JsonFilter, candidates: NodeSet, row: Row, scope: Compi
     const item = items[i]!;
     const fact = reader.read(item);
     if (fact.name !== first) continue; // a long name shares its key with another
-    const truth = test(fact.value);
+    const truth = judge(path.findInFact(fact));
     if (truth === TRUE) view.facts.addNodes(item, yes);
     else if (truth === UNKNOWN) view.facts.addNodes(item, unknown);
     if (having !== null) view.facts.addNodes(item, having);

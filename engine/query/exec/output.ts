@@ -11,8 +11,8 @@ import type { RowSink } from '../sink.ts';
 import type { Column, FieldRef, QueryTree } from '../tree.ts';
 import { type Access, factOf, jsonText, type Level } from './access.ts';
 import { accessFor, type CompileScope } from './filter.ts';
-import { walk } from './json-filter.ts';
 import type { Row } from './row.ts';
+import { ValuePath } from './value-path.ts';
 
 /** Reads a field or a dotted path. */
 export function accessRef(ref: FieldRef, scope: CompileScope): Access {
@@ -33,14 +33,14 @@ export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>): Member {
     ref.root === 'trusted' ? [{ kind: 'name' as const, name: 'trusted', quoted: false }, ...ref.parts] : ref.parts;
   const first = parts[0]!;
   const name = first.kind === 'match' ? '' : first.name;
-  const rest = parts.slice(1);
+  const path = new ValuePath(parts.slice(1), false);
   if (ref.root === 'parameters') {
     return {
       level: 'item',
       find(row) {
         const { parameters } = row.body as StoredResource;
         if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return undefined;
-        return walk(parameters[name]!, rest, false);
+        return path.find(parameters[name]!);
       },
     };
   }
@@ -48,7 +48,7 @@ export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>): Member {
     level: 'node',
     find(row) {
       const fact = factOf(row, name);
-      return fact === undefined ? undefined : walk(fact.value, rest, false);
+      return fact === undefined ? undefined : path.findInFact(fact);
     },
   };
 }

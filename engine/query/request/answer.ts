@@ -21,7 +21,7 @@ import {
 } from '../resolve/resolve.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
-import { type ListBody, RowList, type RowShape } from './body.ts';
+import { type ListBody, OneRow, type RowShape } from './body.ts';
 import type { QueryParams } from './params.ts';
 import { resourceGraphs } from './resource-graphs.ts';
 import { stateOverview } from './state-overview.ts';
@@ -184,10 +184,10 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
   if (params.explain && takesQuery(input.route)) {
     return jsonHead(200, prettyText(yield* explained(input, (sink) => execute(tree, ctx, sink), {})));
   }
-  const found = new RowList();
+  const found = new OneRow();
   yield* execute(tree, ctx, found);
-  const [row] = found.rows;
-  return row === undefined ? notFound(single.of, id) : jsonHead(200, prettyText(row));
+  const { text } = found;
+  return text === null ? notFound(single.of, id) : jsonHead(200, text);
 }
 
 /** Whether a query is among the route's parameters; where it is not, `explain` means nothing either. */

@@ -2,7 +2,7 @@
 // chunk is taken.
 
 import { ByteWriter } from '../../bytes.ts';
-import { prettyText } from '../../json/pretty.ts';
+import { writePretty } from '../../json/pretty.ts';
 import type { RowSink } from '../sink.ts';
 
 /** How rows become elements of the list. */
@@ -35,7 +35,10 @@ export class ListBody implements RowSink {
   row(json: string): void {
     const text = this.#shape === 'names' ? nameOf(json) : json;
     this.#separate();
-    this.#out.text(this.#pretty ? prettyText(text) : text);
+    if (this.#pretty) {
+      const bytes = Buffer.from(text, 'utf8');
+      writePretty(bytes, 0, bytes.byteLength, this.#out);
+    } else this.#out.text(text);
   }
 
   begin(): ByteWriter | null {
@@ -83,5 +86,27 @@ export class RowList implements RowSink {
   readonly full = false;
   row(json: string): void {
     this.rows.push(json);
+  }
+}
+
+/** The row of an answer that is one thing, made pretty. */
+export class OneRow implements RowSink {
+  readonly full = false;
+  readonly #out = new ByteWriter(0);
+  row(json: string): void {
+    this.begin().text(json);
+  }
+  begin(): ByteWriter {
+    this.#out.length = 0;
+    return this.#out;
+  }
+
+  /** Null: there was no row. */
+  get text(): string | null {
+    const { bytes, length } = this.#out;
+    if (length === 0) return null;
+    const pretty = new ByteWriter(length + (length >> 1));
+    writePretty(bytes, 0, length, pretty);
+    return pretty.toString();
   }
 }

@@ -1,0 +1,97 @@
+// Finds its way in JSON as it is stored, without making values of it: UTF-8, compact, valid (stored.ts). What is passed over
+// costs a look at each byte.
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+
+/** Place behind the string that begins at `start`; `end` when it does not end. */
+export function endOfString(bytes: Uint8Array, start: number, end: number): number {
+  let at = start + 1;
+  while (at < end) {
+    const unit = bytes[at]!;
+    if (unit === QUOTE) return at + 1;
+    at += unit === BACKSLASH ? 2 : 1;
+  }
+  return end;
+}
+
+/** Place behind the value that begins at `start`. */
+export function endOfValue(bytes: Uint8Array, start: number, end: number): number {
+  const first = bytes[start]!;
+  if (first === QUOTE) return endOfString(bytes, start, end);
+  let at = start;
+  if (first !== OPEN && first !== OPEN_LIST) {
+    while (at < end) {
+      const unit = bytes[at]!;
+      if (unit === COMMA || unit === CLOSE || unit === CLOSE_LIST) break;
+      at++;
+    }
+    return at;
+  }
+  let depth = 0;
+  while (at < end) {
+    const unit = bytes[at]!;
+    if (unit === QUOTE) {
+      at = endOfString(bytes, at, end);
+      continue;
+    }
+    at++;
+    if (unit === OPEN || unit === OPEN_LIST) depth++;
+    else if ((unit === CLOSE || unit === CLOSE_LIST) && --depth === 0) break;
+  }
+  return at;
+}
+
+/** A key to look for: its text, and that as UTF-8. */
+export interface Key {
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
+export const keyOf = (text: string): Key => ({ text, bytes: Buffer.from(text, 'utf8') });
+
+/** Where the value of that key begins in the object at `start`; -1 when it has none, or when there is no object. */
+export function memberAt(bytes: Buffer, start: number, end: number, key: Key): number {
+  if (bytes[start] !== OPEN) return -1;
+  let at = start + 1;
+  while (at < end && bytes[at] === QUOTE) {
+    const behind = endOfString(bytes, at, end);
+    if (isKey(bytes, at, behind, key)) return behind + 1;
+    at = endOfValue(bytes, behind + 1, end) + 1;
+  }
+  return -1;
+}
+
+/** Where the element begins in the list at `start`; -1 when it has none, or when there is no list. */
+export function elementAt(bytes: Uint8Array, start: number, end: number, index: number): number {
+  if (bytes[start] !== OPEN_LIST || bytes[start + 1] === CLOSE_LIST) return -1;
+  let at = start + 1;
+  for (let i = 0; i < index; i++) {
+    at = endOfValue(bytes, at, end);
+    if (bytes[at] !== COMMA) return -1;
+    at++;
+  }
+  return at;
+}
+
+/** Whether the string from `start` to `end`, quotes included, is the key. */
+function isKey(bytes: Buffer, start: number, end: number, key: Key): boolean {
+  const count = end - start - 2;
+  const wanted = key.bytes;
+  let isPlain = true;
+  let isEqual = count === wanted.byteLength;
+  for (let i = 0; i < count; i++) {
+    const unit = bytes[start + 1 + i];
+    if (unit === BACKSLASH) {
+      isPlain = false;
+      break;
+    }
+    if (isEqual && unit !== wanted[i]) isEqual = false;
+  }
+  return isPlain ? isEqual : JSON.parse(bytes.toString('utf8', start, end)) === key.text;
+}

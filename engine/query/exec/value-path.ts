@@ -1,0 +1,110 @@
+// The way from a document to a value inside it, as dotted fields spell it: through a parsed value, or through the document's
+// stored text, of which only what is found is parsed.
+
+import { parseJson } from '../../json/parse.ts';
+import { elementAt, endOfValue, type Key, keyOf, memberAt } from '../../json/scan.ts';
+import { isArray, isObject, type JsonValue } from '../../json/value.ts';
+import { FACT, type StoredFact } from '../../store/bodies.ts';
+import type { PathPart } from '../tree.ts';
+
+export const DIGITS = /^[0-9]+$/;
+
+const OPEN_LIST = 0x5b;
+const OPEN = 0x7b;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** One move down: to a member, to an element, or to a member's element. */
+interface Step {
+  readonly key: Key | null;
+  /** The key where it counts as an index into a list; -1: it does not. */
+  readonly digits: number;
+  /** null: none. */
+  readonly index: number | null;
+}
+
+export class ValuePath {
+  /** null: the path leads nowhere. */
+  readonly #steps: readonly Step[] | null;
+  /** A key that is no text in UTF-8 can only be compared as a string. */
+  readonly #isText: boolean;
+
+  /** An indexed part with an empty name is an index alone. `digitsAreIndexes`: names of digits are indexes of lists. */
+  constructor(parts: readonly PathPart[], digitsAreIndexes: boolean) {
+    const steps: Step[] = [];
+    let leads = true;
+    for (const part of parts) {
+      if (part.kind === 'match') {
+        leads = false;
+        break;
+      }
+      const { name } = part;
+      steps.push({
+        key: name !== '' || part.kind === 'name' ? keyOf(name) : null,
+        digits: digitsAreIndexes && DIGITS.test(name) ? Number(name) : -1,
+        index: part.kind === 'indexed' ? part.index : null,
+      });
+    }
+    this.#steps = leads ? steps : null;
+    this.#isText = steps.every(({ key }) => key === null || Buffer.from(key.bytes).toString('utf8') === key.text);
+  }
+
+  /** What is there in a value; undefined: nothing. */
+  find(value: JsonValue): JsonValue | undefined {
+    const steps = this.#steps;
+    if (steps === null) return undefined;
+    let at: JsonValue | undefined = value;
+    for (let i = 0; i < steps.length && at !== undefined; i++) {
+      const { key, digits, index } = steps[i]!;
+      if (key !== null) at = child(at, key.text, digits);
+      if (index !== null) at = element(at, index);
+    }
+    return at;
+  }
+
+  /** What is there in a fact's value; undefined: nothing. */
+  findInFact(fact: StoredFact): JsonValue | undefined {
+    const steps = this.#steps;
+    if (steps === null) return undefined;
+    if (!this.#isText) return this.find(fact.value);
+    const { bytes } = fact;
+    const end = fact.endOf(FACT.value);
+    let at = fact.startOf(FACT.value);
+    for (let i = 0; i < steps.length; i++) {
+      const { key, digits, index } = steps[i]!;
+      if (key !== null) {
+        at = bytes[at] === OPEN_LIST && digits >= 0 ? elementAt(bytes, at, end, digits) : memberAt(bytes, at, end, key);
+        if (at < 0) return undefined;
+      }
+      if (index !== null) {
+        if (bytes[at] === OPEN_LIST) at = elementAt(bytes, at, end, index);
+        else if (bytes[at] === OPEN || index !== 0) return undefined;
+        if (at < 0) return undefined;
+      }
+    }
+    return steps.length === 0 ? fact.value : parsed(bytes, at, endOfValue(bytes, at, end));
+  }
+}
+
+/** The value of a JSON text. */
+function parsed(bytes: Buffer, start: number, end: number): JsonValue {
+  const isText = bytes[start] === QUOTE && !hasEscape(bytes, start, end);
+  return isText ? bytes.toString('utf8', start + 1, end - 1) : parseJson(bytes.toString('utf8', start, end));
+}
+
+function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
+  return false;
+}
+
+/** As PostgreSQL sees it, a scalar is a list of itself. */
+function element(at: JsonValue | undefined, index: number): JsonValue | undefined {
+  if (at === undefined || isObject(at)) return undefined;
+  if (isArray(at)) return at[index];
+  return index === 0 ? at : undefined;
+}
+
+function child(at: JsonValue, name: string, digits: number): JsonValue | undefined {
+  if (isObject(at)) return Object.hasOwn(at, name) ? at[name] : undefined;
+  return digits >= 0 && isArray(at) ? at[digits] : undefined;
+}
