@@ -20,7 +20,7 @@ export class ByteWriter {
   }
 
   /** Makes room for `count` more bytes. */
-  reserve(count: number): void {
+  #reserve(count: number): void {
     const wanted = this.length + count;
     if (wanted <= this.bytes.byteLength) return;
     const bigger = Buffer.allocUnsafeSlow(Math.max(wanted, this.bytes.byteLength * 2));
@@ -35,14 +35,14 @@ export class ByteWriter {
   }
 
   byte(value: number): void {
-    if (this.length >= this.bytes.byteLength) this.reserve(1);
+    if (this.length >= this.bytes.byteLength) this.#reserve(1);
     this.bytes[this.length++] = value;
   }
 
   /** Text of any characters. */
   text(text: string): void {
     const count = text.length;
-    this.reserve(count * 3);
+    this.#reserve(count * 3);
     const { bytes } = this;
     let at = this.length;
     if (count <= SHORT) {
@@ -64,7 +64,7 @@ export class ByteWriter {
   /** All of `source`. */
   put(source: Uint8Array): void {
     const count = source.byteLength;
-    if (this.length + count > this.bytes.byteLength) this.reserve(count);
+    if (this.length + count > this.bytes.byteLength) this.#reserve(count);
     if (count <= SHORT) {
       const { bytes } = this;
       let at = this.length;
@@ -76,7 +76,7 @@ export class ByteWriter {
   /** `source` from `start` to `end`. */
   part(source: Uint8Array, start: number, end: number): void {
     const count = end - start;
-    if (this.length + count > this.bytes.byteLength) this.reserve(count);
+    if (this.length + count > this.bytes.byteLength) this.#reserve(count);
     if (count <= SHORT) {
       const { bytes } = this;
       let at = this.length;
@@ -92,6 +92,11 @@ export class ByteWriter {
 
   toString(): string {
     return this.bytes.toString('utf8', 0, this.length);
+  }
+
+  /** Everything that was written, for the last time: its memory is the caller's, the whole buffer of it. */
+  finish(): Buffer {
+    return this.bytes.subarray(0, this.length);
   }
 
   /** What was written since the last call. Its memory is the caller's from now on, the whole buffer of it. */

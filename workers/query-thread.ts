@@ -177,7 +177,7 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
     const { head } = query;
     if (head === null) throw new Error('a query ended without a head');
     if (query.done && head.body !== null) {
-      if (head.body.length > COPIED_MAX) {
+      if (typeof head.body !== 'string') {
         postWhole(id, head, head.body, textOf(query.failure));
         return withoutAnswer(query);
       }
@@ -197,14 +197,8 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
   }
 }
 
-/** Texts up to this many characters cost less to copy from thread to thread than to hand over as memory. */
-const COPIED_MAX = 4096;
-
-function postWhole(id: number, head: QueryHead, text: string, failure: string | null): void {
-  const size = Buffer.byteLength(text, 'utf8');
-  const body = Buffer.allocUnsafeSlow(size);
-  body.write(text, 'utf8');
-  post({ kind: 'whole', id, head: { ...head, body }, failure }, [body.buffer as ArrayBuffer]);
+function postWhole(id: number, head: QueryHead, body: Uint8Array, failure: string | null): void {
+  post({ kind: 'whole', id, head, failure }, [body.buffer as ArrayBuffer]);
 }
 
 /** Milliseconds between two looks at what a waiting query costs. */

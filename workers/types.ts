@@ -63,10 +63,8 @@ export interface CommandRing {
   stop(): Promise<void>;
 }
 
-/** What an answer begins with. Its body: text, or bytes whose memory is the receiver's, or null when chunks follow. */
-export interface AnswerHead extends Omit<QueryHead, 'body'> {
-  readonly body: string | Uint8Array | null;
-}
+/** What an answer begins with. */
+export type AnswerHead = QueryHead;
 
 /**
  * In order: head, chunks unless the head has the body, then either end or abort; none of them after `cancel`. Then, in any

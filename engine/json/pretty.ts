@@ -65,8 +65,7 @@ export function writePretty(source: Uint8Array, start: number, end: number, out:
     const room = at - from + BETWEEN_MAX + depth * 2;
     if (to + room > bytes.byteLength) {
       out.length = to;
-      out.reserve(room);
-      bytes = out.bytes;
+      bytes = out.room(room);
     }
     let indent = -1;
     switch (unit) {

@@ -107,10 +107,12 @@ function answerOf(recorded: RecordedRequest, partitions: readonly Partition[]): 
   }
   const { head } = run;
   if (head === null) throw new Error('an answer without a head');
+  const { body } = head;
+  const text = typeof body === 'string' ? body : Buffer.concat(body === null ? chunks : [body]).toString();
   const headers: Record<string, string> = {};
   for (const [name, value] of head.headers) headers[name.toLowerCase()] = value;
   if (head.contentType !== null) headers['content-type'] = head.contentType;
-  return { status: head.status, headers, text: head.body ?? Buffer.concat(chunks).toString() };
+  return { status: head.status, headers, text };
 }
 
 const PREFIX = '/pdb/query/v4';

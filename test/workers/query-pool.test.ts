@@ -117,7 +117,8 @@ function ask(
     onHead: (head) => {
       assert.equal(client.head, null, 'one head');
       client.head = head;
-      if (head.body !== null) client.text += Buffer.from(head.body as string).toString();
+      if (head.body !== null)
+        client.text += typeof head.body === 'string' ? head.body : Buffer.from(head.body).toString();
     },
     onChunk: (chunk) => {
       assert.equal(client.end, null, 'no chunk after the end');
@@ -164,7 +165,8 @@ test("query pool: a longer answer comes whole too, as bytes that are the receive
     assert.equal(head?.status, 200);
     assert.equal(end, 'end');
     assert.ok(head.body instanceof Uint8Array);
-    assert.equal(head.body.byteLength, head.body.buffer.byteLength);
+    assert.equal(head.body.byteOffset, 0);
+    assert.ok(head.body.buffer.byteLength <= 2 * head.body.byteLength, 'no memory of others');
     assert.equal(JSON.parse(text).length, 202);
     await until('nothing is left of it', () => pool.stats().running === 0);
   });

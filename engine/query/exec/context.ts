@@ -1,6 +1,7 @@
 // What one query holds while it runs: a snapshot of every partition that it reads, its deadline, its clock, and the results of subqueries
 // that were evaluated already. Created per query, closed with it.
 
+import { ByteWriter } from '../../bytes.ts';
 import type { Partition, View } from '../../store/partition.ts';
 import type { NodeRecord } from '../../store/records.ts';
 import type { ReportListName } from '../../store/report-lists.ts';
@@ -149,11 +150,17 @@ export class ExecContext {
 
   /** Stored JSON text of a part of an agent report; null when there is none (or the report is a plan's). */
   reportPart(hash: string, part: ReportListName): string | null {
+    const out = new ByteWriter(0);
+    return this.writeReportPart(hash, part, out) ? out.toString() : null;
+  }
+
+  /** The same, appended to `out`; false when there is none. */
+  writeReportPart(hash: string, part: ReportListName, out: ByteWriter): boolean {
     const view = this.#viewOfReport(hash);
-    if (view === null) return null;
+    if (view === null) return false;
     const id = view.reportId(hash);
-    if (view.report(id)?.type !== 'agent' && part !== 'resources') return null;
-    return view.reportList(id, part);
+    if (view.report(id)?.type !== 'agent' && part !== 'resources') return false;
+    return view.writeReportList(id, part, out);
   }
 
   #viewOfReport(hash: string): View | null {

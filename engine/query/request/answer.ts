@@ -21,7 +21,7 @@ import {
 } from '../resolve/resolve.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
-import { type ListBody, OneRow, type RowShape } from './body.ts';
+import { type ListBody, OneRow, type RowShape, wholeBody } from './body.ts';
 import type { QueryParams } from './params.ts';
 import { resourceGraphs } from './resource-graphs.ts';
 import { stateOverview } from './state-overview.ts';
@@ -48,7 +48,7 @@ export type Work<T> = Generator<undefined, T>;
 /** The head of a complete answer; null when the body is what was streamed. */
 export type Answer = Work<QueryHead | null>;
 
-export const jsonHead = (status: number, body: string): QueryHead => ({
+export const jsonHead = (status: number, body: string | Uint8Array): QueryHead => ({
   status,
   contentType: JSON_TYPE,
   headers: [],
@@ -186,8 +186,8 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
   }
   const found = new OneRow();
   yield* execute(tree, ctx, found);
-  const { text } = found;
-  return text === null ? notFound(single.of, id) : jsonHead(200, text);
+  const body = found.finish();
+  return body === null ? notFound(single.of, id) : jsonHead(200, body);
 }
 
 /** Whether a query is among the route's parameters; where it is not, `explain` means nothing either. */
@@ -195,7 +195,9 @@ const takesQuery = (route: QueryRoute): boolean =>
   route.checks.some((check) => check.kind === 'params' && paramSets[check.set].query);
 
 function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): QueryHead {
-  return jsonHead(200, input.ctx.reportPart(input.path[part.param] ?? '', part.part) ?? 'null');
+  const out = new ByteWriter(0);
+  const found = input.ctx.writeReportPart(input.path[part.param] ?? '', part.part, out);
+  return jsonHead(200, found ? wholeBody(out) : 'null');
 }
 
 // ---- counts ----

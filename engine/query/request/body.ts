@@ -12,6 +12,13 @@ const OPEN = 0x5b;
 const CLOSE = 0x5d;
 const COMMA = 0x2c;
 
+/** Bytes up to which a body is copied from thread to thread as text; more are handed over, which costs some calls. */
+const TEXT_MAX = 4096;
+
+/** All that was written, for the last time. */
+export const wholeBody = (out: ByteWriter): string | Uint8Array =>
+  out.length <= TEXT_MAX ? out.toString() : out.finish();
+
 /** A list answer. `full` asks the executor to pause; what it gives nevertheless is kept. */
 export class ListBody implements RowSink {
   readonly #pretty: boolean;
@@ -65,11 +72,9 @@ export class ListBody implements RowSink {
     return this.#out.take();
   }
 
-  /** The same as text. */
-  takeText(): string {
-    const text = this.#out.toString();
-    this.#out.length = 0;
-    return text;
+  /** The same, for the last time, as the body of a whole answer. */
+  finish(): string | Uint8Array {
+    return wholeBody(this.#out);
   }
 }
 
@@ -101,12 +106,12 @@ export class OneRow implements RowSink {
     return this.#out;
   }
 
-  /** Null: there was no row. */
-  get text(): string | null {
+  /** The body of the answer; null: there was no row. */
+  finish(): string | Uint8Array | null {
     const { bytes, length } = this.#out;
     if (length === 0) return null;
     const pretty = new ByteWriter(length + (length >> 1));
     writePretty(bytes, 0, length, pretty);
-    return pretty.toString();
+    return wholeBody(pretty);
   }
 }

@@ -167,11 +167,11 @@ class RunningRequest implements OpenRequest {
     const body = this.#body;
     this.close();
     if (this.head !== null) return body?.take() ?? null;
-    this.head = head === null ? this.#streamHead(body?.takeText() ?? '') : { ...head, headers: this.#headers };
+    this.head = head === null ? this.#streamHead(body?.finish() ?? '') : { ...head, headers: this.#headers };
     return null;
   }
 
-  #streamHead(body: string | null): QueryHead {
+  #streamHead(body: QueryHead['body']): QueryHead {
     return { status: 200, contentType: JSON_TYPE, headers: this.#headers, body };
   }
 

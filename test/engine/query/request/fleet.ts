@@ -207,6 +207,7 @@ export function ask(fleet: Fleet, asked: Asked): Reply {
     asked.after?.(run);
   }
   if (run.head === null) throw new Error('done without a head');
-  const text = run.head.body ?? Buffer.concat(parts).toString();
+  const { body } = run.head;
+  const text = typeof body === 'string' ? body : Buffer.concat(body === null ? parts : [body]).toString();
   return { head: run.head, text, chunks: parts.map((p) => p.length), run };
 }
