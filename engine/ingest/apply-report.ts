@@ -1,10 +1,11 @@
 // store report on a partition (command document 3.4).
 
+import { encodeEvents } from '../store/event-record.ts';
 import type { Batch } from '../store/partition.ts';
 import type { EventRecord, LatestReport, NodeRecord, ReportRecord } from '../store/records.ts';
 import { activate, assertStorable, recordOf } from './activation.ts';
 import type { Applied } from './apply.ts';
-import type { ReportCommand } from './commands.ts';
+import type { ReportCommand, ReportContents } from './commands.ts';
 import type { IngestSettings } from './types.ts';
 
 export function applyReport(batch: Batch, command: ReportCommand, settings: IngestSettings): Applied {
@@ -16,11 +17,10 @@ export function applyReport(batch: Batch, command: ReportCommand, settings: Inge
     return { detail: 'duplicate', hash, unchanged: true };
   }
   assertStorable(command.refusal);
-  const { events: all, lists } = command.contents();
+  const contents = command.contents();
   const nodeId = activate(batch, certname, producerTimestamp);
-  const events = youngEvents(all, settings);
-  const report = { ...reportRecord(command), nodeId, ...eventRange(events) };
-  const reportId = batch.addReport(report, events, lists);
+  const { encoded, ...range } = storedEvents(contents, settings);
+  const reportId = batch.addReport({ ...reportRecord(command), nodeId, ...range }, encoded, contents.lists);
   batch.addEnvironment(command.environment);
   batch.addProducer(command.producer);
   const node = recordOf(batch, nodeId);
@@ -34,13 +34,16 @@ export function applyReport(batch: Batch, command: ReportCommand, settings: Inge
 const becomesLatest = (node: NodeRecord, { type, producerTimestamp }: ReportCommand): boolean =>
   type !== 'plan' && (node.latestReport === null || producerTimestamp > node.latestReport.producerTimestamp);
 
-/** Events that are past their time already are not stored. */
-function youngEvents(events: readonly EventRecord[], settings: IngestSettings): readonly EventRecord[] {
-  if (settings.resourceEventsTtl === 0) return [];
-  const horizon = settings.now - settings.resourceEventsTtl;
-  return events.every(({ timestamp }) => timestamp > horizon)
-    ? events
-    : events.filter(({ timestamp }) => timestamp > horizon);
+/** The events as they are stored, and what the report's record says of them. Those that are past their time are not stored. */
+function storedEvents(contents: ReportContents, settings: IngestSettings) {
+  const { plainEvents: plain } = contents;
+  const horizon = settings.resourceEventsTtl === 0 ? Infinity : settings.now - settings.resourceEventsTtl;
+  if (plain !== null && (plain.count === 0 || plain.timeMin > horizon)) {
+    const { count, timeMin, timeMax, encoded } = plain;
+    return { encoded, eventCount: count, eventTimeMin: timeMin, eventTimeMax: timeMax };
+  }
+  const events = contents.events.filter(({ timestamp }) => timestamp > horizon);
+  return { encoded: events.length === 0 ? null : encodeEvents(events), ...eventRange(events) };
 }
 
 function eventRange(events: readonly EventRecord[]) {

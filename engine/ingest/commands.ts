@@ -6,6 +6,7 @@ import type { JsonValue } from '../json/value.ts';
 import type { EdgeBody, EventRecord, FactBody, ItemId, PackageBody, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
 import type { ReportLists } from '../store/report-lists.ts';
+import type { PlainEvents } from './plain-events.ts';
 
 export type DecodedCommand =
   | FactsCommand
@@ -127,6 +128,8 @@ export interface ReportCommand extends Storable {
 export interface ReportContents {
   /** Distinct, in the order of the report; old ones included. */
   readonly events: readonly EventRecord[];
+  /** The same as they are stored, where they could be made without values. */
+  readonly plainEvents: PlainEvents | null;
   readonly lists: ReportLists;
 }
 

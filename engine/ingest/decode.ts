@@ -18,13 +18,15 @@ import type { CatalogCommand, DecodedCommand, FactsCommand, ReportCommand } from
 import { CommandFailure } from './errors.ts';
 import { decodeFacts, decodeFactsTexts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
-import { decodeReport, LIST_READERS } from './report.ts';
+import { decodeReport, LIST_READERS, reportEvents } from './report.ts';
 import { type Memos, memoOf, type Part, type Split, sameParts, splitPayload } from './spans.ts';
 import type { IngestSettings, QueuedCommand } from './types.ts';
 import { conforms, problems } from './validate.ts';
 
 /** Nesting is bounded by those who walk the values: a scan of its own would cost as much as a third of the parse. */
 const UNBOUNDED_DEPTH: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
+
+const NOTHING = Buffer.alloc(0);
 
 /** The large parts of a payload, whose bytes are remembered. */
 const PARTS: Partial<Record<CommandName, readonly string[]>> = {
@@ -179,7 +181,7 @@ function decodeParts(
   return refusing(format, () => decodeCatalogTexts(payload, received, resources, edges));
 }
 
-/** With the lists of a report apart, of which only `resources` is parsed; null when that is not possible. */
+/** With the lists of a report apart, of which `resources` is parsed where its events need it; null when that is not possible. */
 function decodeReportParts(command: QueuedCommand, format: CommandFormat, payload: Buffer): ReportCommand | null {
   const split = isUtf8(payload) ? splitPayload(payload, REPORT_LISTS) : null;
   if (split === null || split.parts.length < REPORT_LISTS.length) return null;
@@ -187,17 +189,18 @@ function decodeReportParts(command: QueuedCommand, format: CommandFormat, payloa
   if (rest === undefined || !isObject(rest)) return null;
   const header: Record<string, JsonValue> = { ...rest };
   const lists: { -readonly [K in keyof ReportLists]: ReportLists[K] } = { logs: null, metrics: null, resources: null };
-  let resources: JsonValue = [];
+  let resources: Buffer = NOTHING;
   for (const { key, bytes, placeholder } of split.parts) {
     if (rest[key] !== placeholder) return null;
     header[key] = [];
     const packed = LIST_READERS[key as ReportListName].read(bytes);
     if (packed === null) return null;
     lists[key as ReportListName] = { form: 'packed', bytes: packed };
-    if (key === 'resources') resources = tryParse(bytes.toString('utf8'), UNBOUNDED_DEPTH) ?? null;
+    if (key === 'resources') resources = bytes;
   }
-  if (resources === null || !conforms(format.table as WireTable, header)) return null;
-  return decodeReport({ ...header, resources }, command.received, lists);
+  if (!conforms(format.table as WireTable, header)) return null;
+  const values = (): JsonValue[] => parseJsonDocument(resources.toString('utf8'), UNBOUNDED_DEPTH) as JsonValue[];
+  return decodeReport(header, command.received, { lists, events: reportEvents.finish(), resources: values });
 }
 
 function join(rest: JsonObject, parts: readonly Part[]): JsonObject | null {

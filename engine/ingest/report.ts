@@ -16,11 +16,15 @@ import { Columns } from './columns.ts';
 import type { ReportCommand } from './commands.ts';
 import { deriveEvents } from './events.ts';
 import { reportHash } from './hashes.ts';
+import { EventCollector, type PlainEvents } from './plain-events.ts';
 import { StoredList, shapeOf } from './stored-list.ts';
 import { strictTime } from './validate.ts';
 
 /** How many containers of the payload enclose its lists. */
 const LIST_DEPTH = 1;
+
+/** Has the events of the resources that were read last. */
+export const reportEvents = new EventCollector();
 
 /** Readers of the lists' bytes. */
 export const LIST_READERS: Readonly<Record<ReportListName, StoredList>> = {
@@ -35,14 +39,22 @@ function readerOf(name: ReportListName): StoredList {
   const { table } = type.of as WireType & { kind: 'object' };
   if (JSON.stringify(shapeOf(table)) !== JSON.stringify(REPORT_LIST_SHAPES[name]))
     throw new Error(`the shape of a report's ${name} is not the one that is stored`);
-  return new StoredList(table, LIST_DEPTH);
+  const isResources = name === 'resources';
+  const { resources: own, events } = reportEvents;
+  return new StoredList(table, LIST_DEPTH, isResources ? { own, lists: { events } } : null);
 }
 
-/**
- * `lists`: the lists as they are stored, when they are known; then the payload needs only `resources`. Throws JsonError when
- * an event's value is nested too deeply.
- */
-export function decodeReport(payload: JsonObject, received: number, lists: ReportLists | null = null): ReportCommand {
+/** What is known of a report's lists from their bytes. */
+export interface KnownLists {
+  readonly lists: ReportLists;
+  /** null: the events must be made from the resources' values. */
+  readonly events: PlainEvents | null;
+  /** Values of `resources`, which the payload need not have then. */
+  readonly resources: () => readonly JsonValue[];
+}
+
+/** `known`: then the payload needs no lists. Throws JsonError when an event's value is nested too deeply. */
+export function decodeReport(payload: JsonObject, received: number, known: KnownLists | null = null): ReportCommand {
   const columns = new Columns();
   const text = (key: string): string => columns.text(payload[key] as string, key);
   const textOrNull = (key: string): string | null => columns.textOrNull((payload[key] ?? null) as string | null, key);
@@ -77,7 +89,9 @@ export function decodeReport(payload: JsonObject, received: number, lists: Repor
     cachedCatalogStatus: textOrNull('cached_catalog_status'),
     jobId: textOrNull('job_id'),
   };
-  const events = deriveEvents((payload['resources'] ?? []) as readonly JsonValue[], columns);
+  const resources = known?.resources ?? (() => (payload['resources'] ?? []) as readonly JsonValue[]);
+  const plainEvents = known?.events ?? null;
+  let events = plainEvents === null ? deriveEvents(resources(), columns) : null;
   return {
     kind: 'report',
     ...fields,
@@ -93,7 +107,14 @@ export function decodeReport(payload: JsonObject, received: number, lists: Repor
       startTime: formatTime(startTime),
       transactionUuid,
     }),
-    contents: () => ({ events, lists: lists ?? listsOf(payload) }),
+    contents: () => ({
+      get events() {
+        events ??= deriveEvents(resources(), columns);
+        return events;
+      },
+      plainEvents,
+      lists: known?.lists ?? listsOf(payload),
+    }),
   };
 }
 

@@ -65,14 +65,40 @@ export function shapeOf(table: WireTable): ListShape {
   return { keys: fields.map(({ name }) => name), lists };
 }
 
+/** A map that has been read, as long as nothing more is: what its keys (in the order of the shape) hold. */
+export interface ReadMap {
+  readonly bytes: Buffer;
+  readonly state: Uint8Array;
+  /** Places of what is stored as it was sent. */
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+}
+
+export const isAbsent = ({ state }: ReadMap, key: number): boolean => state[key] === ABSENT;
+/** Whether the value is stored as it was sent. */
+export const wasSent = ({ state }: ReadMap, key: number): boolean => state[key] === IN_PAYLOAD;
+
+/** Is shown the maps of a list while it is read. What it makes of them counts only when the whole list could be read. */
+export interface MapSink {
+  /** A list begins: of lists inside maps, the one around them all. */
+  begin(): void;
+  map(map: ReadMap): void;
+}
+
+/** Who is shown maps: those of the list, and those of lists inside them by their keys. */
+export interface MapSinks {
+  readonly own: MapSink;
+  readonly lists: Readonly<Record<string, MapSink>>;
+}
+
 /** Reads lists of one wire table's maps. */
 export class StoredList {
   readonly #maps: MapReader;
   readonly #out = new ByteWriter(TEXT_SIZE);
 
   /** `depth`: how many containers enclose the list. */
-  constructor(table: WireTable, depth: number) {
-    this.#maps = new MapReader(table, depth + 1);
+  constructor(table: WireTable, depth: number, sinks: MapSinks | null = null) {
+    this.#maps = new MapReader(table, depth + 1, sinks?.own ?? null, sinks?.lists ?? {});
   }
 
   /** The packed list, or null: see above. `bytes` are valid UTF-8 and are not kept. */
@@ -121,13 +147,16 @@ class MapReader {
   /** Texts of the present list that are not as they were sent, and lists inside. */
   readonly #made = new ByteWriter(1024);
   readonly #double = Buffer.alloc(8);
+  readonly #sink: MapSink | null;
+  readonly #map: { bytes: Buffer } & Omit<ReadMap, 'bytes'>;
 
-  constructor(table: WireTable, depth: number) {
+  constructor(table: WireTable, depth: number, sink: MapSink | null, sinks: MapSinks['lists']) {
+    this.#sink = sink;
     const fields = [...table.fields].sort((a, b) => compareStored(a.name, b.name));
     this.#depth = depth;
     this.#fields = fields.map(({ name, type, required, nullable }) => {
       const of = type.kind === 'list' ? type.of : null;
-      const maps = of?.kind === 'object' ? new MapReader(of.table, depth + 2) : null;
+      const maps = of?.kind === 'object' ? new MapReader(of.table, depth + 2, sinks[name] ?? null, {}) : null;
       return { kind: type.kind, of: of?.kind ?? null, maps, required, nullable, key: bytesOf(JSON.stringify(name)) };
     });
     this.#state = new Uint8Array(fields.length);
@@ -137,10 +166,12 @@ class MapReader {
     this.#lastState = new Uint8Array(fields.length);
     this.#lastStarts = new Uint32Array(fields.length);
     this.#lastEnds = new Uint32Array(fields.length);
+    this.#map = { bytes: NOTHING, state: this.#state, starts: this.#starts, ends: this.#ends };
   }
 
   /** Forgets the list before. */
   begin(): void {
+    this.#sink?.begin();
     this.#made.length = 0;
     this.#lastState.fill(IN_PAYLOAD);
     this.#lastStarts.fill(0);
@@ -198,6 +229,11 @@ class MapReader {
         out.byte(LIST);
         out.part(this.#made.bytes, this.#starts[index] as number, this.#ends[index] as number);
       }
+    }
+    if (this.#sink !== null) {
+      this.#map.bytes = bytes;
+      this.#sink.map(this.#map);
+      this.#map.bytes = NOTHING;
     }
     return end;
   }
@@ -322,6 +358,7 @@ class MapReader {
   }
 }
 
+const NOTHING = Buffer.alloc(0);
 const NULL = bytesOf('null');
 const TRUE = bytesOf('true');
 const FALSE = bytesOf('false');
@@ -342,13 +379,18 @@ function skipBlanks(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Behind a string that is stored as it stands; -1 also for one with escapes. */
+/** What stands behind the backslash of an escape that is stored as it stands. */
+const SHORT_ESCAPES = new Uint8Array(256);
+for (const letter of Buffer.from('"\\\\bfnrt')) SHORT_ESCAPES[letter] = 1;
+
+/** Behind a string that is stored as it stands; -1 also for one with other escapes than those. */
 function stringEnd(bytes: Buffer, start: number): number {
   if (bytes[start] !== QUOTE) return -1;
   for (let at = start + 1; ; at++) {
     const code = bytes[at];
     if (code === QUOTE) return at - start > STRING_MAX ? -1 : at + 1;
-    if (code === undefined || code === BACKSLASH || code < BLANK) return -1;
+    if (code === undefined || code < BLANK) return -1;
+    if (code === BACKSLASH && SHORT_ESCAPES[bytes[++at] as number] !== 1) return -1;
   }
 }
 

@@ -24,10 +24,13 @@ export const EVENT_CODE = {
   containingClass: 5,
   correctiveChange: 6,
 } as const;
-const CODED = 7;
+/** How many coded columns there are. */
+export const EVENT_CODES = 7;
 
 /** Places of the texts that are only shown. */
 export const EVENT_VALUE = { newValue: 0, oldValue: 1, message: 2, file: 3, line: 4, containmentPath: 5 } as const;
+/** How many texts a record has. */
+export const EVENT_VALUES = 6;
 export const EVENT_VALUE_SHAPE = fieldsShape(0, ['', '', '', '', '', '']);
 
 const NOTHING: Buffer = Buffer.alloc(0);
@@ -50,44 +53,56 @@ function encodeColumns(events: readonly EventRecord[]): Buffer {
     if (code === undefined) codes.set(text, (code = codes.size));
     return code;
   };
-  const count = events.length;
-  const coded = new Uint32Array(CODED * count);
-  for (let i = 0; i < count; i++) {
-    const event = events[i]!;
-    coded[i] = codeOf(quoted(event.status));
-    coded[count + i] = codeOf(quoted(event.resourceType));
-    coded[2 * count + i] = codeOf(quoted(event.resourceTitle));
-    coded[3 * count + i] = codeOf(quoted(event.property));
-    coded[4 * count + i] = codeOf(quoted(event.name));
-    coded[5 * count + i] = codeOf(quoted(event.containingClass));
-    coded[6 * count + i] = codeOf(String(event.correctiveChange));
+  const coded: number[] = [];
+  for (const event of events) {
+    coded.push(
+      codeOf(quoted(event.status)),
+      codeOf(quoted(event.resourceType)),
+      codeOf(quoted(event.resourceTitle)),
+      codeOf(quoted(event.property)),
+      codeOf(quoted(event.name)),
+      codeOf(quoted(event.containingClass)),
+      codeOf(String(event.correctiveChange)),
+    );
   }
   const texts = [...codes.keys()];
-  const sizes = texts.map((text) => Buffer.byteLength(text, 'utf8'));
-  const isWide = texts.length > NARROW_MAX;
-  const total = sizes.reduce((sum, size) => sum + size, 0);
-  const out = Buffer.allocUnsafe(HEAD + count * 8 + coded.length * (isWide ? 4 : 2) + texts.length * 4 + total);
+  let end = 0;
+  const ends = texts.map((text) => (end += Buffer.byteLength(text, 'utf8')));
+  return packColumns(
+    events.map(({ timestamp }) => timestamp),
+    coded,
+    ends,
+    Buffer.from(texts.join(''), 'utf8'),
+  );
+}
+
+/** The columns of events from their times, their codes (an event behind the other) and the texts that these number. */
+export function packColumns(
+  times: readonly number[],
+  coded: readonly number[],
+  ends: readonly number[],
+  texts: Uint8Array,
+): Buffer {
+  const count = times.length;
+  const isWide = ends.length > NARROW_MAX;
+  const out = Buffer.allocUnsafe(HEAD + count * 8 + coded.length * (isWide ? 4 : 2) + ends.length * 4 + texts.length);
   out[0] = isWide ? 1 : 0;
   out.writeUInt32LE(count, 1);
-  let at = out.writeUInt32LE(texts.length, 5);
-  for (let i = 0; i < count; i++) at = writeNumber(out, at, events[i]!.timestamp);
-  for (let i = 0; i < coded.length; i++) {
-    at = isWide ? out.writeUInt32LE(coded[i]!, at) : out.writeUInt16LE(coded[i]!, at);
+  let at = out.writeUInt32LE(ends.length, 5);
+  for (let i = 0; i < count; i++) at = writeNumber(out, at, times[i]!);
+  for (let column = 0; column < EVENT_CODES; column++) {
+    for (let i = column; i < coded.length; i += EVENT_CODES) {
+      at = isWide ? out.writeUInt32LE(coded[i]!, at) : out.writeUInt16LE(coded[i]!, at);
+    }
   }
-  let end = 0;
-  for (const size of sizes) at = out.writeUInt32LE((end += size), at);
-  out.write(texts.join(''), at, 'utf8');
+  for (let i = 0; i < ends.length; i++) at = out.writeUInt32LE(ends[i]!, at);
+  out.set(texts, at);
   return out;
 }
 
 function encodeValues(events: readonly EventRecord[]): Buffer {
-  const starts = Buffer.allocUnsafe(events.length * 4);
-  const parts: Buffer[] = [starts];
-  let at = starts.length;
-  for (let i = 0; i < events.length; i++) {
-    const event = events[i]!;
-    starts.writeUInt32LE(at, i * 4);
-    const record = encodeFields(
+  const records = events.map((event) =>
+    encodeFields(
       EVENT_VALUE_SHAPE,
       0,
       [],
@@ -99,11 +114,20 @@ function encodeValues(events: readonly EventRecord[]): Buffer {
         String(event.line),
         JSON.stringify(event.containmentPath),
       ],
-    );
-    parts.push(record);
-    at += record.length;
-  }
-  return Buffer.concat(parts);
+    ),
+  );
+  let at = 0;
+  const starts = records.map((record) => (at += record.length) - record.length);
+  return packValues(starts, Buffer.concat(records));
+}
+
+/** The values of events: their records, one behind the other, and where each starts. */
+export function packValues(starts: readonly number[], records: Uint8Array): Buffer {
+  const base = starts.length * 4;
+  const out = Buffer.allocUnsafe(base + records.length);
+  for (let i = 0; i < starts.length; i++) out.writeUInt32LE(base + starts[i]!, i * 4);
+  out.set(records, base);
+  return out;
 }
 
 /** Gives equal texts the same number. */
@@ -160,7 +184,7 @@ export class StoredEvents {
     this.#isWide = bytes[0] === 1;
     this.#length = bytes.readUInt32LE(1);
     this.#codes = HEAD + this.#length * 8;
-    this.#ends = this.#codes + CODED * this.#length * (this.#isWide ? 4 : 2);
+    this.#ends = this.#codes + EVENT_CODES * this.#length * (this.#isWide ? 4 : 2);
     this.#texts = this.#ends + this.textCount * 4;
   }
 

@@ -9,7 +9,7 @@
 //
 // `Fields` reads such a record in bytes that it is given; it holds on to them and never copies.
 
-import type { ByteWriter } from '../bytes.ts';
+import { type ByteWriter, bytesOf } from '../bytes.ts';
 import { formatTime } from '../time.ts';
 
 const WIDE = 0x80;
@@ -23,6 +23,7 @@ const FALSE = 0x66;
 const NULL = 0x6e;
 const QUOTE = 0x22;
 const BACKSLASH = '\\';
+const NULL_TEXT = bytesOf('null');
 
 /** What a kind of record consists of. */
 export interface FieldsShape {
@@ -66,6 +67,31 @@ export function encodeFields(
   }
   out.write(joined, base, 'utf8');
   return out;
+}
+
+/**
+ * Appends the record of a shape without numbers and keys, without flags: its texts are `source` between each two of `places`,
+ * `null` where these are the same.
+ */
+export function appendTexts(out: ByteWriter, source: Uint8Array, places: Uint32Array): void {
+  let total = 0;
+  for (let i = 0; i < places.length; i += 2) total += places[i + 1]! - places[i]! || NULL_TEXT.length;
+  const isWide = total > NARROW_MAX;
+  out.byte(isWide ? WIDE : 0);
+  let end = 0;
+  for (let i = 0; i < places.length; i += 2) {
+    end += places[i + 1]! - places[i]! || NULL_TEXT.length;
+    out.byte(end & 0xff);
+    out.byte((end >>> 8) & 0xff);
+    if (isWide) {
+      out.byte((end >>> 16) & 0xff);
+      out.byte(end >>> 24);
+    }
+  }
+  for (let i = 0; i < places.length; i += 2) {
+    if (places[i] === places[i + 1]) out.put(NULL_TEXT);
+    else out.part(source, places[i]!, places[i + 1]!);
+  }
 }
 
 /** Writes a safe integer or null; returns the place behind it. */

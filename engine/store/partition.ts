@@ -33,7 +33,7 @@ import {
   RecordBudget,
   type ViewBounds,
 } from './dictionary.ts';
-import { decodeEvents, type EventSource, encodeEvents } from './event-record.ts';
+import { decodeEvents, type EncodedEvents, type EventSource, encodeEvents } from './event-record.ts';
 import {
   digest16,
   idOfTimeKey,
@@ -742,8 +742,8 @@ export class Batch {
     if (!present(names, key)) names.putSync(key, Buffer.from(name, 'utf8'));
   }
 
-  /** Stores a report with its lists; the caller has checked that its hash is new. */
-  addReport(record: ReportRecord, events: readonly EventRecord[], lists: ReportLists): ReportId {
+  /** Stores a report with its lists and events (null for none; the record counts them); the caller has checked that its hash is new. */
+  addReport(record: ReportRecord, events: EncodedEvents | null, lists: ReportLists): ReportId {
     const { tables } = this.partition;
     const id = this.#state.nextReport++;
     tables.report.putSync(id, encodeReport(record));
@@ -752,10 +752,10 @@ export class Batch {
     tables.report_digest.putSync(Buffer.from(record.hash, 'hex'), value);
     tables.report_node.putSync(pairKey(record.nodeId, id), EMPTY);
     tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
-    if (events.length > 0) this.#putEvents(id, events);
+    if (events !== null) this.#putEvents(id, events);
     tables.report_lists.putSync(id, encodeReportLists(lists));
     this.#state.counts.reports++;
-    this.#state.counts.events += events.length;
+    this.#state.counts.events += record.eventCount;
     return id;
   }
 
@@ -785,13 +785,12 @@ export class Batch {
       id,
       encodeReport({ ...record, eventCount: events.length, eventTimeMin: min, eventTimeMax: max }),
     );
-    if (events.length > 0) this.#putEvents(id, events);
+    if (events.length > 0) this.#putEvents(id, encodeEvents(events));
     else this.#removeEvents(id);
   }
 
-  #putEvents(id: ReportId, events: readonly EventRecord[]): void {
+  #putEvents(id: ReportId, { columns, values }: EncodedEvents): void {
     const { tables } = this.partition;
-    const { columns, values } = encodeEvents(events);
     tables.report_event.putSync(id, columns);
     tables.report_event_value.putSync(id, values);
     this.#sets.add(REPORTS_WITH_EVENTS, id);

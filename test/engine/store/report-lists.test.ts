@@ -69,7 +69,7 @@ const REPORT: Omit<ReportRecord, 'nodeId'> = {
 };
 
 const addReport = (batch: Batch, lists: ReportLists): number =>
-  batch.addReport({ ...REPORT, nodeId: batch.createNode('a') }, [], lists);
+  batch.addReport({ ...REPORT, nodeId: batch.createNode('a') }, null, lists);
 
 function listsOf(partition: Partition, report: number): (string | null)[] {
   const view = partition.snapshot();

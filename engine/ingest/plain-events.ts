@@ -1,0 +1,324 @@
+// The events of a report from the bytes of its `resources`, without values in between: while stored-list.ts reads the list, it
+// shows each map that it has read, and the events are put down as the store keeps them (store/event-record.ts). They are those
+// of events.ts, to the byte.
+//
+// Only what is stored as it was sent is taken: one value that is not (a list, a decimal, a string with unusual escapes), and
+// `finish` gives null; then events.ts makes them from values.
+
+import { ByteWriter } from '../bytes.ts';
+import {
+  type EncodedEvents,
+  EVENT_CODE,
+  EVENT_CODES,
+  EVENT_VALUE,
+  EVENT_VALUES,
+  packColumns,
+  packValues,
+} from '../store/event-record.ts';
+import { appendTexts } from '../store/fields.ts';
+import { REPORT_LIST_SHAPES } from '../store/report-lists.ts';
+import { isAbsent, type MapSink, type ReadMap, wasSent } from './stored-list.ts';
+import { strictTime } from './validate.ts';
+
+const { resources: RESOURCES } = REPORT_LIST_SHAPES;
+const placesIn = <K extends string>(keys: readonly K[]) =>
+  Object.fromEntries(keys.map((key, place) => [key, place])) as Readonly<Record<K, number>>;
+const RESOURCE = placesIn(RESOURCES.keys);
+const EVENT = placesIn(RESOURCES.lists.events.keys);
+const RESOURCE_KEYS = RESOURCES.keys.length;
+const EVENT_KEYS = RESOURCES.lists.events.keys.length;
+/** What the record of an event holds, and where it comes from: from the event, from its resource. */
+const EVENT_PLACES = [
+  [EVENT_VALUE.newValue, EVENT.new_value],
+  [EVENT_VALUE.oldValue, EVENT.old_value],
+  [EVENT_VALUE.message, EVENT.message],
+] as const;
+const OWN_PLACES = [
+  [EVENT_VALUE.file, RESOURCE.file],
+  [EVENT_VALUE.line, RESOURCE.line],
+  [EVENT_VALUE.containmentPath, RESOURCE.containment_path],
+] as const;
+/** What the event of a skipped resource has of it in the place of an event's own. */
+const SKIPPED_VALUES = [
+  [EVENT.timestamp, RESOURCE.timestamp],
+  [EVENT.corrective_change, RESOURCE.corrective_change],
+] as const;
+/** Coded columns that tell events apart: the first ones. */
+const SHOWN_CODES = EVENT_CODE.name + 1;
+
+const TRUE_START = 0x74;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const NULL_START = 0x6e;
+/** Longer integers may not fit into the column. */
+const LINE_SIZE_MAX = 9;
+const TABLE_SIZE = 256;
+const SKIPPED = Buffer.from('"skipped"');
+
+/** Events ready for the store. */
+export interface PlainEvents {
+  readonly count: number;
+  /** Epoch ms, 0 without events. */
+  readonly timeMin: number;
+  readonly timeMax: number;
+  /** null: there are none. */
+  readonly encoded: EncodedEvents | null;
+}
+
+/** Different texts, numbered in the order in which they came. */
+class Texts {
+  readonly #out = new ByteWriter(4096);
+  #ends: number[] = [];
+  #hashes: number[] = [];
+  /** Open addressing: number of the text plus one, 0 for a free place. */
+  #table = new Int32Array(TABLE_SIZE);
+
+  clear(): void {
+    this.#out.length = 0;
+    this.#ends = [];
+    this.#hashes = [];
+    if (this.#table.length > TABLE_SIZE * 16) this.#table = new Int32Array(TABLE_SIZE);
+    else this.#table.fill(0);
+  }
+
+  /** Number of the text that is `source` from `start` to `end`; the text `null` when that is nothing. */
+  of(source: Uint8Array, start: number, end: number): number {
+    if (start === end) return this.of(NULL, 0, NULL.length);
+    let hash = 0x811c9dc5;
+    for (let at = start; at < end; at++) hash = Math.imul(hash ^ source[at]!, 0x01000193);
+    const mask = this.#table.length - 1;
+    let place = (hash ^ (hash >>> 15)) & mask;
+    for (;;) {
+      const found = this.#table[place]! - 1;
+      if (found < 0) break;
+      if (this.#hashes[found] === hash && this.is(found, source, start, end)) return found;
+      place = (place + 1) & mask;
+    }
+    const number = this.#ends.length;
+    this.#table[place] = number + 1;
+    this.#hashes.push(hash);
+    this.#out.part(source, start, end);
+    this.#ends.push(this.#out.length);
+    if (number * 2 > mask) this.#grow();
+    return number;
+  }
+
+  is(number: number, source: Uint8Array, start: number, end: number): boolean {
+    const from = number === 0 ? 0 : this.#ends[number - 1]!;
+    if (this.#ends[number]! - from !== end - start) return false;
+    const { bytes } = this.#out;
+    for (let at = start, own = from; at < end; at++, own++) if (source[at] !== bytes[own]) return false;
+    return true;
+  }
+
+  #grow(): void {
+    const table = new Int32Array(this.#table.length * 4);
+    const mask = table.length - 1;
+    for (const [number, hash] of this.#hashes.entries()) {
+      let place = (hash ^ (hash >>> 15)) & mask;
+      while (table[place] !== 0) place = (place + 1) & mask;
+      table[place] = number + 1;
+    }
+    this.#table = table;
+  }
+
+  get ends(): readonly number[] {
+    return this.#ends;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#out.bytes.subarray(0, this.#out.length);
+  }
+}
+
+const NULL = Buffer.from('null');
+
+/** Collects the events of one report at a time. Where a value is, is told by its start and end in the payload: 0 and 0 for null. */
+export class EventCollector {
+  /** To be shown the maps of `resources`, and before each of them those of its `events`. */
+  readonly resources: MapSink = { begin: () => this.#begin(), map: (map) => this.#resource(map) };
+  readonly events: MapSink = { begin: () => {}, map: (map) => this.#event(map) };
+  #isPlain = true;
+  /** Places of the values of the present resource's events. */
+  readonly #pending: number[] = [];
+  // The present resource: places of its values, and its containing class.
+  readonly #own = new Uint32Array(RESOURCE_KEYS * 2);
+  #classStart = 0;
+  #classEnd = 0;
+  readonly #texts = new Texts();
+  #times: number[] = [];
+  /** Per event the numbers of its coded texts. */
+  #codes: number[] = [];
+  readonly #records = new ByteWriter(4096);
+  #recordStarts: number[] = [];
+  /** Per event the places of what its record holds. */
+  #places: number[] = [];
+  /** Events by a hash of what tells most of them apart. */
+  readonly #alike = new Map<number, number[]>();
+  // Of the event that is being put down.
+  readonly #code = new Uint32Array(EVENT_CODES);
+  readonly #place = new Uint32Array(EVENT_VALUES * 2);
+
+  /** The events of the list that was read last; null when they cannot be made this way. */
+  finish(): PlainEvents | null {
+    if (!this.#isPlain) return null;
+    const times = this.#times;
+    if (times.length === 0) return { count: 0, timeMin: 0, timeMax: 0, encoded: null };
+    const texts = this.#texts;
+    const records = this.#records;
+    return {
+      count: times.length,
+      timeMin: times.reduce((min, time) => Math.min(min, time)),
+      timeMax: times.reduce((max, time) => Math.max(max, time)),
+      encoded: {
+        columns: packColumns(times, this.#codes, texts.ends, texts.bytes),
+        values: packValues(this.#recordStarts, records.bytes.subarray(0, records.length)),
+      },
+    };
+  }
+
+  #begin(): void {
+    this.#isPlain = true;
+    this.#pending.length = 0;
+    this.#texts.clear();
+    this.#times = [];
+    this.#codes = [];
+    this.#records.length = 0;
+    this.#recordStarts = [];
+    this.#places = [];
+    this.#alike.clear();
+  }
+
+  #event(map: ReadMap): void {
+    if (!this.#isPlain) return;
+    const pending = this.#pending;
+    for (let key = 0; key < EVENT_KEYS; key++) {
+      const isThere = this.#isThere(map, key);
+      pending.push(isThere ? map.starts[key]! : 0, isThere ? map.ends[key]! : 0);
+    }
+  }
+
+  /** Whether the map has a value that is not null. */
+  #isThere(map: ReadMap, key: number): boolean {
+    if (isAbsent(map, key)) return false;
+    if (wasSent(map, key)) return map.bytes[map.starts[key]!] !== NULL_START;
+    this.#isPlain = false;
+    return false;
+  }
+
+  #resource(map: ReadMap): void {
+    const { bytes, starts, ends } = map;
+    const pending = this.#pending;
+    const isSkipped = bytes[starts[RESOURCE.skipped]!] === TRUE_START;
+    if (!this.#isPlain || (!isSkipped && pending.length === 0)) return;
+    const own = this.#own;
+    for (let key = 0; key < RESOURCE_KEYS; key++) {
+      const isThere = key !== RESOURCE.events && this.#isThere(map, key);
+      own[key * 2] = isThere ? starts[key]! : 0;
+      own[key * 2 + 1] = isThere ? ends[key]! : 0;
+    }
+    if (own[RESOURCE.line * 2 + 1]! - own[RESOURCE.line * 2]! > LINE_SIZE_MAX) this.#isPlain = false;
+    if (!this.#isPlain) return;
+    this.#findClass(bytes);
+    if (isSkipped) {
+      const event = Array.from({ length: EVENT_KEYS * 2 }, () => 0);
+      for (const [of, from] of SKIPPED_VALUES) {
+        event[of * 2] = own[from * 2]!;
+        event[of * 2 + 1] = own[from * 2 + 1]!;
+      }
+      this.#add(bytes, event, 0, true);
+    } else {
+      for (let at = 0; at < pending.length; at += EVENT_KEYS * 2) this.#add(bytes, pending, at, false);
+    }
+    pending.length = 0;
+  }
+
+  /** The last element of the containment path that is not empty and names no resource. */
+  #findClass(bytes: Buffer): void {
+    this.#classStart = 0;
+    this.#classEnd = 0;
+    const end = this.#own[RESOURCE.containment_path * 2 + 1]!;
+    let at = this.#own[RESOURCE.containment_path * 2]! + 1;
+    while (at < end && bytes[at] === QUOTE) {
+      const start = at++;
+      let isClass = bytes[at] !== QUOTE;
+      for (; bytes[at] !== QUOTE; at++) {
+        if (bytes[at] === OPEN_BRACKET) isClass = false;
+        else if (bytes[at] === BACKSLASH) at++;
+      }
+      at++;
+      if (isClass) {
+        this.#classStart = start;
+        this.#classEnd = at;
+      }
+      at++;
+    }
+  }
+
+  /** Puts an event down unless there is one that agrees in all fields that tell events apart. */
+  #add(bytes: Buffer, event: readonly number[], at: number, isSkipped: boolean): void {
+    const texts = this.#texts;
+    const code = this.#code;
+    const own = this.#own;
+    const textOf = (key: number): number => texts.of(bytes, event[at + key * 2]!, event[at + key * 2 + 1]!);
+    const ownTextOf = (key: number): number => texts.of(bytes, own[key * 2]!, own[key * 2 + 1]!);
+    code[EVENT_CODE.status] = isSkipped ? texts.of(SKIPPED, 0, SKIPPED.length) : textOf(EVENT.status);
+    code[EVENT_CODE.resourceType] = ownTextOf(RESOURCE.resource_type);
+    code[EVENT_CODE.resourceTitle] = ownTextOf(RESOURCE.resource_title);
+    code[EVENT_CODE.property] = textOf(EVENT.property);
+    code[EVENT_CODE.name] = textOf(EVENT.name);
+    const place = this.#place;
+    for (const [value, key] of EVENT_PLACES) {
+      place[value * 2] = event[at + key * 2]!;
+      place[value * 2 + 1] = event[at + key * 2 + 1]!;
+    }
+    for (const [value, key] of OWN_PLACES) {
+      place[value * 2] = own[key * 2]!;
+      place[value * 2 + 1] = own[key * 2 + 1]!;
+    }
+    const timeStart = event[at + EVENT.timestamp * 2]!;
+    const time = strictTime(
+      bytes.toString('latin1', timeStart + 1, event[at + EVENT.timestamp * 2 + 1]! - 1),
+    ) as number;
+    if (this.#isKnown(bytes, time)) return;
+    code[EVENT_CODE.containingClass] = texts.of(bytes, this.#classStart, this.#classEnd);
+    code[EVENT_CODE.correctiveChange] = textOf(EVENT.corrective_change);
+    this.#times.push(time);
+    for (let column = 0; column < EVENT_CODES; column++) this.#codes.push(code[column]!);
+    for (let value = 0; value < place.length; value++) this.#places.push(place[value]!);
+    this.#recordStarts.push(this.#records.length);
+    appendTexts(this.#records, bytes, place);
+  }
+
+  /** Looks for the present event among those before, and remembers it. */
+  #isKnown(bytes: Buffer, time: number): boolean {
+    const code = this.#code;
+    let hash = time | 0;
+    for (let column = 0; column < SHOWN_CODES; column++) hash = Math.imul(hash ^ code[column]!, 0x01000193);
+    const alike = this.#alike.get(hash);
+    if (alike === undefined) {
+      this.#alike.set(hash, [this.#times.length]);
+      return false;
+    }
+    for (const other of alike) if (this.#times[other] === time && this.#agrees(bytes, other)) return true;
+    alike.push(this.#times.length);
+    return false;
+  }
+
+  #agrees(bytes: Buffer, other: number): boolean {
+    for (let column = 0; column < SHOWN_CODES; column++) {
+      if (this.#codes[other * EVENT_CODES + column] !== this.#code[column]) return false;
+    }
+    const first = other * EVENT_VALUES * 2;
+    for (let value = 0; value < EVENT_VALUES; value++) {
+      if (value === EVENT_VALUE.containmentPath) continue;
+      const from = this.#places[first + value * 2]!;
+      const start = this.#place[value * 2]!;
+      const size = this.#place[value * 2 + 1]! - start;
+      if (this.#places[first + value * 2 + 1]! - from !== size) return false;
+      for (let at = 0; at < size; at++) if (bytes[from + at] !== bytes[start + at]) return false;
+    }
+    return true;
+  }
+}

@@ -1,0 +1,102 @@
+// Events from bytes: they are those that are made from values, to the byte.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { ReportCommand } from '../../../engine/ingest/commands.ts';
+import { decodeCommand } from '../../../engine/ingest/decode.ts';
+import { encodeEvents } from '../../../engine/store/event-record.ts';
+import { event, reportPayload, reportResource, SETTINGS, submit } from './support.ts';
+
+const contentsOf = (payload: object | Buffer) =>
+  (decodeCommand(submit('store report', payload), SETTINGS, null) as ReportCommand).contents();
+
+/** Whether the events were made from bytes; if so, they must be those made from values. */
+function isPlain(payload: object | Buffer): boolean {
+  const { plainEvents, events } = contentsOf(payload);
+  if (plainEvents === null) return false;
+  const times = events.map(({ timestamp }) => timestamp);
+  assert.deepEqual(plainEvents, {
+    count: events.length,
+    timeMin: events.length === 0 ? 0 : Math.min(...times),
+    timeMax: events.length === 0 ? 0 : Math.max(...times),
+    encoded: events.length === 0 ? null : encodeEvents(events),
+  });
+  return true;
+}
+
+// Few different values, so that events agree in some or all of them.
+const text = fc.constantFrom('', 'a', 'b', 'é😀', 'null', 'say "x"\n\t\\', 'C[a]');
+const textOrNull = fc.oneof(text, fc.constant(null));
+const flag = fc.constantFrom(true, false, null);
+const time = fc.constantFrom(
+  '2036-01-10T14:00:00.500Z',
+  '2036-01-10T14:00:00.5Z',
+  '2036-01-10T16:00:00.5+02:00',
+  '2036-01-10T14:00:01Z',
+);
+const value = fc.oneof(
+  { weight: 20, arbitrary: textOrNull },
+  fc.constantFrom(1, -7, true, 0.5, [1], { a: null }, '\u001b', 'a\u0000'),
+);
+const anyEvent = fc.record(
+  {
+    status: fc.constantFrom('success', 'failure'),
+    timestamp: time,
+    property: textOrNull,
+    name: textOrNull,
+    new_value: value,
+    old_value: value,
+    message: textOrNull,
+    corrective_change: flag,
+  },
+  { requiredKeys: ['status', 'timestamp', 'property', 'new_value', 'old_value', 'message', 'corrective_change'] },
+);
+const anyResource = fc.record({
+  skipped: fc.constantFrom(false, false, false, true),
+  timestamp: time,
+  resource_type: fc.constantFrom('File', 'Class'),
+  resource_title: text,
+  file: textOrNull,
+  line: fc.constantFrom(null, 1, 22, 999999999, 1000000000, -1),
+  containment_path: fc.oneof(
+    fc.constant(null),
+    fc.array(fc.constantFrom('', 'Stage[main]', 'Apache', 'a "b"', '[', 'x[1]'), { maxLength: 3 }),
+  ),
+  corrective_change: flag,
+  events: fc.oneof({ weight: 8, arbitrary: fc.array(anyEvent, { maxLength: 6 }) }, fc.constant(null)),
+});
+
+test('plain events: from bytes as from values', () => {
+  let count = 0;
+  fc.assert(
+    fc.property(fc.array(anyResource, { maxLength: 5 }), (resources) => {
+      if (isPlain(reportPayload({ resources }))) count++;
+    }),
+    { numRuns: 2000 },
+  );
+  assert.ok(count > 400, `${count} of 2000 reports were plain`);
+});
+
+test('plain events: many of them, with texts of any size', () => {
+  const resources = Array.from({ length: 400 }, (_, index) =>
+    reportResource({
+      resource_title: `title ${index}`,
+      containment_path: ['Stage[main]', `Class ${index % 7}`, `File[${index}]`],
+      events: [event({ message: 'm'.repeat(index * 300) }), event({ message: 'same' }), event({ message: 'same' })],
+    }),
+  );
+  assert.equal(isPlain(reportPayload({ resources })), true);
+  assert.equal(contentsOf(reportPayload({ resources })).plainEvents?.count, 800);
+});
+
+test('plain events: escapes that others write too are plain, unusual ones are not', () => {
+  const payload = (message: string): Buffer => {
+    const resources = [reportResource({ events: [event({ message: 'MESSAGE' })] })];
+    return Buffer.from(JSON.stringify(reportPayload({ resources })).replace('MESSAGE', message));
+  };
+  for (const message of ['\\"\\\\\\b\\f\\n\\r\\t', '\\\\u0041', 'é', '\u007f'])
+    assert.equal(isPlain(payload(message)), true, message);
+  for (const message of ['\\/', '\\u0041', '\\u001b', '\\ud83d\\ude00'])
+    assert.equal(isPlain(payload(message)), false, message);
+});
