@@ -1,13 +1,24 @@
 // The rule list of auth.conf: who may ask /status and /metrics. Rules are tried in order of `sort-order`, ties by name;
 // the first that matches decides, and a request that none matches is refused. /pdb has the allowlist instead.
 
+import { alternativeKinds, type CertificateExtensions, extensionIds } from '../tls/certificate-extensions.ts';
 import { type ConfigObject, type ConfigValue, type Place, type Problem, placeText, plainValue } from './tree.ts';
 
 /** Who a rule speaks of. `any`: every authenticated client. */
 export type Subject =
   | { readonly kind: 'any' }
   | { readonly kind: 'name'; readonly name: string }
-  | { readonly kind: 'pattern'; readonly pattern: RegExp };
+  | { readonly kind: 'pattern'; readonly pattern: RegExp }
+  | ExtensionSubject;
+
+/** Clients whose certificates say so: each extension with one of its values, and, if given, one of the alternative names. */
+export interface ExtensionSubject {
+  readonly kind: 'extensions';
+  /** Values by object identifier. */
+  readonly texts: ReadonlyMap<string, readonly string[]>;
+  /** Alternative names by kind; null: any. */
+  readonly alternativeNames: ReadonlyMap<string, readonly string[]> | null;
+}
 
 export interface Rule {
   readonly name: string;
@@ -38,6 +49,8 @@ export interface RuleRequest {
   readonly query: URLSearchParams;
   /** Common name of the verified client certificate, or null. */
   readonly clientName: string | null;
+  /** What that certificate says beside the name; null when it is not known. */
+  readonly extensions: () => CertificateExtensions | null;
 }
 
 export type Decision =
@@ -47,7 +60,7 @@ export type Decision =
 /** Decides one request. `rule: null` in a refusal: no rule matched. */
 export function authorize(rules: Rules, request: RuleRequest): Decision {
   for (const rule of rules.rules) {
-    if (matches(rule, request)) return { allowed: isAllowed(rule, request.clientName), rule };
+    if (matches(rule, request)) return { allowed: isAllowed(rule, request), rule };
   }
   return { allowed: false, rule: null };
 }
@@ -64,22 +77,37 @@ function matches(rule: Rule, request: RuleRequest): boolean {
   return true;
 }
 
-function isAllowed(rule: Rule, clientName: string | null): boolean {
+function isAllowed(rule: Rule, { clientName, extensions }: RuleRequest): boolean {
   if (rule.allowUnauthenticated) return true;
   if (clientName === null) return false;
-  if (rule.deny.some((subject) => isSubject(subject, clientName))) return false;
-  return rule.allow.some((subject) => isSubject(subject, clientName));
+  if (rule.deny.some((subject) => isSubject(subject, clientName, extensions))) return false;
+  return rule.allow.some((subject) => isSubject(subject, clientName, extensions));
 }
 
-function isSubject(subject: Subject, name: string): boolean {
-  switch (subject.kind) {
-    case 'any':
-      return true;
-    case 'name':
-      return subject.name === name.toLowerCase();
-    case 'pattern':
-      return subject.pattern.test(name);
+/** Whether the rule speaks of this client. Names are the certificate's own and its alternative DNS names. */
+function isSubject(subject: Subject, name: string, extensions: RuleRequest['extensions']): boolean {
+  if (subject.kind === 'any') return true;
+  if (subject.kind === 'extensions') return hasExtensions(subject, extensions());
+  const names = [name, ...(extensions()?.alternativeNames.get('dns-name') ?? [])];
+  return subject.kind === 'name'
+    ? names.some((one) => subject.name === one.toLowerCase())
+    : names.some((one) => subject.pattern.test(one));
+}
+
+function hasExtensions(
+  { texts: wanted, alternativeNames }: ExtensionSubject,
+  found: CertificateExtensions | null,
+): boolean {
+  if (found === null) return false;
+  for (const [id, values] of wanted) {
+    const value = found.texts.get(id);
+    if (value === undefined || !values.includes(value)) return false;
   }
+  if (alternativeNames === null) return true;
+  for (const [kind, names] of alternativeNames) {
+    if (found.alternativeNames.get(kind)?.some((name) => names.includes(name)) === true) return true;
+  }
+  return false;
 }
 
 /** Reads the `authorization` section. Null when there is none; what is wrong with it goes to `problems`. */
@@ -159,14 +187,48 @@ function readSubjects(rule: string, value: unknown): Subject[] {
   if (value === undefined) return [];
   const items = Array.isArray(value) ? value : [value];
   return items.map((item) => {
-    if (typeof item === 'object' && item !== null) {
-      const name = (item as { certname?: unknown }).certname;
-      if (typeof name === 'string') return subject(rule, name);
-      throw new Error(`rule '${rule}': certificate extensions are not looked at here; name clients by certname`);
-    }
-    return subject(rule, String(item));
+    if (typeof item !== 'object' || item === null) return subject(rule, String(item));
+    const [[key, what] = [], ...others] = Object.entries(item);
+    if (others.length === 0 && key === 'certname' && typeof what === 'string') return subject(rule, what);
+    if (others.length === 0 && key === 'extensions' && isMap(what)) return extensionSubject(rule, what);
+    throw new Error(`rule '${rule}': a client is a name, { certname: NAME } or { extensions: { ... } }`);
   });
 }
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `{ pp_role: [db, web], "1.3.6.1.4.1.34380.1.2.1": x, subject-alt-name: { dns-name: y } }`. */
+function extensionSubject(rule: string, wanted: Record<string, unknown>): ExtensionSubject {
+  const values = new Map<string, readonly string[]>();
+  let alternativeNames: Map<string, readonly string[]> | null = null;
+  for (const [key, value] of Object.entries(wanted)) {
+    if (key === 'subject-alt-name' || key === '2.5.29.17') {
+      if (!isMap(value)) throw new Error(`rule '${rule}': ${key} needs an object, { dns-name: NAME } for instance`);
+      alternativeNames = new Map();
+      for (const [kind, names] of Object.entries(value)) {
+        if (!alternativeKinds.has(kind)) {
+          throw new Error(`rule '${rule}': ${key} knows ${[...alternativeKinds].join(', ')}, not ${kind}`);
+        }
+        alternativeNames.set(kind, extensionValues(rule, kind, names));
+      }
+      continue;
+    }
+    const id = extensionIds.get(key) ?? (/^\d+(\.\d+)+$/.test(key) ? key : null);
+    if (id === null) {
+      throw new Error(
+        `rule '${rule}': no extension is called ${key}; others than Puppet's go by their number, in quotes`,
+      );
+    }
+    values.set(id, extensionValues(rule, key, value));
+  }
+  if (values.size === 0 && alternativeNames === null) throw new Error(`rule '${rule}': extensions is empty`);
+  return { kind: 'extensions', texts: values, alternativeNames };
+}
+
+/** `pp_cli_auth: true` means the text, as certificates have it. */
+const extensionValues = (rule: string, key: string, value: unknown): string[] =>
+  texts(rule, key, typeof value === 'boolean' ? String(value) : value);
 
 /** A name, `*`, a glob (`*.example.com`) or `/regex/`. */
 function subject(rule: string, text: string): Subject {

@@ -1,6 +1,8 @@
 // One request and its answer, as handlers see them. The listener implements this; handlers know nothing
 // of it, so every route is a function that tests can call.
 
+import type { CertificateExtensions } from '../tls/certificate-extensions.ts';
+
 export interface Exchange {
   readonly method: string;
   /** Path as sent, percent-encoded, without the query string. */
@@ -13,6 +15,8 @@ export interface Exchange {
   readonly listener: 'http' | 'https';
   /** Common name of the verified client certificate, null on cleartext. */
   readonly clientName: string | null;
+  /** What that certificate says beside the name; null on cleartext, and when it cannot be read. */
+  clientExtensions(): CertificateExtensions | null;
   /** Address of who is at the other end of the connection; empty when that is gone. */
   readonly remoteAddress: string;
   /** Scheme and authority as the client sees them: `http://localhost:8080`. */

@@ -5,6 +5,7 @@
 // an answer, and some take a closed connection for a failure of the network.
 
 import { gzip } from 'node:zlib';
+import type { CertificateExtensions } from '../tls/certificate-extensions.ts';
 import {
   BodiesFull,
   BodyTooLarge,
@@ -75,6 +76,10 @@ export class HttpExchange implements Exchange {
     wire.drained = () => this.#wakeWriter?.();
     wire.sent = () => this.#finish(true);
     wire.gone = () => this.#gone();
+  }
+
+  clientExtensions(): CertificateExtensions | null {
+    return this.#wire.clientExtensions();
   }
 
   get aborted(): boolean {

@@ -155,6 +155,7 @@ class NodeWire implements Wire {
   readonly queryString: string;
   readonly listener: Wire['listener'];
   readonly clientName: string | null;
+  readonly clientExtensions: Wire['clientExtensions'];
   readonly remoteAddress: string;
   readonly hasBody: boolean;
   drained: (() => void) | null = null;
@@ -181,6 +182,7 @@ class NodeWire implements Wire {
     const { headers } = request;
     const { client } = connection;
     this.clientName = client?.name ?? null;
+    this.clientExtensions = () => client?.extensions() ?? null;
     this.remoteAddress = client?.address ?? (connection.socket as Socket).remoteAddress ?? '';
     this.hasBody =
       headers['transfer-encoding'] !== undefined ||

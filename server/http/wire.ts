@@ -5,6 +5,7 @@
 // anything. Callbacks are set by the exchange before it returns from the listener's callback.
 
 import type { Duplex } from 'node:stream';
+import type { CertificateExtensions } from '../tls/certificate-extensions.ts';
 
 export interface WireHead {
   readonly status: number;
@@ -28,6 +29,7 @@ export interface Wire {
   readonly remoteAddress: string;
   readonly listener: 'http' | 'https';
   readonly clientName: string | null;
+  clientExtensions(): CertificateExtensions | null;
   /** Whether the request announces a body (a length other than 0, or chunks). */
   readonly hasBody: boolean;
 
@@ -62,6 +64,8 @@ export interface ClientIdentity {
   /** Common name of the verified certificate. */
   readonly name: string | null;
   readonly address: string;
+  /** What that certificate says beside the name. */
+  extensions(): CertificateExtensions | null;
 }
 
 /** A source of wires: one of the libraries. */

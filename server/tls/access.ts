@@ -2,10 +2,12 @@
 // /status and /metrics. Cleartext requests to /pdb are trusted, as the listener is on localhost unless someone decides
 // otherwise. Without an auth.conf cleartext may read status and metrics too, and HTTPS needs a certificate for metrics.
 
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { authorize, type RuleRequest, type Rules } from '../config/authorization.ts';
 import type { Exchange, Handler, Mount } from '../http/exchange.ts';
 import type { Logger } from '../log.ts';
+import { readExtensions } from './certificate-extensions.ts';
 
 export interface Allowlist {
   readonly path: string;
@@ -92,9 +94,29 @@ function ruleRequest(exchange: Exchange, fromHeaders: boolean): RuleRequest {
     method: exchange.method,
     path: decoded(exchange.path),
     query: new URLSearchParams(exchange.queryString),
-    clientName: exchange.clientName ?? (fromHeaders ? headerName(exchange) : null),
+    ...(exchange.clientName === null && fromHeaders ? headerClient(exchange) : connectionClient(exchange)),
   };
 }
+
+type RuleClient = Pick<RuleRequest, 'clientName' | 'extensions'>;
+
+const connectionClient = (exchange: Exchange): RuleClient => ({
+  clientName: exchange.clientName,
+  extensions: () => exchange.clientExtensions(),
+});
+
+/** Identity that a proxy in front vouches for, and its certificate as `X-Client-Cert` (PEM, percent-encoded). */
+const headerClient = (exchange: Exchange): RuleClient => ({
+  clientName: headerName(exchange),
+  extensions: () => {
+    try {
+      const pem = decodeURIComponent(exchange.header('x-client-cert'));
+      return pem === '' ? null : readExtensions(new X509Certificate(pem).raw);
+    } catch {
+      return null;
+    }
+  },
+});
 
 /** Identity that a proxy in front vouches for: `X-Client-Verify: SUCCESS` and the CN of `X-Client-DN`. */
 function headerName(exchange: Exchange): string | null {

@@ -10,6 +10,7 @@ import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Settings } from '../../schemas/config.ts';
 import type { Listener } from '../http/listener.ts';
 import type { Logger } from '../log.ts';
+import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts';
 import { type SecureSettings, secureContextOptions } from './options.ts';
 
 export interface GateOptions {
@@ -48,7 +49,12 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
       client.destroy();
       return;
     }
-    listener.accept(client, { name: client.authorized ? commonName(client) : null, address });
+    const name = client.authorized ? commonName(client) : null;
+    listener.accept(client, {
+      name,
+      address,
+      extensions: name === null ? () => null : once(() => extensionsOf(client)),
+    });
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, client) => {
     // A connection that is closed before it begins is daily noise on an open port.
@@ -74,6 +80,21 @@ function listen(server: Server, port: number, host: string): Promise<void> {
       resolve();
     });
   });
+}
+
+/** null when they cannot be read: then no rule about extensions speaks of the client. */
+function extensionsOf(client: TLSSocket): CertificateExtensions | null {
+  const certificate = client.getPeerX509Certificate();
+  try {
+    return certificate === undefined ? null : readExtensions(certificate.raw);
+  } catch {
+    return null;
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
 }
 
 function hasCertificate(client: TLSSocket): boolean {

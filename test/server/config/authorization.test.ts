@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { authorize, type Rules, readRules } from '../../../server/config/authorization.ts';
 import { parseHocon } from '../../../server/config/hocon.ts';
 import type { Problem } from '../../../server/config/tree.ts';
+import type { CertificateExtensions } from '../../../server/tls/certificate-extensions.ts';
 
 function rulesOf(text: string): Rules {
   const problems: Problem[] = [];
@@ -20,8 +21,16 @@ function problemsOf(text: string): string[] {
   return problems.map(({ message }) => message);
 }
 
-const ask = (rules: Rules, method: string, path: string, clientName: string | null, query = '') => {
-  const decision = authorize(rules, { method, path, query: new URLSearchParams(query), clientName });
+const ask = (
+  rules: Rules,
+  method: string,
+  path: string,
+  clientName: string | null,
+  query = '',
+  extensions: CertificateExtensions | null = null,
+) => {
+  const request = { method, path, query: new URLSearchParams(query), clientName, extensions: () => extensions };
+  const decision = authorize(rules, request);
   return [decision.allowed, decision.rule?.name ?? null];
 };
 
@@ -84,6 +93,59 @@ describe('authorization rules', () => {
     assert.equal(ask(rules, 'GET', '/status', null, 'level=info')[0], true);
     assert.equal(ask(rules, 'GET', '/status', null, 'level=critical')[0], false);
     assert.equal(ask(rules, 'GET', '/status', null)[0], false);
+  });
+
+  test('extensions: all of them, each with one of its values; deny first', () => {
+    const rules = rulesOf(`authorization { version: 1, rules: [
+      { name: r, sort-order: 1, match-request: { path: /a, type: path },
+        allow: [ named, { certname: other }, { extensions: { pp_cli_auth: true } },
+          { extensions: { pp_role: [db, web], "1.3.6.1.4.1.34380.1.2.7": x } },
+          { extensions: { subject-alt-name: { dns-name: [n1, n2], ip: "192.0.2.1" } } } ]
+        deny: { extensions: { "1.3.6.1.4.1.34380.1.1.12": test } } } ] }`);
+    const role = '1.3.6.1.4.1.34380.1.1.13';
+    const own = '1.3.6.1.4.1.34380.1.2.7';
+    const cli = '1.3.6.1.4.1.34380.1.3.39';
+    const environment = '1.3.6.1.4.1.34380.1.1.12';
+    const isAllowed = (name: string | null, texts: Record<string, string>, names: Record<string, string[]> = {}) => {
+      const extensions = { texts: new Map(Object.entries(texts)), alternativeNames: new Map(Object.entries(names)) };
+      return ask(rules, 'GET', '/a', name, '', extensions)[0];
+    };
+    const expected: readonly [boolean, Record<string, string>, Record<string, string[]>?][] = [
+      [false, {}],
+      [true, { [cli]: 'true' }],
+      [false, { [cli]: 'false' }],
+      [false, { [role]: 'db' }],
+      [true, { [role]: 'db', [own]: 'x' }],
+      [true, { [role]: 'web', [own]: 'x' }],
+      [false, { [role]: 'mail', [own]: 'x' }],
+      [false, { [role]: 'db', [own]: 'y' }],
+      [false, { [cli]: 'true', [environment]: 'test' }],
+      [true, { [cli]: 'true', [environment]: 'production' }],
+      [true, {}, { 'dns-name': ['n0', 'n2'] }],
+      [true, {}, { 'dns-name': ['n0'], ip: ['192.0.2.1'] }],
+      [false, {}, { 'dns-name': ['n0'], ip: ['192.0.2.2'] }],
+      [true, {}, { 'dns-name': ['named'] }],
+    ];
+    for (const [allowed, texts, names] of expected) {
+      assert.equal(isAllowed('somebody', texts, names), allowed, JSON.stringify([texts, names]));
+      assert.equal(isAllowed(null, texts, names), false, 'nobody');
+    }
+    assert.equal(isAllowed('other', {}), true);
+    assert.equal(isAllowed('other', { [environment]: 'test' }), false);
+    assert.equal(ask(rules, 'GET', '/a', 'somebody')[0], false);
+  });
+
+  test('extensions that nobody can have are named', () => {
+    const problems = (allow: string) =>
+      problemsOf(`authorization { version: 1, rules: [
+        { name: r, sort-order: 1, match-request: { path: /a, type: path }, allow: ${allow} } ] }`).join();
+    assert.match(problems('{ extensions: { pp_rolle: x } }'), /no extension is called pp_rolle/);
+    assert.match(problems('{ extensions: { subject-alt-name: x } }'), /subject-alt-name needs an object/);
+    assert.match(problems('{ extensions: { subject-alt-name: { dns: x } } }'), /knows .*dns-name.*, not dns/);
+    assert.match(problems('{ extensions: { pp_role: { a: b } } }'), /pp_role is text or a list of texts/);
+    assert.match(problems('{ extensions: {} }'), /extensions is empty/);
+    assert.match(problems('{ extensions: { pp_role: x }, certname: y }'), /a client is a name/);
+    assert.match(problems('{ rbac: { permission: x } }'), /a client is a name/);
   });
 
   test('every faulty rule is named', () => {

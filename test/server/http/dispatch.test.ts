@@ -84,7 +84,7 @@ test('dispatch: the allowlist decides on accepted connections below /pdb, before
   });
   const names = ['friend', 'stranger', null];
   const gate = createServer((socket) => {
-    listener.accept(socket, { name: names.shift() ?? null, address: '192.0.2.1' });
+    listener.accept(socket, { name: names.shift() ?? null, address: '192.0.2.1', extensions: () => null });
   }).listen(0, '127.0.0.1');
   t.after(async () => {
     gate.close();

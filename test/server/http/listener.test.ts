@@ -395,7 +395,9 @@ for (const at of ['its own address', 'accepted connections']) {
   test(`listener: a client that never finishes its head is cut off (${at})`, async (t) => {
     const limits = { headMs: 200, stallMs: 5000 };
     const listener = await listen(t, [hello], at === 'its own address' ? { limits } : { limits, at: 'accept' });
-    const gate = createServer((socket) => listener.accept(socket, { name: null, address: '' })).listen(0, '127.0.0.1');
+    const gate = createServer((socket) =>
+      listener.accept(socket, { name: null, address: '', extensions: () => null }),
+    ).listen(0, '127.0.0.1');
     await once(gate, 'listening');
     t.after(async () => {
       gate.close();

@@ -55,6 +55,7 @@ function put(handler: Handler, path: string, queryString: string, asked: Asked):
       has: (name) => headers.has(name),
       listener: 'http',
       clientName: null,
+      clientExtensions: () => null,
       remoteAddress: '127.0.0.1',
       base: 'http://localhost:8080',
       body: async (max) => {

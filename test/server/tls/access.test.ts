@@ -1,12 +1,14 @@
 // What is logged of clients that are turned away: who, from where, to what, and by which rule.
 
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { readRules } from '../../../server/config/authorization.ts';
 import { parseHocon } from '../../../server/config/hocon.ts';
 import type { Exchange, Reply } from '../../../server/http/exchange.ts';
 import type { Logger } from '../../../server/log.ts';
 import { Access } from '../../../server/tls/access.ts';
+import { makeCertificates, opensslMissing } from './certificates.ts';
 
 const rules = readRules(
   parseHocon(
@@ -30,6 +32,7 @@ function exchangeOf(clientName: string | null, replies: Reply[] = []): Exchange 
     queryString: '',
     listener: 'https',
     clientName,
+    clientExtensions: () => null,
     remoteAddress: '192.0.2.9',
     header: () => '',
     reply: (reply) => void replies.push(reply),
@@ -57,4 +60,26 @@ test('access: a client that the allowlist lacks is logged with its address', () 
   assert.equal(access.refuseClient(exchangeOf('listed')), null);
   assert.match(access.refuseClient(exchangeOf('other')) ?? '', /client certificate name other doesnt appear/);
   assert.deepEqual(lines, [[{ address: '192.0.2.9' }, 'other rejected by certificate allowlist /list']]);
+});
+
+test('access: behind a proxy the certificate in X-Client-Cert decides', { skip: opensslMissing() }, () => {
+  const certificates = makeCertificates();
+  const text = `authorization { version: 1, allow-header-cert-info: true, rules: [
+    { name: m, sort-order: 1, match-request: { path: /metrics, type: path }, allow: { extensions: { pp_role: db } } } ] }`;
+  const log = { warn: () => {} } as unknown as Logger;
+  const access = new Access({ allowlist: null, rules: readRules(parseHocon(text, 'auth.conf'), []), log });
+  let letIn = 0;
+  const { handler } = access.guard({ prefix: '/metrics', handler: () => void letIn++ });
+  const certOf = (name: string) => encodeURIComponent(certificates.client(name).cert.toString());
+  const ask = (cert: string, verify = 'SUCCESS') => {
+    const headers: Record<string, string> = { 'x-client-verify': verify, 'x-client-dn': 'CN=x', 'x-client-cert': cert };
+    letIn = 0;
+    void handler({ ...exchangeOf(null), header: (name) => headers[name] ?? '' });
+    return letIn === 1;
+  };
+  assert.equal(ask(certOf('extended')), true);
+  assert.equal(ask(certOf('extended'), 'NONE'), false);
+  assert.equal(ask(certOf('right')), false);
+  for (const cert of ['', 'x', '%', '%00']) assert.equal(ask(cert), false, cert);
+  rmSync(certificates.folder, { recursive: true });
 });

@@ -43,6 +43,15 @@ default_crl_days = 2
 policy = policy
 unique_subject = no
 copy_extensions = none
+[extended]
+basicConstraints = critical, CA:FALSE
+subjectAltName = DNS:alias.example.com, IP:192.0.2.7, IP:2001:db8::7, URI:urn:x, email:a@example.com
+1.3.6.1.4.1.34380.1.1.13 = ASN1:UTF8String:db
+1.3.6.1.4.1.34380.1.1.26 = ASN1:FORMAT:UTF8,UTF8String:Zoë
+1.3.6.1.4.1.34380.1.2.300000 = ASN1:PRINTABLESTRING:own
+1.3.6.1.4.1.34380.1.2.2 = ASN1:INTEGER:7
+1.3.6.1.4.1.34380.1.2.3 = DER:0C:7F:41
+1.3.6.1.4.1.34380.1.3.39 = ASN1:UTF8String:true
 [policy]
 commonName = supplied
 [server]
@@ -51,7 +60,7 @@ subjectAltName = DNS:localhost, IP:127.0.0.1
 basicConstraints = CA:FALSE
 `;
 
-/** Makes an authority `ca` with server `server` and clients `right`, `unlisted`, `revoked`, `expired`, and a stranger. */
+/** Makes an authority `ca` with server `server` and clients `right`, `extended` (with extensions), `unlisted`, `revoked`, `expired`, and a stranger. */
 export function makeCertificates(): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'muster-tls-'));
   const path = (name: string, kind: string) => join(folder, `${name}.${kind}`);
@@ -63,7 +72,13 @@ export function makeCertificates(): Certificates {
     writeFileSync(path(name, 'index'), '');
     writeFileSync(path(name, 'serial'), '01\n');
   };
-  const issue = (ca: string, name: string, commonName: string, kind: 'server' | 'client', dates: string[] = []) => {
+  const issue = (
+    ca: string,
+    name: string,
+    commonName: string,
+    kind: 'server' | 'client' | 'extended',
+    dates: string[] = [],
+  ) => {
     const request = path(name, 'csr');
     openssl('req', '-new', ...newKey, '-keyout', path(name, 'key'), '-out', request, '-subj', `/CN=${commonName}`);
     const files = ['-in', request, '-out', path(name, 'pem'), '-extensions', kind];
@@ -75,6 +90,7 @@ export function makeCertificates(): Certificates {
   authority('other');
   issue('ca', 'server', 'server.example.com', 'server');
   issue('ca', 'right', 'right.example.com', 'client');
+  issue('ca', 'extended', 'extended.example.com', 'extended');
   issue('ca', 'unlisted', 'unlisted.example.com', 'client');
   issue('ca', 'revoked', 'revoked.example.com', 'client');
   issue('ca', 'expired', 'expired.example.com', 'client', [

@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { connect } from 'node:tls';
 import { readRules } from '../../../server/config/authorization.ts';
 import { parseHocon } from '../../../server/config/hocon.ts';
+import type { Problem } from '../../../server/config/tree.ts';
 import type { Exchange } from '../../../server/http/exchange.ts';
 import { type Listener, startListener } from '../../../server/http/listener.ts';
 import { silentLogs } from '../../../server/log.ts';
@@ -248,6 +249,32 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     assert.equal((await ask('/status')).status, 200);
     assert.equal((await ask('/status', { body: 'x' })).status, 403);
     assert.equal((await ask('/pdb/meta', { client: 'unlisted' })).status, 200);
+  });
+
+  test("Puppet's extensions in the certificate decide where rules ask for them", async () => {
+    const allowed = async (subjects: string, client = 'extended') => {
+      const problems: Problem[] = [];
+      const text = `authorization { version: 1, rules: [
+        { name: m, sort-order: 1, match-request: { path: /metrics, type: path }, ${subjects} } ] }`;
+      const rules = readRules(parseHocon(text, 'auth.conf'), problems);
+      assert.deepEqual(problems, []);
+      access.replace({ allowlist: null, rules, log });
+      return (await ask('/metrics', { client })).status === 200;
+    };
+    for (const subjects of [
+      'allow: { extensions: { pp_role: db } }',
+      'allow: [ nobody, { extensions: { "1.3.6.1.4.1.34380.1.1.13": [web, db] } } ]',
+      'allow: { extensions: { pp_owner: "Zoë", pp_cli_auth: "true", "1.3.6.1.4.1.34380.1.2.300000": own } }',
+      'allow: { extensions: { subject-alt-name: { ip: "2001:db8:0:0:0:0:0:7" } } }',
+      'allow: "alias.example.com"',
+    ]) {
+      assert.equal(await allowed(subjects), true, subjects);
+      assert.equal(await allowed(subjects, 'right'), false, subjects);
+    }
+    assert.equal(await allowed('allow: { extensions: { pp_role: web } }'), false);
+    assert.equal(await allowed('allow: "*", deny: { extensions: { pp_role: db } }'), false);
+    assert.equal(await allowed('allow: "*", deny: { extensions: { pp_role: db } }', 'right'), true);
+    access.replace({ allowlist: null, rules: null, log });
   });
 
   test('a reload changes certificate and revocations for new connections and keeps open ones', async () => {
