@@ -81,13 +81,13 @@ export class ByteWriter {
       const { bytes } = this;
       let at = this.length;
       for (let i = start; i < end; i++) bytes[at++] = source[i]!;
-    } else this.bytes.set(source.subarray(start, end), this.length);
+    } else this.bytes.set(new Uint8Array(source.buffer, source.byteOffset + start, count), this.length);
     this.length += count;
   }
 
   /** A copy of what was written from `start` on. */
   copyFrom(start: number): Uint8Array {
-    return Uint8Array.prototype.slice.call(this.bytes, start, this.length);
+    return copyOf(this.bytes, start, this.length);
   }
 
   toString(): string {
@@ -106,6 +106,14 @@ export class ByteWriter {
     this.length = 0;
     return taken;
   }
+}
+
+/** `source` from `start` to `end` in memory of its own. A slice of a Buffer would be a Buffer, which takes longer to make. */
+export function copyOf(source: Uint8Array, start: number, end: number): Uint8Array {
+  const count = end - start;
+  const copy = new Uint8Array(count);
+  copy.set(new Uint8Array(source.buffer, source.byteOffset + start, count));
+  return copy;
 }
 
 /** Bytes of a text that is written often. */

@@ -1,6 +1,9 @@
 // Finds its way in JSON as it is stored, without making values of it: UTF-8, compact, valid (stored.ts). What is passed over
 // costs a look at each byte.
 
+import { parseJson } from './parse.ts';
+import type { JsonValue } from './value.ts';
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPEN_LIST = 0x5b;
@@ -45,6 +48,17 @@ export function endOfValue(bytes: Uint8Array, start: number, end: number): numbe
     else if ((unit === CLOSE || unit === CLOSE_LIST) && --depth === 0) break;
   }
   return at;
+}
+
+/** The value of the text from `start` to `end`. */
+export function parseAt(bytes: Buffer, start: number, end: number): JsonValue {
+  const isText = bytes[start] === QUOTE && !hasEscape(bytes, start, end);
+  return isText ? bytes.toString('utf8', start + 1, end - 1) : parseJson(bytes.toString('utf8', start, end));
+}
+
+function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
+  return false;
 }
 
 /** A key to look for: its text, and that as UTF-8. */

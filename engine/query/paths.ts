@@ -2,6 +2,7 @@
 // are their encoded text (what `fact_paths.path` is as a text), the two meanings of `~>`, the paths that a `match()` field
 // stands for, and the leaves of a value. Spec: 3.8 and 3.9 of the query document.
 
+import { endOfString, endOfValue, parseAt } from '../json/scan.ts';
 import { Float, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
 import { type CompileRegex, compileRegex } from './regex/regex.ts';
 import type { PathPart } from './tree.ts';
@@ -56,17 +57,27 @@ export function pathMatcher(
   return mode === 'elements' ? elementMatcher(pattern, regex) : encodedMatcher(pattern, regex);
 }
 
-function elementMatcher(pattern: Path, regex: CompileRegex): (path: Path) => boolean {
-  const tests = pattern.map((wanted): ((element: string | number) => boolean) => {
+/** Tests of the elements of a path, one behind the other. */
+export type ElementTests = readonly ((element: string | number) => boolean)[];
+
+/** The tests of a pattern in mode `elements`. Throws QueryError 400 for an invalid regular expression. */
+export const elementTests = (pattern: Path, regex: CompileRegex = compileRegex): ElementTests =>
+  pattern.map((wanted) => {
     if (typeof wanted === 'number') return (element) => element === wanted;
     const matcher = regex(wanted);
     const keysOnly = DIGITS.test(wanted);
     return (element) => (keysOnly && typeof element === 'number' ? false : matcher.test(String(element)));
   });
+
+/** The tests of a path that is that one. */
+export const exactTests = (path: Path): ElementTests => path.map((wanted) => (element) => element === wanted);
+
+function elementMatcher(pattern: Path, regex: CompileRegex): (path: Path) => boolean {
+  const tests = elementTests(pattern, regex);
   return (path) => {
     if (path.length !== tests.length || path.length === 0) return false;
     for (let i = 0; i < tests.length; i++) {
-      if (!(tests[i] as (element: string | number) => boolean)(path[i] as string | number)) return false;
+      if (!tests[i]!(path[i]!)) return false;
     }
     return true;
   };
@@ -117,6 +128,53 @@ export function matchPaths<P extends Path>(
  */
 export function leaves(name: string, value: JsonValue, visit: (path: Path, leaf: JsonScalar) => void): void {
   visitLeaves([name], value, visit);
+}
+
+/**
+ * The same for the leaves whose paths pass the tests, element by element, of a value that is given as its stored text, from
+ * `start` to `end`: what a test refuses is passed over.
+ */
+export function leavesAlong(
+  tests: ElementTests,
+  name: string,
+  text: { readonly bytes: Buffer; readonly start: number; readonly end: number },
+  visit: (path: Path, leaf: JsonScalar) => void,
+): void {
+  if (tests.length > 0 && tests[0]!(name)) visitAlong(tests, [name], text.bytes, text.start, text.end, visit);
+}
+
+const OPEN_LIST = 0x5b;
+const OPEN = 0x7b;
+
+function visitAlong(
+  tests: ElementTests,
+  path: (string | number)[],
+  bytes: Buffer,
+  start: number,
+  end: number,
+  visit: (path: Path, leaf: JsonScalar) => void,
+): void {
+  const depth = path.length;
+  const isObject = bytes[start] === OPEN;
+  if (!isObject && bytes[start] !== OPEN_LIST) {
+    if (depth === tests.length) visit(path, parseAt(bytes, start, endOfValue(bytes, start, end)) as JsonScalar);
+    return;
+  }
+  if (depth === tests.length) return;
+  const test = tests[depth]!;
+  const last = end - 1;
+  let at = start + 1;
+  for (let index = 0; at < last; index++) {
+    const from = isObject ? endOfString(bytes, at, end) + 1 : at;
+    const to = endOfValue(bytes, from, end);
+    const element = isObject ? (parseAt(bytes, at, from - 1) as string) : index;
+    if (test(element)) {
+      path[depth] = element;
+      visitAlong(tests, path, bytes, from, to, visit);
+      path.length = depth;
+    }
+    at = to + 1;
+  }
 }
 
 function visitLeaves(path: (string | number)[], value: JsonValue, visit: (path: Path, leaf: JsonScalar) => void): void {

@@ -432,8 +432,23 @@ export class DictionaryView<B, R extends Fields = Fields> {
     return Uint32Array.from(out).sort();
   }
 
+  /** The texts that an index of one text has, in the order of its keys; `textOf` an item where its key has not all of it. */
+  indexTexts(tag: number, textOf: (body: B) => string): string[] {
+    const out: string[] = [];
+    let before: Buffer | null = null;
+    const range = { start: Buffer.from([tag]), end: Buffer.from([tag + 1]), ...this.#options };
+    for (const key of this.#dictionary.tables.index.getKeys(range)) {
+      const end = key.length - CHUNK_BYTES;
+      if (before !== null && before.length === key.length && before.compare(key, 0, end, 0, end) === 0) continue;
+      before = key;
+      if (end - 1 < INDEX_TEXT_MAX) out.push(key.toString('utf8', 1, end));
+      else out.push(textOf(this.body(this.#first(key.subarray(0, key.length - 4))[0]!)));
+    }
+    return out;
+  }
+
   /** Items of the first chunk of an index entry, given the entry's prefix. */
-  first(prefix: Uint8Array): number[] {
+  #first(prefix: Uint8Array): number[] {
     const out: number[] = [];
     const range = { start: Buffer.from(prefix), end: prefixEnd(prefix), limit: 1, ...this.#options };
     for (const { key, value } of this.#dictionary.tables.index.getRange(range)) {

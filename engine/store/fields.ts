@@ -9,7 +9,7 @@
 //
 // `Fields` reads such a record in bytes that it is given; it holds on to them and never copies.
 
-import { type ByteWriter, bytesOf } from '../bytes.ts';
+import { type ByteWriter, bytesOf, copyOf } from '../bytes.ts';
 import { formatTime } from '../time.ts';
 
 const WIDE = 0x80;
@@ -209,7 +209,7 @@ export class Fields {
 
   /** The field's JSON text in memory of its own. */
   copy(index: number): Uint8Array {
-    return Uint8Array.prototype.slice.call(this.bytes, this.startOf(index), this.endOf(index));
+    return copyOf(this.bytes, this.startOf(index), this.endOf(index));
   }
 
   /** Appends the field's JSON text to an answer. */

@@ -27,6 +27,7 @@ import {
   DictionaryView,
   DictionaryWriter,
   EDGES,
+  FACT_BY_NAME,
   FACTS,
   PACKAGES,
   RESOURCES,
@@ -34,17 +35,7 @@ import {
   type ViewBounds,
 } from './dictionary.ts';
 import { decodeEvents, type EncodedEvents, type EventSource, encodeEvents } from './event-record.ts';
-import {
-  digest16,
-  idOfTimeKey,
-  KEY_TEXT_MAX,
-  pairKey,
-  prefixEnd,
-  seqKey,
-  textKey,
-  timeKey,
-  timeOfKey,
-} from './keys.ts';
+import { digest16, idOfTimeKey, KEY_TEXT_MAX, pairKey, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
 import { fast, openEnvironment, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
@@ -528,21 +519,7 @@ export class View implements EventSource, ViewBounds {
 
   /** Fact names that some stored factset has. */
   factNames(): string[] {
-    const out: string[] = [];
-    const { index } = this.partition.facts.tables;
-    let start: Buffer = Buffer.from([1]);
-    const end = Buffer.from([2]);
-    for (;;) {
-      let next: Buffer | null = null;
-      for (const key of index.getKeys({ start, end, limit: 1, ...this.options })) {
-        const prefix = key.subarray(0, key.length - 4);
-        const [item] = this.facts.first(prefix);
-        out.push(this.facts.body(item!).name);
-        next = prefixEnd(prefix);
-      }
-      if (next === null) return out;
-      start = next;
-    }
+    return this.facts.indexTexts(FACT_BY_NAME, ({ name }) => name);
   }
 }
 

@@ -322,6 +322,7 @@ export class PostingsCursor implements Cursor {
     }
     this.#dictionary.readNodes(item, this.#nodes, ids);
     if (!isFiltered && ids.length > 0) this.#matched = this.#matcher.matchOnce(item, ids.length > 1);
+    else if (ids.length === 1) for (const matched of this.#matched) matched.room = null;
     this.#idAt = 0;
     this.#matchedAt = this.#matched.length; // the first node sets it back
   }

@@ -115,6 +115,8 @@ interface Shown {
 }
 
 const CLOSE = 0x7d;
+/** For a node that was met once: its text is kept when it comes again. */
+const MET = new Uint8Array(0);
 const EMPTY_OBJECT = bytesOf('{}');
 
 export class RowWriter {
@@ -123,7 +125,7 @@ export class RowWriter {
   readonly #keepsNodes: boolean;
   /** One report has many sub-rows. */
   readonly #keepsReport: boolean;
-  /** By run and node: texts of the nodes of one partition. */
+  /** By run and node: texts of the nodes of one partition, or MET. */
   #nodeTexts: (Uint8Array | undefined)[][] = [];
   #part = -1;
   /** By run: texts of the present report. */
@@ -175,14 +177,17 @@ export class RowWriter {
   }
 
   #node(index: number, run: Run, row: Row, out: ByteWriter): void {
-    const kept = this.#nodeTexts[index]![row.nodeId];
-    if (kept !== undefined) {
+    const texts = this.#nodeTexts[index]!;
+    const kept = texts[row.nodeId];
+    if (kept !== undefined && kept !== MET) {
       out.put(kept);
       return;
     }
     const start = out.length;
     writeRun(run, row, out);
-    this.#nodeTexts[index]![row.nodeId] = out.copyFrom(start);
+    // An item of one node says nothing of whether the node comes again; one of several comes with neighbours of its kind.
+    const isShared = row.matched !== null && row.matched.room !== null;
+    texts[row.nodeId] = isShared || kept === MET ? out.copyFrom(start) : MET;
   }
 
   #ofReport(index: number, run: Run, row: Row, out: ByteWriter): void {

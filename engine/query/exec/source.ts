@@ -2,7 +2,8 @@
 // `TreeRows` strings the partitions together.
 
 import type { EntityName } from '../../../schemas/entities.ts';
-import type { StoredEdge, StoredFact } from '../../store/bodies.ts';
+import type { JsonScalar } from '../../json/value.ts';
+import { FACT, type StoredEdge, type StoredFact } from '../../store/bodies.ts';
 import type { DictionaryView } from '../../store/dictionary.ts';
 import type { StoredEvents } from '../../store/event-record.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
@@ -20,7 +21,8 @@ import {
 } from '../../store/partition.ts';
 import type { NodeId, ReportId } from '../../store/records.ts';
 import { REPORT_NUMBER, type StoredReport } from '../../store/report-record.ts';
-import { leaves } from '../paths.ts';
+import { type ElementTests, elementTests, exactTests, leaves, leavesAlong, type Path } from '../paths.ts';
+import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import type { GlobalRecord, Leaf } from './access.ts';
 import type { ExecContext } from './context.ts';
@@ -110,12 +112,31 @@ const IMPLIED: Partial<Record<EntityName, Filter>> = {
   latest_report_id: { kind: 'eq', field: 'latest_report?', value: true, nullSafe: false },
 };
 
-const leavesOf = (row: Row): readonly Leaf[] => {
-  const { name, value: whole } = row.body as StoredFact;
-  const out: Leaf[] = [];
-  leaves(name, whole, (path, value) => out.push({ path: [...path], value }));
-  return out;
-};
+/** The leaves of a fact that the conditions can leave: all of them, or those of one path or pattern of paths. */
+function leavesOf(filters: readonly Filter[], regex: CompileRegex): (row: Row) => readonly Leaf[] {
+  const tests = pathTests(filters, regex);
+  return (row) => {
+    const fact = row.body as StoredFact;
+    const out: Leaf[] = [];
+    const add = (path: Path, value: JsonScalar): void => {
+      out.push({ path: [...path], value });
+    };
+    if (tests === null) leaves(fact.name, fact.value, add);
+    else {
+      const text = { bytes: fact.bytes, start: fact.startOf(FACT.value), end: fact.endOf(FACT.value) };
+      leavesAlong(tests, fact.name, text, add);
+    }
+    return out;
+  };
+}
+
+function pathTests(filters: readonly Filter[], regex: CompileRegex): ElementTests | null {
+  for (const filter of filters) {
+    if (filter.kind === 'path-match') return elementTests(filter.pattern, regex);
+    if (filter.kind === 'path-eq' && filter.paths.length === 1) return exactTests(filter.paths[0]!);
+  }
+  return null;
+}
 const inputsOf = (row: Row): readonly { type: string; name: string }[] =>
   (JSON.parse(row.view.inputs(row.nodeId) ?? '[]') as [string, string][]).map(([type, name]) => ({ type, name }));
 
@@ -124,13 +145,15 @@ function eventsOf({ events, itemId }: Row): StoredEvents {
   return events;
 }
 
-const SUBS: Partial<Record<EntityName, (row: Row) => SubList>> = {
+type MakeSubs = (filters: readonly Filter[], regex: CompileRegex) => (row: Row) => SubList;
+
+/** `filters`: conditions that sub-rows have to pass; those that fail one of them may be left out. */
+const SUBS: Partial<Record<EntityName, MakeSubs>> = {
   fact_contents: leavesOf,
-  edges: (row) => (row.body as StoredEdge).targets,
-  events: eventsOf,
-  catalog_input_contents: inputsOf,
+  edges: () => (row) => (row.body as StoredEdge).targets,
+  events: () => eventsOf,
+  catalog_input_contents: () => inputsOf,
 };
-const subsOf = (entity: EntityName): SubRows => SUBS[entity] ?? null;
 
 /** Partitions of the certnames that the conditions leave; all of them when they name none. */
 function partsOf(filters: readonly Filter[], ctx: ExecContext): readonly number[] {
@@ -184,7 +207,7 @@ export class Source {
     this.sub = compiled(this.split.sub);
     this.mixed = compiled(this.split.mixed);
     this.residual = compiled([...this.split.item, ...this.split.sub, ...this.split.mixed]);
-    this.subs = subsOf(selection.entity);
+    this.subs = SUBS[selection.entity]?.(this.split.sub, ctx.regex) ?? null;
     this.parts = partsOf(this.split.node, ctx);
     // Snapshots that are needed are taken together.
     if (this.parts.length === ctx.parts) void ctx.views;

@@ -1,8 +1,7 @@
 // The way from a document to a value inside it, as dotted fields spell it: through a parsed value, or through the document's
 // stored text, of which only what is found is parsed.
 
-import { parseJson } from '../../json/parse.ts';
-import { elementAt, endOfValue, type Key, keyOf, memberAt } from '../../json/scan.ts';
+import { elementAt, endOfValue, type Key, keyOf, memberAt, parseAt } from '../../json/scan.ts';
 import { isArray, isObject, type JsonValue } from '../../json/value.ts';
 import { FACT, type StoredFact } from '../../store/bodies.ts';
 import type { PathPart } from '../tree.ts';
@@ -11,8 +10,6 @@ export const DIGITS = /^[0-9]+$/;
 
 const OPEN_LIST = 0x5b;
 const OPEN = 0x7b;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 
 /** One move down: to a member, to an element, or to a member's element. */
 interface Step {
@@ -82,19 +79,8 @@ export class ValuePath {
         if (at < 0) return undefined;
       }
     }
-    return steps.length === 0 ? fact.value : parsed(bytes, at, endOfValue(bytes, at, end));
+    return steps.length === 0 ? fact.value : parseAt(bytes, at, endOfValue(bytes, at, end));
   }
-}
-
-/** The value of a JSON text. */
-function parsed(bytes: Buffer, start: number, end: number): JsonValue {
-  const isText = bytes[start] === QUOTE && !hasEscape(bytes, start, end);
-  return isText ? bytes.toString('utf8', start + 1, end - 1) : parseJson(bytes.toString('utf8', start, end));
-}
-
-function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
-  return false;
 }
 
 /** As PostgreSQL sees it, a scalar is a list of itself. */

@@ -3,7 +3,17 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Float, type JsonValue } from '../../../engine/json/value.ts';
 import { QueryError } from '../../../engine/query/errors.ts';
-import { decodePath, encodePath, leaves, matchPaths, type Path, pathMatcher } from '../../../engine/query/paths.ts';
+import {
+  decodePath,
+  elementTests,
+  encodePath,
+  exactTests,
+  leaves,
+  leavesAlong,
+  matchPaths,
+  type Path,
+  pathMatcher,
+} from '../../../engine/query/paths.ts';
 import type { PathPart } from '../../../engine/query/tree.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
@@ -125,5 +135,56 @@ describe('leaves', () => {
     const seen: Path[] = [];
     leaves('kernel', 'Linux', (path) => seen.push([...path]));
     assert.deepEqual(seen, [['kernel']]);
+  });
+});
+
+describe('leaves along a path', () => {
+  const keys = fc.constantFrom('a', 'b', '0', '1', 'x"y', 'é', '');
+  const { value: values } = fc.letrec<{ value: JsonValue }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom<JsonValue>(null, true, 1, 'x', ']', '"', '\\'),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(keys, tie('value'), { maxKeys: 3 }),
+    ) as fc.Arbitrary<JsonValue>,
+  }));
+  const elements = fc.oneof<[fc.Arbitrary<string>, fc.Arbitrary<number>]>(keys, fc.nat(2));
+
+  const along = (tests: ReturnType<typeof exactTests>, value: JsonValue): unknown[] => {
+    const bytes = Buffer.from(JSON.stringify(value), 'utf8');
+    const found: unknown[] = [];
+    const text = { bytes, start: 0, end: bytes.length };
+    leavesAlong(tests, 'f', text, (path, leaf) => found.push(JSON.stringify([[...path], leaf])));
+    return found.sort();
+  };
+  const among = (value: JsonValue, passes: (path: Path) => boolean): unknown[] => {
+    const found: unknown[] = [];
+    leaves('f', value, (path, leaf) => passes(path) && found.push(JSON.stringify([[...path], leaf])));
+    return found.sort();
+  };
+
+  it('are those among all leaves that have the path', () => {
+    fc.assert(
+      fc.property(values, fc.array(elements, { maxLength: 4 }), (value, rest) => {
+        const path = ['f', ...rest];
+        const wanted = JSON.stringify(path);
+        assert.deepEqual(
+          along(exactTests(path), value),
+          among(value, (p) => JSON.stringify(p) === wanted),
+        );
+      }),
+      { seed, numRuns: 500 },
+    );
+  });
+
+  it('are those among all leaves that match the pattern', () => {
+    const pattern = fc.array(fc.oneof(elements, fc.constantFrom('.*', '[ab]', '^$')), { maxLength: 4 });
+    fc.assert(
+      fc.property(values, pattern, (value, rest) => {
+        const path = ['f', ...rest];
+        assert.deepEqual(along(elementTests(path), value), among(value, pathMatcher(path, 'elements')));
+      }),
+      { seed, numRuns: 500 },
+    );
   });
 });
