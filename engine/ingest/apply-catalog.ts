@@ -1,5 +1,6 @@
 // replace catalog on a partition (command document 3.2).
 
+import { RESOURCE } from '../store/bodies.ts';
 import type { Batch } from '../store/partition.ts';
 import type { ItemId, NodeId, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
@@ -89,7 +90,7 @@ class StoredResources {
   readonly #batch: Batch;
   readonly #items: ReadonlySet<ItemId>;
   readonly #next: CatalogContents['resources'];
-  #byName: Map<string, ResourceBody> | null = null;
+  #byName: Map<string, ItemId> | null = null;
 
   /** `next`: the resources of the new catalog. */
   constructor(batch: Batch, items: Uint32Array, next: CatalogContents['resources']) {
@@ -117,11 +118,15 @@ class StoredResources {
       const others = new Set(this.#items);
       for (let index = 0; index < this.#next.length; index++)
         others.delete((this.#next[index] as DecodedResource).item);
+      const reader = this.#batch.view.resources.reader();
       for (const item of others) {
-        const body = this.#batch.view.resources.body(item);
-        this.#byName.set(`${body.type}\u0000${body.title}`, body);
+        const record = reader.read(item);
+        this.#byName.set(nameOf(record.string(RESOURCE.type), record.string(RESOURCE.title)), item);
       }
     }
-    return this.#byName.get(`${type}\u0000${title}`);
+    const found = this.#byName.get(nameOf(type, title));
+    return found === undefined ? undefined : this.#batch.view.resources.body(found);
   }
 }
+
+const nameOf = (type: string | null, title: string | null): string => `${type}\u0000${title}`;

@@ -13,13 +13,13 @@ import { REPORT_LISTS, type ReportListName, type ReportLists } from '../store/re
 import { formatTime } from '../time.ts';
 import { type FactsFilter, factsFilter } from './blocklist.ts';
 import { payloadBytes } from './body.ts';
-import { catalogHeader, decodeCatalog, decodeCatalogTexts } from './catalog.ts';
+import { catalogHeader, decodeCatalog, decodeCatalogParts } from './catalog.ts';
 import type { CatalogCommand, DecodedCommand, FactsCommand, ReportCommand } from './commands.ts';
 import { CommandFailure } from './errors.ts';
 import { decodeFacts, decodeFactsTexts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
 import { decodeReport, LIST_READERS, reportEvents } from './report.ts';
-import { type Memos, memoOf, type Part, type Split, sameParts, splitPayload } from './spans.ts';
+import { type Memo, type Memos, memoOf, type Part, type Split, sameParts, splitPayload } from './spans.ts';
 import type { IngestSettings, QueuedCommand } from './types.ts';
 import { conforms, problems } from './validate.ts';
 
@@ -49,9 +49,10 @@ export function decodeCommand(command: QueuedCommand, settings: DecodeSettings, 
     const payload = payloadBytes(command.body, command.gzip, settings.decompressedMax);
     const partKeys = PARTS[name];
     const isSplit = memos !== null && partKeys !== undefined && isKnownVersion(format, command.version);
-    const split = isSplit ? splitPayload(payload, partKeys) : null;
+    const last = isSplit ? memos.get(name, command.certname) : undefined;
+    const split = isSplit ? splitPayload(payload, partKeys, last) : null;
     if (memos !== null && split !== null) {
-      const decoded = decodeSplit(command, format, payload, split, settings, filter, memos);
+      const decoded = decodeSplit(command, format, payload, split, settings, filter, memos, last);
       if (decoded !== null) return decoded;
     }
     if (name === 'store report' && command.version === format.latest) {
@@ -77,6 +78,7 @@ function decodeSplit(
   settings: DecodeSettings,
   filter: FactsFilter,
   memos: Memos,
+  last: Memo | undefined,
 ): CatalogCommand | FactsCommand | null {
   const rest = tryParse(split.rest, JSON_LIMITS);
   if (rest === undefined || !isObject(rest)) return null;
@@ -87,7 +89,7 @@ function decodeSplit(
   // A part that was not cut out is not covered by the memo, unless it is not there at all.
   const isCovered = others.every((key) => rest[key] === undefined);
   const context = contextOf(command, rest, settings);
-  const memo = isCovered ? memos.get(command.command, command.certname) : undefined;
+  const memo = isCovered ? last : undefined;
   if (memo !== undefined && memo.context === context && memo.certname === rest['certname']) {
     if (sameParts(memo, split.parts)) {
       const whole = (): CatalogCommand | FactsCommand =>
@@ -163,22 +165,23 @@ function decodeParts(
   parts: readonly Part[],
   filter: FactsFilter,
 ): CatalogCommand | FactsCommand | null {
-  const texts = new Map(parts.map(({ key, bytes }) => [key, bytes.toString('utf8')]));
+  const part = (name: string): Part | null => parts.find(({ key }) => key === name) ?? null;
   const header: Record<string, JsonValue> = { ...rest };
   for (const { key } of parts) header[key] = key === 'values' ? {} : [];
   const payload = upgrade(header, command, format);
   if (format.table === null || !conforms(format.table, payload)) return null;
   const { received } = command;
   if (command.command === 'replace facts') {
-    const values = texts.get('values');
-    return values === undefined
+    const values = part('values');
+    const packages = part('package_inventory')?.bytes.toString('utf8') ?? null;
+    return values === null
       ? null
-      : decodeFactsTexts(payload, received, filter, values, texts.get('package_inventory') ?? null);
+      : decodeFactsTexts(payload, received, filter, values.bytes.toString('utf8'), packages);
   }
-  const resources = texts.get('resources');
-  const edges = texts.get('edges');
-  if (resources === undefined || edges === undefined) return null;
-  return refusing(format, () => decodeCatalogTexts(payload, received, resources, edges));
+  const resources = part('resources');
+  const edges = part('edges');
+  if (resources === null || edges === null) return null;
+  return refusing(format, () => decodeCatalogParts(payload, received, resources, edges));
 }
 
 /** With the lists of a report apart, of which `resources` is parsed where its events need it; null when that is not possible. */

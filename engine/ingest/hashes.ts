@@ -42,6 +42,13 @@ class ByteText {
     this.add(texts.length === 0 ? '[]' : ']');
   }
 
+  addBytes(bytes: Uint8Array): void {
+    this.#encode();
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#size);
+    this.#size += bytes.length;
+  }
+
   /** SHA-1 of what was added, and empty again. */
   finish(): string {
     this.#encode();
@@ -51,13 +58,16 @@ class ByteText {
     return digest;
   }
 
+  #reserve(count: number): void {
+    const sizeMax = this.#size + count;
+    if (sizeMax <= this.#bytes.length) return;
+    const bigger = Buffer.allocUnsafeSlow(Math.max(sizeMax, this.#bytes.length * 2));
+    this.#bytes.copy(bigger, 0, 0, this.#size);
+    this.#bytes = bigger;
+  }
+
   #encode(): void {
-    const sizeMax = this.#size + this.#pending.length * 3;
-    if (sizeMax > this.#bytes.length) {
-      const bigger = Buffer.allocUnsafeSlow(Math.max(sizeMax, this.#bytes.length * 2));
-      this.#bytes.copy(bigger, 0, 0, this.#size);
-      this.#bytes = bigger;
-    }
+    this.#reserve(this.#pending.length * 3);
     this.#size += this.#bytes.write(this.#pending, this.#size, this.#isAscii ? 'latin1' : 'utf8');
     this.#pending = '';
   }
@@ -74,19 +84,34 @@ export function resourceHash(type: string, title: string, parameters: string): s
   return sha1(`[${type},${title},${parameters}]`);
 }
 
+/** Canonical text as UTF-8, cut wherever the literal of the certname stands in it. */
+export class Pieces {
+  readonly pieces: readonly Uint8Array[];
+
+  constructor(pieces: readonly Uint8Array[]) {
+    this.pieces = pieces;
+  }
+}
+
 /**
- * 4.4. `edges` and `resources` are the canonical texts of the elements, already distinct and in their orders; `ascii`: none of
- * them has a character beyond ASCII.
+ * 4.4. `edges` and `resources` are the canonical texts of the elements, already distinct and in their orders; `edges` may be
+ * the whole list in pieces. `ascii`: none of the texts has a character beyond ASCII.
  */
 export function catalogHash(
   certname: string,
-  edges: readonly string[],
+  edges: readonly string[] | Pieces,
   resources: readonly string[],
   ascii: boolean,
 ): string {
+  const name = quote(certname);
   scratch.begin(ascii && isAscii(certname));
-  scratch.add(`{"certname":${quote(certname)},"edges":`);
-  scratch.addList(edges);
+  scratch.add(`{"certname":${name},"edges":`);
+  if (edges instanceof Pieces) {
+    edges.pieces.forEach((piece, index) => {
+      if (index > 0) scratch.add(name);
+      scratch.addBytes(piece);
+    });
+  } else scratch.addList(edges);
   scratch.add(',"resources":');
   scratch.addList(resources);
   scratch.add('}');

@@ -11,12 +11,25 @@
 
 import { sha1 } from './hashes.ts';
 
-export interface Part {
+export class Part {
   readonly key: string;
   /** Bytes of the part: valid as long as the payload's buffer. */
   readonly bytes: Buffer;
   /** What stands for the part in the rest. */
   readonly placeholder: string;
+  #digest: string | null = null;
+
+  constructor(key: string, bytes: Buffer, placeholder: string) {
+    this.key = key;
+    this.bytes = bytes;
+    this.placeholder = placeholder;
+  }
+
+  /** SHA-1 of the bytes. */
+  get digest(): string {
+    this.#digest ??= sha1(this.bytes);
+    return this.#digest;
+  }
 }
 
 export interface Split {
@@ -28,13 +41,23 @@ export interface Split {
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 
-/** Cuts the values of `keys` out of a payload; null when it is not laid out so that it can be. */
-export function splitPayload(payload: Buffer, keys: readonly string[]): Split | null {
+/**
+ * Cuts the values of `keys` out of a payload; null when it is not laid out so that it can be. `last`: the certname's last one,
+ * whose sizes tell where to look first.
+ */
+export function splitPayload(payload: Buffer, keys: readonly string[], last?: Memo): Split | null {
   const found: { key: string; start: number; at: number }[] = [];
+  let expected = -1;
   for (const key of keys) {
     const token = `"${key}":`;
-    const at = payload.indexOf(token, 0, 'latin1');
-    if (at >= 0) found.push({ key, at, start: at + token.length });
+    const isExpected = expected >= 0 && payload.toString('latin1', expected, expected + token.length) === token;
+    const at = isExpected ? expected : payload.indexOf(token, 0, 'latin1');
+    if (at < 0) continue;
+    const start = at + token.length;
+    found.push({ key, at, start });
+    const size = last?.parts.find((part) => part.key === key)?.size;
+    // Behind the part and a comma.
+    expected = size === undefined ? -1 : start + size + 1;
   }
   if (found.length === 0) return null;
   found.sort((a, b) => a.at - b.at);
@@ -51,7 +74,7 @@ export function splitPayload(payload: Buffer, keys: readonly string[]): Split | 
     if (end <= start) return null;
     const placeholder = `@${index}`;
     rest += `${payload.toString('utf8', from, start)}"${placeholder}"`;
-    parts.push({ key, bytes: payload.subarray(start, end), placeholder });
+    parts.push(new Part(key, payload.subarray(start, end), placeholder));
     from = end;
   }
   rest += payload.toString('utf8', from);
@@ -77,7 +100,7 @@ export function memoOf(certname: string, context: string, parts: readonly Part[]
   return {
     certname,
     context,
-    parts: parts.map(({ key, bytes }) => ({ key, size: bytes.length, digest: sha1(bytes) })),
+    parts: parts.map(({ key, bytes, digest }) => ({ key, size: bytes.length, digest })),
     hash,
   };
 }
@@ -91,7 +114,7 @@ export function sameParts(memo: Memo, parts: readonly Part[]): boolean {
     if (known.key !== part.key || known.size !== part.bytes.length) return false;
   }
   for (let index = 0; index < parts.length; index++) {
-    if (sha1((parts[index] as Part).bytes) !== (memo.parts[index] as Memo['parts'][number]).digest) return false;
+    if ((parts[index] as Part).digest !== (memo.parts[index] as Memo['parts'][number]).digest) return false;
   }
   return true;
 }

@@ -1,0 +1,260 @@
+// The resources of a catalog that is read: checked, with their canonical texts, each of them alone and as a list.
+
+import { TAG_PATTERN } from '../../schemas/commands/catalog.ts';
+import { canonicalK, compareUnits } from '../json/canonical.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
+import { BodyRef } from '../store/refs.ts';
+import { tagRank } from '../store/tag-rank.ts';
+import { ElementMemo, OWN_NAME, parseElement, type ReadElement, withOwnName } from './elements.ts';
+import { CommandFailure } from './errors.ts';
+import { isAscii, tagOrder } from './hashes.ts';
+import { excerpt } from './validate.ts';
+
+/** How many containers of the payload enclose a resource's parameters: payload, resources, resource. */
+export const PARAMETERS_DEPTH = 3;
+
+/** What the elements remembered in a thread may take, in bytes. */
+const RESOURCE_MEMO_BYTES = 12 * 1024 * 1024;
+/** What a remembered element takes: a fixed part, and a multiple of its text. */
+const RESOURCE_BYTES = 700;
+const RESOURCE_TEXTS = 1.5;
+
+/** `own`: the certname is among the tags, and was taken out of the resource. */
+interface KnownResource {
+  readonly resource: ReadResource;
+  readonly own: boolean;
+}
+const knownResources = new ElementMemo<KnownResource>(RESOURCE_MEMO_BYTES);
+
+export function resourcesOfText(text: string, certname: string): PlacedResource[] | null {
+  const known = knownResources.values(text, (element, isKept) => readKnown(element, isKept, certname));
+  if (known === null) return null;
+  const list: PlacedResource[] = [];
+  const rank = tagRank(certname);
+  const tag = `"${certname}"`;
+  for (let index = 0; index < known.length; index++) {
+    const { resource, own } = known[index] as KnownResource;
+    list.push({ resource, own, text: own ? withOwnTag(resource, tag, rank) : resource.text });
+  }
+  return list;
+}
+
+function readKnown(element: string, isKept: boolean, certname: string): ReadElement<KnownResource> | null {
+  const sent = parseElement(withOwnName(element, certname));
+  if (sent === undefined) return null;
+  const resource = readResource(sent);
+  if (!isKept) return { value: { resource, own: false }, bytes: 0 };
+  const own = resource.tags.includes(certname);
+  const mentions = element.split(OWN_NAME).length - 1;
+  // Where else the certname is mentioned, the resource is this node's only.
+  if (mentions !== (own ? 1 : 0)) return { value: { resource, own: false }, bytes: 0 };
+  const shared = { ...(own ? withoutOwnTag(resource, certname) : resource), source: element };
+  return { value: { resource: shared, own }, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
+}
+
+function withoutOwnTag(resource: ReadResource, certname: string): ReadResource {
+  const tags = resource.tags.filter((tag) => tag !== certname);
+  const { text, tagsStart, tagsEnd } = resource;
+  const list = tagList(tags);
+  const shared = text.slice(0, tagsStart) + list + text.slice(tagsEnd);
+  return { ...resource, tags, text: shared, tagsEnd: tagsStart + list.length };
+}
+
+/** The text as it is with one more tag, a certname in quotes, of that rank. */
+function withOwnTag(shared: ReadResource, tag: string, rank: number): string {
+  const { text, tagsStart } = shared;
+  if (shared.tags.length === 0) return `${text.slice(0, tagsStart)}${tag}${text.slice(tagsStart)}`;
+  const places = (shared.places ??= tagPlaces(shared));
+  let place = 0;
+  while (place < places.length - 1 && (places[place] as TagPlace).rank <= rank) place++;
+  const { at } = places[place] as TagPlace;
+  const isLast = place === places.length - 1;
+  return `${text.slice(0, at)}${isLast ? ',' : ''}${tag}${isLast ? '' : ','}${text.slice(at)}`;
+}
+
+/** Where in the resource's text a further tag goes: before the first tag of a higher rank, or at the end. */
+interface TagPlace {
+  readonly rank: number;
+  readonly at: number;
+}
+
+function tagPlaces({ tags, tagsStart, tagsEnd }: ReadResource): TagPlace[] {
+  const places: TagPlace[] = [];
+  let at = tagsStart;
+  for (const tag of tags) {
+    places.push({ rank: tagRank(tag), at });
+    at += tag.length + 3; // quotes and comma
+  }
+  places.push({ rank: Number.POSITIVE_INFINITY, at: tagsEnd });
+  return places;
+}
+
+const tagList = (tags: readonly string[]): string => (tags.length === 0 ? '' : `"${tags.join('","')}"`);
+
+/** A resource between reading and storing. */
+export interface ReadResource {
+  readonly type: JsonValue | undefined;
+  readonly title: JsonValue | undefined;
+  readonly fileGiven: boolean;
+  readonly lineGiven: boolean;
+  /** As it was sent; of a remembered one the element's text, with the mark of the own name. */
+  readonly source: JsonObject | string;
+  readonly tags: readonly string[];
+  readonly text: string;
+  readonly isAscii: boolean;
+  /** Where the canonical text of the parameters stands in the text; empty without any. */
+  readonly parametersStart: number;
+  readonly parametersEnd: number;
+  /** Where the list of tags stands in the text. */
+  readonly tagsStart: number;
+  readonly tagsEnd: number;
+  /** Made on first use. */
+  places?: readonly TagPlace[];
+  readonly sortKey: string;
+  /** Canonical text of `{title, type}`, as it stands in edges. */
+  readonly spec: string;
+  readonly ref: BodyRef;
+}
+
+/** Whether the resource is titled with the certname. */
+export const isOwn = ({ title }: ReadResource, certname: string): boolean => title === certname;
+
+/** A resource in one catalog. */
+export interface PlacedResource {
+  readonly resource: ReadResource;
+  /** The certname is among its tags, and was taken out of the resource. */
+  readonly own: boolean;
+  /** Canonical text, with all tags. */
+  readonly text: string;
+}
+
+export interface ReadResources {
+  /** Sorted by title, then type. */
+  readonly list: readonly PlacedResource[];
+  readonly texts: readonly string[];
+  /** All texts are in ASCII. */
+  readonly isAscii: boolean;
+}
+
+/** Place in the list by type, then title (values as they were sent: 5 is not "5"). */
+export type ResourcePlaces = ReadonlyMap<JsonValue, ReadonlyMap<JsonValue, number>>;
+
+export function readResources(sent: readonly JsonValue[]): PlacedResource[] {
+  const list: PlacedResource[] = [];
+  for (let index = 0; index < sent.length; index++) {
+    const resource = readResource(sent[index] as JsonValue);
+    list.push({ resource, own: false, text: resource.text });
+  }
+  return list;
+}
+
+/** The resources in order. */
+export const inOrder = (list: readonly PlacedResource[]): ReadResources => ordered([...list].sort(bySortKey));
+
+/** Of a list that is in order. */
+export function ordered(list: readonly PlacedResource[]): ReadResources {
+  const texts: string[] = [];
+  let isAscii = true;
+  for (let index = 0; index < list.length; index++) {
+    const { resource, text } = list[index] as PlacedResource;
+    isAscii &&= resource.isAscii;
+    texts.push(text);
+  }
+  return { list, texts, isAscii };
+}
+
+/** Throws CommandFailure when a name occurs twice. */
+export function placesOf({ list }: ReadResources): ResourcePlaces {
+  const places = new Map<JsonValue, Map<JsonValue, number>>();
+  for (let index = 0; index < list.length; index++) {
+    const { type = null, title = null } = (list[index] as PlacedResource).resource;
+    let titles = places.get(type);
+    if (titles === undefined) places.set(type, (titles = new Map()));
+    if (titles.has(title)) throw invalid(`Duplicate resource: ${describeSpec(type, title)}`);
+    titles.set(title, index);
+  }
+  return places;
+}
+
+export const bySortKey = (a: PlacedResource, b: PlacedResource): number =>
+  compareUnits(a.resource.sortKey, b.resource.sortKey);
+
+function readResource(sent: JsonValue): ReadResource {
+  if (!isObject(sent)) throw invalid(`{:resources [(not (map? ${excerpt(sent)}))]}`);
+  const tags = readTags(sent);
+  let text = '{';
+  const { exported, file, line } = sent;
+  if (exported !== undefined) text += `"exported":${canonicalK(exported, PARAMETERS_DEPTH)},`;
+  if (file !== undefined) text += `"file":${canonicalK(file, PARAMETERS_DEPTH)},`;
+  if (line !== undefined) text += `"line":${canonicalK(line, PARAMETERS_DEPTH)},`;
+  const parameters = sent['parameters'];
+  if (parameters !== undefined) text += '"parameters":';
+  const parametersStart = text.length;
+  if (parameters !== undefined) text += canonicalK(parameters, PARAMETERS_DEPTH);
+  const parametersEnd = text.length;
+  text += parameters === undefined ? '"tags":[' : ',"tags":[';
+  const tagsStart = text.length;
+  text += tagList(tags);
+  const tagsEnd = text.length;
+  text += ']';
+  const title = sent['title'];
+  const type = sent['type'];
+  let spec = '';
+  if (title !== undefined) spec += `"title":${canonicalK(title, PARAMETERS_DEPTH)}`;
+  if (type !== undefined) spec += `${spec === '' ? '' : ','}"type":${canonicalK(type, PARAMETERS_DEPTH)}`;
+  if (spec !== '') text += `,${spec}`;
+  const sortKey = `${sortText(title)}\u0000${sortText(type)}`;
+  for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
+  return {
+    type,
+    title,
+    fileGiven: file !== undefined,
+    lineGiven: line !== undefined,
+    source: sent,
+    tags,
+    text: `${text}}`,
+    isAscii: isAscii(text),
+    parametersStart,
+    parametersEnd,
+    tagsStart,
+    tagsEnd,
+    sortKey,
+    spec: `{${spec}}`,
+    ref: new BodyRef(),
+  };
+}
+
+/** Other keys are dropped; walking their values once keeps them within the nesting limit. */
+const KNOWN_KEYS: ReadonlySet<string> = new Set('type title exported file line parameters tags'.split(' '));
+
+const sortText = (value: JsonValue | undefined): string =>
+  typeof value === 'string' ? value : value === undefined ? '' : canonicalK(value);
+
+const TAGS_MAX = 20_000;
+const goodTags = new Set<string>();
+
+function readTags(resource: JsonObject): readonly string[] {
+  const tags = resource['tags'];
+  if (!Array.isArray(tags)) throw invalid(`{:resources [{:tags (not (sequential? ${excerpt(tags ?? null)}))}]}`);
+  for (let index = 0; index < tags.length; index++) {
+    const tag = tags[index] as JsonValue;
+    if (typeof tag === 'string' && goodTags.has(tag)) continue;
+    if (typeof tag !== 'string' || !TAG_PATTERN.test(tag)) {
+      const spec = describeSpec(resource['type'] ?? null, resource['title'] ?? null);
+      const shown = typeof tag === 'string' ? tag : excerpt(tag);
+      throw invalid(`Resource '${spec}' has an invalid tag '${shown}'. Tags must match the pattern ${TAG_PATTERN}.`);
+    }
+    if (goodTags.size >= TAGS_MAX) goodTags.clear();
+    goodTags.add(tag);
+  }
+  return tagOrder(tags as readonly string[]);
+}
+
+/** What was sent. */
+export const sourceObject = ({ source }: ReadResource, certname: string): JsonObject =>
+  typeof source === 'string' ? (parseElement(withOwnName(source, certname)) as JsonObject) : source;
+
+export const invalid = (text: string): CommandFailure => new CommandFailure('invalid', text);
+
+export const describeSpec = (type: JsonValue, title: JsonValue): string =>
+  `{:type ${excerpt(type)}, :title ${excerpt(title)}}`;
