@@ -272,44 +272,49 @@ function parseOffset(text: string | undefined): number | null {
 
 /** Time of day less its offset, in ms. Empty text: midnight. */
 function parseClock(text: string): number | null {
-  const basic = BASIC_CLOCK.exec(text);
-  const match = basic ?? CLOCK.exec(text);
+  const match = CLOCK.exec(text);
   if (match === null) return null;
-  let hour: number;
-  let minute: number;
-  let second: number;
-  let millis: number;
-  if (basic !== null) {
-    hour = Number(basic[1]);
-    minute = Number(basic[2]);
-    second = Number(basic[3]);
-    millis = fractionMillis(basic[4], 1000);
-  } else {
-    hour = Number(match[1] ?? 0);
-    minute = Number(match[3] ?? 0);
-    second = Number(match[5] ?? 0);
-    millis = fractionMillis(match[2], 3_600_000) + fractionMillis(match[4], 60_000) + fractionMillis(match[6], 1000);
-  }
-  const offset = parseOffset(basic !== null ? basic[5] : match[7]);
+  const [, hour = '0', ofHour, minute = '0', ofMinute, second = '0', ofSecond, offset] = match;
+  const fraction =
+    fractionMillis(ofHour, 3_600_000) + fractionMillis(ofMinute, 60_000) + fractionMillis(ofSecond, 1000);
+  return clockMillis([hour, minute, second], fraction, offset);
+}
+
+/** The same written without colons, and with a zone. */
+function parseBasicClock(text: string): number | null {
+  const match = BASIC_CLOCK.exec(text);
+  if (match === null) return null;
+  const [, hour = '', minute = '', second = '', ofSecond, offset] = match;
+  return clockMillis([hour, minute, second], fractionMillis(ofSecond, 1000), offset);
+}
+
+function clockMillis(parts: readonly string[], millis: number, offsetText: string | undefined): number | null {
+  const [hour, minute, second] = parts.map(Number) as [number, number, number];
+  const offset = parseOffset(offsetText);
   if (hour > 23 || minute > 59 || second > 59 || offset === null) return null;
   return ((hour * 60 + minute) * 60 + second) * 1000 + millis - offset;
 }
 
 function parseDate(text: string): number | null {
-  let match = BASIC_CALENDAR.exec(text);
+  let match = CALENDAR.exec(text);
   if (match !== null) {
-    const day = calendarDay(Number(match[1]), Number(match[2]), Number(match[3]));
-    if (day !== null) return day;
-  }
-  if ((match = BASIC_ORDINAL.exec(text)) !== null) return ordinalDay(Number(match[1]), Number(match[2]));
-  if ((match = CALENDAR.exec(text)) !== null) {
     const day = calendarDay(Number(match[1]), Number(match[2] ?? 1), Number(match[3] ?? 1));
     if (day !== null) return day;
   }
   // A text like 2026-32 fits a month by its shape only, and is a day of the year.
   if ((match = ORDINAL.exec(text)) !== null) return ordinalDay(Number(match[1]), Number(match[2]));
-  match = WEEK.exec(text) ?? BASIC_WEEK.exec(text);
+  match = WEEK.exec(text);
   return match === null ? null : weekDay(Number(match[1]), Number(match[2]), Number(match[3] ?? 1));
+}
+
+/** A date without hyphens. A day of the year needs a clock behind it: alone its digits are those of a year. */
+function parseBasicDate(text: string, hasClock: boolean): number | null {
+  let match = BASIC_CALENDAR.exec(text);
+  if (match !== null) return calendarDay(Number(match[1]), Number(match[2]), Number(match[3]));
+  match = BASIC_WEEK.exec(text);
+  if (match !== null) return weekDay(Number(match[1]), Number(match[2]), Number(match[3]));
+  match = hasClock ? BASIC_ORDINAL.exec(text) : null;
+  return match === null ? null : ordinalDay(Number(match[1]), Number(match[2]));
 }
 
 function parseRfc822(text: string): number | null {
@@ -330,11 +335,20 @@ function parseLenientText(text: string): number | null {
   const separator = text.search(/t/i);
   // RFC 822 texts may hold a `t` of their own (Tue, Oct), and only they hold a comma followed by a blank.
   if (text.includes(', ')) return parseRfc822(text);
-  if (separator > 0) return combine(parseDate(text.slice(0, separator)), parseClock(text.slice(separator + 1)));
-  if (separator === 0) return text.length > 1 ? parseClock(text.slice(1)) : null;
+  if (separator > 0) {
+    // Either both parts have their separators, or none has.
+    const date = text.slice(0, separator);
+    const clock = text.slice(separator + 1);
+    return BASIC_CLOCK.test(clock)
+      ? combine(parseBasicDate(date, true), parseBasicClock(clock))
+      : combine(parseDate(date), parseClock(clock));
+  }
+  if (separator === 0) return text.length > 1 ? parseAnyClock(text.slice(1)) : null;
   if (text === '') return null;
-  return combine(parseDate(text), 0) ?? (/^\d/.test(text) ? parseClock(text) : null);
+  return combine(parseBasicDate(text, false) ?? parseDate(text), 0) ?? (/^\d/.test(text) ? parseAnyClock(text) : null);
 }
+
+const parseAnyClock = (text: string): number | null => parseBasicClock(text) ?? parseClock(text);
 
 const combine = (day: number | null, clock: number | null): number | null =>
   day === null || clock === null ? null : day * DAY_MS + clock;
