@@ -16,7 +16,7 @@ import { payloadBytes } from './body.ts';
 import { catalogHeader, decodeCatalog, decodeCatalogParts } from './catalog.ts';
 import type { CatalogCommand, DecodedCommand, FactsCommand, ReportCommand } from './commands.ts';
 import { CommandFailure } from './errors.ts';
-import { decodeFacts, decodeFactsTexts, factsHeader } from './facts.ts';
+import { decodeFacts, decodeFactsParts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
 import { decodeReport, LIST_READERS, reportEvents } from './report.ts';
 import { type Memo, type Memos, memoOf, type Part, type Split, sameParts, splitPayload } from './spans.ts';
@@ -173,10 +173,7 @@ function decodeParts(
   const { received } = command;
   if (command.command === 'replace facts') {
     const values = part('values');
-    const packages = part('package_inventory')?.bytes.toString('utf8') ?? null;
-    return values === null
-      ? null
-      : decodeFactsTexts(payload, received, filter, values.bytes.toString('utf8'), packages);
+    return values === null ? null : decodeFactsParts(payload, received, filter, values, part('package_inventory'));
   }
   const resources = part('resources');
   const edges = part('edges');

@@ -11,7 +11,10 @@ import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';
 import type { DecodedFact, DecodedPackage, FactsCommand, FactsContents } from './commands.ts';
 import { ElementMemo, parseElement, type ReadElement } from './elements.ts';
-import { distinctPackages, factsetHash, packageText } from './hashes.ts';
+import { distinctPackages, factsetHash, isAscii, packageText } from './hashes.ts';
+import { Sighted } from './sighted.ts';
+import type { Part } from './spans.ts';
+import { TextMemo } from './text-memo.ts';
 
 /** How many containers of the payload enclose a fact's value: payload and values. */
 const VALUE_DEPTH = 2;
@@ -58,57 +61,62 @@ export function decodeFacts(payload: JsonObject, received: number, filter: Facts
 }
 
 /**
- * The same from the texts of the values and the package list: facts and packages seen before are not parsed again. Null
- * when a text is not what it should be; then the whole payload says why.
+ * The same from the bytes of the values and the package list: facts and packages seen before are not parsed again. Null
+ * when a part is not what it should be; then the whole payload says why.
  */
-export function decodeFactsTexts(
+export function decodeFactsParts(
   payload: JsonObject,
   received: number,
   filter: FactsFilter,
-  valuesText: string,
-  packagesText: string | null,
+  valuesPart: Part,
+  packagesPart: Part | null,
 ): FactsCommand | null {
   if (filter !== keepAll) return null;
   const { refusal, ...header } = factsHeader(payload);
-  const facts = factsOfText(valuesText);
-  const packages = packagesText === null ? [] : packagesOfText(packagesText);
-  if (facts === null || packages === null) return null;
+  const facts = factsOfText(valuesPart.bytes.toString('utf8'));
+  const list = packagesPart === null ? NO_PACKAGES : packageListOf(packagesPart);
+  if (facts === null || list === null) return null;
   const columns = new Columns();
   if (refusal !== null) columns.refuse(refusal);
+  let values = '';
+  let isAllAscii = true;
   for (let index = 0; index < facts.length; index++) {
-    const reason = (facts[index] as KnownFact).refusal;
-    if (reason !== null) columns.refuse(reason);
+    const fact = facts[index] as KnownFact;
+    if (fact.refusal !== null) columns.refuse(fact.refusal);
+    values += (index === 0 ? '{' : ',') + fact.canonical;
+    isAllAscii &&= fact.isAscii;
   }
-  const distinct = distinctPackages(packages);
-  facts.sort((a, b) => compareUnits(a.name, b.name));
-  const values = `{${facts.map((fact) => fact.canonical).join(',')}}`;
+  values += facts.length === 0 ? '{}' : '}';
   return {
     kind: 'facts',
     ...header,
     received,
     refusal: columns.refusal,
-    hash: factsetHash(header.certname, header.environment, distinct, values),
-    contents: () => ({
-      facts: facts.map((fact) => fact.stored),
-      packages: distinct.length === packages.length ? packages : withoutRepeats(packages),
-    }),
+    hash: factsetHash(header.certname, header.environment, list.text, values, isAllAscii),
+    contents: () => ({ facts: facts.map((fact) => fact.stored), packages: list.packages }),
   };
 }
 
 /** What the elements remembered in a thread may take, in bytes; a longer fact is not remembered. */
 const FACT_MEMO_BYTES = 12 * 1024 * 1024;
 const PACKAGE_MEMO_BYTES = 8 * 1024 * 1024;
+const LIST_MEMO_BYTES = 2 * 1024 * 1024;
 const REMEMBERED_MAX = 16 * 1024;
 /** What a remembered element takes: a fixed part, and a multiple of its text. */
 const FACT_BYTES = 400;
 const FACT_TEXTS = 4;
 const PACKAGE_BYTES = 350;
 const PACKAGE_TEXTS = 2;
+const LIST_BYTES = 300;
+const LIST_TEXTS = 1.5;
+/** About as many lists of packages as are remembered. */
+const SIGHTED_LISTS = 64;
 
 interface KnownFact {
   readonly name: string;
   /** `"name":value` in the canonical text of `values`. */
   readonly canonical: string;
+  readonly isAscii: boolean;
   readonly stored: DecodedFact;
   readonly refusal: string | null;
 }
@@ -116,14 +124,16 @@ type KnownPackage = Required<DecodedPackage>;
 const knownFacts = new ElementMemo<KnownFact>(FACT_MEMO_BYTES);
 const knownPackages = new ElementMemo<KnownPackage>(PACKAGE_MEMO_BYTES);
 
-/** Null also when a name occurs twice: the last one counts, which only the whole payload tells. */
+/** Sorted by name. Null also when a name occurs twice: the last one counts, which only the whole payload tells. */
 function factsOfText(text: string): KnownFact[] | null {
   if (text.charCodeAt(0) !== OPEN_BRACE) return null;
   const facts = knownFacts.values(text, readFact);
   if (facts === null) return null;
-  const names = new Set<string>();
-  for (let index = 0; index < facts.length; index++) names.add((facts[index] as KnownFact).name);
-  return names.size === facts.length ? facts : null;
+  facts.sort((a, b) => compareUnits(a.name, b.name));
+  for (let index = 1; index < facts.length; index++) {
+    if ((facts[index] as KnownFact).name === (facts[index - 1] as KnownFact).name) return null;
+  }
+  return facts;
 }
 const OPEN_BRACE = 0x7b;
 
@@ -137,9 +147,11 @@ function readFact(element: string): ReadElement<KnownFact> | null {
   checkKeys(parsed, columns, VALUE_DEPTH - 1);
   const json = parsed[name] as JsonValue;
   const value = storedText(json, VALUE_DEPTH);
+  const canonical = `${quote(name)}:${canonicalS(json, VALUE_DEPTH)}`;
   const fact = {
     name,
-    canonical: `${quote(name)}:${canonicalS(json, VALUE_DEPTH)}`,
+    canonical,
+    isAscii: isAscii(canonical),
     stored: { name, value, json, ref: new BodyRef() },
     refusal: columns.refusal,
   };
@@ -147,7 +159,33 @@ function readFact(element: string): ReadElement<KnownFact> | null {
   return { value: fact, bytes: length > REMEMBERED_MAX ? 0 : FACT_BYTES + length * FACT_TEXTS };
 }
 
-const packagesOfText = (text: string): KnownPackage[] | null => knownPackages.values(text, readPackage);
+/** The packages of a node. */
+interface PackageList {
+  /** Distinct, in the order they were sent. */
+  readonly packages: readonly KnownPackage[];
+  /** Canonical text of the list as UTF-8; empty when it has none. */
+  readonly text: Buffer;
+}
+const NO_PACKAGES: PackageList = { packages: [], text: Buffer.alloc(0) };
+
+/** By the digest of their bytes: nodes of one image have the same. */
+const knownLists = new TextMemo<PackageList>(LIST_MEMO_BYTES);
+const sightedLists = new Sighted(SIGHTED_LISTS);
+
+function packageListOf(part: Part): PackageList | null {
+  const bytes = LIST_BYTES + part.bytes.length * LIST_TEXTS;
+  const known = knownLists.get(part.digest, bytes);
+  if (known !== undefined) return known;
+  const packages = knownPackages.values(part.bytes.toString('utf8'), readPackage);
+  if (packages === null) return null;
+  const distinct = distinctPackages(packages);
+  const list = {
+    packages: distinct.length === packages.length ? packages : withoutRepeats(packages),
+    text: distinct.length === 0 ? NO_PACKAGES.text : Buffer.from(`[${distinct.map(packageText).join(',')}]`, 'utf8'),
+  };
+  if (sightedLists.again(part.digest)) knownLists.set(part.digest, list, bytes);
+  return list;
+}
 
 function readPackage(element: string): ReadElement<KnownPackage> | null {
   const sent = parseElement(element);

@@ -118,18 +118,24 @@ export function catalogHash(
   return scratch.finish();
 }
 
-/** 4.5. `values` is the canonical text in order S; packages are distinct and sorted, and left out when there are none. */
+/**
+ * 4.5. `values` is the canonical text in order S; packages are distinct and sorted, or the canonical text of that list as
+ * UTF-8, and left out when there are none. `ascii`: `values` has no character beyond ASCII.
+ */
 export function factsetHash(
   certname: string,
   environment: string | null,
-  packages: readonly PackageBody[],
+  packages: readonly PackageBody[] | Uint8Array,
   values: string,
+  ascii = false,
 ): string {
-  scratch.begin(false);
-  scratch.add(`{"certname":${quote(certname)},"environment":${environment === null ? 'null' : quote(environment)}`);
+  const head = `{"certname":${quote(certname)},"environment":${environment === null ? 'null' : quote(environment)}`;
+  scratch.begin(ascii && packages instanceof Uint8Array && isAscii(head));
+  scratch.add(head);
   if (packages.length > 0) {
     scratch.add(',"package_inventory":');
-    scratch.addList(packages.map(packageText));
+    if (packages instanceof Uint8Array) scratch.addBytes(packages);
+    else scratch.addList(packages.map(packageText));
   }
   scratch.add(`,"values":${values}}`);
   return scratch.finish();

@@ -652,6 +652,36 @@ test('decode: parts whose bytes are known are not parsed again, and nothing else
   }
 });
 
+test('decode: a list of packages that many nodes have gives the hash and the packages that it gives by itself', () => {
+  const lists = [
+    [
+      ['b', '2', 'apt'],
+      ['a', '1', 'apt'],
+      ['b', '2', 'apt'],
+      ['a', '1', 'gem'],
+    ],
+    [
+      ['a', '1', 'apt'],
+      ['b', '2', 'apt'],
+    ],
+    [['\u00e9', '1', 'apt']],
+    [],
+  ];
+  for (const node of ['one', 'two', 'three', 'n\u00f6rd']) {
+    for (const package_inventory of lists) {
+      for (const values of [{ a: node }, { a: 'x', b: { c: 'z\u00fc' } }, {}]) {
+        const command = submit('replace facts', factsPayload({ certname: node, values, package_inventory }));
+        const known = decodeCommand(command, SETTINGS, new Memos(1)) as FactsCommand;
+        assert.equal(known.hash, facts(command).hash);
+        assert.deepEqual(withoutMemos(known.contents()), withoutMemos(facts(command).contents()));
+      }
+    }
+  }
+  const broken = '{"certname":"c","environment":"e","producer":null,"producer_timestamp":"2036-05-30T12:00:00.000Z",';
+  const wrong = submit('replace facts', `${broken}"values":{},"package_inventory":[["a","1"]]}`);
+  for (const _ of [1, 2, 3]) assert.throws(() => decodeCommand(wrong, SETTINGS, new Memos(1)), CommandFailure);
+});
+
 test('decode: a known part does not hide what is wrong with the rest', () => {
   const memos = new Memos(10);
   decodeCommand(submit('replace catalog', catalogPayload()), SETTINGS, memos);
