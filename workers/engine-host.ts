@@ -2,6 +2,7 @@
 // and applied before the next one is looked at: of a whole batch decoded at once, most would outlive the young generation.
 
 import { applyPrepared, prepareBatch } from '../engine/ingest/apply.ts';
+import { Inflater } from '../engine/ingest/inflater.ts';
 import { measureWith } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../engine/ingest/types.ts';
 import { deleteNode, expireNodes, purgeNodes } from '../engine/retention/nodes.ts';
@@ -24,6 +25,8 @@ export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns'> {
 
 const day = 86_400_000;
 const stopwatch = (): number => performance.now();
+/** Of this thread: its commands are decoded and applied one by one. */
+const inflater = new Inflater();
 
 export const engineDefaults: EngineSettings = {
   resourceEventsTtl: 14 * day,
@@ -66,7 +69,7 @@ export class EngineHost implements PartitionHost {
   }
 
   #apply(commands: readonly QueuedCommand[], { now, position, held }: ApplyContext): Applied {
-    const settings: IngestSettings = { ...this.#settings, now, owns: this.#owns };
+    const settings: IngestSettings = { ...this.#settings, now, owns: this.#owns, inflater };
     const durations = new Float64Array(commands.length);
     const parses = new Float64Array(commands.length);
     const timings: Timing[] = [];

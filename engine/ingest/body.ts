@@ -2,6 +2,7 @@
 
 import { gunzipSync, inflateRawSync, type ZlibOptions } from 'node:zlib';
 import { CommandFailure } from './errors.ts';
+import type { Inflater } from './inflater.ts';
 
 /** Largest output buffer allocated on the word of the size field alone; larger outputs grow in chunks of this size. */
 const CHUNK_MAX = 4 * 1024 * 1024;
@@ -9,23 +10,33 @@ const CHUNK_MIN = 16 * 1024;
 
 /**
  * The payload's bytes. `sizeMax` bounds the decompressed size. Throws CommandFailure: `not-gzip` without a gzip header,
- * `unreadable` for damaged or cut off data, `too-large`.
+ * `unreadable` for damaged or cut off data, `too-large`. With an `inflater` they may lie in its memory, where its next use
+ * overwrites them.
  */
-export function payloadBytes(body: Uint8Array, gzip: boolean, sizeMax: number): Buffer {
+export function payloadBytes(
+  body: Uint8Array,
+  gzip: boolean,
+  sizeMax: number,
+  inflater: Inflater | null = null,
+): Buffer {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (!gzip) return bytes;
   const headerSize = gzipHeaderSize(bytes);
   if (headerSize === 0) throw new CommandFailure('not-gzip', 'The body is labelled gzip but is not in gzip format.');
   // The last four bytes are the size modulo 2^32, if the body is one member: one buffer of the right size will do.
   const sizeField = bytes.length >= 18 ? bytes.readUInt32LE(bytes.length - 4) : 0;
+  const isFirstEmpty = bytes[headerSize] === 3 && bytes[headerSize + 1] === 0;
+  if (inflater !== null && sizeField <= sizeMax && !isFirstEmpty) {
+    const payload = inflater.inflate(bytes, sizeField);
+    if (payload !== null) return payload;
+  }
   const options: ZlibOptions = {
     maxOutputLength: Math.max(1, sizeMax),
     chunkSize: Math.max(CHUNK_MIN, Math.min(sizeField + 64, CHUNK_MAX)),
   };
   try {
     const payload = gunzipSync(bytes, options);
-    const isFirstEmpty = payload.length > 0 && bytes[headerSize] === 3 && bytes[headerSize + 1] === 0;
-    if (payload.length === sizeField && !isFirstEmpty) return payload;
+    if (payload.length === sizeField && !(payload.length > 0 && isFirstEmpty)) return payload;
   } catch (error) {
     // What follows the first member may be anything: only the careful way can tell whether the first one is damaged.
     if (isTooLarge(error)) throw tooLarge(sizeMax);

@@ -34,7 +34,7 @@ const PARTS: Partial<Record<CommandName, readonly string[]>> = {
   'replace facts': ['values', 'package_inventory'],
 };
 
-type DecodeSettings = Pick<IngestSettings, 'factsBlocklist' | 'factsBlocklistType' | 'decompressedMax'>;
+type DecodeSettings = Pick<IngestSettings, 'factsBlocklist' | 'factsBlocklistType' | 'decompressedMax' | 'inflater'>;
 
 /**
  * Decodes a command. With `memos`, a catalog or factset whose large parts are byte for byte the last ones of its certname
@@ -46,7 +46,7 @@ export function decodeCommand(command: QueuedCommand, settings: DecodeSettings, 
   const format = COMMAND_FORMATS[name];
   const filter = factsFilter(settings.factsBlocklist, settings.factsBlocklistType);
   try {
-    const payload = payloadBytes(command.body, command.gzip, settings.decompressedMax);
+    const payload = payloadBytes(command.body, command.gzip, settings.decompressedMax, settings.inflater);
     const partKeys = PARTS[name];
     const isSplit = memos !== null && partKeys !== undefined && isKnownVersion(format, command.version);
     const last = isSplit ? memos.get(name, command.certname) : undefined;

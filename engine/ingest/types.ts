@@ -1,5 +1,7 @@
 // What travels from the inbox to the code that applies commands, and back.
 
+import type { Inflater } from './inflater.ts';
+
 /** A command as the inbox delivers it: envelope from the submission, body bytes exactly as received. */
 export interface QueuedCommand {
   /** Position in the stream: strictly increasing over all commands of this store. */
@@ -70,6 +72,8 @@ export interface IngestSettings {
   readonly factsBlocklistType: 'literal' | 'regex';
   /** Largest decompressed body, bytes. */
   readonly decompressedMax: number;
+  /** Decompresses bodies; then what is prepared must be applied before the next command is. Absent: each body gets memory of its own. */
+  readonly inflater?: Inflater;
   /** Whether data of the certname belongs to the partition at hand; absent: all of it does. */
   readonly owns?: (certname: string) => boolean;
 }
