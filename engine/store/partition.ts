@@ -197,6 +197,9 @@ export class Partition {
   /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
   readonly nameIds = new Map<string, number>();
 
+  /** The state that was read last, and its bytes. */
+  #seen: { readonly bytes: Buffer; readonly state: State } | null = null;
+
   /** Fact paths that are in the registry, as texts: spares the writer a look for each leaf of a new fact. */
   readonly knownPaths = new Set<string>();
 
@@ -234,6 +237,16 @@ export class Partition {
   readState(options: ReadOptions): State {
     const bytes = fast(this.tables.state, STATE, options);
     return bytes === undefined ? freshState() : (decodeState(bytes) as unknown as State);
+  }
+
+  /** The state at a snapshot, not to be changed: most snapshots see what the one before saw. */
+  stateAt(options: ReadOptions): Readonly<State> {
+    const bytes = fast(this.tables.state, STATE, options);
+    if (bytes === undefined) return freshState();
+    if (this.#seen === null || !bytes.equals(this.#seen.bytes)) {
+      this.#seen = { bytes: Buffer.from(bytes), state: decodeState(bytes) as unknown as State };
+    }
+    return this.#seen.state;
   }
 
   /** Stream position of the last commit. */
@@ -315,13 +328,13 @@ export class View implements EventSource, ViewBounds {
   readonly edges: DictionaryView<EdgeBody, StoredEdge>;
   readonly packages: DictionaryView<PackageBody, StoredPackage>;
   readonly maxNodeId: NodeId;
-  readonly state: State;
+  readonly state: Readonly<State>;
 
   // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
   constructor(partition: Partition, transaction: any) {
     this.partition = partition;
     this.options = transaction === undefined ? {} : { transaction };
-    this.state = partition.readState(this.options);
+    this.state = transaction === undefined ? partition.readState({}) : partition.stateAt(this.options);
     this.maxNodeId = this.state.nextNode - 1;
     this.resources = new DictionaryView(partition.resources, this.options, this);
     this.facts = new DictionaryView(partition.facts, this.options, this);
