@@ -164,8 +164,8 @@ export interface GlobalRecord {
 export function factOf(row: Row, name: string): StoredFact | undefined {
   const nameId = row.view.nameId(name);
   if (nameId === 0) return undefined;
-  const pairs = row.view.facts.list(row.nodeId);
-  for (let i = 0; i < pairs.length; i += 2) if (pairs[i] === nameId) return row.factReader.read(pairs[i + 1]!);
+  const { length, values } = row.factList;
+  for (let i = 0; i < length; i += 2) if (values[i] === nameId) return row.factReader.read(values[i + 1]!);
   return undefined;
 }
 

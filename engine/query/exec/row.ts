@@ -4,6 +4,7 @@
 import type { StoredFact } from '../../store/bodies.ts';
 import type { RecordReader } from '../../store/dictionary.ts';
 import { StoredEvents } from '../../store/event-record.ts';
+import { Ids } from '../../store/ids.ts';
 import { Scratch } from '../../store/lmdb.ts';
 import { encodeNode, NODE_TEXT, StoredNode } from '../../store/node-record.ts';
 import { REPORTS_LATEST, type View } from '../../store/partition.ts';
@@ -65,6 +66,8 @@ export class Row {
   #latest: Uint32Array | null = null;
   #documents: Documents | null = null;
   #facts: RecordReader<StoredFact> | null = null;
+  #factList: Ids | null = null;
+  #factsOf: NodeId = 0;
 
   constructor(view: View, part: number) {
     this.view = view;
@@ -97,6 +100,16 @@ export class Row {
   get documents(): Documents {
     this.#documents ??= new Documents(this.view);
     return this.#documents;
+  }
+
+  /** Name and item of each fact of the row's node. */
+  get factList(): Ids {
+    this.#factList ??= new Ids();
+    if (this.#factsOf !== this.nodeId) {
+      this.#factsOf = this.nodeId;
+      this.view.facts.readList(this.nodeId, this.#factList);
+    }
+    return this.#factList;
   }
 
   /** For looking at facts of the row's node, apart from those that are rows. */
