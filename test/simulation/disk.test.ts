@@ -2,11 +2,23 @@
 // the reason, the rest goes on, and nothing that was acknowledged is lost.
 
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readFileSync, rmSync, statfsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkStore } from '../../engine/store/check.ts';
-import { FORMAT_VERSION } from '../../engine/store/store-info.ts';
+import { FORMAT_VERSION, slotOf } from '../../engine/store/store-info.ts';
 import { replaceCatalog, replaceFacts, timeText } from '../support/commands.ts';
 import { Random, testSeed } from '../support/random.ts';
 import { type ClientCommand, pause, TestServer, until } from '../support/server.ts';
@@ -257,16 +269,58 @@ test('disk: a page that keeps ending the process is found at the third start, wh
   assert.equal(server.logLines().filter(({ msg }) => msg.includes('reading all pages')).length, 2);
 });
 
+test('disk: damage that is noticed while it runs holds back its partition alone, and is told', async (t) => {
+  const server = await TestServer.start(t, { args: ['--partitions', '2'] });
+  const names = Array.from({ length: 120 }, (_, i) => `node-${i}`);
+  const time = Date.now() - DAY;
+  await Promise.all(names.map((name, i) => server.apply(replaceCatalog(name, i + 1, time, 40))));
+  assert.equal(await server.stop(), 0);
+  const file = join(server.dir, 'partition-001', 'data.mdb');
+  await server.start();
+  const bytes = readFileSync(file);
+  const fd = openSync(file, 'r+');
+  for (let page = 2; page * PAGE < bytes.length; page++) {
+    if (kindOf(bytes, page) === BRANCH) writeSync(fd, Buffer.alloc(PAGE), 0, PAGE, page * PAGE);
+  }
+  closeSync(fd);
+  const query = encodeURIComponent('["~", "title", "."]');
+  const answer = await server.ask(`/pdb/query/v4/resources?query=${query}`).catch(() => null);
+  assert.ok(answer === null || answer.status === 500, 'an answer that breaks off, or none');
+  const [well, hurt] = [0, 1].map((slot) => names.filter((name) => slotOf(name, 2) === slot)) as [string[], string[]];
+  const waiting = await Promise.all(
+    hurt.slice(0, 5).map((name, i) => server.submit(replaceFacts(name, i, Date.now()), { wait: 1 })),
+  );
+  for (const { status, text } of waiting) assert.match(`${status} ${text}`, /^503 .*"timed_out" ?: ?true/s);
+  for (const name of well.slice(0, 5)) await server.apply(replaceFacts(name, 1, Date.now()));
+  const told = server.logLines().filter(({ level }) => level === 'error');
+  assert.ok(told.some(({ msg }) => /^partition 1: MDB_.* its file is damaged: `muster check`/.test(msg)));
+  assert.ok(told.some(({ msg }) => /^query failed: .*a file of the store is damaged: `muster check`/.test(msg)));
+  assert.match((await server.ask('/status/v1/services')).text, /"state" ?: ?"error"/);
+  // What waits is in the log, and is applied to what a backup brings back.
+  await server.kill();
+  writeFileSync(file, bytes);
+  await server.start();
+  await server.drained();
+  assert.equal((await server.query('factsets')).length, 10);
+});
+
 const PAGE = 4096;
+const BRANCH = 1;
+const LEAF = 2;
 
 /** A leaf of resources, which no start looks at: the first one that has a resource's text. */
 function deepLeafOf(file: Buffer): number {
   for (let page = 2; page * PAGE < file.length; page++) {
     const bytes = file.subarray(page * PAGE, (page + 1) * PAGE);
-    const isLeaf = (bytes.readUInt16LE(18) & 0x6f) === 2 && Number(bytes.readBigUInt64LE(0)) === page;
-    if (isLeaf && bytes.includes('"File"')) return page;
+    if (kindOf(file, page) === LEAF && bytes.includes('"File"')) return page;
   }
   throw new Error('no leaf of resources');
+}
+
+/** 0 for what is in the middle of a value, or was a page once. */
+function kindOf(file: Buffer, page: number): number {
+  const at = page * PAGE;
+  return Number(file.readBigUInt64LE(at)) === page ? file.readUInt16LE(at + 18) & 0x6f : 0;
 }
 
 test('disk: files are for their owner only', async (t) => {
