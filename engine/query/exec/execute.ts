@@ -191,6 +191,6 @@ export function* emitGroups(
     if (at++ < tree.offset) continue;
     sink.row(json);
     output.rows++;
-    if (sink.full || ctx.tick()) yield;
+    if (sink.full || ((at & (TICK_ROWS - 1)) === 0 && ctx.tick())) yield;
   }
 }
