@@ -94,11 +94,6 @@ export class ByteWriter {
     return this.bytes.toString('utf8', 0, this.length);
   }
 
-  /** Everything that was written, for the last time: its memory is the caller's, the whole buffer of it. */
-  finish(): Buffer {
-    return this.bytes.subarray(0, this.length);
-  }
-
   /** What was written since the last call. Its memory is the caller's from now on, the whole buffer of it. */
   take(): Buffer {
     const taken = this.bytes.subarray(0, this.length);

@@ -15,9 +15,9 @@ const COMMA = 0x2c;
 /** Bytes up to which a body is copied from thread to thread as text; more are handed over, which costs some calls. */
 const TEXT_MAX = 4096;
 
-/** All that was written, for the last time. */
+/** All that was written. It waits in memory for its client, so it takes no more than it needs. */
 export const wholeBody = (out: ByteWriter): string | Uint8Array =>
-  out.length <= TEXT_MAX ? out.toString() : out.finish();
+  out.length <= TEXT_MAX ? out.toString() : out.copyFrom(0);
 
 /** A list answer. `full` asks the executor to pause; what it gives nevertheless is kept. */
 export class ListBody implements RowSink {
