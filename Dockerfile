@@ -8,6 +8,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 RUN node node_modules/typescript/bin/tsc -b server \
+  && node server/bundle.mjs \
   && find dist -type f ! -name '*.js' -delete \
   && npm prune --omit=dev --ignore-scripts
 

@@ -16,8 +16,10 @@ function testFiles(dir) {
   });
 }
 
-const built = run('node', ['node_modules/typescript/bin/tsc', '-b']);
-if (built !== 0) process.exit(built);
+for (const step of [['node_modules/typescript/bin/tsc', '-b'], ['server/bundle.mjs']]) {
+  const built = run('node', step);
+  if (built !== 0) process.exit(built);
+}
 const wanted = process.argv.slice(2);
 const files = testFiles('test').filter((file) => wanted.length === 0 || wanted.some((w) => file.includes(w)));
 if (files.length === 0) {
