@@ -319,6 +319,24 @@ export class Partition {
   }
 }
 
+interface NamedNode {
+  /** The certname as UTF-8. */
+  readonly name: Uint8Array;
+  readonly node: NodeId;
+}
+
+/** Epoch ms, inclusive. */
+interface TimeRange {
+  readonly from?: number;
+  readonly to?: number;
+  readonly reverse?: boolean;
+}
+
+interface FactPath {
+  readonly type: string;
+  readonly path: (string | number)[];
+}
+
 /** Reads at one snapshot. Not for use after `close`. */
 export class View implements EventSource, ViewBounds {
   readonly partition: Partition;
@@ -329,6 +347,8 @@ export class View implements EventSource, ViewBounds {
   readonly packages: DictionaryView<PackageBody, StoredPackage>;
   readonly maxNodeId: NodeId;
   readonly state: Readonly<State>;
+  /** Ranges that were begun. One that is left before its end holds the snapshot, so `close` ends them. */
+  readonly #ranges: Generator[] = [];
 
   // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
   constructor(partition: Partition, transaction: any) {
@@ -347,8 +367,14 @@ export class View implements EventSource, ViewBounds {
   }
 
   close(): void {
+    for (const range of this.#ranges.splice(0)) range.return(undefined);
     this.options.transaction?.done();
     delete this.options.transaction;
+  }
+
+  #range<Row>(rows: Generator<Row, void, undefined>): Generator<Row, void, undefined> {
+    this.#ranges.push(rows);
+    return rows;
   }
 
   get counts(): PartitionCounts {
@@ -362,7 +388,11 @@ export class View implements EventSource, ViewBounds {
   }
 
   /** All nodes in the order of their certnames, which come as UTF-8. */
-  *nodesByName(descending: boolean): Generator<{ readonly name: Uint8Array; readonly node: NodeId }> {
+  nodesByName(descending: boolean): Generator<NamedNode, void, undefined> {
+    return this.#range(this.#nodesByName(descending));
+  }
+
+  *#nodesByName(descending: boolean): Generator<NamedNode, void, undefined> {
     // Keys of long names end in a digest: those that begin alike are put in order here.
     let alike: { name: Buffer; node: NodeId }[] = [];
     const sign = descending ? -1 : 1;
@@ -487,7 +517,11 @@ export class View implements EventSource, ViewBounds {
   }
 
   /** Reports by producer time, `from` and `to` inclusive epoch ms. */
-  *reportsByTime(range: { from?: number; to?: number; reverse?: boolean }): Generator<{ time: number; id: ReportId }> {
+  reportsByTime(range: TimeRange): Generator<{ time: number; id: ReportId }, void, undefined> {
+    return this.#range(this.#reportsByTime(range));
+  }
+
+  *#reportsByTime(range: TimeRange): Generator<{ time: number; id: ReportId }, void, undefined> {
     const low = range.from === undefined ? Buffer.alloc(12) : timeKey(range.from, 0);
     const high = range.to === undefined ? Buffer.alloc(13, 0xff) : timeKey(range.to + 1, 0);
     const bounds = range.reverse ? { start: high, end: low, reverse: true } : { start: low, end: high };
@@ -518,7 +552,11 @@ export class View implements EventSource, ViewBounds {
    * Registered fact paths: type name and path. Those whose digests are in `seen` are passed over, the others added to it:
    * for the paths of several partitions, which have most of them in common.
    */
-  *factPaths(seen = new Set<string>()): Generator<{ type: string; path: (string | number)[] }> {
+  factPaths(seen = new Set<string>()): Generator<FactPath, void, undefined> {
+    return this.#range(this.#factPaths(seen));
+  }
+
+  *#factPaths(seen: Set<string>): Generator<FactPath, void, undefined> {
     const { fact_path: table } = this.partition.tables;
     for (const key of table.getKeys({ ...this.options })) {
       const digest = key.toString('latin1');

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { openRequest } from '../../../engine/query/request/run.ts';
 import { type Sample, sampleOf, warmUp, warmUpRequests } from '../../../engine/query/warm-up.ts';
+import { heldSnapshots, nextTurn } from '../store/readers.ts';
 import { catalog, type Fleet, facts, NOW, newFleet, report, settings } from './request/fleet.ts';
 
 let fleet: Fleet;
@@ -48,4 +49,29 @@ it('the work ends when its time is spent, and each query when its own is', () =>
   for (const _ of warmUp(store, sample, 500)) asked++;
   assert.ok(asked > 10, `${asked} queries`);
   assert.ok(asked < 500, `${asked} queries`);
+});
+
+it('a query that is left at any step, or has its page full, holds no snapshot any more', async () => {
+  // So many nodes that a page of them goes along the index of certnames.
+  for (let i = 0; i < 60; i++) fleet.apply('replace facts', 5, facts(`m${i}.example.com`, { kernel: 'Linux' }));
+  const pages = [
+    { path: '/nodes', queryString: 'limit=2&order_by=[{"field":"certname"}]' },
+    { path: '/facts', queryString: 'limit=2&order_by=[{"field":"certname","order":"desc"}]' },
+    { path: '/reports', queryString: 'limit=1&order_by=[{"field":"producer_timestamp"}]' },
+    { path: '/fact-paths', queryString: 'limit=1' },
+  ].map((page) => ({ method: 'GET', api: 'query' as const, body: null, ...page }));
+  for (const request of [...warmUpRequests(sample), ...pages]) {
+    for (let steps = 0, done = false; !done; steps++) {
+      // A slice is over whenever the time is looked at.
+      let looks = 0;
+      const store = { partitions: fleet.partitions, clock: () => NOW, stopwatch: () => 1000 * looks++ };
+      const query = openRequest(request, store, settings);
+      for (let step = 0; step < steps && !query.done; step++) query.step(1);
+      ({ done } = query);
+      query.close();
+      if (steps > 8) steps *= 2;
+    }
+    await nextTurn();
+    for (const partition of fleet.partitions) assert.equal(heldSnapshots(partition), 0, request.path);
+  }
 });

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/dictionary.ts';
-import { type Batch, NODES_ALL, NODES_INACTIVE, openPartition } from '../../../engine/store/partition.ts';
+import { type Batch, NODES_ALL, NODES_INACTIVE, openPartition, type View } from '../../../engine/store/partition.ts';
 import type { ResourceBody } from '../../../engine/store/records.ts';
 import { BodyRef } from '../../../engine/store/refs.ts';
+import { heldSnapshots, nextTurn } from './readers.ts';
 
 const dirs: string[] = [];
 after(() => {
@@ -161,4 +162,27 @@ test('partition: node sets follow the records, and facts are found by name', asy
   assert.deepEqual([...v.facts.list(1)].slice(0, 2), [v.nameId('kernel'), item]);
   v.close();
   await again.close();
+});
+
+test('partition: a closed view holds no snapshot, also when its ranges were left before their end', async () => {
+  const p = fresh();
+  p.write((b) => {
+    for (let i = 0; i < 10; i++) addNode(b, `n${i}.example.com`, ['/etc/hosts']);
+    b.setFacts(1, Uint32Array.from([b.nameId('kernel'), b.facts.intern({ name: 'kernel', value: '"Linux"' }).id]));
+  });
+  const ranges = [
+    (v: View) => v.nodesByName(false),
+    (v: View) => v.nodesByName(true),
+    (v: View) => v.reportsByTime({}),
+    (v: View) => v.factPaths(),
+  ];
+  for (const range of ranges) {
+    const v = p.snapshot();
+    range(v).next();
+    assert.equal(heldSnapshots(p), 1);
+    v.close();
+    await nextTurn();
+    assert.equal(heldSnapshots(p), 0, String(range));
+  }
+  await p.close();
 });
