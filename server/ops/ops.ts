@@ -121,7 +121,8 @@ function healthCheck({ ring, clock, phase }: OpsDeps, asker: Asker): () => Promi
   let readable: Promise<boolean> = Promise.resolve(false);
   let until = 0;
   return async () => {
-    if (clock() >= until) {
+    // Before queries are taken the question would fail, and its answer be kept beyond the start.
+    if (phase() !== 'starting' && clock() >= until) {
       // One question at a time, however long it takes.
       until = Number.POSITIVE_INFINITY;
       readable = ask(asker, question)
