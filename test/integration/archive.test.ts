@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { atEnd } from '../support/endings.ts';
 import { TestServer } from '../support/server.ts';
 import { assertSameContents, contentsOf } from './support/contents.ts';
 import { oddCommands, oddName } from './support/odd-node.ts';
@@ -21,7 +22,7 @@ const node = (script: string, ...args: string[]) => outputOf(process.execPath, [
 
 test('an archive holds what queries show: imported elsewhere, and once more, it gives the same answers', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'muster-archive-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  atEnd(t, () => rmSync(folder, { recursive: true, force: true }));
   const source = await TestServer.start(t, { args: keepAll });
   const fleet = ['--nodes', '4', '--runs', '2', '--resources', '20-60', '--quiet'];
   await node(fill, '--url', source.url, ...fleet);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Endings } from '../support/endings.ts';
 import { TestServer, until } from '../support/server.ts';
 import { assertSameContents, contentsOf } from './support/contents.ts';
 import { oddCommands, oddName } from './support/odd-node.ts';
@@ -30,22 +31,19 @@ describe('an archive', { skip, concurrency: false }, () => {
   let folder: string;
   let puppetdb: PuppetDb;
   let source: TestServer;
-  const endings: (() => Promise<void>)[] = [];
-  const owner = { after: (end: () => Promise<void>) => endings.push(end) };
+  const endings = new Endings();
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'muster-migration-'));
+    endings.after(() => rmSync(folder, { recursive: true, force: true }));
     // PostgreSQL runs as somebody else.
     chmodSync(folder, 0o755);
-    source = await TestServer.start(owner, { args: keepAll });
+    source = await TestServer.start(endings, { args: keepAll });
     puppetdb = await startPuppetDb(folder);
+    endings.after(() => puppetdb.stop());
   });
 
-  after(async () => {
-    for (const end of endings) await end();
-    await puppetdb?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => endings.run());
 
   /** Run by run: Debian's PuppetDB fails over a command that a newer one overtakes, and waits long to try it again. */
   async function fleet(url: string, count: number, first: number): Promise<void> {
@@ -72,7 +70,7 @@ describe('an archive', { skip, concurrency: false }, () => {
     await puppetdbIsDone();
     assertSameContents(await contentsOf(puppetdb.url, withoutPackages), await contentsOf(source.url, withoutPackages));
 
-    const target = await TestServer.start(owner, { args: keepAll });
+    const target = await TestServer.start(endings, { args: keepAll });
     await node(muster, 'import', '--url', target.url, file);
     const all = { factsetHashes: true };
     assertSameContents(await contentsOf(target.url, all), await contentsOf(puppetdb.url, all));
@@ -82,7 +80,7 @@ describe('an archive', { skip, concurrency: false }, () => {
     // Beside what came from us, it has what its own clients sent.
     await fleet(puppetdb.url, 3, 6);
     await puppetdbIsDone();
-    const target = await TestServer.start(owner, { args: keepAll });
+    const target = await TestServer.start(endings, { args: keepAll });
     await node(muster, 'import', '--from', puppetdb.url, '--url', target.url);
     const contents = await contentsOf(puppetdb.url, withoutPackages);
     assertSameContents(await contentsOf(target.url, withoutPackages), contents);

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Certificates, makeCertificates, opensslMissing } from '../server/tls/certificates.ts';
+import { Endings } from '../support/endings.ts';
 import { TestServer } from '../support/server.ts';
 import { packagesMissing } from './support/packages.ts';
 import type { Ended } from './support/programs.ts';
@@ -60,38 +61,34 @@ describe('Puppet', { skip, concurrency: false }, () => {
   let server: TestServer;
   let web1: PuppetHost;
   let web2: PuppetHost;
-  const endings: (() => Promise<void>)[] = [];
+  const endings = new Endings();
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'muster-puppet-'));
     certificates = makeCertificates();
+    for (const made of [folder, certificates.folder]) {
+      endings.after(() => rmSync(made, { recursive: true, force: true }));
+    }
     for (const name of ['web1', 'web2']) certificates.renew(name, `${name}.example.com`);
     const allowlist = join(folder, 'allowlist');
     writeFileSync(allowlist, 'web1.example.com\nweb2.example.com\nrevoked.example.com\n');
-    server = TestServer.prepare(
-      { after: (end) => endings.push(end) },
-      {
-        args: [
-          ['--https', 'localhost:0'],
-          ['--ssl-cert', certificates.path('server', 'pem')],
-          ['--ssl-key', certificates.path('server', 'key')],
-          ['--ssl-ca-cert', certificates.ca],
-          ['--ssl-crl-path', certificates.crl],
-          ['--certificate-allowlist', allowlist],
-        ].flat(),
-      },
-    );
+    server = TestServer.prepare(endings, {
+      args: [
+        ['--https', 'localhost:0'],
+        ['--ssl-cert', certificates.path('server', 'pem')],
+        ['--ssl-key', certificates.path('server', 'key')],
+        ['--ssl-ca-cert', certificates.ca],
+        ['--ssl-crl-path', certificates.crl],
+        ['--certificate-allowlist', allowlist],
+      ].flat(),
+    });
     await server.start();
     web1 = host('web1', [url()]);
     // The first address is dead: Puppet goes on to the next.
     web2 = host('web2', ['https://localhost:1', url()]);
   });
 
-  after(async () => {
-    for (const end of endings) await end();
-    rmSync(folder, { recursive: true, force: true });
-    rmSync(certificates.folder, { recursive: true, force: true });
-  });
+  after(() => endings.run());
 
   const url = () => `https://localhost:${server.httpsPort}`;
 

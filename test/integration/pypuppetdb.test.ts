@@ -6,6 +6,7 @@ import { rmSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Certificates, makeCertificates, opensslMissing } from '../server/tls/certificates.ts';
+import { Endings } from '../support/endings.ts';
 import { TestServer } from '../support/server.ts';
 import { packagesMissing } from './support/packages.ts';
 import { outputOf } from './support/programs.ts';
@@ -25,10 +26,11 @@ describe('pypuppetdb', { skip, concurrency: false }, () => {
   let certificates: Certificates;
   let readings: Readonly<Record<string, Reading>>;
   let server: TestServer;
-  const endings: (() => Promise<void>)[] = [];
+  const endings = new Endings();
 
   before(async () => {
     certificates = makeCertificates();
+    endings.after(() => rmSync(certificates.folder, { recursive: true, force: true }));
     const settings = {
       https: 'localhost:0',
       'ssl-cert': certificates.path('server', 'pem'),
@@ -39,7 +41,7 @@ describe('pypuppetdb', { skip, concurrency: false }, () => {
       'report-ttl': '3650d',
     };
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-    server = await TestServer.start({ after: (end) => endings.push(end) }, { args: [...args, '--metrics-v1'] });
+    server = await TestServer.start(endings, { args: [...args, '--metrics-v1'] });
     const fleet = ['--url', server.url, '--nodes', String(nodeCount), '--runs', String(runCount), '--quiet'];
     await outputOf(process.execPath, [fill, ...fleet], { maxMs: 60_000 });
     const { cert, key } = { cert: certificates.path('right', 'pem'), key: certificates.path('right', 'key') };
@@ -48,10 +50,7 @@ describe('pypuppetdb', { skip, concurrency: false }, () => {
     readings = JSON.parse(text) as Record<string, Reading>;
   });
 
-  after(async () => {
-    for (const end of endings) await end();
-    rmSync(certificates.folder, { recursive: true, force: true });
-  });
+  after(() => endings.run());
 
   /** What a reading got, as the type that the library promises. */
   function value<T>(name: string): T {

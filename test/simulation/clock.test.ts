@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkStore } from '../../engine/store/check.ts';
 import { replaceCatalog, replaceFacts, storeReport, timeText } from '../support/commands.ts';
+import { atEnd } from '../support/endings.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { pause, TestServer, until } from '../support/server.ts';
 import { checkQuiet } from './checks.ts';
@@ -30,7 +31,7 @@ Date.now = () => {
 
 test('clock: a clock that is set ends no query and no thread, and expires nothing early', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'muster-clock-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  atEnd(t, () => rmSync(folder, { recursive: true }));
   const [file, module] = [join(folder, 'shift'), join(folder, 'clock.mjs')];
   writeFileSync(module, shifting(file));
   const set = (shift: number): void => writeFileSync(file, String(shift));

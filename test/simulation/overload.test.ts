@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { Fleet } from '../../perf/fleet.ts';
 import { replaceFacts, timeText } from '../support/commands.ts';
+import { atEnd } from '../support/endings.ts';
 import { testNumber } from '../support/random.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { askPort, pause, TestServer, until } from '../support/server.ts';
@@ -82,7 +83,7 @@ test('overload: beyond the limit submissions get 503 and a time to come back; me
   const server = await TestServer.start(t, { args: ['--max-enqueued', '100', '--command-threads', '1'] });
   const prepared = catalogs(40);
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
-  t.after(async () => agent.destroy());
+  atEnd(t, async () => agent.destroy());
   const newest = new Map<string, number>();
   const statuses = new Map<number, number>();
   const bystander = new Bystander(server);
@@ -152,7 +153,7 @@ test('overload: more queries than may wait get 503 at once, the others their ans
 test('overload: clients that are slow, idle, gone or cut off harm no others', async (t) => {
   const server = await TestServer.start(t, { args: ['--query-threads', '2'] });
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
-  t.after(async () => agent.destroy());
+  atEnd(t, async () => agent.destroy());
   for (const { path, body } of catalogs(40).slice(0, 40)) {
     const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' };
     const answer = await askPort(server.port, path, { method: 'POST', headers, body, agent });

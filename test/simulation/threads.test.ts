@@ -15,6 +15,7 @@ import type { Log } from '../../workers/log.ts';
 import { queryPoolLimits, startQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
 import { SubmissionRefused } from '../../workers/types.ts';
+import { atEnd } from '../support/endings.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
 import { pause, until } from '../support/server.ts';
 import { checkIndexes } from './checks.ts';
@@ -52,14 +53,14 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
   const kills = testNumber('MUSTER_THREAD_KILLS', 8);
   const random = new Random(testSeed('threads'));
   const dir = mkdtempSync(join(tmpdir(), 'muster-threads-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  atEnd(t, () => rmSync(dir, { recursive: true, force: true }));
   const lines: string[] = [];
   const write = (line: string): void => void lines.push(line);
   const log: Log = { debug: write, info: write, warn: write, error: write, isLevelEnabled: () => true };
   const ring = await startRing({ dir, partitions: 4, threads: THREADS, log });
-  t.after(() => ring.stop());
+  atEnd(t, () => ring.stop());
   const pool = await startQueryPool({ dir, threads: 2, limits: queryPoolLimits, log });
-  t.after(() => pool.stop());
+  atEnd(t, () => pool.stop());
   const asker: Asker = { pool, querySettings: () => ({ ...querySettings, now: Date.now() }) };
 
   let running = true;

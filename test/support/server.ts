@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { atEnd, type Owner } from './endings.ts';
 import { testNumber } from './random.ts';
 
 const program = fileURLToPath(new URL('../../bin/muster', import.meta.url));
@@ -19,11 +20,6 @@ const START_MAX_MS = 120_000 * PATIENCE;
 const STOP_MAX_MS = 45_000 * PATIENCE;
 const REQUEST_MAX_MS = 60_000 * PATIENCE;
 const DRAINED_MAX_MS = 60_000 * PATIENCE;
-
-/** What a test context offers; anything that runs a function when the test is over. */
-export interface Owner {
-  after(fn: () => Promise<void>): void;
-}
 
 export interface ServerOptions {
   /** Data directory; default: a new one that is removed with the test. */
@@ -120,7 +116,7 @@ export class TestServer {
   /** The same without starting it yet. */
   static prepare(owner: Owner, options: ServerOptions = {}): TestServer {
     const server = new TestServer(options);
-    owner.after(() => server.dispose());
+    atEnd(owner, () => server.dispose());
     return server;
   }
 

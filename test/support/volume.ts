@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Owner } from './server.ts';
+import { atEnd, type Owner } from './endings.ts';
 
 export interface Volume {
   readonly dir: string;
@@ -31,7 +31,7 @@ export function smallVolume(owner: Owner & { diagnostic(text: string): void }, m
     return null;
   }
   const sights: string[] = [];
-  owner.after(async () => {
+  atEnd(owner, () => {
     for (const mounted of [...sights, dir]) {
       // Lazily: what a test left open must not keep the next one from beginning.
       run('umount', '-l', mounted);

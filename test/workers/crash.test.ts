@@ -13,6 +13,7 @@ import { type Ring, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
 import { temporaryDirectory } from '../engine/inbox/support.ts';
+import { atEnd } from '../support/endings.ts';
 
 const PARTITIONS = 3;
 const script = threadScript('stub-actor', import.meta.url);
@@ -88,7 +89,7 @@ function mountSmall(t: TestContext, megabytes: number): string | null {
     rmSync(dir, { recursive: true });
     return null;
   }
-  t.after(() => {
+  atEnd(t, () => {
     execFileSync('umount', ['-l', dir], { stdio: 'ignore' });
     rmSync(dir, { recursive: true });
   });
@@ -131,7 +132,7 @@ test('full disk: submissions are refused with the reason, and taken again when t
     return;
   }
   const ring = await startRing({ dir: join(dir, 'data'), partitions: PARTITIONS, script, times: { flushDelay: 20 } });
-  t.after(() => ring.stop());
+  atEnd(t, () => ring.stop());
   await until('open', () => ring.healthy);
   const ballast = join(dir, 'ballast');
   for (let size = 20 << 20; size >= 4096; size >>= 1) {

@@ -14,6 +14,7 @@ import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
 import type { Submission } from '../../workers/types.ts';
 import { temporaryDirectory } from '../engine/inbox/support.ts';
+import { atEnd } from '../support/endings.ts';
 
 const PARTITIONS = 4;
 const DAY = 86_400_000;
@@ -32,7 +33,7 @@ async function start(
     times: { flushDelay: 20, retryDelay: 50 },
     engine: { ...engineDefaults, ...engine },
   });
-  t.after(() => ring.stop());
+  atEnd(t, () => ring.stop());
   return { ring, metrics };
 }
 

@@ -8,15 +8,16 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { open } from 'lmdb';
 import { boundMappedMemory, madvise, pageSize, releaseMappings, residentFiles } from '../../workers/mapped-memory.ts';
+import { atEnd, type Owner } from '../support/endings.ts';
 
 const page = pageSize();
 const skip = page === null ? 'no /proc here' : madvise() === null ? 'koffi is not installed for this platform' : false;
 const MiB = 1 << 20;
 
-function filled(t: { after(end: () => unknown): void }) {
+function filled(t: Owner) {
   const dir = mkdtempSync(join(tmpdir(), 'muster-mapped-'));
   const env = open<Buffer, number>({ path: dir, noSubdir: false, encoding: 'binary', keyEncoding: 'uint32' });
-  t.after(async () => {
+  atEnd(t, async () => {
     await env.close();
     rmSync(dir, { recursive: true, force: true });
   });

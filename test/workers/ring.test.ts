@@ -11,6 +11,7 @@ import { type Ring, type RingOptions, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
 import { temporaryDirectory } from '../engine/inbox/support.ts';
+import { atEnd } from '../support/endings.ts';
 
 const PARTITIONS = 4;
 /** While it exists in the data directory, partitions cannot be written; see stub-actor.ts. */
@@ -36,7 +37,7 @@ async function start(t: TestContext, dir: string, rest: Partial<RingOptions> = {
     isLevelEnabled: () => true,
   };
   const ring = await startRing({ dir, partitions: PARTITIONS, threads: 2, script, times, metrics, log, ...rest });
-  t.after(() => ring.stop());
+  atEnd(t, () => ring.stop());
   return { ring, metrics, lines };
 }
 

@@ -2,6 +2,7 @@
 
 import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Endings } from '../../support/endings.ts';
 import { freePort, outputOf, Service, type User } from './programs.ts';
 
 /** dbconfig-no-thanks: PuppetDB's package would set up a database of the machine's PostgreSQL otherwise. */
@@ -29,11 +30,10 @@ export async function startPuppetDb(folder: string): Promise<PuppetDb> {
   const postgres = await startPostgres(folder);
   try {
     const puppetdb = await startServer(folder, postgres.port);
-    const stop = async () => {
-      await puppetdb.service.stop('SIGTERM', 30_000);
-      await postgres.service.stop('SIGINT', 30_000);
-    };
-    return { url: puppetdb.url, log: () => puppetdb.service.output, stop };
+    const endings = new Endings();
+    endings.after(() => postgres.service.stop('SIGINT', 30_000));
+    endings.after(() => puppetdb.service.stop('SIGTERM', 30_000));
+    return { url: puppetdb.url, log: () => puppetdb.service.output, stop: () => endings.run() };
   } catch (error) {
     await postgres.service.stop('SIGINT', 30_000);
     throw error;

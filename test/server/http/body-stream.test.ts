@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { BodyTooLarge, ClientGone, type Mount } from '../../../server/http/exchange.ts';
+import { atEnd } from '../../support/endings.ts';
 import { ask, eventually, listen, RawClient } from '../support/http.ts';
 
 const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
@@ -82,7 +83,7 @@ test('body in parts: a slow client may take longer than other requests, a silent
   const { mount, seen } = counter();
   const listener = await listen(t, [mount], { limits: { stallMs: 300, requestMs: 200, headMs: 200 } });
   const client = await RawClient.open(listener.port);
-  t.after(() => client.close());
+  atEnd(t, () => client.close());
   client.send('POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n');
   for (let index = 0; index < 10; index++) {
     client.send('x'.repeat(50));
@@ -121,7 +122,7 @@ test('body in parts: what a handler leaves is read before its answer, the connec
   };
   const listener = await listen(t, [first], { limits: { drainBytesMax: 1000 } });
   const client = await RawClient.open(listener.port);
-  t.after(() => client.close());
+  atEnd(t, () => client.close());
   for (let index = 0; index < 2; index++) {
     client.received = '';
     client.send(`POST /first HTTP/1.1\r\nHost: x\r\nContent-Length: ${5 * MIB}\r\n\r\n`);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import type { Mount } from '../../../server/http/exchange.ts';
+import { atEnd } from '../../support/endings.ts';
 import { ask, listen, RawClient } from '../support/http.ts';
 
 const named = (prefix: string, whileStarting = false): Mount => ({
@@ -86,7 +87,7 @@ test('dispatch: the allowlist decides on accepted connections below /pdb, before
   const gate = createServer((socket) => {
     listener.accept(socket, { name: names.shift() ?? null, address: '192.0.2.1', extensions: () => null });
   }).listen(0, '127.0.0.1');
-  t.after(async () => {
+  atEnd(t, async () => {
     gate.close();
   });
   await once(gate, 'listening');

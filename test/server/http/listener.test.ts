@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { BodyWriter, Exchange, Mount } from '../../../server/http/exchange.ts';
+import { atEnd } from '../../support/endings.ts';
 import { ask, eventually, listen, RawClient } from '../support/http.ts';
 
 const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
@@ -51,7 +52,7 @@ test('listener: the body belongs to the handler alone, so that it can be transfe
   };
   const listener = await listen(t, [mount]);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  t.after(() => agent.destroy());
+  atEnd(t, () => agent.destroy());
   for (const body of ['a', 'bc', '']) {
     assert.equal((await ask(listener.port, '/take', { method: 'POST', body, agent })).status, 200);
   }
@@ -61,7 +62,7 @@ test('listener: the body belongs to the handler alone, so that it can be transfe
 test('listener: a body larger than allowed is read to its end before it is refused', async (t) => {
   const listener = await listen(t, [sizes(1000)]);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  t.after(() => agent.destroy());
+  atEnd(t, () => agent.destroy());
   const declared = await ask(listener.port, '/size', { method: 'POST', body: Buffer.alloc(500_000), agent });
   assert.equal(declared.status, 413);
   const chunked = await ask(listener.port, '/size', {
@@ -79,7 +80,7 @@ test('listener: a body larger than allowed is read to its end before it is refus
 test('listener: a body nobody asked for is read before the answer goes out', async (t) => {
   const listener = await listen(t, [hello]);
   const client = await RawClient.open(listener.port);
-  t.after(() => client.close());
+  atEnd(t, () => client.close());
   client.send('POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc');
   await eventually(() => listener.requestCount === 1, 'request');
   assert.equal(client.received, '');
@@ -90,7 +91,7 @@ test('listener: a body nobody asked for is read before the answer goes out', asy
 test('listener: bodies in several pieces, in chunks and after 100-continue', async (t) => {
   const listener = await listen(t, [sizes()]);
   const client = await RawClient.open(listener.port);
-  t.after(() => client.close());
+  atEnd(t, () => client.close());
   client.send('POST /size HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
   await eventually(() => listener.requestCount === 1, 'request');
   client.send('4\r\ndefg\r\n0\r\n\r\n');
@@ -105,7 +106,7 @@ test('listener: bodies in several pieces, in chunks and after 100-continue', asy
 test('listener: a request may arrive byte by byte', async (t) => {
   const listener = await listen(t, [hello]);
   const client = await RawClient.open(listener.port);
-  t.after(() => client.close());
+  atEnd(t, () => client.close());
   for (const byte of 'GET /hello?x=1 HTTP/1.1\r\nHost: x\r\n\r\n') {
     client.send(byte);
     await new Promise((resolve) => setImmediate(resolve));
@@ -138,7 +139,7 @@ test('listener: requests sent ahead are answered in order, one at a time', async
   };
   const listener = await listen(t, [slow]);
   const client = await RawClient.open(listener.port);
-  t.after(() => client.close());
+  atEnd(t, () => client.close());
   let all = '';
   for (let index = 0; index < 50; index++) {
     all +=
@@ -159,7 +160,7 @@ test('listener: requests sent ahead are answered in order, one at a time', async
 test('listener: connections are kept or closed as the client asks, HTTP/1.0 included', async (t) => {
   const listener = await listen(t, [hello]);
   const kept = await RawClient.open(listener.port);
-  t.after(() => kept.close());
+  atEnd(t, () => kept.close());
   kept.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n');
   await kept.until((received) => received.endsWith('hello'));
   kept.send('GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
@@ -319,7 +320,7 @@ for (const coding of ['identity', 'gzip']) {
     const seen = { written: 0 };
     const listener = await listen(t, [stream(100_000, chunk, seen)]);
     const socket = connect({ host: '127.0.0.1', port: listener.port });
-    t.after(() => {
+    atEnd(t, () => {
       socket.destroy();
     });
     await once(socket, 'connect');
@@ -343,7 +344,7 @@ test('listener: a client that takes nothing for too long is cut off', async (t) 
   const seen = { written: 0 };
   const listener = await listen(t, [stream(100_000, Buffer.alloc(64 * 1024), seen)], { limits: { stallMs: 200 } });
   const socket = connect({ host: '127.0.0.1', port: listener.port });
-  t.after(() => {
+  atEnd(t, () => {
     socket.destroy();
   });
   await once(socket, 'connect');
@@ -399,7 +400,7 @@ for (const at of ['its own address', 'accepted connections']) {
       listener.accept(socket, { name: null, address: '', extensions: () => null }),
     ).listen(0, '127.0.0.1');
     await once(gate, 'listening');
-    t.after(async () => {
+    atEnd(t, async () => {
       gate.close();
     });
     const client = await RawClient.open(listener.port === 0 ? (gate.address() as AddressInfo).port : listener.port);

@@ -11,6 +11,7 @@ import { test } from 'node:test';
 import { createGzip } from 'node:zlib';
 import { tarEnd, tarFile } from '../../../server/ops/archive/tar.ts';
 import { run } from '../../server/cli/support.ts';
+import { atEnd } from '../../support/endings.ts';
 import { TestServer } from '../../support/server.ts';
 
 const MIB = 1024 * 1024;
@@ -42,7 +43,7 @@ async function writeArchive(file: string, nodes: number, others: number): Promis
 
 test('import: an archive larger than any other body is taken, in memory that does not grow with it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'muster-large-'));
-  t.after(async () => rmSync(folder, { recursive: true, force: true }));
+  atEnd(t, async () => rmSync(folder, { recursive: true, force: true }));
   const server = await TestServer.start(t, { args: ['--node-ttl', '0s', '--request-body-max-size', '16M'] });
   const nodes = 20;
   const peakOf = async (others: number): Promise<number> => {
@@ -71,7 +72,7 @@ test('import: an archive larger than any other body is taken, in memory that doe
 
 test('import: a limit of its own, an archive of nothing, and files that are none, each with its reason', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'muster-large-'));
-  t.after(async () => rmSync(folder, { recursive: true, force: true }));
+  atEnd(t, async () => rmSync(folder, { recursive: true, force: true }));
   const server = await TestServer.start(t, { args: ['--archive-max-size', '1M'] });
   const refuses = async (file: string, reason: RegExp, expected = 1) => {
     const { status, out, err } = await run(['import', '--url', server.url, file]);

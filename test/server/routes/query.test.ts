@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createExtHandler, createQueryHandler } from '../../../server/routes/query.ts';
+import { atEnd } from '../../support/endings.ts';
 import { ask, eventually, listen, RawClient } from '../support/http.ts';
 import { FakePool, type FakeRun, jsonHead, QUERY_SETTINGS } from './fakes.ts';
 
@@ -159,7 +160,7 @@ test('query: credit comes back as the client reads', async (t) => {
   assert.ok(aheadMax <= CREDIT);
 
   const socket = connect({ host: '127.0.0.1', port });
-  t.after(() => {
+  atEnd(t, () => {
     socket.destroy();
   });
   await once(socket, 'connect');

@@ -5,6 +5,7 @@ import { type IncomingHttpHeaders, type RequestOptions, request } from 'node:htt
 import { connect, type Socket } from 'node:net';
 import type { Mount, RequestRecord } from '../../../server/http/exchange.ts';
 import { type Listener, type ListenerOptions, startListener } from '../../../server/http/listener.ts';
+import { atEnd, type Owner } from '../../support/endings.ts';
 
 export interface TestListener extends Listener {
   readonly records: RequestRecord[];
@@ -13,7 +14,7 @@ export interface TestListener extends Listener {
 
 /** Stops when the test ends. */
 export async function listen(
-  t: { after(fn: () => Promise<void>): void },
+  t: Owner,
   mounts: readonly Mount[],
   options: Partial<ListenerOptions> = {},
 ): Promise<TestListener> {
@@ -28,7 +29,7 @@ export async function listen(
     onError: (error) => errors.push(error),
     ...options,
   });
-  t.after(() => listener.stop(0));
+  atEnd(t, () => listener.stop(0));
   return Object.defineProperties(listener, { records: { value: records }, errors: { value: errors } }) as TestListener;
 }
 
