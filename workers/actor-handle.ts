@@ -19,10 +19,12 @@ export interface ActorHandleOptions {
   /** Milliseconds one piece of work may take before the thread counts as hung. */
   readonly hangMax: number;
   readonly onMessage: (message: FromActor) => void;
-  /** The thread is gone. `activity` is what it was doing. It is started again unless the handle was stopped. */
-  /** `requested`: it was ended from outside, whatever it was doing. */
+  /**
+   * The thread is gone. `activity` is what it was doing. It is started again unless the handle was stopped. `requested`: it was
+   * ended from outside, whatever it was doing.
+   */
   readonly onDown: (activity: Activity, reason: string, requested: boolean) => void;
-  /** The thread cannot be ended: it hangs in a write transaction, and only the end of the process frees the partition. */
+  /** The thread cannot be ended: it hangs while something holds it, and only the end of the process frees the partition. */
   readonly onStuck: (activity: Activity, reason: string) => void;
   readonly log: Log;
 }
@@ -67,8 +69,8 @@ export class ActorHandle {
   }
 
   /**
-   * Ends the thread as soon as no write transaction runs, as a crash would; it is started again. `requested`: from outside,
-   * so that no command is to blame.
+   * Ends the thread as soon as nothing holds it (activity.ts), as a crash would; it is started again. `requested`: from
+   * outside, so that no command is to blame.
    */
   kill(reason: string, requested = false): void {
     const worker = this.#worker;
@@ -106,7 +108,7 @@ export class ActorHandle {
     const timer = setTimeout(() => {
       this.#options.log.error(`actor ${this.index} did not stop in time`);
       if (this.#mark.askToEnd()) void worker.terminate();
-      // Left behind in a transaction: it goes with the process, and what it did not commit is in the log.
+      // Left behind while something holds it: it goes with the process, and what it did not commit is in the log.
       else this.#worker = null;
       for (const resolve of this.#onGone.splice(0)) resolve();
     }, STOP_MAX_MS);

@@ -20,7 +20,7 @@ export interface RingOptions {
   readonly log?: Log;
   readonly times?: Partial<ActorTimes>;
   /**
-   * An actor hangs inside a write transaction and cannot be ended: only a new process can go on. What it was doing is
+   * An actor hangs while something holds it (activity.ts) and cannot be ended: only a new process can go on. What it was doing is
    * noted for that process. Default: throws where nobody catches, which ends the process.
    */
   readonly onFatal?: (error: Error) => void;
