@@ -11,6 +11,7 @@
 import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import { DAMAGE_ADVICE } from '../engine/store/data-file.ts';
 import { tellsOfDamage } from '../engine/store/lmdb.ts';
 import type { ActivityMark } from './activity.ts';
 import { monotonicMs } from './clock.ts';
@@ -272,7 +273,7 @@ export class PartitionActor {
       } catch (error) {
         const isDamaged = tellsOfDamage(error);
         if (!isDamaged && !isSystemError(error) && this.#canWrite()) throw error;
-        this.#setTrouble(isDamaged ? `${error.message}; its file is damaged: ${WHAT_TO_DO}` : textOf(error));
+        this.#setTrouble(isDamaged ? `${error.message}; its file is damaged: ${DAMAGE_ADVICE}` : textOf(error));
       }
       if (this.#stopping) return null;
       await this.#pause(pause);
@@ -602,8 +603,6 @@ function attemptText(outcome: FailedOutcome): string {
     '\n',
   );
 }
-
-const WHAT_TO_DO = '`muster check` tells more; restore a backup';
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

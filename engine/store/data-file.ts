@@ -12,12 +12,15 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** What to do about a damaged file: the end of every message that tells of one. */
+export const DAMAGE_ADVICE = '`muster check` tells more; restore a backup';
+
 /** The partition's file cannot be used. The message names it, says what is wrong, and what to do. */
 export class DataFileDamaged extends Error {
   readonly file: string;
   readonly problem: string;
   constructor(file: string, problem: string) {
-    super(`${file} is damaged: ${problem}. \`muster check\` tells more; restore a backup`);
+    super(`${file} is damaged: ${problem}. ${DAMAGE_ADVICE}`);
     this.file = file;
     this.problem = problem;
   }

@@ -5,6 +5,7 @@
 //   request -> route -> checks (parameters, parents) -> resolve -> execute -> chunks
 
 import type { Check, ParentKind } from '../../../schemas/query-routes.ts';
+import { DAMAGE_ADVICE } from '../../store/data-file.ts';
 import { tellsOfDamage } from '../../store/lmdb.ts';
 import type { Partition } from '../../store/partition.ts';
 import { badQuery, QueryError } from '../errors.ts';
@@ -195,9 +196,7 @@ class RunningRequest implements OpenRequest {
       return badQuery('The query is nested too deeply');
     }
     this.failure = tellsOfDamage(thrown)
-      ? new Error(`${thrown.message}; a file of the store is damaged: \`muster check\` names it; restore a backup`, {
-          cause: thrown,
-        })
+      ? new Error(`${thrown.message}; a file of the store is damaged: ${DAMAGE_ADVICE}`, { cause: thrown })
       : thrown;
     return new QueryError(500, 'An unexpected error occurred');
   }
