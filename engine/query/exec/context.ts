@@ -1,9 +1,9 @@
 // What one query holds while it runs: a snapshot of every partition that it reads, its deadline, its clock, and the results of subqueries
 // that were evaluated already. Created per query, closed with it.
 
-import { ByteWriter } from '../../bytes.ts';
+import type { ByteWriter } from '../../bytes.ts';
 import type { Partition, View } from '../../store/partition.ts';
-import type { NodeRecord } from '../../store/records.ts';
+import type { NodeRecord, ReportId } from '../../store/records.ts';
 import type { ReportListName } from '../../store/report-lists.ts';
 import { slotOf } from '../../store/store-info.ts';
 import { QueryError } from '../errors.ts';
@@ -150,17 +150,21 @@ export class ExecContext {
 
   /** Stored JSON text of a part of an agent report; null when there is none (or the report is a plan's). */
   reportPart(hash: string, part: ReportListName): string | null {
-    const out = new ByteWriter(0);
-    return this.writeReportPart(hash, part, out) ? out.toString() : null;
+    const at = this.#placeOfPart(hash, part);
+    return at === null ? null : at.view.reportList(at.id, part);
   }
 
   /** The same, appended to `out`; false when there is none. */
   writeReportPart(hash: string, part: ReportListName, out: ByteWriter): boolean {
+    const at = this.#placeOfPart(hash, part);
+    return at === null ? false : at.view.writeReportList(at.id, part, out);
+  }
+
+  #placeOfPart(hash: string, part: ReportListName): { readonly view: View; readonly id: ReportId } | null {
     const view = this.#viewOfReport(hash);
-    if (view === null) return false;
+    if (view === null) return null;
     const id = view.reportId(hash);
-    if (view.report(id)?.type !== 'agent' && part !== 'resources') return false;
-    return view.writeReportList(id, part, out);
+    return view.report(id)?.type === 'agent' || part === 'resources' ? { view, id } : null;
   }
 
   #viewOfReport(hash: string): View | null {
