@@ -4,10 +4,11 @@
 
 import { compareJson, containsJson, equalJson, textForm } from '../../json/compare.ts';
 import type { JsonValue } from '../../json/value.ts';
+import { DIGITS } from '../paths.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter, PathPart } from '../tree.ts';
 import { FALSE, type Truth, truthOf, UNKNOWN } from './truth.ts';
-import { DIGITS, ValuePath } from './value-path.ts';
+import { ValuePath } from './value-path.ts';
 
 export type JsonFilter = Extract<Filter, { kind: 'json' }>;
 

@@ -4,9 +4,8 @@
 import { elementAt, endOfValue, type Key, keyOf, memberAt, parseAt } from '../../json/scan.ts';
 import { isArray, isObject, type JsonValue } from '../../json/value.ts';
 import { FACT, type StoredFact } from '../../store/bodies.ts';
+import { DIGITS } from '../paths.ts';
 import type { PathPart } from '../tree.ts';
-
-export const DIGITS = /^[0-9]+$/;
 
 const OPEN_LIST = 0x5b;
 const OPEN = 0x7b;
