@@ -1,7 +1,12 @@
 // The rule list of auth.conf: who may ask /status and /metrics. Rules are tried in order of `sort-order`, ties by name;
 // the first that matches decides, and a request that none matches is refused. /pdb has the allowlist instead.
 
-import { alternativeKinds, type CertificateExtensions, extensionIds } from '../tls/certificate-extensions.ts';
+import {
+  ALTERNATIVE_NAMES,
+  alternativeKinds,
+  type CertificateExtensions,
+  extensionIds,
+} from '../tls/certificate-extensions.ts';
 import { type ConfigObject, type ConfigValue, type Place, type Problem, placeText, plainValue } from './tree.ts';
 
 /** Who a rule speaks of. `any`: every authenticated client. */
@@ -203,7 +208,7 @@ function extensionSubject(rule: string, wanted: Record<string, unknown>): Extens
   const values = new Map<string, readonly string[]>();
   let alternativeNames: Map<string, readonly string[]> | null = null;
   for (const [key, value] of Object.entries(wanted)) {
-    if (key === 'subject-alt-name' || key === '2.5.29.17') {
+    if (key === 'subject-alt-name' || key === ALTERNATIVE_NAMES) {
       if (!isMap(value)) throw new Error(`rule '${rule}': ${key} needs an object, { dns-name: NAME } for instance`);
       alternativeNames = new Map();
       for (const [kind, names] of Object.entries(value)) {

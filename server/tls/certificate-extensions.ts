@@ -4,7 +4,8 @@
 
 /** Parent of Puppet's own extensions. */
 const PUPPET = '1.3.6.1.4.1.34380.1';
-const ALTERNATIVE_NAMES = '2.5.29.17';
+/** Object identifier of the alternative names. */
+export const ALTERNATIVE_NAMES = '2.5.29.17';
 
 /** Names in the order of their numbers from 1 on, below the branch of registered extensions. */
 const REGISTERED = [
