@@ -9,7 +9,6 @@ import { ByteWriter } from '../../../engine/bytes.ts';
 import { LIST_READERS } from '../../../engine/ingest/report.ts';
 import { decodeState, encodeState } from '../../../engine/store/codecs.ts';
 import { type Batch, openPartition, type Partition } from '../../../engine/store/partition.ts';
-import type { ReportRecord } from '../../../engine/store/records.ts';
 import {
   encodeReportLists,
   REPORT_LISTS,
@@ -18,6 +17,7 @@ import {
   writeReportList,
 } from '../../../engine/store/report-lists.ts';
 import { FORMAT_VERSION, markComplete, openStoreInfo, partitionDir } from '../../../engine/store/store-info.ts';
+import { reportRecord } from './report-records.ts';
 
 const dirs: string[] = [];
 after(() => {
@@ -40,36 +40,8 @@ const packed = (name: ReportListName, text: string) => {
   return { form: 'packed', bytes } as const;
 };
 
-const HASH = 'a'.repeat(40);
-const REPORT: Omit<ReportRecord, 'nodeId'> = {
-  certname: 'a',
-  hash: HASH,
-  type: 'agent',
-  puppetVersion: '8',
-  reportFormat: 12,
-  configurationVersion: '1',
-  startTime: 1,
-  endTime: 2,
-  producerTimestamp: 3,
-  receiveTime: 4,
-  producer: null,
-  environment: 'production',
-  status: 'unchanged',
-  noop: false,
-  noopPending: false,
-  correctiveChange: null,
-  transactionUuid: null,
-  catalogUuid: null,
-  codeId: null,
-  cachedCatalogStatus: null,
-  jobId: null,
-  eventCount: 0,
-  eventTimeMin: 0,
-  eventTimeMax: 0,
-};
-
 const addReport = (batch: Batch, lists: ReportLists): number =>
-  batch.addReport({ ...REPORT, nodeId: batch.createNode('a') }, null, lists);
+  batch.addReport(reportRecord({ nodeId: batch.createNode('a') }), null, lists);
 
 function listsOf(partition: Partition, report: number): (string | null)[] {
   const view = partition.snapshot();
