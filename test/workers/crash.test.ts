@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openPartition } from '../../engine/store/partition.ts';
 import { partitionDir } from '../../engine/store/store-info.ts';
@@ -14,6 +13,7 @@ import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
 import { temporaryDirectory } from '../engine/inbox/support.ts';
 import { atEnd } from '../support/endings.ts';
+import { smallVolume } from '../support/volume.ts';
 
 const PARTITIONS = 3;
 const script = threadScript('stub-actor', import.meta.url);
@@ -80,22 +80,6 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
 
 // ------------------------------------------------------------------ a full disk
 
-/** A small file system of its own, or null where this process may not mount one. */
-function mountSmall(t: TestContext, megabytes: number): string | null {
-  const dir = mkdtempSync(join(tmpdir(), 'muster-disk-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir], { stdio: 'ignore' });
-  } catch {
-    rmSync(dir, { recursive: true });
-    return null;
-  }
-  atEnd(t, () => {
-    execFileSync('umount', ['-l', dir], { stdio: 'ignore' });
-    rmSync(dir, { recursive: true });
-  });
-  return dir;
-}
-
 function submission(certname: string, size: number): Submission {
   return {
     command: 'store report',
@@ -126,11 +110,9 @@ async function fill(ring: Ring): Promise<{ accepted: string[]; refused: Submissi
 }
 
 test('full disk: submissions are refused with the reason, and taken again when there is room', async (t) => {
-  const dir = mountSmall(t, 24);
-  if (dir === null) {
-    t.skip('this process may not mount a file system');
-    return;
-  }
+  const volume = smallVolume(t, 24);
+  if (volume === null) return t.skip('needs a small file system');
+  const { dir } = volume;
   const ring = await startRing({ dir: join(dir, 'data'), partitions: PARTITIONS, script, times: { flushDelay: 20 } });
   atEnd(t, () => ring.stop());
   await until('open', () => ring.healthy);
