@@ -2,38 +2,25 @@
 // examples that `muster query --help` prints.
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { command as query } from '../../server/cli/query.ts';
+import { type Ended, run } from '../support/programs.ts';
 import { TestServer } from '../support/server.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const ADDRESS = /http:\/\/127\.0\.0\.1:8080/g;
 const COMMAND_MAX_MS = 120_000;
 
-interface Ran {
-  readonly status: number | null;
-  readonly output: string;
-  readonly errors: string;
-}
-
 /** Runs a line in a shell with the project's `muster` on the path. */
-async function run(line: string): Promise<Ran> {
-  const env = { ...process.env, PATH: `${root}/bin:${process.env['PATH']}` };
-  const child = spawn('sh', ['-c', line], {
+const typed = (line: string): Promise<Ended> =>
+  run('sh', ['-c', line], {
     cwd: root,
-    env,
-    timeout: COMMAND_MAX_MS,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, PATH: `${root}/bin:${process.env['PATH']}` },
+    maxMs: COMMAND_MAX_MS,
   });
-  const texts = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => void (texts[0] += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => void (texts[1] += text));
-  const status = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { status, output: texts[0]!, errors: texts[1]! };
-}
 
 /** Like `curl`, but with the status of the answer as the last line of the output. */
 const told = (line: string): string => line.replace(/^curl /, `curl -sS --max-time 60 -w '\\n%{http_code}' `);
@@ -60,12 +47,12 @@ test("documents: the README's tour works as it is printed", { skip: withoutCurl 
   assert.ok(tour.length >= 8);
   for (const { line, before } of tour) {
     const here = line.replace(ADDRESS, server.url).replace('--nodes 100', '--nodes 5');
-    const { status, output, errors } = await run(told(here));
-    assert.equal(status, 0, `${line}\n${errors}`);
+    const { status, out, err } = await typed(told(here));
+    assert.equal(status, 0, `${line}\n${err}`);
     if (!line.startsWith('curl ')) continue;
-    const code = output.slice(output.lastIndexOf('\n') + 1);
-    assert.equal(code, before.includes('Nonsense') ? '400' : '200', `${line}\n${output}`);
-    if (!before.includes('Nonsense')) assert.doesNotMatch(output, /^\[\s*\]\n/, `${line}: nothing found`);
+    const code = out.slice(out.lastIndexOf('\n') + 1);
+    assert.equal(code, before.includes('Nonsense') ? '400' : '200', `${line}\n${out}`);
+    if (!before.includes('Nonsense')) assert.doesNotMatch(out, /^\[\s*\]\n/, `${line}: nothing found`);
   }
 });
 

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { atEnd } from '../support/endings.ts';
+import { outputOf } from '../support/programs.ts';
 import { TestServer } from '../support/server.ts';
 import { assertSameContents, contentsOf } from './support/contents.ts';
 import { oddCommands, oddName } from './support/odd-node.ts';
-import { outputOf } from './support/programs.ts';
 
 const muster = fileURLToPath(new URL('../../bin/muster', import.meta.url));
 const fill = fileURLToPath(new URL('../../dist/perf/fill.js', import.meta.url));

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Endings } from '../support/endings.ts';
+import { outputOf } from '../support/programs.ts';
 import { TestServer, until } from '../support/server.ts';
 import { assertSameContents, contentsOf } from './support/contents.ts';
 import { oddCommands, oddName } from './support/odd-node.ts';
 import { packagesMissing } from './support/packages.ts';
-import { outputOf } from './support/programs.ts';
 import { type PuppetDb, puppetdbPackages, puppetdbPackagesUsed, startPuppetDb } from './support/puppetdb.ts';
 
 const skip = await packagesMissing(puppetdbPackagesUsed, { large: true, install: puppetdbPackages });

@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Certificates, makeCertificates, opensslMissing } from '../server/tls/certificates.ts';
 import { Endings } from '../support/endings.ts';
+import type { Ended } from '../support/programs.ts';
 import { TestServer } from '../support/server.ts';
 import { packagesMissing } from './support/packages.ts';
-import type { Ended } from './support/programs.ts';
 import { PuppetHost, puppetPackages } from './support/puppet.ts';
 
 const skip = opensslMissing() || (await packagesMissing(puppetPackages));

@@ -7,9 +7,9 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Certificates, makeCertificates, opensslMissing } from '../server/tls/certificates.ts';
 import { Endings } from '../support/endings.ts';
+import { outputOf } from '../support/programs.ts';
 import { TestServer } from '../support/server.ts';
 import { packagesMissing } from './support/packages.ts';
-import { outputOf } from './support/programs.ts';
 
 const skip = opensslMissing() || (await packagesMissing(['python3-pypuppetdb']));
 

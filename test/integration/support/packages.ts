@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Ended, run } from './programs.ts';
+import { type Ended, run } from '../../support/programs.ts';
 
 export interface PackageOptions {
   /** Hundreds of megabytes, services, or a test of minutes: only with MUSTER_INTEGRATION=1. */

@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Certificates } from '../../server/tls/certificates.ts';
-import { type Ended, run } from './programs.ts';
+import { type Ended, run } from '../../support/programs.ts';
 
 export const puppetPackages = ['puppet-agent', 'puppet-terminus-puppetdb'];
 

@@ -3,7 +3,7 @@
 import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Endings } from '../../support/endings.ts';
-import { freePort, outputOf, Service, type User } from './programs.ts';
+import { freePort, outputOf, Service, type User } from '../../support/programs.ts';
 
 /** dbconfig-no-thanks: PuppetDB's package would set up a database of the machine's PostgreSQL otherwise. */
 export const puppetdbPackages = ['puppetdb', 'dbconfig-no-thanks', 'postgresql'];

@@ -12,7 +12,7 @@ export interface User {
 }
 
 export interface ServiceOptions {
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<NodeJS.ProcessEnv>;
   readonly cwd?: string;
   /** Only root can run programs as somebody else; null: as this process. */
   readonly user?: User | null;
