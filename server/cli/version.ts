@@ -4,18 +4,10 @@ import { readFileSync } from 'node:fs';
 import type { CliCommand } from './command.ts';
 import { exitStatus } from './command.ts';
 
-/** The version in package.json, which lies two folders up from the sources and three up from the built files. */
+/** The version in package.json, which lies two folders up from here and from the built program. */
 export function ownVersion(): string {
-  for (const up of ['../../package.json', '../../../package.json']) {
-    try {
-      const text = readFileSync(new URL(up, import.meta.url), 'utf8');
-      const { name, version } = JSON.parse(text) as { name: string; version: string };
-      if (name === 'muster') return version;
-    } catch {
-      // Not there: the other layout.
-    }
-  }
-  return 'unknown';
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
 }
 
 export const command: CliCommand = {
