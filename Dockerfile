@@ -9,7 +9,6 @@ RUN npm ci --ignore-scripts
 COPY . .
 RUN node node_modules/typescript/bin/tsc -b server \
   && node server/bundle.mjs \
-  && find dist -type f ! -name '*.js' -delete \
   && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-bookworm-slim
@@ -21,7 +20,7 @@ WORKDIR /opt/muster
 COPY --from=build /build/package.json /build/LICENSE ./
 COPY --from=build /build/bin ./bin
 COPY --from=build /build/node_modules ./node_modules
-COPY --from=build /build/dist ./dist
+COPY --from=build /build/dist/program ./dist/program
 
 # Inside the container the cleartext listener has to be on all addresses to be reachable at all: who reaches it is decided
 # where the port is published.
