@@ -71,7 +71,7 @@ export function prefixEnd(prefix: Uint8Array): Buffer {
 /** Time (epoch ms, may be negative) and id, ordered by time. */
 export function timeKey(time: number, id: number): Buffer {
   const key = Buffer.allocUnsafe(12);
-  // 2^52 as offset keeps the whole Date range positive.
+  // The offset keeps the whole Date range positive.
   key.writeBigUInt64BE(BigInt(Math.round(time)) + TIME_OFFSET, 0);
   key.writeUInt32BE(id, 8);
   return key;

@@ -13,7 +13,7 @@
 //   report_digest  20-byte hash      -> u32 report
 //   report_node    u32 node u32 report -> empty
 //   report_time    producer time, u32 report -> empty
-//   environment, producer   name     -> empty
+//   environment, producer   name     -> the name
 //   retry          u64 seq           -> a command that waits for another attempt
 //   dictionaries   see dictionary.ts
 
