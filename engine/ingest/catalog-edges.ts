@@ -204,11 +204,10 @@ export function edgeGroups(
       text += `${code % RELATIONSHIP_BASE}${target.spec}`;
       isShared &&= !isOwn(target, certname);
     }
-    const bytes = GROUP_BYTES + text.length * GROUP_TEXTS;
-    let group = knownGroups.get(text, bytes);
+    let group = knownGroups.get(text);
     if (group === undefined) {
       group = edgeGroup(codes.subarray(from, to), source, resources);
-      knownGroups.set(text, group, bytes);
+      knownGroups.set(text, group, GROUP_BYTES + text.length * GROUP_TEXTS);
     }
     groups.push(group);
     shared.push(isShared ? group : null);

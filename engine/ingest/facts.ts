@@ -173,8 +173,7 @@ const knownLists = new TextMemo<PackageList>(LIST_MEMO_BYTES);
 const sightedLists = new Sighted(SIGHTED_LISTS);
 
 function packageListOf(part: Part): PackageList | null {
-  const bytes = LIST_BYTES + part.bytes.length * LIST_TEXTS;
-  const known = knownLists.get(part.digest, bytes);
+  const known = knownLists.get(part.digest);
   if (known !== undefined) return known;
   const packages = knownPackages.values(part.bytes.toString('utf8'), readPackage);
   if (packages === null) return null;
@@ -183,7 +182,7 @@ function packageListOf(part: Part): PackageList | null {
     packages: distinct.length === packages.length ? packages : withoutRepeats(packages),
     text: distinct.length === 0 ? NO_PACKAGES.text : Buffer.from(`[${distinct.map(packageText).join(',')}]`, 'utf8'),
   };
-  if (sightedLists.again(part.digest)) knownLists.set(part.digest, list, bytes);
+  if (sightedLists.again(part.digest)) knownLists.set(part.digest, list, LIST_BYTES + part.bytes.length * LIST_TEXTS);
   return list;
 }
 
