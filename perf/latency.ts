@@ -5,6 +5,7 @@
 
 import { Client } from './lib/client.ts';
 import { digestOf } from './lib/digest.ts';
+import { readAgain } from './lib/dump-reader.ts';
 import { median, quantile, show, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import { drained, fill, History, type Prepared, prepare, submitAll } from './lib/load.ts';
@@ -123,23 +124,15 @@ async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, p
   const others = new OthersWatch();
   const cpu = server.processes.cpuMs();
   let done = false;
-  let dumps = 0;
-  const dumping = async (): Promise<void> => {
-    while (!done) {
-      const { status } = await client.read({ path: DUMP }, () => {});
-      if (status !== 200) throw new Error(`${DUMP} got ${status}`);
-      dumps++;
-    }
-  };
   const load = phase.commands
     ? paced(client, requests, rate)
     : new Promise<number[]>((resolve) => setTimeout(() => resolve([]), seconds * 1000));
-  const beside = phase.dumps ? dumping() : Promise.resolve();
+  const reader = phase.dumps ? readAgain(server.url, DUMP) : null;
   const points = askPoints({ url: server.url, nodes, pauseMs: 5, done: () => done });
   const submissions = await load;
   done = true;
   const asked = await points;
-  await beside;
+  const dumps = (await reader?.stop()) ?? 0;
   const othersShare = others.share(server.processes.cpuMs() - cpu);
   await drained(client);
   client.close();

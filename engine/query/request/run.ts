@@ -63,8 +63,8 @@ export interface OpenRequest {
 
 /** Body bytes per chunk unless the caller says otherwise. */
 export const CHUNK_BYTES = 128 * 1024;
-/** Milliseconds of work per step. */
-const SLICE_MS = 20;
+/** Milliseconds of work per step: how long a short query waits, at most, for each long one in its thread. */
+const SLICE_MS = 5;
 
 /** Opens a query. Nothing has happened when this returns: every step does its share. */
 export function openRequest(request: QueryRequest, store: QueryStore, settings: QuerySettings): OpenRequest {
