@@ -1,6 +1,7 @@
 // The resources of a catalog that is read: checked, with their canonical texts, each of them alone and as a list.
 
 import { TAG_PATTERN } from '../../schemas/commands/catalog.ts';
+import { isEmpty } from '../../schemas/commands/format.ts';
 import { canonicalK, compareUnits } from '../json/canonical.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { BodyRef } from '../store/refs.ts';
@@ -234,8 +235,11 @@ const TAGS_MAX = 20_000;
 const goodTags = new Set<string>();
 
 function readTags(resource: JsonObject): readonly string[] {
-  const tags = resource['tags'];
-  if (!Array.isArray(tags)) throw invalid(`{:resources [{:tags (not (sequential? ${excerpt(tags ?? null)}))}]}`);
+  const tags = resource['tags'] ?? null;
+  if (!Array.isArray(tags)) {
+    if (tags !== null && isEmpty(tags)) return [];
+    throw invalid(`{:resources [{:tags (not (sequential? ${excerpt(tags)}))}]}`);
+  }
   for (let index = 0; index < tags.length; index++) {
     const tag = tags[index] as JsonValue;
     if (typeof tag === 'string' && goodTags.has(tag)) continue;

@@ -1,6 +1,7 @@
 // replace catalog: from a payload that conforms to the wire table to a CatalogCommand. Resources and edges are checked and
 // hashed in one pass; what is only needed to store them is made when `contents` is called.
 
+import { isEmpty } from '../../schemas/commands/format.ts';
 import { canonicalK, quote } from '../json/canonical.ts';
 import { storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
@@ -146,9 +147,7 @@ function storedResource(resource: ReadResource, own: boolean, certname: string, 
   const ownTag = own || tags.includes(certname);
   const shared = ownTag && !own ? tags.filter((tag) => tag !== certname) : tags;
   if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
-  if (file !== undefined && file !== null && typeof file !== 'string')
-    columns.refuse('The file of a resource is no text.');
-  if (sent !== null && typeof sent !== 'object') columns.refuse('The parameters of a resource are no map.');
+  if (!isEmpty(sent) && !isObject(sent)) columns.refuse('The parameters of a resource are no map.');
   const parameters = parametersStart === parametersEnd ? 'null' : text.slice(parametersStart, parametersEnd);
   return {
     type: columnText(type, 'type', columns),
@@ -157,7 +156,7 @@ function storedResource(resource: ReadResource, own: boolean, certname: string, 
     tags: shared,
     ownTag,
     exported: exported === true,
-    file: typeof file === 'string' ? columns.text(file, 'file') : null,
+    file: file === undefined || file === null ? null : columnText(file, 'file', columns),
     line: columns.integer(line ?? null, 'line'),
     parameters: isObject(sent) ? parametersText(sent, columns) : '{}',
   };
@@ -173,7 +172,7 @@ function parametersText(parameters: JsonObject, columns: Columns): string {
 const identityText = (value: JsonValue | undefined): string =>
   typeof value === 'string' ? quote(value) : canonicalK(value ?? null);
 
-/** Numbers and Booleans are taken as types and titles, and stored as their text. */
+/** Numbers and Booleans are taken as types, titles and files, and stored as their text. */
 function columnText(value: JsonValue | undefined, name: string, columns: Columns): string {
   if (typeof value === 'string') return columns.text(value, `resource ${name}`);
   if (value === undefined || value === null || (typeof value === 'object' && !(value instanceof Float))) {

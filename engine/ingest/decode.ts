@@ -9,7 +9,7 @@ import type { CommandFormat, WireTable } from '../../schemas/commands/format.ts'
 import { COMMAND_FORMATS, type CommandName, isCommandName } from '../../schemas/commands/formats.ts';
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonDocument } from '../json/parse.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
-import { REPORT_LISTS, type ReportListName, type ReportLists } from '../store/report-lists.ts';
+import type { ReportListName, ReportLists } from '../store/report-lists.ts';
 import { formatTime } from '../time.ts';
 import { type FactsFilter, factsFilter } from './blocklist.ts';
 import { payloadBytes } from './body.ts';
@@ -19,7 +19,17 @@ import { CommandFailure } from './errors.ts';
 import { decodeFacts, decodeFactsParts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
 import { decodeReport, LIST_READERS, reportEvents } from './report.ts';
-import { type Memo, type Memos, memoOf, type Part, type Split, sameParts, splitPayload } from './spans.ts';
+import {
+  type Memo,
+  type Memos,
+  memoOf,
+  type Part,
+  type PartKind,
+  type PartKinds,
+  type Split,
+  sameParts,
+  splitPayload,
+} from './spans.ts';
 import type { IngestSettings, QueuedCommand } from './types.ts';
 import { conforms, problems } from './validate.ts';
 
@@ -29,9 +39,15 @@ const UNBOUNDED_DEPTH: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INF
 const NOTHING = Buffer.alloc(0);
 
 /** The large parts of a payload, whose bytes are remembered. */
-const PARTS: Partial<Record<CommandName, readonly string[]>> = {
-  'replace catalog': ['resources', 'edges'],
-  'replace facts': ['values', 'package_inventory'],
+const PARTS: Partial<Record<CommandName, PartKinds>> = {
+  'replace catalog': { resources: 'list', edges: 'list' },
+  'replace facts': { values: 'map', package_inventory: 'list' },
+};
+
+const REPORT_PARTS: PartKinds & Readonly<Record<ReportListName, PartKind>> = {
+  logs: 'list',
+  metrics: 'list',
+  resources: 'list',
 };
 
 type DecodeSettings = Pick<IngestSettings, 'factsBlocklist' | 'factsBlocklistType' | 'decompressedMax' | 'inflater'>;
@@ -47,10 +63,10 @@ export function decodeCommand(command: QueuedCommand, settings: DecodeSettings, 
   const filter = factsFilter(settings.factsBlocklist, settings.factsBlocklistType);
   try {
     const payload = payloadBytes(command.body, command.gzip, settings.decompressedMax, settings.inflater);
-    const partKeys = PARTS[name];
-    const isSplit = memos !== null && partKeys !== undefined && isKnownVersion(format, command.version);
+    const kinds = PARTS[name];
+    const isSplit = memos !== null && kinds !== undefined && isKnownVersion(format, command.version);
     const last = isSplit ? memos.get(name, command.certname) : undefined;
-    const split = isSplit ? splitPayload(payload, partKeys, last) : null;
+    const split = isSplit ? splitPayload(payload, kinds, last) : null;
     if (memos !== null && split !== null) {
       const decoded = decodeSplit(command, format, payload, split, settings, filter, memos, last);
       if (decoded !== null) return decoded;
@@ -83,7 +99,7 @@ function decodeSplit(
   const rest = tryParse(split.rest, JSON_LIMITS);
   if (rest === undefined || !isObject(rest)) return null;
   for (const { key, placeholder } of split.parts) if (rest[key] !== placeholder) return null;
-  const others = (PARTS[command.command as CommandName] as readonly string[]).filter(
+  const others = Object.keys(PARTS[command.command as CommandName] as PartKinds).filter(
     (key) => !split.parts.some((part) => part.key === key),
   );
   // A part that was not cut out is not covered by the memo, unless it is not there at all.
@@ -124,7 +140,7 @@ function decodeKnown(
   whole: () => CatalogCommand | FactsCommand,
 ): CatalogCommand | FactsCommand {
   const header: Record<string, JsonValue> = { ...rest };
-  for (const { key } of parts) header[key] = key === 'values' ? {} : [];
+  for (const { key, empty } of parts) header[key] = empty;
   const payload = upgrade(header, command, format);
   if (format.table !== null && !conforms(format.table, payload)) throw refuse(format, problems(format.table, payload));
   const { received } = command;
@@ -167,7 +183,7 @@ function decodeParts(
 ): CatalogCommand | FactsCommand | null {
   const part = (name: string): Part | null => parts.find(({ key }) => key === name) ?? null;
   const header: Record<string, JsonValue> = { ...rest };
-  for (const { key } of parts) header[key] = key === 'values' ? {} : [];
+  for (const { key, empty } of parts) header[key] = empty;
   const payload = upgrade(header, command, format);
   if (format.table === null || !conforms(format.table, payload)) return null;
   const { received } = command;
@@ -183,8 +199,8 @@ function decodeParts(
 
 /** With the lists of a report apart, of which `resources` is parsed where its events need it; null when that is not possible. */
 function decodeReportParts(command: QueuedCommand, format: CommandFormat, payload: Buffer): ReportCommand | null {
-  const split = isUtf8(payload) ? splitPayload(payload, REPORT_LISTS) : null;
-  if (split === null || split.parts.length < REPORT_LISTS.length) return null;
+  const split = isUtf8(payload) ? splitPayload(payload, REPORT_PARTS) : null;
+  if (split === null || split.parts.length < Object.keys(REPORT_PARTS).length) return null;
   const rest = tryParse(split.rest, JSON_LIMITS);
   if (rest === undefined || !isObject(rest)) return null;
   const header: Record<string, JsonValue> = { ...rest };

@@ -1,5 +1,6 @@
 // The small commands: deactivate node, configure expiration, replace catalog inputs.
 
+import { isEmpty } from '../../schemas/commands/format.ts';
 import { compareUnits, quote } from '../json/canonical.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { parseLenient } from '../time.ts';
@@ -39,8 +40,7 @@ export function decodeInputs(payload: JsonValue, received: number): InputsComman
   if (!isObject(payload)) throw new CommandFailure('invalid', `(not (map? ${excerpt(payload)}))`);
   const sent = payload['inputs'] ?? null;
   const certname = payload['certname'];
-  const isEmpty = Array.isArray(sent) ? sent.length === 0 : isObject(sent) && Object.keys(sent).length === 0;
-  if (sent === null || isEmpty) {
+  if (isEmpty(sent)) {
     const name = typeof certname === 'string' ? certname : '';
     return { kind: 'inputs', certname: name, producerTimestamp: received, received, inputs: null };
   }

@@ -9,20 +9,32 @@
 // hold exactly the place-holders, and each part parses as one document. Then putting the parts back gives the original's
 // value, whatever the guess was based on.
 
+import type { JsonValue } from '../json/value.ts';
 import { sha1 } from './hashes.ts';
+
+export type PartKind = 'list' | 'map';
+/** The parts of a command's payloads by their keys, in the order that most clients send. */
+export type PartKinds = Readonly<Record<string, PartKind>>;
 
 export class Part {
   readonly key: string;
+  readonly kind: PartKind;
   /** Bytes of the part: valid as long as the payload's buffer. */
   readonly bytes: Buffer;
   /** What stands for the part in the rest. */
   readonly placeholder: string;
   #digest: string | null = null;
 
-  constructor(key: string, bytes: Buffer, placeholder: string) {
+  constructor(key: string, kind: PartKind, bytes: Buffer, placeholder: string) {
     this.key = key;
+    this.kind = kind;
     this.bytes = bytes;
     this.placeholder = placeholder;
+  }
+
+  /** What may stand in its place where only the other fields are looked at. */
+  get empty(): JsonValue {
+    return this.kind === 'list' ? [] : {};
   }
 
   /** SHA-1 of the bytes. */
@@ -38,17 +50,16 @@ export interface Split {
   readonly parts: readonly Part[];
 }
 
-const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
+const OPENING: Readonly<Record<PartKind, number>> = { list: 0x5b, map: 0x7b };
 
 /**
- * Cuts the values of `keys` out of a payload; null when it is not laid out so that it can be. `last`: the certname's last one,
- * whose sizes tell where to look first.
+ * Cuts the parts out of a payload; null when it is not laid out so that it can be, or one is of another kind. `last`: the
+ * certname's last one, whose sizes tell where to look first.
  */
-export function splitPayload(payload: Buffer, keys: readonly string[], last?: Memo): Split | null {
+export function splitPayload(payload: Buffer, kinds: PartKinds, last?: Memo): Split | null {
   const found: { key: string; start: number; at: number }[] = [];
   let expected = -1;
-  for (const key of keys) {
+  for (const key of Object.keys(kinds)) {
     const token = `"${key}":`;
     const isExpected = expected >= 0 && payload.toString('latin1', expected, expected + token.length) === token;
     const at = isExpected ? expected : payload.indexOf(token, 0, 'latin1');
@@ -66,15 +77,16 @@ export function splitPayload(payload: Buffer, keys: readonly string[], last?: Me
   let from = 0;
   for (let index = 0; index < found.length; index++) {
     const { key, start } = found[index] as (typeof found)[number];
-    const open = payload[start];
-    if (open !== OPEN_BRACKET && open !== OPEN_BRACE) return null;
+    const kind = kinds[key] as PartKind;
+    const open = OPENING[kind];
+    if (payload[start] !== open) return null;
     // Closing brackets are two above the opening ones. The last brace belongs to the payload itself.
     const bound = found[index + 1]?.at ?? payload.lastIndexOf(0x7d);
     const end = payload.lastIndexOf(open + 2, bound - 1) + 1;
     if (end <= start) return null;
     const placeholder = `@${index}`;
     rest += `${payload.toString('utf8', from, start)}"${placeholder}"`;
-    parts.push(new Part(key, payload.subarray(start, end), placeholder));
+    parts.push(new Part(key, kind, payload.subarray(start, end), placeholder));
     from = end;
   }
   rest += payload.toString('utf8', from);

@@ -89,6 +89,16 @@ export const isWireObject = (value: unknown): value is WireObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.getPrototypeOf(value) === OBJECT;
 const OBJECT = Object.prototype;
 
+/** What PuppetDB takes for a list without elements: null, and an empty list, map or text. */
+export const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  value === '' ||
+  (Array.isArray(value) ? value.length === 0 : isWireObject(value) && Object.keys(value).length === 0);
+
+/** A list, an empty one for what is taken for one; anything else is left for validation. */
+export const elementsOf = (value: unknown): unknown => (isEmpty(value) ? [] : value);
+
 /** A step that only looks at objects; anything else goes on unchanged. */
 export function onObject(change: (payload: WireObject, context: UpgradeContext) => void): UpgradeStep {
   return (payload, context) => {

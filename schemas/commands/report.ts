@@ -4,6 +4,7 @@ import {
   ANY,
   BOOLEAN,
   type CommandFormat,
+  elementsOf,
   INTEGER,
   isWireObject,
   listOf,
@@ -37,7 +38,8 @@ const from4: UpgradeStep = onObject((report, { received }) => {
 });
 
 const from5: UpgradeStep = onObject((report) => {
-  report['resources'] = resourcesOf(list(report['resource_events']));
+  const events = elementsOf(report['resource_events']);
+  report['resources'] = Array.isArray(events) ? resourcesOf(events) : events;
   delete report['resource_events'];
 });
 
@@ -52,9 +54,11 @@ const from7: UpgradeStep = onObject((report) => {
   setDefault(report, 'corrective_change', null);
   setDefault(report, 'producer', null);
   setDefault(report, 'job_id', null);
+  report['resources'] = elementsOf(report['resources']);
   for (const resource of list(report['resources'])) {
     if (!isWireObject(resource)) continue;
     resource['corrective_change'] = null;
+    resource['events'] = elementsOf(resource['events']);
     for (const event of list(resource['events'])) if (isWireObject(event)) event['corrective_change'] = null;
   }
 });

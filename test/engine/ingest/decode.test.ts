@@ -265,14 +265,36 @@ test('decode: catalogs that are valid and cannot be stored', () => {
     { type: null },
     { title: [] },
     { exported: undefined },
-    { file: 5 },
+    { file: [] },
+    { file: {} },
     { line: 'x' },
+    { parameters: 'x' },
+    { parameters: ['a'] },
+    { parameters: false },
     { line: 3_000_000_000 },
     { parameters: { 'a\u0000': 1 } },
   ]) {
     assert.notEqual(refusal({ resources: [resource(fields)] }), null, JSON.stringify(fields));
   }
   assert.notEqual(refusal({ resources: [resource({ title: 5 }), resource({ title: '5' })] }), null);
+  const enormous = JSON.stringify(catalogPayload({ resources: [resource({ parameters: 'NUMBER' as never })] }));
+  const { refusal: why } = catalog(submit('replace catalog', enormous.replace('"NUMBER"', '1e21'))).contents(() => 0);
+  assert.match(why ?? '', /parameters of a resource are no map/);
+});
+
+test('decode: what is empty passes for an empty list or map, a scalar file for its text', () => {
+  const body = (fields: object) => {
+    const command = catalog(submit('replace catalog', catalogPayload({ resources: [resource(fields as never)] })));
+    const { resources, refusal } = command.contents(() => 0);
+    assert.equal(refusal, null, JSON.stringify(fields));
+    return resources[0]?.body;
+  };
+  for (const tags of ['', {}, []]) assert.deepEqual(body({ tags })?.tags, []);
+  for (const parameters of [undefined, null, '', [], {}]) assert.equal(body({ parameters })?.parameters, '{}');
+  assert.deepEqual(
+    [5, 1.5, true, false].map((file) => body({ file })?.file),
+    ['5', '1.5', 'true', 'false'],
+  );
 });
 
 test('decode: resources are stored in column form', () => {
@@ -408,6 +430,26 @@ test('decode: old reports become new ones', () => {
   assert.deepEqual([listText(four, 'logs'), listText(four, 'metrics')], [null, null]);
   assert.equal(four.contents().events[0]?.newValue, '1');
   assert.ok(producer_timestamp);
+});
+
+test('decode: in old reports what is empty passes for an empty list, in new ones a list is asked for', () => {
+  const { resources: _, ...head } = reportPayload();
+  const { events: __, corrective_change: ___, ...bare } = reportResource();
+  const { noop_pending: ____, corrective_change: _____, producer: ______, ...old } = head;
+  for (const none of [undefined, null, '', {}, []]) {
+    const seven = report(submit('store report', { ...old, resources: none }, { version: 7 }));
+    assert.equal(listText(seven, 'resources'), '[]');
+    const without = report(submit('store report', { ...old, resources: [{ ...bare, events: none }] }, { version: 7 }));
+    assert.deepEqual(without.contents().events, []);
+    const five = report(submit('store report', { ...old, resource_events: none }, { version: 5 }));
+    assert.equal(listText(five, 'resources'), '[]');
+  }
+  for (const wrong of [false, 5, 'x', { a: 1 }]) {
+    refused(submit('store report', { ...old, resources: wrong }, { version: 7 }), 'invalid', /:resources/);
+    refused(submit('store report', { ...old, resource_events: wrong }, { version: 5 }), 'invalid', /:resources/);
+  }
+  for (const none of [undefined, '', {}])
+    refused(submit('store report', { ...head, resources: none }), 'invalid', /:resources/);
 });
 
 test('decode: a deactivation of versions 1 and 2 is a bare certname', () => {
@@ -694,6 +736,20 @@ test('decode: a known part does not hide what is wrong with the rest', () => {
   const all = decodeCommand(submit('replace facts', payload), SETTINGS, memos) as FactsCommand;
   const some = decodeCommand(submit('replace facts', payload), blocked, memos) as FactsCommand;
   assert.notEqual(all.hash, some.hash);
+});
+
+test('decode: a part of the wrong kind is refused, known parts or not', () => {
+  const wrong: [Parameters<typeof submit>[0], object, RegExp][] = [
+    ['replace facts', factsPayload({ values: { a: 1 }, package_inventory: {} as never }), /:package_inventory/],
+    ['replace facts', factsPayload({ values: [] as never }), /:values/],
+    ['replace catalog', catalogPayload({ resources: {} as never }), /:resources/],
+  ];
+  for (const [command, payload, text] of wrong) {
+    const memos = new Memos(10);
+    for (let time = 0; time < 2; time++)
+      assert.throws(() => decodeCommand(submit(command, payload as never), SETTINGS, memos), text);
+  }
+  decodeCommand(submit('replace catalog', catalogPayload({ edges: {} as never })), SETTINGS, new Memos(10));
 });
 
 test('decode: place-holders cannot be forged', () => {
