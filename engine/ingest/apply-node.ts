@@ -2,7 +2,7 @@
 
 import type { Batch } from '../store/partition.ts';
 import type { NodeRecord } from '../store/records.ts';
-import { activate, assertStorable, recordOf } from './activation.ts';
+import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { Applied } from './apply.ts';
 import type { DeactivateCommand, ExpirationCommand, InputsCommand } from './commands.ts';
 
@@ -42,14 +42,19 @@ export function applyExpiration(batch: Batch, command: ExpirationCommand): Appli
 }
 
 /** Stored inputs of the same time win over new ones, unlike catalogs and facts. */
-export function applyInputs(batch: Batch, { certname, producerTimestamp, inputs }: InputsCommand): Applied {
+export function applyInputs(batch: Batch, command: InputsCommand): Applied {
+  const { certname, producerTimestamp, inputs } = command;
   if (inputs === null) return STORED;
+  const stored = recordOfCertname(batch, certname)?.inputs ?? null;
+  if (stored !== null && stored.producerTimestamp >= producerTimestamp) {
+    activate(batch, certname, producerTimestamp);
+    return STALE;
+  }
+  assertStorable(command.refusal);
   const id = activate(batch, certname, producerTimestamp);
-  const record = recordOf(batch, id);
-  if (record.inputs !== null && record.inputs.producerTimestamp >= producerTimestamp) return STALE;
   const { catalogUuid, hash, text } = inputs;
-  const unchanged = record.inputs?.hash === hash;
+  const unchanged = stored?.hash === hash;
   if (!unchanged) batch.setInputs(id, text);
-  batch.putNode(id, { ...record, inputs: { catalogUuid, producerTimestamp, hash } });
+  batch.putNode(id, { ...recordOf(batch, id), inputs: { catalogUuid, producerTimestamp, hash } });
   return { detail: 'stored', hash, unchanged };
 }

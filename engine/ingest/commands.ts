@@ -143,7 +143,7 @@ export interface ExpirationCommand extends Storable {
   readonly expire: boolean;
 }
 
-export interface InputsCommand extends DecodedBase {
+export interface InputsCommand extends Storable {
   readonly kind: 'inputs';
   /** null: there is nothing to do, the node is not even created. */
   readonly inputs: {

@@ -34,7 +34,7 @@ const timeOr = (payload: JsonObject, received: number): number =>
 
 /**
  * Catalog inputs are not validated up front: whatever is wrong with them fails the execution and may be retried. With no
- * inputs nothing else is even looked at.
+ * inputs nothing else is even looked at, and of older inputs not what a column would not take.
  */
 export function decodeInputs(payload: JsonValue, received: number): InputsCommand {
   if (!isObject(payload)) throw new CommandFailure('invalid', `(not (map? ${excerpt(payload)}))`);
@@ -42,7 +42,7 @@ export function decodeInputs(payload: JsonValue, received: number): InputsComman
   const certname = payload['certname'];
   if (isEmpty(sent)) {
     const name = typeof certname === 'string' ? certname : '';
-    return { kind: 'inputs', certname: name, producerTimestamp: received, received, inputs: null };
+    return { kind: 'inputs', certname: name, producerTimestamp: received, received, refusal: null, inputs: null };
   }
   if (!Array.isArray(sent)) throw notStorable(`The inputs are no list: ${excerpt(sent)}`);
   if (typeof certname !== 'string') throw notStorable(`The certname is no text: ${excerpt(certname ?? null)}`);
@@ -53,13 +53,12 @@ export function decodeInputs(payload: JsonValue, received: number): InputsComman
   columns.text(certname, 'certname');
   const uuid = payload['catalog_uuid'] ?? null;
   if (typeof uuid !== 'string') throw notStorable(`The catalog_uuid is no UUID: ${excerpt(uuid)}`);
-  const catalogUuid = columns.uuid(uuid, 'catalog_uuid');
+  const catalogUuid = columns.uuid(uuid, 'catalog_uuid') ?? '';
   const inputs = distinctInputs(sent, columns);
-  if (columns.refusal !== null || catalogUuid === null)
-    throw notStorable(columns.refusal ?? 'The catalog_uuid is missing.');
   const text = `[${inputs.map(([type, name]) => `[${quote(type)},${quote(name)}]`).join(',')}]`;
   const hash = inputsHash(certname, inputs);
-  return { kind: 'inputs', certname, producerTimestamp, received, inputs: { catalogUuid, hash, text } };
+  const { refusal } = columns;
+  return { kind: 'inputs', certname, producerTimestamp, received, refusal, inputs: { catalogUuid, hash, text } };
 }
 
 /** Distinct pairs sorted by type, then name. */

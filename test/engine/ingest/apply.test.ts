@@ -424,15 +424,17 @@ test('apply: a failing command leaves nothing behind and does not disturb its ne
 
 test('apply: a stale command passes whatever it holds', () => {
   const store = new Store();
-  store.apply(facts(5), catalog(5), report(5));
+  store.apply(facts(5), catalog(5), report(5), inputs(5, [['h', 'x']]));
   assert.deepEqual(
     store.apply(
       facts(4, { values: { 'x\u0000': 1 } }),
       catalog(4, { transaction_uuid: 'abc' }),
       report(5, { catalog_uuid: 'abc' }),
+      inputs(5, [['h', 'y']], { catalog_uuid: 'abc' }),
     ),
-    ['stale', 'stale', 'duplicate'],
+    ['stale', 'stale', 'duplicate', 'stale'],
   );
+  assert.notEqual(store.apply(inputs(6, [['h', 'y']], { catalog_uuid: 'abc' }))[0], 'stored');
 });
 
 test('apply: of queued catalogs and facts of one node the newest is carried out, the first of equal ones', () => {

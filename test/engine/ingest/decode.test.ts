@@ -635,7 +635,8 @@ test('decode: inputs are distinct and sorted', () => {
   });
   assert.equal(decoded.inputs?.text, '[["a","b"],["a","z"],["b","y"]]');
   assert.equal(decoded.inputs?.hash, '5959c85331e9cb11979599ae68c76f1cedd7ff52');
-  for (const nothing of [[], null, undefined, {}]) assert.equal(inputs({ inputs: nothing }).inputs, null);
+  assert.match(inputs({ inputs: [['a', 'b']], catalog_uuid: 'x' }).refusal ?? '', /catalog_uuid is not a UUID/);
+  for (const nothing of [[], null, undefined, {}, '']) assert.equal(inputs({ inputs: nothing }).inputs, null);
   assert.equal(inputs({ inputs: [], catalog_uuid: 'x', producer_timestamp: 'soon' }).inputs, null);
   for (const fields of [
     { inputs: [['a']] },
@@ -643,7 +644,6 @@ test('decode: inputs are distinct and sorted', () => {
     { inputs: [['a', 'b', 'c']] },
     { inputs: 5 },
     { inputs: [['a', 'b']], catalog_uuid: null },
-    { inputs: [['a', 'b']], catalog_uuid: 'x' },
     { inputs: [['a', 'b']], producer_timestamp: 'soon' },
     { inputs: [['a', 'b']], certname: undefined },
   ]) {
