@@ -147,7 +147,6 @@ export class Actor {
   }
 }
 
-/** Makes this thread an actor: to be called once by a thread entry. `openWith` gets the engine's settings. */
 /** Niceness of actor threads. */
 const NICENESS = 5;
 
@@ -160,6 +159,7 @@ function giveWay(): void {
   }
 }
 
+/** Makes this thread an actor: to be called once by a thread entry. `openWith` gets the engine's settings. */
 export function serveActor(openWith: (data: ActorData) => OpenHost): void {
   const port = parentPort;
   if (port === null) throw new Error('an actor runs in a thread of its own');
