@@ -147,7 +147,7 @@ function storedResource(resource: ReadResource, own: boolean, certname: string, 
   const ownTag = own || tags.includes(certname);
   const shared = ownTag && !own ? tags.filter((tag) => tag !== certname) : tags;
   if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
-  if (!isEmpty(sent) && !isObject(sent)) columns.refuse('The parameters of a resource are no map.');
+  if (!isObject(sent) && !isEmpty(sent)) columns.refuse('The parameters of a resource are no map.');
   const parameters = parametersStart === parametersEnd ? 'null' : text.slice(parametersStart, parametersEnd);
   return {
     type: columnText(type, 'type', columns),
