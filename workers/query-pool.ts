@@ -229,7 +229,8 @@ export class ThreadQueryPool implements QueryPool {
 
   #rejected(query: Query, error: unknown): void {
     query.settled = true;
-    this.#log.error(`query thread: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    if (!query.over)
+      this.#log.error(`query thread: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     if (!query.over) this.#fail(query, 'An unexpected error occurred');
     this.#leave(query);
   }
@@ -388,13 +389,20 @@ export class ThreadQueryPool implements QueryPool {
       const since = busySince[0]!;
       if (since === 0 || now - since < this.#limits.hangMax) continue;
       this.#log.error(`query thread ${id} has been busy with one slice for ${Math.round(now - since)} ms and is ended`);
-      this.killThread(id);
+      this.#end(id);
     }
   }
 
-  /** Ends a thread as a crash would, by its id or any one. For hung threads, tests and fault drills. */
-  killThread(id = this.#threads.keys().next().value ?? -1): void {
+  #end(id: number): void {
     for (const worker of this.#pool.threads) if (worker.threadId === id) void worker.terminate();
+  }
+
+  /** Ends a thread as a crash would, any one, as soon as it is not in the middle of a slice. For tests and fault drills. */
+  async killThread(): Promise<void> {
+    const [thread] = this.#threads.values();
+    if (thread === undefined) return;
+    await this.#resting(() => [thread]);
+    this.#end(thread.id);
   }
 
   /** A pool whose threads died while they started does not start others. */
@@ -419,21 +427,23 @@ export class ThreadQueryPool implements QueryPool {
     for (const query of this.#running.values()) {
       if (!query.over) this.#fail(query, 'The server is shutting down', 503);
     }
-    await this.#pausing();
+    await this.#resting(() => (this.#threads.size >= this.#threadCount ? [...this.#threads.values()] : null));
     await this.#pool.destroy();
     for (const { port } of this.#threads.values()) port.close();
   }
 
-  /** Resolves when all threads are there and none is in the middle of a slice (see theirs), or when that takes too long. */
-  async #pausing(): Promise<void> {
+  /**
+   * Resolves when the threads are there (`null`: not yet) and will begin no further slice (see theirs), or when that takes too
+   * long. What they were told they see at the latest when a few milliseconds have passed.
+   */
+  async #resting(threadsWanted: () => readonly Thread[] | null): Promise<void> {
     const began = performance.now();
     for (;;) {
-      const threads = [...this.#threads.values()];
-      for (const { busySince } of threads) busySince[1] = 1;
-      const areUp = threads.length >= this.#threadCount;
-      if (areUp && threads.every(({ busySince }) => busySince[0] === 0)) return;
-      if (performance.now() - began > (areUp ? PAUSE_MS : COME_UP_MS)) return;
+      const threads = threadsWanted();
+      for (const { busySince } of threads ?? this.#threads.values()) busySince[1] = 1;
       await sleep(5);
+      if (threads?.every(({ busySince }) => busySince[0] === 0)) return;
+      if (performance.now() - began > (threads === null ? COME_UP_MS : PAUSE_MS)) return;
     }
   }
 

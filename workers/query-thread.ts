@@ -23,7 +23,7 @@ import type {
 
 const data = workerData as QueryThreadData;
 const cancelled = new Int32Array(data.cancelled);
-/** Since when it works without a pause, in monotonic ms, or 0; and whether the pool stops. */
+/** Since when it works without a pause, in monotonic ms, or 0; and whether it is about to be ended. */
 const busySince = new Float64Array(new SharedArrayBuffer(16));
 const { port1: port, port2: remote } = new MessageChannel();
 const streams = new Map<number, Stream>();
@@ -80,12 +80,13 @@ const stopwatch = (): number => performance.now();
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Does a slice of work. The pool does not end a thread in here: one that is ended while it is inside lmdb takes the process
- * with it.
+ * Does a slice of work, unless the thread is about to be ended. The pool does not end a thread in here: one that is ended while
+ * it is inside lmdb takes the process with it.
  */
 function slice<T>(work: () => T): T {
   busySince[0] = monotonicMs();
   try {
+    if (isStopping()) throw new Error('the query thread is being ended');
     return work();
   } finally {
     busySince[0] = 0;
@@ -97,7 +98,6 @@ const isStopping = (): boolean => busySince[1] !== 0;
 /** Only within a slice. */
 function openStore(): readonly Partition[] {
   if (partitions === null) {
-    if (isStopping()) throw new Error('the pool is stopping');
     partitions = openPartitions(data.dir, openStoreInfo(data.dir), { readOnly: true });
   }
   return partitions;
@@ -110,9 +110,14 @@ const textOf = (failure: unknown): string | null => {
 
 const step = (query: OpenRequest): Uint8Array | null => slice(() => query.step(data.chunkSize));
 
+/** What a thread that is about to be ended holds goes with it. */
+function close(query: OpenRequest): void {
+  if (!isStopping()) slice(() => query.close());
+}
+
 /** Ends a query whose answer has gone out, or is not wanted. */
 function withoutAnswer(query: OpenRequest): QueryResult {
-  query.close();
+  close(query);
   return { answer: null, plan: query.plan, times: query.times };
 }
 
@@ -193,7 +198,7 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
     return withoutAnswer(query);
   } finally {
     streams.delete(id);
-    query.close();
+    close(query);
   }
 }
 

@@ -124,7 +124,7 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
     await pause(random.between(0, 120));
     ring.killActor(random.below(THREADS));
     await until('the thread is gone', () => deaths() === kill, 30_000);
-    if (random.chance(0.4)) pool.killThread();
+    if (random.chance(0.4)) void pool.killThread();
   }
   // The last ones may come back before the end.
   await pause(200);

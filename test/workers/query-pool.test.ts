@@ -298,7 +298,7 @@ test('query pool: a thread that dies takes its queries with it and no others', a
   await withPool({ threads: 1, limits }, async (pool) => {
     const streaming = ask(pool, request('/facts'), { grants: false });
     await until('the window is full', () => streaming.text.length >= limits.windowSize);
-    pool.killThread();
+    void pool.killThread();
     assert.match((await streaming.finished).end ?? '', /unexpected error/);
     for (let i = 0; i < 5; i++) {
       const { head } = await ask(pool, request('/nodes/n3')).finished;
@@ -354,7 +354,7 @@ test('query pool: every query leaves, also one that is refused, waits in vain or
     await refused.finished;
     await until('the window is full', () => running.text.length >= limits.windowSize);
     waiting.handle.cancel();
-    pool.killThread();
+    void pool.killThread();
     await until('all have left', () => [running, waiting, refused].every(({ left }) => left.length === 1));
     await running.finished;
     // A thread that is ended while it opens the store would take the process with it: wait for the new one.
