@@ -229,8 +229,7 @@ export class ThreadQueryPool implements QueryPool {
 
   #rejected(query: Query, error: unknown): void {
     query.settled = true;
-    if (!query.over)
-      this.#log.error(`query thread: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    this.#log.error(`query thread: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     if (!query.over) this.#fail(query, 'An unexpected error occurred');
     this.#leave(query);
   }

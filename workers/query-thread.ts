@@ -86,14 +86,14 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 function slice<T>(work: () => T): T {
   busySince[0] = monotonicMs();
   try {
-    if (isStopping()) throw new Error('the query thread is being ended');
+    if (isEnding()) throw new Error('the query thread is being ended');
     return work();
   } finally {
     busySince[0] = 0;
   }
 }
 
-const isStopping = (): boolean => busySince[1] !== 0;
+const isEnding = (): boolean => busySince[1] !== 0;
 
 /** Only within a slice. */
 function openStore(): readonly Partition[] {
@@ -112,7 +112,7 @@ const step = (query: OpenRequest): Uint8Array | null => slice(() => query.step(d
 
 /** What a thread that is about to be ended holds goes with it. */
 function close(query: OpenRequest): void {
-  if (!isStopping()) slice(() => query.close());
+  if (!isEnding()) slice(() => query.close());
 }
 
 /** Ends a query whose answer has gone out, or is not wanted. */
@@ -135,7 +135,7 @@ async function warmUpWhenQuiet(): Promise<void> {
   let position = -1;
   for (let wait = WARM_UP_AFTER; ; wait = WARM_UP_AGAIN) {
     await delay(wait, undefined, { ref: false });
-    if (isStopping()) return;
+    if (isEnding()) return;
     const sample = running > 0 ? null : slice(() => sampleOf(openStore()));
     if (sample === null) continue;
     const now = slice(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
@@ -147,7 +147,7 @@ async function warmUpWhenQuiet(): Promise<void> {
 async function warmUpNow(sample: Sample): Promise<void> {
   const store: QueryStore = { partitions: slice(openStore), clock: Date.now, stopwatch };
   const work = warmUp(store, sample, WARM_UP_MS);
-  while (!isStopping()) {
+  while (!isEnding()) {
     if (running > 0) {
       await delay(WARM_UP_PAUSE, undefined, { ref: false });
       continue;
