@@ -14,14 +14,13 @@ interface Task {
 export function readAgain(url: string, path: string): { stop(): Promise<number> } {
   const task: Task = { url, path };
   const thread = new Worker(new URL(import.meta.url), { workerData: task });
-  const failed = once(thread, 'error').then(([error]) => Promise.reject(error as Error));
-  // It is told when the thread is asked to stop.
-  failed.catch(() => {});
   const count = once(thread, 'message').then(([answers]) => answers as number);
+  // A failure is told when the thread is asked to stop.
+  count.catch(() => {});
   return {
     stop() {
       thread.postMessage('stop');
-      return Promise.race([count, failed]);
+      return count;
     },
   };
 }

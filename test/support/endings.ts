@@ -37,12 +37,15 @@ const endingsOf = new WeakMap<Owner, Endings>();
 
 /** Runs `end` when the test is over, before what was asked for earlier. */
 export function atEnd(owner: Owner, end: () => unknown): void {
-  let endings = endingsOf.get(owner);
-  if (endings === undefined) {
-    const added = new Endings();
-    endingsOf.set(owner, added);
-    owner.after(() => added.run());
-    endings = added;
-  }
-  endings.after(end);
+  endingsFor(owner).after(end);
+}
+
+function endingsFor(owner: Owner): Endings {
+  if (owner instanceof Endings) return owner;
+  const known = endingsOf.get(owner);
+  if (known !== undefined) return known;
+  const endings = new Endings();
+  endingsOf.set(owner, endings);
+  owner.after(() => endings.run());
+  return endings;
 }
