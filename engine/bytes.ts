@@ -22,20 +22,20 @@ export class ByteWriter {
   /** Makes room for `count` more bytes. */
   #reserve(count: number): void {
     const wanted = this.length + count;
-    if (wanted <= this.bytes.byteLength) return;
-    const bigger = Buffer.allocUnsafeSlow(Math.max(wanted, this.bytes.byteLength * 2));
+    if (wanted <= this.bytes.length) return;
+    const bigger = Buffer.allocUnsafeSlow(Math.max(wanted, this.bytes.length * 2));
     bigger.set(this.bytes.subarray(0, this.length));
     this.bytes = bigger;
   }
 
   /** Makes room for `count` more bytes, for who writes them to `bytes` and counts them in `length` himself. */
   room(count: number): Buffer {
-    if (this.length + count > this.bytes.byteLength) this.#reserve(count);
+    if (this.length + count > this.bytes.length) this.#reserve(count);
     return this.bytes;
   }
 
   byte(value: number): void {
-    if (this.length >= this.bytes.byteLength) this.#reserve(1);
+    if (this.length >= this.bytes.length) this.#reserve(1);
     this.bytes[this.length++] = value;
   }
 
@@ -63,8 +63,8 @@ export class ByteWriter {
 
   /** All of `source`. */
   put(source: Uint8Array): void {
-    const count = source.byteLength;
-    if (this.length + count > this.bytes.byteLength) this.#reserve(count);
+    const count = source.length;
+    if (this.length + count > this.bytes.length) this.#reserve(count);
     if (count <= SHORT) {
       const { bytes } = this;
       let at = this.length;
@@ -76,7 +76,7 @@ export class ByteWriter {
   /** `source` from `start` to `end`. */
   part(source: Uint8Array, start: number, end: number): void {
     const count = end - start;
-    if (this.length + count > this.bytes.byteLength) this.#reserve(count);
+    if (this.length + count > this.bytes.length) this.#reserve(count);
     if (count <= SHORT) {
       const { bytes } = this;
       let at = this.length;

@@ -43,22 +43,18 @@ export function resourcesOfText(text: string, certname: string): PlacedResource[
 function readKnown(element: string, isKept: boolean, certname: string): ReadElement<KnownResource> | null {
   const sent = parseElement(withOwnName(element, certname));
   if (sent === undefined) return null;
-  const resource = readResource(sent);
-  if (!isKept) return { value: { resource, own: false }, bytes: 0 };
-  const own = resource.tags.includes(certname);
-  const mentions = element.split(OWN_NAME).length - 1;
+  const own = isKept && isTagged(sent, certname);
   // Where else the certname is mentioned, the resource is this node's only.
-  if (mentions !== (own ? 1 : 0)) return { value: { resource, own: false }, bytes: 0 };
-  const shared = { ...(own ? withoutOwnTag(resource, certname) : resource), source: element };
-  return { value: { resource: shared, own }, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
+  if (!isKept || element.split(OWN_NAME).length - 1 !== (own ? 1 : 0)) {
+    return { value: { resource: readResource(sent, null, null), own: false }, bytes: 0 };
+  }
+  const resource = readResource(sent, element, own ? certname : null);
+  return { value: { resource, own }, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
 }
 
-function withoutOwnTag(resource: ReadResource, certname: string): ReadResource {
-  const tags = resource.tags.filter((tag) => tag !== certname);
-  const { text, tagsStart, tagsEnd } = resource;
-  const list = tagList(tags);
-  const shared = text.slice(0, tagsStart) + list + text.slice(tagsEnd);
-  return { ...resource, tags, text: shared, tagsEnd: tagsStart + list.length };
+function isTagged(sent: JsonValue, certname: string): boolean {
+  const tags = isObject(sent) ? sent['tags'] : null;
+  return Array.isArray(tags) && tags.includes(certname);
 }
 
 /** The text as it is with one more tag, a certname in quotes, of that rank. */
@@ -92,7 +88,10 @@ function tagPlaces({ tags, tagsStart, tagsEnd }: ReadResource): TagPlace[] {
 
 const tagList = (tags: readonly string[]): string => (tags.length === 0 ? '' : `"${tags.join('","')}"`);
 
-/** A resource between reading and storing. */
+/**
+ * A resource between reading and storing. Made in one place only, and not copied: each copy by spread syntax has a hidden class
+ * of its own in V8 (and its memory), and whoever looks at a list of them then finds every property the slow way.
+ */
 export interface ReadResource {
   readonly type: JsonValue | undefined;
   readonly title: JsonValue | undefined;
@@ -110,7 +109,7 @@ export interface ReadResource {
   readonly tagsStart: number;
   readonly tagsEnd: number;
   /** Made on first use. */
-  places?: readonly TagPlace[];
+  places: readonly TagPlace[] | null;
   readonly sortKey: string;
   /** Canonical text of `{title, type}`, as it stands in edges. */
   readonly spec: string;
@@ -143,7 +142,7 @@ export type ResourcePlaces = ReadonlyMap<JsonValue, ReadonlyMap<JsonValue, numbe
 export function readResources(sent: readonly JsonValue[]): PlacedResource[] {
   const list: PlacedResource[] = [];
   for (let index = 0; index < sent.length; index++) {
-    const resource = readResource(sent[index] as JsonValue);
+    const resource = readResource(sent[index] as JsonValue, null, null);
     list.push({ resource, own: false, text: resource.text });
   }
   return list;
@@ -180,9 +179,11 @@ export function placesOf({ list }: ReadResources): ResourcePlaces {
 export const bySortKey = (a: PlacedResource, b: PlacedResource): number =>
   compareUnits(a.resource.sortKey, b.resource.sortKey);
 
-function readResource(sent: JsonValue): ReadResource {
+/** `element`: the text that it is remembered by, if it is. `ownTag`: a tag that is left out. */
+function readResource(sent: JsonValue, element: string | null, ownTag: string | null): ReadResource {
   if (!isObject(sent)) throw invalid(`{:resources [(not (map? ${excerpt(sent)}))]}`);
-  const tags = readTags(sent);
+  const all = readTags(sent);
+  const tags = ownTag === null ? all : all.filter((tag) => tag !== ownTag);
   let text = '{';
   const { exported, file, line } = sent;
   if (exported !== undefined) text += `"exported":${canonicalK(exported, PARAMETERS_DEPTH)},`;
@@ -211,7 +212,7 @@ function readResource(sent: JsonValue): ReadResource {
     title,
     fileGiven: file !== undefined,
     lineGiven: line !== undefined,
-    source: sent,
+    source: element ?? sent,
     tags,
     text: `${text}}`,
     isAscii: isAscii(text),
@@ -219,6 +220,7 @@ function readResource(sent: JsonValue): ReadResource {
     parametersEnd,
     tagsStart,
     tagsEnd,
+    places: null,
     sortKey,
     spec: `{${spec}}`,
     ref: new BodyRef(),

@@ -18,7 +18,7 @@ export function prettyJson(value: JsonValue): string {
 export function prettyText(text: string, level = 0): string {
   const out = new ByteWriter(text.length * 2);
   const source = Buffer.from(text, 'utf8');
-  writePretty(source, 0, source.byteLength, out, level);
+  writePretty(source, 0, source.length, out, level);
   return out.toString();
 }
 
@@ -63,7 +63,7 @@ export function writePretty(source: Uint8Array, start: number, end: number, out:
       while (at < end && source[at]! > SPACE && !IS_PUNCTUATION[source[at]!]) at++;
     }
     const room = at - from + BETWEEN_MAX + depth * 2;
-    if (to + room > bytes.byteLength) {
+    if (to + room > bytes.length) {
       out.length = to;
       bytes = out.room(room);
     }

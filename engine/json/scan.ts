@@ -98,7 +98,7 @@ function isKey(bytes: Buffer, start: number, end: number, key: Key): boolean {
   const count = end - start - 2;
   const wanted = key.bytes;
   let isPlain = true;
-  let isEqual = count === wanted.byteLength;
+  let isEqual = count === wanted.length;
   for (let i = 0; i < count; i++) {
     const unit = bytes[start + 1 + i];
     if (unit === BACKSLASH) {

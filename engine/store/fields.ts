@@ -200,7 +200,7 @@ export class Fields {
   /** Whether the field's JSON text is exactly that. */
   is(index: number, wanted: Uint8Array): boolean {
     const start = this.startOf(index);
-    const count = wanted.byteLength;
+    const count = wanted.length;
     if (this.endOf(index) - start !== count) return false;
     const { bytes } = this;
     for (let i = count - 1; i >= 0; i--) if (bytes[start + i] !== wanted[i]) return false;

@@ -60,7 +60,7 @@ export class Scratch {
   /** Takes what `raw` gave. */
   copy(value: Buffer): Buffer {
     const size = value.length;
-    if (size > this.#bytes.byteLength) this.#bytes = Buffer.allocUnsafeSlow(size * 2);
+    if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(size * 2);
     this.#bytes.set(new Uint8Array(value.buffer, value.byteOffset, size));
     return this.#bytes;
   }

@@ -54,7 +54,7 @@ class ItemTexts<R extends Fields> {
     if (this.#states.get(item) !== SEEN) this.#states.set(item, SEEN);
     else if (this.#room > 0) {
       const text = out.copyFrom(start);
-      this.#room -= text.byteLength;
+      this.#room -= text.length;
       this.#kept.set(item, text);
     }
   }
@@ -246,7 +246,7 @@ export class Documents {
     this.#resourceStates.set(item, SEEN);
     if (!isShared) return;
     const tail = out.copyFrom(middle);
-    this.#room -= head.byteLength + tail.byteLength;
+    this.#room -= head.length + tail.length;
     this.#resources.set(item, { record, head, tail });
   }
 

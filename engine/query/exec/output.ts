@@ -229,7 +229,7 @@ function keepRun(index: number, run: Run, row: Row, out: ByteWriter): void {
   writeRun(run, row, out);
   if (room.left <= 0) return;
   const text = out.copyFrom(start);
-  room.left -= text.byteLength;
+  room.left -= text.length;
   matched.texts ??= [];
   matched.texts[index] = text;
 }

@@ -44,7 +44,7 @@ export class ListBody implements RowSink {
     this.#separate();
     if (this.#pretty) {
       const bytes = Buffer.from(text, 'utf8');
-      writePretty(bytes, 0, bytes.byteLength, this.#out);
+      writePretty(bytes, 0, bytes.length, this.#out);
     } else this.#out.text(text);
   }
 
