@@ -36,16 +36,7 @@ import { ClassBudget, type ItemClasses } from './item-classes.ts';
 import { chunkKey, digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
-import {
-  CHUNK_BITS,
-  CHUNK_MASK,
-  chunkCount,
-  chunkIds,
-  encodeChunk,
-  PostingsReader,
-  PostingsWriter,
-  toBitmap,
-} from './postings.ts';
+import { CHUNK_BITS, CHUNK_MASK, ChunkSet, chunkCount, chunkIds, PostingsReader, PostingsWriter } from './postings.ts';
 import type { EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
 import { type BodyRef, Refs } from './refs.ts';
 
@@ -507,6 +498,8 @@ function decodeList(bytes: Buffer): Uint32Array {
 }
 
 export interface IdSource {
+  /** The largest node id so far. */
+  maxNode(): NodeId;
   /** A new item id for the dictionary of that name. */
   nextItem(name: string, taken: (id: ItemId) => boolean): ItemId;
 }
@@ -519,14 +512,12 @@ export class DictionaryWriter<B> {
   /** Index chunks changed in this transaction, by key. */
   readonly #index = new Map<string, IndexChunk>();
   /** The same by what the keys are made of: several texts may make one key. */
-  readonly #chunks = new Map<string, IndexChunk>();
-  /** Item ids that were new in this transaction. */
-  readonly created: ItemId[] = [];
+  readonly #texts = new IndexTexts();
 
   constructor(dictionary: Dictionary<B>, ids: IdSource) {
     this.#dictionary = dictionary;
     this.#ids = ids;
-    this.#post = new PostingsWriter(dictionary.tables.post);
+    this.#post = new PostingsWriter(dictionary.tables.post, () => ids.maxNode());
   }
 
   /** Item id of the body, stored if it is new (`isNew` tells). `ref` remembers the item. */
@@ -555,27 +546,28 @@ export class DictionaryWriter<B> {
     const value = Buffer.allocUnsafe(4);
     value.writeUInt32BE(id, 0);
     tables.digest.putSync(digest, value);
-    for (const [tag, texts] of spec.indexes(body))
-      this.#chunk(tag, texts, id)[(id & CHUNK_MASK) >>> 3]! |= 1 << (id & 7);
-    this.created.push(id);
+    for (const [tag, texts] of spec.indexes(body)) this.#chunk(tag, texts, id).add(id & CHUNK_MASK);
+    this.#post.begin(id);
     return { id, isNew: true };
   }
 
-  #chunk(tag: number, texts: readonly string[], id: ItemId): Uint8Array {
+  #chunk(tag: number, texts: readonly string[], id: ItemId): ChunkSet {
     const chunk = id >>> CHUNK_BITS;
-    let name = `${tag},${chunk}`;
-    for (let i = 0; i < texts.length; i++) name += `\u0000${texts[i]}`;
-    const known = this.#chunks.get(name);
-    if (known !== undefined) return known.bitmap;
-    const key = chunkKey(indexPrefix(tag, texts), chunk);
-    const keyName = key.toString('latin1');
-    let entry = this.#index.get(keyName);
-    if (entry === undefined) {
-      entry = { key, bitmap: toBitmap(fast(this.#dictionary.tables.index, key)) };
-      this.#index.set(keyName, entry);
+    let place = this.#texts.next(String(tag));
+    for (let i = 0; i < texts.length; i++) place = place.next(texts[i]!);
+    let set = place.at(chunk);
+    if (set === undefined) {
+      const key = chunkKey(indexPrefix(tag, texts), chunk);
+      const keyName = key.toString('latin1');
+      let entry = this.#index.get(keyName);
+      if (entry === undefined) {
+        entry = { key, set: new ChunkSet(fast(this.#dictionary.tables.index, key)) };
+        this.#index.set(keyName, entry);
+      }
+      set = entry.set;
+      place.put(chunk, set);
     }
-    this.#chunks.set(name, entry);
-    return entry.bitmap;
+    return set;
   }
 
   list(node: NodeId): Uint32Array {
@@ -609,33 +601,62 @@ export class DictionaryWriter<B> {
   /** Writes postings and indexes, and deletes bodies that no node has any more. Call once, at the end of the transaction. */
   flush(): void {
     const { spec, tables, cache, refs } = this.#dictionary;
-    // A body that was made and then not used belongs to no node either.
-    const unused = this.created.filter((id) => !this.#post.touches(id));
-    for (const id of [...this.#post.flush(), ...unused]) {
+    for (const id of this.#post.flush()) {
       const bytes = tables.body.get(id);
       if (bytes === undefined) continue;
       const body = spec.decode(bytes);
       tables.digest.removeSync(digest16(spec.text(body)));
-      for (const [tag, texts] of spec.indexes(body)) {
-        this.#chunk(tag, texts, id)[(id & CHUNK_MASK) >>> 3]! &= ~(1 << (id & 7));
-      }
+      for (const [tag, texts] of spec.indexes(body)) this.#chunk(tag, texts, id).remove(id & CHUNK_MASK);
       tables.body.removeSync(id);
       cache.delete(id);
       refs.drop(id);
     }
-    for (const { key, bitmap } of this.#index.values()) {
-      const value = encodeChunk(bitmap);
+    for (const { key, set } of this.#index.values()) {
+      const value = set.encode();
       if (value) tables.index.putSync(key, value);
       else tables.index.removeSync(key);
     }
     this.#index.clear();
-    this.#chunks.clear();
+    this.#texts.clear();
   }
 }
 
 interface IndexChunk {
   readonly key: Buffer;
-  readonly bitmap: Uint8Array;
+  readonly set: ChunkSet;
+}
+
+/** Index chunks by a sequence of texts: one step for each, so that none of them is put together and hashed anew. */
+class IndexTexts {
+  // The chunk that was asked for last; most often there is no other.
+  #chunk = -1;
+  #set: ChunkSet | undefined = undefined;
+  #others: Map<number, ChunkSet> | null = null;
+  #further: Map<string, IndexTexts> | null = null;
+
+  at(chunk: number): ChunkSet | undefined {
+    return this.#chunk === chunk ? this.#set : this.#others?.get(chunk);
+  }
+
+  put(chunk: number, set: ChunkSet): void {
+    if (this.#set !== undefined) {
+      this.#others ??= new Map();
+      this.#others.set(this.#chunk, this.#set);
+    }
+    this.#chunk = chunk;
+    this.#set = set;
+  }
+
+  next(text: string): IndexTexts {
+    this.#further ??= new Map();
+    let next = this.#further.get(text);
+    if (next === undefined) this.#further.set(text, (next = new IndexTexts()));
+    return next;
+  }
+
+  clear(): void {
+    this.#further = null;
+  }
 }
 
 /** What follows the last text in a key: NUL and the number of the chunk. */

@@ -592,12 +592,15 @@ export class Batch {
   constructor(partition: Partition) {
     this.partition = partition;
     this.#state = partition.readState({});
-    const ids = { nextItem: (name: string, taken: (id: number) => boolean) => this.#nextItem(name, taken) };
+    const ids = {
+      maxNode: () => this.#state.nextNode,
+      nextItem: (name: string, taken: (id: number) => boolean) => this.#nextItem(name, taken),
+    };
     this.resources = new DictionaryWriter(partition.resources, ids);
     this.facts = new DictionaryWriter(partition.facts, ids);
     this.edges = new DictionaryWriter(partition.edges, ids);
     this.packages = new DictionaryWriter(partition.packages, ids);
-    this.#sets = new PostingsWriter(partition.tables.node_set);
+    this.#sets = new PostingsWriter(partition.tables.node_set, () => 0xffff_ffff);
     this.view = new View(partition, undefined);
   }
 

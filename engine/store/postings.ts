@@ -8,7 +8,7 @@
 import type { Database } from 'lmdb';
 import type { Ids } from './ids.ts';
 import { pairKey } from './keys.ts';
-import { fast, type ReadOptions, raw } from './lmdb.ts';
+import { fast, present, type ReadOptions, raw } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
 import type { NodeId } from './records.ts';
 
@@ -141,10 +141,15 @@ export function chunkIds(value: Uint8Array, base: number, into: number[]): void 
     for (let i = 1; i < value.length; i += 2) into.push(base + value[i]! + (value[i + 1]! << 8));
     return;
   }
-  for (let i = 1; i < value.length; i++) {
-    let byte = value[i]!;
+  collectBits(value, 1, base, into);
+}
+
+/** The bits that are set from byte `start` on, as numbers from `base` on. */
+function collectBits(bytes: Uint8Array, start: number, base: number, into: number[]): void {
+  for (let i = start; i < bytes.length; i++) {
+    let byte = bytes[i]!;
     while (byte !== 0) {
-      into.push(base + ((i - 1) << 3) + (31 - Math.clz32(byte & -byte)));
+      into.push(base + ((i - start) << 3) + (31 - Math.clz32(byte & -byte)));
       byte &= byte - 1;
     }
   }
@@ -172,9 +177,76 @@ function addChunk(value: Uint8Array, size: number, base: number, into: NodeSet):
   }
 }
 
-export function toBitmap(value: Uint8Array | undefined): Uint8Array {
+/** The ids of one chunk while they are changed: ascending while they are few, as most are, a bitmap when they are many. */
+export class ChunkSet {
+  #few: number[] | null;
+  #bitmap: Uint8Array | null = null;
+
+  /** `value` as it is stored; undefined: none yet. */
+  constructor(value: Uint8Array | undefined) {
+    this.#few = [];
+    if (value === undefined) return;
+    if (value[0] === LIST || value.length - 1 <= FEW_BYTES) {
+      chunkIds(value, 0, this.#few);
+      if (this.#few.length <= LIST_MAX) return;
+    }
+    this.#few = null;
+    this.#bitmap = bitmapOf(value);
+  }
+
+  add(offset: number): void {
+    const few = this.#few;
+    if (few === null) {
+      this.#bitmap![offset >>> 3]! |= 1 << (offset & 7);
+      return;
+    }
+    const at = placeIn(few, offset);
+    if (few[at] === offset) return;
+    if (few.length < LIST_MAX) {
+      if (at === few.length) few.push(offset);
+      else few.splice(at, 0, offset);
+      return;
+    }
+    this.#bitmap = new Uint8Array(BITMAP_BYTES);
+    for (const one of few) this.#bitmap[one >>> 3]! |= 1 << (one & 7);
+    this.#few = null;
+    this.add(offset);
+  }
+
+  remove(offset: number): void {
+    const few = this.#few;
+    if (few === null) {
+      this.#bitmap![offset >>> 3]! &= ~(1 << (offset & 7));
+      return;
+    }
+    const at = placeIn(few, offset);
+    if (few[at] === offset) few.splice(at, 1);
+  }
+
+  /** As it is stored; null: nothing left. */
+  encode(): Buffer | null {
+    return this.#few === null ? encodeBitmap(this.#bitmap!) : encodeFew(this.#few);
+  }
+}
+
+/** A bitmap of so many bytes has no more ids than are kept one by one. */
+const FEW_BYTES = LIST_MAX >>> 3;
+
+/** The place of the first number that is not smaller. */
+function placeIn(ascending: readonly number[], number: number): number {
+  let low = 0;
+  let high = ascending.length;
+  if (high > 0 && ascending[high - 1]! < number) return high;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ascending[middle]! < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function bitmapOf(value: Uint8Array): Uint8Array {
   const bitmap = new Uint8Array(BITMAP_BYTES);
-  if (value === undefined) return bitmap;
   if (value[0] === BITMAP) {
     bitmap.set(value.subarray(1));
     return bitmap;
@@ -186,99 +258,119 @@ export function toBitmap(value: Uint8Array | undefined): Uint8Array {
   return bitmap;
 }
 
-/** null: nothing left. */
-export function encodeChunk(bitmap: Uint8Array): Buffer | null {
-  let count = 0;
-  let last = -1;
-  for (let i = 0; i < bitmap.length; i++) {
-    let byte = bitmap[i]!;
-    if (byte !== 0) last = i;
-    while (byte !== 0) {
-      count++;
-      byte &= byte - 1;
-    }
-  }
+/** Whether a bitmap up to that byte takes no more room than a list. */
+const isBitmap = (count: number, lastByte: number): boolean => count > LIST_MAX || lastByte + 1 <= count * 2;
+
+function encodeFew(ids: readonly number[]): Buffer | null {
+  const count = ids.length;
   if (count === 0) return null;
-  if (count > LIST_MAX || last + 1 <= count * 2) {
-    const out = Buffer.allocUnsafe(last + 2);
+  const lastByte = ids[count - 1]! >>> 3;
+  if (isBitmap(count, lastByte)) {
+    const out = Buffer.alloc(lastByte + 2);
     out[0] = BITMAP;
-    out.set(bitmap.subarray(0, last + 1), 1);
+    for (let i = 0; i < count; i++) out[1 + (ids[i]! >>> 3)]! |= 1 << (ids[i]! & 7);
     return out;
   }
   const out = Buffer.allocUnsafe(1 + count * 2);
   out[0] = LIST;
-  let n = 1;
-  for (let i = 0; i <= last; i++) {
-    let byte = bitmap[i]!;
-    while (byte !== 0) {
-      const offset = (i << 3) + (31 - Math.clz32(byte & -byte));
-      out[n++] = offset & 0xff;
-      out[n++] = offset >>> 8;
-      byte &= byte - 1;
-    }
+  for (let i = 0; i < count; i++) {
+    out[1 + i * 2] = ids[i]! & 0xff;
+    out[2 + i * 2] = ids[i]! >>> 8;
   }
   return out;
 }
 
+function encodeBitmap(bitmap: Uint8Array): Buffer | null {
+  let count = 0;
+  let last = -1;
+  for (let i = 0; i < bitmap.length; i++) {
+    if (bitmap[i] === 0) continue;
+    last = i;
+    count += BITS[bitmap[i]!]!;
+  }
+  if (!isBitmap(count, last)) {
+    const ids: number[] = [];
+    collectBits(bitmap, 0, 0, ids);
+    return encodeFew(ids);
+  }
+  const out = Buffer.allocUnsafe(last + 2);
+  out[0] = BITMAP;
+  out.set(bitmap.subarray(0, last + 1), 1);
+  return out;
+}
+
+/** Up to this many chunks are looked for one by one. */
+const ASKED_CHUNKS = 4;
+
 /** Collects changes of one write transaction; `flush` writes every touched chunk once. */
 export class PostingsWriter {
-  #table: PostingsTable;
-  #dirty = new Map<number, Map<number, Uint8Array>>();
-  #shrunk = new Set<number>();
+  readonly #table: PostingsTable;
+  readonly #maxNodeId: () => NodeId;
+  /** By chunk, then by id. */
+  readonly #dirty: Map<number, ChunkSet>[] = [];
+  readonly #shrunk = new Set<number>();
+  /** Ids that are new in this transaction, and whether they got a node. */
+  readonly #fresh = new Map<number, boolean>();
 
-  constructor(table: PostingsTable) {
+  constructor(table: PostingsTable, maxNodeId: () => NodeId) {
     this.#table = table;
+    this.#maxNodeId = maxNodeId;
   }
 
-  #chunk(id: number, chunk: number): Uint8Array {
-    let chunks = this.#dirty.get(id);
-    if (chunks === undefined) this.#dirty.set(id, (chunks = new Map()));
-    let bitmap = chunks.get(chunk);
-    if (bitmap === undefined) chunks.set(chunk, (bitmap = toBitmap(fast(this.#table, pairKey(id, chunk)))));
-    return bitmap;
+  /** The id is new: nothing is stored of it. */
+  begin(id: number): void {
+    this.#fresh.set(id, false);
+  }
+
+  #chunk(id: number, chunk: number): ChunkSet {
+    const sets = (this.#dirty[chunk] ??= new Map());
+    const known = sets.get(id);
+    if (known !== undefined) return known;
+    const isFresh = this.#fresh.has(id);
+    if (isFresh) this.#fresh.set(id, true);
+    const set = new ChunkSet(isFresh ? undefined : fast(this.#table, pairKey(id, chunk)));
+    sets.set(id, set);
+    return set;
   }
 
   add(id: number, node: NodeId): void {
-    const offset = node & CHUNK_MASK;
-    this.#chunk(id, node >>> CHUNK_BITS)[offset >>> 3]! |= 1 << (offset & 7);
+    this.#chunk(id, node >>> CHUNK_BITS).add(node & CHUNK_MASK);
   }
 
   remove(id: number, node: NodeId): void {
-    const offset = node & CHUNK_MASK;
-    this.#chunk(id, node >>> CHUNK_BITS)[offset >>> 3]! &= ~(1 << (offset & 7));
+    this.#chunk(id, node >>> CHUNK_BITS).remove(node & CHUNK_MASK);
     this.#shrunk.add(id);
   }
 
-  /** Whether this transaction changed the id's nodes. */
-  touches(id: number): boolean {
-    return this.#dirty.has(id);
-  }
-
-  /** Whether the id has the node, changes of this transaction included. */
-  has(id: number, node: NodeId): boolean {
-    const offset = node & CHUNK_MASK;
-    return (this.#chunk(id, node >>> CHUNK_BITS)[offset >>> 3]! & (1 << (offset & 7))) !== 0;
-  }
-
-  /** Writes the changes; returns the ids that lost nodes and have none left. */
+  /** Writes the changes; returns the ids that lost nodes and have none left, and the new ones that never got any. */
   flush(): number[] {
-    for (const [id, chunks] of this.#dirty) {
-      for (const [chunk, bitmap] of chunks) {
-        const value = encodeChunk(bitmap);
+    this.#dirty.forEach((sets, chunk) => {
+      for (const [id, set] of sets) {
+        const value = set.encode();
         const key = pairKey(id, chunk);
-        if (value) this.#table.putSync(key, value);
-        else this.#table.removeSync(key);
+        if (value !== null) {
+          this.#table.putSync(key, value);
+          this.#shrunk.delete(id);
+        } else if (!this.#fresh.has(id)) this.#table.removeSync(key);
       }
-    }
-    const empty: number[] = [];
-    for (const id of this.#shrunk) {
-      let any = false;
-      for (const _ of this.#table.getKeys({ start: pairKey(id, 0), end: pairKey(id + 1, 0), limit: 1 })) any = true;
-      if (!any) empty.push(id);
-    }
-    this.#dirty.clear();
+    });
+    const gone: number[] = [];
+    for (const [id, isUsed] of this.#fresh) if (!isUsed) gone.push(id);
+    for (const id of this.#shrunk) if (!this.#isStored(id)) gone.push(id);
+    this.#dirty.length = 0;
     this.#shrunk.clear();
-    return empty;
+    this.#fresh.clear();
+    return gone;
+  }
+
+  #isStored(id: number): boolean {
+    const chunks = (this.#maxNodeId() >>> CHUNK_BITS) + 1;
+    if (chunks <= ASKED_CHUNKS) {
+      for (let chunk = 0; chunk < chunks; chunk++) if (present(this.#table, pairKey(id, chunk))) return true;
+      return false;
+    }
+    for (const _ of this.#table.getKeys({ start: pairKey(id, 0), end: pairKey(id + 1, 0), limit: 1 })) return true;
+    return false;
   }
 }
 
