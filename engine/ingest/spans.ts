@@ -52,6 +52,18 @@ export interface Split {
 
 const OPENING: Readonly<Record<PartKind, number>> = { list: 0x5b, map: 0x7b };
 
+/** In which order the parts came last time: clients keep to one. */
+const orders = new WeakMap<PartKinds, readonly string[]>();
+/** By which share (as a power of two) of its size, and by how many bytes beside, a part may have shrunk to be found at once. */
+const SHRINKS = 4;
+const SLACK = 1024;
+
+/** Where a text stands, preferably behind `from`; -1 when it is not there. */
+function placeOf(token: string, payload: Buffer, from: number): number {
+  const at = payload.indexOf(token, Math.max(0, from), 'latin1');
+  return at >= 0 || from <= 0 ? at : payload.indexOf(token, 0, 'latin1');
+}
+
 /**
  * Cuts the parts out of a payload; null when it is not laid out so that it can be, or one is of another kind. `last`: the
  * certname's last one, whose sizes tell where to look first.
@@ -59,19 +71,30 @@ const OPENING: Readonly<Record<PartKind, number>> = { list: 0x5b, map: 0x7b };
 export function splitPayload(payload: Buffer, kinds: PartKinds, last?: Memo): Split | null {
   const found: { key: string; start: number; at: number }[] = [];
   let expected = -1;
-  for (const key of Object.keys(kinds)) {
+  let behind = 0;
+  const order = orders.get(kinds) ?? Object.keys(kinds);
+  for (const key of order) {
     const token = `"${key}":`;
     const isExpected = expected >= 0 && payload.toString('latin1', expected, expected + token.length) === token;
-    const at = isExpected ? expected : payload.indexOf(token, 0, 'latin1');
+    const at = isExpected ? expected : placeOf(token, payload, behind);
     if (at < 0) continue;
     const start = at + token.length;
+    behind = start;
     found.push({ key, at, start });
     const size = last?.parts.find((part) => part.key === key)?.size;
     // Behind the part and a comma.
     expected = size === undefined ? -1 : start + size + 1;
+    // A part that changed is still about as long as before.
+    if (size !== undefined) behind += size - (size >>> SHRINKS) - SLACK;
   }
   if (found.length === 0) return null;
-  found.sort((a, b) => a.at - b.at);
+  if (found.some(({ at }, index) => index > 0 && at < (found[index - 1] as (typeof found)[number]).at)) {
+    found.sort((a, b) => a.at - b.at);
+    orders.set(kinds, [
+      ...found.map(({ key }) => key),
+      ...order.filter((key) => !found.some((one) => one.key === key)),
+    ]);
+  }
   const parts: Part[] = [];
   let rest = '';
   let from = 0;

@@ -40,6 +40,16 @@ export function fieldsShape(numbers: number, keys: readonly string[]): FieldsSha
   return { numbers, keys, leads, leadSizes: leads.map((lead) => Buffer.byteLength(lead, 'utf8')) };
 }
 
+const lengthOf = (text: string): number => text.length;
+
+/** Where the texts end when each is as long as `sizeOf` says. */
+function endsOf(shape: FieldsShape, texts: readonly string[], sizeOf: (text: string) => number): number[] {
+  const ends = new Array<number>(texts.length);
+  let end = 0;
+  for (let i = 0; i < texts.length; i++) ends[i] = end += shape.leadSizes[i]! + sizeOf(texts[i]!);
+  return ends;
+}
+
 /** `flags` is below 128. Numbers are safe integers or null; texts are JSON texts. */
 export function encodeFields(
   shape: FieldsShape,
@@ -47,15 +57,10 @@ export function encodeFields(
   numbers: readonly (number | null)[],
   texts: readonly string[],
 ): Buffer {
-  const ends = new Array<number>(texts.length);
-  let total = 0;
   let joined = '';
-  for (let i = 0; i < texts.length; i++) {
-    const text = texts[i]!;
-    total += shape.leadSizes[i]! + Buffer.byteLength(text, 'utf8');
-    ends[i] = total;
-    joined += shape.leads[i]! + text;
-  }
+  for (let i = 0; i < texts.length; i++) joined += shape.leads[i]! + texts[i]!;
+  const total = Buffer.byteLength(joined, 'utf8');
+  const ends = total === joined.length ? endsOf(shape, texts, lengthOf) : endsOf(shape, texts, Buffer.byteLength);
   const isWide = total > NARROW_MAX;
   const base = 1 + numbers.length * 8 + texts.length * (isWide ? 4 : 2);
   const out = Buffer.allocUnsafe(base + total);
@@ -65,7 +70,7 @@ export function encodeFields(
   for (let i = 0; i < ends.length; i++) {
     at = isWide ? out.writeUInt32LE(ends[i]!, at) : out.writeUInt16LE(ends[i]!, at);
   }
-  out.write(joined, base, 'utf8');
+  out.write(joined, base, total === joined.length ? 'latin1' : 'utf8');
   return out;
 }
 
