@@ -199,10 +199,11 @@ export class StoredEdge extends Fields {
 
   /** They are lists of strings in a list. */
   #findTargets(): StoredTarget[] {
-    const { bytes } = this;
+    const { record } = this;
+    const { bytes } = record;
     const found: StoredTarget[] = [];
-    const end = this.endOf(EDGE.targets) - 1;
-    let at = this.startOf(EDGE.targets) + 1;
+    const end = record.endOf(EDGE.targets) - 1;
+    let at = record.startOf(EDGE.targets) + 1;
     while (at < end) {
       const places: number[] = [];
       at++;

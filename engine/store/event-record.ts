@@ -10,7 +10,7 @@
 // Ingest and retention have events whole (`encodeEvents`, `decodeEvents`); queries read columns (`StoredEvents`).
 
 import type { ByteWriter } from '../bytes.ts';
-import { encodeFields, Fields, fieldsShape, quoted, readNumber, writeNumber } from './fields.ts';
+import { encodeFields, fieldsShape, quoted, readNumber, TextRecord, writeNumber } from './fields.ts';
 import { Scratch } from './lmdb.ts';
 import type { EventRecord } from './records.ts';
 
@@ -157,7 +157,7 @@ export class StoredEvents {
   #texts = 0;
   /** Values of the dictionary's texts, as far as they were asked for. */
   #strings: (string | boolean | null | undefined)[] = [];
-  readonly #values = new Fields(EVENT_VALUE_SHAPE);
+  readonly #values = new TextRecord(EVENT_VALUE_SHAPE);
   #valueBytes = NOTHING;
   #hasValues = false;
   #valuesOf = -1;
@@ -244,7 +244,7 @@ export class StoredEvents {
   }
 
   /** What is only shown, of the present event. */
-  get values(): Fields {
+  get values(): TextRecord {
     if (this.#valuesOf !== this.index) {
       if (!this.#hasValues) {
         const found = this.#source.eventValues(this.report);

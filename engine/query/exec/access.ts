@@ -21,7 +21,7 @@ import {
   TARGET,
 } from '../../store/bodies.ts';
 import { EVENT_CODE, EVENT_VALUE, EVENT_VALUE_SHAPE, type StoredEvents } from '../../store/event-record.ts';
-import { type Fields, type FieldsShape, quoted, quotedTime } from '../../store/fields.ts';
+import { type Fields, type FieldsShape, quoted, quotedTime, type TextRecord } from '../../store/fields.ts';
 import { NODE_NUMBER, NODE_SHAPE, NODE_TEXT } from '../../store/node-record.ts';
 import { withOwnTag } from '../../store/own-tag.ts';
 import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../store/report-record.ts';
@@ -46,7 +46,7 @@ export interface Access {
 
 export interface StoredPlace {
   readonly shape: FieldsShape;
-  of(row: Row): Fields;
+  of(row: Row): TextRecord;
   readonly place: number;
 }
 
@@ -62,10 +62,10 @@ export interface EntityAccess {
 
 interface Of {
   readonly shape: FieldsShape;
-  of(row: Row): Fields;
+  of(row: Row): TextRecord;
 }
-const ofBody = (shape: FieldsShape): Of => ({ shape, of: (row) => row.body as Fields });
-const ofNode: Of = { shape: NODE_SHAPE, of: (row) => row.node };
+const ofBody = (shape: FieldsShape): Of => ({ shape, of: (row) => (row.body as Fields).record });
+const ofNode: Of = { shape: NODE_SHAPE, of: (row) => row.node.record };
 const ofResource = ofBody(RESOURCE_SHAPE);
 const ofFact = ofBody(FACT_SHAPE);
 const ofEdge = ofBody(EDGE_SHAPE);

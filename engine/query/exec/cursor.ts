@@ -134,7 +134,7 @@ export class ItemMatcher {
     const record = this.#dictionary.record(id);
     row.body = record;
     const matched = this.#test(this.#room);
-    this.#room.left -= KEPT_OVERHEAD + record.size;
+    this.#room.left -= KEPT_OVERHEAD + record.record.size;
     this.#states.set(id, KEPT);
     this.#kept.set(id, { record, matched });
     return matched;

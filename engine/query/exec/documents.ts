@@ -81,11 +81,11 @@ type Members = readonly { readonly before: Uint8Array; readonly place: number }[
 const members = (record: Readonly<Record<string, number>>): Members =>
   Object.entries(record).map(([key, place], i) => ({ before: bytesOf(`${i === 0 ? '{' : ','}"${key}":`), place }));
 
-function writeMembers(list: Members, fields: Fields, out: ByteWriter): void {
+function writeMembers(list: Members, { record }: Fields, out: ByteWriter): void {
   for (let i = 0; i < list.length; i++) {
     const { before, place } = list[i]!;
     out.put(before);
-    fields.write(place, out);
+    record.write(place, out);
   }
 }
 
@@ -102,27 +102,27 @@ const EDGE_TARGET = [
   { before: bytesOf(',"relationship":'), place: TARGET.relationship },
 ] as const;
 
-function renderFact(fact: StoredFact, out: ByteWriter): void {
-  fact.write(FACT.name, out);
+function renderFact({ record }: StoredFact, out: ByteWriter): void {
+  record.write(FACT.name, out);
   out.byte(COLON);
-  fact.write(FACT.value, out);
+  record.write(FACT.value, out);
 }
 
-function renderFactRow(fact: StoredFact, out: ByteWriter): void {
+function renderFactRow({ record }: StoredFact, out: ByteWriter): void {
   out.put(NAME);
-  fact.write(FACT.name, out);
+  record.write(FACT.name, out);
   out.put(VALUE);
-  fact.write(FACT.value, out);
+  record.write(FACT.value, out);
   out.byte(CLOSE);
 }
 
-function renderPackage(body: Fields, out: ByteWriter): void {
+function renderPackage({ record }: Fields, out: ByteWriter): void {
   out.byte(OPEN_LIST);
-  body.write(PACKAGE.name, out);
+  record.write(PACKAGE.name, out);
   out.byte(COMMA);
-  body.write(PACKAGE.version, out);
+  record.write(PACKAGE.version, out);
   out.byte(COMMA);
-  body.write(PACKAGE.provider, out);
+  record.write(PACKAGE.provider, out);
   out.byte(CLOSE_LIST);
 }
 
@@ -131,15 +131,15 @@ function renderResourceHead(resource: StoredResource, out: ByteWriter): void {
   out.put(TAGS);
 }
 
-function renderResourceTail(resource: StoredResource, out: ByteWriter): void {
+function renderResourceTail({ record }: StoredResource, out: ByteWriter): void {
   out.put(EXPORTED);
-  resource.write(RESOURCE.exported, out);
+  record.write(RESOURCE.exported, out);
   out.put(FIRST_TAIL);
-  resource.write(RESOURCE.file, out);
+  record.write(RESOURCE.file, out);
   for (let i = 1; i < RESOURCE_TAIL.length; i++) {
     const { before, place } = RESOURCE_TAIL[i]!;
     out.put(before);
-    resource.write(place, out);
+    record.write(place, out);
   }
   out.byte(CLOSE);
 }
@@ -274,7 +274,7 @@ function writeList<R extends Fields>(out: ByteWriter, texts: ItemTexts<R>, list:
 }
 
 /** The link that ends an expanded document: `owner` has its identity as JSON text. */
-function href(out: ByteWriter, owner: Fields, identity: number, before: string, after: string): void {
+function href(out: ByteWriter, { record: owner }: Fields, identity: number, before: string, after: string): void {
   out.put(HREF);
   out.text(before);
   out.part(owner.bytes, owner.startOf(identity) + 1, owner.endOf(identity) - 1);

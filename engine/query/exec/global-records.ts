@@ -56,7 +56,7 @@ function distinctPackages(views: readonly View[]): GlobalRecord[] {
       if (number === 0) number = known.add(id, body);
       if (classes.has(number)) continue;
       classes.add(number);
-      const key = body.whole;
+      const key = body.record.whole;
       if (seen.has(key)) continue;
       seen.add(key);
       out.push({

@@ -123,7 +123,8 @@ function leavesOf(filters: readonly Filter[], regex: CompileRegex): (row: Row) =
     };
     if (tests === null) leaves(fact.name, fact.value, add);
     else {
-      const text = { bytes: fact.bytes, start: fact.startOf(FACT.value), end: fact.endOf(FACT.value) };
+      const { record } = fact;
+      const text = { bytes: record.bytes, start: record.startOf(FACT.value), end: record.endOf(FACT.value) };
       leavesAlong(tests, fact.name, text, add);
     }
     return out;

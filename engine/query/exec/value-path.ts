@@ -63,9 +63,10 @@ export class ValuePath {
     const steps = this.#steps;
     if (steps === null) return undefined;
     if (!this.#isText) return this.find(fact.value);
-    const { bytes } = fact;
-    const end = fact.endOf(FACT.value);
-    let at = fact.startOf(FACT.value);
+    const { record } = fact;
+    const { bytes } = record;
+    const end = record.endOf(FACT.value);
+    let at = record.startOf(FACT.value);
     for (let i = 0; i < steps.length; i++) {
       const { key, digits, index } = steps[i]!;
       if (key !== null) {

@@ -26,7 +26,7 @@ test('fields: numbers and texts come back as they were, at any place of a buffer
       const fields = new Fields(shape);
       fields.load(bytes, start);
       assert.equal(fields.flags, 5);
-      assert.equal(fields.size, encoded.length);
+      assert.equal(fields.record.size, encoded.length);
       some.forEach((number, i) => {
         assert.equal(fields.number(i), number === null ? null : number + 0);
       });
