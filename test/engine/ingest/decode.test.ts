@@ -694,6 +694,44 @@ test('decode: parts whose bytes are known are not parsed again, and nothing else
   }
 });
 
+test('decode: parts are found in any order, longer or much shorter than last time, and beside values that read like their keys', () => {
+  const memos = new Memos(10);
+  const pad = (length: number) => ({ filler: 'x'.repeat(length), text: '"edges":[{"resources":[', key: ',"edges":' });
+  const sizes = [10, 9000, 9100, 20, 5000, 1];
+  const orders = [
+    ['certname', 'version', 'resources', 'edges', 'rest'],
+    ['edges', 'rest', 'resources', 'certname', 'version'],
+    ['resources', 'certname', 'edges', 'version', 'rest'],
+  ];
+  for (let round = 0; round < sizes.length * 2; round++) {
+    const list = [
+      resource({ type: 'File', title: '/a', parameters: pad(sizes[round % sizes.length] as number) }),
+      resource({ type: 'File', title: '/b' }),
+    ];
+    const edge = {
+      source: { type: 'File', title: '/a' },
+      target: { type: 'File', title: '/b' },
+      relationship: 'before',
+    };
+    const { certname, version, resources, edges, ...rest } = catalogPayload({ resources: list, edges: [edge] });
+    const fields: Record<string, object> = {
+      certname: { certname },
+      version: { version },
+      resources: { resources },
+      edges: { edges },
+      rest: { ...rest, code_id: `round ${round}, "resources":[` },
+    };
+    const payload = Object.assign({}, ...(orders[round % orders.length] as string[]).map((name) => fields[name]));
+    const command = submit('replace catalog', payload);
+    const fast = decodeCommand(command, SETTINGS, memos) as CatalogCommand;
+    const whole = catalog(command);
+    assert.equal(fast.hash, whole.hash);
+    assert.equal(fast.codeId, whole.codeId);
+    const bodies = (one: CatalogCommand) => one.contents(() => 0).resources.map(({ body }) => body);
+    assert.deepEqual(bodies(fast), bodies(whole));
+  }
+});
+
 test('decode: a list of packages that many nodes have gives the hash and the packages that it gives by itself', () => {
   const lists = [
     [
