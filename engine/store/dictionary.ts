@@ -555,19 +555,17 @@ export class DictionaryWriter<B> {
     const chunk = id >>> CHUNK_BITS;
     let place = this.#texts.next(String(tag));
     for (let i = 0; i < texts.length; i++) place = place.next(texts[i]!);
-    let set = place.at(chunk);
-    if (set === undefined) {
-      const key = chunkKey(indexPrefix(tag, texts), chunk);
-      const keyName = key.toString('latin1');
-      let entry = this.#index.get(keyName);
-      if (entry === undefined) {
-        entry = { key, set: new ChunkSet(fast(this.#dictionary.tables.index, key)) };
-        this.#index.set(keyName, entry);
-      }
-      set = entry.set;
-      place.put(chunk, set);
+    place = place.next(String(chunk));
+    if (place.set !== null) return place.set;
+    const key = chunkKey(indexPrefix(tag, texts), chunk);
+    const keyName = key.toString('latin1');
+    let entry = this.#index.get(keyName);
+    if (entry === undefined) {
+      entry = { key, set: new ChunkSet(fast(this.#dictionary.tables.index, key)) };
+      this.#index.set(keyName, entry);
     }
-    return set;
+    place.set = entry.set;
+    return entry.set;
   }
 
   list(node: NodeId): Uint32Array {
@@ -628,24 +626,9 @@ interface IndexChunk {
 
 /** Index chunks by a sequence of texts: one step for each, so that none of them is put together and hashed anew. */
 class IndexTexts {
-  // The chunk that was asked for last; most often there is no other.
-  #chunk = -1;
-  #set: ChunkSet | undefined = undefined;
-  #others: Map<number, ChunkSet> | null = null;
+  /** The chunk that the sequence ends in; null: not found yet, or it goes on. */
+  set: ChunkSet | null = null;
   #further: Map<string, IndexTexts> | null = null;
-
-  at(chunk: number): ChunkSet | undefined {
-    return this.#chunk === chunk ? this.#set : this.#others?.get(chunk);
-  }
-
-  put(chunk: number, set: ChunkSet): void {
-    if (this.#set !== undefined) {
-      this.#others ??= new Map();
-      this.#others.set(this.#chunk, this.#set);
-    }
-    this.#chunk = chunk;
-    this.#set = set;
-  }
 
   next(text: string): IndexTexts {
     this.#further ??= new Map();

@@ -60,7 +60,8 @@ export function encodeFields(
   let joined = '';
   for (let i = 0; i < texts.length; i++) joined += shape.leads[i]! + texts[i]!;
   const total = Buffer.byteLength(joined, 'utf8');
-  const ends = total === joined.length ? endsOf(shape, texts, lengthOf) : endsOf(shape, texts, Buffer.byteLength);
+  const isAscii = total === joined.length;
+  const ends = endsOf(shape, texts, isAscii ? lengthOf : Buffer.byteLength);
   const isWide = total > NARROW_MAX;
   const base = 1 + numbers.length * 8 + texts.length * (isWide ? 4 : 2);
   const out = Buffer.allocUnsafe(base + total);
@@ -70,7 +71,7 @@ export function encodeFields(
   for (let i = 0; i < ends.length; i++) {
     at = isWide ? out.writeUInt32LE(ends[i]!, at) : out.writeUInt16LE(ends[i]!, at);
   }
-  out.write(joined, base, total === joined.length ? 'latin1' : 'utf8');
+  out.write(joined, base, isAscii ? 'latin1' : 'utf8');
   return out;
 }
 
@@ -264,24 +265,12 @@ export class Fields {
     return this.record.boolean(index);
   }
 
-  is(index: number, wanted: Uint8Array): boolean {
-    return this.record.is(index, wanted);
-  }
-
-  isNull(index: number): boolean {
-    return this.record.isNull(index);
-  }
-
   copy(index: number): Uint8Array {
     return this.record.copy(index);
   }
 
   write(index: number, out: ByteWriter): void {
     this.record.write(index, out);
-  }
-
-  writeSpan(first: number, last: number, out: ByteWriter): void {
-    this.record.writeSpan(first, last, out);
   }
 }
 

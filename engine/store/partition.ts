@@ -593,14 +593,17 @@ export class Batch {
     this.partition = partition;
     this.#state = partition.readState({});
     const ids = {
-      maxNode: () => this.#state.nextNode,
+      maxNode: () => this.#state.nextNode - 1,
       nextItem: (name: string, taken: (id: number) => boolean) => this.#nextItem(name, taken),
     };
     this.resources = new DictionaryWriter(partition.resources, ids);
     this.facts = new DictionaryWriter(partition.facts, ids);
     this.edges = new DictionaryWriter(partition.edges, ids);
     this.packages = new DictionaryWriter(partition.packages, ids);
-    this.#sets = new PostingsWriter(partition.tables.node_set, () => 0xffff_ffff);
+    // Some are sets of reports.
+    this.#sets = new PostingsWriter(partition.tables.node_set, () =>
+      Math.max(this.#state.nextNode, this.#state.nextReport),
+    );
     this.view = new View(partition, undefined);
   }
 

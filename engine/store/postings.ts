@@ -179,19 +179,19 @@ function addChunk(value: Uint8Array, size: number, base: number, into: NodeSet):
 
 /** The ids of one chunk while they are changed: ascending while they are few, as most are, a bitmap when they are many. */
 export class ChunkSet {
-  #few: number[] | null;
+  #few: number[] | null = [];
   #bitmap: Uint8Array | null = null;
 
   /** `value` as it is stored; undefined: none yet. */
   constructor(value: Uint8Array | undefined) {
-    this.#few = [];
     if (value === undefined) return;
     if (value[0] === LIST || value.length - 1 <= FEW_BYTES) {
-      chunkIds(value, 0, this.#few);
-      if (this.#few.length <= LIST_MAX) return;
+      chunkIds(value, 0, this.#few!);
+      return;
     }
     this.#few = null;
-    this.#bitmap = bitmapOf(value);
+    this.#bitmap = new Uint8Array(BITMAP_BYTES);
+    this.#bitmap.set(value.subarray(1));
   }
 
   add(offset: number): void {
@@ -245,19 +245,6 @@ function placeIn(ascending: readonly number[], number: number): number {
   return low;
 }
 
-function bitmapOf(value: Uint8Array): Uint8Array {
-  const bitmap = new Uint8Array(BITMAP_BYTES);
-  if (value[0] === BITMAP) {
-    bitmap.set(value.subarray(1));
-    return bitmap;
-  }
-  for (let i = 1; i < value.length; i += 2) {
-    const offset = value[i]! + (value[i + 1]! << 8);
-    bitmap[offset >>> 3]! |= 1 << (offset & 7);
-  }
-  return bitmap;
-}
-
 /** Whether a bitmap up to that byte takes no more room than a list. */
 const isBitmap = (count: number, lastByte: number): boolean => count > LIST_MAX || lastByte + 1 <= count * 2;
 
@@ -305,16 +292,17 @@ const ASKED_CHUNKS = 4;
 /** Collects changes of one write transaction; `flush` writes every touched chunk once. */
 export class PostingsWriter {
   readonly #table: PostingsTable;
-  readonly #maxNodeId: () => NodeId;
+  readonly #largest: () => NodeId;
   /** By chunk, then by id. */
   readonly #dirty: Map<number, ChunkSet>[] = [];
   readonly #shrunk = new Set<number>();
   /** Ids that are new in this transaction, and whether they got a node. */
   readonly #fresh = new Map<number, boolean>();
 
-  constructor(table: PostingsTable, maxNodeId: () => NodeId) {
+  /** `largest`: no id has a larger node. */
+  constructor(table: PostingsTable, largest: () => NodeId) {
     this.#table = table;
-    this.#maxNodeId = maxNodeId;
+    this.#largest = largest;
   }
 
   /** The id is new: nothing is stored of it. */
@@ -364,7 +352,7 @@ export class PostingsWriter {
   }
 
   #isStored(id: number): boolean {
-    const chunks = (this.#maxNodeId() >>> CHUNK_BITS) + 1;
+    const chunks = (this.#largest() >>> CHUNK_BITS) + 1;
     if (chunks <= ASKED_CHUNKS) {
       for (let chunk = 0; chunk < chunks; chunk++) if (present(this.#table, pairKey(id, chunk))) return true;
       return false;

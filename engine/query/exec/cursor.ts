@@ -131,12 +131,12 @@ export class ItemMatcher {
 
   #keep(id: ItemId): readonly Matched[] {
     const row = this.#row;
-    const record = this.#dictionary.record(id);
-    row.body = record;
+    const body = this.#dictionary.record(id);
+    row.body = body;
     const matched = this.#test(this.#room);
-    this.#room.left -= KEPT_OVERHEAD + record.record.size;
+    this.#room.left -= KEPT_OVERHEAD + body.record.size;
     this.#states.set(id, KEPT);
-    this.#kept.set(id, { record, matched });
+    this.#kept.set(id, { record: body, matched });
     return matched;
   }
 

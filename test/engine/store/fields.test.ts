@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ByteWriter, bytesOf } from '../../../engine/bytes.ts';
 import { decodeEvents, encodeEvents, StoredEvents } from '../../../engine/store/event-record.ts';
-import { encodeFields, Fields, fieldsShape, quoted } from '../../../engine/store/fields.ts';
+import { encodeFields, fieldsShape, quoted, TextRecord } from '../../../engine/store/fields.ts';
 import { decodeNode, encodeNode } from '../../../engine/store/node-record.ts';
 import type { EventRecord, NodeRecord } from '../../../engine/store/records.ts';
 import { decodeReport, encodeReport } from '../../../engine/store/report-record.ts';
@@ -23,10 +23,10 @@ test('fields: numbers and texts come back as they were, at any place of a buffer
       );
       const encoded = encodeFields(shape, 5, some, texts.map(quoted));
       const bytes = Buffer.concat([Buffer.alloc(start, 0xff), encoded, Buffer.from('behind')]);
-      const fields = new Fields(shape);
+      const fields = new TextRecord(shape);
       fields.load(bytes, start);
       assert.equal(fields.flags, 5);
-      assert.equal(fields.record.size, encoded.length);
+      assert.equal(fields.size, encoded.length);
       some.forEach((number, i) => {
         assert.equal(fields.number(i), number === null ? null : number + 0);
       });
@@ -48,7 +48,7 @@ test('fields: numbers and texts come back as they were, at any place of a buffer
 test('fields: records beyond 64 KB have wide ends', () => {
   const long = JSON.stringify('ü'.repeat(50_000));
   const shape = fieldsShape(1, ['', 'long', '']);
-  const fields = new Fields(shape);
+  const fields = new TextRecord(shape);
   fields.load(encodeFields(shape, 127, [-1], ['"a"', long, 'true']));
   assert.deepEqual([fields.flags, fields.number(0), fields.text(0), fields.text(1)], [127, -1, '"a"', long]);
   assert.equal(fields.boolean(2), true);

@@ -7,12 +7,10 @@ import { idOfTimeKey, timeKey, timeOfKey } from '../../../engine/store/keys.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
 import { ChunkSet, chunkIds, PostingsWriter, postingIds } from '../../../engine/store/postings.ts';
 import { atEnd } from '../../support/endings.ts';
+import { Random, testSeed } from '../../support/random.ts';
 
-let seed = 20261122;
-const random = (below: number): number => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-  return Math.floor((seed / 2 ** 32) * below);
-};
+const source = new Random(testSeed('postings'));
+const random = (end: number): number => source.below(end);
 const ascending = (numbers: Iterable<number>): number[] => [...numbers].sort((a, b) => a - b);
 
 const LIST = 1;
