@@ -1,5 +1,5 @@
 // Bytes of an answer while it is being put together: texts and stored bytes are written one behind the other into one
-// buffer, which is handed out when it is full enough. Nothing is encoded twice and nothing is joined.
+// buffer, from which they are taken when it is full enough. Nothing is encoded twice and nothing is joined.
 
 /** Room beyond the wanted size, so that the row that fills a chunk seldom needs a bigger buffer. */
 const SLACK = 16 << 10;
@@ -13,7 +13,7 @@ export class ByteWriter {
   length = 0;
   #size: number;
 
-  /** `size`: bytes wanted per buffer that is handed out; it grows beyond that when something does not fit. */
+  /** `size`: bytes wanted before they are taken; the buffer grows beyond that when something does not fit. */
   constructor(size: number) {
     this.#size = size + SLACK;
     this.bytes = Buffer.allocUnsafeSlow(Math.min(this.#size, FIRST));
@@ -94,10 +94,11 @@ export class ByteWriter {
     return this.bytes.toString('utf8', 0, this.length);
   }
 
-  /** What was written since the last call. Its memory is the caller's from now on, the whole buffer of it. */
+  /** What was written since the last call. It lasts until something is written again. */
   take(): Buffer {
     const taken = this.bytes.subarray(0, this.length);
-    this.bytes = Buffer.allocUnsafeSlow(this.#size);
+    // One large row is no reason to keep so much memory.
+    if (this.bytes.length > this.#size * 2) this.bytes = Buffer.allocUnsafeSlow(this.#size);
     this.length = 0;
     return taken;
   }

@@ -5,6 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryTimes } from '../engine/query/request/run.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
+import type { RingPlace } from './answer-ring.ts';
 import type { AnswerHead } from './types.ts';
 
 /** Given to every query thread when it starts. */
@@ -46,13 +47,24 @@ export interface QueryThreadHello {
   readonly port: MessagePort;
   /** Float64s: monotonic ms at which the slice of work at hand began, 0 between slices; not 0: the pool stops. */
   readonly busySince: SharedArrayBuffer;
+  /** What bytes of answers go through (answer-ring.ts). */
+  readonly ring: SharedArrayBuffer;
 }
+
+/** Bytes in the thread's ring, or as they are when it is full. */
+export type AnswerBytes = RingPlace | Uint8Array;
 
 export type FromQueryThread =
   | { readonly kind: 'head'; readonly id: number; readonly head: AnswerHead }
-  /** A whole answer that is too long to be copied: its bytes change hands. */
-  | { readonly kind: 'whole'; readonly id: number; readonly head: AnswerHead; readonly failure: string | null }
-  | { readonly kind: 'chunk'; readonly id: number; readonly bytes: Uint8Array }
+  /** A whole answer that is too long for a text: the body comes beside its head. */
+  | {
+      readonly kind: 'whole';
+      readonly id: number;
+      readonly head: AnswerHead;
+      readonly bytes: AnswerBytes;
+      readonly failure: string | null;
+    }
+  | { readonly kind: 'chunk'; readonly id: number; readonly bytes: AnswerBytes }
   | { readonly kind: 'end'; readonly id: number }
   | { readonly kind: 'abort'; readonly id: number; readonly text: string; readonly failure: string | null };
 

@@ -15,10 +15,12 @@ import { Piscina } from 'piscina';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
+import { RingReader } from './answer-ring.ts';
 import { monotonicMs } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
 import type {
+  AnswerBytes,
   FromQueryThread,
   QueryResult,
   QueryTask,
@@ -112,7 +114,11 @@ interface Thread {
   readonly id: number;
   readonly port: MessagePort;
   readonly busySince: Float64Array;
+  readonly ring: RingReader;
 }
+
+const bytesOf = (thread: Thread, bytes: AnswerBytes): Uint8Array =>
+  bytes instanceof Uint8Array ? bytes : thread.ring.take(bytes);
 
 /** Starts the threads. The data directory must have been created (startRing does). */
 export async function startQueryPool(options: QueryPoolOptions): Promise<ThreadQueryPool> {
@@ -235,6 +241,8 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   #received(thread: Thread, message: FromQueryThread): void {
+    // Also when nobody waits for them any more: the thread has no other way to learn that there is room.
+    const bytes = 'bytes' in message ? bytesOf(thread, message.bytes) : null;
     const query = this.#running.get(message.id);
     if (query === undefined) return;
     if (!query.over) {
@@ -248,10 +256,10 @@ export class ThreadQueryPool implements QueryPool {
         case 'whole':
           query.port = thread.port;
           if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
-          this.#answer(query, message.head);
+          this.#answer(query, { ...message.head, body: bytes });
           break;
         case 'chunk':
-          query.handlers.onChunk(message.bytes);
+          query.handlers.onChunk(bytes!);
           break;
         case 'end':
           query.over = true;
@@ -361,8 +369,8 @@ export class ThreadQueryPool implements QueryPool {
     return pool;
   }
 
-  #met({ thread: id, port, busySince }: QueryThreadHello): void {
-    const thread: Thread = { id, port, busySince: new Float64Array(busySince) };
+  #met({ thread: id, port, busySince, ring }: QueryThreadHello): void {
+    const thread: Thread = { id, port, busySince: new Float64Array(busySince), ring: new RingReader(ring) };
     this.#threads.set(id, thread);
     port.on('message', (message: FromQueryThread) => this.#received(thread, message));
     port.on('close', () => this.#lost(thread));

@@ -11,8 +11,10 @@ import { dataFileOf } from '../engine/store/data-file.ts';
 import type { Partition } from '../engine/store/partition.ts';
 import { openPartitions } from '../engine/store/store.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
+import { newRing, RingWriter } from './answer-ring.ts';
 import { clockFrom, monotonicMs } from './clock.ts';
 import type {
+  AnswerBytes,
   FromQueryThread,
   QueryResult,
   QueryTask,
@@ -26,6 +28,8 @@ const cancelled = new Int32Array(data.cancelled);
 /** Since when it works without a pause, in monotonic ms, or 0; and whether it is about to be ended. */
 const busySince = new Float64Array(new SharedArrayBuffer(16));
 const { port1: port, port2: remote } = new MessageChannel();
+const sharedRing = newRing();
+const ring = new RingWriter(sharedRing);
 const streams = new Map<number, Stream>();
 let partitions: readonly Partition[] | null = null;
 
@@ -46,7 +50,7 @@ class Stream {
 
   send(bytes: Uint8Array): void {
     this.#credit -= bytes.byteLength;
-    post({ kind: 'chunk', id: this.#id, bytes }, [bytes.buffer as ArrayBuffer]);
+    post({ kind: 'chunk', id: this.#id, bytes: carried(bytes) });
   }
 
   grant(bytes: number): void {
@@ -73,7 +77,10 @@ class Stream {
   }
 }
 
-const post = (message: FromQueryThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+const post = (message: FromQueryThread): void => port.postMessage(message);
+
+/** A copy of the bytes on their way to the main thread: in the ring, or with their message while it is full. */
+const carried = (bytes: Uint8Array): AnswerBytes => ring.put(bytes) ?? Uint8Array.from(bytes);
 
 const stopwatch = (): number => performance.now();
 
@@ -203,7 +210,7 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
 }
 
 function postWhole(id: number, head: QueryHead, body: Uint8Array, failure: string | null): void {
-  post({ kind: 'whole', id, head, failure }, [body.buffer as ArrayBuffer]);
+  post({ kind: 'whole', id, head: { ...head, body: null }, bytes: carried(body), failure });
 }
 
 /** Milliseconds between two looks at what a waiting query costs. */
@@ -269,6 +276,7 @@ const hello: QueryThreadHello = {
   thread: threadId,
   port: remote,
   busySince: busySince.buffer as SharedArrayBuffer,
+  ring: sharedRing,
 };
 parentPort?.postMessage(hello, [remote]);
 try {

@@ -41,6 +41,6 @@ export interface QueryHead {
   readonly contentType: string | null;
   /** Extra headers: `X-Records`. */
   readonly headers: readonly (readonly [string, string])[];
-  /** The whole body: text, or UTF-8 whose memory is the receiver's, all of the buffer behind it. null when chunks follow. */
+  /** The whole body, as text or UTF-8; null when chunks follow. */
   readonly body: string | Uint8Array | null;
 }

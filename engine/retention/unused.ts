@@ -4,7 +4,6 @@
 
 import { factPaths } from '../ingest/facts.ts';
 import { parseJson } from '../json/parse.ts';
-import { textKey } from '../store/keys.ts';
 import { NODES_ALL, type Partition, type View } from '../store/partition.ts';
 import type { ItemId, NodeId, ReportId } from '../store/records.ts';
 import { reportIdsFrom } from './reports.ts';
@@ -47,11 +46,7 @@ export function gcCatalogs(partition: Partition): Sweep {
         view.close();
       }
       const names = [...unused];
-      if (names.length > 0) {
-        partition.write((batch) => {
-          for (const name of names) batch.partition.tables.environment.removeSync(textKey(name));
-        });
-      }
+      if (names.length > 0) partition.write((batch) => batch.removeEnvironments(names));
       return { changed: names.length, done: true };
     },
   };
@@ -104,12 +99,7 @@ export function gcFactPaths(partition: Partition): Sweep {
       } finally {
         view.close();
       }
-      if (dead.length > 0) {
-        partition.write((batch) => {
-          for (const key of dead) batch.partition.tables.fact_path.removeSync(key);
-          batch.partition.knownPaths.clear();
-        });
-      }
+      if (dead.length > 0) partition.write((batch) => batch.removeFactPaths(dead));
       return { changed: dead.length, done: true };
     },
   };

@@ -33,16 +33,17 @@ import {
 import type { Fields } from './fields.ts';
 import type { Ids } from './ids.ts';
 import { ClassBudget, type ItemClasses } from './item-classes.ts';
+import { KeptLists } from './kept-lists.ts';
 import { chunkKey, digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
 import { CHUNK_BITS, CHUNK_MASK, ChunkSet, chunkCount, chunkIds, PostingsReader, PostingsWriter } from './postings.ts';
-import type { EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
+import type { DictionaryName, EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
 import { type BodyRef, Refs } from './refs.ts';
 
 /** B: the whole body, R: the same as a record whose fields are read one at a time. */
 export interface DictionarySpec<B, R extends Fields = Fields> {
-  readonly name: string;
+  readonly name: DictionaryName;
   /** The text that determines the body: its identity. */
   text(body: B): string;
   encode(body: B): Buffer;
@@ -152,6 +153,8 @@ const RECORD_OVERHEAD = 400;
 export class RecordBudget {
   /** What is known of items by class has a bound of its own. */
   readonly classes = new ClassBudget();
+  /** So have lists of all that there is of a kind. */
+  readonly lists = new KeptLists();
   readonly #caches: { turn(): void }[] = [];
   #used = 0;
 
@@ -502,6 +505,8 @@ export interface IdSource {
   maxNode(): NodeId;
   /** A new item id for the dictionary of that name. */
   nextItem(name: string, taken: (id: ItemId) => boolean): ItemId;
+  /** An item of that dictionary came or went. */
+  changed(name: DictionaryName): void;
 }
 
 /** Changes of one write transaction. Reads through it see them. */
@@ -541,6 +546,7 @@ export class DictionaryWriter<B> {
     const stored = fast(tables.digest, digest);
     if (stored !== undefined) return { id: stored.readUInt32BE(0), isNew: false };
     const id = this.#ids.nextItem(spec.name, (candidate) => present(tables.body, candidate));
+    this.#ids.changed(spec.name);
     this.#dictionary.refs.renew(id);
     tables.body.putSync(id, spec.encode(body));
     const value = Buffer.allocUnsafe(4);
@@ -606,6 +612,7 @@ export class DictionaryWriter<B> {
       tables.digest.removeSync(digest16(spec.text(body)));
       for (const [tag, texts] of spec.indexes(body)) this.#chunk(tag, texts, id).remove(id & CHUNK_MASK);
       tables.body.removeSync(id);
+      this.#ids.changed(spec.name);
       cache.delete(id);
       refs.drop(id);
     }

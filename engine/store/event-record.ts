@@ -132,7 +132,7 @@ export function packValues(starts: readonly number[], records: Uint8Array): Buff
 
 /** Gives equal texts the same number. */
 export interface TextNumbers {
-  of(bytes: Uint8Array, start: number, end: number): number;
+  of(bytes: Uint8Array, start: number, end: number, guess?: number): number;
 }
 
 /** Where the bytes of a report's events come from, as `raw` gives them (lmdb.ts). */
@@ -228,9 +228,9 @@ export class StoredEvents {
     return value;
   }
 
-  /** The number of a code's text among those of all reports. */
-  numberOf(code: number, among: TextNumbers): number {
-    return among.of(this.#bytes, this.#startOf(code), this.#endOf(code));
+  /** The number of a code's text among those of all reports; `guess`: the number it may well have. */
+  numberOf(code: number, among: TextNumbers, guess?: number): number {
+    return among.of(this.#bytes, this.#startOf(code), this.#endOf(code), guess);
   }
 
   /** The present event's value in a coded column. */

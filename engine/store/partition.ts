@@ -35,6 +35,7 @@ import {
   type ViewBounds,
 } from './dictionary.ts';
 import { decodeEvents, type EncodedEvents, type EventSource, encodeEvents } from './event-record.ts';
+import type { KeptLists } from './kept-lists.ts';
 import { digest16, idOfTimeKey, KEY_TEXT_MAX, pairKey, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
 import { fast, openEnvironment, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
@@ -49,6 +50,7 @@ import type {
   NodeId,
   NodeRecord,
   PackageBody,
+  Registered,
   ReportId,
   ReportRecord,
   ResourceBody,
@@ -99,6 +101,8 @@ interface State {
   /** Item ids went past 2^32 once: new ones must be checked for being free. */
   wrapped: boolean;
   counts: PartitionCounts;
+  /** How often things of a kind came or went: while it is the same, there are the same ones. Absent in older stores. */
+  changes: Partial<Record<Registered, number>>;
 }
 
 const freshState = (): State => ({
@@ -110,7 +114,10 @@ const freshState = (): State => ({
   nextItem: { resource: 1, fact: 1, edge: 1, package: 1 },
   wrapped: false,
   counts: { nodes: 0, catalogs: 0, factsets: 0, resources: 0, facts: 0, packages: 0, reports: 0, events: 0 },
+  changes: {},
 });
+
+const stateOf = (bytes: Buffer): State => ({ changes: {}, ...decodeState(bytes) }) as State;
 
 export interface PartitionOptions {
   /** Never writes and never creates. */
@@ -197,6 +204,9 @@ export class Partition {
   /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
   readonly nameIds = new Map<string, number>();
 
+  /** Of all partitions that the thread reads together. */
+  readonly lists: KeptLists;
+
   /** The state that was read last, and its bytes. */
   #seen: { readonly bytes: Buffer; readonly state: State } | null = null;
 
@@ -222,6 +232,7 @@ export class Partition {
     });
     this.tables = openTables(this.env);
     const budget = options.budget ?? new RecordBudget();
+    this.lists = budget.lists;
     this.resources = new Dictionary(this.env, RESOURCES, budget);
     this.facts = new Dictionary(this.env, FACTS, budget);
     this.edges = new Dictionary(this.env, EDGES, budget);
@@ -236,7 +247,7 @@ export class Partition {
 
   readState(options: ReadOptions): State {
     const bytes = fast(this.tables.state, STATE, options);
-    return bytes === undefined ? freshState() : (decodeState(bytes) as unknown as State);
+    return bytes === undefined ? freshState() : stateOf(bytes);
   }
 
   /** The state at a snapshot, not to be changed: most snapshots see what the one before saw. */
@@ -244,7 +255,7 @@ export class Partition {
     const bytes = fast(this.tables.state, STATE, options);
     if (bytes === undefined) return freshState();
     if (this.#seen === null || !bytes.equals(this.#seen.bytes)) {
-      this.#seen = { bytes: Buffer.from(bytes), state: decodeState(bytes) as unknown as State };
+      this.#seen = { bytes: Buffer.from(bytes), state: stateOf(bytes) };
     }
     return this.#seen.state;
   }
@@ -379,6 +390,11 @@ export class View implements EventSource, ViewBounds {
 
   get counts(): PartitionCounts {
     return this.state.counts;
+  }
+
+  /** How often things of that kind came or went before this snapshot. */
+  changes(kind: Registered): number {
+    return this.state.changes[kind] ?? 0;
   }
 
   /** 0 when the certname is not known. */
@@ -595,6 +611,7 @@ export class Batch {
     const ids = {
       maxNode: () => this.#state.nextNode - 1,
       nextItem: (name: string, taken: (id: number) => boolean) => this.#nextItem(name, taken),
+      changed: (name: Registered) => this.#changed(name),
     };
     this.resources = new DictionaryWriter(partition.resources, ids);
     this.facts = new DictionaryWriter(partition.facts, ids);
@@ -757,7 +774,16 @@ export class Batch {
     const key = digest16(text);
     if (!present(this.partition.tables.fact_path, key)) {
       this.partition.tables.fact_path.putSync(key, Buffer.from(text, 'utf8'));
+      this.#changed('fact_path');
     }
+  }
+
+  /** Takes paths out of the registry, by their keys. */
+  removeFactPaths(keys: readonly Buffer[]): void {
+    const { knownPaths, tables } = this.partition;
+    for (const key of keys) tables.fact_path.removeSync(key);
+    knownPaths.clear();
+    this.#changed('fact_path');
   }
 
   addEnvironment(name: string | null): void {
@@ -773,7 +799,19 @@ export class Batch {
     this.#seenNames.add(mark);
     const key = textKey(name);
     const names = this.partition.tables[table];
-    if (!present(names, key)) names.putSync(key, Buffer.from(name, 'utf8'));
+    if (present(names, key)) return;
+    names.putSync(key, Buffer.from(name, 'utf8'));
+    this.#changed(table);
+  }
+
+  removeEnvironments(names: readonly string[]): void {
+    for (const name of names) this.partition.tables.environment.removeSync(textKey(name));
+    this.#changed('environment');
+  }
+
+  #changed(kind: Registered): void {
+    const { changes } = this.#state;
+    changes[kind] = (changes[kind] ?? 0) + 1;
   }
 
   /** Stores a report with its lists and events (null for none; the record counts them); the caller has checked that its hash is new. */

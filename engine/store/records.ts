@@ -150,3 +150,9 @@ export interface PackageBody {
   version: string;
   provider: string;
 }
+
+/** Dictionaries of shared bodies. */
+export type DictionaryName = 'resource' | 'fact' | 'edge' | 'package';
+
+/** Kinds of things whose coming and going is counted. */
+export type Registered = DictionaryName | 'environment' | 'producer' | 'fact_path';

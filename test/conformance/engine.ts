@@ -103,7 +103,7 @@ function answerOf(recorded: RecordedRequest, partitions: readonly Partition[]): 
   const chunks: Uint8Array[] = [];
   while (!run.done) {
     const chunk = run.step();
-    if (chunk !== null) chunks.push(chunk);
+    if (chunk !== null) chunks.push(Uint8Array.from(chunk));
   }
   const { head } = run;
   if (head === null) throw new Error('an answer without a head');

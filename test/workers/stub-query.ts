@@ -1,6 +1,7 @@
 // Query thread for the tests of the pool: the path says what happens.
 
 import { MessageChannel, parentPort, threadId } from 'node:worker_threads';
+import { newRing } from '../../workers/answer-ring.ts';
 import { monotonicMs } from '../../workers/clock.ts';
 import type { QueryResult, QueryTask } from '../../workers/query-messages.ts';
 
@@ -22,4 +23,7 @@ export default async function answer({ request }: QueryTask): Promise<QueryResul
   };
 }
 
-parentPort?.postMessage({ kind: 'query-thread', thread: threadId, port, busySince: busySince.buffer }, [port]);
+parentPort?.postMessage(
+  { kind: 'query-thread', thread: threadId, port, busySince: busySince.buffer, ring: newRing() },
+  [port],
+);

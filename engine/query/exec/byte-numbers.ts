@@ -4,6 +4,8 @@
 const SLOTS_FIRST = 1024;
 const BYTES_FIRST = 1 << 14;
 
+const NOTHING = new Uint8Array(0);
+
 export class ByteNumbers {
   /** Open addressing: number + 1, or 0 for free. Its size is a power of two. */
   #slots = new Int32Array(SLOTS_FIRST);
@@ -11,6 +13,10 @@ export class ByteNumbers {
   /** Where each number's text ends; the texts lie one behind the other. */
   #ends = new Uint32Array(SLOTS_FIRST);
   #bytes = new Uint8Array(BYTES_FIRST);
+  #words = new DataView(this.#bytes.buffer);
+  /** Where the last text came from: the next one is mostly there too. */
+  #source: Uint8Array = NOTHING;
+  #sourceWords: DataView = new DataView(NOTHING.buffer);
   #count = 0;
 
   /** How many texts there are: the numbers are below it. */
@@ -18,24 +24,50 @@ export class ByteNumbers {
     return this.#count;
   }
 
-  /** The number of the text from `start` to `end`. */
-  of(source: Uint8Array, start: number, end: number): number {
-    let hash = end - start;
-    for (let i = start; i < end; i++) hash = Math.imul(hash ^ source[i]!, 0x01000193);
-    hash ^= hash >>> 15;
+  /**
+   * The number of the text from `start` to `end`. `guess`: the number it may well have, which is looked at first; below 0: none
+   * is known.
+   */
+  of(source: Uint8Array, start: number, end: number, guess = -1): number {
+    if (source !== this.#source) {
+      this.#source = source;
+      this.#sourceWords = new DataView(source.buffer, source.byteOffset, source.length);
+    }
+    if (guess >= 0 && this.#equals(guess, start, end)) return guess;
+    const hash = this.#hash(start, end);
     const mask = this.#slots.length - 1;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const found = this.#slots[slot]!;
       if (found === 0) return this.#add(source, start, end, hash, slot);
-      if (this.#hashes[found - 1] === hash && this.#equals(found - 1, source, start, end)) return found - 1;
+      if (this.#hashes[found - 1] === hash && this.#equals(found - 1, start, end)) return found - 1;
     }
   }
 
-  #equals(number: number, source: Uint8Array, start: number, end: number): boolean {
+  /** Four bytes at a time; each bit of them reaches the lowest bits. */
+  #hash(start: number, end: number): number {
+    const words = this.#sourceWords;
+    let hash = end - start;
+    let i = start;
+    for (; i + 4 <= end; i += 4) {
+      const mixed = Math.imul(words.getInt32(i, true), 0xcc9e2d51);
+      hash = Math.imul(hash ^ ((mixed << 15) | (mixed >>> 17)), 0x1b873593);
+    }
+    for (; i < end; i++) hash = Math.imul(hash ^ words.getUint8(i), 0x01000193);
+    hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+    return hash ^ (hash >>> 13);
+  }
+
+  #equals(number: number, start: number, end: number): boolean {
     const from = number === 0 ? 0 : this.#ends[number - 1]!;
-    if (this.#ends[number]! - from !== end - start) return false;
-    const bytes = this.#bytes;
-    for (let i = start, at = from; i < end; i++, at++) if (bytes[at] !== source[i]) return false;
+    const length = end - start;
+    if (this.#ends[number]! - from !== length) return false;
+    const words = this.#words;
+    const source = this.#sourceWords;
+    let i = 0;
+    for (; i + 4 <= length; i += 4) {
+      if (words.getInt32(from + i, true) !== source.getInt32(start + i, true)) return false;
+    }
+    for (; i < length; i++) if (words.getUint8(from + i) !== source.getUint8(start + i)) return false;
     return true;
   }
 
@@ -47,6 +79,7 @@ export class ByteNumbers {
       const bigger = new Uint8Array(Math.max(to, this.#bytes.length * 2));
       bigger.set(this.#bytes.subarray(0, from));
       this.#bytes = bigger;
+      this.#words = new DataView(bigger.buffer);
     }
     for (let i = start, at = from; i < end; i++, at++) this.#bytes[at] = source[i]!;
     this.#slots[slot] = number + 1;

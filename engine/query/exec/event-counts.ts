@@ -13,7 +13,8 @@ import type { Row } from './row.ts';
 import { Source, TreeRows } from './source.ts';
 import { prepareFilter } from './subquery.ts';
 
-type Counts = Record<CountField, number>;
+/** By the places of COUNT. */
+type Counts = number[];
 
 interface Subject {
   readonly values: Readonly<Record<string, string | null>>;
@@ -22,12 +23,37 @@ interface Subject {
   readonly seen: Set<string> | null;
 }
 
-/** Which counts an event adds to, by its status, which may be any text. */
-const STATUS: ReadonlyMap<string, readonly [CountField, CountField, CountField]> = new Map([
-  ['failure', ['failures', 'failures', 'failures']],
-  ['skipped', ['skips', 'skips', 'skips']],
-  ['success', ['successes', 'intentional_successes', 'corrective_successes']],
-  ['noop', ['noops', 'intentional_noops', 'corrective_noops']],
+/** Where each count is. */
+const COUNT: Readonly<Record<CountField, number>> = {
+  failures: 0,
+  successes: 1,
+  noops: 2,
+  skips: 3,
+  intentional_successes: 4,
+  corrective_successes: 5,
+  intentional_noops: 6,
+  corrective_noops: 7,
+};
+const noCounts = (): Counts => [0, 0, 0, 0, 0, 0, 0, 0];
+
+/** The counts that an event adds to: to the first, and to one of the others where changes are told apart. */
+interface Added {
+  readonly whole: number;
+  readonly intentional: number;
+  readonly corrective: number;
+}
+const added = (whole: CountField, intentional = whole, corrective = whole): Added => ({
+  whole: COUNT[whole],
+  intentional: COUNT[intentional],
+  corrective: COUNT[corrective],
+});
+
+/** By an event's status, which may be any text. */
+const STATUS: ReadonlyMap<string, Added> = new Map([
+  ['failure', added('failures')],
+  ['skipped', added('skips')],
+  ['success', added('successes', 'intentional_successes', 'corrective_successes')],
+  ['noop', added('noops', 'intentional_noops', 'corrective_noops')],
 ]);
 
 const SUBJECT_FIELDS = {
@@ -35,17 +61,6 @@ const SUBJECT_FIELDS = {
   resource: ['resource_type', 'resource_title'],
   containing_class: ['containing_class'],
 } as const;
-
-const noCounts = (): Counts => ({
-  failures: 0,
-  successes: 0,
-  noops: 0,
-  skips: 0,
-  intentional_successes: 0,
-  corrective_successes: 0,
-  intentional_noops: 0,
-  corrective_noops: 0,
-});
 
 /** Coded columns that make a subject; none where it is the node. */
 const SUBJECT_CODES = {
@@ -62,8 +77,8 @@ class Counting {
   readonly #columns: readonly number[];
   readonly subjects: Subject[] = [];
   readonly #numbers = new ByteNumbers();
-  /** Subjects by the numbers of their texts, the first text first. */
-  readonly #known: Subject[][] = [];
+  /** By the numbers of their texts, the first text first: the place of the subject + 1, or 0. */
+  readonly #known: Uint32Array[] = [];
   /** The report that the codes below belong to, and its partition. */
   #report = 0;
   #part = -1;
@@ -73,7 +88,10 @@ class Counting {
   #name = 0;
   /** By code: the number of its text + 1, or 0. */
   #byCode = new Uint32Array(256);
-  #status: (readonly [CountField, CountField, CountField] | null | undefined)[] = [];
+  /** By the number of a text, the number of the one that came next when it was last met + 1, or 0: reports are much alike. */
+  #following: Uint32Array = new Uint32Array(1024);
+  #before = 0;
+  #status: (Added | null | undefined)[] = [];
 
   constructor(tree: EventCountsTree, enterprise: boolean) {
     this.#tree = tree;
@@ -93,10 +111,10 @@ class Counting {
       this.#status[statusCode] = fields;
     }
     if (fields === null) return;
-    const [whole, intentional, corrective] = fields;
-    subject.counts[whole]++;
-    if (intentional === whole) return;
-    subject.counts[events.coded(EVENT_CODE.correctiveChange) === true ? corrective : intentional]++;
+    const { counts } = subject;
+    counts[fields.whole]!++;
+    if (fields.intentional === fields.whole) return;
+    counts[events.coded(EVENT_CODE.correctiveChange) === true ? fields.corrective : fields.intentional]!++;
   }
 
   #begin(row: Row): void {
@@ -114,22 +132,26 @@ class Counting {
     const columns = this.#columns;
     const last = columns.length === 0 ? this.#numberOfName() : this.#number(columns[columns.length - 1]!, events);
     const first = columns.length === 2 ? this.#number(columns[0]!, events) : 0;
-    const group = (this.#known[first] ??= []);
-    const subject = group[last];
-    if (subject !== undefined) return subject;
+    const group = (this.#known[first] ??= new Uint32Array(64));
+    const place = last < group.length ? group[last]! : 0;
+    if (place !== 0) return this.subjects[place - 1]!;
     const seen = this.#tree.countBy === 'certname' ? new Set<string>() : null;
-    const added: Subject = { values: this.#values(events), counts: noCounts(), seen };
-    group[last] = added;
-    this.subjects.push(added);
-    return added;
+    const subject: Subject = { values: this.#values(events), counts: noCounts(), seen };
+    this.subjects.push(subject);
+    this.#known[first] = withPlace(group, last);
+    this.#known[first]![last] = this.subjects.length;
+    return subject;
   }
 
   #number(column: number, events: StoredEvents): number {
     const code = events.code(column);
     const known = this.#byCode[code]!;
     if (known !== 0) return known - 1;
-    const number = events.numberOf(code, this.#numbers);
+    const number = events.numberOf(code, this.#numbers, this.#following[this.#before]! - 1);
     this.#byCode[code] = number + 1;
+    this.#following[this.#before] = number + 1;
+    if (number >= this.#following.length) this.#following = withPlace(this.#following, number);
+    this.#before = number;
     return number;
   }
 
@@ -162,6 +184,14 @@ class Counting {
     seen.add(once);
     return true;
   }
+}
+
+/** The same numbers, with room for one at that place. */
+function withPlace(numbers: Uint32Array, place: number): Uint32Array {
+  if (place < numbers.length) return numbers;
+  const bigger = new Uint32Array(Math.max(place + 1, numbers.length * 2));
+  bigger.set(numbers);
+  return bigger;
 }
 
 function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Subject[]> {
@@ -198,7 +228,7 @@ const COMPARE = {
 function countsTest({ countsFilter }: EventCountsTree): (counts: Counts) => boolean {
   if (countsFilter === null) return () => true;
   const { op, field, value } = countsFilter;
-  return value === null ? () => false : (counts) => COMPARE[op](counts[field], value);
+  return value === null ? () => false : (counts) => COMPARE[op](counts[COUNT[field]]!, value);
 }
 
 /** Rows between two looks at the clock. */
@@ -230,7 +260,7 @@ export function* executeEventCounts(
   let subjects = yield* subjectsOf(tree, ctx);
   options.onTotal?.(subjects.length);
   if (tree.orderBy.length > 0) {
-    const types = tree.orderBy.map(({ field }) => (field in noCounts() ? 'N' : 'S') as 'N' | 'S');
+    const types = tree.orderBy.map(({ field }) => (field in COUNT ? 'N' : 'S') as 'N' | 'S');
     const top = new TopEntries<Subject>(
       compareByTypes(
         types,
@@ -239,7 +269,9 @@ export function* executeEventCounts(
       null,
     );
     for (const s of subjects) {
-      const keys = tree.orderBy.map(({ field }): Value => s.counts[field as CountField] ?? s.values[field] ?? null);
+      const keys = tree.orderBy.map(
+        ({ field }): Value => s.counts[COUNT[field as CountField]] ?? s.values[field] ?? null,
+      );
       top.add(keys, () => s);
     }
     subjects = top.sorted().map((e) => e.place);
@@ -249,7 +281,7 @@ export function* executeEventCounts(
   for (let i = tree.offset; i < end; i++) {
     const { counts, values } = subjects[i]!;
     let row = '{';
-    for (const field of fields) row += `"${field}":${counts[field]},`;
+    for (const field of fields) row += `"${field}":${counts[COUNT[field]]},`;
     sink.row(`${row}"subject_type":"${tree.summarizeBy}","subject":${subjectJson(tree, values)}}`);
     if (sink.full || ((i & (TICK_ROWS - 1)) === 0 && ctx.tick())) yield;
   }
@@ -269,7 +301,9 @@ export function* executeAggregate(
 ): Generator<undefined, void> {
   for (const tree of inAnswerOrder(trees)) {
     const subjects = yield* subjectsOf(tree, ctx);
-    const fields = shown(ctx).map((field) => `"${field}":${subjects.filter((s) => s.counts[field] > 0).length}`);
+    const fields = shown(ctx).map(
+      (field) => `"${field}":${subjects.filter((s) => s.counts[COUNT[field]]! > 0).length}`,
+    );
     sink.row(`{"summarize_by":"${tree.summarizeBy}",${fields.join(',')},"total":${subjects.length}}`);
     if (sink.full) yield;
   }

@@ -1,33 +1,39 @@
 // Records of the entities that belong to no node: names, paths, packages. Partitions have many of them in common; what is
-// known from one is not read in the next.
+// known from one is not read in the next, and while nothing of a kind comes or goes its records are those of the query before.
 
 import type { EntityName } from '../../../schemas/entities.ts';
 import { canonicalK } from '../../json/canonical.ts';
 import { isObject, type JsonValue } from '../../json/value.ts';
 import { PACKAGE, RESOURCE } from '../../store/bodies.ts';
+import type { KeptLists } from '../../store/kept-lists.ts';
 import type { View } from '../../store/partition.ts';
+import type { Registered } from '../../store/records.ts';
 import type { GlobalRecord } from './access.ts';
 
-export function collectRecords(entity: EntityName, views: readonly View[]): GlobalRecord[] {
-  switch (entity) {
-    case 'environments':
-      return named(views.flatMap((v) => v.environments()));
-    case 'producers':
-      return named(views.flatMap((v) => v.producers()));
-    case 'fact_names':
-      return named(distinctPaths(views).map(({ path }) => String(path[0])));
-    case 'fact_paths':
-      return distinctPaths(views)
-        .filter(({ type }) => type !== 'json')
-        .map(({ type, path }) => ({ type, path: path as JsonValue, name: String(path[0]), depth: path.length - 1 }));
-    case 'packages':
-      return distinctPackages(views);
-    case 'resource_params':
-      return resourceParams(views);
-    default:
-      throw new Error(`${entity} has no records`);
-  }
+interface Kind {
+  /** What the records are of; null: there are too many of them to keep any. */
+  readonly of: Registered | null;
+  readonly collect: (views: readonly View[]) => readonly GlobalRecord[];
 }
+
+const KINDS: Partial<Record<EntityName, Kind>> = {
+  environments: { of: 'environment', collect: (views) => named(views.flatMap((view) => view.environments())) },
+  producers: { of: 'producer', collect: (views) => named(views.flatMap((view) => view.producers())) },
+  fact_names: { of: 'fact_path', collect: (views) => named(distinctPaths(views).map(({ path }) => String(path[0]))) },
+  fact_paths: { of: 'fact_path', collect: pathRecords },
+  packages: { of: 'package', collect: distinctPackages },
+  resource_params: { of: null, collect: resourceParams },
+};
+
+/** All records of the entity; `views`: of all partitions. */
+export function collectRecords(entity: EntityName, views: readonly View[]): readonly GlobalRecord[] {
+  const kind = KINDS[entity];
+  if (kind === undefined) throw new Error(`${entity} has no records`);
+  const { of, collect } = kind;
+  return of === null ? collect(views) : keptOf(views).of(entity, of, views, () => collect(views));
+}
+
+const keptOf = (views: readonly View[]): KeptLists => views[0]!.partition.lists;
 
 const named = (names: readonly string[]): GlobalRecord[] => [...new Set(names)].map((name) => ({ name }));
 
@@ -37,9 +43,17 @@ export interface TypedPath {
 }
 
 /** Registered fact paths of all partitions. */
-export function distinctPaths(views: readonly View[]): TypedPath[] {
-  const seen = new Set<string>();
-  return views.flatMap((view) => [...view.factPaths(seen)]);
+export function distinctPaths(views: readonly View[]): readonly TypedPath[] {
+  return keptOf(views).of('paths', 'fact_path', views, () => {
+    const seen = new Set<string>();
+    return views.flatMap((view) => [...view.factPaths(seen)]);
+  });
+}
+
+function pathRecords(views: readonly View[]): GlobalRecord[] {
+  return distinctPaths(views)
+    .filter(({ type }) => type !== 'json')
+    .map(({ type, path }) => ({ type, path: path as JsonValue, name: String(path[0]), depth: path.length - 1 }));
 }
 
 function distinctPackages(views: readonly View[]): GlobalRecord[] {

@@ -12,12 +12,12 @@ const OPEN = 0x5b;
 const CLOSE = 0x5d;
 const COMMA = 0x2c;
 
-/** Bytes up to which a body is copied from thread to thread as text; more are handed over, which costs some calls. */
+/** Bytes up to which a body is a text, which goes from thread to thread with its head. */
 const TEXT_MAX = 4096;
 
-/** All that was written. It waits in memory for its client, so it takes no more than it needs. */
+/** All that was written, for the last time. */
 export const wholeBody = (out: ByteWriter): string | Uint8Array =>
-  out.length <= TEXT_MAX ? out.toString() : out.copyFrom(0);
+  out.length <= TEXT_MAX ? out.toString() : out.take();
 
 /** A list answer. `full` asks the executor to pause; what it gives nevertheless is kept. */
 export class ListBody implements RowSink {
@@ -67,7 +67,7 @@ export class ListBody implements RowSink {
     this.#out.byte(CLOSE);
   }
 
-  /** What has been collected since the last call, in memory of its own. */
+  /** What has been collected since the last call. It lasts until the next row. */
   take(): Uint8Array {
     return this.#out.take();
   }

@@ -158,7 +158,7 @@ test('events: more different texts than a short code can tell apart', () => {
   for (const n of [0, 1, 2, 40_000, 69_999]) assert.deepEqual(decoded[n], events[n]);
 });
 
-test('byte writer: texts and parts in their order, chunks with memory of their own', () => {
+test('byte writer: texts and parts in their order, chunks last until the next text', () => {
   const out = new ByteWriter(10);
   let wanted = '';
   const taken: Buffer[] = [];
@@ -169,10 +169,9 @@ test('byte writer: texts and parts in their order, chunks with memory of their o
     out.byte(0x2c);
     out.part(source, n, n + (n % 100));
     wanted += `${text},${'0123456789'.repeat(1000).slice(n, n + (n % 100))}`;
-    if (n % 300 === 0) taken.push(out.take());
+    if (n % 300 === 0) taken.push(Buffer.from(out.take()));
   }
-  taken.push(out.take());
+  taken.push(Buffer.from(out.take()));
   assert.equal(Buffer.concat(taken).toString(), wanted);
-  assert.equal(new Set(taken.map((chunk) => chunk.buffer)).size, taken.length);
   assert.equal(out.length, 0);
 });

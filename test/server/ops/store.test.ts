@@ -30,7 +30,7 @@ function poolOf(fleet: Fleet): QueryPool {
           }
           if (chunk !== null) {
             credit -= chunk.byteLength;
-            handlers.onChunk(chunk);
+            handlers.onChunk(Uint8Array.from(chunk));
           }
           if (!run.done) continue;
           isOver = true;

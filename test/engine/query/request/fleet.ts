@@ -202,7 +202,7 @@ export function ask(fleet: Fleet, asked: Asked): Reply {
     const chunk = run.step(asked.bytesMax);
     if (chunk !== null) {
       if (run.head === null) throw new Error('a chunk before the head');
-      parts.push(chunk);
+      parts.push(Uint8Array.from(chunk));
     }
     asked.after?.(run);
   }
