@@ -6,7 +6,6 @@ import type { Settings } from '../schemas/config.ts';
 import type { EngineSettings } from '../workers/engine-host.ts';
 import { boundMappedMemory } from '../workers/mapped-memory.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
-import { startQueryPool } from '../workers/query-pool.ts';
 import { startRing } from '../workers/ring.ts';
 import type { CommandRing, QueryPool } from '../workers/types.ts';
 import type { Logs } from './log.ts';
@@ -44,9 +43,10 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const ring = await startOwnRing(options);
   try {
+    // Loaded while the actors come up; its threads start afterwards: on few cores they would keep each other from coming up.
+    const loaded = import('../workers/query-pool.ts');
     await untilHealthy(ring, options.logs);
-    // Not before: on few cores the threads would keep each other from coming up.
-    const pool = await startPool(options);
+    const pool = await startPool(await loaded, options);
     const { data, mappedMemory } = options.settings;
     const unbound = boundMappedMemory({ dir: data, max: mappedMemory });
     return { ring, pool, stop: () => unbound?.() };
@@ -56,7 +56,12 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   }
 }
 
-function startPool({ settings, registry, logs }: ThreadsOptions): Promise<QueryPool> {
+type QueryPoolModule = typeof import('../workers/query-pool.ts');
+
+function startPool(
+  { startQueryPool }: QueryPoolModule,
+  { settings, registry, logs }: ThreadsOptions,
+): Promise<QueryPool> {
   const log = logs.area('query');
   const limits = { waitingMax: settings.waitingQueriesMax };
   return startQueryPool({ dir: settings.data, threads: settings.queryThreads, limits, metrics: registry, log });

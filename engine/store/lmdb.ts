@@ -1,7 +1,14 @@
 // The one place that knows how lmdb is opened and read fast. `getBinaryFast` returns a buffer that the next read overwrites, and whose
 // true size is its `length` property only; `fast` gives back a plain view of the right size, valid until the next read.
 
-import { type Database, type Key, open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb';
+import {
+  type Database,
+  type Key,
+  open,
+  type RootDatabase,
+  type RootDatabaseOptionsWithPath,
+  type TransactionFlags,
+} from 'lmdb';
 
 // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
 export type ReadOptions = { transaction?: any };
@@ -18,6 +25,14 @@ export function openEnvironment(options: RootDatabaseOptionsWithPath): RootDatab
   const env = open(options);
   for (const listener of process.listeners('exit')) if (!before.has(listener)) process.off('exit', listener);
   return env;
+}
+
+/** What lmdb itself opens each table with: committed at once, flushed in the background. */
+const OPEN_TABLES = 0x10002 as TransactionFlags;
+
+/** Opens tables of an environment. Alone, each would be a transaction, and if it is new a flush. */
+export function inOneTransaction<T>(env: RootDatabase, open: () => T): T {
+  return env.transactionSync(open, OPEN_TABLES);
 }
 
 const DAMAGE: ReadonlySet<unknown> = new Set([

@@ -37,7 +37,7 @@ import {
 import { decodeEvents, type EncodedEvents, type EventSource, encodeEvents } from './event-record.ts';
 import type { KeptLists } from './kept-lists.ts';
 import { digest16, idOfTimeKey, KEY_TEXT_MAX, pairKey, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
-import { fast, openEnvironment, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
+import { fast, inOneTransaction, openEnvironment, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
 import { checkDataFile } from './page-walk.ts';
@@ -230,13 +230,20 @@ export class Partition {
       // Readers open in the same process as the writer; read-only opens never write through this handle.
       readOnly: false,
     });
-    this.tables = openTables(this.env);
     const budget = options.budget ?? new RecordBudget();
     this.lists = budget.lists;
-    this.resources = new Dictionary(this.env, RESOURCES, budget);
-    this.facts = new Dictionary(this.env, FACTS, budget);
-    this.edges = new Dictionary(this.env, EDGES, budget);
-    this.packages = new Dictionary(this.env, PACKAGES, budget);
+    const opened = inOneTransaction(this.env, () => ({
+      tables: openTables(this.env),
+      resources: new Dictionary(this.env, RESOURCES, budget),
+      facts: new Dictionary(this.env, FACTS, budget),
+      edges: new Dictionary(this.env, EDGES, budget),
+      packages: new Dictionary(this.env, PACKAGES, budget),
+    }));
+    this.tables = opened.tables;
+    this.resources = opened.resources;
+    this.facts = opened.facts;
+    this.edges = opened.edges;
+    this.packages = opened.packages;
     const state = this.readState({});
     if (state.format > FORMAT_VERSION) {
       throw new Error(
