@@ -13,6 +13,7 @@ import { openPartitions } from '../engine/store/store.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
 import { newRing, RingWriter } from './answer-ring.ts';
 import { clockFrom, monotonicMs } from './clock.ts';
+import { MakingWay } from './making-way.ts';
 import type {
   AnswerBytes,
   FromQueryThread,
@@ -37,6 +38,8 @@ let partitions: readonly Partition[] | null = null;
 class Stream {
   readonly #id: number;
   #credit = data.windowSize;
+  /** Bytes so far. */
+  sent = 0;
   #wake: (() => void) | null = null;
   #granted = 0;
 
@@ -49,6 +52,7 @@ class Stream {
   }
 
   send(bytes: Uint8Array): void {
+    this.sent += bytes.byteLength;
     this.#credit -= bytes.byteLength;
     post({ kind: 'chunk', id: this.#id, bytes: carried(bytes) });
   }
@@ -137,6 +141,13 @@ const WARM_UP_PAUSE = 20;
 
 let running = 0;
 
+/** Where all partitions are in the stream of commands: it grows while some are applied. */
+const positions = (): number => slice(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
+
+/** Bytes beyond which an answer is long. */
+const LONG_ANSWER = 2 << 20;
+const makingWay = new MakingWay({ positions });
+
 /** Soon after a start with data; in a store that was empty, when there is some and it has come to rest for a moment. */
 async function warmUpWhenQuiet(): Promise<void> {
   let position = -1;
@@ -145,7 +156,7 @@ async function warmUpWhenQuiet(): Promise<void> {
     if (isEnding()) return;
     const sample = running > 0 ? null : slice(() => sampleOf(openStore()));
     if (sample === null) continue;
-    const now = slice(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
+    const now = positions();
     if (wait === WARM_UP_AFTER || now === position) return await warmUpNow(sample);
     position = now;
   }
@@ -179,6 +190,7 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
   const clock = clockFrom(Date.now());
   const store: QueryStore = { partitions: slice(openStore), clock, stopwatch, cancelled: isCancelled };
   const query = openRequest(request, store, settings);
+  let stream: Stream | null = null;
   try {
     let chunk = step(query);
     while (!query.done && query.head === null && !isCancelled()) {
@@ -195,7 +207,7 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
       }
       return { answer: { head, failure: textOf(query.failure) }, plan: query.plan, times: query.times };
     }
-    const stream = new Stream(id);
+    stream = new Stream(id);
     streams.set(id, stream);
     post({ kind: 'head', id, head });
     const left = await sendBody(query, stream, chunk, { clock, isCancelled });
@@ -204,6 +216,7 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
     else post({ kind: 'end', id });
     return withoutAnswer(query);
   } finally {
+    if (stream === null || stream.sent < LONG_ANSWER) makingWay.served();
     streams.delete(id);
     close(query);
   }
@@ -252,9 +265,15 @@ async function sendBody(
       if (await stream.room(wait)) lastTaken = clock();
       if (isCancelled()) return null;
     }
-    await nextTurn();
+    await turnOf(stream);
     chunk = step(query);
   }
+}
+
+/** The next slice's turn. */
+function turnOf(stream: Stream): Promise<void> {
+  const pause = stream.sent < LONG_ANSWER ? 0 : makingWay.pause();
+  return pause > 0 ? delay(pause) : nextTurn();
 }
 
 /** Bytes of the partitions' files. */
