@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads';
 import { type OpenRequest, openRequest, type QueryStore } from '../engine/query/request/run.ts';
 import type { QueryHead } from '../engine/query/request.ts';
-import { type Sample, sampleOf, warmUp } from '../engine/query/warm-up.ts';
+import { type Sample, sampleOf, WarmUp } from '../engine/query/warm-up.ts';
 import { dataFileOf } from '../engine/store/data-file.ts';
 import type { Partition } from '../engine/store/partition.ts';
 import { openPartitions } from '../engine/store/store.ts';
@@ -164,13 +164,14 @@ async function warmUpWhenQuiet(): Promise<void> {
 
 async function warmUpNow(sample: Sample): Promise<void> {
   const store: QueryStore = { partitions: slice(openStore), clock: Date.now, stopwatch };
-  const work = warmUp(store, sample, WARM_UP_MS);
+  const work = new WarmUp(store, sample, WARM_UP_MS);
   while (!isEnding()) {
     if (running > 0) {
+      slice(() => work.rest());
       await delay(WARM_UP_PAUSE, undefined, { ref: false });
       continue;
     }
-    if (slice(() => work.next()).done) return;
+    if (!slice(() => work.step())) return;
     await nextTurn();
   }
 }

@@ -3,13 +3,15 @@
 // answers are dropped.
 
 import type { Partition } from '../store/partition.ts';
-import { openRequest, type QueryStore } from './request/run.ts';
+import { type OpenRequest, openRequest, type QueryStore } from './request/run.ts';
 import type { QueryRequest, QuerySettings } from './request.ts';
 
 /** Fewer nodes than that show little of how code will be used. */
 const NODES_MIN = 20;
 /** Milliseconds that one query may take: the rest of a long answer shows nothing new. */
 const QUERY_MS = 8;
+/** Milliseconds that a client's query may have to wait for. */
+const STEP_MS = 1;
 
 const SETTINGS: Omit<QuerySettings, 'now'> = {
   nodePurgeTtl: 0,
@@ -161,23 +163,45 @@ export function warmUpRequests({ certname, report }: Sample): readonly QueryRequ
   }));
 }
 
-/**
- * Asks all of them again and again, for `budgetMs` of work in all. Yields after each, so that clients' queries come first;
- * never throws.
- */
-export function* warmUp(store: QueryStore, sample: Sample, budgetMs: number): Generator<undefined, void> {
-  const requests = warmUpRequests(sample);
-  const { stopwatch = store.clock } = store;
-  let spent = 0;
-  for (;;) {
-    for (const request of requests) {
-      const started = stopwatch();
-      const query = openRequest(request, store, { ...SETTINGS, now: store.clock() });
-      while (!query.done && stopwatch() - started < QUERY_MS) query.step();
-      query.close();
-      spent += stopwatch() - started;
-      if (spent >= budgetMs) return;
-      yield;
-    }
+/** Asks all of them again and again, in short steps between which clients' queries come. Never throws. */
+export class WarmUp {
+  readonly #store: QueryStore;
+  readonly #requests: readonly QueryRequest[];
+  #left: number;
+  #next = 0;
+  #query: OpenRequest | null = null;
+  /** Milliseconds of work on the query at hand. */
+  #took = 0;
+
+  /** `budgetMs`: milliseconds of work in all. */
+  constructor(store: QueryStore, sample: Sample, budgetMs: number) {
+    this.#store = { ...store, slice: STEP_MS };
+    this.#requests = warmUpRequests(sample);
+    this.#left = budgetMs;
+  }
+
+  /** A step of work; false: that was the last one. */
+  step(): boolean {
+    const { stopwatch = this.#store.clock } = this.#store;
+    const started = stopwatch();
+    const query = (this.#query ??= this.#open());
+    query.step();
+    const spent = stopwatch() - started;
+    this.#left -= spent;
+    this.#took += spent;
+    if (query.done || this.#took >= QUERY_MS || this.#left <= 0) this.rest();
+    return this.#left > 0;
+  }
+
+  /** Gives up what the query at hand holds. The next step begins another one. */
+  rest(): void {
+    this.#query?.close();
+    this.#query = null;
+    this.#took = 0;
+  }
+
+  #open(): OpenRequest {
+    const request = this.#requests[this.#next++ % this.#requests.length]!;
+    return openRequest(request, this.#store, { ...SETTINGS, now: this.#store.clock() });
   }
 }

@@ -25,6 +25,8 @@ export interface QueryStore {
   readonly clock: () => number;
   /** Monotonic milliseconds with fractions, for the times in plans. Default: `clock`. */
   readonly stopwatch?: () => number;
+  /** Milliseconds of work per step: how long a short query waits, at most, for each long one in its thread. Default: 5. */
+  readonly slice?: number;
   /** true once nobody waits for the answer; looked at between slices of work. Default: never. */
   readonly cancelled?: () => boolean;
 }
@@ -63,7 +65,6 @@ export interface OpenRequest {
 
 /** Body bytes per chunk unless the caller says otherwise. */
 export const CHUNK_BYTES = 128 * 1024;
-/** Milliseconds of work per step: how long a short query waits, at most, for each long one in its thread. */
 const SLICE_MS = 5;
 
 /** Opens a query. Nothing has happened when this returns: every step does its share. */
@@ -270,7 +271,7 @@ class RunningRequest implements OpenRequest {
 
   #openContext(): ExecContext {
     const { now, nodePurgeTtl, edition, regexBudget } = this.#settings;
-    const { partitions, clock, stopwatch, cancelled } = this.#store;
+    const { partitions, clock, stopwatch, cancelled, slice = SLICE_MS } = this.#store;
     const deadline = (): number => this.#deadline;
     this.#ctx = openContext(partitions, {
       now,
@@ -284,7 +285,7 @@ class RunningRequest implements OpenRequest {
       regexBudget,
       edition,
       cancelled: cancelled ?? (() => false),
-      slice: SLICE_MS,
+      slice,
     });
     return this.#ctx;
   }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { openRequest } from '../../../engine/query/request/run.ts';
-import { type Sample, sampleOf, warmUp, warmUpRequests } from '../../../engine/query/warm-up.ts';
+import { type Sample, sampleOf, WarmUp, warmUpRequests } from '../../../engine/query/warm-up.ts';
 import { heldSnapshots, nextTurn } from '../store/readers.ts';
 import { catalog, type Fleet, facts, NOW, newFleet, report, settings } from './request/fleet.ts';
 
@@ -45,10 +45,23 @@ it('every request is answered well', () => {
 it('the work ends when its time is spent, and each query when its own is', () => {
   let looks = 0;
   const store = { partitions: fleet.partitions, clock: () => NOW, stopwatch: () => looks++ };
-  let asked = 0;
-  for (const _ of warmUp(store, sample, 500)) asked++;
-  assert.ok(asked > 10, `${asked} queries`);
-  assert.ok(asked < 500, `${asked} queries`);
+  const work = new WarmUp(store, sample, 500);
+  let steps = 1;
+  while (work.step()) steps++;
+  assert.ok(steps > 10, `${steps} steps`);
+  assert.ok(steps < 500, `${steps} steps`);
+});
+
+it('while clients ask, the query at hand is given up with what it holds', async () => {
+  let looks = 0;
+  const store = { partitions: fleet.partitions, clock: () => looks++, stopwatch: () => 0.001 * looks++ };
+  const work = new WarmUp(store, sample, 500);
+  for (let round = 0; round < 60; round++) {
+    assert.ok(work.step());
+    work.rest();
+    await nextTurn();
+    for (const partition of fleet.partitions) assert.equal(heldSnapshots(partition), 0);
+  }
 });
 
 it('a query that is left at any step, or has its page full, holds no snapshot any more', async () => {
