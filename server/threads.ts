@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import type { Settings } from '../schemas/config.ts';
 import type { EngineSettings } from '../workers/engine-host.ts';
+import { returnFreedMemory } from '../workers/freed-memory.ts';
 import { boundMappedMemory } from '../workers/mapped-memory.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
 import { startRing } from '../workers/ring.ts';
@@ -48,8 +49,11 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     await untilHealthy(ring, options.logs);
     const pool = await startPool(await loaded, options);
     const { data, mappedMemory } = options.settings;
-    const unbound = boundMappedMemory({ dir: data, max: mappedMemory });
-    return { ring, pool, stop: () => unbound?.() };
+    const watches = [boundMappedMemory({ dir: data, max: mappedMemory }), returnFreedMemory()];
+    const stop = (): void => {
+      for (const end of watches) end?.();
+    };
+    return { ring, pool, stop };
   } catch (error) {
     await ring.stop();
     throw error;

@@ -8,12 +8,13 @@
 // is bounded.
 
 import { readFileSync, realpathSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { nativeFunction } from './native.ts';
 
 const CHECK_MS = 200;
 const MADV_DONTNEED = 4;
-/** Of `/proc/self/statm`: pages of files and shared memory that are resident. */
+/** Of `/proc/self/statm`: resident pages, and those of them that are of files or shared. */
+const STATM_RESIDENT = 1;
 const STATM_SHARED = 2;
 const DATA_FILE = '/data.mdb';
 
@@ -59,9 +60,14 @@ export function releaseMappings(folder: string, release: Release): number {
   return count;
 }
 
+/** Pages that are resident, and those of them that are of files. */
+export function residentPages(): { readonly all: number; readonly files: number } {
+  const counts = readFileSync('/proc/self/statm', 'latin1').split(' ');
+  return { all: Number(counts[STATM_RESIDENT]), files: Number(counts[STATM_SHARED]) };
+}
+
 /** Bytes of files that are resident. */
-export const residentFiles = (page: number): number =>
-  Number(readFileSync('/proc/self/statm', 'latin1').split(' ')[STATM_SHARED]) * page;
+export const residentFiles = (page: number): number => residentPages().files * page;
 
 /** Bytes of a page of memory; null where the system does not tell what is resident. */
 export function pageSize(): number | null {
@@ -78,13 +84,6 @@ export function pageSize(): number | null {
 
 /** Null where it cannot be called. */
 export function madvise(): Release | null {
-  try {
-    const koffi = createRequire(import.meta.url)('koffi') as {
-      load(path: string | null): { func(prototype: string): (...args: unknown[]) => number };
-    };
-    const call = koffi.load(null).func('int madvise(uintptr_t start, size_t size, int advice)');
-    return (start, size) => void call(start, size, MADV_DONTNEED);
-  } catch {
-    return null;
-  }
+  const call = nativeFunction('int madvise(uintptr_t start, size_t size, int advice)');
+  return call === null ? null : (start, size) => void call(start, size, MADV_DONTNEED);
 }

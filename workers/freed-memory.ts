@@ -1,0 +1,44 @@
+// Gives memory back that nobody uses any more. The C library keeps what was freed, for each thread apart, in case that thread
+// wants it again; bodies of commands come and go in bursts, of all sizes, and leave much of it behind. Once the process has
+// grown, the library is told to return what it can (malloc_trim). Only glibc on Linux knows that call; elsewhere nothing is done.
+
+import { pageSize, residentPages } from './mapped-memory.ts';
+import { nativeFunction } from './native.ts';
+
+const CHECK_MS = 1000;
+/** Bytes of growth that make a look worth while. */
+const GROWTH = 32 << 20;
+
+/** Starts watching. Returns what ends it, or null where it is not possible. */
+export function returnFreedMemory(): (() => void) | null {
+  const page = pageSize();
+  if (page === null) return null;
+  let trim: ReturnType<typeof nativeFunction> = null;
+  /** Bytes of the process's own after the last time. */
+  let base = ownMemory(page);
+  let isAtWork = false;
+  const timer = setInterval(() => {
+    if (isAtWork) return;
+    const now = ownMemory(page);
+    base = Math.min(base, now);
+    if (now - base < GROWTH) return;
+    trim ??= nativeFunction('int malloc_trim(size_t pad)');
+    if (trim === null) {
+      clearInterval(timer);
+      return;
+    }
+    isAtWork = true;
+    trim.async(0, () => {
+      isAtWork = false;
+      base = ownMemory(page);
+    });
+  }, CHECK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Bytes that are resident and belong to no file. */
+function ownMemory(page: number): number {
+  const { all, files } = residentPages();
+  return (all - files) * page;
+}
