@@ -28,19 +28,28 @@ interface KnownResource {
 const knownResources = new ElementMemo<KnownResource>(RESOURCE_MEMO_BYTES);
 
 export function resourcesOfText(text: string, certname: string): PlacedResource[] | null {
-  const known = knownResources.values(text, (element, isKept) => readKnown(element, isKept, certname));
+  /** What is remembered from now on, as it was parsed: it is stored next. */
+  const parsed = new Map<KnownResource, JsonObject>();
+  const known = knownResources.values(text, (element, isKept) => readKnown(element, isKept, certname, parsed));
   if (known === null) return null;
   const list: PlacedResource[] = [];
   const rank = tagRank(certname);
   const tag = `"${certname}"`;
   for (let index = 0; index < known.length; index++) {
-    const { resource, own } = known[index] as KnownResource;
-    list.push({ resource, own, text: own ? withOwnTag(resource, tag, rank) : resource.text });
+    const one = known[index] as KnownResource;
+    const { resource, own } = one;
+    const sent = parsed.size === 0 ? null : (parsed.get(one) ?? null);
+    list.push({ resource, own, text: own ? withOwnTag(resource, tag, rank) : resource.text, sent });
   }
   return list;
 }
 
-function readKnown(element: string, isKept: boolean, certname: string): ReadElement<KnownResource> | null {
+function readKnown(
+  element: string,
+  isKept: boolean,
+  certname: string,
+  parsed: Map<KnownResource, JsonObject>,
+): ReadElement<KnownResource> | null {
   const sent = parseElement(withOwnName(element, certname));
   if (sent === undefined) return null;
   const own = isKept && isTagged(sent, certname);
@@ -48,8 +57,9 @@ function readKnown(element: string, isKept: boolean, certname: string): ReadElem
   if (!isKept || element.split(OWN_NAME).length - 1 !== (own ? 1 : 0)) {
     return { value: { resource: readResource(sent, null, null), own: false }, bytes: 0 };
   }
-  const resource = readResource(sent, element, own ? certname : null);
-  return { value: { resource, own }, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
+  const value = { resource: readResource(sent, element, own ? certname : null), own };
+  parsed.set(value, sent as JsonObject);
+  return { value, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
 }
 
 function isTagged(sent: JsonValue, certname: string): boolean {
@@ -126,6 +136,8 @@ export interface PlacedResource {
   readonly own: boolean;
   /** Canonical text, with all tags. */
   readonly text: string;
+  /** What was sent, where this catalog is the first that the resource is remembered of. */
+  readonly sent: JsonObject | null;
 }
 
 export interface ReadResources {
@@ -143,7 +155,7 @@ export function readResources(sent: readonly JsonValue[]): PlacedResource[] {
   const list: PlacedResource[] = [];
   for (let index = 0; index < sent.length; index++) {
     const resource = readResource(sent[index] as JsonValue, null, null);
-    list.push({ resource, own: false, text: resource.text });
+    list.push({ resource, own: false, text: resource.text, sent: null });
   }
   return list;
 }
@@ -257,8 +269,10 @@ function readTags(resource: JsonObject): readonly string[] {
 }
 
 /** What was sent. */
-export const sourceObject = ({ source }: ReadResource, certname: string): JsonObject =>
-  typeof source === 'string' ? (parseElement(withOwnName(source, certname)) as JsonObject) : source;
+export function sourceObject({ resource: { source }, sent }: PlacedResource, certname: string): JsonObject {
+  if (typeof source !== 'string') return source;
+  return sent ?? (parseElement(withOwnName(source, certname)) as JsonObject);
+}
 
 export const invalid = (text: string): CommandFailure => new CommandFailure('invalid', text);
 

@@ -15,7 +15,6 @@ import {
   inOrder,
   PARAMETERS_DEPTH,
   type PlacedResource,
-  type ReadResource,
   type ReadResources,
   readResources,
   resourcesOfText,
@@ -123,27 +122,28 @@ function contentsOf(
 }
 
 function decodedResource(
-  { resource, own }: PlacedResource,
+  placed: PlacedResource,
   certname: string,
   recall: (ref: BodyRef) => ItemId,
   columns: Columns,
 ): DecodedResource {
-  const { ref, type, title, fileGiven, lineGiven } = resource;
+  const { ref, type, title, fileGiven, lineGiven } = placed.resource;
   const item = recall(ref);
   return {
     type: columnText(type, 'type', columns),
     title: columnText(title, 'title', columns),
     ref,
     item,
-    body: item === 0 ? storedResource(resource, own, certname, columns) : null,
+    body: item === 0 ? storedResource(placed, certname, columns) : null,
     fileGiven,
     lineGiven,
   };
 }
 
-function storedResource(resource: ReadResource, own: boolean, certname: string, columns: Columns): ResourceBody {
-  const { tags, text, parametersStart, parametersEnd } = resource;
-  const { type, title, file, line, exported, parameters: sent = null } = sourceObject(resource, certname);
+function storedResource(placed: PlacedResource, certname: string, columns: Columns): ResourceBody {
+  const { own } = placed;
+  const { tags, text, parametersStart, parametersEnd } = placed.resource;
+  const { type, title, file, line, exported, parameters: sent = null } = sourceObject(placed, certname);
   const ownTag = own || tags.includes(certname);
   const shared = ownTag && !own ? tags.filter((tag) => tag !== certname) : tags;
   if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
