@@ -131,6 +131,8 @@ export function walkMembers(
 // zero. Strings are not told apart here; a candidate is looked at more closely below. Every alternative begins with a digit
 // or a minus sign: that is what lets the engine skip quickly.
 const CANDIDATE = /\d(?:\.(?:0+[,}\]\s]|0{6}|9{6})|[eE][+-]?\d+[,}\]\s]|\d{9}(?:\d{6}|\.\d))|-0[,}\]\s]/g;
+// Most texts have none, which is seen sooner by looking for where numbers begin: behind one of three characters.
+const POSSIBLE = /[:[,]\s*(?:-0|-?\d(?:\d*[.eE]|\d{15}))/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** Of D800 to DFFF, the digit behind the D. */
 const SURROGATE_DIGIT = /[89a-fA-F]/;
@@ -142,6 +144,7 @@ function needsExactParser(text: string): boolean {
   // A document that is one scalar has no delimiter behind its number.
   if (first !== 0x5b && first !== 0x7b) return true;
   if (hasLoneSurrogate(text, '\\ud') || hasLoneSurrogate(text, '\\uD')) return true;
+  if (!POSSIBLE.test(text)) return false;
   CANDIDATE.lastIndex = 0;
   for (let match = CANDIDATE.exec(text); match !== null; match = CANDIDATE.exec(text)) {
     let start = match.index;

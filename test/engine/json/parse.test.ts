@@ -52,6 +52,26 @@ test('parse: fractions that round to an integer are doubles', () => {
   }
 });
 
+test('parse: where a number stands does not matter', () => {
+  const numbers = [
+    '1.0',
+    '-0',
+    '1e3',
+    '-12E1',
+    '1234567890123456',
+    '12345678901234567890',
+    '1234567890.5',
+    '0.0000001',
+  ];
+  for (const number of numbers) {
+    for (const blank of ['', ' ', '\n', '\t\t', '\r\n ']) {
+      const texts = [`[${blank}${number}]`, `[1,${blank}${number}${blank},2]`, `{"a":${blank}${number}${blank}}`];
+      texts.push(`[[${blank}${number}],"1.0,",{"b":"x,5.0]","c"${blank}:${blank}${number}}]`);
+      for (const text of texts) assert.deepEqual(parseJson(text), exact(text), text);
+    }
+  }
+});
+
 test('parse: the fast path and the exact parser agree on every token', () => {
   const digits = fc.stringMatching(/^(0|[1-9][0-9]{0,20})$/);
   const fraction = fc.stringMatching(/^[0-9]{0,22}$/);
