@@ -37,6 +37,7 @@ import {
 import { decodeEvents, type EncodedEvents, type EventSource, encodeEvents } from './event-record.ts';
 import type { KeptLists } from './kept-lists.ts';
 import { digest16, idOfTimeKey, KEY_TEXT_MAX, pairKey, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
+import { KnownPaths } from './known-paths.ts';
 import { fast, inOneTransaction, openEnvironment, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
@@ -128,7 +129,6 @@ export interface PartitionOptions {
 
 const STATE = Buffer.from('state');
 const EMPTY = Buffer.alloc(0);
-const KNOWN_PATHS_MAX = 50_000;
 /** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
 const MAP_SIZE = 64 * 1024 ** 3;
 const READERS_MAX = 2000;
@@ -210,8 +210,8 @@ export class Partition {
   /** The state that was read last, and its bytes. */
   #seen: { readonly bytes: Buffer; readonly state: State } | null = null;
 
-  /** Fact paths that are in the registry, as texts: spares the writer a look for each leaf of a new fact. */
-  readonly knownPaths = new Set<string>();
+  /** Fact paths that are in the registry: spares the writer a look for each leaf of a new fact. */
+  readonly knownPaths = new KnownPaths();
 
   readonly #atWork = new Set<Promise<void>>();
 
@@ -773,11 +773,8 @@ export class Batch {
 
   /** Registers a fact path with its type name (`string`, `integer`, ...; `json` is not shown but may be registered). */
   addFactPath(type: string, path: readonly (string | number)[]): void {
+    if (!this.partition.knownPaths.add(type, path)) return;
     const text = JSON.stringify([type, ...path]);
-    const { knownPaths } = this.partition;
-    if (knownPaths.has(text)) return;
-    if (knownPaths.size >= KNOWN_PATHS_MAX) knownPaths.clear();
-    knownPaths.add(text);
     const key = digest16(text);
     if (!present(this.partition.tables.fact_path, key)) {
       this.partition.tables.fact_path.putSync(key, Buffer.from(text, 'utf8'));
