@@ -26,6 +26,7 @@ export interface MakingWayOptions {
   readonly clock?: () => number;
 }
 
+/** Says to a query thread when its long answers should pause, and how long. Spent time is of the thread that makes it. */
 export class MakingWay {
   readonly #positions: () => number;
   readonly #spent: Spent;
