@@ -77,8 +77,8 @@ class Counting {
   readonly #columns: readonly number[];
   readonly subjects: Subject[] = [];
   readonly #numbers = new ByteNumbers();
-  /** By the numbers of their texts, the first text first: the place of the subject + 1, or 0. */
-  readonly #known: Uint32Array[] = [];
+  /** By the number of the first text, then of the last one. */
+  readonly #known: Map<number, Subject>[] = [];
   /** The report that the codes below belong to, and its partition. */
   #report = 0;
   #part = -1;
@@ -132,14 +132,13 @@ class Counting {
     const columns = this.#columns;
     const last = columns.length === 0 ? this.#numberOfName() : this.#number(columns[columns.length - 1]!, events);
     const first = columns.length === 2 ? this.#number(columns[0]!, events) : 0;
-    const group = (this.#known[first] ??= new Uint32Array(64));
-    const place = last < group.length ? group[last]! : 0;
-    if (place !== 0) return this.subjects[place - 1]!;
+    const group = (this.#known[first] ??= new Map());
+    const known = group.get(last);
+    if (known !== undefined) return known;
     const seen = this.#tree.countBy === 'certname' ? new Set<string>() : null;
     const subject: Subject = { values: this.#values(events), counts: noCounts(), seen };
     this.subjects.push(subject);
-    this.#known[first] = withPlace(group, last);
-    this.#known[first]![last] = this.subjects.length;
+    group.set(last, subject);
     return subject;
   }
 
