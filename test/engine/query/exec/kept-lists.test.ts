@@ -1,0 +1,69 @@
+// Lists of names, paths and packages are kept from query to query: they must change when something comes or goes, in any
+// partition, and only then.
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { gcCatalogs, gcFactPaths } from '../../../../engine/retention/unused.ts';
+import { KeptLists } from '../../../../engine/store/kept-lists.ts';
+import { ask, type Fleet, facts, newFleet } from '../request/fleet.ts';
+
+let fleet: Fleet;
+before(() => {
+  fleet = newFleet();
+});
+after(() => fleet.close());
+
+const KINDS = ['/environments', '/producers', '/fact-names', '/fact-paths', '/packages'];
+const lists = (): Record<string, string> =>
+  Object.fromEntries(KINDS.map((path) => [path, JSON.stringify(JSON.parse(ask(fleet, { path }).text))]));
+const differing = (a: Record<string, string>, b: Record<string, string>): string[] =>
+  KINDS.filter((path) => a[path] !== b[path]);
+
+const send = (certname: string, values: Record<string, unknown>, packages: string[][], environment = 'production') =>
+  fleet.apply('replace facts', 5, { ...facts(certname, values, environment), package_inventory: packages });
+
+it('what comes or goes anywhere is seen by the next query, and nothing else changes', () => {
+  // Enough nodes for each partition to have some.
+  const names = Array.from({ length: 8 }, (_, i) => `n${i}.example.com`);
+  for (const name of names) send(name, { kernel: 'Linux' }, [['bash', '5', 'apt']]);
+  let seen = lists();
+  assert.deepEqual(lists(), seen);
+  for (const name of names) {
+    const step = (paths: readonly string[], change: () => void): void => {
+      change();
+      const now = lists();
+      assert.deepEqual(differing(seen, now), paths, name);
+      assert.deepEqual(lists(), now);
+      seen = now;
+    };
+    const own = name.slice(0, 2);
+    step([], () => send(name, { kernel: `Linux of ${own}` }, [['bash', '5', 'apt']]));
+    step(['/packages'], () => send(name, { kernel: 'Linux' }, [[own, '1', 'apt']]));
+    step(['/packages'], () => send(name, { kernel: 'Linux' }, [['bash', '5', 'apt']]));
+    step(['/fact-names', '/fact-paths'], () => send(name, { kernel: 'Linux', [own]: 1 }, [['bash', '5', 'apt']]));
+    step(['/fact-paths'], () => send(name, { kernel: 'Linux', [own]: 'one' }, [['bash', '5', 'apt']]));
+    step(['/environments'], () => send(name, { kernel: 'Linux' }, [['bash', '5', 'apt']], own));
+    step([], () => send(name, { kernel: 'Linux' }, [['bash', '5', 'apt']]));
+    step(['/environments', '/fact-names', '/fact-paths'], () => {
+      for (const partition of fleet.partitions) {
+        for (const sweep of [gcCatalogs(partition), gcFactPaths(partition)]) while (!sweep.step().done);
+      }
+    });
+  }
+});
+
+it('a list is made once for a state of the partitions, and not kept when it is long', () => {
+  const kept = new KeptLists();
+  const state = [1, 1];
+  const views = state.map((_, part) => ({ changes: () => state[part]! }));
+  let made = 0;
+  const list = (length: number) => kept.of('list', 'package', views, () => Array.from({ length }, () => ++made));
+  assert.equal(list(2), list(2));
+  assert.equal(made, 2);
+  state[1] = 2;
+  assert.equal(list(2).length, 2);
+  assert.equal(made, 4);
+  state[0] = 2;
+  const long = list(30_000);
+  assert.notEqual(list(30_000), long);
+});
