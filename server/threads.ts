@@ -7,6 +7,7 @@ import type { EngineSettings } from '../workers/engine-host.ts';
 import { returnFreedMemory } from '../workers/freed-memory.ts';
 import { boundMappedMemory } from '../workers/mapped-memory.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
+import type { QueryPoolOptions } from '../workers/query-pool.ts';
 import { startRing } from '../workers/ring.ts';
 import type { CommandRing, QueryPool } from '../workers/types.ts';
 import type { Logs } from './log.ts';
@@ -45,9 +46,11 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   const ring = await startOwnRing(options);
   try {
     // Loaded while the actors come up; its threads start afterwards: on few cores they would keep each other from coming up.
-    const loaded = import('../workers/query-pool.ts');
-    await untilHealthy(ring, options.logs);
-    const pool = await startPool(await loaded, options);
+    const [{ startQueryPool }] = await Promise.all([
+      import('../workers/query-pool.ts'),
+      untilHealthy(ring, options.logs),
+    ]);
+    const pool = await startQueryPool(poolOptions(options));
     const { data, mappedMemory } = options.settings;
     const watches = [boundMappedMemory({ dir: data, max: mappedMemory }), returnFreedMemory()];
     const stop = (): void => {
@@ -60,15 +63,10 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   }
 }
 
-type QueryPoolModule = typeof import('../workers/query-pool.ts');
-
-function startPool(
-  { startQueryPool }: QueryPoolModule,
-  { settings, registry, logs }: ThreadsOptions,
-): Promise<QueryPool> {
+function poolOptions({ settings, registry, logs }: ThreadsOptions): QueryPoolOptions {
   const log = logs.area('query');
   const limits = { waitingMax: settings.waitingQueriesMax };
-  return startQueryPool({ dir: settings.data, threads: settings.queryThreads, limits, metrics: registry, log });
+  return { dir: settings.data, threads: settings.queryThreads, limits, metrics: registry, log };
 }
 
 function startOwnRing({ settings, registry, logs }: ThreadsOptions): Promise<CommandRing> {

@@ -13,8 +13,7 @@ import { nativeFunction } from './native.ts';
 
 const CHECK_MS = 200;
 const MADV_DONTNEED = 4;
-/** Of `/proc/self/statm`: resident pages, and those of them that are of files or shared. */
-const STATM_RESIDENT = 1;
+/** Of `/proc/self/statm`: pages of files and shared memory that are resident. */
 const STATM_SHARED = 2;
 const DATA_FILE = '/data.mdb';
 
@@ -60,14 +59,9 @@ export function releaseMappings(folder: string, release: Release): number {
   return count;
 }
 
-/** Pages that are resident, and those of them that are of files. */
-export function residentPages(): { readonly all: number; readonly files: number } {
-  const counts = readFileSync('/proc/self/statm', 'latin1').split(' ');
-  return { all: Number(counts[STATM_RESIDENT]), files: Number(counts[STATM_SHARED]) };
-}
-
 /** Bytes of files that are resident. */
-export const residentFiles = (page: number): number => residentPages().files * page;
+export const residentFiles = (page: number): number =>
+  Number(readFileSync('/proc/self/statm', 'latin1').split(' ')[STATM_SHARED]) * page;
 
 /** Bytes of a page of memory; null where the system does not tell what is resident. */
 export function pageSize(): number | null {

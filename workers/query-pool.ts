@@ -117,7 +117,8 @@ interface Thread {
   readonly ring: RingReader;
 }
 
-const bytesOf = (thread: Thread, bytes: AnswerBytes): Uint8Array =>
+/** In memory of their own. */
+const arrived = (thread: Thread, bytes: AnswerBytes): Uint8Array =>
   bytes instanceof Uint8Array ? bytes : thread.ring.take(bytes);
 
 /** Starts the threads. The data directory must have been created (startRing does). */
@@ -242,7 +243,7 @@ export class ThreadQueryPool implements QueryPool {
 
   #received(thread: Thread, message: FromQueryThread): void {
     // Also when nobody waits for them any more: the thread has no other way to learn that there is room.
-    const bytes = 'bytes' in message ? bytesOf(thread, message.bytes) : null;
+    const bytes = 'bytes' in message ? arrived(thread, message.bytes) : null;
     const query = this.#running.get(message.id);
     if (query === undefined) return;
     if (!query.over) {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { returnFreedMemory } from '../../workers/freed-memory.ts';
-import { pageSize, residentPages } from '../../workers/mapped-memory.ts';
+import { pageSize, residentFiles } from '../../workers/mapped-memory.ts';
 import { nativeFunction } from '../../workers/native.ts';
 
 const skip =
@@ -17,10 +17,7 @@ const skip =
       : false;
 const MiB = 1 << 20;
 
-function own(): number {
-  const { all, files } = residentPages();
-  return (all - files) * pageSize()!;
-}
+const own = (): number => process.memoryUsage.rss() - residentFiles(pageSize()!);
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

@@ -185,9 +185,8 @@ class Counting {
   }
 }
 
-/** The same numbers, with room for one at that place. */
+/** The same numbers, with room for one at a place behind them. */
 function withPlace(numbers: Uint32Array, place: number): Uint32Array {
-  if (place < numbers.length) return numbers;
   const bigger = new Uint32Array(Math.max(place + 1, numbers.length * 2));
   bigger.set(numbers);
   return bigger;
