@@ -6,7 +6,7 @@ import { canonicalK, compareUnits } from '../json/canonical.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { BodyRef } from '../store/refs.ts';
 import { tagRank } from '../store/tag-rank.ts';
-import { ElementMemo, OWN_NAME, parseElement, type ReadElement, withOwnName } from './elements.ts';
+import { ElementMemo, inOnePiece, OWN_NAME, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { isAscii, tagOrder } from './hashes.ts';
 import { excerpt } from './validate.ts';
@@ -71,30 +71,18 @@ function isTagged(sent: JsonValue, certname: string): boolean {
 function withOwnTag(shared: ReadResource, tag: string, rank: number): string {
   const { text, tagsStart } = shared;
   if (shared.tags.length === 0) return `${text.slice(0, tagsStart)}${tag}${text.slice(tagsStart)}`;
-  const places = (shared.places ??= tagPlaces(shared));
+  const ranks = (shared.tagRanks ??= shared.tags.map(tagRank));
+  // Before the first tag of a higher rank, or at the end.
   let place = 0;
-  while (place < places.length - 1 && (places[place] as TagPlace).rank <= rank) place++;
-  const { at } = places[place] as TagPlace;
-  const isLast = place === places.length - 1;
+  let at = tagsStart;
+  for (; place < ranks.length && (ranks[place] as number) <= rank; place++) at += tagSize(shared.tags[place] as string);
+  const isLast = place === ranks.length;
+  if (isLast) at = shared.tagsEnd;
   return `${text.slice(0, at)}${isLast ? ',' : ''}${tag}${isLast ? '' : ','}${text.slice(at)}`;
 }
 
-/** Where in the resource's text a further tag goes: before the first tag of a higher rank, or at the end. */
-interface TagPlace {
-  readonly rank: number;
-  readonly at: number;
-}
-
-function tagPlaces({ tags, tagsStart, tagsEnd }: ReadResource): TagPlace[] {
-  const places: TagPlace[] = [];
-  let at = tagsStart;
-  for (const tag of tags) {
-    places.push({ rank: tagRank(tag), at });
-    at += tag.length + 3; // quotes and comma
-  }
-  places.push({ rank: Number.POSITIVE_INFINITY, at: tagsEnd });
-  return places;
-}
+/** What a tag takes in a list: with its quotes and comma. */
+const tagSize = (tag: string): number => tag.length + 3;
 
 const tagList = (tags: readonly string[]): string => (tags.length === 0 ? '' : `"${tags.join('","')}"`);
 
@@ -118,8 +106,8 @@ export interface ReadResource {
   /** Where the list of tags stands in the text. */
   readonly tagsStart: number;
   readonly tagsEnd: number;
-  /** Made on first use. */
-  places: readonly TagPlace[] | null;
+  /** Of each tag; made on first use. */
+  tagRanks: readonly number[] | null;
   readonly sortKey: string;
   /** Canonical text of `{title, type}`, as it stands in edges. */
   readonly spec: string;
@@ -195,7 +183,8 @@ export const bySortKey = (a: PlacedResource, b: PlacedResource): number =>
 function readResource(sent: JsonValue, element: string | null, ownTag: string | null): ReadResource {
   if (!isObject(sent)) throw invalid(`{:resources [(not (map? ${excerpt(sent)}))]}`);
   const all = readTags(sent);
-  const tags = ownTag === null ? all : all.filter((tag) => tag !== ownTag);
+  // A copy has no room to spare, as what was filtered or pushed has.
+  const tags = ownTag === null ? all : all.filter((tag) => tag !== ownTag).slice();
   let text = '{';
   const { exported, file, line } = sent;
   if (exported !== undefined) text += `"exported":${canonicalK(exported, PARAMETERS_DEPTH)},`;
@@ -216,8 +205,9 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
   let spec = '';
   if (title !== undefined) spec += `"title":${canonicalK(title, PARAMETERS_DEPTH)}`;
   if (type !== undefined) spec += `${spec === '' ? '' : ','}"type":${canonicalK(type, PARAMETERS_DEPTH)}`;
-  if (spec !== '') text += `,${spec}`;
-  const sortKey = `${sortText(title)}\u0000${sortText(type)}`;
+  text += spec === '' ? '}' : `,${spec}}`;
+  const stay = element === null ? asItIs : inOnePiece;
+  const sortKey = stay(`${sortText(title)}\u0000${sortText(type)}`);
   for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
   return {
     type,
@@ -226,18 +216,20 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
     lineGiven: line !== undefined,
     source: element ?? sent,
     tags,
-    text: `${text}}`,
+    text: stay(text),
     isAscii: isAscii(text),
     parametersStart,
     parametersEnd,
     tagsStart,
     tagsEnd,
-    places: null,
+    tagRanks: null,
     sortKey,
-    spec: `{${spec}}`,
+    spec: stay(`{${spec}}`),
     ref: new BodyRef(),
   };
 }
+
+const asItIs = (text: string): string => text;
 
 /** Other keys are dropped; walking their values once keeps them within the nesting limit. */
 const KNOWN_KEYS: ReadonlySet<string> = new Set('type title exported file line parameters tags'.split(' '));

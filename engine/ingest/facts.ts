@@ -10,7 +10,7 @@ import { parseLenient } from '../time.ts';
 import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';
 import type { DecodedFact, DecodedPackage, FactsCommand, FactsContents } from './commands.ts';
-import { ElementMemo, parseElement, type ReadElement } from './elements.ts';
+import { ElementMemo, inOnePiece, parseElement, type ReadElement } from './elements.ts';
 import { distinctPackages, factsetHash, isAscii, packageText } from './hashes.ts';
 import { Sighted } from './sighted.ts';
 import type { Part } from './spans.ts';
@@ -137,7 +137,7 @@ function factsOfText(text: string): KnownFact[] | null {
 }
 const OPEN_BRACE = 0x7b;
 
-function readFact(element: string): ReadElement<KnownFact> | null {
+function readFact(element: string, isKept: boolean): ReadElement<KnownFact> | null {
   const parsed = parseElement(`{${element}}`);
   if (parsed === undefined || !isObject(parsed)) return null;
   const names = Object.keys(parsed);
@@ -152,7 +152,7 @@ function readFact(element: string): ReadElement<KnownFact> | null {
     name,
     canonical,
     isAscii: isAscii(canonical),
-    stored: { name, value, json, ref: new BodyRef() },
+    stored: { name, value: isKept ? inOnePiece(value) : value, json, ref: new BodyRef() },
     refusal: columns.refusal,
   };
   const { length } = element;
@@ -186,14 +186,14 @@ function packageListOf(part: Part): PackageList | null {
   return list;
 }
 
-function readPackage(element: string): ReadElement<KnownPackage> | null {
+function readPackage(element: string, isKept: boolean): ReadElement<KnownPackage> | null {
   const sent = parseElement(element);
   if (!Array.isArray(sent) || sent.length !== 3) return null;
   const [name, version, provider] = sent as readonly JsonValue[];
   if (typeof name !== 'string' || typeof version !== 'string' || typeof provider !== 'string') return null;
   if ((name + version + provider).includes('\u0000')) return null;
   const canonical = packageText({ name, version, provider });
-  const value = { name, version, provider, canonical, ref: new BodyRef() };
+  const value = { name, version, provider, canonical: isKept ? inOnePiece(canonical) : canonical, ref: new BodyRef() };
   return { value, bytes: PACKAGE_BYTES + element.length * PACKAGE_TEXTS };
 }
 

@@ -5,15 +5,21 @@ import type { ItemId } from './records.ts';
 
 /** One per thing that stands for a body; equal things may have refs of their own. */
 export class BodyRef {
-  /** By place of the dictionary: era * 2^32 + item id. */
-  readonly items: number[] = [];
+  /** By place of the dictionary: era * 2^32 + item id, 0 when it is not known. Made with the first that is. */
+  items: number[] = NONE;
 }
+const NONE: number[] = [];
 
 const TWO_32 = 0x1_0000_0000;
 /** Items that went, remembered one by one up to this number; then all refs are forgotten at once. */
 const GONE_MAX = 20_000;
 /** Dictionaries opened so far in this thread, by name. */
 const opened = new Map<string, number>();
+/**
+ * What `items` begin as: as long as they will be, since an array that grows gets room for 16 more, and with -0, which V8 keeps as a
+ * double from the start.
+ */
+let unknown: readonly number[] = [];
 
 /** The refs of one dictionary. What they say holds while their era lasts and their item is there. */
 export class Refs {
@@ -24,6 +30,7 @@ export class Refs {
   constructor(name: string) {
     this.#place = opened.get(name) ?? 0;
     opened.set(name, this.#place + 1);
+    if (this.#place >= unknown.length) unknown = Array.from({ length: this.#place + 1 }, () => -0);
   }
 
   /** The item, 0 when it is not known. */
@@ -34,9 +41,9 @@ export class Refs {
   }
 
   set(ref: BodyRef, id: ItemId): void {
-    const { items } = ref;
-    while (items.length < this.#place) items.push(0);
-    items[this.#place] = this.#era * TWO_32 + id;
+    if (ref.items === NONE) ref.items = unknown.slice();
+    while (ref.items.length < this.#place) ref.items.push(-0);
+    ref.items[this.#place] = this.#era * TWO_32 + id;
   }
 
   /** The item has been deleted. */
