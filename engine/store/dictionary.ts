@@ -37,7 +37,16 @@ import { KeptLists } from './kept-lists.ts';
 import { chunkKey, digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
-import { CHUNK_BITS, CHUNK_MASK, ChunkSet, chunkCount, chunkIds, PostingsReader, PostingsWriter } from './postings.ts';
+import {
+  Bitmaps,
+  CHUNK_BITS,
+  CHUNK_MASK,
+  ChunkSet,
+  chunkCount,
+  chunkIds,
+  PostingsReader,
+  PostingsWriter,
+} from './postings.ts';
 import type { DictionaryName, EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
 import { type BodyRef, Refs } from './refs.ts';
 
@@ -516,6 +525,7 @@ export class DictionaryWriter<B> {
   readonly #post: PostingsWriter;
   /** Index chunks changed in this transaction, by key. */
   readonly #index = new Map<string, IndexChunk>();
+  readonly #bitmaps = new Bitmaps();
   /** The same by what the keys are made of: several texts may make one key. */
   readonly #texts = new IndexTexts();
 
@@ -567,7 +577,7 @@ export class DictionaryWriter<B> {
     const keyName = key.toString('latin1');
     let entry = this.#index.get(keyName);
     if (entry === undefined) {
-      entry = { key, set: new ChunkSet(fast(this.#dictionary.tables.index, key)) };
+      entry = { key, set: new ChunkSet(fast(this.#dictionary.tables.index, key), this.#bitmaps) };
       this.#index.set(keyName, entry);
     }
     place.set = entry.set;
@@ -623,6 +633,7 @@ export class DictionaryWriter<B> {
     }
     this.#index.clear();
     this.#texts.clear();
+    this.#bitmaps.clear();
   }
 }
 

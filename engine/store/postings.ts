@@ -26,6 +26,13 @@ export type PostingsTable = Database<Buffer, Buffer>;
 
 const scratchKey = Buffer.alloc(8);
 
+/** A key that lasts until the next one. */
+function keyOf(id: number, chunk: number): Buffer {
+  scratchKey.writeUInt32BE(id, 0);
+  scratchKey.writeUInt32BE(chunk, 4);
+  return scratchKey;
+}
+
 /** How many bits of a byte are set. */
 const BITS = Uint8Array.from({ length: 256 }, (_, byte) => {
   let count = 0;
@@ -76,9 +83,7 @@ export class PostingsReader {
   }
 
   #chunk(id: number, chunk: number): Buffer | undefined {
-    scratchKey.writeUInt32BE(id, 0);
-    scratchKey.writeUInt32BE(chunk, 4);
-    return raw(this.#table, scratchKey, this.#options);
+    return raw(this.#table, keyOf(id, chunk), this.#options);
   }
 
   /** The chunks to ask for. */
@@ -177,27 +182,116 @@ function addChunk(value: Uint8Array, size: number, base: number, into: NodeSet):
   }
 }
 
+/**
+ * Memory for bitmaps of chunks that are being changed, in pages that are used again and again: an array buffer for each of the
+ * thousands of a batch costs more than what is done with it, and lmdb looks up where each one lies.
+ *
+ * A place holds the tag of a stored bitmap in its fourth byte, then the bitmap: what is stored can be cut out of it.
+ */
+class BitmapPage {
+  readonly bytes = Buffer.allocUnsafeSlow(PAGE_PLACES * PLACE_BYTES);
+  readonly words = new Uint32Array(this.bytes.buffer);
+}
+const PLACE_BYTES = BITMAP_BYTES + 4;
+const PAGE_PLACES = 64;
+/** Pages kept for the next one who asks: 1 MB. */
+const SPARE_PAGES_MAX = 64;
+const sparePages: BitmapPage[] = [];
+
+/** The places that one user has taken. One that does not come to give them back leaves them to the garbage collector. */
+export class Bitmaps {
+  #pages: BitmapPage[] = [];
+  #used = PAGE_PLACES;
+
+  /** A bitmap of the chunk stored as `value`; empty without one. */
+  take(value: Uint8Array | null): Bitmap {
+    if (this.#used === PAGE_PLACES) {
+      this.#pages.push(sparePages.pop() ?? new BitmapPage());
+      this.#used = 0;
+    }
+    const page = this.#pages[this.#pages.length - 1]!;
+    const place = this.#used++ * PLACE_BYTES;
+    const start = place + 4;
+    if (value === null) page.bytes.fill(0, start, start + BITMAP_BYTES);
+    else {
+      page.bytes.set(value, start - 1);
+      page.bytes.fill(0, start - 1 + value.length, start + BITMAP_BYTES);
+    }
+    page.bytes[start - 1] = BITMAP;
+    return new Bitmap(page, start);
+  }
+
+  /** Gives all of them back: their bitmaps must not be used any more. */
+  clear(): void {
+    for (const page of this.#pages) if (sparePages.length < SPARE_PAGES_MAX) sparePages.push(page);
+    this.#pages = [];
+    this.#used = PAGE_PLACES;
+  }
+}
+
+class Bitmap {
+  readonly #bytes: Buffer;
+  readonly #words: Uint32Array;
+  /** Of the first byte. */
+  readonly #start: number;
+
+  constructor({ bytes, words }: BitmapPage, start: number) {
+    this.#bytes = bytes;
+    this.#words = words;
+    this.#start = start;
+  }
+
+  add(offset: number): void {
+    this.#bytes[this.#start + (offset >>> 3)]! |= 1 << (offset & 7);
+  }
+
+  remove(offset: number): void {
+    this.#bytes[this.#start + (offset >>> 3)]! &= ~(1 << (offset & 7));
+  }
+
+  /** As it is stored, in the memory of the bitmap; null: nothing left. */
+  encode(): Buffer | null {
+    const words = this.#words;
+    const first = this.#start >>> 2;
+    let count = 0;
+    let lastWord = -1;
+    for (let i = 0; i < BITMAP_BYTES / 4; i++) {
+      const word = words[first + i]!;
+      if (word === 0) continue;
+      lastWord = i;
+      count += bitsOf(word);
+    }
+    if (lastWord < 0) return null;
+    const last = lastWord * 4 + ((31 - Math.clz32(words[first + lastWord]!)) >>> 3);
+    if (isBitmap(count, last)) return this.#bytes.subarray(this.#start - 1, this.#start + last + 1);
+    const ids: number[] = [];
+    collectBits(this.#bytes.subarray(this.#start, this.#start + last + 1), 0, 0, ids);
+    return encodeFew(ids);
+  }
+}
+
+/** How many bits of a word are set. */
+const bitsOf = (word: number): number =>
+  BITS[word & 0xff]! + BITS[(word >>> 8) & 0xff]! + BITS[(word >>> 16) & 0xff]! + BITS[word >>> 24]!;
+
 /** The ids of one chunk while they are changed: ascending while they are few, as most are, a bitmap when they are many. */
 export class ChunkSet {
-  #few: number[] | null = [];
-  #bitmap: Uint8Array | null = null;
+  readonly #bitmaps: Bitmaps;
+  #few: number[] | null = null;
+  #bitmap: Bitmap | null = null;
 
   /** `value` as it is stored; undefined: none yet. */
-  constructor(value: Uint8Array | undefined) {
-    if (value === undefined) return;
-    if (value[0] === LIST || value.length - 1 <= FEW_BYTES) {
-      chunkIds(value, 0, this.#few!);
-      return;
-    }
-    this.#few = null;
-    this.#bitmap = new Uint8Array(BITMAP_BYTES);
-    this.#bitmap.set(value.subarray(1));
+  constructor(value: Uint8Array | undefined, bitmaps: Bitmaps) {
+    this.#bitmaps = bitmaps;
+    if (value === undefined) this.#few = [];
+    else if (value[0] === LIST || value.length - 1 <= FEW_BYTES) chunkIds(value, 0, (this.#few = []));
+    else this.#bitmap = bitmaps.take(value);
   }
 
   add(offset: number): void {
     const few = this.#few;
     if (few === null) {
-      this.#bitmap![offset >>> 3]! |= 1 << (offset & 7);
+      this.#bitmap!.add(offset);
       return;
     }
     const at = placeIn(few, offset);
@@ -207,25 +301,26 @@ export class ChunkSet {
       else few.splice(at, 0, offset);
       return;
     }
-    this.#bitmap = new Uint8Array(BITMAP_BYTES);
-    for (const one of few) this.#bitmap[one >>> 3]! |= 1 << (one & 7);
+    const bitmap = this.#bitmaps.take(null);
+    for (const one of few) bitmap.add(one);
+    bitmap.add(offset);
+    this.#bitmap = bitmap;
     this.#few = null;
-    this.add(offset);
   }
 
   remove(offset: number): void {
     const few = this.#few;
     if (few === null) {
-      this.#bitmap![offset >>> 3]! &= ~(1 << (offset & 7));
+      this.#bitmap!.remove(offset);
       return;
     }
     const at = placeIn(few, offset);
     if (few[at] === offset) few.splice(at, 1);
   }
 
-  /** As it is stored; null: nothing left. */
+  /** As it is stored, until the next one is encoded; null: nothing left. */
   encode(): Buffer | null {
-    return this.#few === null ? encodeBitmap(this.#bitmap!) : encodeFew(this.#few);
+    return this.#few === null ? this.#bitmap!.encode() : encodeFew(this.#few);
   }
 }
 
@@ -251,40 +346,23 @@ const isBitmap = (count: number, lastByte: number): boolean => count > LIST_MAX 
 function encodeFew(ids: readonly number[]): Buffer | null {
   const count = ids.length;
   if (count === 0) return null;
+  const out = encoded;
   const lastByte = ids[count - 1]! >>> 3;
   if (isBitmap(count, lastByte)) {
-    const out = Buffer.alloc(lastByte + 2);
+    const size = lastByte + 2;
+    out.fill(0, 1, size);
     out[0] = BITMAP;
     for (let i = 0; i < count; i++) out[1 + (ids[i]! >>> 3)]! |= 1 << (ids[i]! & 7);
-    return out;
+    return out.subarray(0, size);
   }
-  const out = Buffer.allocUnsafe(1 + count * 2);
   out[0] = LIST;
   for (let i = 0; i < count; i++) {
     out[1 + i * 2] = ids[i]! & 0xff;
     out[2 + i * 2] = ids[i]! >>> 8;
   }
-  return out;
+  return out.subarray(0, 1 + count * 2);
 }
-
-function encodeBitmap(bitmap: Uint8Array): Buffer | null {
-  let count = 0;
-  let last = -1;
-  for (let i = 0; i < bitmap.length; i++) {
-    if (bitmap[i] === 0) continue;
-    last = i;
-    count += BITS[bitmap[i]!]!;
-  }
-  if (!isBitmap(count, last)) {
-    const ids: number[] = [];
-    collectBits(bitmap, 0, 0, ids);
-    return encodeFew(ids);
-  }
-  const out = Buffer.allocUnsafe(last + 2);
-  out[0] = BITMAP;
-  out.set(bitmap.subarray(0, last + 1), 1);
-  return out;
-}
+const encoded = Buffer.allocUnsafeSlow(1 + Math.max(BITMAP_BYTES, LIST_MAX * 2));
 
 /** Up to this many chunks are looked for one by one. */
 const ASKED_CHUNKS = 4;
@@ -298,6 +376,7 @@ export class PostingsWriter {
   readonly #shrunk = new Set<number>();
   /** Ids that are new in this transaction, and whether they got a node. */
   readonly #fresh = new Map<number, boolean>();
+  readonly #bitmaps = new Bitmaps();
 
   /** `largest`: no id has a larger node. */
   constructor(table: PostingsTable, largest: () => NodeId) {
@@ -316,7 +395,7 @@ export class PostingsWriter {
     if (known !== undefined) return known;
     const isFresh = this.#fresh.has(id);
     if (isFresh) this.#fresh.set(id, true);
-    const set = new ChunkSet(isFresh ? undefined : fast(this.#table, pairKey(id, chunk)));
+    const set = new ChunkSet(isFresh ? undefined : fast(this.#table, keyOf(id, chunk)), this.#bitmaps);
     sets.set(id, set);
     return set;
   }
@@ -335,7 +414,7 @@ export class PostingsWriter {
     this.#dirty.forEach((sets, chunk) => {
       for (const [id, set] of sets) {
         const value = set.encode();
-        const key = pairKey(id, chunk);
+        const key = keyOf(id, chunk);
         if (value !== null) {
           this.#table.putSync(key, value);
           this.#shrunk.delete(id);
@@ -348,13 +427,14 @@ export class PostingsWriter {
     this.#dirty.length = 0;
     this.#shrunk.clear();
     this.#fresh.clear();
+    this.#bitmaps.clear();
     return gone;
   }
 
   #isStored(id: number): boolean {
     const chunks = (this.#largest() >>> CHUNK_BITS) + 1;
     if (chunks <= ASKED_CHUNKS) {
-      for (let chunk = 0; chunk < chunks; chunk++) if (present(this.#table, pairKey(id, chunk))) return true;
+      for (let chunk = 0; chunk < chunks; chunk++) if (present(this.#table, keyOf(id, chunk))) return true;
       return false;
     }
     for (const _ of this.#table.getKeys({ start: pairKey(id, 0), end: pairKey(id + 1, 0), limit: 1 })) return true;

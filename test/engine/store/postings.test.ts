@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { idOfTimeKey, timeKey, timeOfKey } from '../../../engine/store/keys.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
-import { ChunkSet, chunkIds, PostingsWriter, postingIds } from '../../../engine/store/postings.ts';
+import { Bitmaps, ChunkSet, chunkIds, PostingsWriter, postingIds } from '../../../engine/store/postings.ts';
 import { atEnd } from '../../support/endings.ts';
 import { Random, testSeed } from '../../support/random.ts';
 
@@ -27,7 +27,8 @@ test('postings: a chunk holds what was added and not removed, whatever form it i
     // Few and many ids, near to one another and far apart.
     const span = [8, 64, 130, 700, 2048][round % 5]!;
     const expected = new Set<number>();
-    let chunk = new ChunkSet(undefined);
+    const bitmaps = new Bitmaps();
+    let chunk = new ChunkSet(undefined, bitmaps);
     for (let step = random(300); step > 0; step--) {
       const id = random(span);
       if (random(3) === 0) {
@@ -38,7 +39,7 @@ test('postings: a chunk holds what was added and not removed, whatever form it i
         expected.add(id);
       }
       // Stored and read again in the middle.
-      if (random(40) === 0) chunk = new ChunkSet(chunk.encode() ?? undefined);
+      if (random(40) === 0) chunk = new ChunkSet(chunk.encode() ?? undefined, bitmaps);
     }
     const value = chunk.encode();
     assert.deepEqual(idsOf(value), ascending(expected));
@@ -52,7 +53,7 @@ test('postings: a chunk holds what was added and not removed, whatever form it i
 });
 
 test('postings: of two forms of one size a chunk takes the bitmap', () => {
-  const chunk = new ChunkSet(undefined);
+  const chunk = new ChunkSet(undefined, new Bitmaps());
   for (let id = 8; id < 128; id += 17) chunk.add(id);
   const value = chunk.encode();
   assert.equal(idsOf(value).length, 8);
