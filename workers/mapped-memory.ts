@@ -2,16 +2,21 @@
 // resident until the system wants its memory for something else, so a dump of everything makes the process look as large as its
 // data, and a container's limit may hit it for it. Beyond a bound the mappings are given back with madvise(MADV_DONTNEED): the
 // pages stay in the system's cache, are clean (LMDB writes through the file, never through the map), and come back when they are
-// looked at again.
+// looked at again. So do those of the program itself, of which the start needs more than what comes after it (20 MB): they are given
+// back once, with the first ones of the data.
 //
 // Only Linux tells where the mappings are, and only with the optional package `koffi` can madvise be called; elsewhere nothing
 // is bounded.
 
 import { readFileSync, realpathSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nativeFunction } from './native.ts';
 
-const CHECK_MS = 200;
+/** A load of new nodes touches 100 MB a second. */
+const CHECK_MS = 50;
+/** Checks left out where giving back was not enough. */
+const CHECKS_TO_REST = 20;
 const MADV_DONTNEED = 4;
 /** Of `/proc/self/statm`: pages of files and shared memory that are resident. */
 const STATM_SHARED = 2;
@@ -34,11 +39,20 @@ export function boundMappedMemory({ dir, max }: MappedMemoryOptions): (() => voi
   const folder = realpathSync(dir);
   // Loaded when it is needed first: small stores never do.
   let release: Release | null = null;
+  let isProgramReleased = false;
+  let rest = 0;
   const timer = setInterval(() => {
-    if (residentFiles(page) <= max) return;
+    if (rest-- > 0 || residentFiles(page) <= max) return;
     release ??= madvise();
     if (release === null) clearInterval(timer);
-    else releaseMappings(folder, release);
+    else {
+      releaseMappings(folder, release);
+      // Where it cannot be read, nothing is given back.
+      if (!isProgramReleased) releaseProgram(release).catch(() => {});
+      isProgramReleased = true;
+      // The program alone may be more than that.
+      rest = residentFiles(page) > max ? CHECKS_TO_REST : 0;
+    }
   }, CHECK_MS);
   timer.unref();
   return () => clearInterval(timer);
@@ -58,6 +72,36 @@ export function releaseMappings(folder: string, release: Release): number {
   }
   return count;
 }
+
+/** Gives back what is mapped of the program and its libraries and was not changed since. Resolves with the bytes. */
+export async function releaseProgram(release: Release): Promise<number> {
+  let size = 0;
+  for (const mapping of unchanged(await readFile('/proc/self/smaps', 'utf8'))) {
+    release(mapping.start, mapping.size);
+    size += mapping.size;
+  }
+  return size;
+}
+
+interface Mapping {
+  readonly start: bigint;
+  readonly size: number;
+}
+
+/**
+ * Read-only mappings of files in which no page is the process's own (as those are that were relocated when the program was loaded):
+ * what is given back comes from the file again.
+ */
+function unchanged(smaps: string): Mapping[] {
+  const found: Mapping[] = [];
+  // 5600-5700 r-xp 00000000 fe:00 123    /usr/bin/node      then, of each mapping, lines as `Anonymous:    0 kB`
+  for (const [, start = '', end = '', own] of smaps.matchAll(READ_ONLY)) {
+    const first = BigInt(`0x${start}`);
+    if (own === '0') found.push({ start: first, size: Number(BigInt(`0x${end}`) - first) });
+  }
+  return found;
+}
+const READ_ONLY = /^([\da-f]+)-([\da-f]+) r-[-x]p \S+ \S+ \d+ +\/.*\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$/gm;
 
 /** Bytes of files that are resident. */
 export const residentFiles = (page: number): number =>

@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { open } from 'lmdb';
-import { boundMappedMemory, madvise, pageSize, releaseMappings, residentFiles } from '../../workers/mapped-memory.ts';
+import {
+  boundMappedMemory,
+  madvise,
+  pageSize,
+  releaseMappings,
+  releaseProgram,
+  residentFiles,
+} from '../../workers/mapped-memory.ts';
 import { atEnd, type Owner } from '../support/endings.ts';
 
 const page = pageSize();
@@ -46,8 +53,22 @@ test('mapped memory: given back, and read again', { skip }, (t) => {
   assert.equal(releaseMappings(`${dir}-other`, release), 0);
 });
 
+test('mapped memory: of the program, what it does not use again stays away', { skip }, async () => {
+  const before = residentFiles(page as number);
+  const release = madvise();
+  assert.ok(release !== null);
+  assert.ok((await releaseProgram(release)) > 20 * MiB);
+  const after = residentFiles(page as number);
+  assert.ok(before - after > 10 * MiB, `${before} bytes before, ${after} after`);
+  // What was not in memory any more comes back.
+  assert.equal(await import('node:zlib').then(({ gunzipSync, gzipSync }) => `${gunzipSync(gzipSync('text'))}`), 'text');
+});
+
 test('mapped memory: bounded while it is watched, and not afterwards', { skip }, async (t) => {
   const { dir, sum } = filled(t);
+  const release = madvise();
+  assert.ok(release !== null);
+  await releaseProgram(release);
   sum();
   const max = residentFiles(page as number) - 20 * MiB;
   const stop = boundMappedMemory({ dir, max });
