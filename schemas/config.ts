@@ -351,7 +351,7 @@ export const settingRows = {
     section: 'muster',
     name: 'mapped-memory',
     type: 'bytes',
-    default: '96M',
+    default: '80M',
     min: 0,
     max: 1_099_511_627_776,
     doc: 'Pages of the mapped data that may count as memory of the process, on Linux. The system keeps them cached all the same. 0: any.',

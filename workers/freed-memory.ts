@@ -7,7 +7,7 @@ import { nativeFunction } from './native.ts';
 
 const CHECK_MS = 1000;
 /** Bytes of growth that make a look worth while. */
-const GROWTH = 32 << 20;
+const GROWTH = 16 << 20;
 
 /** Starts watching. Returns what ends it, or null where it is not possible. */
 export function returnFreedMemory(): (() => void) | null {

@@ -8,7 +8,7 @@
 // Only Linux tells where the mappings are, and only with the optional package `koffi` can madvise be called; elsewhere nothing
 // is bounded.
 
-import { readFileSync, realpathSync } from 'node:fs';
+import { openSync, readFileSync, readSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nativeFunction } from './native.ts';
@@ -40,52 +40,61 @@ export function boundMappedMemory({ dir, max }: MappedMemoryOptions): (() => voi
   // Loaded when it is needed first: small stores never do.
   let release: Release | null = null;
   let isProgramReleased = false;
+  let turn = 0;
   let rest = 0;
   const timer = setInterval(() => {
     if (rest-- > 0 || residentFiles(page) <= max) return;
     release ??= madvise();
-    if (release === null) clearInterval(timer);
-    else {
-      releaseMappings(folder, release);
-      // Where it cannot be read, nothing is given back.
-      if (!isProgramReleased) releaseProgram(release).catch(() => {});
-      isProgramReleased = true;
-      // The program alone may be more than that.
-      rest = residentFiles(page) > max ? CHECKS_TO_REST : 0;
+    if (release === null) return clearInterval(timer);
+    // Where it cannot be read, nothing is given back.
+    if (!isProgramReleased) releaseProgram(release).catch(() => {});
+    isProgramReleased = true;
+    const mappings = dataMappings(folder);
+    // In turn, and no more than has to go: what is being read should stay.
+    for (let count = 0; count < mappings.length && residentFiles(page) > max; count++) {
+      const { start, size } = mappings[turn++ % mappings.length] as Mapping;
+      release(start, size);
     }
+    // The program alone may be more than that.
+    rest = residentFiles(page) > max ? CHECKS_TO_REST : 0;
   }, CHECK_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** Gives back all mappings of data files below the folder. Returns how many there were. */
-export function releaseMappings(folder: string, release: Release): number {
-  let count = 0;
+/** What is mapped of the process, in addresses and bytes. */
+export interface Mapping {
+  readonly start: bigint;
+  readonly size: number;
+}
+
+/** Mappings of the data files below the folder. */
+export function dataMappings(folder: string): Mapping[] {
+  const found: Mapping[] = [];
   for (const line of readFileSync('/proc/self/maps', 'utf8').split('\n')) {
     // 7f00-7f10 r--s 00000000 fe:00 123    /data/partition-0/data.mdb
     const at = line.indexOf('/');
     if (at < 0 || !line.endsWith(DATA_FILE) || !line.startsWith(join(folder, '/'), at)) continue;
     const [start = '', end = ''] = line.slice(0, line.indexOf(' ')).split('-');
-    const first = BigInt(`0x${start}`);
-    release(first, Number(BigInt(`0x${end}`) - first));
-    count++;
+    found.push(mapping(start, end));
   }
-  return count;
+  return found;
+}
+
+/** Of two addresses in hexadecimal digits. */
+function mapping(from: string, to: string): Mapping {
+  const start = BigInt(`0x${from}`);
+  return { start, size: Number(BigInt(`0x${to}`) - start) };
 }
 
 /** Gives back what is mapped of the program and its libraries and was not changed since. Resolves with the bytes. */
 export async function releaseProgram(release: Release): Promise<number> {
   let size = 0;
-  for (const mapping of unchanged(await readFile('/proc/self/smaps', 'utf8'))) {
-    release(mapping.start, mapping.size);
-    size += mapping.size;
+  for (const part of unchanged(await readFile('/proc/self/smaps', 'utf8'))) {
+    release(part.start, part.size);
+    size += part.size;
   }
   return size;
-}
-
-interface Mapping {
-  readonly start: bigint;
-  readonly size: number;
 }
 
 /**
@@ -96,16 +105,20 @@ function unchanged(smaps: string): Mapping[] {
   const found: Mapping[] = [];
   // 5600-5700 r-xp 00000000 fe:00 123    /usr/bin/node      then, of each mapping, lines as `Anonymous:    0 kB`
   for (const [, start = '', end = '', own] of smaps.matchAll(READ_ONLY)) {
-    const first = BigInt(`0x${start}`);
-    if (own === '0') found.push({ start: first, size: Number(BigInt(`0x${end}`) - first) });
+    if (own === '0') found.push(mapping(start, end));
   }
   return found;
 }
 const READ_ONLY = /^([\da-f]+)-([\da-f]+) r-[-x]p \S+ \S+ \d+ +\/.*\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$/gm;
 
-/** Bytes of files that are resident. */
-export const residentFiles = (page: number): number =>
-  Number(readFileSync('/proc/self/statm', 'latin1').split(' ')[STATM_SHARED]) * page;
+/** Bytes of files that are resident. Asked for often: the file stays open, and is read into the same memory. */
+export function residentFiles(page: number): number {
+  statm ??= openSync('/proc/self/statm', 'r');
+  const size = readSync(statm, statmText, 0, statmText.length, 0);
+  return Number(statmText.toString('latin1', 0, size).split(' ')[STATM_SHARED]) * page;
+}
+let statm: number | null = null;
+const statmText = Buffer.alloc(256);
 
 /** Bytes of a page of memory; null where the system does not tell what is resident. */
 export function pageSize(): number | null {

@@ -10,6 +10,7 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
@@ -352,6 +353,8 @@ export class ThreadQueryPool implements QueryPool {
       stallMax,
       growthMax,
     };
+    // Threads that start from now on can have their heap collected (heap-at-rest.ts).
+    setFlagsFromString('--expose-gc');
     const pool = new Piscina({
       filename: fileURLToPath(script.url),
       minThreads: this.#threadCount,

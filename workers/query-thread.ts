@@ -13,6 +13,7 @@ import { openPartitions } from '../engine/store/store.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
 import { newRing, RingWriter } from './answer-ring.ts';
 import { clockFrom, monotonicMs } from './clock.ts';
+import { collectAtRest } from './heap-at-rest.ts';
 import { MakingWay } from './making-way.ts';
 import type {
   AnswerBytes,
@@ -96,6 +97,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
  */
 function slice<T>(work: () => T): T {
   busySince[0] = monotonicMs();
+  slices++;
   try {
     if (isEnding()) throw new Error('the query thread is being ended');
     return work();
@@ -140,6 +142,8 @@ const WARM_UP_AGAIN = 2000;
 const WARM_UP_PAUSE = 20;
 
 let running = 0;
+/** Slices of work so far. */
+let slices = 0;
 
 /** Where all partitions are in the stream of commands: it grows while some are applied. */
 const positions = (): number => slice(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
@@ -304,5 +308,11 @@ try {
 } catch {
   // The first query tries again and tells its client.
 }
+// The pool sees to it that threads can ask for a collection.
+const { gc } = globalThis;
+const collect = (): void => {
+  if (gc !== undefined && !isEnding()) slice(gc);
+};
+if (gc !== undefined) collectAtRest({ work: () => slices, collect });
 // Nobody waits for it, and what it meets it leaves to the queries of clients, which tell of it.
 warmUpWhenQuiet().catch(() => {});

@@ -53,7 +53,7 @@ export const ringLimits: RingLimits = {
   waitingMax: 200_000,
   waitingPerCertnameMax: 20_000,
   waitingSizeMax: 8 * 2 ** 30,
-  memoryMax: 16 << 20,
+  memoryMax: 8 << 20,
   writingSizeMax: 128 << 20,
   batchMax: 64,
   batchSizeMax: 4 << 20,
