@@ -20,7 +20,8 @@ export function textKey(text: string): Buffer {
 
 /** First 16 bytes of SHA-1: the content address of a body. */
 export function digest16(content: string | Uint8Array): Buffer {
-  return Buffer.from(cryptoHash('sha1', content, 'hex').slice(0, 32), 'hex');
+  // A text of the bytes is made and read faster than hexadecimal digits, and than a buffer of its own.
+  return Buffer.from(cryptoHash('sha1', content, 'binary').slice(0, 16), 'latin1');
 }
 
 /** Two u32, big-endian. */

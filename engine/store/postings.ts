@@ -214,6 +214,7 @@ export class Bitmaps {
     const start = place + 4;
     if (value === null) page.bytes.fill(0, start, start + BITMAP_BYTES);
     else {
+      if (value.length > 1 + BITMAP_BYTES) throw new RangeError(`a chunk of postings has ${value.length} bytes`);
       page.bytes.set(value, start - 1);
       page.bytes.fill(0, start - 1 + value.length, start + BITMAP_BYTES);
     }
