@@ -11,8 +11,8 @@ function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const parts: string[] = [];
   for (const key of Object.keys(value).sort()) {
-    // A factset's time is the server's, an event's is not.
-    if (OWN_FIELDS.has(key) || (key === 'timestamp' && 'facts' in value)) continue;
+    // The time of a factset and of a metric are the server's, that of an event is not.
+    if (OWN_FIELDS.has(key) || (key === 'timestamp' && ('facts' in value || 'request' in value))) continue;
     parts.push(`${JSON.stringify(key)}:${canonical((value as Record<string, unknown>)[key])}`);
   }
   return `{${parts.join(',')}}`;

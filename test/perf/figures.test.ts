@@ -32,6 +32,10 @@ test('digest: order of rows, keys and items does not count; a value does; the cl
     one,
   );
   assert.notEqual(digestOf([{ a: 1, b: ['x', 'y'] }, { a: 3 }]).digest, one.digest);
+  const metric = (timestamp: number, value: number) => digestOf({ request: {}, value, timestamp, status: 200 }).digest;
+  assert.equal(metric(1, 20), metric(2, 20));
+  assert.notEqual(metric(1, 20), metric(1, 21));
+  assert.notEqual(digestOf([{ timestamp: 1 }]).digest, digestOf([{ timestamp: 2 }]).digest);
   assert.notEqual(digestOf([{ a: 1 }]).digest, digestOf([{ a: 1 }, { a: 1 }]).digest);
 });
 
