@@ -139,7 +139,9 @@ test('disk: when only the store has no room acknowledged commands wait for it, a
   }
   const isTold = (): boolean =>
     server.logLines().some(({ level, msg }) => level === 'error' && msg.startsWith('partition 0: '));
-  await until('the trouble is told', isTold);
+  await until('the trouble is told', isTold).catch((error) => {
+    throw new Error(`${error.message}; the log: ${JSON.stringify(server.logLines())}`);
+  });
   const waiting = await server.depth();
   assert.ok(waiting > 0, 'everything found room');
   t.diagnostic(
