@@ -2,7 +2,7 @@
 // for other queries, a thread pauses between the parts of a long answer. Whoever reads a dump waits longer then; agents and
 // short queries do not.
 
-import { openSync, readSync } from 'node:fs';
+import { procFile } from './proc-file.ts';
 
 /** Milliseconds between two looks. */
 const LOOK_MS = 4;
@@ -68,17 +68,15 @@ const SCHEDULE = '/proc/thread-self/schedstat';
 
 /** Linux counts for each thread how long it waited for a processor; elsewhere nobody ever waits. */
 function spentOfThread(): Spent {
-  let file: number;
+  let schedule: () => string;
   try {
-    file = openSync(SCHEDULE, 'r');
+    schedule = procFile(SCHEDULE);
   } catch {
     return () => ({ ran: 0, waited: 0 });
   }
-  const text = Buffer.alloc(64);
   let before = { ran: 0, waited: 0 };
   return () => {
-    const length = readSync(file, text, 0, text.length, 0);
-    const [ran = 0, waited = 0] = text.toString('latin1', 0, length).split(' ', 2).map(Number);
+    const [ran = 0, waited = 0] = schedule().split(' ', 2).map(Number);
     const since = { ran: (ran - before.ran) / 1e6, waited: (waited - before.waited) / 1e6 };
     before = { ran, waited };
     return since;

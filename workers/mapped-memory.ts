@@ -8,10 +8,11 @@
 // Only Linux tells where the mappings are, and only with the optional package `koffi` can madvise be called; elsewhere nothing
 // is bounded.
 
-import { openSync, readFileSync, readSync, realpathSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nativeFunction } from './native.ts';
+import { procFile } from './proc-file.ts';
 
 /** A load of new nodes touches 100 MB a second. */
 const CHECK_MS = 50;
@@ -87,7 +88,10 @@ function mapping(from: string, to: string): Mapping {
   return { start, size: Number(BigInt(`0x${to}`) - start) };
 }
 
-/** Gives back what is mapped of the program and its libraries and was not changed since. Resolves with the bytes. */
+/**
+ * Gives back what is mapped of the program and was not changed since. Not of its libraries: one that is unloaded between the look and
+ * the call leaves its addresses to others. Resolves with the bytes.
+ */
 export async function releaseProgram(release: Release): Promise<number> {
   let size = 0;
   for (const part of unchanged(await readFile('/proc/self/smaps', 'utf8'))) {
@@ -98,27 +102,25 @@ export async function releaseProgram(release: Release): Promise<number> {
 }
 
 /**
- * Read-only mappings of files in which no page is the process's own (as those are that were relocated when the program was loaded):
+ * Read-only mappings of the program's file in which no page is the process's own (as those are that were relocated when the program was loaded):
  * what is given back comes from the file again.
  */
 function unchanged(smaps: string): Mapping[] {
   const found: Mapping[] = [];
   // 5600-5700 r-xp 00000000 fe:00 123    /usr/bin/node      then, of each mapping, lines as `Anonymous:    0 kB`
-  for (const [, start = '', end = '', own] of smaps.matchAll(READ_ONLY)) {
-    if (own === '0') found.push(mapping(start, end));
+  for (const [, start = '', end = '', path, own] of smaps.matchAll(READ_ONLY)) {
+    if (path === process.execPath && own === '0') found.push(mapping(start, end));
   }
   return found;
 }
-const READ_ONLY = /^([\da-f]+)-([\da-f]+) r-[-x]p \S+ \S+ \d+ +\/.*\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$/gm;
+const READ_ONLY = /^([\da-f]+)-([\da-f]+) r-[-x]p \S+ \S+ \d+ +(\/.*)\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$/gm;
 
-/** Bytes of files that are resident. Asked for often: the file stays open, and is read into the same memory. */
+/** Bytes of files that are resident. */
 export function residentFiles(page: number): number {
-  statm ??= openSync('/proc/self/statm', 'r');
-  const size = readSync(statm, statmText, 0, statmText.length, 0);
-  return Number(statmText.toString('latin1', 0, size).split(' ')[STATM_SHARED]) * page;
+  statm ??= procFile('/proc/self/statm');
+  return Number(statm().split(' ')[STATM_SHARED]) * page;
 }
-let statm: number | null = null;
-const statmText = Buffer.alloc(256);
+let statm: (() => string) | null = null;
 
 /** Bytes of a page of memory; null where the system does not tell what is resident. */
 export function pageSize(): number | null {
