@@ -1,6 +1,7 @@
 // The one place that knows how lmdb is opened and read fast. `getBinaryFast` returns a buffer that the next read overwrites, and whose
 // true size is its `length` property only; `fast` gives back a plain view of the right size, valid until the next read.
 
+import { statfsSync, writeSync } from 'node:fs';
 import {
   type Database,
   type Key,
@@ -50,6 +51,40 @@ export function tellsOfDamage(error: unknown): error is Error {
     DAMAGE.has((error as { code?: unknown }).code) ||
     /^MDB_(PAGE_NOTFOUND|CORRUPTED|PANIC|BAD_TXN|PROBLEM)\b/.test(error.message)
   );
+}
+
+/**
+ * What a transaction on the environment in `dir` threw, in words for whoever runs the server when the system is to blame: those
+ * errors keep their `code`, a number above 0 (lmdb's own are below). Others stay as they are.
+ *
+ * Of a write that fails lmdb tells standard error too, without ending the line: whatever is said next would be part of it, and
+ * the log's line of JSON about the full disk none. So the line is ended. Where some of it could be written lmdb is silent and
+ * calls it EIO: an empty line is left, and the room that the file system has tells what it was.
+ */
+export function ofFailedWrite(error: unknown, dir: string): unknown {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
+  if (typeof code !== 'number' || code <= 0) return error;
+  try {
+    writeSync(STDERR, '\n');
+  } catch {
+    // Nobody reads it.
+  }
+  // After it: where lmdb was about to write, for its developers.
+  const [what] = (error as Error).message.split(': Attempting');
+  const left = isNearlyFull(dir) ? `; its file system has less than ${ROOM_MIN >>> 20} MB left` : '';
+  return Object.assign(new Error(`${what} (${dir}${left})`, { cause: error }), { code });
+}
+const STDERR = 2;
+/** More than the writes of a commit that belong together. */
+const ROOM_MIN = 1 << 20;
+
+function isNearlyFull(dir: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dir);
+    return bavail * bsize < ROOM_MIN;
+  } catch {
+    return false;
+  }
 }
 
 /** The value's bytes, or undefined. Copy what outlives the next read of the same environment. */

@@ -38,7 +38,16 @@ import { decodeEvents, type EncodedEvents, type EventSource, encodeEvents } from
 import type { KeptLists } from './kept-lists.ts';
 import { digest16, idOfTimeKey, KEY_TEXT_MAX, pairKey, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
 import { KnownPaths } from './known-paths.ts';
-import { fast, inOneTransaction, openEnvironment, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
+import {
+  fast,
+  inOneTransaction,
+  ofFailedWrite,
+  openEnvironment,
+  present,
+  type ReadOptions,
+  raw,
+  type Scratch,
+} from './lmdb.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
 import { checkDataFile } from './page-walk.ts';
@@ -311,7 +320,7 @@ export class Partition {
       this.nameIds.clear();
       this.knownPaths.clear();
       for (const dictionary of [this.resources, this.facts, this.edges, this.packages]) dictionary.forget();
-      throw error;
+      throw ofFailedWrite(error, this.dir);
     }
   }
 

@@ -138,9 +138,9 @@ test('disk: when only the store has no room acknowledged commands wait for it, a
     acknowledged.set(`node-${version}`, version);
   }
   const isTold = (): boolean =>
-    server.logLines().some(({ level, msg }) => level === 'error' && msg.startsWith('partition 0: '));
+    server.logLines().some(({ level, msg }) => level === 'error' && /^partition 0: .* 1 MB left/.test(msg));
   await until('the trouble is told', isTold).catch((error) => {
-    throw new Error(`${error.message}; the log: ${JSON.stringify(server.logLines())}`);
+    throw new Error(`${error.message}; the server said: ${server.output}`);
   });
   const waiting = await server.depth();
   assert.ok(waiting > 0, 'everything found room');
@@ -157,6 +157,39 @@ test('disk: when only the store has no room acknowledged commands wait for it, a
   checkAppliedOnce(server);
   assert.equal(await server.stop(), 0);
   assert.deepEqual(await checkStore(server.dir), []);
+});
+
+test('disk: the line that tells of a full store is whole, whatever lmdb prints beside it', async (t) => {
+  const volume = smallVolume(t, 16);
+  if (volume === null) return t.skip('needs a small file system');
+  const random = new Random(testSeed('disk that takes not a byte'));
+  const server = TestServer.prepare(t, { args: ['--partitions', '1'] });
+  mkdirSync(server.dir);
+  symlinkSync(volume.dir, join(server.dir, 'partition-000'));
+  await server.start();
+  const start = Date.now() - DAY;
+  for (let version = 1; version <= 5; version++) {
+    await server.apply(largeFacts(`node-${version}`, version, start + version, random));
+  }
+  // Not a byte is left: writing beyond the end of the file fails at once, where a short write would be another error.
+  const ballast = join(volume.dir, 'ballast');
+  const { bavail, bsize } = statfsSync(volume.dir);
+  writeFileSync(ballast, Buffer.alloc(bavail * bsize, 1));
+  const acknowledged = new Map<string, number>();
+  for (let version = 6; version <= 40; version++) {
+    const answer = await server.submit(largeFacts(`node-${version}`, version, start + version, random));
+    assert.equal(answer.status, 200, answer.text);
+    acknowledged.set(`node-${version}`, version);
+  }
+  const troubles = (): string[] => {
+    return server.logLines().flatMap(({ level, msg }) => (level === 'error' ? [msg] : []));
+  };
+  await until('the trouble is told', () => troubles().length > 0);
+  assert.match(troubles()[0]!, /^partition 0: No space left on device \(.*partition-000; .* less than 1 MB left\)$/);
+  rmSync(ballast);
+  await server.drained();
+  await compare(server, acknowledged);
+  assert.equal(await server.stop(), 0);
 });
 
 test('disk: a directory that cannot be written is refused with the reason', async (t) => {
