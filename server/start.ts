@@ -19,7 +19,9 @@ import { logLevelsOf, wantsTls } from './config/check.ts';
 import type { Configuration } from './config/load.ts';
 import { DeferredPool, DeferredRing } from './deferred.ts';
 import type { Mount, RequestRecord } from './http/exchange.ts';
+import type { HttpLimits } from './http/limits.ts';
 import { type Listener, type ListenerOptions, startListener } from './http/listener.ts';
+import { warmUpFrontEnd } from './http/warm-up.ts';
 import type { Logger, Logs } from './log.ts';
 import { createHttpRecorder } from './ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from './ops/ops.ts';
@@ -75,6 +77,7 @@ class RunningServer implements Server {
   #https: Listener | null = null;
   #gate: TlsGate | null = null;
   #stopThreads: (() => void) | null = null;
+  readonly #warmUpEnd = new AbortController();
   #stopped: Promise<void> | null = null;
 
   constructor(configuration: Configuration, logs: Logs) {
@@ -119,6 +122,7 @@ class RunningServer implements Server {
       this.#ring.attach(ring);
       this.#pool.attach(pool);
       this.#stopThreads = stop;
+      void pool.warmedUp.then(() => this.#warmUp(pool.uncounted));
     });
     // All or nothing: what one of them has started is stopped when the other fails, so both are waited for.
     const results = await Promise.allSettled([threads, this.#startListeners()]);
@@ -135,7 +139,7 @@ class RunningServer implements Server {
     const shared = {
       mounts: this.#mounts(settings).map((mount) => this.#access.guard(mount)),
       isStarting: () => this.#phase === 'starting',
-      limits: { headBytesMax: settings.headerMax, idleMs: settings.idleTimeout, gzip: settings.gzip },
+      limits: limitsOf(settings),
       onRequest: (record: RequestRecord) => this.#onRequest(record),
       onError: (error: unknown, method: string, path: string) => {
         this.#logs.area('http').error({ err: error, method, path }, 'a request failed unexpectedly');
@@ -156,10 +160,26 @@ class RunningServer implements Server {
     }
   }
 
+  /** Not before it runs, and over by itself; what it meets it leaves to clients, who are told. */
+  async #warmUp(pool: QueryPool): Promise<void> {
+    const { settings } = this.#configuration;
+    const answered = await warmUpFrontEnd({
+      mounts: this.#routes(settings, pool),
+      limits: limitsOf(settings),
+      isQuiet: () => (this.#http?.requestCount ?? 0) + (this.#https?.requestCount ?? 0) === 0,
+      signal: this.#warmUpEnd.signal,
+    });
+    this.#log.debug({ requests: answered }, 'warmed up');
+  }
+
   #mounts(settings: Settings): Mount[] {
-    const routes = createMounts({
+    return [...this.#routes(settings, this.#queryPool()), ...this.#ops.mounts];
+  }
+
+  #routes(settings: Settings, pool: QueryPool): Mount[] {
+    return createMounts({
       ring: this.#ring,
-      pool: this.#queryPool(),
+      pool,
       querySettings: () => querySettingsOf(settings),
       queryBodyMax: settings.queryBodyMax,
       commands: {
@@ -173,7 +193,6 @@ class RunningServer implements Server {
       now: Date.now,
       uuid: randomUUID,
     });
-    return [...routes, ...this.#ops.mounts];
   }
 
   #queryPool(): QueryPool {
@@ -217,6 +236,7 @@ class RunningServer implements Server {
     this.#phase = 'stopping';
     this.#log.info('Shutdown request received; puppetdb exiting.');
     this.#stopThreads?.();
+    this.#warmUpEnd.abort();
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
       ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
       ['maintenance', () => this.#ops.stop()],
@@ -232,6 +252,10 @@ class RunningServer implements Server {
     this.#log.info('stopped');
     this.#logs.flush();
   }
+}
+
+function limitsOf({ headerMax, idleTimeout, gzip }: Settings): Partial<HttpLimits> {
+  return { headBytesMax: headerMax, idleMs: idleTimeout, gzip };
 }
 
 function querySettingsOf(settings: Settings): Omit<QuerySettings, 'now'> {

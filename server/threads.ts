@@ -7,9 +7,9 @@ import type { EngineSettings } from '../workers/engine-host.ts';
 import { returnFreedMemory } from '../workers/freed-memory.ts';
 import { boundMappedMemory } from '../workers/mapped-memory.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
-import type { QueryPoolOptions } from '../workers/query-pool.ts';
+import type { QueryPoolOptions, ThreadQueryPool } from '../workers/query-pool.ts';
 import { startRing } from '../workers/ring.ts';
-import type { CommandRing, QueryPool } from '../workers/types.ts';
+import type { CommandRing } from '../workers/types.ts';
 import type { Logs } from './log.ts';
 
 /**
@@ -26,7 +26,7 @@ export interface ThreadsOptions {
 
 export interface Threads {
   readonly ring: CommandRing;
-  readonly pool: QueryPool;
+  readonly pool: ThreadQueryPool;
   /** Ends what runs beside them. */
   readonly stop: () => void;
 }

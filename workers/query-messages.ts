@@ -55,6 +55,11 @@ export interface QueryThreadHello {
 export type AnswerBytes = RingPlace | Uint8Array;
 
 export type FromQueryThread =
+  | AboutQuery
+  /** The thread's own queries are over: clients' find its code compiled. */
+  | { readonly kind: 'warm' };
+
+export type AboutQuery =
   | { readonly kind: 'head'; readonly id: number; readonly head: AnswerHead }
   /** A whole answer that is too long for a text: the body comes beside its head. */
   | {

@@ -21,6 +21,7 @@ import { monotonicMs } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
 import type {
+  AboutQuery,
   AnswerBytes,
   FromQueryThread,
   QueryResult,
@@ -92,6 +93,8 @@ const PAUSE_MS = 5000;
 
 interface Query {
   readonly id: number;
+  /** Whether the metrics are to know of it. */
+  readonly isCounted: boolean;
   readonly request: QueryRequest;
   readonly settings: QuerySettings;
   readonly handlers: QueryHandlers;
@@ -148,6 +151,16 @@ export class ThreadQueryPool implements QueryPool {
   readonly #watch: NodeJS.Timeout;
   #pool: Piscina;
   #nextId = 1;
+  #onWarm = (): void => {};
+  /** Resolves when a query thread has warmed up: not before the store has some nodes. */
+  readonly warmedUp = new Promise<void>((resolve) => {
+    this.#onWarm = resolve;
+  });
+  /** The same pool for queries that are not clients': metrics leave them out. */
+  readonly uncounted: QueryPool = {
+    run: (request, settings, handlers) => this.#run(request, settings, handlers, false),
+    stop: () => this.stop(),
+  };
   #stopping: Promise<void> | null = null;
   #onIdle: (() => void) | null = null;
 
@@ -175,8 +188,13 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers): QueryHandle {
+    return this.#run(request, settings, handlers, true);
+  }
+
+  #run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers, isCounted: boolean): QueryHandle {
     const query: Query = {
       id: this.#nextId++,
+      isCounted,
       request,
       settings,
       handlers,
@@ -210,7 +228,9 @@ export class ThreadQueryPool implements QueryPool {
   #begin(query: Query): void {
     query.flag = this.#freeFlags.pop()!;
     query.began = performance.now();
-    this.#metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
+    if (query.isCounted) {
+      this.#metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
+    }
     Atomics.store(this.#cancelled, query.flag, 0);
     this.#running.set(query.id, query);
     // Neither idle threads nor their ports keep the process alive; a query does, also one whose thread has just gone.
@@ -227,8 +247,10 @@ export class ThreadQueryPool implements QueryPool {
     query.settled = true;
     const { answer, plan, times } = result;
     query.plan = plan;
-    this.#stages.plan.observe(times.plan);
-    if (times.execute !== null) this.#stages.execute.observe(times.execute);
+    if (query.isCounted) {
+      this.#stages.plan.observe(times.plan);
+      if (times.execute !== null) this.#stages.execute.observe(times.execute);
+    }
     if (answer !== null && !query.over) {
       if (answer.failure !== null) this.#log.error(`query failed: ${answer.failure}`);
       this.#answer(query, answer.head);
@@ -244,7 +266,7 @@ export class ThreadQueryPool implements QueryPool {
     this.#leave(query);
   }
 
-  #received(thread: Thread, message: FromQueryThread): void {
+  #received(thread: Thread, message: AboutQuery): void {
     // Also when nobody waits for them any more: the thread has no other way to learn that there is room.
     const bytes = 'bytes' in message ? arrived(thread, message.bytes) : null;
     const query = this.#running.get(message.id);
@@ -323,9 +345,11 @@ export class ThreadQueryPool implements QueryPool {
     if (!this.#running.delete(query.id)) return;
     this.#freeFlags.push(query.flag);
     query.flag = -1;
-    const now = performance.now();
-    this.#metrics.histogram('database', 'PDBReadPool.pool.Usage').update(now - query.began);
-    if (query.streamed > 0) this.#stages.stream.observe(now - query.streamed);
+    if (query.isCounted) {
+      const now = performance.now();
+      this.#metrics.histogram('database', 'PDBReadPool.pool.Usage').update(now - query.began);
+      if (query.streamed > 0) this.#stages.stream.observe(now - query.streamed);
+    }
     query.handlers.onLeft?.(query.plan);
     while (this.#first < this.#waiting.length && this.#freeFlags.length > 0) {
       const next = this.#waiting[this.#first++]!;
@@ -381,7 +405,10 @@ export class ThreadQueryPool implements QueryPool {
   #met({ thread: id, port, busySince, ring }: QueryThreadHello): void {
     const thread: Thread = { id, port, busySince: new Float64Array(busySince), ring: new RingReader(ring) };
     this.#threads.set(id, thread);
-    port.on('message', (message: FromQueryThread) => this.#received(thread, message));
+    port.on('message', (message: FromQueryThread) => {
+      if (message.kind === 'warm') this.#onWarm();
+      else this.#received(thread, message);
+    });
     port.on('close', () => this.#lost(thread));
     // The pool decides how long the process lives, not the ports of its idle threads.
     port.unref();

@@ -175,7 +175,7 @@ async function warmUpNow(sample: Sample): Promise<void> {
       await delay(WARM_UP_PAUSE, undefined, { ref: false });
       continue;
     }
-    if (!slice(() => work.step())) return;
+    if (!slice(() => work.step())) return post({ kind: 'warm' });
     await nextTurn();
   }
 }
