@@ -52,20 +52,28 @@ export function writePretty(source: Uint8Array, start: number, end: number, out:
   let to = out.length;
   let at = start;
   while (at < end) {
-    const from = at;
-    const unit = source[at++]!;
-    const isWord = unit > SPACE && !IS_PUNCTUATION[unit];
-    if (unit === QUOTE) {
-      for (let next = source[at]; at < end && next !== QUOTE; next = source[at]) at += next === BACKSLASH ? 2 : 1;
-      at = Math.min(at + 1, end);
-    } else if (isWord) {
-      // A number or a bare word ends where punctuation, white space or the text does.
-      while (at < end && source[at]! > SPACE && !IS_PUNCTUATION[source[at]!]) at++;
-    }
-    const room = at - from + BETWEEN_MAX + depth * 2;
+    // What is left fits as it is, so that tokens are copied while they are read.
+    const room = end - at + BETWEEN_MAX + depth * 2;
     if (to + room > bytes.length) {
       out.length = to;
       bytes = out.room(room);
+    }
+    let unit = source[at++]!;
+    if (unit === QUOTE) {
+      bytes[to++] = QUOTE;
+      while (at < end) {
+        unit = source[at++]!;
+        bytes[to++] = unit;
+        if (unit === QUOTE) break;
+        if (unit === BACKSLASH && at < end) bytes[to++] = source[at++]!;
+      }
+      continue;
+    }
+    if (unit > SPACE && !IS_PUNCTUATION[unit]) {
+      // A number or a bare word ends where punctuation, white space or the text does.
+      bytes[to++] = unit;
+      for (; at < end && (unit = source[at]!) > SPACE && !IS_PUNCTUATION[unit]; at++) bytes[to++] = unit;
+      continue;
     }
     let indent = -1;
     switch (unit) {
@@ -110,8 +118,6 @@ export function writePretty(source: Uint8Array, start: number, end: number, out:
         bytes[to++] = COLON;
         bytes[to++] = SPACE;
         break;
-      default:
-        if (unit === QUOTE || isWord) for (let i = from; i < at; i++) bytes[to++] = source[i]!;
     }
     if (indent < 0) continue;
     bytes[to++] = NEWLINE;
