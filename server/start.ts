@@ -59,6 +59,9 @@ export async function startServer(configuration: Configuration, logs: Logs): Pro
   return server;
 }
 
+/** Milliseconds without a request after which the server has time for itself. */
+const QUIET_MS = 200;
+
 type Phase = 'starting' | 'running' | 'stopping';
 
 class RunningServer implements Server {
@@ -77,6 +80,8 @@ class RunningServer implements Server {
   #https: Listener | null = null;
   #gate: TlsGate | null = null;
   #stopThreads: (() => void) | null = null;
+  /** Monotonic ms of the end of the last one. */
+  #lastRequest = Number.NEGATIVE_INFINITY;
   readonly #warmUpEnd = new AbortController();
   #stopped: Promise<void> | null = null;
 
@@ -166,10 +171,15 @@ class RunningServer implements Server {
     const answered = await warmUpFrontEnd({
       mounts: this.#routes(settings, pool),
       limits: limitsOf(settings),
-      isQuiet: () => (this.#http?.requestCount ?? 0) + (this.#https?.requestCount ?? 0) === 0,
+      isQuiet: () => this.#isQuiet(),
       signal: this.#warmUpEnd.signal,
     });
     this.#log.debug({ requests: answered }, 'warmed up');
+  }
+
+  #isQuiet(): boolean {
+    const running = (this.#http?.requestCount ?? 0) + (this.#https?.requestCount ?? 0);
+    return running === 0 && performance.now() - this.#lastRequest >= QUIET_MS;
   }
 
   #mounts(settings: Settings): Mount[] {
@@ -202,6 +212,7 @@ class RunningServer implements Server {
   }
 
   #onRequest(record: RequestRecord): void {
+    this.#lastRequest = performance.now();
     this.#recordHttp(record);
     this.#accessLog?.write(record);
     const log = this.#logs.area('http');

@@ -15,7 +15,7 @@ export interface FrontEndWarmUp {
   /** The routes, over a pool that does not count these queries. */
   readonly mounts: readonly Mount[];
   readonly limits: Partial<HttpLimits>;
-  /** Whether no client waits for an answer: a request of its own begins only then. */
+  /** Whether no client has been there for a while: a request of its own begins only then. */
   readonly isQuiet: () => boolean;
   /** Ends it at once. */
   readonly signal: AbortSignal;
@@ -24,9 +24,8 @@ export interface FrontEndWarmUp {
 }
 
 const BUDGET_MS = 1500;
-/** Milliseconds between looks while clients wait, and how many of them: clients that never leave a pause warm it up themselves. */
-const PAUSE_MS = 20;
-const PAUSES_MAX = 1000;
+/** Milliseconds between looks while clients are there. */
+const PAUSE_MS = 100;
 
 const HEADERS = 'Host: localhost:8080\r\nAccept: application/json\r\nConnection: keep-alive\r\n';
 
@@ -65,7 +64,7 @@ class Loop extends Duplex {
   }
 }
 
-/** Resolves with the number of requests that were answered, when the budget is used up, or clients leave no pause, or `signal` says so. */
+/** Resolves with the number of requests that were answered, when the budget is used up or `signal` says so. */
 export async function warmUpFrontEnd(options: FrontEndWarmUp): Promise<number> {
   const { mounts, limits, isQuiet, signal, budgetMs = BUDGET_MS } = options;
   let answered = 0;
@@ -75,7 +74,8 @@ export async function warmUpFrontEnd(options: FrontEndWarmUp): Promise<number> {
     kind: 'http',
     mounts,
     isStarting: () => false,
-    limits,
+    // Clients may be there for any time between two of its requests.
+    limits: { ...limits, idleMs: 0 },
     onRequest: () => {
       answered++;
       next();
@@ -90,12 +90,9 @@ export async function warmUpFrontEnd(options: FrontEndWarmUp): Promise<number> {
   if (signal.aborted) end();
   listener.accept(connection, { name: null, address: '127.0.0.1', extensions: () => null });
   let left = budgetMs;
-  for (let i = 0, pauses = 0; left > 0 && !connection.destroyed && pauses < PAUSES_MAX; i++) {
-    if (!isQuiet()) {
-      pauses++;
-      await delay(PAUSE_MS, undefined, { ref: false });
-      continue;
-    }
+  for (let i = 0; left > 0 && !connection.destroyed; i++) {
+    while (!isQuiet() && !connection.destroyed) await delay(PAUSE_MS, undefined, { ref: false });
+    if (connection.destroyed) break;
     const began = performance.now();
     await new Promise<void>((resolve) => {
       next = resolve;
