@@ -59,8 +59,8 @@ export async function startServer(configuration: Configuration, logs: Logs): Pro
   return server;
 }
 
-/** Milliseconds without a request after which the server has time for itself. */
-const QUIET_MS = 200;
+/** Milliseconds without a request after which the server has time for itself: clients that wait for their commands look again sooner. */
+const QUIET_MS = 2000;
 
 type Phase = 'starting' | 'running' | 'stopping';
 
@@ -179,7 +179,7 @@ class RunningServer implements Server {
 
   #isQuiet(): boolean {
     const running = (this.#http?.requestCount ?? 0) + (this.#https?.requestCount ?? 0);
-    return running === 0 && performance.now() - this.#lastRequest >= QUIET_MS;
+    return running === 0 && this.#ring.depth === 0 && performance.now() - this.#lastRequest >= QUIET_MS;
   }
 
   #mounts(settings: Settings): Mount[] {
