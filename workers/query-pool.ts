@@ -30,7 +30,6 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
-import type { Stages } from './stages.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
 import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from './types.ts';
 
@@ -93,8 +92,8 @@ const PAUSE_MS = 5000;
 
 interface Query {
   readonly id: number;
-  /** Whether the metrics are to know of it. */
-  readonly isCounted: boolean;
+  /** What is to know of it. */
+  readonly metrics: MetricsRegistry;
   readonly request: QueryRequest;
   readonly settings: QuerySettings;
   readonly handlers: QueryHandlers;
@@ -138,7 +137,8 @@ export class ThreadQueryPool implements QueryPool {
   readonly #limits: QueryPoolLimits;
   readonly #log: Log;
   readonly #metrics: MetricsRegistry;
-  readonly #stages: Stages;
+  /** Of the queries that are not clients'. */
+  readonly #unread = new MetricsRegistry();
   readonly #options: QueryPoolOptions;
   readonly #threadCount: number;
   readonly #cancelled: Int32Array;
@@ -158,7 +158,7 @@ export class ThreadQueryPool implements QueryPool {
   });
   /** The same pool for queries that are not clients': metrics leave them out. */
   readonly uncounted: QueryPool = {
-    run: (request, settings, handlers) => this.#run(request, settings, handlers, false),
+    run: (request, settings, handlers) => this.#run(request, settings, handlers, this.#unread),
     stop: () => this.stop(),
   };
   #stopping: Promise<void> | null = null;
@@ -169,7 +169,6 @@ export class ThreadQueryPool implements QueryPool {
     this.#limits = { ...queryPoolLimits, ...options.limits };
     this.#log = options.log ?? silentLog;
     this.#metrics = options.metrics ?? new MetricsRegistry();
-    this.#stages = this.#metrics.stages;
     this.#threadCount = Math.max(1, options.threads ?? availableParallelism() - 1);
     const places = this.#threadCount * this.#limits.perThread;
     this.#cancelled = new Int32Array(new SharedArrayBuffer(places * 4));
@@ -188,13 +187,13 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers): QueryHandle {
-    return this.#run(request, settings, handlers, true);
+    return this.#run(request, settings, handlers, this.#metrics);
   }
 
-  #run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers, isCounted: boolean): QueryHandle {
+  #run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers, metrics: MetricsRegistry): QueryHandle {
     const query: Query = {
       id: this.#nextId++,
-      isCounted,
+      metrics,
       request,
       settings,
       handlers,
@@ -228,9 +227,7 @@ export class ThreadQueryPool implements QueryPool {
   #begin(query: Query): void {
     query.flag = this.#freeFlags.pop()!;
     query.began = performance.now();
-    if (query.isCounted) {
-      this.#metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
-    }
+    query.metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
     Atomics.store(this.#cancelled, query.flag, 0);
     this.#running.set(query.id, query);
     // Neither idle threads nor their ports keep the process alive; a query does, also one whose thread has just gone.
@@ -247,10 +244,9 @@ export class ThreadQueryPool implements QueryPool {
     query.settled = true;
     const { answer, plan, times } = result;
     query.plan = plan;
-    if (query.isCounted) {
-      this.#stages.plan.observe(times.plan);
-      if (times.execute !== null) this.#stages.execute.observe(times.execute);
-    }
+    const { stages } = query.metrics;
+    stages.plan.observe(times.plan);
+    if (times.execute !== null) stages.execute.observe(times.execute);
     if (answer !== null && !query.over) {
       if (answer.failure !== null) this.#log.error(`query failed: ${answer.failure}`);
       this.#answer(query, answer.head);
@@ -345,11 +341,9 @@ export class ThreadQueryPool implements QueryPool {
     if (!this.#running.delete(query.id)) return;
     this.#freeFlags.push(query.flag);
     query.flag = -1;
-    if (query.isCounted) {
-      const now = performance.now();
-      this.#metrics.histogram('database', 'PDBReadPool.pool.Usage').update(now - query.began);
-      if (query.streamed > 0) this.#stages.stream.observe(now - query.streamed);
-    }
+    const now = performance.now();
+    query.metrics.histogram('database', 'PDBReadPool.pool.Usage').update(now - query.began);
+    if (query.streamed > 0) query.metrics.stages.stream.observe(now - query.streamed);
     query.handlers.onLeft?.(query.plan);
     while (this.#first < this.#waiting.length && this.#freeFlags.length > 0) {
       const next = this.#waiting[this.#first++]!;

@@ -31,9 +31,18 @@ export function openEnvironment(options: RootDatabaseOptionsWithPath): RootDatab
 /** What lmdb itself opens each table with: committed at once, flushed in the background. */
 const OPEN_TABLES = 0x10002 as TransactionFlags;
 
-/** Opens tables of an environment. Alone, each would be a transaction, and if it is new a flush. */
-export function inOneTransaction<T>(env: RootDatabase, open: () => T): T {
-  return env.transactionSync(open, OPEN_TABLES);
+/** Opens tables of the environment in `dir`. Alone, each would be a transaction, and if it is new a flush. */
+export function inOneTransaction<T>(env: RootDatabase, dir: string, open: () => T): T {
+  return writeTransaction(env, dir, open, OPEN_TABLES);
+}
+
+/** Runs `change` in one write transaction of the environment in `dir`. Throws what it throws, and when it cannot be committed. */
+export function writeTransaction<T>(env: RootDatabase, dir: string, change: () => T, flags: TransactionFlags): T {
+  try {
+    return env.transactionSync(change, flags);
+  } catch (error) {
+    throw ofFailedWrite(error, dir);
+  }
 }
 
 const DAMAGE: ReadonlySet<unknown> = new Set([
@@ -61,7 +70,7 @@ export function tellsOfDamage(error: unknown): error is Error {
  * the log's line of JSON about the full disk none. So the line is ended. Where some of it could be written lmdb is silent and
  * calls it EIO: an empty line is left, and the room that the file system has tells what it was.
  */
-export function ofFailedWrite(error: unknown, dir: string): unknown {
+function ofFailedWrite(error: unknown, dir: string): unknown {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
   if (typeof code !== 'number' || code <= 0) return error;
   try {

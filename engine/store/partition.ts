@@ -41,12 +41,12 @@ import { KnownPaths } from './known-paths.ts';
 import {
   fast,
   inOneTransaction,
-  ofFailedWrite,
   openEnvironment,
   present,
   type ReadOptions,
   raw,
   type Scratch,
+  writeTransaction,
 } from './lmdb.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
@@ -241,7 +241,7 @@ export class Partition {
     });
     const budget = options.budget ?? new RecordBudget();
     this.lists = budget.lists;
-    const opened = inOneTransaction(this.env, () => ({
+    const opened = inOneTransaction(this.env, dir, () => ({
       tables: openTables(this.env),
       resources: new Dictionary(this.env, RESOURCES, budget),
       facts: new Dictionary(this.env, FACTS, budget),
@@ -309,18 +309,19 @@ export class Partition {
   write<T>(change: (batch: Batch) => T): T {
     if (this.readOnly) throw new Error(`${this.dir} is open for reading only`);
     try {
-      return this.env.transactionSync(() => {
+      const run = (): T => {
         const batch = new Batch(this);
         const result = change(batch);
         batch.finish();
         return result;
-      }, COMMIT_WITHOUT_FLUSH);
+      };
+      return writeTransaction(this.env, this.dir, run, COMMIT_WITHOUT_FLUSH);
     } catch (error) {
       // Ids given out by the aborted transaction will be given out again: forget what was read under them.
       this.nameIds.clear();
       this.knownPaths.clear();
       for (const dictionary of [this.resources, this.facts, this.edges, this.packages]) dictionary.forget();
-      throw ofFailedWrite(error, this.dir);
+      throw error;
     }
   }
 

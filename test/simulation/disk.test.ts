@@ -16,13 +16,13 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { checkStore } from '../../engine/store/check.ts';
 import { FORMAT_VERSION, slotOf } from '../../engine/store/store-info.ts';
 import { replaceCatalog, replaceFacts, timeText } from '../support/commands.ts';
 import { Random, testSeed } from '../support/random.ts';
 import { type ClientCommand, pause, TestServer, until } from '../support/server.ts';
-import { smallVolume } from '../support/volume.ts';
+import { smallVolume, type Volume } from '../support/volume.ts';
 import { checkAppliedOnce } from './checks.ts';
 
 const DAY = 86_400_000;
@@ -122,21 +122,37 @@ async function compare(server: TestServer, acknowledged: ReadonlyMap<string, num
   for (const [certname, version] of acknowledged) assert.equal(found.get(certname), version, `facts of ${certname}`);
 }
 
-test('disk: when only the store has no room acknowledged commands wait for it, and queries go on', async (t) => {
-  const volume = smallVolume(t, 6);
-  if (volume === null) return t.skip('needs a small file system');
-  const random = new Random(testSeed('disk of the store'));
+/** A server whose log has room and whose store, one partition, lies on the volume. */
+async function serverWithStoreOn(t: TestContext, volume: Volume): Promise<TestServer> {
   const server = TestServer.prepare(t, { args: ['--partitions', '1'] });
   mkdirSync(server.dir);
   symlinkSync(volume.dir, join(server.dir, 'partition-000'));
   await server.start();
+  return server;
+}
+
+/** Submits facts of the nodes `first` to `last`, which are acknowledged whether the store has room or not. */
+async function submitNodes(
+  server: TestServer,
+  first: number,
+  last: number,
+  random: Random,
+): Promise<Map<string, number>> {
   const start = Date.now() - DAY;
   const acknowledged = new Map<string, number>();
-  for (let version = 1; version <= 400; version++) {
+  for (let version = first; version <= last; version++) {
     const answer = await server.submit(largeFacts(`node-${version}`, version, start + version, random));
     assert.equal(answer.status, 200, answer.text);
     acknowledged.set(`node-${version}`, version);
   }
+  return acknowledged;
+}
+
+test('disk: when only the store has no room acknowledged commands wait for it, and queries go on', async (t) => {
+  const volume = smallVolume(t, 6);
+  if (volume === null) return t.skip('needs a small file system');
+  const server = await serverWithStoreOn(t, volume);
+  const acknowledged = await submitNodes(server, 1, 400, new Random(testSeed('disk of the store')));
   const isTold = (): boolean =>
     server.logLines().some(({ level, msg }) => level === 'error' && /^partition 0: .* 1 MB left/.test(msg));
   await until('the trouble is told', isTold).catch((error) => {
@@ -163,24 +179,14 @@ test('disk: the line that tells of a full store is whole, whatever lmdb prints b
   const volume = smallVolume(t, 16);
   if (volume === null) return t.skip('needs a small file system');
   const random = new Random(testSeed('disk that takes not a byte'));
-  const server = TestServer.prepare(t, { args: ['--partitions', '1'] });
-  mkdirSync(server.dir);
-  symlinkSync(volume.dir, join(server.dir, 'partition-000'));
-  await server.start();
-  const start = Date.now() - DAY;
-  for (let version = 1; version <= 5; version++) {
-    await server.apply(largeFacts(`node-${version}`, version, start + version, random));
-  }
+  const server = await serverWithStoreOn(t, volume);
+  await submitNodes(server, 1, 5, random);
+  await server.drained();
   // Not a byte is left: writing beyond the end of the file fails at once, where a short write would be another error.
   const ballast = join(volume.dir, 'ballast');
   const { bavail, bsize } = statfsSync(volume.dir);
   writeFileSync(ballast, Buffer.alloc(bavail * bsize, 1));
-  const acknowledged = new Map<string, number>();
-  for (let version = 6; version <= 40; version++) {
-    const answer = await server.submit(largeFacts(`node-${version}`, version, start + version, random));
-    assert.equal(answer.status, 200, answer.text);
-    acknowledged.set(`node-${version}`, version);
-  }
+  const acknowledged = await submitNodes(server, 6, 40, random);
   const troubles = (): string[] => {
     return server.logLines().flatMap(({ level, msg }) => (level === 'error' ? [msg] : []));
   };
