@@ -1,9 +1,10 @@
 // The events of a report from the bytes of its `resources`, without values in between: while stored-list.ts reads the list, it
 // shows each map that it has read, and the events are put down as the store keeps them (store/event-record.ts). They are those
-// of events.ts, to the byte.
+// of events.ts.
 //
 // Only what is stored as it was sent is taken: one value that is not (a list, a decimal, a string with unusual escapes), and
-// `finish` gives null; then events.ts makes them from values.
+// `finish` gives null; then events.ts makes them from values. What is only shown of an event is not stored once more: it is
+// whole in the packed resources, and the events say where.
 
 import { ByteWriter } from '../bytes.ts';
 import {
@@ -13,9 +14,8 @@ import {
   EVENT_VALUE,
   EVENT_VALUES,
   packColumns,
-  packValues,
+  TextPlaces,
 } from '../store/event-record.ts';
-import { appendTexts } from '../store/fields.ts';
 import { REPORT_LIST_SHAPES } from '../store/report-lists.ts';
 import { isAbsent, type MapSink, type ReadMap, wasSent } from './stored-list.ts';
 import { strictTime } from './validate.ts';
@@ -38,6 +38,9 @@ const OWN_PLACES = [
   [EVENT_VALUE.line, RESOURCE.line],
   [EVENT_VALUE.containmentPath, RESOURCE.containment_path],
 ] as const;
+/** Texts that the packed list must have whole; together they are what is shown of an event, in the order of EVENT_VALUE. */
+const WHOLE_EVENT: readonly number[] = EVENT_PLACES.map(([, key]) => key);
+const WHOLE_RESOURCE: readonly number[] = OWN_PLACES.map(([, key]) => key);
 /** What the event of a skipped resource has of it in the place of an event's own. */
 const SKIPPED_VALUES = [
   [EVENT.timestamp, RESOURCE.timestamp],
@@ -137,11 +140,24 @@ const NULL = Buffer.from('null');
 /** Collects the events of one report at a time. Where a value is, is told by its start and end in the payload: 0 and 0 for null. */
 export class EventCollector {
   /** To be shown the maps of `resources`, and before each of them those of its `events`. */
-  readonly resources: MapSink = { begin: () => this.#begin(), map: (map) => this.#resource(map) };
-  readonly events: MapSink = { begin: () => {}, map: (map) => this.#event(map) };
+  readonly resources: MapSink = {
+    begin: () => this.#begin(),
+    map: (map) => this.#resource(map),
+    packed: (places) => this.#resourcePacked(places),
+    whole: WHOLE_RESOURCE,
+  };
+  readonly events: MapSink = {
+    begin: () => {},
+    map: (map) => this.#event(map),
+    packed: (places) => this.#eventPacked(places),
+    whole: WHOLE_EVENT,
+  };
   #isPlain = true;
   /** Places of the values of the present resource's events. */
   readonly #pending: number[] = [];
+  /** Where the texts of those events that are only shown have been packed, and where that is counted from. */
+  readonly #pendingPlaces: number[] = [];
+  #listStart = 0;
   // The present resource: places of its values, and its containing class.
   readonly #own = new Uint32Array(RESOURCE_KEYS * 2);
   #classStart = 0;
@@ -150,10 +166,11 @@ export class EventCollector {
   #times: number[] = [];
   /** Per event the numbers of its coded texts. */
   #codes: number[] = [];
-  readonly #records = new ByteWriter(4096);
-  #recordStarts: number[] = [];
-  /** Per event the places of what its record holds. */
+  /** Per event the places in the payload of what is only shown of it. */
   #places: number[] = [];
+  /** Of those of the present resource: which of the pending ones. */
+  readonly #sources: number[] = [];
+  readonly #textPlaces = new TextPlaces();
   /** Events by a hash of what tells most of them apart. */
   readonly #alike = new Map<number, number[]>();
   // Of the event that is being put down.
@@ -166,14 +183,13 @@ export class EventCollector {
     const times = this.#times;
     if (times.length === 0) return { count: 0, timeMin: 0, timeMax: 0, encoded: null };
     const texts = this.#texts;
-    const records = this.#records;
     return {
       count: times.length,
       timeMin: times.reduce((min, time) => Math.min(min, time)),
       timeMax: times.reduce((max, time) => Math.max(max, time)),
       encoded: {
-        columns: packColumns(times, this.#codes, texts.ends, texts.bytes),
-        values: packValues(this.#recordStarts, records.bytes.subarray(0, records.length)),
+        columns: packColumns(times, this.#codes, texts.ends, texts.bytes, this.#textPlaces.bytes),
+        values: null,
       },
     };
   }
@@ -181,22 +197,28 @@ export class EventCollector {
   #begin(): void {
     this.#isPlain = true;
     this.#pending.length = 0;
+    this.#pendingPlaces.length = 0;
+    this.#sources.length = 0;
     this.#texts.clear();
     this.#times = [];
     this.#codes = [];
-    this.#records.length = 0;
-    this.#recordStarts = [];
     this.#places = [];
+    this.#textPlaces.clear();
     this.#alike.clear();
   }
 
-  #event(map: ReadMap): void {
-    if (!this.#isPlain) return;
+  #event(map: ReadMap): boolean {
+    if (!this.#isPlain) return false;
     const pending = this.#pending;
     for (let key = 0; key < EVENT_KEYS; key++) {
       const isThere = this.#isThere(map, key);
       pending.push(isThere ? map.starts[key]! : 0, isThere ? map.ends[key]! : 0);
     }
+    return true;
+  }
+
+  #eventPacked(places: Int32Array): void {
+    for (let i = 0; i < WHOLE_EVENT.length; i++) this.#pendingPlaces.push(places[WHOLE_EVENT[i]!]!);
   }
 
   /** Whether the map has a value that is not null. */
@@ -207,11 +229,11 @@ export class EventCollector {
     return false;
   }
 
-  #resource(map: ReadMap): void {
+  #resource(map: ReadMap): boolean {
     const { bytes, starts, ends } = map;
     const pending = this.#pending;
     const isSkipped = bytes[starts[RESOURCE.skipped]!] === TRUE_START;
-    if (!this.#isPlain || (!isSkipped && pending.length === 0)) return;
+    if (!this.#isPlain || (!isSkipped && pending.length === 0)) return false;
     const own = this.#own;
     for (let key = 0; key < RESOURCE_KEYS; key++) {
       const isThere = key !== RESOURCE.events && this.#isThere(map, key);
@@ -219,7 +241,8 @@ export class EventCollector {
       own[key * 2 + 1] = isThere ? ends[key]! : 0;
     }
     if (own[RESOURCE.line * 2 + 1]! - own[RESOURCE.line * 2]! > LINE_SIZE_MAX) this.#isPlain = false;
-    if (!this.#isPlain) return;
+    if (!this.#isPlain) return false;
+    this.#listStart = starts[RESOURCE.events]!;
     this.#findClass(bytes);
     if (isSkipped) {
       const event = Array.from({ length: EVENT_KEYS * 2 }, () => 0);
@@ -232,6 +255,28 @@ export class EventCollector {
       for (let at = 0; at < pending.length; at += EVENT_KEYS * 2) this.#add(bytes, pending, at, false);
     }
     pending.length = 0;
+    return true;
+  }
+
+  /** Notes where the texts of the events that the resource brought lie. */
+  #resourcePacked(places: Int32Array): void {
+    const sources = this.#sources;
+    const first = this.#times.length - sources.length;
+    const shift = places[RESOURCE.events]! - this.#listStart;
+    for (let i = 0; i < sources.length; i++) {
+      const own = (first + i) * EVENT_VALUES * 2;
+      for (let value = 0; value < EVENT_VALUES; value++) {
+        const at = own + value * 2;
+        const size = this.#places[at + 1]! - this.#places[at]!;
+        const place =
+          value < EVENT_PLACES.length
+            ? this.#pendingPlaces[sources[i]! * EVENT_PLACES.length + value]! + shift
+            : places[WHOLE_RESOURCE[value - EVENT_PLACES.length]!]!;
+        this.#textPlaces.add(place, size);
+      }
+    }
+    sources.length = 0;
+    this.#pendingPlaces.length = 0;
   }
 
   /** The last element of the containment path that is not empty and names no resource. */
@@ -287,8 +332,7 @@ export class EventCollector {
     this.#times.push(time);
     for (let column = 0; column < EVENT_CODES; column++) this.#codes.push(code[column]!);
     for (let value = 0; value < place.length; value++) this.#places.push(place[value]!);
-    this.#recordStarts.push(this.#records.length);
-    appendTexts(this.#records, bytes, place);
+    this.#sources.push(at / (EVENT_KEYS * 2));
   }
 
   /** Looks for the present event among those before, and remembers it. */

@@ -82,7 +82,16 @@ export const wasSent = ({ state }: ReadMap, key: number): boolean => state[key] 
 export interface MapSink {
   /** A list begins: of lists inside maps, the one around them all. */
   begin(): void;
-  map(map: ReadMap): void;
+  /** Whether its texts are wanted whole in the packed list, so that they share all with the map before or nothing. */
+  map(map: ReadMap): boolean;
+  /** Keys of those texts. */
+  readonly whole: readonly number[];
+  /**
+   * A map whose texts were wanted has been packed. `places`: by key, where its text begins in the packed list, or where the list
+   * that it holds begins. For maps of a list inside a map it is not known yet where that list comes to lie: theirs are counted
+   * as `starts` of that list is.
+   */
+  packed(places: Int32Array): void;
 }
 
 /** Who is shown maps: those of the list, and those of lists inside them by their keys. */
@@ -144,6 +153,12 @@ class MapReader {
   readonly #lastState: Uint8Array;
   readonly #lastStarts: Uint32Array;
   readonly #lastEnds: Uint32Array;
+  /** Where in the output that text lies whole; -1: nowhere. */
+  readonly #lastPlaces: Int32Array;
+  /** Where the texts of the map being written lie whole, as far as they do. */
+  readonly #places: Int32Array;
+  /** Per field 1 when its text may be wanted whole. */
+  readonly #whole: Uint8Array;
   /** Texts of the present list that are not as they were sent, and lists inside. */
   readonly #made = new ByteWriter(1024);
   readonly #double = Buffer.alloc(8);
@@ -166,6 +181,10 @@ class MapReader {
     this.#lastState = new Uint8Array(fields.length);
     this.#lastStarts = new Uint32Array(fields.length);
     this.#lastEnds = new Uint32Array(fields.length);
+    this.#lastPlaces = new Int32Array(fields.length);
+    this.#places = new Int32Array(fields.length);
+    this.#whole = new Uint8Array(fields.length);
+    for (const key of sink?.whole ?? []) this.#whole[key] = 1;
     this.#map = { bytes: NOTHING, state: this.#state, starts: this.#starts, ends: this.#ends };
   }
 
@@ -176,7 +195,13 @@ class MapReader {
     this.#lastState.fill(IN_PAYLOAD);
     this.#lastStarts.fill(0);
     this.#lastEnds.fill(0);
+    this.#lastPlaces.fill(-1);
     for (const { maps } of this.#fields) maps?.begin();
+  }
+
+  /** Another list inside a map: what the ones before it hold lies elsewhere in the packed list than where it was put together. */
+  beginInside(): void {
+    this.#lastPlaces.fill(-1);
   }
 
   /** Appends the map that begins at `start`; the place behind it, or -1. */
@@ -216,6 +241,8 @@ class MapReader {
 
   /** What was read, in stored order; `end` when nothing is missing, or -1. */
   #write(bytes: Buffer, end: number, out: ByteWriter): number {
+    const isWhole = this.#isWanted(bytes);
+    const places = this.#places;
     for (let index = 0; index < this.#fields.length; index++) {
       const { maps, required } = this.#fields[index] as Field;
       const state = this.#state[index] as number;
@@ -223,22 +250,28 @@ class MapReader {
         if (required) return -1;
         out.byte(ABSENT);
       } else if (state === IS_DOUBLE) this.#packDouble(index, out);
-      else if (maps === null) this.#packText(index, state, bytes, out);
+      else if (maps === null) this.#packText(index, state, isWhole && this.#whole[index] === 1, bytes, out);
       else if (state === IN_PAYLOAD) out.byte(NULL_LIST);
       else {
         out.byte(LIST);
+        places[index] = out.length;
         out.part(this.#made.bytes, this.#starts[index] as number, this.#ends[index] as number);
       }
     }
-    if (this.#sink !== null) {
-      this.#map.bytes = bytes;
-      this.#sink.map(this.#map);
-      this.#map.bytes = NOTHING;
-    }
+    if (isWhole) this.#sink!.packed(places);
     return end;
   }
 
-  #packText(index: number, state: number, bytes: Buffer, out: ByteWriter): void {
+  /** Shows the map to the sink: whether it wants texts whole. */
+  #isWanted(bytes: Buffer): boolean {
+    if (this.#sink === null) return false;
+    this.#map.bytes = bytes;
+    const isWhole = this.#sink.map(this.#map);
+    this.#map.bytes = NOTHING;
+    return isWhole;
+  }
+
+  #packText(index: number, state: number, isWhole: boolean, bytes: Buffer, out: ByteWriter): void {
     const made = this.#made.bytes;
     const source = state === IN_PAYLOAD ? bytes : made;
     const start = this.#starts[index] as number;
@@ -249,14 +282,18 @@ class MapReader {
     const sharedMax = Math.min(end - start, lastSize, SHARED_MAX);
     let shared = 0;
     while (shared < sharedMax && source[start + shared] === last[lastStart + shared]) shared++;
-    if (shared === lastSize && shared === end - start) {
+    const lastPlaces = this.#lastPlaces;
+    if (shared === lastSize && shared === end - start && (!isWhole || lastPlaces[index]! >= 0)) {
       out.byte(SAME);
+      this.#places[index] = lastPlaces[index]!;
       return;
     }
+    if (isWhole) shared = 0;
     out.byte(TEXT + shared);
     let size = end - start - shared;
     for (; size > 0x7f; size >>>= 7) out.byte((size & 0x7f) | 0x80);
     out.byte(size);
+    this.#places[index] = lastPlaces[index] = shared === 0 ? out.length : -1;
     out.part(source, start + shared, end);
     this.#lastState[index] = state;
     this.#lastStarts[index] = start;
@@ -268,6 +305,7 @@ class MapReader {
     out.byte(DOUBLE);
     out.put(this.#double);
     this.#lastEnds[index] = this.#lastStarts[index] as number;
+    this.#lastPlaces[index] = -1;
   }
 
   /** Reads the value at `at`: the place behind it, or -1. */
@@ -326,6 +364,7 @@ class MapReader {
     const made = this.#made;
     const start = made.length;
     if (field.maps !== null) {
+      field.maps.beginInside();
       const end = readMaps(field.maps, bytes, at, made);
       this.#madeFrom(index, start);
       return end;

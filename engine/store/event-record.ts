@@ -1,18 +1,22 @@
-// The events of a report as they are stored, in two values: what is filtered, counted and grouped by lies in columns over a
-// dictionary of texts, so that it is looked at without making objects; what is only shown lies apart, compressed.
+// The events of a report as they are stored: what is filtered, counted and grouped by lies in columns over a dictionary of
+// texts, so that it is looked at without making objects. What is only shown lies in the report's packed resources, where it is
+// anyway, or in a value of its own, compressed: where the resources could not be packed, some events were dropped, or the
+// store is of an older format.
 //
 //   columns   u8 1 if codes are u32, else u16 | u32 events | u32 texts
 //             8 bytes per event: timestamp (see fields.ts)
 //             per coded column: a code per event
 //             u32 per text: its end | the texts, JSON, UTF-8
+//             per event and text that is only shown: size, place (TextPlaces); nothing when there are values
 //   values    u32 per event: where its record starts | the records (fields.ts)
 //
 // Ingest and retention have events whole (`encodeEvents`, `decodeEvents`); queries read columns (`StoredEvents`).
 
-import type { ByteWriter } from '../bytes.ts';
+import { ByteWriter, bytesOf } from '../bytes.ts';
 import { encodeFields, fieldsShape, quoted, readNumber, TextRecord, writeNumber } from './fields.ts';
 import { Scratch } from './lmdb.ts';
 import type { EventRecord } from './records.ts';
+import { packedStart } from './report-lists.ts';
 
 /** Coded columns. */
 export const EVENT_CODE = {
@@ -34,12 +38,14 @@ export const EVENT_VALUES = 6;
 export const EVENT_VALUE_SHAPE = fieldsShape(0, ['', '', '', '', '', '']);
 
 const NOTHING: Buffer = Buffer.alloc(0);
+const NULL = bytesOf('null');
 const HEAD = 9;
 const NARROW_MAX = 0xffff;
 
 export interface EncodedEvents {
   readonly columns: Buffer;
-  readonly values: Buffer;
+  /** null: the columns say where in the packed resources they lie. */
+  readonly values: Buffer | null;
 }
 
 export function encodeEvents(events: readonly EventRecord[]): EncodedEvents {
@@ -76,16 +82,21 @@ function encodeColumns(events: readonly EventRecord[]): Buffer {
   );
 }
 
-/** The columns of events from their times, their codes (an event behind the other) and the texts that these number. */
+/**
+ * The columns of events from their times, their codes (an event behind the other), the texts that these number, and where what
+ * is only shown lies.
+ */
 export function packColumns(
   times: readonly number[],
   coded: readonly number[],
   ends: readonly number[],
   texts: Uint8Array,
+  places: Uint8Array = NOTHING,
 ): Buffer {
   const count = times.length;
   const isWide = ends.length > NARROW_MAX;
-  const out = Buffer.allocUnsafe(HEAD + count * 8 + coded.length * (isWide ? 4 : 2) + ends.length * 4 + texts.length);
+  const head = HEAD + count * 8 + coded.length * (isWide ? 4 : 2) + ends.length * 4;
+  const out = Buffer.allocUnsafe(head + texts.length + places.length);
   out[0] = isWide ? 1 : 0;
   out.writeUInt32LE(count, 1);
   let at = out.writeUInt32LE(ends.length, 5);
@@ -97,6 +108,70 @@ export function packColumns(
   }
   for (let i = 0; i < ends.length; i++) at = out.writeUInt32LE(ends[i]!, at);
   out.set(texts, at);
+  out.set(places, at + texts.length);
+  return out;
+}
+
+/**
+ * Where texts lie, in the order of the events: for each its size in bytes, then, unless that is 0 (for `null`), how far its
+ * start is from the end of the one before, as 2n or, n backwards, 2n - 1. Both as integers of 7 bits a byte, low ones first,
+ * bit 7: more follow. The first one is counted from the start of the packed resources.
+ */
+export class TextPlaces {
+  readonly #out = new ByteWriter(1024);
+  #end = 0;
+
+  clear(): void {
+    this.#out.length = 0;
+    this.#end = 0;
+  }
+
+  add(start: number, size: number): void {
+    appendSize(this.#out, size);
+    if (size === 0) return;
+    const gap = start - this.#end;
+    appendSize(this.#out, gap < 0 ? -2 * gap - 1 : 2 * gap);
+    this.#end = start + size;
+  }
+
+  /** They last until the next change. */
+  get bytes(): Uint8Array {
+    return this.#out.bytes.subarray(0, this.#out.length);
+  }
+}
+
+function appendSize(out: ByteWriter, size: number): void {
+  let rest = size;
+  for (; rest > 0x7f; rest >>>= 7) out.byte((rest & 0x7f) | 0x80);
+  out.byte(rest);
+}
+
+/** The places of that many texts as start and end each, from the bytes that begin at `from`. */
+function readPlaces(bytes: Buffer, from: number, count: number, resources: number, nullText: number): Uint32Array {
+  const out = new Uint32Array(count * 2);
+  let at = from;
+  let end = resources;
+  const next = (): number => {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[at++]!;
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value >>> 0;
+    }
+  };
+  for (let i = 0; i < count; i++) {
+    const size = next();
+    if (size === 0) {
+      out[i * 2] = nullText;
+      out[i * 2 + 1] = nullText + NULL.length;
+      continue;
+    }
+    const gap = next();
+    const start = end + (gap % 2 === 0 ? gap / 2 : -(gap + 1) / 2);
+    end = start + size;
+    out[i * 2] = start;
+    out[i * 2 + 1] = end;
+  }
   return out;
 }
 
@@ -122,7 +197,7 @@ function encodeValues(events: readonly EventRecord[]): Buffer {
 }
 
 /** The values of events: their records, one behind the other, and where each starts. */
-export function packValues(starts: readonly number[], records: Uint8Array): Buffer {
+function packValues(starts: readonly number[], records: Uint8Array): Buffer {
   const base = starts.length * 4;
   const out = Buffer.allocUnsafe(base + records.length);
   for (let i = 0; i < starts.length; i++) out.writeUInt32LE(base + starts[i]!, i * 4);
@@ -140,6 +215,8 @@ export interface EventSource {
   /** Undefined: the report has no events. */
   eventColumns(report: number): Buffer | undefined;
   eventValues(report: number): Buffer | undefined;
+  /** The lists of the report; undefined: it has none, or not in one value. */
+  reportLists(report: number): Buffer | undefined;
 }
 
 /** The events of one report at a time, and one of them as the present one (`index`). */
@@ -161,6 +238,11 @@ export class StoredEvents {
   #valueBytes = NOTHING;
   #hasValues = false;
   #valuesOf = -1;
+  /** Bytes of the columns. */
+  #size = 0;
+  /** Where the texts of the events lie in the lists of the report; null: the values are records. */
+  #places: Uint32Array | null = null;
+  readonly #spread = new TextRecord(EVENT_VALUE_SHAPE);
   index = 0;
 
   constructor(source: EventSource) {
@@ -179,6 +261,7 @@ export class StoredEvents {
       this.#length = 0;
       return;
     }
+    this.#size = found.length;
     const bytes = this.#scratch.copy(found);
     this.#bytes = bytes;
     this.#isWide = bytes[0] === 1;
@@ -245,17 +328,34 @@ export class StoredEvents {
 
   /** What is only shown, of the present event. */
   get values(): TextRecord {
+    if (!this.#hasValues) this.#loadValues();
+    const places = this.#places;
     if (this.#valuesOf !== this.index) {
-      if (!this.#hasValues) {
-        const found = this.#source.eventValues(this.report);
-        if (found === undefined) throw new Error(`report ${this.report} has events without values`);
-        this.#valueBytes = this.#valueScratch.copy(found);
-        this.#hasValues = true;
-      }
-      this.#values.load(this.#valueBytes, this.#valueBytes.readUInt32LE(this.index * 4));
       this.#valuesOf = this.index;
+      if (places === null) this.#values.load(this.#valueBytes, this.#valueBytes.readUInt32LE(this.index * 4));
+      else this.#spread.spread(this.#valueBytes, places, this.index * EVENT_VALUES * 2);
     }
-    return this.#values;
+    return places === null ? this.#values : this.#spread;
+  }
+
+  #loadValues(): void {
+    const end = this.#ends + this.textCount * 4 + this.#lastEnd;
+    const isPlaced = this.#size > end;
+    const found = isPlaced ? this.#source.reportLists(this.report) : this.#source.eventValues(this.report);
+    if (found === undefined) throw new Error(`report ${this.report} has events without values`);
+    const size = found.length;
+    const bytes = this.#valueScratch.copy(found, NULL.length);
+    bytes.set(NULL, size);
+    this.#places = isPlaced
+      ? readPlaces(this.#bytes, end, this.#length * EVENT_VALUES, packedStart(bytes, 'resources'), size)
+      : null;
+    this.#valueBytes = bytes;
+    this.#hasValues = true;
+  }
+
+  /** Bytes of all texts. */
+  get #lastEnd(): number {
+    return this.#bytes.readUInt32LE(this.#ends + (this.textCount - 1) * 4);
   }
 
   #startOf(code: number): number {

@@ -9,7 +9,7 @@
 //
 // `TextRecord` reads such a record in bytes that it is given; it holds on to them and never copies.
 
-import { type ByteWriter, bytesOf, copyOf } from '../bytes.ts';
+import { type ByteWriter, copyOf } from '../bytes.ts';
 import { formatTime } from '../time.ts';
 
 const WIDE = 0x80;
@@ -23,7 +23,6 @@ const FALSE = 0x66;
 const NULL = 0x6e;
 const QUOTE = 0x22;
 const BACKSLASH = '\\';
-const NULL_TEXT = bytesOf('null');
 
 /** What a kind of record consists of. */
 export interface FieldsShape {
@@ -75,31 +74,6 @@ export function encodeFields(
   return out;
 }
 
-/**
- * Appends the record of a shape without numbers and keys, without flags: its texts are `source` between each two of `places`,
- * `null` where these are the same.
- */
-export function appendTexts(out: ByteWriter, source: Uint8Array, places: Uint32Array): void {
-  let total = 0;
-  for (let i = 0; i < places.length; i += 2) total += places[i + 1]! - places[i]! || NULL_TEXT.length;
-  const isWide = total > NARROW_MAX;
-  out.byte(isWide ? WIDE : 0);
-  let end = 0;
-  for (let i = 0; i < places.length; i += 2) {
-    end += places[i + 1]! - places[i]! || NULL_TEXT.length;
-    out.byte(end & 0xff);
-    out.byte((end >>> 8) & 0xff);
-    if (isWide) {
-      out.byte((end >>> 16) & 0xff);
-      out.byte(end >>> 24);
-    }
-  }
-  for (let i = 0; i < places.length; i += 2) {
-    if (places[i] === places[i + 1]) out.put(NULL_TEXT);
-    else out.part(source, places[i]!, places[i + 1]!);
-  }
-}
-
 /** Writes a safe integer or null; returns the place behind it. */
 export function writeNumber(out: Buffer, at: number, number: number | null): number {
   if (number === null) {
@@ -133,6 +107,9 @@ export class TextRecord {
   readonly #leads: readonly number[];
   #base = 0;
   #isWide = false;
+  /** Of a record that is spread over its bytes: start and end of each text. */
+  #places: Uint32Array | null = null;
+  #first = 0;
 
   constructor(shape: FieldsShape) {
     this.#numbers = shape.numbers;
@@ -148,6 +125,13 @@ export class TextRecord {
     this.#base = start + 1 + this.#numbers * 8 + this.#leads.length * (isWide ? 4 : 2);
   }
 
+  /** From here on the record whose texts lie in these bytes, start and end of each in `places` from `first` on. Only texts are read of such a one. */
+  spread(bytes: Buffer, places: Uint32Array, first: number): void {
+    this.bytes = bytes;
+    this.#places = places;
+    this.#first = first;
+  }
+
   get flags(): number {
     return this.bytes[this.start]! & ~WIDE;
   }
@@ -158,11 +142,13 @@ export class TextRecord {
 
   /** Where the text begins. */
   startOf(index: number): number {
+    if (this.#places !== null) return this.#places[this.#first + index * 2]!;
     return (index === 0 ? this.#base : this.endOf(index - 1)) + this.#leads[index]!;
   }
 
   /** Where it ends. */
   endOf(index: number): number {
+    if (this.#places !== null) return this.#places[this.#first + index * 2 + 1]!;
     const { bytes } = this;
     const ends = this.start + 1 + this.#numbers * 8;
     if (!this.#isWide) {

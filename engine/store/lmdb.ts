@@ -116,10 +116,10 @@ export function present<K extends Key>(table: Database<Buffer, K>, key: K, optio
 export class Scratch {
   #bytes = Buffer.alloc(0);
 
-  /** Takes what `raw` gave. */
-  copy(value: Buffer): Buffer {
+  /** Takes what `raw` gave; `room`: so many bytes behind it can be written to. */
+  copy(value: Buffer, room = 0): Buffer {
     const size = value.length;
-    if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(size * 2);
+    if (size + room > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow((size + room) * 2);
     this.#bytes.set(new Uint8Array(value.buffer, value.byteOffset, size));
     return this.#bytes;
   }

@@ -518,6 +518,10 @@ export class View implements EventSource, ViewBounds {
     return raw(this.partition.tables.report_event_value, id, this.options);
   }
 
+  reportLists(id: ReportId): Buffer | undefined {
+    return raw(this.partition.tables.report_lists, id, this.options);
+  }
+
   /** Appends the stored JSON text of one of the report's lists; false, and nothing, when the report has none. */
   writeReportList(id: ReportId, name: ReportListName, out: ByteWriter): boolean {
     const { tables } = this.partition;
@@ -878,7 +882,7 @@ export class Batch {
   #putEvents(id: ReportId, { columns, values }: EncodedEvents): void {
     const { tables } = this.partition;
     tables.report_event.putSync(id, columns);
-    tables.report_event_value.putSync(id, values);
+    if (values !== null) tables.report_event_value.putSync(id, values);
     this.#sets.add(REPORTS_WITH_EVENTS, id);
   }
 

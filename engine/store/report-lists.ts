@@ -80,6 +80,14 @@ const UNPACKERS = {
   resources: new ListUnpacker(REPORT_LIST_SHAPES.resources),
 };
 
+/** Where a list that is packed begins. Throws when it is not. */
+export function packedStart(bytes: Buffer, name: ReportListName): number {
+  const index = REPORT_LISTS.indexOf(name);
+  const start = index === 0 ? HEAD : bytes.readUInt32LE((index - 1) * 4);
+  if (bytes[start] !== PACKED) throw new Error(`the ${name} of a report are not packed`);
+  return start + 1;
+}
+
 /** Appends the stored JSON text of a list; false, and nothing, when it is null. `bytes` end with the value. */
 export function writeReportList(bytes: Buffer, name: ReportListName, out: ByteWriter): boolean {
   const ends = [HEAD, bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.length] as const;

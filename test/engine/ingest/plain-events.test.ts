@@ -1,11 +1,13 @@
-// Events from bytes: they are those that are made from values, to the byte.
+// Events from bytes: they are those that are made from values, and what is only shown of them is found in the packed resources.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { ByteWriter } from '../../../engine/bytes.ts';
 import type { ReportCommand } from '../../../engine/ingest/commands.ts';
 import { decodeCommand } from '../../../engine/ingest/decode.ts';
-import { encodeEvents } from '../../../engine/store/event-record.ts';
+import { decodeEvents, encodeEvents } from '../../../engine/store/event-record.ts';
+import { encodeReportLists, REPORT_LISTS, writeReportList } from '../../../engine/store/report-lists.ts';
 import { event, reportPayload, reportResource, SETTINGS, submit } from './support.ts';
 
 const contentsOf = (payload: object | Buffer) =>
@@ -13,16 +15,35 @@ const contentsOf = (payload: object | Buffer) =>
 
 /** Whether the events were made from bytes; if so, they must be those made from values. */
 function isPlain(payload: object | Buffer): boolean {
-  const { plainEvents, events } = contentsOf(payload);
+  const { plainEvents, events, lists } = contentsOf(payload);
+  const stored = encodeReportLists(lists);
+  for (const name of REPORT_LISTS) assert.deepEqual(listIn(stored, name), listSent(payload, name));
   if (plainEvents === null) return false;
   const times = events.map(({ timestamp }) => timestamp);
-  assert.deepEqual(plainEvents, {
+  const { encoded, ...range } = plainEvents;
+  assert.deepEqual(range, {
     count: events.length,
     timeMin: events.length === 0 ? 0 : Math.min(...times),
     timeMax: events.length === 0 ? 0 : Math.max(...times),
-    encoded: events.length === 0 ? null : encodeEvents(events),
   });
+  assert.equal(encoded === null, events.length === 0);
+  if (encoded === null) return true;
+  const { columns } = encodeEvents(events);
+  assert.deepEqual(encoded.columns.subarray(0, columns.length), columns);
+  assert.equal(encoded.values, null);
+  const source = { eventColumns: () => encoded.columns, eventValues: () => undefined, reportLists: () => stored };
+  assert.deepEqual(decodeEvents(source, 1), events);
   return true;
+}
+
+function listIn(stored: Buffer, name: (typeof REPORT_LISTS)[number]): unknown {
+  const out = new ByteWriter(0);
+  return writeReportList(stored, name, out) ? JSON.parse(out.toString()) : null;
+}
+
+function listSent(payload: object | Buffer, name: string): unknown {
+  const sent = Buffer.isBuffer(payload) ? JSON.parse(payload.toString('utf8')) : payload;
+  return JSON.parse(JSON.stringify(sent[name]).replaceAll('\\u0000', '\ufffd'));
 }
 
 // Few different values, so that events agree in some or all of them.

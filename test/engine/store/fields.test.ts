@@ -135,14 +135,15 @@ const event = (n: number, extra: Partial<EventRecord> = {}): EventRecord => ({
 
 const sourceOf = (events: readonly EventRecord[]) => {
   const { columns, values } = encodeEvents(events);
-  return { eventColumns: () => columns, eventValues: () => values };
+  return { eventColumns: () => columns, eventValues: () => values ?? undefined, reportLists: () => undefined };
 };
 
 test('events: columns and values make the events again', () => {
   const events = Array.from({ length: 20 }, (_, n) => event(n));
   const source = sourceOf(events);
   assert.deepEqual(decodeEvents(source, 1), events);
-  assert.deepEqual(decodeEvents({ eventColumns: () => undefined, eventValues: () => undefined }, 1), []);
+  const none = { eventColumns: () => undefined, eventValues: () => undefined, reportLists: () => undefined };
+  assert.deepEqual(decodeEvents(none, 1), []);
   const stored = new StoredEvents(source);
   stored.open(1);
   // In any order, not only forwards.
