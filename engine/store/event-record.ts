@@ -292,20 +292,28 @@ export class StoredEvents {
 
   /** Code of the present event's text in a coded column: equal texts of the report have equal codes. */
   code(column: number): number {
+    return this.codeAt(column, this.index);
+  }
+
+  /** The code of any event's text. */
+  codeAt(column: number, index: number): number {
     const bytes = this.#bytes;
-    const place = column * this.#length + this.index;
-    if (!this.#isWide) {
-      const at = this.#codes + place * 2;
-      return bytes[at]! | (bytes[at + 1]! << 8);
-    }
-    return bytes.readUInt32LE(this.#codes + place * 4);
+    const place = column * this.#length + index;
+    if (this.#isWide) return bytes.readUInt32LE(this.#codes + place * 4);
+    const at = this.#codes + place * 2;
+    return bytes[at]! | (bytes[at + 1]! << 8);
+  }
+
+  /** JSON text that a code stands for. */
+  textOf(code: number): string {
+    return this.#bytes.toString('utf8', this.#startOf(code), this.#endOf(code));
   }
 
   /** What a code stands for. */
   valueOf(code: number): string | boolean | null {
     let value = this.#strings[code];
     if (value === undefined) {
-      value = JSON.parse(this.#bytes.toString('utf8', this.#startOf(code), this.#endOf(code))) as string | null;
+      value = JSON.parse(this.textOf(code)) as string | null;
       this.#strings[code] = value;
     }
     return value;

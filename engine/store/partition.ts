@@ -48,6 +48,7 @@ import {
   type Scratch,
   writeTransaction,
 } from './lmdb.ts';
+import { NodeNames } from './node-names.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
 import { checkDataFile } from './page-walk.ts';
@@ -210,6 +211,8 @@ export class Partition {
   readonly facts: Dictionary<FactBody, StoredFact>;
   readonly edges: Dictionary<EdgeBody, StoredEdge>;
   readonly packages: Dictionary<PackageBody, StoredPackage>;
+  /** Of committed nodes. */
+  readonly names = new NodeNames();
   /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
   readonly nameIds = new Map<string, number>();
 

@@ -176,7 +176,7 @@ const ofSub =
 
 // ------------------------------------------------------------------ the tables
 
-const certname = text('node', ofNode, NODE_TEXT.certname);
+const certname: Access = { ...text('node', ofNode, NODE_TEXT.certname), value: (row) => row.certname };
 const factsEnvironment = text('node', ofNode, NODE_TEXT.factsEnvironment);
 const catalogEnvironment = text('node', ofNode, NODE_TEXT.catalogEnvironment);
 const factsTimestamp = shownNumber('node', ofNode, NODE_NUMBER.factsTimestamp, NODE_TEXT.factsTimestamp);
@@ -256,7 +256,7 @@ const resourceTags: Access = {
   level: 'row',
   value(row) {
     const { tags, ownTag } = row.body as StoredResource;
-    return ownTag ? withOwnTag(tags, row.node.certname) : tags;
+    return ownTag ? withOwnTag(tags, row.certname) : tags;
   },
   write: (row, out) => writeTags(row.body as StoredResource, row, out),
 };

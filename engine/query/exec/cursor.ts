@@ -34,6 +34,8 @@ export interface Matched {
 
 export interface Cursor {
   next(): Step;
+  /** Skips up to so many sub-rows behind the present one, as far as all of them are rows: how many. */
+  takeRest?(max: number): number;
 }
 
 const WORK_PER_STEP = 256;
@@ -389,6 +391,13 @@ export class ReportCursor implements Cursor {
       this.#subAt = 0;
     }
     return PAUSE;
+  }
+
+  takeRest(max: number): number {
+    if (this.#sub !== null) return 0;
+    const rest = Math.min(max, this.#list.length - this.#subAt);
+    this.#subAt += rest;
+    return rest;
   }
 
   #open(id: ReportId): boolean {

@@ -17,7 +17,10 @@ import { prepareFilter } from './subquery.ts';
 type Counts = number[];
 
 interface Subject {
-  readonly values: Readonly<Record<string, string | null>>;
+  /** Number of the first text where there are two, else 0. */
+  readonly first: number;
+  /** JSON texts of what it is, in the order of SUBJECT_FIELDS. */
+  readonly texts: readonly string[];
   readonly counts: Counts;
   /** count_by certname: what was counted already. */
   readonly seen: Set<string> | null;
@@ -69,16 +72,18 @@ const SUBJECT_CODES = {
   containing_class: [EVENT_CODE.containingClass],
 } as const;
 
-/** Folds events into the counts of their subjects. Within a report equal texts have equal codes, so that a text's number and
- *  a status are looked up once per report and code. */
+/**
+ * Folds events into the counts of their subjects, report by report. Within a report equal texts have equal codes, so that a
+ * text's number and a status are looked up once per report and code.
+ */
 class Counting {
   readonly #tree: EventCountsTree;
   readonly #enterprise: boolean;
   readonly #columns: readonly number[];
   readonly subjects: Subject[] = [];
   readonly #numbers = new ByteNumbers();
-  /** By the number of the first text, then of the last one. */
-  readonly #known: Map<number, Subject>[] = [];
+  /** By the number of the last text: its subjects, one for each first text. Few titles have several types. */
+  readonly #known: Subject[][] = [];
   /** The report that the codes below belong to, and its partition. */
   #report = 0;
   #part = -1;
@@ -92,6 +97,10 @@ class Counting {
   #following: Uint32Array = new Uint32Array(1024);
   #before = 0;
   #status: (Added | null | undefined)[] = [];
+  /** By code of a status, of the events being counted: how many, and how many of them are corrective changes. */
+  #events = new Uint32Array(256);
+  #corrective = new Uint32Array(256);
+  readonly #met: number[] = [];
 
   constructor(tree: EventCountsTree, enterprise: boolean) {
     this.#tree = tree;
@@ -99,22 +108,31 @@ class Counting {
     this.#columns = SUBJECT_CODES[tree.summarizeBy];
   }
 
-  add(row: Row): void {
+  /** Counts the row's event and so many behind it. */
+  add(row: Row, rest: number): void {
     const events = row.sub as StoredEvents;
     if (row.itemId !== this.#report || row.part !== this.#part) this.#begin(row);
-    const subject = this.#subject(events);
-    if (subject.seen !== null && !this.#isFirst(subject.seen, events)) return;
-    const statusCode = events.code(EVENT_CODE.status);
-    let fields = this.#status[statusCode];
-    if (fields === undefined) {
-      fields = STATUS.get(events.valueOf(statusCode) as string) ?? null;
-      this.#status[statusCode] = fields;
+    const from = row.subIndex;
+    const to = from + rest + 1;
+    if (this.#columns.length === 0 && this.#tree.countBy !== 'certname') {
+      this.#addAll(events, from, to);
+      return;
     }
-    if (fields === null) return;
-    const { counts } = subject;
-    counts[fields.whole]!++;
-    if (fields.intentional === fields.whole) return;
-    counts[events.coded(EVENT_CODE.correctiveChange) === true ? fields.corrective : fields.intentional]!++;
+    const { summarizeBy } = this.#tree;
+    const last = summarizeBy === 'certname' ? null : this.#columns[this.#columns.length - 1]!;
+    let subject: Subject | null = null;
+    let first = -1;
+    let second = -1;
+    for (let index = from; index < to; index++) {
+      events.at(index);
+      // The events of a resource lie side by side.
+      const code = last === null ? 0 : events.code(last);
+      const type = summarizeBy === 'resource' ? events.code(EVENT_CODE.resourceType) : 0;
+      if (subject === null || code !== second || type !== first) subject = this.#subject(events);
+      second = code;
+      first = type;
+      if (subject.seen === null || this.#isFirst(subject.seen, events)) this.#addOne(subject.counts, events);
+    }
   }
 
   #begin(row: Row): void {
@@ -123,22 +141,81 @@ class Counting {
     this.#part = row.part;
     this.#certname = row.report.certname;
     const { textCount } = events;
-    if (textCount > this.#byCode.length) this.#byCode = new Uint32Array(textCount * 2);
-    else this.#byCode.fill(0, 0, textCount);
+    if (textCount > this.#byCode.length) {
+      this.#byCode = new Uint32Array(textCount * 2);
+      this.#events = new Uint32Array(textCount * 2);
+      this.#corrective = new Uint32Array(textCount * 2);
+    } else this.#byCode.fill(0, 0, textCount);
     this.#status = [];
   }
 
+  #addOne(counts: Counts, events: StoredEvents): void {
+    const fields = this.#addedBy(events.code(EVENT_CODE.status), events);
+    if (fields === null) return;
+    counts[fields.whole]!++;
+    if (fields.intentional === fields.whole) return;
+    counts[events.coded(EVENT_CODE.correctiveChange) === true ? fields.corrective : fields.intentional]!++;
+  }
+
+  /** Events of one subject, which is the report's node. */
+  #addAll(events: StoredEvents, from: number, to: number): void {
+    const { counts } = this.#subject(events);
+    const met = this.#met;
+    let change = -1;
+    let isCorrective = false;
+    for (let index = from; index < to; index++) {
+      const status = events.codeAt(EVENT_CODE.status, index);
+      if (this.#events[status]!++ === 0) met.push(status);
+      const code = events.codeAt(EVENT_CODE.correctiveChange, index);
+      if (code !== change) {
+        change = code;
+        isCorrective = events.valueOf(code) === true;
+      }
+      if (isCorrective) this.#corrective[status]!++;
+    }
+    for (let i = 0; i < met.length; i++) {
+      const status = met[i]!;
+      const count = this.#events[status]!;
+      const corrective = this.#corrective[status]!;
+      this.#events[status] = 0;
+      this.#corrective[status] = 0;
+      const fields = this.#addedBy(status, events);
+      if (fields === null) continue;
+      counts[fields.whole]! += count;
+      if (fields.intentional === fields.whole) continue;
+      counts[fields.corrective]! += corrective;
+      counts[fields.intentional]! += count - corrective;
+    }
+    met.length = 0;
+  }
+
+  /** What events with a status of that code add to; null: to nothing. */
+  #addedBy(status: number, events: StoredEvents): Added | null {
+    let fields = this.#status[status];
+    if (fields === undefined) {
+      fields = STATUS.get(events.valueOf(status) as string) ?? null;
+      this.#status[status] = fields;
+    }
+    return fields;
+  }
+
+  /** Of the present event. */
   #subject(events: StoredEvents): Subject {
     const columns = this.#columns;
     const last = columns.length === 0 ? this.#numberOfName() : this.#number(columns[columns.length - 1]!, events);
     const first = columns.length === 2 ? this.#number(columns[0]!, events) : 0;
-    const group = (this.#known[first] ??= new Map());
-    const known = group.get(last);
-    if (known !== undefined) return known;
+    let group = this.#known[last];
+    if (group === undefined) {
+      group = [];
+      // Numbers in between are those of first texts, which may never be last ones.
+      for (let number = this.#known.length; number < last; number++) this.#known.push([]);
+      this.#known[last] = group;
+    }
+    for (let i = 0; i < group.length; i++) if (group[i]!.first === first) return group[i]!;
     const seen = this.#tree.countBy === 'certname' ? new Set<string>() : null;
-    const subject: Subject = { values: this.#values(events), counts: noCounts(), seen };
+    const subject: Subject = { first, texts: this.#texts(events), counts: noCounts(), seen };
     this.subjects.push(subject);
-    group.set(last, subject);
+    group.push(subject);
     return subject;
   }
 
@@ -163,16 +240,9 @@ class Counting {
     return this.#name;
   }
 
-  #values(events: StoredEvents): Record<string, string | null> {
-    const text = (column: number): string | null => events.coded(column) as string | null;
-    switch (this.#tree.summarizeBy) {
-      case 'certname':
-        return { certname: this.#certname };
-      case 'resource':
-        return { resource_type: text(EVENT_CODE.resourceType), resource_title: text(EVENT_CODE.resourceTitle) };
-      case 'containing_class':
-        return { containing_class: text(EVENT_CODE.containingClass) };
-    }
+  #texts(events: StoredEvents): readonly string[] {
+    if (this.#tree.summarizeBy === 'certname') return [JSON.stringify(this.#certname)];
+    return this.#columns.map((column) => events.textOf(events.code(column)));
   }
 
   /** Of each node an event counts once per status (and kind of change, where that is told apart). */
@@ -198,15 +268,21 @@ function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefin
   const trace = ctx.trace.begin(events);
   const group = trace.step('group');
   const filter = yield* prepareFilter(events.filter, events, ctx);
-  if (events.distinct !== null) yield* eachDistinct({ ...events, filter }, ctx, trace, (row) => counting.add(row));
+  if (events.distinct !== null) yield* eachDistinct({ ...events, filter }, ctx, trace, (row) => counting.add(row, 0));
   else {
     const rows = new TreeRows(new Source({ entity: 'events', filter }, ctx, trace));
+    let taken = 0;
     for (let step = rows.next(); step !== END; step = rows.next()) {
       if (step === ROW) {
         ctx.trace.turn(group);
-        counting.add(rows.row);
+        const rest = rows.takeRest(TICK_EVENTS);
+        counting.add(rows.row, rest);
         ctx.trace.turn(rows.scan);
-      } else if (ctx.tick()) yield;
+        taken += rest;
+        if (taken < TICK_EVENTS) continue;
+        taken = 0;
+      }
+      if (ctx.tick()) yield;
     }
   }
   group.rows = counting.subjects.length;
@@ -229,8 +305,9 @@ function countsTest({ countsFilter }: EventCountsTree): (counts: Counts) => bool
   return value === null ? () => false : (counts) => COMPARE[op](counts[COUNT[field]]!, value);
 }
 
-/** Rows between two looks at the clock. */
+/** Rows, and events, between two looks at the clock. */
 const TICK_ROWS = 64;
+const TICK_EVENTS = 4096;
 
 const COMMUNITY: readonly CountField[] = ['failures', 'skips', 'successes', 'noops'];
 const ENTERPRISE: readonly CountField[] = [
@@ -244,10 +321,8 @@ const ENTERPRISE: readonly CountField[] = [
 const shown = (ctx: ExecContext): readonly CountField[] =>
   ctx.options.edition === 'enterprise' ? ENTERPRISE : COMMUNITY;
 
-const subjectJson = (tree: EventCountsTree, values: Subject['values']): string =>
-  tree.summarizeBy === 'resource'
-    ? `{"type":${JSON.stringify(values['resource_type'])},"title":${JSON.stringify(values['resource_title'])}}`
-    : `{"title":${JSON.stringify(values[SUBJECT_FIELDS[tree.summarizeBy][0]])}}`;
+const subjectJson = ({ texts }: Subject): string =>
+  texts.length === 2 ? `{"type":${texts[0]},"title":${texts[1]}}` : `{"title":${texts[0]}}`;
 
 export function* executeEventCounts(
   tree: EventCountsTree,
@@ -266,10 +341,14 @@ export function* executeEventCounts(
       ),
       null,
     );
+    const names: readonly string[] = SUBJECT_FIELDS[tree.summarizeBy];
     for (const s of subjects) {
-      const keys = tree.orderBy.map(
-        ({ field }): Value => s.counts[COUNT[field as CountField]] ?? s.values[field] ?? null,
-      );
+      const keys = tree.orderBy.map(({ field }): Value => {
+        const text = s.texts[names.indexOf(field)];
+        return text === undefined
+          ? (s.counts[COUNT[field as CountField]] ?? null)
+          : (JSON.parse(text) as string | null);
+      });
       top.add(keys, () => s);
     }
     subjects = top.sorted().map((e) => e.place);
@@ -277,10 +356,10 @@ export function* executeEventCounts(
   const end = tree.limit === null ? subjects.length : Math.min(subjects.length, tree.offset + tree.limit);
   const fields = shown(ctx);
   for (let i = tree.offset; i < end; i++) {
-    const { counts, values } = subjects[i]!;
+    const { counts } = subjects[i]!;
     let row = '{';
     for (const field of fields) row += `"${field}":${counts[COUNT[field]]},`;
-    sink.row(`${row}"subject_type":"${tree.summarizeBy}","subject":${subjectJson(tree, values)}}`);
+    sink.row(`${row}"subject_type":"${tree.summarizeBy}","subject":${subjectJson(subjects[i]!)}}`);
     if (sink.full || ((i & (TICK_ROWS - 1)) === 0 && ctx.tick())) yield;
   }
 }

@@ -45,6 +45,38 @@ interface Share {
   weight: number;
 }
 
+const PAGE_BITS = 8;
+const PAGE_MASK = (1 << PAGE_BITS) - 1;
+
+/** Shares by the number of their class. Numbers may be large, but those that one query meets lie close together. */
+class Shares {
+  readonly #pages = new Map<number, (Share | undefined)[]>();
+  /** The page that was looked at last. */
+  #at = -1;
+  #page: (Share | undefined)[] = [];
+
+  get(number: number): Share | undefined {
+    return this.#pageOf(number)[number & PAGE_MASK];
+  }
+
+  set(number: number, share: Share): void {
+    this.#pageOf(number)[number & PAGE_MASK] = share;
+  }
+
+  #pageOf(number: number): (Share | undefined)[] {
+    const at = number >>> PAGE_BITS;
+    if (at === this.#at) return this.#page;
+    let page = this.#pages.get(at);
+    if (page === undefined) {
+      page = Array.from({ length: 1 << PAGE_BITS }, () => undefined);
+      this.#pages.set(at, page);
+    }
+    this.#at = at;
+    this.#page = page;
+    return page;
+  }
+}
+
 /**
  * All rows of a selection whose rows are decided by the item (`source.countable`). `reads`: what `visit` reads of a row.
  * Order: by partition, then ascending item; a class stands where its first item stands.
@@ -53,7 +85,7 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
   const { ctx } = source;
   const places = classPlaces(source, reads);
   const shares: Share[] = [];
-  const known: Share[] = [];
+  const known = new Shares();
   for (const part of source.parts) {
     const view = ctx.view(part);
     const row = new Row(view, part);
@@ -183,7 +215,7 @@ function* byClass(
   weights: Uint32Array,
   places: readonly number[],
   shares: Share[],
-  known: Share[],
+  known: Shares,
 ): Generator<undefined, void> {
   const dictionary = source.dictionary(row.view);
   const classes = dictionary.classes(places);
@@ -196,11 +228,11 @@ function* byClass(
       number = classes.add(item, reader.read(item));
       if (source.ctx.tick()) yield;
     }
-    const share = known[number];
+    const share = known.get(number);
     if (share !== undefined) share.weight += weight;
     else {
       const first: Share = { part: row.part, item, weight };
-      known[number] = first;
+      known.set(number, first);
       shares.push(first);
     }
   }

@@ -85,12 +85,23 @@ export class Row {
     if (!this.view.readNode(this.nodeId, this.#node, this.#nodeScratch)) this.#node.load(ABSENT);
   }
 
+  /** The node's certname; empty for one that is gone. */
+  get certname(): string {
+    const { names } = this.view.partition;
+    let name = names.get(this.nodeId);
+    if (name === undefined) {
+      name = this.node.certname;
+      if (name !== '') names.set(this.nodeId, name);
+    }
+    return name;
+  }
+
   /** The node's name and rank, kept per node. */
   get owner(): Owner {
     let owner = this.#owners[this.nodeId];
     if (owner === undefined) {
       const { node } = this;
-      owner = { name: node.copy(NODE_TEXT.certname), rank: tagRank(node.certname) };
+      owner = { name: node.copy(NODE_TEXT.certname), rank: tagRank(this.certname) };
       this.#owners[this.nodeId] = owner;
     }
     return owner;

@@ -504,6 +504,13 @@ export class TreeRows {
     return PAUSE;
   }
 
+  /** Skips up to so many sub-rows behind the present row, as far as all of them are rows: how many. */
+  takeRest(max: number): number {
+    const count = this.#cursor?.takeRest?.(max) ?? 0;
+    this.scan.rows += count;
+    return count;
+  }
+
   locator(): Locator {
     const { part, nodeId, itemId, subIndex } = this.row;
     return { part, node: nodeId, item: itemId, sub: subIndex };
