@@ -1,6 +1,7 @@
 // Finds its way in JSON as it is stored, without making values of it: UTF-8, compact, valid (stored.ts). What is passed over
 // costs a look at each byte.
 
+import { copyOf } from '../bytes.ts';
 import { parseJson } from './parse.ts';
 import type { JsonValue } from './value.ts';
 
@@ -69,6 +70,27 @@ export interface Key {
 
 export const keyOf = (text: string): Key => ({ text, bytes: Buffer.from(text, 'utf8') });
 
+/** Keys come again and again: the last one of each hash. */
+const KNOWN_KEYS = 256;
+const KNOWN_KEY_MAX = 40;
+const knownKeys: (Key | undefined)[] = Array.from({ length: KNOWN_KEYS }, () => undefined);
+
+/** The text of the key from `start` to `end`, quotes included. */
+export function keyAt(bytes: Buffer, start: number, end: number): string {
+  const size = end - start;
+  if (size > KNOWN_KEY_MAX) return parseAt(bytes, start, end) as string;
+  const place = (bytes[start + (size >>> 1)]! * 7 + bytes[end - 2]! * 31 + size) & (KNOWN_KEYS - 1);
+  const known = knownKeys[place];
+  if (known !== undefined && known.bytes.length === size) {
+    let at = 0;
+    while (at < size && known.bytes[at] === bytes[start + at]) at++;
+    if (at === size) return known.text;
+  }
+  const text = parseAt(bytes, start, end) as string;
+  knownKeys[place] = { text, bytes: copyOf(bytes, start, end) };
+  return text;
+}
+
 /** Where the value of that key begins in the object at `start`; -1 when it has none, or when there is no object. */
 export function memberAt(bytes: Buffer, start: number, end: number, key: Key): number {
   if (bytes[start] !== OPEN) return -1;
@@ -83,6 +105,7 @@ export function memberAt(bytes: Buffer, start: number, end: number, key: Key): n
 
 /** Where the element begins in the list at `start`; -1 when it has none, or when there is no list. */
 export function elementAt(bytes: Uint8Array, start: number, end: number, index: number): number {
+  if (!(Number.isInteger(index) && index >= 0)) return -1;
   if (bytes[start] !== OPEN_LIST || bytes[start + 1] === CLOSE_LIST) return -1;
   let at = start + 1;
   for (let i = 0; i < index; i++) {

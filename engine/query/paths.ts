@@ -2,8 +2,7 @@
 // are their encoded text (what `fact_paths.path` is as a text), the two meanings of `~>`, the paths that a `match()` field
 // stands for, and the leaves of a value. Spec: 3.8 and 3.9 of the query document.
 
-import { endOfString, endOfValue, parseAt } from '../json/scan.ts';
-import { Float, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
+import { elementAt, endOfString, endOfValue, type Key, keyAt, keyOf, memberAt } from '../json/scan.ts';
 import { type CompileRegex, compileRegex } from './regex/regex.ts';
 import type { PathPart } from './tree.ts';
 
@@ -59,26 +58,39 @@ export function pathMatcher(
 }
 
 /** Tests of the elements of a path, one behind the other. */
-export type ElementTests = readonly ((element: string | number) => boolean)[];
+export type ElementTests = readonly ElementTest[];
+interface ElementTest {
+  /** The only element that passes, where that is known. */
+  readonly only: Key | number | null;
+  test(element: string | number): boolean;
+}
 
 /** The tests of a pattern in mode `elements`. Throws QueryError 400 for an invalid regular expression. */
 export const elementTests = (pattern: Path, regex: CompileRegex = compileRegex): ElementTests =>
   pattern.map((wanted) => {
-    if (typeof wanted === 'number') return (element) => element === wanted;
+    if (typeof wanted === 'number') return exactTest(wanted);
     const matcher = regex(wanted);
     const keysOnly = DIGITS.test(wanted);
-    return (element) => (keysOnly && typeof element === 'number' ? false : matcher.test(String(element)));
+    return {
+      only: null,
+      test: (element) => (keysOnly && typeof element === 'number' ? false : matcher.test(String(element))),
+    };
   });
 
 /** The tests of a path that is that one. */
-export const exactTests = (path: Path): ElementTests => path.map((wanted) => (element) => element === wanted);
+export const exactTests = (path: Path): ElementTests => path.map(exactTest);
+
+const exactTest = (wanted: string | number): ElementTest => ({
+  only: typeof wanted === 'number' ? wanted : keyOf(wanted),
+  test: (element) => element === wanted,
+});
 
 function elementMatcher(pattern: Path, regex: CompileRegex): (path: Path) => boolean {
   const tests = elementTests(pattern, regex);
   return (path) => {
     if (path.length !== tests.length || path.length === 0) return false;
     for (let i = 0; i < tests.length; i++) {
-      if (!tests[i]!(path[i]!)) return false;
+      if (!tests[i]!.test(path[i]!)) return false;
     }
     return true;
   };
@@ -124,25 +136,21 @@ export function matchPaths<P extends Path>(
 // ---- leaves ----
 
 /**
- * Calls `visit` for each scalar inside a fact's value, in no promised order; empty objects and arrays have none. The path
- * is only valid during the call: copy it to keep it.
+ * Calls `visit` with the place of each leaf of a value that is given as its stored text, from `start` to `end`. `tests`: of
+ * those whose paths pass them, element by element; what a test refuses is passed over. null: of all. The path is only valid
+ * during the call.
  */
-export function leaves(name: string, value: JsonValue, visit: (path: Path, leaf: JsonScalar) => void): void {
-  visitLeaves([name], value, visit);
+export function leavesAlong(tests: ElementTests | null, name: string, text: StoredValue, visit: VisitPlace): void {
+  if (tests === null) visitAll([name], text.bytes, text.start, text.end, visit);
+  else if (tests[0]?.test(name)) visitAlong(tests, [name], text.bytes, text.start, text.end, visit);
 }
 
-/**
- * The same for the leaves whose paths pass the tests, element by element, of a value that is given as its stored text, from
- * `start` to `end`: what a test refuses is passed over.
- */
-export function leavesAlong(
-  tests: ElementTests,
-  name: string,
-  text: { readonly bytes: Buffer; readonly start: number; readonly end: number },
-  visit: (path: Path, leaf: JsonScalar) => void,
-): void {
-  if (tests.length > 0 && tests[0]!(name)) visitAlong(tests, [name], text.bytes, text.start, text.end, visit);
+interface StoredValue {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
 }
+type VisitPlace = (path: Path, start: number, end: number) => void;
 
 const OPEN_LIST = 0x5b;
 const OPEN = 0x7b;
@@ -153,23 +161,31 @@ function visitAlong(
   bytes: Buffer,
   start: number,
   end: number,
-  visit: (path: Path, leaf: JsonScalar) => void,
+  visit: VisitPlace,
 ): void {
   const depth = path.length;
   const isObject = bytes[start] === OPEN;
   if (!isObject && bytes[start] !== OPEN_LIST) {
-    if (depth === tests.length) visit(path, parseAt(bytes, start, endOfValue(bytes, start, end)) as JsonScalar);
+    if (depth === tests.length) visit(path, start, endOfValue(bytes, start, end));
     return;
   }
   if (depth === tests.length) return;
-  const test = tests[depth]!;
+  const { only } = tests[depth]!;
+  if (only !== null) {
+    const from = typeof only === 'number' ? elementAt(bytes, start, end, only) : memberAt(bytes, start, end, only);
+    if (from < 0) return;
+    path[depth] = typeof only === 'number' ? only : only.text;
+    visitAlong(tests, path, bytes, from, endOfValue(bytes, from, end), visit);
+    path.length = depth;
+    return;
+  }
   const last = end - 1;
   let at = start + 1;
   for (let index = 0; at < last; index++) {
     const from = isObject ? endOfString(bytes, at, end) + 1 : at;
     const to = endOfValue(bytes, from, end);
-    const element = isObject ? (parseAt(bytes, at, from - 1) as string) : index;
-    if (test(element)) {
+    const element = isObject ? keyAt(bytes, at, from - 1) : index;
+    if (tests[depth]!.test(element)) {
       path[depth] = element;
       visitAlong(tests, path, bytes, from, to, visit);
       path.length = depth;
@@ -178,23 +194,21 @@ function visitAlong(
   }
 }
 
-function visitLeaves(path: (string | number)[], value: JsonValue, visit: (path: Path, leaf: JsonScalar) => void): void {
-  if (value === null || typeof value !== 'object' || value instanceof Float) {
-    visit(path, value as JsonScalar);
+function visitAll(path: (string | number)[], bytes: Buffer, start: number, end: number, visit: VisitPlace): void {
+  const isObject = bytes[start] === OPEN;
+  if (!isObject && bytes[start] !== OPEN_LIST) {
+    visit(path, start, end);
     return;
   }
   const depth = path.length;
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      path[depth] = i;
-      visitLeaves(path, value[i] as JsonValue, visit);
-    }
-  } else {
-    const object = value as JsonObject;
-    for (const key of Object.keys(object)) {
-      path[depth] = key;
-      visitLeaves(path, object[key] as JsonValue, visit);
-    }
+  const last = end - 1;
+  let at = start + 1;
+  for (let index = 0; at < last; index++) {
+    const from = isObject ? endOfString(bytes, at, end) + 1 : at;
+    const to = endOfValue(bytes, from, end);
+    path[depth] = isObject ? keyAt(bytes, at, from - 1) : index;
+    visitAll(path, bytes, from, to, visit);
+    path.length = depth;
+    at = to + 1;
   }
-  path.length = depth;
 }

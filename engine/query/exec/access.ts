@@ -27,6 +27,7 @@ import { withOwnTag } from '../../store/own-tag.ts';
 import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../store/report-record.ts';
 import { encodePath } from '../paths.ts';
 import { writeBoolean, writeReportEvents, writeReportPart, writeTags } from './documents.ts';
+import type { Leaf } from './leaf.ts';
 import type { Row } from './row.ts';
 
 /** node: certname and what is stored per node. item: the shared body, or the report. sub: one of its sub-rows.
@@ -148,10 +149,6 @@ export function textOf(access: Pick<Access, 'write'>, row: Row): string {
 
 // ------------------------------------------------------------------ sub-rows that are no stored records
 
-export interface Leaf {
-  readonly path: readonly (string | number)[];
-  readonly value: JsonValue;
-}
 export interface InputPair {
   readonly type: string;
   readonly name: string;
@@ -218,13 +215,13 @@ const factContents: Record<string, Access> = {
   name: facts['name']!,
   path: {
     level: 'sub',
-    value: (row) => (row.sub as Leaf).path as JsonValue,
-    write: (row, out) => out.text(JSON.stringify((row.sub as Leaf).path)),
+    value: (row) => (row.sub as Leaf).path.elements as JsonValue,
+    write: (row, out) => out.put((row.sub as Leaf).path.text),
   },
   value: {
     level: 'sub',
     value: (row) => (row.sub as Leaf).value,
-    write: (row, out) => out.text(jsonText((row.sub as Leaf).value)),
+    write: (row, out) => (row.sub as Leaf).write(out),
   },
 };
 

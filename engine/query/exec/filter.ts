@@ -281,7 +281,16 @@ function onPath(field: string, scope: CompileScope, test: (path: readonly (strin
   if (scope.access.shape === 'global') {
     return { deps: ITEM, test: (row) => truthOf(test((row.body as Record<string, (string | number)[]>)['path']!)) };
   }
-  return onField(field, scope, (value) => truthOf(test(value as readonly (string | number)[])));
+  // Leaves that are alike share one path.
+  let last: Value = null;
+  let verdict: Truth = FALSE;
+  return onField(field, scope, (value) => {
+    if (value !== last) {
+      verdict = truthOf(test(value as readonly (string | number)[]));
+      last = value;
+    }
+    return verdict;
+  });
 }
 
 function onParameters(filter: JsonFilter, scope: CompileScope): Predicate {

@@ -2,7 +2,6 @@
 // `TreeRows` strings the partitions together.
 
 import type { EntityName } from '../../../schemas/entities.ts';
-import type { JsonScalar } from '../../json/value.ts';
 import { FACT, type StoredEdge, type StoredFact } from '../../store/bodies.ts';
 import type { DictionaryView } from '../../store/dictionary.ts';
 import type { StoredEvents } from '../../store/event-record.ts';
@@ -21,10 +20,10 @@ import {
 } from '../../store/partition.ts';
 import type { NodeId, ReportId } from '../../store/records.ts';
 import { REPORT_NUMBER, type StoredReport } from '../../store/report-record.ts';
-import { type ElementTests, elementTests, exactTests, leaves, leavesAlong, type Path } from '../paths.ts';
+import { type ElementTests, elementTests, exactTests, leavesAlong } from '../paths.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
-import type { GlobalRecord, Leaf } from './access.ts';
+import type { GlobalRecord } from './access.ts';
 import type { ExecContext } from './context.ts';
 import {
   type Cursor,
@@ -45,6 +44,7 @@ import { type CompileScope, compileFilter, type Predicate, scopeOf } from './fil
 import type { FoldPlan } from './fold.ts';
 import { collectRecords } from './global-records.ts';
 import type { ItemStates } from './item-states.ts';
+import { Leaf, LeafPaths } from './leaf.ts';
 import { evaluateNodes } from './node-filter.ts';
 import {
   all,
@@ -115,18 +115,15 @@ const IMPLIED: Partial<Record<EntityName, Filter>> = {
 /** The leaves of a fact that the conditions can leave: all of them, or those of one path or pattern of paths. */
 function leavesOf(filters: readonly Filter[], regex: CompileRegex): (row: Row) => readonly Leaf[] {
   const tests = pathTests(filters, regex);
+  const paths = new LeafPaths();
   return (row) => {
-    const fact = row.body as StoredFact;
+    const { name, record } = row.body as StoredFact;
+    const { bytes } = record;
     const out: Leaf[] = [];
-    const add = (path: Path, value: JsonScalar): void => {
-      out.push({ path: [...path], value });
-    };
-    if (tests === null) leaves(fact.name, fact.value, add);
-    else {
-      const { record } = fact;
-      const text = { bytes: record.bytes, start: record.startOf(FACT.value), end: record.endOf(FACT.value) };
-      leavesAlong(tests, fact.name, text, add);
-    }
+    const text = { bytes, start: record.startOf(FACT.value), end: record.endOf(FACT.value) };
+    leavesAlong(tests, name, text, (path, start, end) => {
+      out.push(new Leaf(paths.of(out.length, path), bytes, start, end));
+    });
     return out;
   };
 }

@@ -8,13 +8,22 @@ import {
   elementTests,
   encodePath,
   exactTests,
-  leaves,
   leavesAlong,
   matchPaths,
   type Path,
   pathMatcher,
 } from '../../../engine/query/paths.ts';
 import type { PathPart } from '../../../engine/query/tree.ts';
+
+/** Calls `visit` for each scalar inside a value. */
+function leaves(name: string, value: JsonValue, visit: (path: Path, leaf: JsonValue) => void): void {
+  const walk = (path: Path, inner: JsonValue): void => {
+    if (inner === null || typeof inner !== 'object' || inner instanceof Float) visit(path, inner);
+    else if (Array.isArray(inner)) inner.forEach((element: JsonValue, index) => walk([...path, index], element));
+    else for (const [key, element] of Object.entries(inner)) walk([...path, key], element as JsonValue);
+  };
+  walk([name], value);
+}
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
 console.log(`paths.test seed ${seed}`);
@@ -119,22 +128,27 @@ describe('match() fields', () => {
 });
 
 describe('leaves', () => {
+  const seenIn = (name: string, json: string): string[] => {
+    const bytes = Buffer.from(` ${json}!`, 'utf8');
+    const seen: string[] = [];
+    leavesAlong(null, name, { bytes, start: 1, end: bytes.length - 1 }, (path, start, end) => {
+      seen.push(`${JSON.stringify(path)} ${bytes.toString('utf8', start, end)}`);
+    });
+    return seen;
+  };
+
   it('are the scalars of a value; empty structures have none', () => {
-    const seen: [Path, JsonValue][] = [];
-    const value: JsonValue = { bb: [1, { c: null }], a: {}, '10': true, '9': new Float(1), z: [] };
-    leaves('f', value, (path, leaf) => seen.push([[...path], leaf]));
-    assert.deepEqual(seen, [
-      [['f', '9'], new Float(1)],
-      [['f', '10'], true],
-      [['f', 'bb', 0], 1],
-      [['f', 'bb', 1, 'c'], null],
+    assert.deepEqual(seenIn('f', '{"a":{},"z":[],"10":true,"9":1.0,"bb":[1,{"c":null,"d\\"":"]"}]}'), [
+      '["f","10"] true',
+      '["f","9"] 1.0',
+      '["f","bb",0] 1',
+      '["f","bb",1,"c"] null',
+      '["f","bb",1,"d\\""] "]"',
     ]);
   });
 
   it('of a scalar is itself', () => {
-    const seen: Path[] = [];
-    leaves('kernel', 'Linux', (path) => seen.push([...path]));
-    assert.deepEqual(seen, [['kernel']]);
+    assert.deepEqual(seenIn('kernel', '"Linux"'), ['["kernel"] "Linux"']);
   });
 });
 
@@ -148,13 +162,15 @@ describe('leaves along a path', () => {
       fc.dictionary(keys, tie('value'), { maxKeys: 3 }),
     ) as fc.Arbitrary<JsonValue>,
   }));
-  const elements = fc.oneof<[fc.Arbitrary<string>, fc.Arbitrary<number>]>(keys, fc.nat(2));
+  const elements = fc.oneof<[fc.Arbitrary<string>, fc.Arbitrary<number>]>(keys, fc.constantFrom(0, 1, 2, -1, 0.5));
 
-  const along = (tests: ReturnType<typeof exactTests>, value: JsonValue): unknown[] => {
+  const along = (tests: ReturnType<typeof exactTests> | null, value: JsonValue): unknown[] => {
     const bytes = Buffer.from(JSON.stringify(value), 'utf8');
     const found: unknown[] = [];
     const text = { bytes, start: 0, end: bytes.length };
-    leavesAlong(tests, 'f', text, (path, leaf) => found.push(JSON.stringify([[...path], leaf])));
+    leavesAlong(tests, 'f', text, (path, start, end) => {
+      found.push(JSON.stringify([[...path], JSON.parse(bytes.toString('utf8', start, end))]));
+    });
     return found.sort();
   };
   const among = (value: JsonValue, passes: (path: Path) => boolean): unknown[] => {
@@ -162,6 +178,18 @@ describe('leaves along a path', () => {
     leaves('f', value, (path, leaf) => passes(path) && found.push(JSON.stringify([[...path], leaf])));
     return found.sort();
   };
+
+  it('are all leaves without tests', () => {
+    fc.assert(
+      fc.property(values, (value) => {
+        assert.deepEqual(
+          along(null, value),
+          among(value, () => true),
+        );
+      }),
+      { seed, numRuns: 500 },
+    );
+  });
 
   it('are those among all leaves that have the path', () => {
     fc.assert(
