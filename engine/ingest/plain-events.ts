@@ -18,7 +18,7 @@ import {
 } from '../store/event-record.ts';
 import { REPORT_LIST_SHAPES } from '../store/report-lists.ts';
 import { isAbsent, type MapSink, type ReadMap, wasSent } from './stored-list.ts';
-import { strictTime } from './validate.ts';
+import { strictTimeAt } from './validate.ts';
 
 const { resources: RESOURCES } = REPORT_LIST_SHAPES;
 const placesIn = <K extends string>(keys: readonly K[]) =>
@@ -323,9 +323,7 @@ export class EventCollector {
       place[value * 2 + 1] = own[key * 2 + 1]!;
     }
     const timeStart = event[at + EVENT.timestamp * 2]!;
-    const time = strictTime(
-      bytes.toString('latin1', timeStart + 1, event[at + EVENT.timestamp * 2 + 1]! - 1),
-    ) as number;
+    const time = strictTimeAt(bytes, timeStart + 1, event[at + EVENT.timestamp * 2 + 1]! - 1) as number;
     if (this.#isKnown(bytes, time)) return;
     code[EVENT_CODE.containingClass] = texts.of(bytes, this.#classStart, this.#classEnd);
     code[EVENT_CODE.correctiveChange] = textOf(EVENT.corrective_change);

@@ -84,6 +84,55 @@ export function strictTime(text: string): number | null {
   return time;
 }
 
+/** Up to the seconds: `2026-11-20T10:00:` */
+const MINUTE_SIZE = 17;
+const UPPER_Z = 0x5a;
+const POINT = 0x2e;
+const DIGIT_ZERO = 0x30;
+/** The minute that was read last, and when it begins. */
+const minute = new Uint8Array(MINUTE_SIZE);
+let minuteTime = Number.NaN;
+
+/** strictTime of the text from `start` to `end`, of which nothing is made when it is of the same minute as the one before. */
+export function strictTimeAt(bytes: Buffer, start: number, end: number): number | null {
+  const time = inLastMinute(bytes, start, end);
+  if (time >= 0) return time;
+  const text = bytes.toString('latin1', start, end);
+  const parsed = strictTime(text);
+  if (parsed !== null && end - start > MINUTE_SIZE) {
+    // Hour 24 has a single instant.
+    const begin = text.slice(10, 13).toUpperCase() === 'T24' ? null : parseStrict(`${text.slice(0, MINUTE_SIZE)}00Z`);
+    if (begin !== null && begin >= 0) {
+      minuteTime = begin;
+      for (let i = 0; i < MINUTE_SIZE; i++) minute[i] = bytes[start + i]!;
+    }
+  }
+  return parsed;
+}
+
+/** -1: another minute, or another form. */
+function inLastMinute(bytes: Buffer, start: number, end: number): number {
+  const last = end - 1;
+  const second = start + MINUTE_SIZE;
+  if (!(minuteTime >= 0) || last < second + 2 || bytes[last] !== UPPER_Z) return -1;
+  for (let i = MINUTE_SIZE - 1; i >= 0; i--) if (bytes[start + i] !== minute[i]) return -1;
+  const tens = bytes[second]! - DIGIT_ZERO;
+  const ones = bytes[second + 1]! - DIGIT_ZERO;
+  if (!(tens >= 0 && tens <= 5 && ones >= 0 && ones <= 9)) return -1;
+  const time = minuteTime + (tens * 10 + ones) * 1000;
+  if (last === second + 2) return time;
+  if (bytes[second + 2] !== POINT || last > second + 12) return -1;
+  let millis = 0;
+  let place = 100;
+  for (let at = second + 3; at < last; at++) {
+    const digit = bytes[at]! - DIGIT_ZERO;
+    if (!(digit >= 0 && digit <= 9)) return -1;
+    millis += digit * place;
+    place = (place / 10) | 0;
+  }
+  return time + millis;
+}
+
 /** What is wrong with a payload that does not conform, as one line. */
 export function problems(table: WireTable, value: JsonValue): string {
   return isObject(value) ? (objectProblems(table, value) ?? 'nil') : `(not (map? ${excerpt(value)}))`;
