@@ -156,7 +156,7 @@ function readPlaces(bytes: Buffer, from: number, count: number, resources: numbe
     for (let shift = 0; ; shift += 7) {
       const byte = bytes[at++]!;
       value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value >>> 0;
+      if (!(byte >= 0x80)) return value >>> 0; // also behind the end of what is damaged
     }
   };
   for (let i = 0; i < count; i++) {

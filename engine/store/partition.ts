@@ -142,8 +142,9 @@ const EMPTY = Buffer.alloc(0);
 /** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
 const MAP_SIZE = 64 * 1024 ** 3;
 const READERS_MAX = 2000;
-/** Abortable, synchronous commit, flushed to disk in the background (lmdb's overlapping sync): after a power failure LMDB
- *  opens the last flushed transaction, and the command log replays what came after its stream position. */
+/** Abortable, synchronous commit that readers see before it is flushed (lmdb's overlapping sync, which flushes it within the
+ *  call): after a power failure LMDB opens the last flushed transaction, and the command log replays what came after its
+ *  stream position. */
 const COMMIT_WITHOUT_FLUSH = 0x10003 as TransactionFlags;
 
 export interface Tables {
