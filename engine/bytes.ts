@@ -112,5 +112,13 @@ export function copyOf(source: Uint8Array, start: number, end: number): Uint8Arr
   return copy;
 }
 
+/** Whether `size` bytes of two sources are equal, from these places on; four are looked at at a time. Both must have so many. */
+export function isSameAt(a: DataView, atA: number, b: DataView, atB: number, size: number): boolean {
+  let i = 0;
+  for (; i + 4 <= size; i += 4) if (a.getInt32(atA + i, true) !== b.getInt32(atB + i, true)) return false;
+  for (; i < size; i++) if (a.getUint8(atA + i) !== b.getUint8(atB + i)) return false;
+  return true;
+}
+
 /** Bytes of a text that is written often. */
 export const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'utf8'));

@@ -6,10 +6,21 @@
 // everything that is wrong, gives null, and the caller takes the way over values, which decides.
 
 import type { WireTable, WireType } from '../../schemas/commands/format.ts';
-import { ByteWriter, bytesOf } from '../bytes.ts';
+import { ByteWriter, bytesOf, isSameAt } from '../bytes.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
 import { compareStored, storedText } from '../json/stored.ts';
-import { ABSENT, DOUBLE, END, LIST, type ListShape, NULL_LIST, SAME, SHARED_MAX, TEXT } from '../store/packed-list.ts';
+import {
+  ABSENT,
+  appendSize,
+  DOUBLE,
+  END,
+  LIST,
+  type ListShape,
+  NULL_LIST,
+  SAME,
+  SHARED_MAX,
+  TEXT,
+} from '../store/packed-list.ts';
 import { strictTimeAt } from './validate.ts';
 
 const QUOTE = 0x22;
@@ -52,19 +63,7 @@ interface Field {
   readonly required: boolean;
   readonly nullable: boolean;
   /** `"key"` */
-  readonly key: Token;
-}
-
-/** A text to be compared four bytes at a time. */
-interface Token {
-  readonly bytes: Uint8Array;
-  readonly words: Int32Array;
-}
-
-function tokenOf(text: string): Token {
-  const bytes = bytesOf(text);
-  const view = new DataView(bytes.buffer);
-  return { bytes, words: Int32Array.from({ length: bytes.length >>> 2 }, (_, word) => view.getInt32(word * 4, true)) };
+  readonly key: DataView;
 }
 
 /** The shape in which lists of a wire table's maps are packed. */
@@ -186,7 +185,14 @@ class MapReader {
     this.#fields = fields.map(({ name, type, required, nullable }) => {
       const of = type.kind === 'list' ? type.of : null;
       const maps = of?.kind === 'object' ? new MapReader(of.table, depth + 2, sinks[name] ?? null, {}) : null;
-      return { kind: type.kind, of: of?.kind ?? null, maps, required, nullable, key: tokenOf(JSON.stringify(name)) };
+      return {
+        kind: type.kind,
+        of: of?.kind ?? null,
+        maps,
+        required,
+        nullable,
+        key: new DataView(bytesOf(JSON.stringify(name)).buffer),
+      };
     });
     this.#state = new Uint8Array(fields.length);
     this.#starts = new Uint32Array(fields.length);
@@ -230,7 +236,7 @@ class MapReader {
       const index = this.#fieldAt(at, place);
       if (index < 0 || state[index] !== ABSENT) return -1;
       const field = this.#fields[index] as Field;
-      at = skipBlanks(bytes, at + field.key.bytes.length);
+      at = skipBlanks(bytes, at + field.key.byteLength);
       if (bytes[at] !== COLON) return -1;
       at = skipBlanks(bytes, at + 1);
       this.#starts[index] = at;
@@ -248,8 +254,8 @@ class MapReader {
 
   #fieldAt(at: number, place: number): number {
     const last = this.#order[place];
-    if (last !== undefined && isTokenAt((this.#fields[last] as Field).key, this.#words, at)) return last;
-    const index = this.#fields.findIndex(({ key }) => isTokenAt(key, this.#words, at));
+    if (last !== undefined && isKeyAt((this.#fields[last] as Field).key, this.#words, at)) return last;
+    const index = this.#fields.findIndex(({ key }) => isKeyAt(key, this.#words, at));
     if (index >= 0) this.#order[place] = index;
     return index;
   }
@@ -312,9 +318,7 @@ class MapReader {
     }
     if (isWhole) shared = 0;
     out.byte(TEXT + shared);
-    let size = end - start - shared;
-    for (; size > 0x7f; size >>>= 7) out.byte((size & 0x7f) | 0x80);
-    out.byte(size);
+    appendSize(out, end - start - shared);
     this.#places[index] = lastPlaces[index] = shared === 0 ? out.length : -1;
     out.part(source, start + shared, end);
     this.#lastState[index] = state;
@@ -430,14 +434,8 @@ function isAt(token: Uint8Array, bytes: Buffer, at: number): boolean {
   return true;
 }
 
-function isTokenAt({ bytes, words }: Token, source: DataView, at: number): boolean {
-  const size = bytes.length;
-  if (at + size > source.byteLength) return false;
-  const count = words.length;
-  for (let word = 0; word < count; word++) if (source.getInt32(at + word * 4, true) !== words[word]) return false;
-  for (let index = count * 4; index < size; index++) if (source.getUint8(at + index) !== bytes[index]) return false;
-  return true;
-}
+const isKeyAt = (key: DataView, source: DataView, at: number): boolean =>
+  at + key.byteLength <= source.byteLength && isSameAt(key, 0, source, at, key.byteLength);
 
 const literalEnd = (token: Uint8Array, bytes: Buffer, at: number): number =>
   isAt(token, bytes, at) ? at + token.length : -1;

@@ -141,8 +141,8 @@ export function matchPaths<P extends Path>(
  * during the call.
  */
 export function leavesAlong(tests: ElementTests | null, name: string, text: StoredValue, visit: VisitPlace): void {
-  if (tests === null) visitAll([name], text.bytes, text.start, text.end, visit);
-  else if (tests[0]?.test(name)) visitAlong(tests, [name], text.bytes, text.start, text.end, visit);
+  if (tests !== null && !tests[0]?.test(name)) return;
+  visitAlong(tests, [name], text.bytes, text.start, text.end, visit);
 }
 
 interface StoredValue {
@@ -156,7 +156,7 @@ const OPEN_LIST = 0x5b;
 const OPEN = 0x7b;
 
 function visitAlong(
-  tests: ElementTests,
+  tests: ElementTests | null,
   path: (string | number)[],
   bytes: Buffer,
   start: number,
@@ -166,11 +166,12 @@ function visitAlong(
   const depth = path.length;
   const isObject = bytes[start] === OPEN;
   if (!isObject && bytes[start] !== OPEN_LIST) {
-    if (depth === tests.length) visit(path, start, endOfValue(bytes, start, end));
+    if (tests === null || depth === tests.length) visit(path, start, end);
     return;
   }
-  if (depth === tests.length) return;
-  const { only } = tests[depth]!;
+  if (depth === tests?.length) return;
+  const test = tests?.[depth] ?? null;
+  const only = test?.only ?? null;
   if (only !== null) {
     const from = typeof only === 'number' ? elementAt(bytes, start, end, only) : memberAt(bytes, start, end, only);
     if (from < 0) return;
@@ -185,30 +186,11 @@ function visitAlong(
     const from = isObject ? endOfString(bytes, at, end) + 1 : at;
     const to = endOfValue(bytes, from, end);
     const element = isObject ? keyAt(bytes, at, from - 1) : index;
-    if (tests[depth]!.test(element)) {
+    if (test === null || test.test(element)) {
       path[depth] = element;
       visitAlong(tests, path, bytes, from, to, visit);
       path.length = depth;
     }
-    at = to + 1;
-  }
-}
-
-function visitAll(path: (string | number)[], bytes: Buffer, start: number, end: number, visit: VisitPlace): void {
-  const isObject = bytes[start] === OPEN;
-  if (!isObject && bytes[start] !== OPEN_LIST) {
-    visit(path, start, end);
-    return;
-  }
-  const depth = path.length;
-  const last = end - 1;
-  let at = start + 1;
-  for (let index = 0; at < last; index++) {
-    const from = isObject ? endOfString(bytes, at, end) + 1 : at;
-    const to = endOfValue(bytes, from, end);
-    path[depth] = isObject ? keyAt(bytes, at, from - 1) : index;
-    visitAll(path, bytes, from, to, visit);
-    path.length = depth;
     at = to + 1;
   }
 }

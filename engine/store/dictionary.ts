@@ -31,6 +31,7 @@ import {
   textOfResource,
 } from './bodies.ts';
 import type { Fields } from './fields.ts';
+import { Generations } from './generations.ts';
 import type { Ids } from './ids.ts';
 import { ClassBudget, type ItemClasses } from './item-classes.ts';
 import { KeptLists } from './kept-lists.ts';
@@ -208,47 +209,11 @@ class RecordCache<R> {
   }
 }
 
-/** Two-generation cache bounded by bytes: a hit in the old generation moves to the young one. */
-class BodyCache<B> {
-  #young = new Map<ItemId, B>();
-  #old = new Map<ItemId, B>();
-  #bytes = 0;
-
-  get(id: ItemId): B | undefined {
-    const young = this.#young.get(id);
-    if (young !== undefined) return young;
-    const old = this.#old.get(id);
-    if (old !== undefined) this.#young.set(id, old);
-    return old;
-  }
-
-  set(id: ItemId, body: B, bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes > CACHE_BYTES_MAX / 2) {
-      this.#old = this.#young;
-      this.#young = new Map();
-      this.#bytes = bytes;
-    }
-    this.#young.set(id, body);
-  }
-
-  clear(): void {
-    this.#young.clear();
-    this.#old.clear();
-    this.#bytes = 0;
-  }
-
-  delete(id: ItemId): void {
-    this.#young.delete(id);
-    this.#old.delete(id);
-  }
-}
-
 /** Shared by all views of a thread: item ids are not reused while a snapshot may see them. */
 export class Dictionary<B, R extends Fields = Fields> {
   readonly spec: DictionarySpec<B, R>;
   readonly tables: DictionaryTables;
-  readonly cache = new BodyCache<B>();
+  readonly cache = new Generations<B>(CACHE_BYTES_MAX);
   readonly records: RecordCache<R>;
   /** Of the one writer. */
   readonly refs: Refs;

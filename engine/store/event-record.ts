@@ -15,6 +15,7 @@
 import { ByteWriter, bytesOf } from '../bytes.ts';
 import { encodeFields, fieldsShape, quoted, readNumber, TextRecord, writeNumber } from './fields.ts';
 import { Scratch } from './lmdb.ts';
+import { appendSize } from './packed-list.ts';
 import type { EventRecord } from './records.ts';
 import { packedStart } from './report-lists.ts';
 
@@ -138,12 +139,6 @@ export class TextPlaces {
   get bytes(): Uint8Array {
     return this.#out.bytes.subarray(0, this.#out.length);
   }
-}
-
-function appendSize(out: ByteWriter, size: number): void {
-  let rest = size;
-  for (; rest > 0x7f; rest >>>= 7) out.byte((rest & 0x7f) | 0x80);
-  out.byte(rest);
 }
 
 /** The places of that many texts as start and end each, from the bytes that begin at `from`. */

@@ -31,6 +31,13 @@ export const TEXT = 4;
 /** Bytes that a field can share with the one before. */
 export const SHARED_MAX = 0xff - TEXT;
 
+/** Appends an integer in 7 bits a byte. */
+export function appendSize(out: ByteWriter, size: number): void {
+  let rest = size;
+  for (; rest > 0x7f; rest >>>= 7) out.byte((rest & 0x7f) | 0x80);
+  out.byte(rest);
+}
+
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;

@@ -35,6 +35,7 @@ import {
   type ViewBounds,
 } from './dictionary.ts';
 import { decodeEvents, type EncodedEvents, type EventSource, encodeEvents } from './event-record.ts';
+import { Generations } from './generations.ts';
 import type { KeptLists } from './kept-lists.ts';
 import { digest16, idOfTimeKey, KEY_TEXT_MAX, pairKey, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
 import { KnownPaths } from './known-paths.ts';
@@ -48,7 +49,6 @@ import {
   type Scratch,
   writeTransaction,
 } from './lmdb.ts';
-import { NodeNames } from './node-names.ts';
 import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
 import { checkDataFile } from './page-walk.ts';
@@ -142,6 +142,8 @@ const EMPTY = Buffer.alloc(0);
 /** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
 const MAP_SIZE = 64 * 1024 ** 3;
 const READERS_MAX = 2000;
+/** Certnames kept by a thread. */
+const NAMES_MAX = 32_768;
 /** Abortable, synchronous commit that readers see before it is flushed (lmdb's overlapping sync, which flushes it within the
  *  call): after a power failure LMDB opens the last flushed transaction, and the command log replays what came after its
  *  stream position. */
@@ -212,8 +214,8 @@ export class Partition {
   readonly facts: Dictionary<FactBody, StoredFact>;
   readonly edges: Dictionary<EdgeBody, StoredEdge>;
   readonly packages: Dictionary<PackageBody, StoredPackage>;
-  /** Of committed nodes. */
-  readonly names = new NodeNames();
+  /** Certnames of committed nodes: a node never gets another one, and its id is never given to another. */
+  readonly names = new Generations<string>(NAMES_MAX);
   /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
   readonly nameIds = new Map<string, number>();
 

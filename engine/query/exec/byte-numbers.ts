@@ -1,6 +1,8 @@
 // Numbers for texts that lie in bytes: equal texts get the same number, and none of them becomes a string. For loops that
 // meet the same few thousand texts in millions of places.
 
+import { isSameAt } from '../../bytes.ts';
+
 const SLOTS_FIRST = 1024;
 const BYTES_FIRST = 1 << 14;
 
@@ -60,15 +62,7 @@ export class ByteNumbers {
   #equals(number: number, start: number, end: number): boolean {
     const from = number === 0 ? 0 : this.#ends[number - 1]!;
     const length = end - start;
-    if (this.#ends[number]! - from !== length) return false;
-    const words = this.#words;
-    const source = this.#sourceWords;
-    let i = 0;
-    for (; i + 4 <= length; i += 4) {
-      if (words.getInt32(from + i, true) !== source.getInt32(start + i, true)) return false;
-    }
-    for (; i < length; i++) if (words.getUint8(from + i) !== source.getUint8(start + i)) return false;
-    return true;
+    return this.#ends[number]! - from === length && isSameAt(this.#words, from, this.#sourceWords, start, length);
   }
 
   #add(source: Uint8Array, start: number, end: number, hash: number, slot: number): number {

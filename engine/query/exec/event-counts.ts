@@ -118,19 +118,18 @@ class Counting {
       this.#addAll(events, from, to);
       return;
     }
-    const { summarizeBy } = this.#tree;
-    const last = summarizeBy === 'certname' ? null : this.#columns[this.#columns.length - 1]!;
+    const [column, other] = this.#columns;
     let subject: Subject | null = null;
-    let first = -1;
-    let second = -1;
+    // The events of a resource lie side by side: they have its codes.
+    let code = -1;
+    let otherCode = -1;
     for (let index = from; index < to; index++) {
       events.at(index);
-      // The events of a resource lie side by side.
-      const code = last === null ? 0 : events.code(last);
-      const type = summarizeBy === 'resource' ? events.code(EVENT_CODE.resourceType) : 0;
-      if (subject === null || code !== second || type !== first) subject = this.#subject(events);
-      second = code;
-      first = type;
+      const next = column === undefined ? 0 : events.code(column);
+      const otherNext = other === undefined ? 0 : events.code(other);
+      if (subject === null || next !== code || otherNext !== otherCode) subject = this.#subject(events);
+      code = next;
+      otherCode = otherNext;
       if (subject.seen === null || this.#isFirst(subject.seen, events)) this.#addOne(subject.counts, events);
     }
   }

@@ -91,7 +91,7 @@ export class Row {
     let name = names.get(this.nodeId);
     if (name === undefined) {
       name = this.node.certname;
-      if (name !== '') names.set(this.nodeId, name);
+      if (name !== '') names.set(this.nodeId, name, 1);
     }
     return name;
   }
