@@ -56,9 +56,9 @@ function run(
       if (head.body !== null) bytes += Buffer.byteLength(head.body);
       handlers.onHead(head);
     },
-    onChunk: (chunk) => {
+    onChunk: (chunk, free) => {
       bytes += chunk.length;
-      handlers.onChunk(chunk);
+      handlers.onChunk(chunk, free);
     },
     onEnd: () => {
       finish('done');

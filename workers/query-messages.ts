@@ -5,7 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryTimes } from '../engine/query/request/run.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
-import type { RingPlace } from './answer-ring.ts';
+import type { Slot } from './answer-slots.ts';
 import type { AnswerHead } from './types.ts';
 
 /** Given to every query thread when it starts. */
@@ -47,12 +47,12 @@ export interface QueryThreadHello {
   readonly port: MessagePort;
   /** Float64s: monotonic ms at which the slice of work at hand began, 0 between slices; not 0: the pool stops. */
   readonly busySince: SharedArrayBuffer;
-  /** What bytes of answers go through (answer-ring.ts). */
-  readonly ring: SharedArrayBuffer;
+  /** What bytes of answers go through (answer-slots.ts). */
+  readonly slots: SharedArrayBuffer;
 }
 
-/** Bytes in the thread's ring, or as they are when it is full. */
-export type AnswerBytes = RingPlace | Uint8Array;
+/** Bytes in one of the thread's slots, or as they are when none was free. */
+export type AnswerBytes = Slot | Uint8Array;
 
 export type FromQueryThread =
   | AboutQuery

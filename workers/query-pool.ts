@@ -16,7 +16,7 @@ import { Piscina } from 'piscina';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
-import { RingReader } from './answer-ring.ts';
+import { ownCopy, type Slot, SlotReader } from './answer-slots.ts';
 import { monotonicMs } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
@@ -81,6 +81,8 @@ export interface QueryPoolStats {
 }
 
 const TEXT = 'text/plain;charset=utf-8';
+/** Of the window. */
+const GRANT_SHARE = 1 / 4;
 /** Half of Node's default: 8 MB a thread less at the peak, and queries as fast. */
 const YOUNG_GENERATION_MB = 24;
 const WATCH_MS = 1000;
@@ -107,6 +109,8 @@ interface Query {
   headSent: boolean;
   /** Monotonic ms of the head of an answer that streams; 0: there is none. */
   streamed: number;
+  /** Bytes that the client has taken and the thread has not been told of. */
+  taken: number;
   /** What a slow one did, known when the task has settled. */
   plan: QueryPlan | null;
   /** The task has settled; with a stream, the end may still be on its way. */
@@ -119,12 +123,8 @@ interface Thread {
   readonly id: number;
   readonly port: MessagePort;
   readonly busySince: Float64Array;
-  readonly ring: RingReader;
+  readonly slots: SlotReader;
 }
-
-/** In memory of their own. */
-const arrived = (thread: Thread, bytes: AnswerBytes): Uint8Array =>
-  bytes instanceof Uint8Array ? bytes : thread.ring.take(bytes);
 
 /** Starts the threads. The data directory must have been created (startRing does). */
 export async function startQueryPool(options: QueryPoolOptions): Promise<ThreadQueryPool> {
@@ -203,6 +203,7 @@ export class ThreadQueryPool implements QueryPool {
       port: null,
       headSent: false,
       streamed: 0,
+      taken: 0,
       plan: null,
       settled: false,
       over: false,
@@ -212,7 +213,7 @@ export class ThreadQueryPool implements QueryPool {
     else if (this.#waiting.length - this.#first < this.#limits.waitingMax) this.#waiting.push(query);
     else this.#refuseSoon(query, 'Too many queries are waiting. Try again later.');
     return {
-      grant: (bytes) => this.#send(query, { kind: 'grant', id: query.id, bytes }),
+      grant: (bytes) => this.#grant(query, bytes),
       cancel: () => this.#cancel(query),
     };
   }
@@ -263,38 +264,48 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   #received(thread: Thread, message: AboutQuery): void {
-    // Also when nobody waits for them any more: the thread has no other way to learn that there is room.
-    const bytes = 'bytes' in message ? arrived(thread, message.bytes) : null;
+    const { slots } = thread;
     const query = this.#running.get(message.id);
-    if (query === undefined) return;
-    if (!query.over) {
-      switch (message.kind) {
-        case 'head':
-          query.port = thread.port;
-          query.headSent = true;
-          query.streamed = performance.now();
-          query.handlers.onHead(message.head);
-          break;
-        case 'whole':
-          query.port = thread.port;
-          if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
-          this.#answer(query, { ...message.head, body: bytes });
-          break;
-        case 'chunk':
-          query.handlers.onChunk(bytes!);
-          break;
-        case 'end':
-          query.over = true;
-          query.handlers.onEnd();
-          break;
-        case 'abort':
-          if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
-          query.over = true;
-          query.handlers.onAbort(message.text);
-          break;
+    if (query === undefined || query.over) {
+      // Nobody waits for it any more, but the thread has no other way to learn that there is room.
+      if ('bytes' in message && !(message.bytes instanceof Uint8Array)) slots.free(message.bytes);
+    } else this.#tell(query, thread, message);
+    if (query?.over && query.settled) this.#leave(query);
+  }
+
+  #tell(query: Query, { port, slots }: Thread, message: AboutQuery): void {
+    switch (message.kind) {
+      case 'head':
+        query.port = port;
+        query.headSent = true;
+        query.streamed = performance.now();
+        query.handlers.onHead(message.head);
+        break;
+      case 'whole': {
+        query.port = port;
+        if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
+        const { bytes } = message;
+        const body = bytes instanceof Uint8Array ? bytes : ownCopy(slots.view(bytes));
+        if (bytes !== body) slots.free(bytes as Slot);
+        this.#answer(query, { ...message.head, body });
+        break;
       }
+      case 'chunk': {
+        const { bytes } = message;
+        if (bytes instanceof Uint8Array) query.handlers.onChunk(bytes);
+        else query.handlers.onChunk(slots.view(bytes), () => slots.free(bytes));
+        break;
+      }
+      case 'end':
+        query.over = true;
+        query.handlers.onEnd();
+        break;
+      case 'abort':
+        if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
+        query.over = true;
+        query.handlers.onAbort(message.text);
+        break;
     }
-    if (query.over && query.settled) this.#leave(query);
   }
 
   /** The whole answer at once. */
@@ -330,6 +341,14 @@ export class ThreadQueryPool implements QueryPool {
     // One that waits is skipped when its turn comes.
     if (query.flag < 0) query.handlers.onLeft?.(null);
     else if (query.settled) this.#leave(query);
+  }
+
+  /** Told when it is worth waking the thread for: it has the rest of its window meanwhile. */
+  #grant(query: Query, bytes: number): void {
+    query.taken += bytes;
+    if (query.taken < this.#limits.windowSize * GRANT_SHARE) return;
+    this.#send(query, { kind: 'grant', id: query.id, bytes: query.taken });
+    query.taken = 0;
   }
 
   #send(query: Query, message: ToQueryThread): void {
@@ -396,8 +415,8 @@ export class ThreadQueryPool implements QueryPool {
     return pool;
   }
 
-  #met({ thread: id, port, busySince, ring }: QueryThreadHello): void {
-    const thread: Thread = { id, port, busySince: new Float64Array(busySince), ring: new RingReader(ring) };
+  #met({ thread: id, port, busySince, slots }: QueryThreadHello): void {
+    const thread: Thread = { id, port, busySince: new Float64Array(busySince), slots: new SlotReader(slots) };
     this.#threads.set(id, thread);
     port.on('message', (message: FromQueryThread) => {
       if (message.kind === 'warm') this.#onWarm();

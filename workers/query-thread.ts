@@ -11,7 +11,7 @@ import { dataFileOf } from '../engine/store/data-file.ts';
 import type { Partition } from '../engine/store/partition.ts';
 import { openPartitions } from '../engine/store/store.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
-import { newRing, RingWriter } from './answer-ring.ts';
+import { newSlots, SlotWriter } from './answer-slots.ts';
 import { clockFrom, monotonicMs } from './clock.ts';
 import { collectAtRest } from './heap-at-rest.ts';
 import { MakingWay } from './making-way.ts';
@@ -30,8 +30,8 @@ const cancelled = new Int32Array(data.cancelled);
 /** Since when it works without a pause, in monotonic ms, or 0; and whether it is about to be ended. */
 const busySince = new Float64Array(new SharedArrayBuffer(16));
 const { port1: port, port2: remote } = new MessageChannel();
-const sharedRing = newRing();
-const ring = new RingWriter(sharedRing);
+const sharedSlots = newSlots();
+const slots = new SlotWriter(sharedSlots);
 const streams = new Map<number, Stream>();
 let partitions: readonly Partition[] | null = null;
 
@@ -84,8 +84,8 @@ class Stream {
 
 const post = (message: FromQueryThread): void => port.postMessage(message);
 
-/** A copy of the bytes on their way to the main thread: in the ring, or with their message while it is full. */
-const carried = (bytes: Uint8Array): AnswerBytes => ring.put(bytes) ?? Uint8Array.from(bytes);
+/** A copy of the bytes on their way to the main thread: in a slot, or with their message when none is free. */
+const carried = (bytes: Uint8Array): AnswerBytes => slots.put(bytes) ?? Uint8Array.from(bytes);
 
 const stopwatch = (): number => performance.now();
 
@@ -300,7 +300,7 @@ const hello: QueryThreadHello = {
   thread: threadId,
   port: remote,
   busySince: busySince.buffer as SharedArrayBuffer,
-  ring: sharedRing,
+  slots: sharedSlots,
 };
 parentPort?.postMessage(hello, [remote]);
 try {

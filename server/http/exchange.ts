@@ -55,8 +55,11 @@ export interface Reply extends ReplyHead {
 }
 
 export interface BodyWriter {
-  /** false: the socket is full; wait for `drained` before writing more (what was given is kept and will be sent). */
-  write(chunk: Uint8Array): boolean;
+  /**
+   * false: the socket is full; wait for `drained` before writing more (what was given is kept and will be sent). `free` is called,
+   * once, when the bytes are not needed any more, whatever has become of them.
+   */
+  write(chunk: Uint8Array, free?: () => void): boolean;
   /** Resolves when there is room again, or the client is gone. */
   drained(): Promise<void>;
   end(): void;

@@ -36,9 +36,9 @@ export class GzipWriter {
     this.#zlib.on('error', (error) => sink.failed(error));
   }
 
-  /** false: wait for `room`. */
-  write(chunk: Uint8Array): boolean {
-    this.#inputFull = !this.#zlib.write(chunk);
+  /** false: wait for `room`. `free` is called when the bytes have been read, or never will be. */
+  write(chunk: Uint8Array, free?: () => void): boolean {
+    this.#inputFull = !this.#zlib.write(chunk, free);
     return !this.#inputFull && !this.#wireFull;
   }
 

@@ -315,6 +315,11 @@ export class HttpExchange implements Exchange {
   }
 }
 
+interface Part {
+  readonly chunk: Uint8Array;
+  readonly free: (() => void) | undefined;
+}
+
 interface WriterContext {
   readonly count: (bytes: number) => void;
   /** Whom to call when the wire has room again. */
@@ -328,7 +333,7 @@ class StreamWriter implements BodyWriter {
   readonly #context: WriterContext;
   #gzip: GzipWriter | null = null;
   /** Before the request's body has been read to its end, parts of the answer wait here. */
-  #early: Uint8Array[] | null = [];
+  #early: Part[] | null = [];
   #earlyEnd = false;
   #isFull = false;
   #isOver = false;
@@ -354,19 +359,22 @@ class StreamWriter implements BodyWriter {
     const early = this.#early ?? [];
     this.#early = null;
     this.#isFull = false;
-    for (const chunk of early) this.write(chunk);
+    for (const { chunk, free } of early) this.write(chunk, free);
     if (this.#earlyEnd) this.end();
     else if (!this.#isFull) this.#wake();
   }
 
-  write(chunk: Uint8Array): boolean {
-    if (this.#isOver || this.#context.isHead || chunk.byteLength === 0) return true;
+  write(chunk: Uint8Array, free?: () => void): boolean {
+    if (this.#isOver || this.#context.isHead || chunk.byteLength === 0) {
+      free?.();
+      return true;
+    }
     if (this.#early !== null) {
-      this.#early.push(chunk);
+      this.#early.push({ chunk, free });
       this.#isFull = true;
       return false;
     }
-    const hasRoom = this.#gzip !== null ? this.#gzip.write(chunk) : this.#put(chunk);
+    const hasRoom = this.#gzip !== null ? this.#gzip.write(chunk, free) : this.#put(chunk, free);
     if (!hasRoom) this.#isFull = true;
     return hasRoom;
   }
@@ -394,9 +402,9 @@ class StreamWriter implements BodyWriter {
     this.#close(() => {});
   }
 
-  #put(chunk: Uint8Array): boolean {
+  #put(chunk: Uint8Array, free?: () => void): boolean {
     this.#context.count(chunk.byteLength);
-    return this.#wire.write(chunk);
+    return this.#wire.write(chunk, free);
   }
 
   /** The wire, or the compressor behind which it stands, takes more. */
@@ -417,6 +425,8 @@ class StreamWriter implements BodyWriter {
     this.#isOver = true;
     last();
     this.#gzip?.destroy();
+    for (const { free } of this.#early ?? []) free?.();
+    this.#early = null;
     this.#wake();
   }
 }

@@ -165,6 +165,8 @@ class NodeWire implements Wire {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #shared: Shared;
+  /** What to call for bytes that are on their way. */
+  readonly #unsent = new Set<() => void>();
   #isLong = false;
   /** Whether the next move is the client's: to send more of its request, or to take more of the answer. */
   waitsForClient = false;
@@ -251,8 +253,8 @@ class NodeWire implements Wire {
     this.#writeHead(head, null);
   }
 
-  write(chunk: Uint8Array): boolean {
-    const hasRoom = this.#response.write(chunk);
+  write(chunk: Uint8Array, free?: () => void): boolean {
+    const hasRoom = this.#response.write(chunk, free === undefined ? undefined : this.#once(free));
     if (!hasRoom) this.waitsForClient = true;
     return hasRoom;
   }
@@ -272,8 +274,18 @@ class NodeWire implements Wire {
     this.#request.socket.destroy();
   }
 
+  /** Of bytes that a broken connection never takes Node does not always tell: those are free when it is over. */
+  #once(free: () => void): () => void {
+    const once = (): void => {
+      if (this.#unsent.delete(once)) free();
+    };
+    this.#unsent.add(once);
+    return once;
+  }
+
   /** The response has been closed: complete or not. */
   over(): void {
+    for (const free of this.#unsent) free();
     if (this.#response.writableFinished) this.sent?.();
     else this.gone?.();
   }

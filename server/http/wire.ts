@@ -43,8 +43,8 @@ export interface Wire {
   send(head: WireHead, body: Uint8Array | string | null, length: number): void;
   /** Begins an answer of unknown length. */
   start(head: WireHead): void;
-  /** false: the socket is full, `drained` follows. The bytes must not change afterwards. */
-  write(chunk: Uint8Array): boolean;
+  /** false: the socket is full, `drained` follows. The bytes must not change before `free` has been called, which it is once. */
+  write(chunk: Uint8Array, free?: () => void): boolean;
   end(): void;
   /** Leaves an answer incomplete: what was written goes out, then the connection breaks. */
   breakOff(): void;

@@ -2,6 +2,7 @@
 // ones) or row by row with back-pressure (exports), never as a pile of unknown height.
 
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import { ownCopy } from '../../workers/answer-slots.ts';
 import type { AnswerHead, QueryPool } from '../../workers/types.ts';
 import { isJsonMap, type Json } from './json.ts';
 
@@ -62,15 +63,16 @@ export function ask(asker: Asker, question: Question): Promise<Answer> {
         text = bodyText(given.body);
         finish();
       },
-      onChunk: (chunk) => {
+      onChunk: (chunk, free) => {
         size += chunk.byteLength;
-        if (size > answerBytesMax) {
-          handle.cancel();
-          fail(500, `answer larger than ${answerBytesMax} bytes`);
+        if (size <= answerBytesMax) text += decoder.decode(chunk, { stream: true });
+        free?.();
+        if (size <= answerBytesMax) {
+          handle.grant(chunk.byteLength);
           return;
         }
-        text += decoder.decode(chunk, { stream: true });
-        handle.grant(chunk.byteLength);
+        handle.cancel();
+        fail(500, `answer larger than ${answerBytesMax} bytes`);
       },
       onEnd: finish,
       onAbort: (reason) => fail(500, reason),
@@ -118,7 +120,12 @@ export async function* askRows(asker: Asker, question: Question): AsyncGenerator
         // The whole answer: whether an end is told as well does not matter.
         ended ||= given.body !== null;
       }),
-    onChunk: (chunk) => settled(() => void chunks.push(chunk)),
+    onChunk: (chunk, free) =>
+      settled(() => {
+        // Whoever takes the rows may take their time.
+        chunks.push(free === undefined ? chunk : ownCopy(chunk));
+        free?.();
+      }),
     onEnd: () => settled(() => (ended = true)),
     onAbort: (reason) => settled(() => (failure = new QuestionFailed(question.path, 500, reason))),
   });

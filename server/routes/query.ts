@@ -3,6 +3,7 @@
 // never waits in memory beyond the socket's buffer and the credit.
 
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import { ownCopy } from '../../workers/answer-slots.ts';
 import type { AnswerHead, QueryHandle, QueryPool } from '../../workers/types.ts';
 import { isBelow } from '../http/dispatch.ts';
 import type { BodyWriter, Exchange, Handler, Reply } from '../http/exchange.ts';
@@ -118,7 +119,7 @@ class Answer {
     this.#exchange.onAbort(() => this.#cancel());
     const handle = pool.run(request, settings, {
       onHead: (head) => this.#head(head),
-      onChunk: (chunk) => this.#chunk(chunk),
+      onChunk: (chunk, free) => this.#chunk(chunk, free),
       onEnd: () => this.#end(),
       onAbort: (text) => this.#cutShort(text),
     });
@@ -144,16 +145,27 @@ class Answer {
     this.#writer?.end();
   }
 
-  #chunk(chunk: Uint8Array): void {
-    if (this.#isOver || this.#writer === null) return;
-    const hasRoom = this.#writer.write(chunk);
+  #chunk(chunk: Uint8Array, free?: () => void): void {
+    if (this.#isOver || this.#writer === null) {
+      free?.();
+      return;
+    }
     const isWaiting = this.#owed > 0;
+    const hasRoom = this.#write(this.#writer, chunk, isWaiting, free);
     if (hasRoom && !isWaiting && this.#handle !== null) {
       this.#handle.grant(chunk.byteLength);
       return;
     }
     this.#owed += chunk.byteLength;
     if (!isWaiting && this.#handle !== null) this.#grantWhenDrained();
+  }
+
+  /** While the client is behind, what comes waits in memory of its own: shared memory is there for those that keep up. */
+  #write(writer: BodyWriter, chunk: Uint8Array, isWaiting: boolean, free?: () => void): boolean {
+    if (!isWaiting || free === undefined) return writer.write(chunk, free);
+    const copy = ownCopy(chunk);
+    free();
+    return writer.write(copy);
   }
 
   #grantWhenDrained(): void {

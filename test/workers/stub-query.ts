@@ -1,7 +1,7 @@
 // Query thread for the tests of the pool: the path says what happens.
 
 import { MessageChannel, parentPort, threadId } from 'node:worker_threads';
-import { newRing } from '../../workers/answer-ring.ts';
+import { newSlots } from '../../workers/answer-slots.ts';
 import { monotonicMs } from '../../workers/clock.ts';
 import type { QueryResult, QueryTask } from '../../workers/query-messages.ts';
 
@@ -24,6 +24,6 @@ export default async function answer({ request }: QueryTask): Promise<QueryResul
 }
 
 parentPort?.postMessage(
-  { kind: 'query-thread', thread: threadId, port, busySince: busySince.buffer, ring: newRing() },
+  { kind: 'query-thread', thread: threadId, port, busySince: busySince.buffer, slots: newSlots() },
   [port],
 );

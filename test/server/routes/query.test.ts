@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { createExtHandler, createQueryHandler } from '../../../server/routes/query.ts';
 import { atEnd } from '../../support/endings.ts';
 import { ask, eventually, listen, RawClient } from '../support/http.ts';
@@ -217,4 +218,86 @@ test('query: a client that leaves while nothing has come yet stops the work', as
   pool.runs[0]?.handlers.onChunk(Buffer.from('x'));
   pool.runs[0]?.handlers.onEnd();
   assert.deepEqual(listener.errors, []);
+});
+
+/** Memory that is used again as soon as it is free: whoever reads it later reads something else. */
+class Lender {
+  lent = 0;
+  free = 0;
+
+  send(run: FakeRun, value: number, size: number): void {
+    const chunk = Buffer.from(new SharedArrayBuffer(size)).fill(value);
+    let isFree = false;
+    this.lent++;
+    run.handlers.onChunk(chunk, () => {
+      assert.equal(isFree, false, 'freed once');
+      isFree = true;
+      this.free++;
+      chunk.fill(0);
+    });
+  }
+}
+
+for (const coding of ['identity', 'gzip'] as const) {
+  test(`query: shared memory is read before it is free (${coding})`, async (t) => {
+    const SIZE = 100_000;
+    const COUNT = 200;
+    const WINDOW = 1 << 20;
+    const lender = new Lender();
+    const { port } = await start(t, (run) => {
+      run.handlers.onHead(jsonHead(null));
+      const pump = (): void => {
+        while (lender.lent < COUNT && lender.lent * SIZE - run.granted < WINDOW)
+          lender.send(run, lender.lent + 1, SIZE);
+        if (lender.lent < COUNT) setImmediate(pump);
+        else run.handlers.onEnd();
+      };
+      pump();
+    });
+    const { bytes, headers } = await ask(port, '/pdb/query/v4/facts', { headers: { 'accept-encoding': coding } });
+    assert.equal(headers['content-encoding'], coding === 'gzip' ? 'gzip' : undefined);
+    const body = coding === 'gzip' ? gunzipSync(bytes) : bytes;
+    assert.equal(body.length, COUNT * SIZE);
+    for (let index = 0; index < COUNT; index++) {
+      const expected = Buffer.alloc(SIZE, index + 1);
+      assert.equal(Buffer.compare(body.subarray(index * SIZE, (index + 1) * SIZE), expected), 0, `chunk ${index}`);
+    }
+    await eventually(() => lender.free === COUNT, 'all free');
+  });
+}
+
+test('query: a client that does not read keeps little of the shared memory, and none when it is gone', async (t) => {
+  const lender = new Lender();
+  const { pool, port } = await start(t, (run) => {
+    run.handlers.onHead(jsonHead(null));
+    const pump = (): void => {
+      if (run.cancelled > 0) return;
+      if (lender.lent * 32_768 - run.granted < 1 << 20) lender.send(run, 1, 32_768);
+      setImmediate(pump);
+    };
+    pump();
+  });
+  const client = await RawClient.open(port);
+  client.socket.pause();
+  client.send('GET /pdb/query/v4/facts HTTP/1.1\r\nHost: x\r\n\r\n');
+  let before = -1;
+  while (lender.lent === 0 || lender.lent !== before) {
+    before = lender.lent;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const kept = lender.lent - lender.free;
+  assert.ok(kept >= 1 && kept <= 10, `${kept} of ${lender.lent} kept`);
+  client.close();
+  await eventually(() => pool.runs[0]?.cancelled === 1 && lender.free === lender.lent, 'all free');
+});
+
+test('query: an answer to HEAD gives shared memory back at once', async (t) => {
+  const lender = new Lender();
+  const { port } = await start(t, (run) => {
+    run.handlers.onHead(jsonHead(null));
+    for (let count = 0; count < 5; count++) lender.send(run, 1, 1000);
+    assert.equal(lender.free, 5);
+    run.handlers.onEnd();
+  });
+  assert.equal((await ask(port, '/pdb/query/v4/facts', { method: 'HEAD' })).text, '');
 });

@@ -24,6 +24,9 @@ interface Answer {
   readonly body: string;
 }
 
+const LONG_CHUNKS = 60;
+const LONG_CHUNK = 100_000;
+
 /** Requests that went over a connection that had been used before. */
 let reusedCount = 0;
 
@@ -74,12 +77,22 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     const echo = async (exchange: Exchange) => {
       exchange.reply({ status: 200, contentType: 'text/plain', body: await exchange.body(1_000_000) });
     };
+    // Of shared memory that is used again as soon as it is free.
+    const long = async (exchange: Exchange) => {
+      const writer = exchange.stream({ status: 200, contentType: 'text/plain' });
+      for (let index = 0; index < LONG_CHUNKS; index++) {
+        const chunk = Buffer.from(new SharedArrayBuffer(LONG_CHUNK)).fill(65 + (index % 26));
+        if (!writer.write(chunk, () => void chunk.fill('-'))) await writer.drained();
+      }
+      writer.end();
+    };
     listener = await startListener({
       at: 'accept',
       kind: 'https',
       mounts: ['/pdb/meta', '/status', '/metrics']
         .map((prefix) => ({ prefix, handler: who }))
         .concat({ prefix: '/pdb/echo', handler: echo as typeof who })
+        .concat({ prefix: '/pdb/long', handler: long as typeof who })
         .map((mount) => access.guard(mount)),
       isStarting: () => false,
       refuseClient: access.refuseClient,
@@ -158,6 +171,14 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     assert.deepEqual(await ask('/pdb/unknown', { client: 'unlisted' }).then(({ status }) => status), 403);
     assert.equal((await ask('/status', { client: 'unlisted' })).status, 200);
     assert.equal((await ask('/metrics', { client: 'unlisted' })).status, 200);
+  });
+
+  test('a long answer is what it was, though its memory is used again', async () => {
+    const { body } = await ask('/pdb/long');
+    const expected = Array.from({ length: LONG_CHUNKS }, (_, index) =>
+      String.fromCharCode(65 + (index % 26)).repeat(LONG_CHUNK),
+    );
+    assert.equal(body === expected.join(''), true);
   });
 
   test('headers cannot change who the client is', async () => {
