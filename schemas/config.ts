@@ -354,7 +354,16 @@ export const settingRows = {
     default: '80M',
     min: 0,
     max: 1_099_511_627_776,
-    doc: 'Pages of the mapped data that may count as memory of the process, on Linux. The system keeps them cached all the same. 0: any.',
+    doc: 'Pages of the mapped data that may count as memory of the process in any case, on Linux. The system keeps them cached all the same. 0: any.',
+  },
+  residentMemory: {
+    section: 'muster',
+    name: 'resident-memory',
+    type: 'bytes',
+    default: '360M',
+    min: 0,
+    max: 1_099_511_627_776,
+    doc: 'Memory that the process may take before mapped pages beyond `mapped-memory` are given back.',
   },
 
   // Queries

@@ -51,8 +51,9 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
       untilHealthy(ring, options.logs),
     ]);
     const pool = await startQueryPool(poolOptions(options));
-    const { data, mappedMemory } = options.settings;
-    const watches = [boundMappedMemory({ dir: data, max: mappedMemory }), returnFreedMemory()];
+    const { data, mappedMemory, residentMemory } = options.settings;
+    const mapped = { dir: data, max: mappedMemory, total: residentMemory };
+    const watches = [boundMappedMemory(mapped), returnFreedMemory()];
     const stop = (): void => {
       for (const end of watches) end?.();
     };

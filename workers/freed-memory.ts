@@ -2,7 +2,7 @@
 // wants it again; bodies of commands come and go in bursts, of all sizes, and leave much of it behind. Once the process has
 // grown, the library is told to return what it can (malloc_trim). Only glibc on Linux knows that call; elsewhere nothing is done.
 
-import { pageSize, residentFiles } from './mapped-memory.ts';
+import { pageSize, residentMemory } from './mapped-memory.ts';
 import { nativeFunction } from './native.ts';
 
 const CHECK_MS = 1000;
@@ -38,4 +38,7 @@ export function returnFreedMemory(): (() => void) | null {
 }
 
 /** Bytes that are resident and belong to no file. */
-const ownMemory = (page: number): number => process.memoryUsage.rss() - residentFiles(page);
+function ownMemory(page: number): number {
+  const { all, files } = residentMemory(page);
+  return all - files;
+}

@@ -1,8 +1,9 @@
 // Bounds how much of the mapped data counts as memory of the process. LMDB maps its files; a page that was looked at stays
 // resident until the system wants its memory for something else, so a dump of everything makes the process look as large as its
-// data, and a container's limit may hit it for it. Beyond a bound the mappings are given back with madvise(MADV_DONTNEED): the
-// pages stay in the system's cache, are clean (LMDB writes through the file, never through the map), and come back when they are
-// looked at again. So do those of the program itself, of which the start needs more than what comes after it (20 MB): they are given
+// data, and a container's limit may hit it for it. When the whole process has grown beyond a bound, and what is mapped beyond
+// another one, mappings are given back with madvise(MADV_DONTNEED): the pages stay in the system's cache, are clean (LMDB writes
+// through the file, never through the map), and come back when they are looked at again, which costs queries over much of the data a tenth of
+// their time: so they keep what the heaps leave. So do those of the program itself, of which the start needs more than what comes after it (20 MB): they are given
 // back once, with the first ones of the data.
 //
 // Only Linux tells where the mappings are, and only with the optional package `koffi` can madvise be called; elsewhere nothing
@@ -19,7 +20,8 @@ const CHECK_MS = 50;
 /** Checks left out where giving back was not enough. */
 const CHECKS_TO_REST = 20;
 const MADV_DONTNEED = 4;
-/** Of `/proc/self/statm`: pages of files and shared memory that are resident. */
+/** Of `/proc/self/statm`: pages that are resident, and those of files and shared memory among them. */
+const STATM_RESIDENT = 1;
 const STATM_SHARED = 2;
 const DATA_FILE = '/data.mdb';
 
@@ -29,22 +31,28 @@ export type Release = (start: bigint, size: number) => void;
 export interface MappedMemoryOptions {
   /** Data directory. */
   readonly dir: string;
-  /** Bytes of files that may be resident, those of the program itself included. */
+  /** Bytes of files that may be resident in any case, those of the program itself included. 0: any. */
   readonly max: number;
+  /** Bytes that the process may take with more than that. */
+  readonly total: number;
 }
 
 /** Starts watching. Returns what ends it, or null where it is not possible. */
-export function boundMappedMemory({ dir, max }: MappedMemoryOptions): (() => void) | null {
+export function boundMappedMemory({ dir, max, total }: MappedMemoryOptions): (() => void) | null {
   const page = max === 0 ? null : pageSize();
   if (page === null) return null;
   const folder = realpathSync(dir);
+  const isTooMuch = (): boolean => {
+    const { files, all } = residentMemory(page);
+    return files > max && all > total;
+  };
   // Loaded when it is needed first: small stores never do.
   let release: Release | null = null;
   let isProgramReleased = false;
   let turn = 0;
   let rest = 0;
   const timer = setInterval(() => {
-    if (rest-- > 0 || residentFiles(page) <= max) return;
+    if (rest-- > 0 || !isTooMuch()) return;
     release ??= madvise();
     if (release === null) return clearInterval(timer);
     // Where it cannot be read, nothing is given back.
@@ -52,12 +60,12 @@ export function boundMappedMemory({ dir, max }: MappedMemoryOptions): (() => voi
     isProgramReleased = true;
     const mappings = dataMappings(folder);
     // In turn, and no more than has to go: what is being read should stay.
-    for (let count = 0; count < mappings.length && residentFiles(page) > max; count++) {
+    for (let count = 0; count < mappings.length && isTooMuch(); count++) {
       const { start, size } = mappings[turn++ % mappings.length] as Mapping;
       release(start, size);
     }
     // The program alone may be more than that.
-    rest = residentFiles(page) > max ? CHECKS_TO_REST : 0;
+    rest = isTooMuch() ? CHECKS_TO_REST : 0;
   }, CHECK_MS);
   timer.unref();
   return () => clearInterval(timer);
@@ -115,10 +123,11 @@ function unchanged(smaps: string): Mapping[] {
 }
 const READ_ONLY = /^([\da-f]+)-([\da-f]+) r-[-x]p \S+ \S+ \d+ +(\/.*)\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$/gm;
 
-/** Bytes of files that are resident. */
-export function residentFiles(page: number): number {
+/** Bytes that are resident, and those of files among them. */
+export function residentMemory(page: number): { readonly all: number; readonly files: number } {
   statm ??= procFile('/proc/self/statm');
-  return Number(statm().split(' ')[STATM_SHARED]) * page;
+  const pages = statm().split(' ');
+  return { all: Number(pages[STATM_RESIDENT]) * page, files: Number(pages[STATM_SHARED]) * page };
 }
 let statm: (() => string) | null = null;
 

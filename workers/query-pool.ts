@@ -22,7 +22,6 @@ import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
 import type {
   AboutQuery,
-  AnswerBytes,
   FromQueryThread,
   QueryResult,
   QueryTask,

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { returnFreedMemory } from '../../workers/freed-memory.ts';
-import { pageSize, residentFiles } from '../../workers/mapped-memory.ts';
+import { pageSize, residentMemory } from '../../workers/mapped-memory.ts';
 import { nativeFunction } from '../../workers/native.ts';
 
 const skip =
@@ -17,7 +17,10 @@ const skip =
       : false;
 const MiB = 1 << 20;
 
-const own = (): number => process.memoryUsage.rss() - residentFiles(pageSize()!);
+const own = (): number => {
+  const { all, files } = residentMemory(pageSize()!);
+  return all - files;
+};
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

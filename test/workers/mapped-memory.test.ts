@@ -13,13 +13,14 @@ import {
   madvise,
   pageSize,
   releaseProgram,
-  residentFiles,
+  residentMemory,
 } from '../../workers/mapped-memory.ts';
 import { atEnd, type Owner } from '../support/endings.ts';
 
 const page = pageSize();
 const skip = page === null ? 'no /proc here' : madvise() === null ? 'koffi is not installed for this platform' : false;
 const MiB = 1 << 20;
+const residentFiles = (): number => residentMemory(page as number).files;
 
 function filled(t: Owner) {
   const dir = mkdtempSync(join(tmpdir(), 'muster-mapped-'));
@@ -42,13 +43,13 @@ function filled(t: Owner) {
 test('mapped memory: given back, and read again', { skip }, (t) => {
   const { dir, sum } = filled(t);
   const total = sum();
-  const before = residentFiles(page as number);
+  const before = residentFiles();
   const release = madvise();
   assert.ok(release !== null);
   const mappings = dataMappings(dir);
   assert.ok(mappings.length > 0);
   for (const { start, size } of mappings) release(start, size);
-  const after = residentFiles(page as number);
+  const after = residentFiles();
   assert.ok(before - after > 30 * MiB, `${before} bytes before, ${after} after`);
   assert.equal(sum(), total);
   // Only what lies below the folder.
@@ -56,11 +57,11 @@ test('mapped memory: given back, and read again', { skip }, (t) => {
 });
 
 test('mapped memory: of the program, what it does not use again stays away', { skip }, async () => {
-  const before = residentFiles(page as number);
+  const before = residentFiles();
   const release = madvise();
   assert.ok(release !== null);
   assert.ok((await releaseProgram(release)) > 20 * MiB);
-  const after = residentFiles(page as number);
+  const after = residentFiles();
   assert.ok(before - after > 10 * MiB, `${before} bytes before, ${after} after`);
   // What was not in memory any more comes back.
   assert.equal(await import('node:zlib').then(({ gunzipSync, gzipSync }) => `${gunzipSync(gzipSync('text'))}`), 'text');
@@ -72,15 +73,33 @@ test('mapped memory: bounded while it is watched, and not afterwards', { skip },
   assert.ok(release !== null);
   await releaseProgram(release);
   sum();
-  const max = residentFiles(page as number) - 20 * MiB;
-  const stop = boundMappedMemory({ dir, max });
+  const max = residentFiles() - 20 * MiB;
+  const stop = boundMappedMemory({ dir, max, total: 0 });
   assert.ok(stop !== null);
   sum();
-  for (let tries = 0; residentFiles(page as number) > max && tries < 50; tries++) await sleep(100);
-  assert.ok(residentFiles(page as number) <= max);
+  for (let tries = 0; residentFiles() > max && tries < 50; tries++) await sleep(100);
+  assert.ok(residentFiles() <= max);
   stop();
   sum();
   await sleep(400);
-  assert.ok(residentFiles(page as number) > max);
-  assert.equal(boundMappedMemory({ dir, max: 0 }), null);
+  assert.ok(residentFiles() > max);
+  assert.equal(boundMappedMemory({ dir, max: 0, total: 0 }), null);
+});
+
+test('mapped memory: stays while the process as a whole is small enough', { skip }, async (t) => {
+  const { dir, sum } = filled(t);
+  const release = madvise();
+  assert.ok(release !== null);
+  await releaseProgram(release);
+  sum();
+  const max = residentFiles() - 20 * MiB;
+  const total = residentMemory(page as number).all + 30 * MiB;
+  const stop = boundMappedMemory({ dir, max, total });
+  atEnd(t, () => stop?.());
+  await sleep(400);
+  assert.ok(residentFiles() > max, 'nothing given back yet');
+  const more = Buffer.alloc(60 * MiB, 1);
+  for (let tries = 0; residentFiles() > max && tries < 50; tries++) await sleep(100);
+  assert.ok(residentFiles() <= max);
+  assert.equal(more[MiB], 1);
 });

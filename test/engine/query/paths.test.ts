@@ -19,7 +19,7 @@ import type { PathPart } from '../../../engine/query/tree.ts';
 function leaves(name: string, value: JsonValue, visit: (path: Path, leaf: JsonValue) => void): void {
   const walk = (path: Path, inner: JsonValue): void => {
     if (inner === null || typeof inner !== 'object' || inner instanceof Float) visit(path, inner);
-    else if (Array.isArray(inner)) inner.forEach((element: JsonValue, index) => walk([...path, index], element));
+    else if (Array.isArray(inner)) for (const [index, element] of inner.entries()) walk([...path, index], element);
     else for (const [key, element] of Object.entries(inner)) walk([...path, key], element as JsonValue);
   };
   walk([name], value);
