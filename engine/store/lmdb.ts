@@ -10,6 +10,7 @@ import {
   type RootDatabaseOptionsWithPath,
   type TransactionFlags,
 } from 'lmdb';
+import { Memory } from '../bytes.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
 export type ReadOptions = { transaction?: any };
@@ -115,12 +116,13 @@ export function present<K extends Key>(table: Database<Buffer, K>, key: K, optio
 /** Memory that read values are copied to, so that they outlive the next read: one value at a time. */
 export class Scratch {
   #bytes = Buffer.alloc(0);
+  readonly #source = new Memory();
 
   /** Takes what `raw` gave; `room`: so many bytes behind it can be written to. */
   copy(value: Buffer, room = 0): Buffer {
     const size = value.length;
     if (size + room > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow((size + room) * 2);
-    this.#bytes.set(new Uint8Array(value.buffer, value.byteOffset, size));
+    this.#bytes.set(this.#source.of(value, 0, size));
     return this.#bytes;
   }
 }
