@@ -16,6 +16,7 @@ import {
 import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
 import { EVENT_CODE, EVENT_VALUE } from '../../store/event-record.ts';
 import type { Fields } from '../../store/fields.ts';
+import { Ids } from '../../store/ids.ts';
 import { NODE_TEXT } from '../../store/node-record.ts';
 import { placeOf } from '../../store/own-tag.ts';
 import type { View } from '../../store/partition.ts';
@@ -33,29 +34,39 @@ const SEEN = 1;
 class ItemTexts<R extends Fields> {
   readonly #reader: RecordReader<R>;
   readonly #render: (record: R, out: ByteWriter) => void;
+  /** SEEN, or the number of its text behind that. */
   readonly #states: ItemStates;
-  readonly #kept = new Map<ItemId, Uint8Array>();
+  readonly #texts: Uint8Array[] = [];
   #room = KEPT_MAX;
 
   constructor(items: DictionaryView<unknown, R>, render: (record: R, out: ByteWriter) => void) {
     this.#reader = items.reader();
     this.#render = render;
-    this.#states = new ItemStates(items.end);
+    this.#states = new ItemStates(items.end, Uint32Array);
   }
 
-  write(item: ItemId, out: ByteWriter): void {
-    const kept = this.#kept.get(item);
-    if (kept !== undefined) {
-      out.put(kept);
+  /** Appends the texts of a list's items, each entry's last number: `open` stands before the first, commas between them. */
+  writeAll({ length, values }: Ids, stride: number, open: number, out: ByteWriter): void {
+    const start = out.length;
+    for (let i = stride - 1; i < length; i += stride) this.#write(values[i]!, out);
+    out.bytes[start] = open;
+  }
+
+  /** A comma and the item's text. */
+  #write(item: ItemId, out: ByteWriter): void {
+    const state = this.#states.get(item);
+    if (state > SEEN) {
+      out.put(this.#texts[state - SEEN - 1]!);
       return;
     }
     const start = out.length;
+    out.byte(COMMA);
     this.#render(this.#reader.read(item), out);
-    if (this.#states.get(item) !== SEEN) this.#states.set(item, SEEN);
+    if (state !== SEEN) this.#states.set(item, SEEN);
     else if (this.#room > 0) {
       const text = out.copyFrom(start);
       this.#room -= text.length;
-      this.#kept.set(item, text);
+      this.#states.set(item, SEEN + this.#texts.push(text));
     }
   }
 }
@@ -172,10 +183,13 @@ export class Documents {
   #factRows: ItemTexts<StoredFact> | null = null;
   #packages: ItemTexts<Fields> | null = null;
   #edges: ItemTexts<StoredEdge> | null = null;
-  readonly #resources = new Map<ItemId, ResourceText>();
+  readonly #resources: ResourceText[] = [];
+  /** As of ItemTexts. */
   #resourceStates: ItemStates | null = null;
   #resourceReader: RecordReader<StoredResource> | null = null;
   #room = KEPT_MAX;
+  /** Of the document at hand. */
+  readonly #list = new Ids();
 
   constructor(view: View) {
     this.#view = view;
@@ -184,41 +198,38 @@ export class Documents {
   /** The object of all facts. */
   facts(row: Row, out: ByteWriter): void {
     this.#facts ??= new ItemTexts(this.#view.facts, renderFact);
-    const pairs = this.#view.facts.list(row.nodeId);
-    out.byte(OPEN);
-    for (let i = 1; i < pairs.length; i += 2) {
-      if (i > 1) out.byte(COMMA);
-      this.#facts.write(pairs[i]!, out);
-    }
+    const { factList } = row;
+    if (factList.length === 0) out.byte(OPEN);
+    else this.#facts.writeAll(factList, 2, OPEN, out);
     out.byte(CLOSE);
   }
 
   /** The expanded facts of a factset. */
   factset(row: Row, out: ByteWriter): void {
     this.#factRows ??= new ItemTexts(this.#view.facts, renderFactRow);
-    const pairs = this.#view.facts.list(row.nodeId);
     out.put(DATA);
-    writeList(out, this.#factRows, pairs, 2);
+    writeList(out, this.#factRows, row.factList, 2);
     href(out, row.node, NODE_TEXT.certname, 'factsets/', '/facts');
   }
 
   /** [name, version, provider] of each package. */
   packages(row: Row, out: ByteWriter): void {
     this.#packages ??= new ItemTexts(this.#view.packages, renderPackage);
-    const items = this.#view.packages.list(row.nodeId);
-    if (items.length > 0) writeList(out, this.#packages, items, 1);
+    this.#view.packages.readList(row.nodeId, this.#list);
+    if (this.#list.length > 0) writeList(out, this.#packages, this.#list, 1);
     else out.text('[]');
   }
 
   /** The expanded resources of a catalog. */
   resources(row: Row, out: ByteWriter): void {
-    const items = this.#view.resources.list(row.nodeId);
+    this.#view.resources.readList(row.nodeId, this.#list);
+    const { length, values } = this.#list;
     out.put(DATA);
-    if (items.length === 0) out.put(NULL);
+    if (length === 0) out.put(NULL);
     else {
-      for (let i = 0; i < items.length; i++) {
+      for (let i = 0; i < length; i++) {
         out.byte(i === 0 ? OPEN_LIST : COMMA);
-        this.#resource(items[i]!, row, out);
+        this.#resource(values[i]!, row, out);
       }
       out.byte(CLOSE_LIST);
     }
@@ -226,15 +237,16 @@ export class Documents {
   }
 
   #resource(item: ItemId, row: Row, out: ByteWriter): void {
-    const kept = this.#resources.get(item);
-    if (kept !== undefined) {
-      out.put(kept.head);
-      writeTags(kept.record, row, out);
-      out.put(kept.tail);
+    this.#resourceStates ??= new ItemStates(this.#view.resources.end, Uint32Array);
+    const state = this.#resourceStates.get(item);
+    if (state > SEEN) {
+      const { head, record, tail } = this.#resources[state - SEEN - 1]!;
+      out.put(head);
+      writeTags(record, row, out);
+      out.put(tail);
       return;
     }
-    this.#resourceStates ??= new ItemStates(this.#view.resources.end);
-    const isShared = this.#resourceStates.get(item) === SEEN && this.#room > 0;
+    const isShared = state === SEEN && this.#room > 0;
     this.#resourceReader ??= this.#view.resources.reader();
     const record = isShared ? this.#view.resources.record(item) : this.#resourceReader.read(item);
     const start = out.length;
@@ -243,33 +255,32 @@ export class Documents {
     writeTags(record, row, out);
     const middle = out.length;
     renderResourceTail(record, out);
-    this.#resourceStates.set(item, SEEN);
-    if (!isShared) return;
+    if (!isShared) {
+      this.#resourceStates.set(item, SEEN);
+      return;
+    }
     const tail = out.copyFrom(middle);
     this.#room -= head.length + tail.length;
-    this.#resources.set(item, { record, head, tail });
+    this.#resourceStates.set(item, SEEN + this.#resources.push({ record, head, tail }));
   }
 
   /** The expanded edges of a catalog. */
   edges(row: Row, out: ByteWriter): void {
     this.#edges ??= new ItemTexts(this.#view.edges, renderEdges);
-    const items = this.#view.edges.list(row.nodeId);
+    this.#view.edges.readList(row.nodeId, this.#list);
     out.put(DATA);
-    writeList(out, this.#edges, items, 1);
+    writeList(out, this.#edges, this.#list, 1);
     href(out, row.node, NODE_TEXT.certname, 'catalogs/', '/edges');
   }
 }
 
 /** The items' texts as a list; null without items. */
-function writeList<R extends Fields>(out: ByteWriter, texts: ItemTexts<R>, list: Uint32Array, stride: number): void {
+function writeList<R extends Fields>(out: ByteWriter, texts: ItemTexts<R>, list: Ids, stride: number): void {
   if (list.length === 0) {
     out.put(NULL);
     return;
   }
-  for (let i = stride - 1; i < list.length; i += stride) {
-    out.byte(i < stride ? OPEN_LIST : COMMA);
-    texts.write(list[i]!, out);
-  }
+  texts.writeAll(list, stride, OPEN_LIST, out);
   out.byte(CLOSE_LIST);
 }
 

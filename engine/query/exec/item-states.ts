@@ -3,16 +3,16 @@
 
 import type { ItemId } from '../../store/records.ts';
 
-const DENSE_MAX = 1 << 24;
+const DENSE_BYTES_MAX = 1 << 24;
 
-/** Numbers below 256 by item, 0 at first. */
+/** Numbers by item, 0 at first. */
 export class ItemStates {
-  readonly #dense: Uint8Array | null;
+  readonly #dense: Uint8Array | Uint32Array | null;
   readonly #sparse: Map<ItemId, number> | null;
 
-  /** `end`: item ids are below it. */
-  constructor(end: number) {
-    this.#dense = end <= DENSE_MAX ? new Uint8Array(end) : null;
+  /** `end`: item ids are below it. `Numbers`: which of them hold the numbers. */
+  constructor(end: number, Numbers: Uint8ArrayConstructor | Uint32ArrayConstructor = Uint8Array) {
+    this.#dense = end * Numbers.BYTES_PER_ELEMENT <= DENSE_BYTES_MAX ? new Numbers(end) : null;
     this.#sparse = this.#dense === null ? new Map() : null;
   }
 
