@@ -12,7 +12,7 @@ const HEAD_BYTES = COUNT * 4;
 /** A chunk and some of its last row. */
 const SLOT_BYTES = 144 << 10;
 
-/** Where bytes lie. */
+/** Where bytes lie, or some of them: they go on in the next slot of their list. */
 export interface Slot {
   readonly index: number;
   readonly length: number;
@@ -30,18 +30,25 @@ export class SlotWriter {
     this.#bytes = Buffer.from(shared, HEAD_BYTES);
   }
 
-  /** Copies the bytes into a slot; null: none is free, or they are too many for one. */
-  put(bytes: Uint8Array): Slot | null {
-    const { length } = bytes;
-    if (length > SLOT_BYTES) return null;
-    for (let index = 0; index < COUNT; index++) {
+  /** Copies the bytes into slots; null: too few are free. */
+  put(bytes: Uint8Array): readonly Slot[] | null {
+    const slots: Slot[] = [];
+    let left = bytes.length;
+    for (let index = 0; index < COUNT && left > 0; index++) {
       if (Atomics.load(this.#taken, index) === 1) continue;
+      const length = Math.min(left, SLOT_BYTES);
+      slots.push({ index, length });
+      left -= length;
+    }
+    if (left > 0) return null;
+    let at = 0;
+    for (const { index, length } of slots) {
       Atomics.store(this.#taken, index, 1);
       const start = index * SLOT_BYTES;
-      this.#bytes.fill(bytes, start, start + length);
-      return { index, length };
+      this.#bytes.fill(bytes.subarray(at, at + length), start, start + length);
+      at += length;
     }
-    return null;
+    return slots;
   }
 }
 
@@ -65,11 +72,24 @@ export class SlotReader {
   free({ index }: Slot): void {
     Atomics.store(this.#taken, index, 0);
   }
+
+  /** All bytes of these slots in memory of their own; the slots are free. */
+  take(slots: readonly Slot[]): Uint8Array {
+    const copy = joined(slots.map((slot) => this.view(slot)));
+    for (const slot of slots) this.free(slot);
+    return copy;
+  }
 }
 
 /** The bytes in memory of their own. */
-export function ownCopy(bytes: Uint8Array): Uint8Array {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  if (bytes.length > 0) copy.fill(bytes);
-  return copy;
+export const ownCopy = (bytes: Uint8Array): Uint8Array => joined([bytes]);
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    if (part.length > 0) whole.fill(part, at, at + part.length);
+    at += part.length;
+  }
+  return whole;
 }

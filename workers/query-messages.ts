@@ -51,8 +51,8 @@ export interface QueryThreadHello {
   readonly slots: SharedArrayBuffer;
 }
 
-/** Bytes in one of the thread's slots, or as they are when none was free. */
-export type AnswerBytes = Slot | Uint8Array;
+/** Bytes in the thread's slots, or as they are when too few were free. */
+export type AnswerBytes = readonly Slot[] | Uint8Array;
 
 export type FromQueryThread =
   | AboutQuery

@@ -16,7 +16,7 @@ import { Piscina } from 'piscina';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
-import { ownCopy, type Slot, SlotReader } from './answer-slots.ts';
+import { SlotReader } from './answer-slots.ts';
 import { monotonicMs } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
@@ -267,7 +267,8 @@ export class ThreadQueryPool implements QueryPool {
     const query = this.#running.get(message.id);
     if (query === undefined || query.over) {
       // Nobody waits for it any more, but the thread has no other way to learn that there is room.
-      if ('bytes' in message && !(message.bytes instanceof Uint8Array)) slots.free(message.bytes);
+      if ('bytes' in message && !(message.bytes instanceof Uint8Array))
+        for (const slot of message.bytes) slots.free(slot);
     } else this.#tell(query, thread, message);
     if (query?.over && query.settled) this.#leave(query);
   }
@@ -284,15 +285,14 @@ export class ThreadQueryPool implements QueryPool {
         query.port = port;
         if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
         const { bytes } = message;
-        const body = bytes instanceof Uint8Array ? bytes : ownCopy(slots.view(bytes));
-        if (bytes !== body) slots.free(bytes as Slot);
+        const body = bytes instanceof Uint8Array ? bytes : slots.take(bytes);
         this.#answer(query, { ...message.head, body });
         break;
       }
       case 'chunk': {
         const { bytes } = message;
         if (bytes instanceof Uint8Array) query.handlers.onChunk(bytes);
-        else query.handlers.onChunk(slots.view(bytes), () => slots.free(bytes));
+        else for (const slot of bytes) query.handlers.onChunk(slots.view(slot), () => slots.free(slot));
         break;
       }
       case 'end':

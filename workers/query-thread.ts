@@ -84,7 +84,7 @@ class Stream {
 
 const post = (message: FromQueryThread): void => port.postMessage(message);
 
-/** A copy of the bytes on their way to the main thread: in a slot, or with their message when none is free. */
+/** A copy of the bytes on their way to the main thread: in slots, or with their message when too few are free. */
 const carried = (bytes: Uint8Array): AnswerBytes => slots.put(bytes) ?? Uint8Array.from(bytes);
 
 const stopwatch = (): number => performance.now();
