@@ -1,14 +1,14 @@
 // Lists of all that the partitions of a thread have of a kind, kept for the next queries until something of the kind comes or
 // goes anywhere. For kinds that change seldom though commands come all the time: names, fact paths, packages.
 
-import type { Registered } from './records.ts';
+import type { Counted } from './records.ts';
 
 /** Longer ones are made anew: entries of a kept one may take some hundred bytes each. */
-const LENGTH_MAX = 20_000;
+export const KEPT_LENGTH_MAX = 20_000;
 
 /** A partition's snapshot: how often things of a kind had come or gone. */
 interface Changes {
-  changes(kind: Registered): number;
+  changes(kind: Counted): number;
 }
 
 interface Kept {
@@ -24,15 +24,24 @@ export class KeptLists {
    * The list of that name, which depends on nothing but the things of the kind that the views have. Not to be changed by who
    * gets it.
    */
-  of<T>(name: string, kind: Registered, views: readonly Changes[], make: () => readonly T[]): readonly T[] {
-    const changes = views.map((view) => view.changes(kind));
-    const kept = this.#kept.get(name);
-    if (kept !== undefined && changes.every((count, part) => count === kept.changes[part])) {
-      return kept.list as readonly T[];
-    }
+  of<T>(name: string, kind: Counted, views: readonly Changes[], make: () => readonly T[]): readonly T[] {
+    const kept = this.get<T>(name, kind, views);
+    if (kept !== null) return kept;
     const list = make();
-    if (list.length <= LENGTH_MAX) this.#kept.set(name, { changes, list });
-    else this.#kept.delete(name);
+    this.keep(name, kind, views, list);
     return list;
+  }
+
+  /** The list if it is kept and nothing has changed. */
+  get<T>(name: string, kind: Counted, views: readonly Changes[]): readonly T[] | null {
+    const kept = this.#kept.get(name);
+    const isSame = kept?.changes.every((count, part) => views[part]!.changes(kind) === count);
+    return isSame === true ? (kept!.list as readonly T[]) : null;
+  }
+
+  /** Keeps the list, unless it is too long. */
+  keep(name: string, kind: Counted, views: readonly Changes[], list: readonly unknown[]): void {
+    if (list.length > KEPT_LENGTH_MAX) this.#kept.delete(name);
+    else this.#kept.set(name, { changes: views.map((view) => view.changes(kind)), list });
   }
 }

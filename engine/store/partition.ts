@@ -54,6 +54,7 @@ import type { NodeSet } from './node-set.ts';
 import { checkDataFile } from './page-walk.ts';
 import { PostingsWriter, postingIds, postingsOf } from './postings.ts';
 import type {
+  Counted,
   EdgeBody,
   EventRecord,
   FactBody,
@@ -353,7 +354,7 @@ export class Partition {
   }
 }
 
-interface NamedNode {
+export interface NamedNode {
   /** The certname as UTF-8. */
   readonly name: Uint8Array;
   readonly node: NodeId;
@@ -416,7 +417,9 @@ export class View implements EventSource, ViewBounds {
   }
 
   /** How often things of that kind came or went before this snapshot. */
-  changes(kind: Registered): number {
+  changes(kind: Counted): number {
+    // A node that comes takes the next number, which is not given again: those that are not there have gone.
+    if (kind === 'node') return this.maxNodeId + (this.maxNodeId - this.counts.nodes);
     return this.state.changes[kind] ?? 0;
   }
 

@@ -156,3 +156,5 @@ export type DictionaryName = 'resource' | 'fact' | 'edge' | 'package';
 
 /** Kinds of things whose coming and going is counted. */
 export type Registered = DictionaryName | 'environment' | 'producer' | 'fact_path';
+/** The same, and nodes, of which their own counters tell. */
+export type Counted = Registered | 'node';

@@ -2,14 +2,16 @@
 // terms, and the visit ends when the page is full. Nothing is kept but the rows of one node. Nodes whose rows all lie before
 // the page are counted and passed over.
 //
-//   names   'index'  the partitions' certname indexes are merged
+//   names   'index'  the partitions' certname indexes are merged, unless the order is kept from earlier queries
 //           'sort'   the names of few nodes among many are read and sorted
 
 import { compareText } from '../../json/compare.ts';
 import { Ids } from '../../store/ids.ts';
+import { KEPT_LENGTH_MAX } from '../../store/kept-lists.ts';
 import { Scratch } from '../../store/lmdb.ts';
 import { StoredNode } from '../../store/node-record.ts';
 import { NodeSet } from '../../store/node-set.ts';
+import type { NamedNode, View } from '../../store/partition.ts';
 import type { NodeId } from '../../store/records.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { OrderTerm, QueryTree } from '../tree.ts';
@@ -130,9 +132,10 @@ export function* walked(
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
   const output = source.trace.step('output');
+  const order = yield* keptOrder(source, walks);
   let seen = 0;
   let visited = 0;
-  for (const { walk, node } of nodesByName(walks, tree.orderBy[0]!.descending)) {
+  for (const { walk, node } of nodesByName(walks, order, tree.orderBy[0]!.descending)) {
     if (seen >= end) return;
     if ((++visited & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
     const { row } = walk;
@@ -198,16 +201,69 @@ interface Named {
   readonly node: NodeId;
 }
 
-/** The nodes of all partitions in the order of their certnames. */
-function* nodesByName(walks: readonly PartitionWalk[], descending: boolean): Generator<Named> {
+/** The nodes of all partitions in the order of their certnames. `order`: of all that there are, if it is known. */
+function* nodesByName(
+  walks: readonly PartitionWalk[],
+  order: readonly Place[] | null,
+  descending: boolean,
+): Generator<Named> {
+  if (!wantsMany(walks)) yield* sortedNames(walks, descending);
+  else {
+    const places = order === null ? mergedNames(viewsOf(walks), descending) : descending ? backwards(order) : order;
+    for (const place of places) {
+      const walk = walks[partOf(place)]!;
+      const node = nodeOf(place);
+      if (walk.nodes.has(node)) yield { walk, node };
+    }
+  }
+}
+
+function wantsMany(walks: readonly PartitionWalk[]): boolean {
   let wanted = 0;
   let all = 0;
   for (const { nodes, row } of walks) {
     wanted += nodes.count();
     all += row.view.counts.nodes;
   }
-  if (wanted <= SORT_ALWAYS || wanted * SORT_SHARE < all) yield* sortedNames(walks, descending);
-  else yield* mergedNames(walks, descending);
+  return wanted > SORT_ALWAYS && wanted * SORT_SHARE >= all;
+}
+
+const viewsOf = (walks: readonly PartitionWalk[]): readonly View[] => walks.map(({ row }) => row.view);
+
+function* backwards<T>(list: readonly T[]): Generator<T> {
+  for (let at = list.length - 1; at >= 0; at--) yield list[at]!;
+}
+
+/** A node and the place of its partition among the walks, in one number. */
+type Place = number;
+const PART = 2 ** 32;
+const partOf = (place: Place): number => Math.floor(place / PART);
+const nodeOf = (place: Place): NodeId => place >>> 0;
+
+const ORDER = 'nodes by certname';
+const ASKED = 'nodes by certname, asked for';
+
+/**
+ * The order of all nodes, kept until one comes or goes. It is not made for the first query after that: a page needs only the
+ * beginning, and while a fleet is loaded no order would last.
+ */
+function* keptOrder({ ctx }: Source, walks: readonly PartitionWalk[]): Generator<undefined, readonly Place[] | null> {
+  if (walks.length < ctx.parts || !wantsMany(walks)) return null;
+  const { views } = ctx;
+  const { lists } = views[0]!.partition;
+  const kept = lists.get<Place>(ORDER, 'node', views);
+  if (kept !== null) return kept;
+  if (views.reduce((sum, { counts }) => sum + counts.nodes, 0) > KEPT_LENGTH_MAX) return null;
+  if (lists.get(ASKED, 'node', views) === null) {
+    lists.keep(ASKED, 'node', views, []);
+    return null;
+  }
+  const order: Place[] = [];
+  for (const place of mergedNames(views, false)) {
+    if ((order.push(place) & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+  }
+  lists.keep(ORDER, 'node', views, order);
+  return order;
 }
 
 function sortedNames(walks: readonly PartitionWalk[], descending: boolean): Named[] {
@@ -224,32 +280,31 @@ function sortedNames(walks: readonly PartitionWalk[], descending: boolean): Name
   return named.sort((a, b) => sign * compareText(a.certname, b.certname));
 }
 
-interface Head extends Named {
+interface Head {
+  readonly place: Place;
   readonly name: Uint8Array;
-  readonly rest: Iterator<{ readonly name: Uint8Array; readonly node: NodeId }>;
+  readonly rest: Iterator<NamedNode>;
 }
 
 /** Merges the certname indexes. A few partitions: looking at all heads is cheaper than keeping them in a heap. */
-function* mergedNames(walks: readonly PartitionWalk[], descending: boolean): Generator<Named> {
+function* mergedNames(views: readonly View[], descending: boolean): Generator<Place> {
   const heads: Head[] = [];
-  const put = (walk: PartitionWalk, rest: Head['rest'], at: number): void => {
-    for (let next = rest.next(); !next.done; next = rest.next()) {
-      const { name, node } = next.value;
-      if (!walk.nodes.has(node)) continue;
-      heads[at] = { walk, node, name, rest };
-      return;
-    }
-    if (at < heads.length) heads.splice(at, 1);
+  const put = (part: number, rest: Head['rest'], at: number): void => {
+    const { done, value } = rest.next();
+    if (!done) heads[at] = { place: part * PART + value.node, name: value.name, rest };
+    else if (at < heads.length) heads.splice(at, 1);
   };
-  for (const walk of walks) put(walk, walk.row.view.nodesByName(descending), heads.length);
+  views.forEach((view, part) => {
+    put(part, view.nodesByName(descending), heads.length);
+  });
   const sign = descending ? -1 : 1;
   while (heads.length > 0) {
     let first = 0;
     for (let i = 1; i < heads.length; i++) {
       if (sign * Buffer.compare(heads[i]!.name, heads[first]!.name) < 0) first = i;
     }
-    const { walk, node, rest } = heads[first]!;
-    yield { walk, node };
-    put(walk, rest, first);
+    const { place, rest } = heads[first]!;
+    yield place;
+    put(partOf(place), rest, first);
   }
 }

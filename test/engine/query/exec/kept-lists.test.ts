@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { deleteNode } from '../../../../engine/retention/nodes.ts';
 import { gcCatalogs, gcFactPaths } from '../../../../engine/retention/unused.ts';
 import { KeptLists } from '../../../../engine/store/kept-lists.ts';
 import { ask, type Fleet, facts, newFleet } from '../request/fleet.ts';
@@ -66,4 +67,58 @@ it('a list is made once for a state of the partitions, and not kept when it is l
   state[0] = 2;
   const long = list(30_000);
   assert.notEqual(list(30_000), long);
+});
+
+it('the order of certnames is kept until a node comes or goes', async () => {
+  const kept = newFleet();
+  try {
+    const names = Array.from({ length: 60 }, (_, i) => `h${(i * 37) % 60}.example.com`);
+    const apply = (name: string): void => void kept.apply('replace facts', 5, facts(name, { kernel: 'Linux' }));
+    const page = (params: Record<string, string>): string[] =>
+      (JSON.parse(ask(kept, { path: '/nodes', query: params }).text) as { certname: string }[]).map(
+        (node) => node.certname,
+      );
+    const ascending = { order_by: '[{"field":"certname"}]' };
+    const descending = { order_by: '[{"field":"certname","order":"desc"}]' };
+    const isKept = (): boolean => {
+      const views = kept.partitions.map((partition) => partition.snapshot());
+      const list = kept.partitions[0]!.lists.get('nodes by certname', 'node', views);
+      for (const view of views) view.close();
+      return list !== null;
+    };
+    const check = (): void => {
+      const sorted = [...names].sort();
+      // The first time it is merged, then made, then looked up.
+      for (let time = 0; time < 3; time++) {
+        assert.deepEqual(page(ascending), sorted);
+        assert.deepEqual(page(descending), [...sorted].reverse());
+        assert.deepEqual(page({ ...ascending, limit: '7', offset: '20' }), sorted.slice(20, 27));
+        assert.deepEqual(
+          page({ ...ascending, query: '["~","certname","[13579]\\\\."]' }),
+          sorted.filter((name) => /[13579]\./.test(name)),
+        );
+      }
+    };
+    for (const name of names) apply(name);
+    check();
+    assert.equal(isKept(), true);
+    names.push('a.example.com');
+    apply('a.example.com');
+    check();
+    // What is stored of nodes that are there already is no reason to make it anew.
+    apply('h3.example.com');
+    assert.deepEqual(page(ascending), [...names].sort());
+    // One goes, another one comes.
+    for (const partition of kept.partitions) {
+      const sweep = deleteNode(partition, 'h3.example.com');
+      while (!sweep.step().done);
+    }
+    names.splice(names.indexOf('h3.example.com'), 1);
+    check();
+    names.push('h61.example.com');
+    apply('h61.example.com');
+    check();
+  } finally {
+    await kept.close();
+  }
 });
