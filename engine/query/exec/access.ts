@@ -27,6 +27,7 @@ import { withOwnTag } from '../../store/own-tag.ts';
 import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../store/report-record.ts';
 import { encodePath } from '../paths.ts';
 import { writeBoolean, writeReportEvents, writeReportPart, writeTags } from './documents.ts';
+import { FactFinder } from './fact-member.ts';
 import type { Leaf } from './leaf.ts';
 import type { Row } from './row.ts';
 
@@ -157,15 +158,6 @@ export interface GlobalRecord {
   readonly [field: string]: Value;
 }
 
-/** The fact of that name of the row's node, undefined when it has none. Lives until the next fact is read. */
-export function factOf(row: Row, name: string): StoredFact | undefined {
-  const nameId = row.view.nameId(name);
-  if (nameId === 0) return undefined;
-  const { length, values } = row.factList;
-  for (let i = 0; i < length; i += 2) if (values[i] === nameId) return row.factReader.read(values[i + 1]!);
-  return undefined;
-}
-
 const ofSub =
   <S>(get: (sub: S) => string | null) =>
   (row: Row) =>
@@ -236,15 +228,17 @@ const factsets: Record<string, Access> = {
   package_inventory: document('node', (row, out) => row.documents.packages(row, out)),
 };
 
+const trusted = new FactFinder('trusted');
+
 const inventory: Record<string, Access> = {
   certname,
   timestamp: factsTimestamp,
   environment: factsEnvironment,
   facts: document('node', (row, out) => row.documents.facts(row, out)),
   trusted: document('node', (row, out) => {
-    const trusted = factOf(row, 'trusted');
-    if (trusted === undefined) out.put(NULL);
-    else trusted.write(FACT.value, out);
+    const item = trusted.item(row);
+    if (item === 0) out.put(NULL);
+    else row.factReader.read(item).write(FACT.value, out);
   }),
 };
 

@@ -12,8 +12,9 @@ import type { StoredResource } from '../../store/bodies.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
 import { pathMatcher } from '../paths.ts';
 import type { CompareOp, Filter } from '../tree.ts';
-import { type Access, accessOf, type EntityAccess, factOf, type Level, type Value } from './access.ts';
+import { type Access, accessOf, type EntityAccess, type Level, type Value } from './access.ts';
 import type { ExecContext } from './context.ts';
+import { FactMember } from './fact-member.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
 import type { Row } from './row.ts';
 import { FALSE, negate, TRUE, type Truth, truthOf, UNKNOWN } from './truth.ts';
@@ -315,11 +316,12 @@ function onFacts(filter: JsonFilter, scope: CompileScope): Predicate {
     return onField(filter.root, scope, (value) => test(value as JsonValue));
   }
   const { first, missing, path, judge } = firstKeyTest(filter, scope.ctx.regex);
+  const member = new FactMember(first, path);
   return {
     deps: NODE,
     test(row) {
-      const fact = factOf(row, first);
-      return fact === undefined ? missing : judge(path.findInFact(fact));
+      const item = member.item(row);
+      return item === 0 ? missing : judge(member.find(row, item));
     },
   };
 }

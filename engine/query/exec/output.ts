@@ -9,7 +9,8 @@ import type { StoredResource } from '../../store/bodies.ts';
 import { type MaskedKind, toChar } from '../format/to-char.ts';
 import type { RowSink } from '../sink.ts';
 import type { Column, FieldRef, QueryTree } from '../tree.ts';
-import { type Access, factOf, jsonText, type Level } from './access.ts';
+import { type Access, jsonText, type Level } from './access.ts';
+import { FactMember } from './fact-member.ts';
 import { accessFor, type CompileScope } from './filter.ts';
 import type { Row } from './row.ts';
 import { ValuePath } from './value-path.ts';
@@ -44,11 +45,12 @@ export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>): Member {
       },
     };
   }
+  const member = new FactMember(name, path);
   return {
     level: 'node',
     find(row) {
-      const fact = factOf(row, name);
-      return fact === undefined ? undefined : path.findInFact(fact);
+      const item = member.item(row);
+      return item === 0 ? undefined : member.find(row, item);
     },
   };
 }
