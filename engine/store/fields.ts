@@ -9,7 +9,8 @@
 //
 // `TextRecord` reads such a record in bytes that it is given; it holds on to them and never copies.
 
-import { type ByteWriter, copyOf } from '../bytes.ts';
+import { type ByteWriter, bytesOf, copyOf } from '../bytes.ts';
+import { hasEscape } from '../json/scan.ts';
 import { formatTime } from '../time.ts';
 
 const WIDE = 0x80;
@@ -94,6 +95,18 @@ export function readNumber(bytes: Uint8Array, at: number): number | null {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** A text that fields are compared with. */
+export interface WantedText {
+  readonly text: string;
+  /** Its bytes as they stand between the quotes of a JSON string; null when some of it must be, or may be, written otherwise. */
+  readonly plain: Uint8Array | null;
+}
+
+export function wantedText(text: string): WantedText {
+  const written = JSON.stringify(text);
+  return { text, plain: written.length === text.length + 2 ? bytesOf(text) : null };
+}
 
 /**
  * A record of any kind. Final: who looks into records of several kinds has one hidden class before it, which V8 reads at once;
@@ -200,6 +213,21 @@ export class TextRecord {
     if (this.endOf(index) - start !== count) return false;
     const { bytes } = this;
     for (let i = count - 1; i >= 0; i--) if (bytes[start + i] !== wanted[i]) return false;
+    return true;
+  }
+
+  /** Whether a field that is a JSON string is that text; null: it is null. */
+  equals(index: number, wanted: WantedText): boolean | null {
+    const { bytes } = this;
+    const start = this.startOf(index);
+    if (bytes[start] !== QUOTE) return null;
+    const { plain } = wanted;
+    if (plain === null) return this.string(index) === wanted.text;
+    // Escapes are longer than what they stand for.
+    const size = this.endOf(index) - start - 2;
+    if (size > plain.length) return hasEscape(bytes, start, start + size) && this.string(index) === wanted.text;
+    if (size < plain.length) return false;
+    for (let i = size - 1; i >= 0; i--) if (bytes[start + 1 + i] !== plain[i]) return false;
     return true;
   }
 

@@ -21,7 +21,14 @@ import {
   TARGET,
 } from '../../store/bodies.ts';
 import { EVENT_CODE, EVENT_VALUE, EVENT_VALUE_SHAPE, type StoredEvents } from '../../store/event-record.ts';
-import { type Fields, type FieldsShape, quoted, quotedTime, type TextRecord } from '../../store/fields.ts';
+import {
+  type Fields,
+  type FieldsShape,
+  quoted,
+  quotedTime,
+  type TextRecord,
+  type WantedText,
+} from '../../store/fields.ts';
 import { NODE_NUMBER, NODE_SHAPE, NODE_TEXT } from '../../store/node-record.ts';
 import { withOwnTag } from '../../store/own-tag.ts';
 import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../store/report-record.ts';
@@ -44,6 +51,8 @@ export interface Access {
   write(row: Row, out: ByteWriter): void;
   /** Where the JSON text lies, for fields that are kept as such. */
   readonly stored?: StoredPlace;
+  /** Of fields whose value is a text: whether it is that one, without making it; null: there is none. */
+  equals?(row: Row, wanted: WantedText): boolean | null;
 }
 
 export interface StoredPlace {
@@ -85,6 +94,7 @@ const text = (level: Level, { shape, of }: Of, place: number): Access => ({
   value: (row) => of(row).string(place),
   write: (row, out) => of(row).write(place, out),
   stored: { shape, of, place },
+  equals: (row, wanted) => of(row).equals(place, wanted),
 });
 /** A stored field that is true, false or null. */
 const boolean = (level: Level, { shape, of }: Of, place: number): Access => ({
@@ -165,7 +175,11 @@ const ofSub =
 
 // ------------------------------------------------------------------ the tables
 
-const certname: Access = { ...text('node', ofNode, NODE_TEXT.certname), value: (row) => row.certname };
+const certname: Access = {
+  ...text('node', ofNode, NODE_TEXT.certname),
+  value: (row) => row.certname,
+  equals: (row, { text: wanted }) => row.certname === wanted,
+};
 const factsEnvironment = text('node', ofNode, NODE_TEXT.factsEnvironment);
 const catalogEnvironment = text('node', ofNode, NODE_TEXT.catalogEnvironment);
 const factsTimestamp = shownNumber('node', ofNode, NODE_NUMBER.factsTimestamp, NODE_TEXT.factsTimestamp);

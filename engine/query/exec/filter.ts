@@ -9,6 +9,7 @@ import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import { Float, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
+import { wantedText } from '../../store/fields.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
 import { pathMatcher } from '../paths.ts';
 import type { CompareOp, Filter } from '../tree.ts';
@@ -64,6 +65,27 @@ function onField(field: string, scope: CompileScope, test: (value: Value) => Tru
   return { deps: DEPS[access.level], test: (row) => test(get(row)) };
 }
 
+/** More texts than that are found faster in a set. */
+const TEXTS_MAX = 4;
+
+/** Whether a field is one of the texts, without making its value; null where that is not possible, or not worth while. */
+function onText(field: string, scope: CompileScope, texts: readonly string[], onNull: Truth): Predicate | null {
+  const { level, equals } = accessFor(scope, field);
+  if (equals === undefined || texts.length > TEXTS_MAX) return null;
+  const wanted = texts.map(wantedText);
+  return {
+    deps: DEPS[level],
+    test(row) {
+      for (let i = 0; i < wanted.length; i++) {
+        const isEqual = equals(row, wanted[i]!);
+        if (isEqual === null) return onNull;
+        if (isEqual) return TRUE;
+      }
+      return FALSE;
+    },
+  };
+}
+
 const COMPARE: Record<CompareOp, (a: number, b: number) => boolean> = {
   '<': (a, b) => a < b,
   '<=': (a, b) => a <= b,
@@ -88,6 +110,10 @@ const COMPILERS: Compilers = {
   eq(filter, scope) {
     const wanted = filter.value;
     const onNull: Truth = filter.nullSafe ? FALSE : UNKNOWN;
+    if (typeof wanted === 'string') {
+      const isText = onText(filter.field, scope, [wanted], onNull);
+      if (isText !== null) return isText;
+    }
     return onField(filter.field, scope, (value) => (isNull(value) ? onNull : truthOf(value === wanted)));
   },
   order(filter, scope) {
@@ -138,6 +164,9 @@ const COMPILERS: Compilers = {
   in(filter, scope) {
     const values = new Set<string | number>(filter.values);
     if (values.size === 0) return constant(FALSE);
+    const texts = [...values].filter((value) => typeof value === 'string');
+    const isText = texts.length === values.size ? onText(filter.field, scope, texts, UNKNOWN) : null;
+    if (isText !== null) return isText;
     return onField(filter.field, scope, (value) => (isNull(value) ? UNKNOWN : truthOf(values.has(inValue(value)))));
   },
   null: (filter, scope) => onField(filter.field, scope, (value) => truthOf(isNull(value))),

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ByteWriter, bytesOf } from '../../../engine/bytes.ts';
 import { decodeEvents, encodeEvents, StoredEvents } from '../../../engine/store/event-record.ts';
-import { encodeFields, fieldsShape, quoted, TextRecord } from '../../../engine/store/fields.ts';
+import { encodeFields, fieldsShape, quoted, TextRecord, wantedText } from '../../../engine/store/fields.ts';
 import { decodeNode, encodeNode } from '../../../engine/store/node-record.ts';
 import type { EventRecord, NodeRecord } from '../../../engine/store/records.ts';
 import { decodeReport, encodeReport } from '../../../engine/store/report-record.ts';
@@ -43,6 +43,49 @@ test('fields: numbers and texts come back as they were, at any place of a buffer
       assert.equal(out.toString(), members.join(''));
     }),
   );
+});
+
+test('fields: a text is compared as it stands, however it is written', () => {
+  const shape = fieldsShape(0, ['a', 'b']);
+  const texts = [
+    '',
+    'a',
+    'ab',
+    'b',
+    'é',
+    'e\u0301',
+    'a"b',
+    'a\\b',
+    'a\\',
+    'line\n',
+    '\u2028',
+    '\ud800',
+    '\ufffd',
+    '😀',
+    'null',
+    '/',
+  ];
+  const spellings = (text: string): string[] => [
+    JSON.stringify(text),
+    // Every unit as an escape, and what may be escaped.
+    `"${[...Array(text.length).keys()].map((i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')}"`,
+    JSON.stringify(text).replaceAll('/', '\\/'),
+  ];
+  const record = new TextRecord(shape);
+  for (const text of texts) {
+    for (const spelling of spellings(text)) {
+      record.load(encodeFields(shape, 0, [], ['"before"', spelling]));
+      for (const wanted of texts) {
+        assert.equal(
+          record.equals(1, wantedText(wanted)),
+          text === wanted,
+          `${spelling} and ${JSON.stringify(wanted)}`,
+        );
+      }
+    }
+  }
+  record.load(encodeFields(shape, 0, [], ['"before"', 'null']));
+  assert.equal(record.equals(1, wantedText('null')), null);
 });
 
 test('fields: records beyond 64 KB have wide ends', () => {
