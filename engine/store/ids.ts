@@ -36,3 +36,17 @@ export class Ids {
     this.#bytes.set(size === bytes.byteLength ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, size));
   }
 }
+
+/** The first place from `from` on whose id is not below `wanted`: near `from` it is found in few steps. */
+export function placeAmong(sorted: Uint32Array, wanted: number, from = 0): number {
+  let step = 1;
+  while (from + step < sorted.length && sorted[from + step]! < wanted) step *= 2;
+  let low = from + (step >>> 1);
+  let high = Math.min(from + step, sorted.length);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

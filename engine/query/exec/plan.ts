@@ -284,13 +284,15 @@ export type ReportPath =
   | { readonly kind: 'time'; readonly from: number | null; readonly to: number | null }
   | { readonly kind: 'all' };
 
+export const asksForLatest = (filter: Filter): boolean =>
+  filter.kind === 'eq' && filter.field === 'latest_report?' && filter.value === true;
+
 /** `narrow`: the node conditions leave few nodes. */
 export function reportPath(entity: EntityName, filters: readonly Filter[], narrow: boolean): ReportPath {
   if (entity === 'latest_report' || entity === 'latest_report_id') return { kind: 'latest' };
   const hashes = equalTo(filters, entity === 'events' ? 'report' : 'hash');
   if (hashes) return { kind: 'hash', hashes };
-  for (const f of filters)
-    if (f.kind === 'eq' && f.field === 'latest_report?' && f.value === true) return { kind: 'latest' };
+  if (filters.some(asksForLatest)) return { kind: 'latest' };
   if (narrow) return { kind: 'nodes' };
   let from: number | null = null;
   let to: number | null = null;

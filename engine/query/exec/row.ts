@@ -4,7 +4,7 @@
 import type { StoredFact } from '../../store/bodies.ts';
 import type { RecordReader } from '../../store/dictionary.ts';
 import { StoredEvents } from '../../store/event-record.ts';
-import { Ids } from '../../store/ids.ts';
+import { Ids, placeAmong } from '../../store/ids.ts';
 import { Scratch } from '../../store/lmdb.ts';
 import { encodeNode, NODE_TEXT, StoredNode } from '../../store/node-record.ts';
 import { REPORTS_LATEST, type View } from '../../store/partition.ts';
@@ -150,7 +150,7 @@ export class Row {
   /** Whether the row's report is its node's latest agent report. */
   get isLatest(): boolean {
     this.#latest ??= this.view.reportSet(REPORTS_LATEST);
-    return has(this.#latest, this.itemId);
+    return this.#latest[placeAmong(this.#latest, this.itemId)] === this.itemId;
   }
 
   /** The events of the row's report, to be opened by the caller. */
@@ -158,15 +158,4 @@ export class Row {
     this.#events ??= new StoredEvents(this.view);
     return this.#events;
   }
-}
-
-function has(sorted: Uint32Array, wanted: number): boolean {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle]! < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return sorted[low] === wanted;
 }

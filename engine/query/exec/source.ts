@@ -5,6 +5,7 @@ import type { EntityName } from '../../../schemas/entities.ts';
 import { FACT, type StoredEdge, type StoredFact } from '../../store/bodies.ts';
 import type { DictionaryView } from '../../store/dictionary.ts';
 import type { StoredEvents } from '../../store/event-record.ts';
+import { placeAmong } from '../../store/ids.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import {
@@ -48,6 +49,7 @@ import { Leaf, LeafPaths } from './leaf.ts';
 import { evaluateNodes } from './node-filter.ts';
 import {
   all,
+  asksForLatest,
   DICTIONARY,
   exactFacts,
   type ItemPlan,
@@ -335,7 +337,7 @@ export class Source {
     const { view } = row;
     const filtered = this.split.node.length > 0;
     const nodes = filtered ? yield* this.nodes(row) : null;
-    const narrow = nodes !== null && nodes.count() * 4 < view.counts.nodes;
+    const narrow = nodes !== null && nodes.count() * FEW_NODES < view.counts.nodes;
     const path = reportPath(this.entity, this.split.item, narrow);
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const skip = this.entity === 'events' ? skipByTime(this.split.sub) : null;
@@ -343,15 +345,19 @@ export class Source {
       row,
       this.entity === 'events' ? withEvents(reportIds(path, nodes, row), path, row) : reportIds(path, nodes, row),
       nodes,
-      this.#reportTest(),
+      this.#reportTest(path),
       this.subs,
       this.#subTest(),
       skip,
     );
   }
 
-  #reportTest(): Predicate | null {
-    return this.item;
+  /** What the path does not say of the reports. */
+  #reportTest(path: ReportPath): Predicate | null {
+    const rest = path.kind === 'latest' ? this.split.item.filter((filter) => !asksForLatest(filter)) : this.split.item;
+    if (rest.length === this.split.item.length) return this.item;
+    const filter = all(rest);
+    return filter === null ? null : compileFilter(filter, this.scope);
   }
 
   #subTest(): Predicate | null {
@@ -388,6 +394,9 @@ export class Source {
   }
 }
 
+/** One node of so many is few. */
+const FEW_NODES = 4;
+
 /** Those of the reports that have events, where there are many to be spared. */
 function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
   switch (path.kind) {
@@ -401,8 +410,13 @@ function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): I
 }
 
 function* common(ids: Iterable<ReportId>, sorted: Uint32Array): Generator<ReportId> {
-  const wanted = new Set(sorted);
-  for (const id of ids) if (wanted.has(id)) yield id;
+  let last = 0;
+  let at = 0;
+  for (const id of ids) {
+    at = placeAmong(sorted, id, id < last ? 0 : at);
+    last = id;
+    if (sorted[at] === id) yield id;
+  }
 }
 
 function latestOf(node: NodeId, row: Row): readonly ReportId[] {
@@ -421,7 +435,8 @@ function* reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Generato
       }
       return;
     case 'latest':
-      if (nodes === null) yield* view.reportSet(REPORTS_LATEST);
+      // Reports say whose they are: unless few nodes are wanted, those need not be looked at.
+      if (nodes === null || nodes.count() * FEW_NODES >= view.counts.nodes) yield* view.reportSet(REPORTS_LATEST);
       else for (const id of nodes.toArray()) yield* latestOf(id, row);
       return;
     case 'nodes':
