@@ -7,7 +7,7 @@ import { parseJson } from '../json/parse.ts';
 import { endOfString } from '../json/scan.ts';
 import type { JsonValue } from '../json/value.ts';
 import { encodeFields, Fields, fieldsShape, quoted } from './fields.ts';
-import { type TagPlaces, tagPlaces } from './own-tag.ts';
+import { type TagList, type TagPlaces, tagListAt } from './own-tag.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
 
 // ------------------------------------------------------------------ resources
@@ -49,8 +49,7 @@ export function encodeResource(body: ResourceBody): Buffer {
 
 export class StoredResource extends Fields {
   #parameters: JsonValue | undefined = undefined;
-  #tags: readonly string[] | null = null;
-  #places: TagPlaces | null = null;
+  #tags: TagList | null = null;
 
   constructor() {
     super(RESOURCE_SHAPE);
@@ -60,7 +59,6 @@ export class StoredResource extends Fields {
     super.load(bytes, start);
     this.#parameters = undefined;
     this.#tags = null;
-    this.#places = null;
   }
 
   get ownTag(): boolean {
@@ -69,14 +67,18 @@ export class StoredResource extends Fields {
 
   /** Without the node's own. */
   get tags(): readonly string[] {
-    this.#tags ??= JSON.parse(this.text(RESOURCE.tags)) as string[];
-    return this.#tags;
+    return this.#tagList.tags;
   }
 
   /** Where the node's own tag can stand among the others. */
   get places(): TagPlaces {
-    this.#places ??= tagPlaces(this.text(RESOURCE.tags));
-    return this.#places;
+    return this.#tagList.places;
+  }
+
+  get #tagList(): TagList {
+    const { record } = this;
+    this.#tags ??= tagListAt(record.bytes, record.startOf(RESOURCE.tags), record.endOf(RESOURCE.tags));
+    return this.#tags;
   }
 
   get parameters(): JsonValue {

@@ -1,6 +1,7 @@
 // The certname among a resource's tags. Catalogs compiled for `node 'x' {}` blocks tag every resource with the node's name; stored
 // bodies leave it out, and here it comes back at its place in PuppetDB's set order (spec/commands.md 4.2).
 
+import { ByteNumbers } from '../byte-numbers.ts';
 import { bytesOf } from '../bytes.ts';
 import { tagRank } from './tag-rank.ts';
 
@@ -11,18 +12,43 @@ export interface TagPlaces {
   readonly after: readonly Uint8Array[];
 }
 
-/** The same few hundred lists come with every catalog. */
-const PLACES_MAX = 2000;
-const known = new Map<string, TagPlaces>();
+/** A list of tags, without a node's own. */
+export class TagList {
+  readonly tags: readonly string[];
+  #places: TagPlaces | null = null;
 
-/** Places in a list of tags, given as JSON text. */
-export function tagPlaces(text: string): TagPlaces {
-  let places = known.get(text);
-  if (places === undefined) {
-    if (known.size >= PLACES_MAX) known.clear();
-    known.set(text, (places = placesIn(JSON.parse(text) as string[])));
+  constructor(tags: readonly string[]) {
+    this.tags = tags;
   }
-  return places;
+
+  get places(): TagPlaces {
+    this.#places ??= placesIn(this.tags);
+    return this.#places;
+  }
+}
+
+/** The same few hundred lists come with every catalog. */
+const LISTS_MAX = 2000;
+let numbers = new ByteNumbers();
+let lists: TagList[] = [];
+let last = -1;
+
+/** The list whose JSON text lies from `start` to `end`. */
+export function tagListAt(bytes: Buffer, start: number, end: number): TagList {
+  const number = numbers.of(bytes, start, end, last);
+  const known = lists[number];
+  if (known !== undefined) {
+    last = number;
+    return known;
+  }
+  const list = new TagList(JSON.parse(bytes.toString('utf8', start, end)) as string[]);
+  if (number < LISTS_MAX) lists.push(list);
+  else {
+    numbers = new ByteNumbers();
+    lists = [];
+    last = -1;
+  }
+  return list;
 }
 
 function placesIn(tags: readonly string[]): TagPlaces {

@@ -1,10 +1,10 @@
 // event-counts and aggregate-event-counts (spec/query.md 6.2, 6.3): events fold into counts per subject.
 
+import { ByteNumbers } from '../../byte-numbers.ts';
 import { EVENT_CODE, type StoredEvents } from '../../store/event-record.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { CountField, EventCountsTree } from '../tree.ts';
 import type { Value } from './access.ts';
-import { ByteNumbers } from './byte-numbers.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { eachDistinct } from './distinct.ts';

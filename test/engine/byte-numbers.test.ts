@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ByteNumbers } from '../../../../engine/query/exec/byte-numbers.ts';
+import { ByteNumbers } from '../../engine/byte-numbers.ts';
 
 it('texts in bytes: numbered as a map of strings numbers them', () => {
   const numbers = new ByteNumbers();

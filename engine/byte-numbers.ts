@@ -1,7 +1,7 @@
 // Numbers for texts that lie in bytes: equal texts get the same number, and none of them becomes a string. For loops that
 // meet the same few thousand texts in millions of places.
 
-import { isSameAt } from '../../bytes.ts';
+import { isSameAt } from './bytes.ts';
 
 const SLOTS_FIRST = 1024;
 const BYTES_FIRST = 1 << 14;
