@@ -21,7 +21,6 @@ const TWO_32 = 0x1_0000_0000;
 /** First letters of JSON literals. */
 const TRUE = 0x74;
 const FALSE = 0x66;
-const NULL = 0x6e;
 const QUOTE = 0x22;
 const BACKSLASH = '\\';
 
@@ -202,20 +201,6 @@ export class TextRecord {
     return this.bytes.toString('utf8', this.#base, this.endOf(this.#leads.length - 1));
   }
 
-  isNull(index: number): boolean {
-    return this.bytes[this.startOf(index)] === NULL;
-  }
-
-  /** Whether the field's JSON text is exactly that. */
-  is(index: number, wanted: Uint8Array): boolean {
-    const start = this.startOf(index);
-    const count = wanted.length;
-    if (this.endOf(index) - start !== count) return false;
-    const { bytes } = this;
-    for (let i = count - 1; i >= 0; i--) if (bytes[start + i] !== wanted[i]) return false;
-    return true;
-  }
-
   /** Whether a field that is a JSON string is that text; null: it is null. */
   equals(index: number, wanted: WantedText): boolean | null {
     const { bytes } = this;
@@ -225,7 +210,7 @@ export class TextRecord {
     if (plain === null) return this.string(index) === wanted.text;
     // Escapes are longer than what they stand for.
     const size = this.endOf(index) - start - 2;
-    if (size > plain.length) return hasEscape(bytes, start, start + size) && this.string(index) === wanted.text;
+    if (size > plain.length) return hasEscape(bytes, start + 1, start + 1 + size) && this.string(index) === wanted.text;
     if (size < plain.length) return false;
     for (let i = size - 1; i >= 0; i--) if (bytes[start + 1 + i] !== plain[i]) return false;
     return true;

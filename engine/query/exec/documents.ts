@@ -23,26 +23,23 @@ import type { View } from '../../store/partition.ts';
 import type { ItemId } from '../../store/records.ts';
 import { REPORT_TEXT } from '../../store/report-record.ts';
 import { formatEventTime } from '../../time.ts';
-import { ItemStates } from './item-states.ts';
+import { KeptItems } from './item-states.ts';
 import type { Row } from './row.ts';
 
 /** Bytes of kept texts per document and partition. */
 const KEPT_MAX = 4 << 20;
-const SEEN = 1;
 
 /** What each item contributes to a kind of document. */
 class ItemTexts<R extends Fields> {
   readonly #reader: RecordReader<R>;
   readonly #render: (record: R, out: ByteWriter) => void;
-  /** SEEN, or the number of its text behind that. */
-  readonly #states: ItemStates;
-  readonly #texts: Uint8Array[] = [];
+  readonly #kept: KeptItems<Uint8Array>;
   #room = KEPT_MAX;
 
   constructor(items: DictionaryView<unknown, R>, render: (record: R, out: ByteWriter) => void) {
     this.#reader = items.reader();
     this.#render = render;
-    this.#states = new ItemStates(items.end, Uint32Array);
+    this.#kept = new KeptItems(items.end);
   }
 
   /** Appends the texts of a list's items, each entry's last number: `open` stands before the first, commas between them. */
@@ -54,20 +51,18 @@ class ItemTexts<R extends Fields> {
 
   /** A comma and the item's text. */
   #write(item: ItemId, out: ByteWriter): void {
-    const state = this.#states.get(item);
-    if (state > SEEN) {
-      out.put(this.#texts[state - SEEN - 1]!);
+    const kept = this.#kept.get(item);
+    if (kept !== undefined) {
+      out.put(kept);
       return;
     }
     const start = out.length;
     out.byte(COMMA);
     this.#render(this.#reader.read(item), out);
-    if (state !== SEEN) this.#states.set(item, SEEN);
-    else if (this.#room > 0) {
-      const text = out.copyFrom(start);
-      this.#room -= text.length;
-      this.#states.set(item, SEEN + this.#texts.push(text));
-    }
+    if (!this.#kept.meets(item) || this.#room <= 0) return;
+    const text = out.copyFrom(start);
+    this.#room -= text.length;
+    this.#kept.keep(item, text);
   }
 }
 
@@ -183,9 +178,7 @@ export class Documents {
   #factRows: ItemTexts<StoredFact> | null = null;
   #packages: ItemTexts<Fields> | null = null;
   #edges: ItemTexts<StoredEdge> | null = null;
-  readonly #resources: ResourceText[] = [];
-  /** As of ItemTexts. */
-  #resourceStates: ItemStates | null = null;
+  #resources: KeptItems<ResourceText> | null = null;
   #resourceReader: RecordReader<StoredResource> | null = null;
   #room = KEPT_MAX;
   /** Of the document at hand. */
@@ -237,16 +230,15 @@ export class Documents {
   }
 
   #resource(item: ItemId, row: Row, out: ByteWriter): void {
-    this.#resourceStates ??= new ItemStates(this.#view.resources.end, Uint32Array);
-    const state = this.#resourceStates.get(item);
-    if (state > SEEN) {
-      const { head, record, tail } = this.#resources[state - SEEN - 1]!;
-      out.put(head);
-      writeTags(record, row, out);
-      out.put(tail);
+    this.#resources ??= new KeptItems(this.#view.resources.end);
+    const kept = this.#resources.get(item);
+    if (kept !== undefined) {
+      out.put(kept.head);
+      writeTags(kept.record, row, out);
+      out.put(kept.tail);
       return;
     }
-    const isShared = state === SEEN && this.#room > 0;
+    const isShared = this.#resources.meets(item) && this.#room > 0;
     this.#resourceReader ??= this.#view.resources.reader();
     const record = isShared ? this.#view.resources.record(item) : this.#resourceReader.read(item);
     const start = out.length;
@@ -255,13 +247,10 @@ export class Documents {
     writeTags(record, row, out);
     const middle = out.length;
     renderResourceTail(record, out);
-    if (!isShared) {
-      this.#resourceStates.set(item, SEEN);
-      return;
-    }
+    if (!isShared) return;
     const tail = out.copyFrom(middle);
     this.#room -= head.length + tail.length;
-    this.#resourceStates.set(item, SEEN + this.#resources.push({ record, head, tail }));
+    this.#resources.keep(item, { record, head, tail });
   }
 
   /** The expanded edges of a catalog. */

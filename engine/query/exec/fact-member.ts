@@ -3,7 +3,7 @@
 
 import type { JsonValue } from '../../json/value.ts';
 import type { ItemId } from '../../store/records.ts';
-import { ItemStates } from './item-states.ts';
+import { KeptItems } from './item-states.ts';
 import type { Row } from './row.ts';
 import type { ValuePath } from './value-path.ts';
 
@@ -33,16 +33,17 @@ export class FactFinder {
   }
 }
 
-/** State of an item that was met once. Above it: the number of what was found in it. */
-const SEEN = 1;
+/** A scalar, or that nothing is there. */
+interface Found {
+  readonly value: JsonValue | undefined;
+}
 
 /** What a path leads to inside the facts of one name. Lives as long as its query. */
 export class FactMember {
   readonly #finder: FactFinder;
   readonly #path: ValuePath;
   /** By partition. */
-  readonly #states: (ItemStates | undefined)[] = [];
-  readonly #found: (JsonValue | undefined)[] = [];
+  readonly #kept: (KeptItems<Found> | undefined)[] = [];
 
   constructor(name: string, path: ValuePath) {
     this.#finder = new FactFinder(name);
@@ -56,12 +57,11 @@ export class FactMember {
 
   /** What is there in that item; undefined: nothing. */
   find(row: Row, item: ItemId): JsonValue | undefined {
-    const states = (this.#states[row.part] ??= new ItemStates(row.view.facts.end, Uint32Array));
-    const state = states.get(item);
-    if (state > SEEN) return this.#found[state - SEEN - 1];
-    const found = this.#path.findInFact(row.factReader.read(item));
-    if (state !== SEEN) states.set(item, SEEN);
-    else if (typeof found !== 'object' || found === null) states.set(item, SEEN + this.#found.push(found));
-    return found;
+    const kept = (this.#kept[row.part] ??= new KeptItems(row.view.facts.end));
+    const known = kept.get(item);
+    if (known !== undefined) return known.value;
+    const value = this.#path.findInFact(row.factReader.read(item));
+    if (kept.meets(item) && (typeof value !== 'object' || value === null)) kept.keep(item, { value });
+    return value;
   }
 }

@@ -25,3 +25,33 @@ export class ItemStates {
     else this.#dense[id] = state;
   }
 }
+
+/** State of an item that was met once. Above it: the number of what is kept of it. */
+const MET = 1;
+
+/** What is kept of items from their second use on: most are shared by many nodes, the others come once. */
+export class KeptItems<T> {
+  readonly #states: ItemStates;
+  readonly #kept: T[] = [];
+
+  /** `end`: item ids are below it. */
+  constructor(end: number) {
+    this.#states = new ItemStates(end, Uint32Array);
+  }
+
+  get(id: ItemId): T | undefined {
+    const state = this.#states.get(id);
+    return state > MET ? this.#kept[state - MET - 1] : undefined;
+  }
+
+  /** Whether the item, of which nothing is kept, was met before. */
+  meets(id: ItemId): boolean {
+    if (this.#states.get(id) === MET) return true;
+    this.#states.set(id, MET);
+    return false;
+  }
+
+  keep(id: ItemId, value: T): void {
+    this.#states.set(id, MET + this.#kept.push(value));
+  }
+}

@@ -33,9 +33,6 @@ test('fields: numbers and texts come back as they were, at any place of a buffer
       texts.forEach((text, i) => {
         assert.equal(fields.text(i), quoted(text));
         assert.equal(fields.string(i), text);
-        assert.equal(fields.isNull(i), text === null);
-        assert.ok(fields.is(i, bytesOf(quoted(text))));
-        assert.ok(!fields.is(i, bytesOf(`${quoted(text)} `)));
       });
       const out = new ByteWriter(0);
       fields.writeSpan(0, texts.length - 1, out);
