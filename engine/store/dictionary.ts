@@ -32,7 +32,7 @@ import {
 } from './bodies.ts';
 import type { Fields } from './fields.ts';
 import { Generations } from './generations.ts';
-import type { Ids } from './ids.ts';
+import { Ids } from './ids.ts';
 import { ClassBudget, type ItemClasses } from './item-classes.ts';
 import { KeptLists } from './kept-lists.ts';
 import { chunkKey, digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
@@ -375,12 +375,12 @@ export class DictionaryView<B, R extends Fields = Fields> {
   /** Items with these index texts, ascending. */
   lookup(tag: number, texts: readonly string[]): Uint32Array {
     const prefix = indexPrefix(tag, texts);
-    const out: number[] = [];
+    const out = new Ids();
     const range = { start: prefix, end: prefixEnd(prefix), ...this.#options };
     for (const { key, value } of this.#dictionary.tables.index.getRange(range)) {
       chunkIds(value, firstOfChunk(key), out);
     }
-    return Uint32Array.from(out);
+    return out.list;
   }
 
   /**
@@ -390,14 +390,14 @@ export class DictionaryView<B, R extends Fields = Fields> {
   lookupNext(tag: number, texts: readonly string[], accept: (text: string) => boolean): Uint32Array {
     const prefix = indexPrefix(tag, texts);
     const table = this.#dictionary.tables.index;
-    const out: number[] = [];
+    const out = new Ids();
     for (const key of table.getKeys({ start: prefix, end: prefixEnd(prefix), ...this.#options })) {
       const end = key.length - CHUNK_BYTES;
       if (end - prefix.length < INDEX_TEXT_MAX && !accept(key.toString('utf8', prefix.length, end))) continue;
       const value = fast(table, key, this.#options);
       if (value !== undefined) chunkIds(value, firstOfChunk(key), out);
     }
-    return Uint32Array.from(out).sort();
+    return out.list.sort();
   }
 
   /** The texts that an index of one text has, in the order of its keys; `textOf` an item where its key has not all of it. */

@@ -24,6 +24,11 @@ export class Ids {
     this.#bytes = new Uint8Array(bigger.buffer);
   }
 
+  /** The ids; they last until something is done to this. */
+  get list(): Uint32Array {
+    return this.values.subarray(0, this.length);
+  }
+
   push(id: number): void {
     if (this.length === this.values.length) this.reserve(this.length + 1, true);
     this.values[this.length++] = id;

@@ -6,7 +6,7 @@
 //          0x02 + bitmap, trailing zero bytes cut
 
 import type { Database } from 'lmdb';
-import type { Ids } from './ids.ts';
+import { Ids } from './ids.ts';
 import { pairKey } from './keys.ts';
 import { fast, present, type ReadOptions, raw } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
@@ -133,15 +133,20 @@ function countWithin(value: Uint8Array, size: number, base: number, within: Node
 
 /** All ids of the postings, ascending: for those whose ids are no nodes. */
 export function postingIds(table: PostingsTable, id: number, options: ReadOptions): Uint32Array {
-  const ids: number[] = [];
+  const ids = new Ids();
   for (const { key, value } of table.getRange({ start: pairKey(id, 0), end: pairKey(id + 1, 0), ...options })) {
     chunkIds(value, key.readUInt32BE(4) << CHUNK_BITS, ids);
   }
-  return Uint32Array.from(ids);
+  return ids.list;
+}
+
+/** `Ids`, or an array where they are few. */
+interface IdSink {
+  push(id: number): unknown;
 }
 
 /** Ids of a chunk, appended in ascending order. */
-export function chunkIds(value: Uint8Array, base: number, into: number[]): void {
+export function chunkIds(value: Uint8Array, base: number, into: IdSink): void {
   if (value[0] === LIST) {
     for (let i = 1; i < value.length; i += 2) into.push(base + value[i]! + (value[i + 1]! << 8));
     return;
@@ -150,7 +155,7 @@ export function chunkIds(value: Uint8Array, base: number, into: number[]): void 
 }
 
 /** The bits that are set from byte `start` on, as numbers from `base` on. */
-function collectBits(bytes: Uint8Array, start: number, base: number, into: number[]): void {
+function collectBits(bytes: Uint8Array, start: number, base: number, into: IdSink): void {
   for (let i = start; i < bytes.length; i++) {
     let byte = bytes[i]!;
     while (byte !== 0) {
