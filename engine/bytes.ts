@@ -134,6 +134,21 @@ export function copyOf(source: Uint8Array, start: number, end: number): Uint8Arr
   return copy;
 }
 
+/**
+ * The parts, one behind the other, in memory of their own. Copied with `fill`, which is memcpy also for shared memory; `set` copies
+ * that word by word.
+ */
+export function joined(parts: readonly Uint8Array[]): Buffer {
+  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    // Nothing to fill with is an error.
+    if (part.length > 0) whole.fill(part, at, at + part.length);
+    at += part.length;
+  }
+  return whole;
+}
+
 /** Whether `size` bytes of two sources are equal, from these places on; four are looked at at a time. Both must have so many. */
 export function isSameAt(a: DataView, atA: number, b: DataView, atB: number, size: number): boolean {
   let i = 0;

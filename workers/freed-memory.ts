@@ -15,11 +15,11 @@ export function returnFreedMemory(): (() => void) | null {
   if (page === null) return null;
   let trim: ReturnType<typeof nativeFunction> = null;
   /** Bytes of the process's own after the last time. */
-  let base = ownMemory(page);
+  let base = residentMemory(page).own;
   let isAtWork = false;
   const timer = setInterval(() => {
     if (isAtWork) return;
-    const now = ownMemory(page);
+    const now = residentMemory(page).own;
     base = Math.min(base, now);
     if (now - base < GROWTH) return;
     trim ??= nativeFunction('int malloc_trim(size_t pad)');
@@ -30,15 +30,9 @@ export function returnFreedMemory(): (() => void) | null {
     isAtWork = true;
     trim.async(0, () => {
       isAtWork = false;
-      base = ownMemory(page);
+      base = residentMemory(page).own;
     });
   }, CHECK_MS);
   timer.unref();
   return () => clearInterval(timer);
-}
-
-/** Bytes that are resident and belong to no file. */
-function ownMemory(page: number): number {
-  const { all, files } = residentMemory(page);
-  return all - files;
 }

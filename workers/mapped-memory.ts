@@ -123,11 +123,13 @@ function unchanged(smaps: string): Mapping[] {
 }
 const READ_ONLY = /^([\da-f]+)-([\da-f]+) r-[-x]p \S+ \S+ \d+ +(\/.*)\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$/gm;
 
-/** Bytes that are resident, and those of files among them. */
-export function residentMemory(page: number): { readonly all: number; readonly files: number } {
+/** Bytes that are resident: those of files, and those that belong to none. */
+export function residentMemory(page: number): { readonly all: number; readonly files: number; readonly own: number } {
   statm ??= procFile('/proc/self/statm');
   const pages = statm().split(' ');
-  return { all: Number(pages[STATM_RESIDENT]) * page, files: Number(pages[STATM_SHARED]) * page };
+  const all = Number(pages[STATM_RESIDENT]) * page;
+  const files = Number(pages[STATM_SHARED]) * page;
+  return { all, files, own: all - files };
 }
 let statm: (() => string) | null = null;
 

@@ -80,7 +80,7 @@ export interface QueryPoolStats {
 }
 
 const TEXT = 'text/plain;charset=utf-8';
-/** Of the window. */
+/** Of the window, that a client must have taken before the thread is told. */
 const GRANT_SHARE = 1 / 4;
 /** Half of Node's default: 8 MB a thread less at the peak, and queries as fast. */
 const YOUNG_GENERATION_MB = 24;
@@ -263,12 +263,10 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   #received(thread: Thread, message: AboutQuery): void {
-    const { slots } = thread;
     const query = this.#running.get(message.id);
     if (query === undefined || query.over) {
       // Nobody waits for it any more, but the thread has no other way to learn that there is room.
-      if ('bytes' in message && !(message.bytes instanceof Uint8Array))
-        for (const slot of message.bytes) slots.free(slot);
+      if ('bytes' in message && !(message.bytes instanceof Uint8Array)) thread.slots.freeAll(message.bytes);
     } else this.#tell(query, thread, message);
     if (query?.over && query.settled) this.#leave(query);
   }

@@ -182,30 +182,21 @@ export class RecordBudget {
 
 class RecordCache<R> {
   readonly #budget: RecordBudget;
-  #young = new Map<ItemId, R>();
-  #old = new Map<ItemId, R>();
+  /** The budget of all caches bounds it. */
+  readonly #kept = new Generations<R>(Number.POSITIVE_INFINITY);
 
   constructor(budget: RecordBudget) {
     this.#budget = budget;
-    budget.join(this);
+    budget.join(this.#kept);
   }
 
   get(id: ItemId): R | undefined {
-    const young = this.#young.get(id);
-    if (young !== undefined) return young;
-    const old = this.#old.get(id);
-    if (old !== undefined) this.#young.set(id, old);
-    return old;
+    return this.#kept.get(id);
   }
 
   set(id: ItemId, record: R, bytes: number): void {
     this.#budget.use(bytes + RECORD_OVERHEAD);
-    this.#young.set(id, record);
-  }
-
-  turn(): void {
-    this.#old = this.#young;
-    this.#young = new Map();
+    this.#kept.set(id, record, 0);
   }
 }
 

@@ -24,11 +24,16 @@ export class Generations<V> {
   set(id: number, value: V, size: number): void {
     this.#used += size;
     if (this.#used > this.#max / 2) {
-      this.#old = this.#young;
-      this.#young = new Map();
+      this.turn();
       this.#used = size;
     }
     this.#young.set(id, value);
+  }
+
+  /** The older generation goes, the younger one becomes the older. */
+  turn(): void {
+    this.#old = this.#young;
+    this.#young = new Map();
   }
 
   clear(): void {

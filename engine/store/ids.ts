@@ -1,9 +1,13 @@
 // A list of ids whose memory is used again and again: what loops over nodes' lists and items' postings read into.
 
 import { endianness } from 'node:os';
+import { Memory } from '../bytes.ts';
 
 /** Lists and bitmaps are little-endian on disk and are read as this machine's own. */
 if (endianness() !== 'LE') throw new Error('the store needs a little-endian machine');
+
+/** What lists are read from. */
+const source = new Memory();
 
 export class Ids {
   values: Uint32Array;
@@ -38,7 +42,7 @@ export class Ids {
   load(bytes: Uint8Array, size: number): void {
     this.length = size >>> 2;
     this.reserve(this.length);
-    this.#bytes.set(size === bytes.byteLength ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, size));
+    this.#bytes.set(source.of(bytes, 0, size));
   }
 }
 

@@ -5,6 +5,7 @@
 // an answer, and some take a closed connection for a failure of the network.
 
 import { gzip } from 'node:zlib';
+import { joined } from '../../engine/bytes.ts';
 import type { CertificateExtensions } from '../tls/certificate-extensions.ts';
 import {
   BodiesFull,
@@ -132,7 +133,7 @@ export class HttpExchange implements Exchange {
         },
         () => {
           this.#rejectBody = null;
-          if (refusal === null) resolve(join(chunks, size));
+          if (refusal === null) resolve(ownPiece(chunks, size));
           else reject(refusal);
         },
       );
@@ -459,14 +460,7 @@ function checkHeader(name: string, value: string): void {
 }
 
 /** One piece of memory that belongs to nobody else: slices of shared slabs cannot be transferred to a thread. */
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array {
+function ownPiece(chunks: readonly Uint8Array[], size: number): Uint8Array {
   const only = chunks.length === 1 ? chunks[0] : undefined;
-  if (only !== undefined && only.buffer.byteLength === size) return only;
-  const body = Buffer.allocUnsafeSlow(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return body;
+  return only !== undefined && only.buffer.byteLength === size ? only : joined(chunks);
 }

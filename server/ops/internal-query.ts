@@ -2,7 +2,7 @@
 // ones) or row by row with back-pressure (exports), never as a pile of unknown height.
 
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
-import { ownCopy } from '../../workers/answer-slots.ts';
+import { kept } from '../../workers/answer-slots.ts';
 import type { AnswerHead, QueryPool } from '../../workers/types.ts';
 import { isJsonMap, type Json } from './json.ts';
 
@@ -65,9 +65,10 @@ export function ask(asker: Asker, question: Question): Promise<Answer> {
       },
       onChunk: (chunk, free) => {
         size += chunk.byteLength;
-        if (size <= answerBytesMax) text += decoder.decode(chunk, { stream: true });
+        const isTooLong = size > answerBytesMax;
+        if (!isTooLong) text += decoder.decode(chunk, { stream: true });
         free?.();
-        if (size <= answerBytesMax) {
+        if (!isTooLong) {
           handle.grant(chunk.byteLength);
           return;
         }
@@ -123,8 +124,7 @@ export async function* askRows(asker: Asker, question: Question): AsyncGenerator
     onChunk: (chunk, free) =>
       settled(() => {
         // Whoever takes the rows may take their time.
-        chunks.push(free === undefined ? chunk : ownCopy(chunk));
-        free?.();
+        chunks.push(kept(chunk, free));
       }),
     onEnd: () => settled(() => (ended = true)),
     onAbort: (reason) => settled(() => (failure = new QuestionFailed(question.path, 500, reason))),

@@ -3,7 +3,7 @@
 // never waits in memory beyond the socket's buffer and the credit.
 
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
-import { ownCopy } from '../../workers/answer-slots.ts';
+import { kept } from '../../workers/answer-slots.ts';
 import type { AnswerHead, QueryHandle, QueryPool } from '../../workers/types.ts';
 import { isBelow } from '../http/dispatch.ts';
 import type { BodyWriter, Exchange, Handler, Reply } from '../http/exchange.ts';
@@ -162,10 +162,7 @@ class Answer {
 
   /** While the client is behind, what comes waits in memory of its own: shared memory is there for those that keep up. */
   #write(writer: BodyWriter, chunk: Uint8Array, isWaiting: boolean, free?: () => void): boolean {
-    if (!isWaiting || free === undefined) return writer.write(chunk, free);
-    const copy = ownCopy(chunk);
-    free();
-    return writer.write(copy);
+    return isWaiting ? writer.write(kept(chunk, free)) : writer.write(chunk, free);
   }
 
   #grantWhenDrained(): void {

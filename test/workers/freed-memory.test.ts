@@ -17,10 +17,7 @@ const skip =
       : false;
 const MiB = 1 << 20;
 
-const own = (): number => {
-  const { all, files } = residentMemory(pageSize()!);
-  return all - files;
-};
+const own = (): number => residentMemory(pageSize()!).own;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

@@ -40,6 +40,21 @@ function filled(t: Owner) {
   return { dir, sum };
 }
 
+/** A file that is resident, and a bound that it is 20 MiB beyond. */
+async function tooMuch(t: Owner) {
+  const { dir, sum } = filled(t);
+  const release = madvise();
+  assert.ok(release !== null);
+  await releaseProgram(release);
+  sum();
+  return { dir, sum, max: residentFiles() - 20 * MiB };
+}
+
+async function comesBelow(max: number): Promise<void> {
+  for (let tries = 0; residentFiles() > max && tries < 50; tries++) await sleep(100);
+  assert.ok(residentFiles() <= max);
+}
+
 test('mapped memory: given back, and read again', { skip }, (t) => {
   const { dir, sum } = filled(t);
   const total = sum();
@@ -68,17 +83,11 @@ test('mapped memory: of the program, what it does not use again stays away', { s
 });
 
 test('mapped memory: bounded while it is watched, and not afterwards', { skip }, async (t) => {
-  const { dir, sum } = filled(t);
-  const release = madvise();
-  assert.ok(release !== null);
-  await releaseProgram(release);
-  sum();
-  const max = residentFiles() - 20 * MiB;
+  const { dir, sum, max } = await tooMuch(t);
   const stop = boundMappedMemory({ dir, max, total: 0 });
   assert.ok(stop !== null);
   sum();
-  for (let tries = 0; residentFiles() > max && tries < 50; tries++) await sleep(100);
-  assert.ok(residentFiles() <= max);
+  await comesBelow(max);
   stop();
   sum();
   await sleep(400);
@@ -87,19 +96,13 @@ test('mapped memory: bounded while it is watched, and not afterwards', { skip },
 });
 
 test('mapped memory: stays while the process as a whole is small enough', { skip }, async (t) => {
-  const { dir, sum } = filled(t);
-  const release = madvise();
-  assert.ok(release !== null);
-  await releaseProgram(release);
-  sum();
-  const max = residentFiles() - 20 * MiB;
+  const { dir, max } = await tooMuch(t);
   const total = residentMemory(page as number).all + 30 * MiB;
   const stop = boundMappedMemory({ dir, max, total });
   atEnd(t, () => stop?.());
   await sleep(400);
   assert.ok(residentFiles() > max, 'nothing given back yet');
   const more = Buffer.alloc(60 * MiB, 1);
-  for (let tries = 0; residentFiles() > max && tries < 50; tries++) await sleep(100);
-  assert.ok(residentFiles() <= max);
+  await comesBelow(max);
   assert.equal(more[MiB], 1);
 });

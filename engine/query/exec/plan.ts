@@ -284,6 +284,7 @@ export type ReportPath =
   | { readonly kind: 'time'; readonly from: number | null; readonly to: number | null }
   | { readonly kind: 'all' };
 
+/** Whether only nodes' latest reports pass the condition. */
 export const asksForLatest = (filter: Filter): boolean =>
   filter.kind === 'eq' && filter.field === 'latest_report?' && filter.value === true;
 

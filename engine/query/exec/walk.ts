@@ -132,10 +132,10 @@ export function* walked(
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
   const output = source.trace.step('output');
-  const order = yield* keptOrder(source, walks);
+  const named = yield* nodesByName(source, walks, tree.orderBy[0]!.descending);
   let seen = 0;
   let visited = 0;
-  for (const { walk, node } of nodesByName(walks, order, tree.orderBy[0]!.descending)) {
+  for (const { walk, node } of named) {
     if (seen >= end) return;
     if ((++visited & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
     const { row } = walk;
@@ -201,20 +201,25 @@ interface Named {
   readonly node: NodeId;
 }
 
-/** The nodes of all partitions in the order of their certnames. `order`: of all that there are, if it is known. */
+/** The nodes of all partitions in the order of their certnames. */
 function* nodesByName(
+  source: Source,
   walks: readonly PartitionWalk[],
-  order: readonly Place[] | null,
   descending: boolean,
-): Generator<Named> {
-  if (!wantsMany(walks)) yield* sortedNames(walks, descending);
-  else {
-    const places = order === null ? mergedNames(viewsOf(walks), descending) : descending ? backwards(order) : order;
-    for (const place of places) {
-      const walk = walks[partOf(place)]!;
-      const node = nodeOf(place);
-      if (walk.nodes.has(node)) yield { walk, node };
-    }
+): Generator<undefined, Iterable<Named>> {
+  if (!wantsMany(walks)) return sortedNames(walks, descending);
+  const order = yield* keptOrder(source, walks);
+  if (order !== null) return among(walks, descending ? backwards(order) : order);
+  const views = walks.map(({ row }) => row.view);
+  return among(walks, mergedNames(views, descending));
+}
+
+/** Those of the places whose nodes are wanted. */
+function* among(walks: readonly PartitionWalk[], places: Iterable<Place>): Generator<Named> {
+  for (const place of places) {
+    const walk = walks[partOf(place)]!;
+    const node = nodeOf(place);
+    if (walk.nodes.has(node)) yield { walk, node };
   }
 }
 
@@ -227,8 +232,6 @@ function wantsMany(walks: readonly PartitionWalk[]): boolean {
   }
   return wanted > SORT_ALWAYS && wanted * SORT_SHARE >= all;
 }
-
-const viewsOf = (walks: readonly PartitionWalk[]): readonly View[] => walks.map(({ row }) => row.view);
 
 function* backwards<T>(list: readonly T[]): Generator<T> {
   for (let at = list.length - 1; at >= 0; at--) yield list[at]!;
@@ -248,7 +251,7 @@ const ASKED = 'nodes by certname, asked for';
  * beginning, and while a fleet is loaded no order would last.
  */
 function* keptOrder({ ctx }: Source, walks: readonly PartitionWalk[]): Generator<undefined, readonly Place[] | null> {
-  if (walks.length < ctx.parts || !wantsMany(walks)) return null;
+  if (walks.length < ctx.parts) return null;
   const { views } = ctx;
   const { lists } = views[0]!.partition;
   const kept = lists.get<Place>(ORDER, 'node', views);
