@@ -8,26 +8,77 @@ const FIRST = 8 << 10;
 /** Up to this many characters a loop is cheaper than a call. */
 const SHORT = 16;
 const NOTHING = new Uint8Array(0);
+const NO_MEMORY = Buffer.alloc(0);
+
+/** Memory that is lent in turn. What is new costs a page fault for every 4 KB that is written to it, and collections. */
+export class SpareMemory {
+  readonly #idle: Buffer[] = [];
+  readonly #countMax: number;
+  readonly #sizeMax: number;
+
+  /** `countMax`: pieces kept while nobody uses them, each of at most `sizeMax` bytes. */
+  constructor(countMax: number, sizeMax: number) {
+    this.#countMax = countMax;
+    this.#sizeMax = sizeMax;
+  }
+
+  /** At least so many bytes, with anything in them. */
+  take(size: number): Buffer {
+    const place = this.#idle.findLastIndex(({ length }) => length >= size);
+    return place < 0 ? Buffer.allocUnsafeSlow(size) : this.#idle.splice(place, 1)[0]!;
+  }
+
+  /** Whether the memory is not too large to be kept. */
+  keeps(memory: Buffer): boolean {
+    return memory.length <= this.#sizeMax;
+  }
+
+  /** Nobody looks at the memory any more. The smallest piece goes when there are too many. */
+  give(memory: Buffer): void {
+    if (memory.length === 0 || !this.keeps(memory)) return;
+    this.#idle.push(memory);
+    if (this.#idle.length <= this.#countMax) return;
+    const sizes = this.#idle.map(({ length }) => length);
+    this.#idle.splice(sizes.indexOf(Math.min(...sizes)), 1);
+  }
+}
 
 export class ByteWriter {
   bytes: Buffer;
   length = 0;
   #size: number;
+  readonly #spare: SpareMemory | null;
   readonly #source = new Memory();
 
-  /** `size`: bytes wanted before they are taken; the buffer grows beyond that when something does not fit. */
-  constructor(size: number) {
+  /**
+   * `size`: bytes wanted before they are taken; the buffer grows beyond that when something does not fit. `spare`: where its memory
+   * comes from, to which it goes back with `release`.
+   */
+  constructor(size: number, spare: SpareMemory | null = null) {
     this.#size = size + SLACK;
-    this.bytes = Buffer.allocUnsafeSlow(Math.min(this.#size, FIRST));
+    this.#spare = spare;
+    this.bytes = this.#memory(Math.min(this.#size, FIRST));
+  }
+
+  #memory(size: number): Buffer {
+    return this.#spare === null ? Buffer.allocUnsafeSlow(size) : this.#spare.take(size);
   }
 
   /** Makes room for `count` more bytes. */
   #reserve(count: number): void {
     const wanted = this.length + count;
     if (wanted <= this.bytes.length) return;
-    const bigger = Buffer.allocUnsafeSlow(Math.max(wanted, this.bytes.length * 2));
+    const bigger = this.#memory(Math.max(wanted, this.bytes.length * 2));
     bigger.set(this.bytes.subarray(0, this.length));
+    this.#spare?.give(this.bytes);
     this.bytes = bigger;
+  }
+
+  /** The end: others may write to its memory, so what was taken from it must not be looked at any more. */
+  release(): void {
+    this.#spare?.give(this.bytes);
+    this.bytes = NO_MEMORY;
+    this.length = 0;
   }
 
   /** Makes room for `count` more bytes, for who writes them to `bytes` and counts them in `length` himself. */
@@ -100,7 +151,9 @@ export class ByteWriter {
   take(): Buffer {
     const taken = this.bytes.subarray(0, this.length);
     // One large row is no reason to keep so much memory.
-    if (this.bytes.length > this.#size * 2) this.bytes = Buffer.allocUnsafeSlow(this.#size);
+    if (this.bytes.length > this.#size * 2 && this.#spare?.keeps(this.bytes) !== true) {
+      this.bytes = Buffer.allocUnsafeSlow(this.#size);
+    }
     this.length = 0;
     return taken;
   }

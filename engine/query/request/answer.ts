@@ -21,7 +21,7 @@ import {
 } from '../resolve/resolve.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
-import { type ListBody, OneRow, type RowShape, wholeBody } from './body.ts';
+import { type ListBody, type ListOptions, OneRow, type RowShape, wholeBody } from './body.ts';
 import type { QueryParams } from './params.ts';
 import { resourceGraphs } from './resource-graphs.ts';
 import { stateOverview } from './state-overview.ts';
@@ -38,7 +38,9 @@ export interface AnswerInput {
   readonly settings: QuerySettings;
   readonly ctx: ExecContext;
   /** Opens the streamed body: chunks are taken from it while the generator runs. */
-  readonly stream: (options: { readonly pretty: boolean; readonly shape: RowShape }) => ListBody;
+  readonly stream: (options: ListOptions) => ListBody;
+  /** For a body that is no list: what is written lasts until the query is closed. */
+  readonly writer: (size: number) => ByteWriter;
   /** Headers known before the first row. */
   readonly header: (name: string, value: string) => void;
 }
@@ -184,7 +186,7 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
   if (params.explain && takesQuery(input.route)) {
     return jsonHead(200, prettyText(yield* explained(input, (sink) => execute(tree, ctx, sink), {})));
   }
-  const found = new OneRow();
+  const found = new OneRow(input.writer);
   yield* execute(tree, ctx, found);
   const body = found.finish();
   return body === null ? notFound(single.of, id) : jsonHead(200, body);
@@ -195,7 +197,7 @@ const takesQuery = (route: QueryRoute): boolean =>
   route.checks.some((check) => check.kind === 'params' && paramSets[check.set].query);
 
 function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): QueryHead {
-  const out = new ByteWriter(0);
+  const out = input.writer(0);
   const found = input.ctx.writeReportPart(input.path[part.param] ?? '', part.part, out);
   return jsonHead(200, found ? wholeBody(out) : 'null');
 }

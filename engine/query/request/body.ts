@@ -1,7 +1,7 @@
 // The body of an answer while it is being produced: rows are framed, indented on demand and collected as bytes until the
 // chunk is taken.
 
-import { ByteWriter } from '../../bytes.ts';
+import type { ByteWriter } from '../../bytes.ts';
 import { writePretty } from '../../json/pretty.ts';
 import type { RowSink } from '../sink.ts';
 
@@ -19,6 +19,11 @@ const TEXT_MAX = 4096;
 export const wholeBody = (out: ByteWriter): string | Uint8Array =>
   out.length <= TEXT_MAX ? out.toString() : out.take();
 
+export interface ListOptions {
+  readonly pretty: boolean;
+  readonly shape: RowShape;
+}
+
 /** A list answer. `full` asks the executor to pause; what it gives nevertheless is kept. */
 export class ListBody implements RowSink {
   readonly #pretty: boolean;
@@ -28,11 +33,11 @@ export class ListBody implements RowSink {
   /** Bytes after which the executor pauses. */
   sizeMax: number;
 
-  constructor(options: { readonly pretty: boolean; readonly shape: RowShape; readonly sizeMax: number }) {
+  constructor(options: ListOptions, sizeMax: number, out: ByteWriter) {
     this.#pretty = options.pretty;
     this.#shape = options.shape;
-    this.sizeMax = options.sizeMax;
-    this.#out = new ByteWriter(options.sizeMax);
+    this.sizeMax = sizeMax;
+    this.#out = out;
   }
 
   get full(): boolean {
@@ -97,7 +102,15 @@ export class RowList implements RowSink {
 /** The row of an answer that is one thing, made pretty. */
 export class OneRow implements RowSink {
   readonly full = false;
-  readonly #out = new ByteWriter(0);
+  readonly #writer: (size: number) => ByteWriter;
+  readonly #out: ByteWriter;
+
+  /** `writer`: where its memory comes from. */
+  constructor(writer: (size: number) => ByteWriter) {
+    this.#writer = writer;
+    this.#out = writer(0);
+  }
+
   row(json: string): void {
     this.begin().text(json);
   }
@@ -110,7 +123,7 @@ export class OneRow implements RowSink {
   finish(): string | Uint8Array | null {
     const { bytes, length } = this.#out;
     if (length === 0) return null;
-    const pretty = new ByteWriter(length + (length >> 1));
+    const pretty = this.#writer(length + (length >> 1));
     writePretty(bytes, 0, length, pretty);
     return wholeBody(pretty);
   }

@@ -5,6 +5,7 @@
 //   request -> route -> checks (parameters, parents) -> resolve -> execute -> chunks
 
 import type { Check, ParentKind } from '../../../schemas/query-routes.ts';
+import { ByteWriter, SpareMemory } from '../../bytes.ts';
 import { DAMAGE_ADVICE } from '../../store/data-file.ts';
 import { tellsOfDamage } from '../../store/lmdb.ts';
 import type { Partition } from '../../store/partition.ts';
@@ -59,13 +60,15 @@ export interface OpenRequest {
   readonly plan: QueryPlan | null;
   /** Of all steps so far. */
   readonly times: QueryTimes;
-  /** Gives up what the query holds. Idempotent; `done` afterwards. */
+  /** Gives up what the query holds, also the bytes of its answer. Idempotent; `done` afterwards. */
   close(): void;
 }
 
 /** Body bytes per chunk unless the caller says otherwise. */
 export const CHUNK_BYTES = 128 * 1024;
 const SLICE_MS = 5;
+/** What a thread's answers are put together in. */
+const spareMemory = new SpareMemory(4, 1 << 20);
 
 /** Opens a query. Nothing has happened when this returns: every step does its share. */
 export function openRequest(request: QueryRequest, store: QueryStore, settings: QuerySettings): OpenRequest {
@@ -88,6 +91,8 @@ class RunningRequest implements OpenRequest {
   #planned: number | null = null;
   #ctx: ExecContext | null = null;
   #body: ListBody | null = null;
+  /** Of the answer. */
+  readonly #writers: ByteWriter[] = [];
   #sizeMax = CHUNK_BYTES;
   /** Epoch ms; none before the parameters have been read. */
   #deadline = Number.POSITIVE_INFINITY;
@@ -145,6 +150,13 @@ class RunningRequest implements OpenRequest {
   }
 
   close(): void {
+    this.#end();
+    for (const writer of this.#writers) writer.release();
+    this.#writers.length = 0;
+  }
+
+  /** What was written of the answer is still there. */
+  #end(): void {
     this.done = true;
     this.#keepPlan();
     this.#ctx?.close();
@@ -167,7 +179,7 @@ class RunningRequest implements OpenRequest {
   /** The last step: a short answer goes out whole with its head. */
   #finish(head: QueryHead | null): Uint8Array | null {
     const body = this.#body;
-    this.close();
+    this.#end();
     if (this.head !== null) return body?.take() ?? null;
     this.head = head === null ? this.#streamHead(body?.finish() ?? '') : { ...head, headers: this.#headers };
     return null;
@@ -178,7 +190,7 @@ class RunningRequest implements OpenRequest {
   }
 
   #fail(thrown: unknown): void {
-    this.close();
+    this.#end();
     const error = this.#queryError(thrown);
     if (this.head !== null) {
       this.aborted = error.message;
@@ -238,9 +250,10 @@ class RunningRequest implements OpenRequest {
       settings: this.#settings,
       ctx,
       stream: (options) => {
-        this.#body = new ListBody({ ...options, sizeMax: this.#sizeMax });
+        this.#body = new ListBody(options, this.#sizeMax, this.#writer(this.#sizeMax));
         return this.#body;
       },
+      writer: (size) => this.#writer(size),
       header: (name, value) => {
         this.#headers.push([name, value]);
       },
@@ -248,6 +261,12 @@ class RunningRequest implements OpenRequest {
     const answered = answer(input);
     this.#planned = this.#worked + this.#stopwatch() - this.#stepBegan;
     return 'status' in answered ? answered : yield* answered;
+  }
+
+  #writer(size: number): ByteWriter {
+    const writer = new ByteWriter(size, spareMemory);
+    this.#writers.push(writer);
+    return writer;
   }
 
   #readParams(match: RouteMatch, check: Check & { kind: 'params' }): QueryParams {

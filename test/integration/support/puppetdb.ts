@@ -25,11 +25,13 @@ export interface PuppetDb {
   stop(): Promise<void>;
 }
 
-/** Starts both; resolves when PuppetDB answers. `folder` must exist and be new. */
-export async function startPuppetDb(folder: string): Promise<PuppetDb> {
+type Settings = Readonly<Record<string, string | number>>;
+
+/** Starts both; resolves when PuppetDB answers. `folder` must exist and be new. `retention`: further settings of its database section. */
+export async function startPuppetDb(folder: string, retention: Settings = {}): Promise<PuppetDb> {
   const postgres = await startPostgres(folder);
   try {
-    const puppetdb = await startServer(folder, postgres.port);
+    const puppetdb = await startServer(folder, postgres.port, retention);
     const endings = new Endings();
     endings.after(() => postgres.service.stop('SIGINT', 30_000));
     endings.after(() => puppetdb.service.stop('SIGTERM', 30_000));
@@ -103,11 +105,15 @@ function postgresPrograms(): string {
   return `/usr/lib/postgresql/${Math.max(...versions)}/bin`;
 }
 
-async function startServer(folder: string, postgresPort: number): Promise<{ service: Service; url: string }> {
+async function startServer(
+  folder: string,
+  postgresPort: number,
+  retention: Settings,
+): Promise<{ service: Service; url: string }> {
   const [config, data] = [join(folder, 'conf.d'), join(folder, 'vardir')];
   for (const dir of [config, data]) mkdirSync(dir);
   const port = await freePort();
-  const sections: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
+  const sections: Readonly<Record<string, Settings>> = {
     global: { vardir: data },
     puppetdb: { 'disable-update-checking': 'true' },
     database: {
@@ -117,6 +123,7 @@ async function startServer(folder: string, postgresPort: number): Promise<{ serv
       // The fleet's runs took place at times of their own.
       'node-ttl': '0d',
       'report-ttl': '3650d',
+      ...retention,
     },
     // Several threads get in each other's way now and then, and PuppetDB then waits for minutes before it tries again.
     'command-processing': { threads: 1 },

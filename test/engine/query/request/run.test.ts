@@ -45,6 +45,19 @@ describe('answers: lists', () => {
     assert.equal(ask(fleet, { path: '/facts/nope' }).text, '[]');
   });
 
+  it('the bytes of one last until it is closed, whatever is asked meanwhile', () => {
+    const long = { path: '/facts', query: { query: '["~","certname","n"]' } };
+    const first = ask(fleet, long);
+    const bytes = first.head.body as Uint8Array;
+    assert.ok(bytes.length > 10_000);
+    const second = ask(fleet, { path: '/facts', query: { query: '["=","name","n"]', pretty: 'true' } });
+    assert.notEqual(second.text, first.text);
+    assert.equal(Buffer.from(bytes).toString(), first.text);
+    first.run.close();
+    second.run.close();
+    assert.equal(ask(fleet, long).text, first.text);
+  });
+
   it('a long one comes in parts of about the wanted size that make up the same text', () => {
     const query = {
       query: '["extract",["certname","value"],["=","name","kernel"]]',
