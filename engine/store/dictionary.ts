@@ -257,6 +257,12 @@ export class RecordReader<R extends Fields> {
     this.#record.load(this.#scratch.copy(this.#raw(id)));
     return this.#record;
   }
+
+  /** The same for an item that is hardly asked for again: the record lives until anything else is read of the store. */
+  glance(id: ItemId): R {
+    this.#record.load(this.#raw(id));
+    return this.#record;
+  }
 }
 
 /** What a snapshot bounds. */

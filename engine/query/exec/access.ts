@@ -51,6 +51,8 @@ export interface Access {
   write(row: Row, out: ByteWriter): void;
   /** Where the JSON text lies, for fields that are kept as such. */
   readonly stored?: StoredPlace;
+  /** Of such fields: true where equal values are equal texts (of JSON documents 1 and 1.0 are equal, and two texts). */
+  readonly isPlain?: boolean;
   /** Of fields whose value is a text: whether it is that one, without making it; null: there is none. */
   equals?(row: Row, wanted: WantedText): boolean | null;
 }
@@ -94,6 +96,7 @@ const text = (level: Level, { shape, of }: Of, place: number): Access => ({
   value: (row) => of(row).string(place),
   write: (row, out) => of(row).write(place, out),
   stored: { shape, of, place },
+  isPlain: true,
   equals: (row, wanted) => of(row).equals(place, wanted),
 });
 /** A stored field that is true, false or null. */
@@ -102,6 +105,7 @@ const boolean = (level: Level, { shape, of }: Of, place: number): Access => ({
   value: (row) => of(row).boolean(place),
   write: (row, out) => of(row).write(place, out),
   stored: { shape, of, place },
+  isPlain: true,
 });
 /** A stored field of any JSON. */
 const json = (level: Level, { shape, of }: Of, place: number): Access => ({

@@ -2,11 +2,12 @@
 // once with the number of its nodes as weight.
 
 import type { FieldType } from '../../../schemas/entities.ts';
+import { ByteNumbers } from '../../byte-numbers.ts';
 import { identityText } from '../../json/compare.ts';
 import { isNumber, type JsonValue } from '../../json/value.ts';
 import { DecimalSum } from '../format/decimal.ts';
 import type { Column, GroupKey, QueryTree } from '../tree.ts';
-import { type Access, textOf, type Value } from './access.ts';
+import { type Access, type StoredPlace, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { type CompareValues, comparisonOf } from './order.ts';
 import { accessRef, columnAccess, memberOf } from './output.ts';
@@ -39,7 +40,8 @@ export class Grouping {
   readonly #keys: readonly Key[];
   readonly #fields: readonly { readonly name: string; readonly access: Access }[];
   readonly #scope: CompileScope;
-  readonly #groups = new Map<string, Group>();
+  /** By what the keys of its rows are numbered. */
+  readonly #groups = new Map<number | string, Group>();
   /** What columns, keys and arguments read of a row. */
   readonly reads: readonly Access[];
   /** true when none of them reads the node. */
@@ -61,12 +63,13 @@ export class Grouping {
     for (const c of tree.columns) if (c.kind === 'aggregate' && c.ref !== null) reads.push(accessRef(c.ref, scope));
     this.reads = reads;
     this.itemOnly = reads.every((a) => a.level !== 'node' && a.level !== 'row');
-    if (tree.groupBy === null) this.#groups.set('', this.#fresh(null));
+    if (tree.groupBy === null) this.#groups.set(ONLY, this.#fresh(null));
   }
 
   add(row: Row, weight: number): void {
-    let key = '';
-    for (const { identity } of this.#keys) key += `${identity(row)}\u0000`;
+    const keys = this.#keys;
+    let key: number | string = keys.length === 0 ? ONLY : keys[0]!.of(row);
+    for (let i = 1; i < keys.length; i++) key = `${key},${keys[i]!.of(row)}`;
     let group = this.#groups.get(key);
     if (group === undefined) this.#groups.set(key, (group = this.#fresh(row)));
     for (const accumulator of group.accumulators) accumulator?.add(row, weight);
@@ -97,10 +100,53 @@ export class Grouping {
   }
 }
 
-/** What a row is grouped by: equal texts, one group. */
+/** The one group of all rows. */
+const ONLY = 0;
+
+/** What a row is grouped by. */
 interface Key {
   readonly access: Access;
-  readonly identity: (row: Row) => string;
+  /** Equal for rows of one group. */
+  of(row: Row): number;
+}
+
+/** A key that is a value: numbered by its text. */
+class ValueKey implements Key {
+  readonly access: Access;
+  readonly #identity: (row: Row) => string;
+  readonly #numbers = new Map<string, number>();
+
+  constructor(access: Access, identity: (row: Row) => string) {
+    this.access = access;
+    this.#identity = identity;
+  }
+
+  of(row: Row): number {
+    const text = this.#identity(row);
+    let number = this.#numbers.get(text);
+    if (number === undefined) this.#numbers.set(text, (number = this.#numbers.size));
+    return number;
+  }
+}
+
+/** A key whose equal values are stored as equal texts: no value is made. */
+class TextKey implements Key {
+  readonly access: Access;
+  readonly #stored: StoredPlace;
+  readonly #numbers = new ByteNumbers();
+  #last = -1;
+
+  constructor(access: Access, stored: StoredPlace) {
+    this.access = access;
+    this.#stored = stored;
+  }
+
+  of(row: Row): number {
+    const { place } = this.#stored;
+    const record = this.#stored.of(row);
+    this.#last = this.#numbers.of(record.bytes, record.startOf(place), record.endOf(place), this.#last);
+    return this.#last;
+  }
 }
 
 /** Where a path leads nowhere: another group than null. */
@@ -110,13 +156,13 @@ function keyOf(key: GroupKey, columns: readonly Column[], scope: CompileScope): 
   const access = key.kind === 'ref' ? accessRef(key.ref, scope) : columnAccess(columns[key.column]!, scope);
   if (key.kind === 'ref' && key.ref.kind === 'path' && key.ref.parts.length > 0) {
     const { find } = memberOf(key.ref);
-    const identity = (row: Row): string => {
+    return new ValueKey(access, (row) => {
       const found = find(row);
       return found === undefined ? NOWHERE : identityText(found);
-    };
-    return { access, identity };
+    });
   }
-  return { access, identity: (row) => identityText(access.value(row) as JsonValue) };
+  if (access.stored !== undefined && access.isPlain === true) return new TextKey(access, access.stored);
+  return new ValueKey(access, (row) => identityText(access.value(row) as JsonValue));
 }
 
 type Aggregate = Extract<Column, { kind: 'aggregate' }>;

@@ -58,7 +58,7 @@ class ItemTexts<R extends Fields> {
     }
     const start = out.length;
     out.byte(COMMA);
-    this.#render(this.#reader.read(item), out);
+    this.#render(this.#reader.glance(item), out);
     if (!this.#kept.meets(item) || this.#room <= 0) return;
     const text = out.copyFrom(start);
     this.#room -= text.length;
