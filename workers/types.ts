@@ -64,7 +64,10 @@ export interface CommandRing {
 }
 
 /** What an answer begins with. */
-export type AnswerHead = QueryHead;
+export type AnswerHead = QueryHead & {
+  /** Bytes of the body that comes in chunks, when they are known. */
+  readonly size?: number;
+};
 
 /**
  * In order: head, chunks unless the head has the body, then either end or abort; none of them after `cancel`. Then, in any

@@ -37,8 +37,8 @@ export interface Exchange {
 
   /** Sends the whole answer. */
   reply(reply: Reply): void;
-  /** Starts a streamed answer. */
-  stream(head: ReplyHead): BodyWriter;
+  /** Starts a streamed answer. `size`: bytes that will be written, when they are known. */
+  stream(head: ReplyHead, size?: number): BodyWriter;
   /** Calls back once when the client goes away before the answer is complete. */
   onAbort(callback: () => void): void;
   readonly aborted: boolean;

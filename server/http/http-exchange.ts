@@ -187,7 +187,7 @@ export class HttpExchange implements Exchange {
     }
   }
 
-  stream(head: ReplyHead): BodyWriter {
+  stream(head: ReplyHead, size?: number): BodyWriter {
     const writer: StreamWriter = new StreamWriter(this.#wire, {
       count: (bytes) => {
         this.#bytes += bytes;
@@ -204,7 +204,7 @@ export class HttpExchange implements Exchange {
     }
     const coding = this.method !== 'HEAD' && this.#compresses(head) ? 'gzip' : null;
     const wireHead = this.#head(head, coding);
-    this.#whenBodyRead(() => writer.open(wireHead, coding === 'gzip'));
+    this.#whenBodyRead(() => writer.open(wireHead, coding === 'gzip', size));
     return writer;
   }
 
@@ -346,9 +346,9 @@ class StreamWriter implements BodyWriter {
     context.onWake(() => this.#room());
   }
 
-  open(head: WireHead, isCompressed: boolean): void {
+  open(head: WireHead, isCompressed: boolean, size?: number): void {
     if (this.#isOver) return;
-    this.#wire.start(head);
+    this.#wire.start(head, isCompressed ? undefined : size);
     if (isCompressed) {
       this.#gzip = new GzipWriter({
         chunk: (chunk) => this.#put(chunk),

@@ -249,8 +249,8 @@ class NodeWire implements Wire {
     this.waitsForClient = true;
   }
 
-  start(head: WireHead): void {
-    this.#writeHead(head, null);
+  start(head: WireHead, length?: number): void {
+    this.#writeHead(head, length ?? null);
   }
 
   write(chunk: Uint8Array, free?: () => void): boolean {

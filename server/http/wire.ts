@@ -41,8 +41,8 @@ export interface Wire {
 
   /** The whole answer. `body` null: the client gets the head alone, with `length` in it. */
   send(head: WireHead, body: Uint8Array | string | null, length: number): void;
-  /** Begins an answer of unknown length. */
-  start(head: WireHead): void;
+  /** Begins an answer of that many bytes; without them, of unknown length. */
+  start(head: WireHead, length?: number): void;
   /** false: the socket is full, `drained` follows. The bytes must not change before `free` has been called, which it is once. */
   write(chunk: Uint8Array, free?: () => void): boolean;
   end(): void;

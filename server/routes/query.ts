@@ -130,9 +130,9 @@ class Answer {
 
   #head(head: AnswerHead): void {
     if (this.#isOver) return;
-    const { status, contentType, headers } = head;
+    const { status, contentType, headers, size } = head;
     if (head.body === null) {
-      this.#writer = this.#exchange.stream({ status, contentType, headers });
+      this.#writer = this.#exchange.stream({ status, contentType, headers }, size);
     } else {
       this.#isOver = true;
       this.#exchange.reply({ status, contentType, headers, body: head.body });

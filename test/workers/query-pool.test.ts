@@ -14,8 +14,11 @@ import { type QueryPoolOptions, startQueryPool, type ThreadQueryPool } from '../
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import type { AnswerHead, QueryHandle } from '../../workers/types.ts';
+import { replaceCatalog, resourcesOf } from '../support/commands.ts';
 
 const NODES = 40;
+/** Of the one catalog, of node n0. */
+const OWN_RESOURCES = 500;
 const dir = mkdtempSync(join(tmpdir(), 'muster-query-'));
 const stub = threadScript('stub-query', import.meta.url);
 
@@ -46,7 +49,23 @@ before(async () => {
     );
     return outcome;
   });
-  for (const outcome of await Promise.all(outcomes)) assert.equal(outcome?.kind, 'processed', JSON.stringify(outcome));
+  const { certname, version, payload } = replaceCatalog('n0', 1, 1_700_000_000_000, OWN_RESOURCES);
+  const catalog = await ring.submit(
+    {
+      command: 'replace catalog',
+      version,
+      certname,
+      producerTimestamp: null,
+      gzip: false,
+      uuid: randomUUID(),
+      received: Date.now(),
+      size: null,
+      body: Buffer.from(payload),
+    },
+    true,
+  );
+  const settled = [...(await Promise.all(outcomes)), await catalog.outcome];
+  for (const outcome of settled) assert.equal(outcome?.kind, 'processed', JSON.stringify(outcome));
   await ring.stop();
 });
 after(() => rmSync(dir, { recursive: true, force: true }));
@@ -120,9 +139,10 @@ function ask(
       if (head.body !== null)
         client.text += typeof head.body === 'string' ? head.body : Buffer.from(head.body).toString();
     },
-    onChunk: (chunk) => {
+    onChunk: (chunk, free) => {
       assert.equal(client.end, null, 'no chunk after the end');
       client.text += Buffer.from(chunk).toString();
+      free?.();
       client.chunks++;
       if (how.grants !== false) handle.grant(chunk.byteLength);
     },
@@ -168,6 +188,22 @@ test("query pool: a longer answer comes whole too, as bytes that are the receive
     assert.equal(head.body.byteLength, head.body.buffer.byteLength);
     assert.equal(JSON.parse(text).length, 202);
     await until('nothing is left of it', () => pool.stats().running === 0);
+  });
+});
+
+test('query pool: a still longer one that was made in one go is read where it lies, and says how long it is', async () => {
+  await withPool({}, async (pool) => {
+    // Again and again: the memory between the threads would be used up soon.
+    for (let round = 0; round < 50; round++) {
+      const client = ask(pool, request('/catalogs/n0'));
+      const { head, text, end } = await client.finished;
+      assert.equal(end, 'end');
+      assert.equal(JSON.parse(text).resources.data.length, resourcesOf('n0', 1, OWN_RESOURCES).length);
+      assert.equal(head?.body, null);
+      assert.equal(head.size, Buffer.byteLength(text));
+      assert.ok(client.chunks > 1);
+    }
+    await until('nothing is left of them', () => pool.stats().running === 0);
   });
 });
 

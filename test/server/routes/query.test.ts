@@ -291,6 +291,27 @@ test('query: a client that does not read keeps little of the shared memory, and 
   await eventually(() => pool.runs[0]?.cancelled === 1 && lender.free === lender.lent, 'all free');
 });
 
+test('query: an answer in parts whose size is known says it, unless it is compressed', async (t) => {
+  const lender = new Lender();
+  const { port } = await start(t, (run) => {
+    run.handlers.onHead({ ...jsonHead(null), size: 300_000 });
+    for (const value of [1, 2, 3]) lender.send(run, value, 100_000);
+    run.handlers.onEnd();
+  });
+  const expected = Buffer.concat([1, 2, 3].map((value) => Buffer.alloc(100_000, value)));
+  const path = '/pdb/query/v4/catalogs/n1';
+  const plain = await ask(port, path);
+  assert.equal(plain.headers['content-length'], '300000');
+  assert.equal(plain.headers['transfer-encoding'], undefined);
+  assert.ok(plain.bytes.equals(expected));
+  const packed = await ask(port, path, { headers: { 'accept-encoding': 'gzip' } });
+  assert.equal(packed.headers['content-length'], undefined);
+  assert.ok(gunzipSync(packed.bytes).equals(expected));
+  const head = await ask(port, path, { method: 'HEAD' });
+  assert.deepEqual([head.headers['content-length'], head.text], ['300000', '']);
+  await eventually(() => lender.free === lender.lent, 'all free');
+});
+
 test('query: an answer to HEAD gives shared memory back at once', async (t) => {
   const lender = new Lender();
   const { port } = await start(t, (run) => {
