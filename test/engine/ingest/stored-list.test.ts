@@ -217,3 +217,20 @@ test('stored list: values that repeat or begin alike, of any length', () => {
   const repeated = JSON.stringify(Array.from({ length: 100 }, () => ({ message: 'again', line: 12345, tags: ['x'] })));
   assert.equal(reader.read(Buffer.from(repeated))?.length, 27 + 99 * 7 + 1);
 });
+
+test('stored list: any character at any place of a string', () => {
+  const of = (message: string): string => `[{"message":${message},"line":1,"tags":[]}]`;
+  for (let code = 0; code < 0x300; code++) {
+    const character = String.fromCharCode(code);
+    for (let before = 0; before < 9; before++) {
+      for (const after of [0, 1, 7]) {
+        const inner = 'x'.repeat(before) + character + 'é'.repeat(after);
+        for (const text of [of(`"${inner}"`), of(JSON.stringify(inner))]) {
+          const stored = read(text);
+          if (stored !== null) assert.equal(stored, expected(text), text);
+          else assert.ok(code < 0x20 || character === '"' || character === '\\', text);
+        }
+      }
+    }
+  }
+});
