@@ -8,6 +8,7 @@
 import type { WireTable, WireType } from '../../schemas/commands/format.ts';
 import { ByteWriter, bytesOf, isSameAt } from '../bytes.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
+import { hasStop, STOPS } from '../json/stops.ts';
 import { compareStored, storedText } from '../json/stored.ts';
 import {
   ABSENT,
@@ -456,31 +457,6 @@ function skipBlanks(bytes: Buffer, from: number): number {
 /** What stands behind the backslash of an escape that is stored as it stands. */
 const SHORT_ESCAPES = new Uint8Array(256);
 for (const letter of Buffer.from('"\\\\bfnrt')) SHORT_ESCAPES[letter] = 1;
-
-/** What does not simply stand in a string: its end, escapes, control characters. */
-const STOPS = new Uint8Array(256);
-STOPS.fill(1, 0, BLANK);
-STOPS[QUOTE] = 1;
-STOPS[BACKSLASH] = 1;
-
-/** A byte in each of the four of a word. */
-const inEach = (byte: number): number => byte * 0x01010101;
-const ONES = inEach(1);
-const QUOTES = inEach(QUOTE);
-const BACKSLASHES = inEach(BACKSLASH);
-const BLANKS = inEach(BLANK);
-const HIGHEST = inEach(0x80) | 0;
-
-/**
- * Whether one of a word's four bytes is a stop, all looked at at once. In `word - n & ~word`, with n in each byte, a byte's highest
- * bit tells whether it is below n; a borrow makes that wrong only above a byte that is.
- */
-function hasStop(word: number): boolean {
-  const quotes = word ^ QUOTES;
-  const backslashes = word ^ BACKSLASHES;
-  const found = ((quotes - ONES) & ~quotes) | ((backslashes - ONES) & ~backslashes) | ((word - BLANKS) & ~word);
-  return (found & HIGHEST) !== 0;
-}
 
 /** Behind a string that is stored as it stands; -1 also for one with other escapes than those. `words`: the same bytes. */
 function stringEnd(bytes: Buffer, words: DataView, start: number): number {

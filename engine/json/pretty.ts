@@ -4,6 +4,7 @@
 
 import { ByteWriter } from '../bytes.ts';
 import { printJson } from './print.ts';
+import { hasStop, STOPS } from './stops.ts';
 import type { JsonValue } from './value.ts';
 
 /** Pretty form of a value. */
@@ -36,6 +37,8 @@ const NEWLINE = 0x0a;
 const IS_PUNCTUATION = new Uint8Array(256);
 for (const unit of [QUOTE, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE]) IS_PUNCTUATION[unit] = 1;
 
+const wordsOf = ({ buffer, byteOffset, length }: Uint8Array): DataView => new DataView(buffer, byteOffset, length);
+
 /** Of the text between two tokens, beside the indentation. */
 const BETWEEN_MAX = 4;
 
@@ -49,6 +52,9 @@ export function writePretty(source: Uint8Array, start: number, end: number, out:
   const objects: boolean[] = [];
   let inObject = false;
   let { bytes } = out;
+  let words = wordsOf(bytes);
+  const sourceWords = wordsOf(source);
+  let word = 0;
   let to = out.length;
   let at = start;
   while (at < end) {
@@ -57,11 +63,17 @@ export function writePretty(source: Uint8Array, start: number, end: number, out:
     if (to + room > bytes.length) {
       out.length = to;
       bytes = out.room(room);
+      words = wordsOf(bytes);
     }
     let unit = source[at++]!;
     if (unit === QUOTE) {
       bytes[to++] = QUOTE;
       while (at < end) {
+        for (; at + 4 <= end && !hasStop((word = sourceWords.getInt32(at, true))); at += 4, to += 4) {
+          words.setInt32(to, word, true);
+        }
+        while (at < end && STOPS[source[at]!] === 0) bytes[to++] = source[at++]!;
+        if (at === end) break;
         unit = source[at++]!;
         bytes[to++] = unit;
         if (unit === QUOTE) break;
