@@ -4,6 +4,8 @@
 import { isSameAt } from './bytes.ts';
 
 const SLOTS_FIRST = 1024;
+/** More are given up when the texts are. */
+const SLOTS_KEPT = 1 << 14;
 const BYTES_FIRST = 1 << 14;
 
 const NOTHING = new Uint8Array(0);
@@ -26,9 +28,29 @@ export class ByteNumbers {
     return this.#count;
   }
 
+  /** The texts, one behind the other in the order of their numbers. They last until the next change, as do `ends`. */
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#count === 0 ? 0 : this.#ends[this.#count - 1]!);
+  }
+
+  /** Where each of them ends there. */
+  get ends(): Uint32Array {
+    return this.#ends.subarray(0, this.#count);
+  }
+
+  /** Forgets all texts. */
+  clear(): void {
+    if (this.#slots.length > SLOTS_KEPT) {
+      this.#slots = new Int32Array(SLOTS_FIRST);
+      this.#hashes = new Int32Array(SLOTS_FIRST);
+      this.#ends = new Uint32Array(SLOTS_FIRST);
+    } else this.#slots.fill(0);
+    this.#count = 0;
+  }
+
   /**
-   * The number of the text from `start` to `end`. `guess`: the number it may well have, which is looked at first; below 0: none
-   * is known.
+   * The number of the text from `start` to `end`. `guess`: the number it may well have, of those that there are, which is looked at
+   * first; below 0: none is known.
    */
   of(source: Uint8Array, start: number, end: number, guess = -1): number {
     if (source !== this.#source) {

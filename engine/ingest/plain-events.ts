@@ -6,7 +6,7 @@
 // `finish` gives null; then events.ts makes them from values. What is only shown of an event is not stored once more: it is
 // whole in the packed resources, and the events say where.
 
-import { ByteWriter } from '../bytes.ts';
+import { ByteNumbers } from '../byte-numbers.ts';
 import {
   type EncodedEvents,
   EVENT_CODE,
@@ -16,6 +16,7 @@ import {
   packColumns,
   TextPlaces,
 } from '../store/event-record.ts';
+import { Ids } from '../store/ids.ts';
 import { REPORT_LIST_SHAPES } from '../store/report-lists.ts';
 import { isAbsent, type MapSink, type ReadMap, wasSent } from './stored-list.ts';
 import { strictTimeAt } from './validate.ts';
@@ -56,7 +57,6 @@ const OPEN_BRACKET = 0x5b;
 const NULL_START = 0x6e;
 /** Longer integers may not fit into the column. */
 const LINE_SIZE_MAX = 9;
-const TABLE_SIZE = 256;
 const SKIPPED = Buffer.from('"skipped"');
 
 /** Events ready for the store. */
@@ -67,72 +67,6 @@ export interface PlainEvents {
   readonly timeMax: number;
   /** null: there are none. */
   readonly encoded: EncodedEvents | null;
-}
-
-/** Different texts, numbered in the order in which they came. */
-class Texts {
-  readonly #out = new ByteWriter(4096);
-  #ends: number[] = [];
-  #hashes: number[] = [];
-  /** Open addressing: number of the text plus one, 0 for a free place. */
-  #table = new Int32Array(TABLE_SIZE);
-
-  clear(): void {
-    this.#out.length = 0;
-    this.#ends = [];
-    this.#hashes = [];
-    if (this.#table.length > TABLE_SIZE * 16) this.#table = new Int32Array(TABLE_SIZE);
-    else this.#table.fill(0);
-  }
-
-  /** Number of the text that is `source` from `start` to `end`; the text `null` when that is nothing. */
-  of(source: Uint8Array, start: number, end: number): number {
-    if (start === end) return this.of(NULL, 0, NULL.length);
-    let hash = 0x811c9dc5;
-    for (let at = start; at < end; at++) hash = Math.imul(hash ^ source[at]!, 0x01000193);
-    const mask = this.#table.length - 1;
-    let place = (hash ^ (hash >>> 15)) & mask;
-    for (;;) {
-      const found = this.#table[place]! - 1;
-      if (found < 0) break;
-      if (this.#hashes[found] === hash && this.is(found, source, start, end)) return found;
-      place = (place + 1) & mask;
-    }
-    const number = this.#ends.length;
-    this.#table[place] = number + 1;
-    this.#hashes.push(hash);
-    this.#out.part(source, start, end);
-    this.#ends.push(this.#out.length);
-    if (number * 2 > mask) this.#grow();
-    return number;
-  }
-
-  is(number: number, source: Uint8Array, start: number, end: number): boolean {
-    const from = number === 0 ? 0 : this.#ends[number - 1]!;
-    if (this.#ends[number]! - from !== end - start) return false;
-    const { bytes } = this.#out;
-    for (let at = start, own = from; at < end; at++, own++) if (source[at] !== bytes[own]) return false;
-    return true;
-  }
-
-  #grow(): void {
-    const table = new Int32Array(this.#table.length * 4);
-    const mask = table.length - 1;
-    for (const [number, hash] of this.#hashes.entries()) {
-      let place = (hash ^ (hash >>> 15)) & mask;
-      while (table[place] !== 0) place = (place + 1) & mask;
-      table[place] = number + 1;
-    }
-    this.#table = table;
-  }
-
-  get ends(): readonly number[] {
-    return this.#ends;
-  }
-
-  get bytes(): Uint8Array {
-    return this.#out.bytes.subarray(0, this.#out.length);
-  }
 }
 
 const NULL = Buffer.from('null');
@@ -162,19 +96,21 @@ export class EventCollector {
   readonly #own = new Uint32Array(RESOURCE_KEYS * 2);
   #classStart = 0;
   #classEnd = 0;
-  readonly #texts = new Texts();
+  readonly #texts = new ByteNumbers();
+  /** The number of the text `null`; below 0: it has none yet. */
+  #null = -1;
   #times: number[] = [];
   /** Per event the numbers of its coded texts. */
-  #codes: number[] = [];
+  readonly #codes = new Ids();
   /** Per event the places in the payload of what is only shown of it. */
-  #places: number[] = [];
+  readonly #places = new Ids();
   /** Of those of the present resource: which of the pending ones. */
   readonly #sources: number[] = [];
   readonly #textPlaces = new TextPlaces();
   /** Events by a hash of what tells most of them apart. */
   readonly #alike = new Map<number, number[]>();
-  // Of the event that is being put down.
-  readonly #code = new Uint32Array(EVENT_CODES);
+  // Of the event that is being put down. Its codes are at first those of the one before: mostly some of them are the same.
+  readonly #code = new Int32Array(EVENT_CODES);
   readonly #place = new Uint32Array(EVENT_VALUES * 2);
 
   /** The events of the list that was read last; null when they cannot be made this way. */
@@ -188,7 +124,7 @@ export class EventCollector {
       timeMin: times.reduce((min, time) => Math.min(min, time)),
       timeMax: times.reduce((max, time) => Math.max(max, time)),
       encoded: {
-        columns: packColumns(times, this.#codes, texts.ends, texts.bytes, this.#textPlaces.bytes),
+        columns: packColumns(times, this.#codes.list, texts.ends, texts.bytes, this.#textPlaces.bytes),
         values: null,
       },
     };
@@ -200,9 +136,11 @@ export class EventCollector {
     this.#pendingPlaces.length = 0;
     this.#sources.length = 0;
     this.#texts.clear();
+    this.#null = -1;
+    this.#code.fill(-1);
     this.#times = [];
-    this.#codes = [];
-    this.#places = [];
+    this.#codes.length = 0;
+    this.#places.length = 0;
     this.#textPlaces.clear();
     this.#alike.clear();
   }
@@ -267,7 +205,7 @@ export class EventCollector {
       const own = (first + i) * EVENT_VALUES * 2;
       for (let value = 0; value < EVENT_VALUES; value++) {
         const at = own + value * 2;
-        const size = this.#places[at + 1]! - this.#places[at]!;
+        const size = this.#places.values[at + 1]! - this.#places.values[at]!;
         const place =
           value < EVENT_PLACES.length
             ? this.#pendingPlaces[sources[i]! * EVENT_PLACES.length + value]! + shift
@@ -303,16 +241,18 @@ export class EventCollector {
 
   /** Puts an event down unless there is one that agrees in all fields that tell events apart. */
   #add(bytes: Buffer, event: readonly number[], at: number, isSkipped: boolean): void {
-    const texts = this.#texts;
     const code = this.#code;
     const own = this.#own;
-    const textOf = (key: number): number => texts.of(bytes, event[at + key * 2]!, event[at + key * 2 + 1]!);
-    const ownTextOf = (key: number): number => texts.of(bytes, own[key * 2]!, own[key * 2 + 1]!);
-    code[EVENT_CODE.status] = isSkipped ? texts.of(SKIPPED, 0, SKIPPED.length) : textOf(EVENT.status);
-    code[EVENT_CODE.resourceType] = ownTextOf(RESOURCE.resource_type);
-    code[EVENT_CODE.resourceTitle] = ownTextOf(RESOURCE.resource_title);
-    code[EVENT_CODE.property] = textOf(EVENT.property);
-    code[EVENT_CODE.name] = textOf(EVENT.name);
+    const ofEvent = (column: number, key: number): void =>
+      this.#setCode(column, bytes, event[at + key * 2]!, event[at + key * 2 + 1]!);
+    const ofResource = (column: number, key: number): void =>
+      this.#setCode(column, bytes, own[key * 2]!, own[key * 2 + 1]!);
+    if (isSkipped) this.#setCode(EVENT_CODE.status, SKIPPED, 0, SKIPPED.length);
+    else ofEvent(EVENT_CODE.status, EVENT.status);
+    ofResource(EVENT_CODE.resourceType, RESOURCE.resource_type);
+    ofResource(EVENT_CODE.resourceTitle, RESOURCE.resource_title);
+    ofEvent(EVENT_CODE.property, EVENT.property);
+    ofEvent(EVENT_CODE.name, EVENT.name);
     const place = this.#place;
     for (const [value, key] of EVENT_PLACES) {
       place[value * 2] = event[at + key * 2]!;
@@ -325,12 +265,22 @@ export class EventCollector {
     const timeStart = event[at + EVENT.timestamp * 2]!;
     const time = strictTimeAt(bytes, timeStart + 1, event[at + EVENT.timestamp * 2 + 1]! - 1) as number;
     if (this.#isKnown(bytes, time)) return;
-    code[EVENT_CODE.containingClass] = texts.of(bytes, this.#classStart, this.#classEnd);
-    code[EVENT_CODE.correctiveChange] = textOf(EVENT.corrective_change);
+    this.#setCode(EVENT_CODE.containingClass, bytes, this.#classStart, this.#classEnd);
+    ofEvent(EVENT_CODE.correctiveChange, EVENT.corrective_change);
     this.#times.push(time);
     for (let column = 0; column < EVENT_CODES; column++) this.#codes.push(code[column]!);
     for (let value = 0; value < place.length; value++) this.#places.push(place[value]!);
     this.#sources.push(at / (EVENT_KEYS * 2));
+  }
+
+  /** The present event's code in that column is that of the text from `start` to `end`, or of `null` when that is nothing. */
+  #setCode(column: number, source: Uint8Array, start: number, end: number): void {
+    const code = this.#code;
+    if (start < end) code[column] = this.#texts.of(source, start, end, code[column]!);
+    else {
+      if (this.#null < 0) this.#null = this.#texts.of(NULL, 0, NULL.length);
+      code[column] = this.#null;
+    }
   }
 
   /** Looks for the present event among those before, and remembers it. */
@@ -350,15 +300,15 @@ export class EventCollector {
 
   #agrees(bytes: Buffer, other: number): boolean {
     for (let column = 0; column < SHOWN_CODES; column++) {
-      if (this.#codes[other * EVENT_CODES + column] !== this.#code[column]) return false;
+      if (this.#codes.values[other * EVENT_CODES + column] !== this.#code[column]) return false;
     }
     const first = other * EVENT_VALUES * 2;
     for (let value = 0; value < EVENT_VALUES; value++) {
       if (value === EVENT_VALUE.containmentPath) continue;
-      const from = this.#places[first + value * 2]!;
+      const from = this.#places.values[first + value * 2]!;
       const start = this.#place[value * 2]!;
       const size = this.#place[value * 2 + 1]! - start;
-      if (this.#places[first + value * 2 + 1]! - from !== size) return false;
+      if (this.#places.values[first + value * 2 + 1]! - from !== size) return false;
       for (let at = 0; at < size; at++) if (bytes[from + at] !== bytes[start + at]) return false;
     }
     return true;

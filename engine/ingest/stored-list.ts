@@ -7,6 +7,7 @@
 
 import type { WireTable, WireType } from '../../schemas/commands/format.ts';
 import { ByteWriter, bytesOf, isSameAt } from '../bytes.ts';
+import { doubleOf } from '../json/double-of.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
 import { hasStop, STOPS } from '../json/stops.ts';
 import { compareStored, storedText } from '../json/stored.ts';
@@ -376,7 +377,7 @@ class MapReader {
     if (integer >= 0) return integer;
     const end = decimalEnd(bytes, at);
     if (end < 0) return this.#over(index, bytes, at, numberEnd(bytes, at));
-    const value = decimalOf(bytes, at, end);
+    const value = doubleOf(bytes, at, end);
     // Integral ones are spelt as doubles, which the other way knows.
     if (Number.isInteger(value)) return this.#over(index, bytes, at, end);
     this.#state[index] = IS_DOUBLE;
@@ -537,24 +538,6 @@ function numberEnd(bytes: Buffer, start: number): number {
 
 const isNumberMark = (code: number | undefined): boolean =>
   code === MINUS || code === PLUS || code === DOT || ((code as number) | BLANK) === LETTER_E;
-
-/** Powers of ten that doubles hold exactly, as far as digits do. */
-const TENS = Array.from({ length: DIGITS_MAX + 1 }, (_, exponent) => 10 ** exponent);
-
-/** The number that `decimalEnd` found. Of few digits both parts of the fraction are exact, and so its quotient is the nearest double. */
-function decimalOf(bytes: Buffer, start: number, end: number): number {
-  const isNegative = bytes[start] === MINUS;
-  const first = isNegative ? start + 1 : start;
-  if (end - first > DIGITS_MAX + 1) return Number(bytes.toString('latin1', start, end));
-  let digits = 0;
-  let point = first;
-  for (let at = first; at < end; at++) {
-    if (bytes[at] === DOT) point = at;
-    else digits = digits * 10 + (bytes[at] as number) - ZERO;
-  }
-  const value = digits / (TENS[end - point - 1] as number);
-  return isNegative ? -value : value;
-}
 
 /** Behind a number with a point and without an exponent. */
 function decimalEnd(bytes: Buffer, start: number): number {

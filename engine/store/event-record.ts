@@ -89,8 +89,8 @@ function encodeColumns(events: readonly EventRecord[]): Buffer {
  */
 export function packColumns(
   times: readonly number[],
-  coded: readonly number[],
-  ends: readonly number[],
+  coded: ArrayLike<number>,
+  ends: ArrayLike<number>,
   texts: Uint8Array,
   places: Uint8Array = NOTHING,
 ): Buffer {
