@@ -39,6 +39,15 @@ const OWN_PLACES = [
   [EVENT_VALUE.line, RESOURCE.line],
   [EVENT_VALUE.containmentPath, RESOURCE.containment_path],
 ] as const;
+/** Coded columns, and where they come from, as far as they tell events apart and are there in each of them. */
+const OWN_CODES = [
+  [EVENT_CODE.resourceType, RESOURCE.resource_type],
+  [EVENT_CODE.resourceTitle, RESOURCE.resource_title],
+] as const;
+const EVENT_CODES_SHOWN = [
+  [EVENT_CODE.property, EVENT.property],
+  [EVENT_CODE.name, EVENT.name],
+] as const;
 /** Texts that the packed list must have whole; together they are what is shown of an event, in the order of EVENT_VALUE. */
 const WHOLE_EVENT: readonly number[] = EVENT_PLACES.map(([, key]) => key);
 const WHOLE_RESOURCE: readonly number[] = OWN_PLACES.map(([, key]) => key);
@@ -241,18 +250,13 @@ export class EventCollector {
 
   /** Puts an event down unless there is one that agrees in all fields that tell events apart. */
   #add(bytes: Buffer, event: readonly number[], at: number, isSkipped: boolean): void {
-    const code = this.#code;
     const own = this.#own;
-    const ofEvent = (column: number, key: number): void =>
-      this.#setCode(column, bytes, event[at + key * 2]!, event[at + key * 2 + 1]!);
-    const ofResource = (column: number, key: number): void =>
-      this.#setCode(column, bytes, own[key * 2]!, own[key * 2 + 1]!);
     if (isSkipped) this.#setCode(EVENT_CODE.status, SKIPPED, 0, SKIPPED.length);
-    else ofEvent(EVENT_CODE.status, EVENT.status);
-    ofResource(EVENT_CODE.resourceType, RESOURCE.resource_type);
-    ofResource(EVENT_CODE.resourceTitle, RESOURCE.resource_title);
-    ofEvent(EVENT_CODE.property, EVENT.property);
-    ofEvent(EVENT_CODE.name, EVENT.name);
+    else this.#setCode(EVENT_CODE.status, bytes, event[at + EVENT.status * 2]!, event[at + EVENT.status * 2 + 1]!);
+    for (const [column, key] of OWN_CODES) this.#setCode(column, bytes, own[key * 2]!, own[key * 2 + 1]!);
+    for (const [column, key] of EVENT_CODES_SHOWN) {
+      this.#setCode(column, bytes, event[at + key * 2]!, event[at + key * 2 + 1]!);
+    }
     const place = this.#place;
     for (const [value, key] of EVENT_PLACES) {
       place[value * 2] = event[at + key * 2]!;
@@ -266,9 +270,10 @@ export class EventCollector {
     const time = strictTimeAt(bytes, timeStart + 1, event[at + EVENT.timestamp * 2 + 1]! - 1) as number;
     if (this.#isKnown(bytes, time)) return;
     this.#setCode(EVENT_CODE.containingClass, bytes, this.#classStart, this.#classEnd);
-    ofEvent(EVENT_CODE.correctiveChange, EVENT.corrective_change);
+    const change = at + EVENT.corrective_change * 2;
+    this.#setCode(EVENT_CODE.correctiveChange, bytes, event[change]!, event[change + 1]!);
     this.#times.push(time);
-    for (let column = 0; column < EVENT_CODES; column++) this.#codes.push(code[column]!);
+    for (let column = 0; column < EVENT_CODES; column++) this.#codes.push(this.#code[column]!);
     for (let value = 0; value < place.length; value++) this.#places.push(place[value]!);
     this.#sources.push(at / (EVENT_KEYS * 2));
   }
