@@ -135,11 +135,14 @@ function withoutAnswer(query: OpenRequest): QueryResult {
 }
 
 /** Milliseconds of work that a thread warms up with. */
-const WARM_UP_MS = 1000;
+const WARM_UP_MS = 3000;
 /** Milliseconds: after the start, between looks at a store that is still empty, and between looks while clients ask. */
 const WARM_UP_AFTER = 300;
 const WARM_UP_AGAIN = 2000;
 const WARM_UP_PAUSE = 20;
+/** After so many steps a look at whether commands are applied meanwhile; so many milliseconds' pause when there were. */
+const WARM_UP_STEPS = 5;
+const COMMANDS_PAUSE = 100;
 
 let running = 0;
 /** Slices of work so far. */
@@ -169,10 +172,14 @@ async function warmUpWhenQuiet(): Promise<void> {
 async function warmUpNow(sample: Sample): Promise<void> {
   const store: QueryStore = { partitions: slice(openStore), clock: Date.now, stopwatch };
   const work = new WarmUp(store, sample, WARM_UP_MS);
-  while (!isEnding()) {
-    if (running > 0) {
+  let position = positions();
+  for (let steps = 1; !isEnding(); steps++) {
+    const isAsked = running > 0;
+    const before = position;
+    if (!isAsked && steps % WARM_UP_STEPS === 0) position = positions();
+    if (isAsked || position !== before) {
       slice(() => work.rest());
-      await delay(WARM_UP_PAUSE, undefined, { ref: false });
+      await delay(isAsked ? WARM_UP_PAUSE : COMMANDS_PAUSE, undefined, { ref: false });
       continue;
     }
     if (!slice(() => work.step())) return post({ kind: 'warm' });
