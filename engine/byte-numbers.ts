@@ -55,7 +55,7 @@ export class ByteNumbers {
   of(source: Uint8Array, start: number, end: number, guess = -1): number {
     if (source !== this.#source) {
       this.#source = source;
-      this.#sourceWords = new DataView(source.buffer, source.byteOffset, source.length);
+      this.#sourceWords = new DataView(source.buffer, source.byteOffset, source.byteLength);
     }
     if (guess >= 0 && this.#equals(guess, start, end)) return guess;
     const hash = this.#hash(start, end);

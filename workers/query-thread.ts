@@ -96,8 +96,13 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
  * it is inside lmdb takes the process with it.
  */
 function slice<T>(work: () => T): T {
-  busySince[0] = monotonicMs();
   slices++;
+  return look(work);
+}
+
+/** The same for what is no work: a thread that does nothing else is at rest. */
+function look<T>(work: () => T): T {
+  busySince[0] = monotonicMs();
   try {
     if (isEnding()) throw new Error('the query thread is being ended');
     return work();
@@ -136,54 +141,97 @@ function withoutAnswer(query: OpenRequest): QueryResult {
 
 /** Milliseconds of work that a thread warms up with. */
 const WARM_UP_MS = 3000;
-/** Milliseconds: after the start, between looks at a store that is still empty, and between looks while clients ask. */
+/** Of these, before a store that was empty has been at rest for so long. */
+const WARM_UP_FIRST_MS = 1000;
+const WARM_UP_REST = 10_000;
+/** Milliseconds: after the start, between looks while the store is empty or commands come, and between looks while clients ask. */
 const WARM_UP_AFTER = 300;
 const WARM_UP_AGAIN = 2000;
 const WARM_UP_PAUSE = 20;
-/** After so many steps a look at whether commands are applied meanwhile; so many milliseconds' pause when there were. */
-const WARM_UP_STEPS = 5;
-const COMMANDS_PAUSE = 100;
+/** Milliseconds between looks at how many commands are applied meanwhile, and how many a second may be. */
+const WARM_UP_LOOK = 50;
+const COMMANDS_MAX = 20;
 
 let running = 0;
 /** Slices of work so far. */
 let slices = 0;
 
 /** Where all partitions are in the stream of commands: it grows while some are applied. */
-const positions = (): number => slice(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
+const positions = (): number => look(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
 
 /** Bytes beyond which an answer is long. */
 const LONG_ANSWER = 2 << 20;
 const makingWay = new MakingWay({ positions });
 
-/** Soon after a start with data; in a store that was empty, when there is some and it has come to rest for a moment. */
-async function warmUpWhenQuiet(): Promise<void> {
-  let position = -1;
-  for (let wait = WARM_UP_AFTER; ; wait = WARM_UP_AGAIN) {
-    await delay(wait, undefined, { ref: false });
-    if (isEnding()) return;
-    const sample = running > 0 ? null : slice(() => sampleOf(openStore()));
-    if (sample === null) continue;
-    const now = positions();
-    if (wait === WARM_UP_AFTER || now === position) return await warmUpNow(sample);
-    position = now;
+/**
+ * Soon after a start with data. In a store that was empty, for a while when there is some and few commands come; for the rest of the
+ * time once it has been so for longer, as what the thread's heap grows by comes on top of what a burst of commands takes.
+ */
+async function warmUp(): Promise<void> {
+  await pause(WARM_UP_AFTER);
+  let sample = sampleNow();
+  const wasEmpty = sample === null;
+  while (sample === null && !isEnding()) {
+    await fewCommands(WARM_UP_AGAIN);
+    sample = sampleNow();
+  }
+  if (sample === null) return;
+  const first = wasEmpty ? WARM_UP_FIRST_MS : WARM_UP_MS;
+  await warmUpWith(sample, first);
+  if (isEnding()) return;
+  post({ kind: 'warm' });
+  if (first === WARM_UP_MS) return;
+  await fewCommands(WARM_UP_REST);
+  await warmUpWith(sample, WARM_UP_MS - first);
+}
+
+/** Between the steps clients' queries come first, and while many commands are applied it rests. */
+async function warmUpWith(sample: Sample, budgetMs: number): Promise<void> {
+  if (isEnding()) return;
+  const work = new WarmUp({ partitions: slice(openStore), clock: Date.now, stopwatch }, sample, budgetMs);
+  let rate = new CommandRate();
+  while (!isEnding()) {
+    const isLooking = rate.milliseconds >= WARM_UP_LOOK;
+    const isBusy = isLooking && rate.isHigh;
+    if (isLooking) rate = new CommandRate();
+    if (running > 0 || isBusy) {
+      slice(() => work.rest());
+      await (isBusy ? fewCommands(WARM_UP_AGAIN) : pause(WARM_UP_PAUSE));
+    } else {
+      if (!slice(() => work.step())) return;
+      await nextTurn();
+    }
   }
 }
 
-async function warmUpNow(sample: Sample): Promise<void> {
-  const store: QueryStore = { partitions: slice(openStore), clock: Date.now, stopwatch };
-  const work = new WarmUp(store, sample, WARM_UP_MS);
-  let position = positions();
-  for (let steps = 1; !isEnding(); steps++) {
-    const isAsked = running > 0;
-    const before = position;
-    if (!isAsked && steps % WARM_UP_STEPS === 0) position = positions();
-    if (isAsked || position !== before) {
-      slice(() => work.rest());
-      await delay(isAsked ? WARM_UP_PAUSE : COMMANDS_PAUSE, undefined, { ref: false });
-      continue;
-    }
-    if (!slice(() => work.step())) return post({ kind: 'warm' });
-    await nextTurn();
+const pause = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
+
+/** What there is to ask for; null also while clients ask. */
+const sampleNow = (): Sample | null => (running > 0 || isEnding() ? null : slice(() => sampleOf(openStore())));
+
+/** Resolves when few commands have been applied for so many milliseconds, or when the thread is about to be ended. */
+async function fewCommands(ms: number): Promise<void> {
+  for (;;) {
+    const rate = new CommandRate();
+    await pause(ms);
+    if (isEnding() || !rate.isHigh) return;
+  }
+}
+
+/** How many commands are applied from its making on. */
+class CommandRate {
+  readonly #began = performance.now();
+  readonly #position = positions();
+
+  /** Since it was made. */
+  get milliseconds(): number {
+    return performance.now() - this.#began;
+  }
+
+  /** Whether there were more than a fleet at rest sends. A command moves the positions by as many as there are partitions, on average. */
+  get isHigh(): boolean {
+    const commands = (positions() - this.#position) / look(openStore).length;
+    return commands > 1 + (this.milliseconds / 1000) * COMMANDS_MAX;
   }
 }
 
@@ -322,4 +370,4 @@ const collect = (): void => {
 };
 if (gc !== undefined) collectAtRest({ work: () => slices, collect });
 // Nobody waits for it, and what it meets it leaves to the queries of clients, which tell of it.
-warmUpWhenQuiet().catch(() => {});
+warmUp().catch(() => {});

@@ -54,5 +54,21 @@ export function areas(dir: string, kind: 'cases' | 'scenarios'): { readonly area
 export function readLines(file: string): unknown[];
 /** JSON text that keeps the spelling of numbers as they were recorded. */
 export function stringifyJSON(value: unknown): string;
+/** The value of a JSON text; numbers that JavaScript's would lose keep their spelling. */
+export function parseJSON(text: string): unknown;
+/** Asks a server; connections are kept. */
+export class Client {
+  constructor(url: string, options?: { readonly concurrency?: number; readonly timeout?: number });
+  send(request: RecordedRequest): Promise<Answer>;
+  close(): void;
+}
+/** Posts the commands of a corpus and waits for them; what went wrong. */
+export function load(client: Client, commands: readonly unknown[], metricsPrefix: string): Promise<readonly string[]>;
+/** Differences between two values, as lines. */
+export function differences(
+  expected: unknown,
+  actual: unknown,
+  options?: { readonly asSet?: boolean; readonly max?: number },
+): string[];
 /** Differences between the recorded answer and this one, as lines. */
 export function check(expected: RecordedResponse, compare: string, answer: Answer): string[];
