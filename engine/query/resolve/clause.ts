@@ -103,21 +103,7 @@ function checkTerm(node: JsonValue): void {
   if (isEmpty) throw emptyClause();
 }
 
-const isActivity = (node: JsonValue | undefined, wanted: boolean): boolean =>
-  node !== undefined &&
-  isArray(node) &&
-  node.length === 3 &&
-  node[0] === '=' &&
-  pairOf(node[1] as JsonValue, 'node') === 'active' &&
-  node[2] === wanted;
-
 function expandLogic(scope: Scope, op: 'and' | 'or', node: readonly JsonValue[], options: ScopeOptions): Clause {
-  // Active nodes or inactive ones: every node, also those inactive for so long that `inactive` has forgotten them.
-  if (op === 'or' && node.length === 3) {
-    const [, first, second] = node;
-    if (isActivity(first, true) && isActivity(second, false)) return ELIDED;
-    if (isActivity(first, false) && isActivity(second, true)) return ELIDED;
-  }
   const args: Clause[] = [];
   for (let index = 1; index < node.length; index += 1) {
     const arg = expand(scope, node[index] as JsonValue, options);

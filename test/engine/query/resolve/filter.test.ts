@@ -40,7 +40,17 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
   ['nodes', '["=",["node","active"],0]', { kind: 'node-state', state: 'active' }],
   ['nodes', '["=",["node","active"],null]', { kind: 'node-state', state: 'inactive' }],
   ['nodes', '["=","node_state","any"]', null],
-  ['nodes', '["or",["=",["node","active"],false],["=",["node","active"],true]]', null],
+  [
+    'nodes',
+    '["or",["=",["node","active"],false],["=",["node","active"],true]]',
+    {
+      kind: 'or',
+      args: [
+        { kind: 'node-state', state: 'inactive' },
+        { kind: 'node-state', state: 'active' },
+      ],
+    },
+  ],
   ['nodes', '["not",["and",["or",["=","node_state","any"]]]]', null],
   [
     'nodes',
