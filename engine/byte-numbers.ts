@@ -1,7 +1,7 @@
 // Numbers for texts that lie in bytes: equal texts get the same number, and none of them becomes a string. For loops that
 // meet the same few thousand texts in millions of places.
 
-import { isSameAt } from './bytes.ts';
+import { isSameAt, wordsOf } from './bytes.ts';
 
 const SLOTS_FIRST = 1024;
 /** More are given up when the texts are. */
@@ -55,7 +55,7 @@ export class ByteNumbers {
   of(source: Uint8Array, start: number, end: number, guess = -1): number {
     if (source !== this.#source) {
       this.#source = source;
-      this.#sourceWords = new DataView(source.buffer, source.byteOffset, source.byteLength);
+      this.#sourceWords = wordsOf(source);
     }
     if (guess >= 0 && this.#equals(guess, start, end)) return guess;
     const hash = this.#hash(start, end);

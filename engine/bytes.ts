@@ -202,6 +202,10 @@ export function joined(parts: readonly Uint8Array[]): Buffer {
   return whole;
 }
 
+/** The same memory, for who looks at four bytes at a time. */
+export const wordsOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+  new DataView(buffer, byteOffset, byteLength);
+
 /** Whether `size` bytes of two sources are equal, from these places on; four are looked at at a time. Both must have so many. */
 export function isSameAt(a: DataView, atA: number, b: DataView, atB: number, size: number): boolean {
   let i = 0;

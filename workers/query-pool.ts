@@ -292,7 +292,7 @@ export class ThreadQueryPool implements QueryPool {
       case 'chunk': {
         const { bytes } = message;
         if (bytes instanceof Uint8Array) query.handlers.onChunk(bytes);
-        else for (const slot of bytes) query.handlers.onChunk(slots.view(slot), () => slots.free(slot));
+        else this.#chunks(query, slots, bytes);
         break;
       }
       case 'end':
@@ -307,11 +307,12 @@ export class ThreadQueryPool implements QueryPool {
     }
   }
 
-  /** The whole answer at once. */
-  #answer(query: Query, head: AnswerHead): void {
+  /** The whole answer at once; `sendBody` where the head has none. */
+  #answer(query: Query, head: AnswerHead, sendBody?: () => void): void {
     query.over = true;
     query.headSent = true;
     query.handlers.onHead(head);
+    sendBody?.();
     query.handlers.onEnd();
   }
 
@@ -322,11 +323,11 @@ export class ThreadQueryPool implements QueryPool {
       this.#answer(query, { ...head, body: slots.take(bytes) });
       return;
     }
-    query.over = true;
-    query.headSent = true;
-    query.handlers.onHead({ ...head, size });
-    for (const slot of bytes) query.handlers.onChunk(slots.view(slot), () => slots.free(slot));
-    query.handlers.onEnd();
+    this.#answer(query, { ...head, size }, () => this.#chunks(query, slots, bytes));
+  }
+
+  #chunks({ handlers }: Query, slots: SlotReader, bytes: readonly Slot[]): void {
+    for (const slot of bytes) handlers.onChunk(slots.view(slot), () => slots.free(slot));
   }
 
   #fail(query: Query, text: string, status = 500): void {

@@ -252,11 +252,9 @@ export class EventCollector {
   #add(bytes: Buffer, event: readonly number[], at: number, isSkipped: boolean): void {
     const own = this.#own;
     if (isSkipped) this.#setCode(EVENT_CODE.status, SKIPPED, 0, SKIPPED.length);
-    else this.#setCode(EVENT_CODE.status, bytes, event[at + EVENT.status * 2]!, event[at + EVENT.status * 2 + 1]!);
-    for (const [column, key] of OWN_CODES) this.#setCode(column, bytes, own[key * 2]!, own[key * 2 + 1]!);
-    for (const [column, key] of EVENT_CODES_SHOWN) {
-      this.#setCode(column, bytes, event[at + key * 2]!, event[at + key * 2 + 1]!);
-    }
+    else this.#setCodeFrom(event, at, EVENT_CODE.status, EVENT.status, bytes);
+    for (const [column, key] of OWN_CODES) this.#setCodeFrom(own, 0, column, key, bytes);
+    for (const [column, key] of EVENT_CODES_SHOWN) this.#setCodeFrom(event, at, column, key, bytes);
     const place = this.#place;
     for (const [value, key] of EVENT_PLACES) {
       place[value * 2] = event[at + key * 2]!;
@@ -270,12 +268,16 @@ export class EventCollector {
     const time = strictTimeAt(bytes, timeStart + 1, event[at + EVENT.timestamp * 2 + 1]! - 1) as number;
     if (this.#isKnown(bytes, time)) return;
     this.#setCode(EVENT_CODE.containingClass, bytes, this.#classStart, this.#classEnd);
-    const change = at + EVENT.corrective_change * 2;
-    this.#setCode(EVENT_CODE.correctiveChange, bytes, event[change]!, event[change + 1]!);
+    this.#setCodeFrom(event, at, EVENT_CODE.correctiveChange, EVENT.corrective_change, bytes);
     this.#times.push(time);
     for (let column = 0; column < EVENT_CODES; column++) this.#codes.push(this.#code[column]!);
     for (let value = 0; value < place.length; value++) this.#places.push(place[value]!);
     this.#sources.push(at / (EVENT_KEYS * 2));
+  }
+
+  /** The same for the value of a key, of which `places` has start and end from `first` on. */
+  #setCodeFrom(places: ArrayLike<number>, first: number, column: number, key: number, bytes: Buffer): void {
+    this.#setCode(column, bytes, places[first + key * 2]!, places[first + key * 2 + 1]!);
   }
 
   /** The present event's code in that column is that of the text from `start` to `end`, or of `null` when that is nothing. */

@@ -6,7 +6,7 @@
 // everything that is wrong, gives null, and the caller takes the way over values, which decides.
 
 import type { WireTable, WireType } from '../../schemas/commands/format.ts';
-import { ByteWriter, bytesOf, isSameAt } from '../bytes.ts';
+import { ByteWriter, bytesOf, isSameAt, wordsOf } from '../bytes.ts';
 import { doubleOf } from '../json/double-of.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
 import { hasStop, STOPS } from '../json/stops.ts';
@@ -129,7 +129,7 @@ export class StoredList {
   read(bytes: Buffer): Buffer | null {
     const out = this.#out;
     out.length = 0;
-    this.#maps.begin(new DataView(bytes.buffer, bytes.byteOffset, bytes.length));
+    this.#maps.begin(wordsOf(bytes));
     const end = readMaps(this.#maps, bytes, 0, out);
     return end === bytes.length ? Buffer.from(out.bytes.subarray(0, out.length)) : null;
   }

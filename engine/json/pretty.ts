@@ -2,7 +2,7 @@
 // on one line with inner spaces, objects of an array on its bracket line. Works on text, token by token, so numbers keep
 // their spelling; the input must be JSON. All that matters is ASCII, so the text is looked at as UTF-8, as it goes out.
 
-import { ByteWriter } from '../bytes.ts';
+import { ByteWriter, wordsOf } from '../bytes.ts';
 import { printJson } from './print.ts';
 import { hasStop, STOPS } from './stops.ts';
 import type { JsonValue } from './value.ts';
@@ -36,8 +36,6 @@ const NEWLINE = 0x0a;
 /** By byte: 1 for what stands between tokens. */
 const IS_PUNCTUATION = new Uint8Array(256);
 for (const unit of [QUOTE, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE]) IS_PUNCTUATION[unit] = 1;
-
-const wordsOf = ({ buffer, byteOffset, length }: Uint8Array): DataView => new DataView(buffer, byteOffset, length);
 
 /** Of the text between two tokens, beside the indentation. */
 const BETWEEN_MAX = 4;

@@ -12,7 +12,7 @@
 //
 // "Last" is in the map before, or the last one that had the field; lists inside maps go on where that of the map before ended.
 
-import { type ByteWriter, bytesOf } from '../bytes.ts';
+import { type ByteWriter, bytesOf, wordsOf } from '../bytes.ts';
 import { decimalText } from '../json/stored.ts';
 
 /** Keys in stored order, with the shape of those that hold lists of maps. What lies on disk depends on all of it. */
@@ -51,8 +51,6 @@ const SHORT = 80;
 const DECIMAL_MAX = 400;
 const WORD = 4;
 const NO_WORDS = new DataView(new ArrayBuffer(0));
-
-const wordsOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** What stands before a value, with room for whole words. */
 interface Lead {

@@ -2,7 +2,26 @@
 // node has knows every row that queries must show. Some resources and facts are equal between nodes: the store keeps
 // those once, and a test that counts them sees whether that goes right.
 
+import { randomUUID } from 'node:crypto';
+import type { Submission } from '../../workers/types.ts';
 import type { ClientCommand } from './server.ts';
+
+/** The command as the ring takes it. */
+export const submissionOf = (
+  { command, version, certname, payload }: Pick<ClientCommand, 'command' | 'version' | 'certname' | 'payload'>,
+  rest: Partial<Submission> = {},
+): Submission => ({
+  command,
+  version,
+  certname,
+  producerTimestamp: null,
+  gzip: false,
+  uuid: randomUUID(),
+  received: Date.now(),
+  size: null,
+  body: new Uint8Array(Buffer.from(payload)),
+  ...rest,
+});
 
 /** Resources that nodes may share; which of them a version has is a matter of arithmetic. */
 const SHARED = 12;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { type Ring, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
 import { temporaryDirectory } from '../engine/inbox/support.ts';
+import { submissionOf } from '../support/commands.ts';
 import { atEnd } from '../support/endings.ts';
 import { smallVolume } from '../support/volume.ts';
 
@@ -81,17 +81,8 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
 // ------------------------------------------------------------------ a full disk
 
 function submission(certname: string, size: number): Submission {
-  return {
-    command: 'store report',
-    version: 8,
-    certname,
-    producerTimestamp: null,
-    gzip: false,
-    uuid: randomUUID(),
-    received: Date.now(),
-    size: null,
-    body: new Uint8Array(Buffer.from(JSON.stringify({ do: 'store', padding: 'x'.repeat(size) }))),
-  };
+  const payload = JSON.stringify({ do: 'store', padding: 'x'.repeat(size) });
+  return submissionOf({ command: 'store report', version: 8, certname, payload });
 }
 
 async function fill(ring: Ring): Promise<{ accepted: string[]; refused: SubmissionRefused | null }> {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +13,7 @@ import { type QueryPoolOptions, startQueryPool, type ThreadQueryPool } from '../
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import type { AnswerHead, QueryHandle } from '../../workers/types.ts';
-import { replaceCatalog, resourcesOf } from '../support/commands.ts';
+import { replaceCatalog, resourcesOf, submissionOf } from '../support/commands.ts';
 
 const NODES = 40;
 /** Of the one catalog, of node n0. */
@@ -22,48 +21,23 @@ const OWN_RESOURCES = 500;
 const dir = mkdtempSync(join(tmpdir(), 'muster-query-'));
 const stub = threadScript('stub-query', import.meta.url);
 
-function factsOf(node: number): Uint8Array {
+function factsOf(node: number): string {
   const values: Record<string, unknown> = { kernel: 'Linux', number: node };
   for (let i = 0; i < 200; i++) values[`fact_${i}`] = `${'v'.repeat(100)} ${node} ${i}`;
   const time = new Date(1_700_000_000_000 + node).toISOString();
   const payload = { certname: `n${node}`, environment: 'production', producer: 'p', producer_timestamp: time, values };
-  return new Uint8Array(Buffer.from(JSON.stringify(payload)));
+  return JSON.stringify(payload);
 }
 
 before(async () => {
   const ring = await startRing({ dir, partitions: 4, threads: 2 });
   const outcomes = Array.from({ length: NODES }, async (_, node) => {
-    const { outcome } = await ring.submit(
-      {
-        command: 'replace facts',
-        version: 5,
-        certname: `n${node}`,
-        producerTimestamp: null,
-        gzip: false,
-        uuid: randomUUID(),
-        received: Date.now(),
-        size: null,
-        body: factsOf(node),
-      },
-      true,
-    );
+    const command = { command: 'replace facts', version: 5, certname: `n${node}`, payload: factsOf(node) };
+    const { outcome } = await ring.submit(submissionOf(command), true);
     return outcome;
   });
-  const { certname, version, payload } = replaceCatalog('n0', 1, 1_700_000_000_000, OWN_RESOURCES);
-  const catalog = await ring.submit(
-    {
-      command: 'replace catalog',
-      version,
-      certname,
-      producerTimestamp: null,
-      gzip: false,
-      uuid: randomUUID(),
-      received: Date.now(),
-      size: null,
-      body: Buffer.from(payload),
-    },
-    true,
-  );
+  const command = replaceCatalog('n0', 1, 1_700_000_000_000, OWN_RESOURCES);
+  const catalog = await ring.submit(submissionOf(command), true);
   const settled = [...(await Promise.all(outcomes)), await catalog.outcome];
   for (const outcome of settled) assert.equal(outcome?.kind, 'processed', JSON.stringify(outcome));
   await ring.stop();

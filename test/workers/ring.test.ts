@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -11,6 +10,7 @@ import { type Ring, type RingOptions, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
 import { temporaryDirectory } from '../engine/inbox/support.ts';
+import { submissionOf } from '../support/commands.ts';
 import { atEnd } from '../support/endings.ts';
 
 const PARTITIONS = 4;
@@ -42,18 +42,7 @@ async function start(t: TestContext, dir: string, rest: Partial<RingOptions> = {
 }
 
 function submission(certname: string, what: object = { do: 'store' }, rest: Partial<Submission> = {}): Submission {
-  return {
-    command: 'replace facts',
-    version: 5,
-    certname,
-    producerTimestamp: null,
-    gzip: false,
-    uuid: randomUUID(),
-    received: Date.now(),
-    size: null,
-    body: new Uint8Array(Buffer.from(JSON.stringify(what))),
-    ...rest,
-  };
+  return submissionOf({ command: 'replace facts', version: 5, certname, payload: JSON.stringify(what) }, rest);
 }
 
 /** Waits until the condition holds, at most ten seconds. */
