@@ -13,11 +13,18 @@ export interface HeapAtRest {
   readonly work: () => number;
   /** Collects the whole heap. */
   readonly collect: () => void;
+  /** Bytes that the heap takes beyond what is used. */
+  readonly spare?: () => number;
   readonly restMs?: number;
 }
 
+const spareOfHeap = (): number => {
+  const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
+  return total - used;
+};
+
 /** Starts watching. Returns what ends it. */
-export function collectAtRest({ work, collect, restMs = REST_MS }: HeapAtRest): () => void {
+export function collectAtRest({ work, collect, spare = spareOfHeap, restMs = REST_MS }: HeapAtRest): () => void {
   let seen = work();
   let isDone = false;
   const timer = setInterval(() => {
@@ -27,8 +34,7 @@ export function collectAtRest({ work, collect, restMs = REST_MS }: HeapAtRest): 
       isDone = false;
     } else if (!isDone) {
       isDone = true;
-      const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
-      if (total - used >= SPARE_MIN) collect();
+      if (spare() >= SPARE_MIN) collect();
       seen = work();
     }
   }, restMs);

@@ -8,6 +8,7 @@
 //   a page is damaged     the same: what was acknowledged stays in the log
 //   the engine throws     five quick attempts, then each command alone; one that still throws is a failed command
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
@@ -164,7 +165,7 @@ export class PartitionActor {
         sweep ??= this.#host.sweep(kind, this.#now());
         const { changed, done } = this.#sweepStep(id, sweep);
         if (done) finish(before + changed, null);
-        else setImmediate(() => void this.#exclusive(() => more(before + changed)));
+        else void this.#exclusive(() => more(before + changed));
       } catch (error) {
         finish(before, textOf(error));
       }
@@ -518,8 +519,12 @@ export class PartitionActor {
 
   // ------------------------------------------------------------------ order and durability
 
+  /**
+   * One after the other, each in a turn of the event loop of its own: a port gives out messages as long as there are any, and
+   * while commands keep coming neither timers nor finished flushes would have their turn.
+   */
   #exclusive(work: () => Promise<void>): Promise<void> {
-    this.#tail = this.#tail.then(work);
+    this.#tail = this.#tail.then(nextTurn).then(work);
     return this.#tail;
   }
 

@@ -64,9 +64,10 @@ export const ringLimits: RingLimits = {
 export interface RingStats {
   /** Of the partitions that are open. */
   readonly partitions: readonly SlotCounts[];
-  /** Segments and bytes of the command log. */
+  /** Segments and bytes of the command log, and its commands that some partition has not flushed yet. */
   readonly segments: number;
   readonly logSize: number;
+  readonly logged: number;
   readonly waiting: number;
   readonly waitingSize: number;
   /** Commands waiting for another attempt, for their dead letter, or to move to another partition. */

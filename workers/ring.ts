@@ -168,11 +168,12 @@ export class Ring implements CommandRing {
   /** Counts of every open partition, and the state of the queue. */
   async stats(): Promise<RingStats> {
     const partitions = await Promise.all(this.#actors.map((actor) => this.#countsOf(actor)));
-    const { segments, size } = this.#stream.stats();
+    const { segments, size, live } = this.#stream.stats();
     return {
       partitions: partitions.flat().sort((a, b) => a.slot - b.slot),
       segments,
       logSize: size,
+      logged: live,
       waiting: this.#admission.waiting,
       waitingSize: this.#admission.waitingSize,
       held: this.#slots.reduce((sum, slot) => sum + slot.held.size, 0),

@@ -137,6 +137,24 @@ test('ring: what was not applied before a stop is applied after the next start, 
   );
 });
 
+test('ring: while commands keep coming, the log lets go of what is flushed and sweeps go on', async (t) => {
+  const { ring } = await start(t, temporaryDirectory(), { threads: 1, limits: { batchMax: 1 } });
+  const count = 200;
+  await Promise.all(
+    Array.from({ length: count }, (_, i) => ring.submit(submission(`n${i}`, { do: 'store slowly' }), false)),
+  );
+  let waitingWhenSwept = 0;
+  const swept = ring.maintain({ kind: 'gc_packages' }).then(() => {
+    waitingWhenSwept = ring.depth;
+  });
+  await until('some are let go', async () => (await ring.stats()).logged < count);
+  assert.ok(ring.depth > count / 2, `only when ${ring.depth} were left`);
+  await swept;
+  assert.ok(waitingWhenSwept > count / 2, `swept only when ${waitingWhenSwept} were left`);
+  await until('all are let go', async () => (await ring.stats()).logged === 0);
+  assert.equal(ring.depth, 0);
+});
+
 test('ring: seqs go on above the positions of the partitions when the log is lost', async (t) => {
   const dir = temporaryDirectory();
   const first = await start(t, dir);

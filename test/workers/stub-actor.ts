@@ -3,6 +3,7 @@
 // position, so a test can tell exactly once from twice or never.
 //
 //   {"do": "store"}                    processed
+//   {"do": "store slowly"}             processed in 5 ms
 //   {"do": "refuse"}                   fails for good, as validation does
 //   {"do": "retry", "times": n}        fails n times, retryable
 //   {"do": "throw"}                    makes apply throw, nothing is committed
@@ -28,7 +29,17 @@ import type {
 } from '../../workers/partition-host.ts';
 
 interface Script {
-  readonly do: 'store' | 'refuse' | 'retry' | 'throw' | 'move' | 'die' | 'die committed' | 'hang' | 'hang inside';
+  readonly do:
+    | 'store'
+    | 'store slowly'
+    | 'refuse'
+    | 'retry'
+    | 'throw'
+    | 'move'
+    | 'die'
+    | 'die committed'
+    | 'hang'
+    | 'hang inside';
   readonly times?: number;
   readonly to?: string;
 }
@@ -39,6 +50,7 @@ const FAULT_FILE = 'fault';
 /** What hangs inside ends when this file is in the data directory, or after the time in ms. */
 const RELEASE_FILE = 'release';
 const HANG_MAX = 60_000;
+const SLOWLY_MS = 5;
 
 class StubHost implements PartitionHost {
   readonly #partition: Partition;
@@ -88,6 +100,7 @@ class StubHost implements PartitionHost {
       exception: 'StubFailure',
       stack: [],
     } as const;
+    if (script.do === 'store slowly') for (const end = Date.now() + SLOWLY_MS; Date.now() < end; );
     if (script.do === 'throw') throw new TypeError('thrown on request');
     if (script.do === 'hang inside') {
       const end = Date.now() + HANG_MAX;
