@@ -13,7 +13,7 @@ import { CommandFailure } from './errors.ts';
 import { Memos } from './spans.ts';
 import type { ApplyOutcome, CommandOutcome, IngestSettings, QueuedCommand } from './types.ts';
 
-/** Memos of one partition: two per node. */
+/** Nodes whose memos a partition remembers. */
 const MEMOS_MAX = 50_000;
 const memos = new WeakMap<Partition, Memos>();
 

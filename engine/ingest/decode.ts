@@ -7,6 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { CommandFormat, WireTable } from '../../schemas/commands/format.ts';
 import { COMMAND_FORMATS, type CommandName, isCommandName } from '../../schemas/commands/formats.ts';
+import { canonicalS } from '../json/canonical.ts';
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonDocument } from '../json/parse.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import type { ReportListName, ReportLists } from '../store/report-lists.ts';
@@ -20,14 +21,14 @@ import { decodeFacts, decodeFactsParts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
 import { decodeReport, LIST_READERS, reportEvents } from './report.ts';
 import {
+  fingerprintOf,
   type Memo,
   type Memos,
-  memoOf,
   type Part,
   type PartKind,
   type PartKinds,
   type Split,
-  sameParts,
+  sameSizes,
   splitPayload,
 } from './spans.ts';
 import type { IngestSettings, QueuedCommand } from './types.ts';
@@ -105,29 +106,31 @@ function decodeSplit(
   // A part that was not cut out is not covered by the memo, unless it is not there at all.
   const isCovered = others.every((key) => rest[key] === undefined);
   const context = contextOf(command, rest, settings);
-  const memo = isCovered ? last : undefined;
-  if (memo !== undefined && memo.context === context && memo.certname === rest['certname']) {
-    if (sameParts(memo, split.parts)) {
+  if (isCovered && last !== undefined && sameSizes(last, split.parts)) {
+    if (last.fingerprint === fingerprintOf(context, split.parts)) {
       const whole = (): CatalogCommand | FactsCommand =>
         decodeValue(parseJson(payload.toString('utf8'), UNBOUNDED_DEPTH), command, format, filter) as
           | CatalogCommand
           | FactsCommand;
-      return decodeKnown(rest, command, format, split.parts, memo.hash, whole);
+      return decodeKnown(rest, command, format, split.parts, last.hash, whole);
     }
   }
   const decoded =
     decodeParts(rest, command, format, split.parts, filter) ?? decodeJoined(rest, command, format, split.parts, filter);
   if (decoded === null) return null;
   if (isCovered && decoded.refusal === null) {
-    memos.set(command.command, command.certname, memoOf(decoded.certname, context, split.parts, decoded.hash));
+    memos.set(command.command, command.certname, fingerprintOf(context, split.parts), split.parts, decoded.hash);
   }
   return decoded;
 }
 
-/** What besides the parts and the certname decides the hash. */
+/** What besides the parts decides the hash. */
 function contextOf(command: QueuedCommand, rest: JsonObject, settings: DecodeSettings): string {
-  if (command.command === 'replace catalog') return 'catalog';
-  return JSON.stringify([rest['environment'] ?? null, settings.factsBlocklistType, settings.factsBlocklist]);
+  const certname = canonicalS(rest['certname'] ?? null);
+  if (command.command === 'replace catalog') return certname;
+  const { factsBlocklist, factsBlocklistType } = settings;
+  const environment = canonicalS(rest['environment'] ?? null);
+  return [certname, environment, factsBlocklistType, JSON.stringify(factsBlocklist)].join('\n');
 }
 
 /** The parts stand for what was valid the last time: only the rest is checked. */

@@ -10,6 +10,7 @@
 // value, whatever the guess was based on.
 
 import type { JsonValue } from '../json/value.ts';
+import { inOnePiece } from './elements.ts';
 import { sha1 } from './hashes.ts';
 
 export type PartKind = 'list' | 'map';
@@ -81,7 +82,7 @@ export function splitPayload(payload: Buffer, kinds: PartKinds, last?: Memo): Sp
     const start = at + token.length;
     behind = start;
     found.push({ key, at, start });
-    const size = last?.parts.find((part) => part.key === key)?.size;
+    const size = last?.sizes.get(key);
     // Behind the part and a comma.
     expected = size === undefined ? -1 : start + size + 1;
     // A part that changed is still about as long as before.
@@ -124,62 +125,55 @@ export function splitPayload(payload: Buffer, kinds: PartKinds, last?: Memo): Sp
 
 /** What is remembered of a command whose parts led to a hash. */
 export interface Memo {
-  readonly certname: string;
-  /** The other inputs of the hash, as one text. */
-  readonly context: string;
-  readonly parts: readonly { readonly key: string; readonly size: number; readonly digest: string }[];
+  /** Sizes of the parts by their keys, in the order of the text. */
+  readonly sizes: ReadonlyMap<string, number>;
+  /** See `fingerprintOf`. */
+  readonly fingerprint: string;
   readonly hash: string;
 }
 
-export function memoOf(certname: string, context: string, parts: readonly Part[], hash: string): Memo {
-  return {
-    certname,
-    context,
-    parts: parts.map(({ key, bytes, digest }) => ({ key, size: bytes.length, digest })),
-    hash,
-  };
-}
+/** Of everything that decides a command's hash: the parts and, as JSON text, what else. */
+export const fingerprintOf = (context: string, parts: readonly Part[]): string =>
+  sha1([context, ...parts.map(({ key, bytes, digest }) => `${key} ${bytes.length} ${digest}`)].join('\n'));
 
-/** Whether the parts are, byte for byte, those of the memo. */
-export function sameParts(memo: Memo, parts: readonly Part[]): boolean {
-  if (memo.parts.length !== parts.length) return false;
-  for (let index = 0; index < parts.length; index++) {
-    const known = memo.parts[index] as Memo['parts'][number];
-    const part = parts[index] as Part;
-    if (known.key !== part.key || known.size !== part.bytes.length) return false;
-  }
-  for (let index = 0; index < parts.length; index++) {
-    if ((parts[index] as Part).digest !== (memo.parts[index] as Memo['parts'][number]).digest) return false;
-  }
-  return true;
-}
+/** Whether the parts have the sizes of the memo's: tells most of those that changed without reading them. */
+export const sameSizes = ({ sizes }: Memo, parts: readonly Part[]): boolean =>
+  sizes.size === parts.length && parts.every(({ key, bytes }) => sizes.get(key) === bytes.length);
 
-/** Memos by command and certname, the least recently used ones dropped. About 300 bytes each. */
+/**
+ * Memos by command and certname, the least recently used ones dropped. Each is kept as one text: fleets are large, and as objects
+ * they take several times as much.
+ */
 export class Memos {
   readonly #countMax: number;
-  readonly #entries = new Map<string, Memo>();
+  readonly #commands = new Map<string, Map<string, string>>();
 
+  /** `countMax`: certnames, for each command. */
   constructor(countMax: number) {
     this.#countMax = countMax;
   }
 
   get(command: string, certname: string): Memo | undefined {
-    const key = `${command}\u0000${certname}`;
-    const memo = this.#entries.get(key);
-    if (memo !== undefined) {
-      this.#entries.delete(key);
-      this.#entries.set(key, memo);
-    }
-    return memo;
+    const memos = this.#commands.get(command);
+    const text = memos?.get(certname);
+    if (memos === undefined || text === undefined) return undefined;
+    memos.delete(certname);
+    memos.set(certname, text);
+    const [fingerprint, hash, ...rest] = text.split(' ') as [string, string, ...string[]];
+    const sizes = new Map<string, number>();
+    for (let at = 0; at < rest.length; at += 2) sizes.set(rest[at]!, Number(rest[at + 1]));
+    return { sizes, fingerprint, hash };
   }
 
-  set(command: string, certname: string, memo: Memo): void {
-    const key = `${command}\u0000${certname}`;
-    this.#entries.delete(key);
-    this.#entries.set(key, memo);
-    if (this.#entries.size <= this.#countMax) return;
-    for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
+  set(command: string, certname: string, fingerprint: string, parts: readonly Part[], hash: string): void {
+    let memos = this.#commands.get(command);
+    if (memos === undefined) this.#commands.set(command, (memos = new Map()));
+    memos.delete(certname);
+    const sizes = parts.map(({ key, bytes }) => `${key} ${bytes.length}`);
+    memos.set(certname, inOnePiece([fingerprint, hash, ...sizes].join(' ')));
+    if (memos.size <= this.#countMax) return;
+    for (const oldest of memos.keys()) {
+      memos.delete(oldest);
       return;
     }
   }

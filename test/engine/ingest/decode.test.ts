@@ -776,6 +776,38 @@ test('decode: a known part does not hide what is wrong with the rest', () => {
   assert.notEqual(all.hash, some.hash);
 });
 
+test('decode: numbers of any size in the place of names are refused as what they are', () => {
+  const plain = JSON.stringify(factsPayload({ values: { a: 1 }, environment: 'E', certname: 'C' }));
+  for (const number of ['12345678901234567890123', '1.0', '-0.0', '1e400', '5']) {
+    for (const [key, name] of [
+      ['environment', 'E'],
+      ['certname', 'C'],
+    ] as const) {
+      const memos = new Memos(10);
+      const command = submit('replace facts', plain.replace(`"${name}"`, number));
+      for (let time = 0; time < 2; time++) {
+        assert.throws(() => decodeCommand(command, SETTINGS, memos), {
+          name: CommandFailure.name,
+          message: new RegExp(`:${key} `),
+        });
+      }
+    }
+  }
+});
+
+test('decode: of more certnames than it may, the least recently used memos are forgotten', () => {
+  const memos = new Memos(2);
+  const payload = (certname: string) => submit('replace facts', factsPayload({ certname, values: { a: 1 } }));
+  const decode = (certname: string) => decodeCommand({ ...payload(certname), certname }, SETTINGS, memos);
+  decode('a');
+  decode('b');
+  decode('a');
+  decode('c');
+  const isKnown = (certname: string) => memos.get('replace facts', certname) !== undefined;
+  assert.deepEqual(['a', 'b', 'c'].map(isKnown), [true, false, true]);
+  assert.equal(memos.get('replace catalog', 'a'), undefined);
+});
+
 test('decode: a part of the wrong kind is refused, known parts or not', () => {
   const wrong: [Parameters<typeof submit>[0], object, RegExp][] = [
     ['replace facts', factsPayload({ values: { a: 1 }, package_inventory: {} as never }), /:package_inventory/],
