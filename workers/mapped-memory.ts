@@ -17,8 +17,8 @@ import { procFile } from './proc-file.ts';
 
 /** A load of new nodes touches 100 MB a second. */
 const CHECK_MS = 50;
-/** Checks left out where giving back was not enough. */
-const CHECKS_TO_REST = 20;
+/** Bytes by which files grow again, where giving back was not enough, before it is done once more. */
+const GROWTH_MIN = 16 << 20;
 const MADV_DONTNEED = 4;
 /** Of `/proc/self/statm`: pages that are resident, and those of files and shared memory among them. */
 const STATM_RESIDENT = 1;
@@ -42,17 +42,17 @@ export function boundMappedMemory({ dir, max, total }: MappedMemoryOptions): (()
   const page = max === 0 ? null : pageSize();
   if (page === null) return null;
   const folder = realpathSync(dir);
-  const isTooMuch = (): boolean => {
-    const { files, all } = residentMemory(page);
-    return files > max && all > total;
-  };
+  const isTooMuch = ({ files, all }: ResidentMemory): boolean => files > max && all > total;
   // Loaded when it is needed first: small stores never do.
   let release: Release | null = null;
   let isProgramReleased = false;
   let turn = 0;
-  let rest = 0;
+  /** What stayed of files the last time when that was still too much: the program alone may be. */
+  let left = 0;
   const timer = setInterval(() => {
-    if (rest-- > 0 || !isTooMuch()) return;
+    let now = residentMemory(page);
+    if (now.files <= max) left = 0;
+    if (!isTooMuch(now) || (left > 0 && now.files < left + GROWTH_MIN)) return;
     release ??= madvise();
     if (release === null) return clearInterval(timer);
     // Where it cannot be read, nothing is given back.
@@ -60,12 +60,12 @@ export function boundMappedMemory({ dir, max, total }: MappedMemoryOptions): (()
     isProgramReleased = true;
     const mappings = dataMappings(folder);
     // In turn, and no more than has to go: what is being read should stay.
-    for (let count = 0; count < mappings.length && isTooMuch(); count++) {
+    for (let count = 0; count < mappings.length && isTooMuch(now); count++) {
       const { start, size } = mappings[turn++ % mappings.length] as Mapping;
       release(start, size);
+      now = residentMemory(page);
     }
-    // The program alone may be more than that.
-    rest = isTooMuch() ? CHECKS_TO_REST : 0;
+    left = isTooMuch(now) ? now.files : 0;
   }, CHECK_MS);
   timer.unref();
   return () => clearInterval(timer);
@@ -123,8 +123,15 @@ function unchanged(smaps: string): Mapping[] {
 }
 const READ_ONLY = /^([\da-f]+)-([\da-f]+) r-[-x]p \S+ \S+ \d+ +(\/.*)\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$/gm;
 
-/** Bytes that are resident: those of files, and those that belong to none. */
-export function residentMemory(page: number): { readonly all: number; readonly files: number; readonly own: number } {
+/** Bytes that are resident. */
+export interface ResidentMemory {
+  readonly all: number;
+  readonly files: number;
+  /** Those that belong to no file. */
+  readonly own: number;
+}
+
+export function residentMemory(page: number): ResidentMemory {
   statm ??= procFile('/proc/self/statm');
   const pages = statm().split(' ');
   const all = Number(pages[STATM_RESIDENT]) * page;

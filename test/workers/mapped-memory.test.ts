@@ -106,3 +106,17 @@ test('mapped memory: stays while the process as a whole is small enough', { skip
   await comesBelow(max);
   assert.equal(more[MiB], 1);
 });
+
+test('mapped memory: where the program alone is too much, what grows beside it is given back all the same', {
+  skip,
+}, async (t) => {
+  const { dir, sum } = await tooMuch(t);
+  const stop = boundMappedMemory({ dir, max: 1, total: 0 });
+  atEnd(t, () => stop?.());
+  await sleep(400);
+  const base = residentFiles();
+  for (let round = 0; round < 3; round++) {
+    sum();
+    await comesBelow(base + 20 * MiB);
+  }
+});
