@@ -42,3 +42,6 @@ export function kindOf(value: JsonValue): JsonKind {
 export const isObject = (value: JsonValue): value is JsonObject => kindOf(value) === 'object';
 export const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
 export const isNumber = (value: JsonValue): value is number | bigint | Float => kindOf(value) === 'number';
+/** The nearest double. */
+export const doubleOfNumber = (value: number | bigint | Float): number =>
+  value instanceof Float ? value.value : Number(value);

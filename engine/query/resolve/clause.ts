@@ -3,7 +3,7 @@
 // 3.5-3.8, 3.12, 3.13). Types of fields only matter here as far as they decide which operators exist at all.
 
 import { canonicalK } from '../../json/canonical.ts';
-import { Float, isArray, isObject, type JsonValue } from '../../json/value.ts';
+import { Float, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
 import type { CompareOp } from '../tree.ts';
 import { isAtom, textOf } from './clojure.ts';
@@ -129,9 +129,6 @@ function isOddValue(value: JsonValue): boolean {
 
 const isInteger = (value: JsonValue): boolean =>
   typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
-const isNumber = (value: JsonValue): boolean =>
-  typeof value === 'number' || typeof value === 'bigint' || value instanceof Float;
-
 function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonValue[], options: ScopeOptions): Clause {
   if (node.length !== 3) throw arity(op);
   const field = node[1] as JsonValue;

@@ -2,7 +2,7 @@
 // (spec/query.md 6.1, 6.3). Operators in any letter case, fewer fields, comparisons that never leave a null open.
 
 import { canonicalK } from '../../json/canonical.ts';
-import { isArray, type JsonValue } from '../../json/value.ts';
+import { doubleOfNumber, isArray, isNumber, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { expand } from './clause.ts';
@@ -142,7 +142,11 @@ function eventEquality(name: string, field: JsonValue, value: JsonValue): Filter
   if (!nullable && !NOT_NULL.has(name)) throw notAnEventField(field);
   if (value === null) return nullable ? { kind: 'null', field: name } : UNKNOWN;
   const column = fieldNamed(scopeOf('events'), name);
-  const wanted = column?.type === 'N' ? 'number' : column?.type === 'B' ? 'boolean' : 'string';
+  if (column?.type === 'N') {
+    if (!isNumber(value)) throw storageMismatch(column, '=', value);
+    return { kind: 'eq', field: name, value: doubleOfNumber(value), nullSafe: nullable };
+  }
+  const wanted = column?.type === 'B' ? 'boolean' : 'string';
   if (column && typeof value !== wanted) throw storageMismatch(column, '=', value);
   return { kind: 'eq', field: name, value: value as string, nullSafe: nullable };
 }

@@ -3,7 +3,7 @@
 
 import type { Field } from '../../../schemas/entities.ts';
 import { textForm } from '../../json/compare.ts';
-import { Float, isArray, isObject, type JsonValue } from '../../json/value.ts';
+import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import { parseQueryTime } from '../../time.ts';
 import { badQuery, StoreRefusal } from '../errors.ts';
 import type { CompareOp, Filter, PathPart, PathRoot } from '../tree.ts';
@@ -143,10 +143,6 @@ function target(scope: Scope, text: string, options: { readonly matches: boolean
   return { field, document: isRoot ? document(top, parts) : null, dotted: parts.length > 0 };
 }
 
-const isNumber = (value: JsonValue): value is number | bigint | Float =>
-  typeof value === 'number' || typeof value === 'bigint' || value instanceof Float;
-const toNumber = (value: number | bigint | Float): number => (value instanceof Float ? value.value : Number(value));
-
 /** NUL cannot be in a stored text. */
 function checkText(value: string): string {
   if (value.includes('\u0000')) throw new StoreRefusal('ERROR: invalid byte sequence for encoding "UTF8": 0x00');
@@ -175,7 +171,7 @@ function equality(scope: Scope, name: string, value: JsonValue, context: FilterC
       return textEquality(field, value);
     case 'N':
       if (!isNumber(value)) throw storageMismatch(field, '=', value);
-      return { kind: 'eq', field: field.name, value: toNumber(value), nullSafe: false };
+      return { kind: 'eq', field: field.name, value: doubleOfNumber(value), nullSafe: false };
     case 'T':
       return { kind: 'eq', field: field.name, value: timeOf(value), nullSafe: false };
     case 'A':
@@ -208,10 +204,7 @@ export function timeOf(value: JsonValue): number {
 }
 
 /** A value compared with the elements of a text array becomes text as PostgreSQL writes it. */
-const memberText = (value: JsonValue): string =>
-  value instanceof Float || typeof value === 'number' || typeof value === 'bigint'
-    ? String(toNumber(value))
-    : textOf(value);
+const memberText = (value: JsonValue): string => (isNumber(value) ? String(doubleOfNumber(value)) : textOf(value));
 
 /** A fact path: texts are object keys, integers array indexes. Encoded paths take fractions too, which equal nothing. */
 function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
@@ -219,7 +212,7 @@ function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
   return value.map((element) => {
     if (typeof element === 'string') return element;
     if (isNumber(element) && (field.type === 'PE' || (typeof element === 'number' && Number.isInteger(element)))) {
-      return toNumber(element);
+      return doubleOfNumber(element);
     }
     throw badPathElement();
   });
@@ -235,7 +228,7 @@ function inequality(scope: Scope, op: CompareOp, name: string, value: JsonValue,
   }
   if (field.type === 'T') return { kind: 'order', field: field.name, op, value: timeOf(value) };
   if (!isNumber(value)) throw incompatible(value, op);
-  if (field.type === 'N') return { kind: 'order', field: field.name, op, value: toNumber(value) };
+  if (field.type === 'N') return { kind: 'order', field: field.name, op, value: doubleOfNumber(value) };
   if (field.type === 'V') return { kind: 'value-order', field: field.name, op, value };
   throw incompatible(value, op);
 }

@@ -43,6 +43,22 @@ describe('distinct events', () => {
     });
   });
 
+  it('distinct: an integer field is compared with numbers of any kind, and with nothing else', () => {
+    for (const [number, value] of [
+      ['10', 10],
+      ['10.0', 10],
+      ['1e1', 10],
+      ['10.5', 10.5],
+      ['12345678901234567890', 1.2345678901234567e19],
+    ] as const) {
+      const expected = { kind: 'eq', field: 'line', value, nullSafe: true };
+      assert.deepEqual(events(`["=","line",${number}]`).filter, expected, number);
+    }
+    for (const other of ['"10"', 'true']) {
+      assert.throws(() => events(`["=","line",${other}]`), /operator does not exist: integer = /, other);
+    }
+  });
+
   it('distinct: operators in any case, fields with dashes', () => {
     assert.deepEqual(events('["AND",["=","resource-type","File"],["NOT",["<","timestamp",5]]]').filter, {
       kind: 'and',
