@@ -1,4 +1,4 @@
-// What a real PuppetDB answers to queries like the recorded ones, Muster answers too. Its version here is 7.12, and where 8.8 differs
+// What a real PuppetDB answers to queries like the recorded ones, Muster answers too, and in the same order where one is asked for. Its version here is 7.12, and where 8.8 differs
 // (docs/compatibility.md) nothing is compared. PuppetDB and PostgreSQL come from Debian's packages and take minutes, so this runs with
 // MUSTER_INTEGRATION=1 only. MUSTER_VARIATIONS says how many queries are asked (20,000 take 90 seconds), MUSTER_SEED which.
 
@@ -6,12 +6,13 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Answer, Client, differences, load, parseJSON, readLines, stringifyJSON } from '../conformance/replay.mjs';
 import { Endings } from '../support/endings.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
 import { TestServer } from '../support/server.ts';
+import { OrderedQueries, type OrderedQuery } from './support/ordered-queries.ts';
 import { packagesMissing } from './support/packages.ts';
 import { type PuppetDb, puppetdbPackages, puppetdbPackagesUsed, startPuppetDb } from './support/puppetdb.ts';
 import { VariedQueries, type VariedQuery } from './support/varied-queries.ts';
@@ -68,15 +69,15 @@ describe('queries beside a real PuppetDB', { skip, concurrency: false }, () => {
 
   after(() => endings.run());
 
-  test('like the recorded ones get the same rows, or are refused alike', async (t) => {
-    const queries = new VariedQueries(new Random(testSeed('queries')));
+  /** Asks both servers `COUNT` queries. `compare` is shown the texts of the rows of both where they have any. */
+  async function ask<Q extends VariedQuery>(t: TestContext, next: () => Q, compare: Compare<Q>): Promise<void> {
     const different: string[] = [];
     let [asked, compared] = [0, 0];
     const asker = async (): Promise<void> => {
       while (asked++ < COUNT) {
-        const query = queries.next();
+        const query = next();
         const [theirs, ours] = await Promise.all(clients.map((client) => client.send(query)));
-        const difference = differenceOf(query, theirs!, ours!);
+        const difference = differenceOf(query, theirs!, ours!, compare);
         if (difference === null) continue;
         compared++;
         if (difference !== '') different.push(`${query.path} ${stringifyJSON(query.params)}\n  ${difference}`);
@@ -86,11 +87,52 @@ describe('queries beside a real PuppetDB', { skip, concurrency: false }, () => {
     t.diagnostic(`${COUNT} queries, ${compared} of them compared`);
     assert.deepEqual(different, []);
     assert.ok(compared > COUNT / 2, 'enough of them could be compared');
+  }
+
+  test('like the recorded ones get the same rows, or are refused alike', async (t) => {
+    const queries = new VariedQueries(new Random(testSeed('queries')));
+    await ask(t, () => queries.next(), sameRows);
+  });
+
+  test('that order get rows in the same order, and the same count of all', async (t) => {
+    const random = new Random(testSeed('queries'));
+    const queries = new OrderedQueries(random, new VariedQueries(random));
+    await ask(t, () => queries.next(), sameOrder);
   });
 });
 
+/** What is different, or nothing, between the rows of two answers to a query. */
+type Compare<Q> = (
+  query: Q,
+  rows: readonly [theirs: unknown, ours: unknown],
+  answers: readonly [Answer, Answer],
+) => string;
+
+function sameRows(query: VariedQuery, [theirs, ours]: readonly [unknown, unknown]): string {
+  // Which rows a page has is open where their order is.
+  if (/"limit"|"offset"/.test(stringifyJSON(query.params)) && Array.isArray(theirs) && Array.isArray(ours)) {
+    return theirs.length === ours.length ? '' : `${theirs.length} rows there, ${ours.length} here`;
+  }
+  return differences(theirs, ours, { asSet: true, max: 3 }).join('\n  ');
+}
+
+function sameOrder(query: OrderedQuery, rows: readonly [unknown, unknown], answers: readonly [Answer, Answer]): string {
+  const [theirs, ours] = answers.map(({ headers }) => headers['x-records']);
+  if (theirs !== ours) return `${theirs} rows in all there, ${ours} here`;
+  // Rows that are alike in what they are ordered by may come in any order.
+  const [expected, actual] = rows.map((one) => (one as Row[]).map((row) => query.keys.map((key) => row[key])));
+  return differences(expected, actual, { asSet: false, max: 3 }).join('\n  ');
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
 /** Empty: there is none; null: there is nothing to compare. */
-function differenceOf(query: VariedQuery, theirs: Answer, ours: Answer): string | null {
+function differenceOf<Q extends VariedQuery>(
+  query: Q,
+  theirs: Answer,
+  ours: Answer,
+  compare: Compare<Q>,
+): string | null {
   if (ours.status >= 500) return `status ${ours.status}: ${ours.text}`;
   // PuppetDB failed inside.
   if (theirs.status >= 500) return null;
@@ -102,13 +144,7 @@ function differenceOf(query: VariedQuery, theirs: Answer, ours: Answer): string 
   }
   if (theirs.status !== 200) return '';
   const rows = rowsOf(theirs.text);
-  if (rows === null) return null;
-  const [expected, actual] = [rows, rowsOf(ours.text)];
-  // Which rows a page has is open where their order is.
-  if (/"limit"|"offset"/.test(text) && Array.isArray(expected) && Array.isArray(actual)) {
-    return expected.length === actual.length ? '' : `${expected.length} rows there, ${actual.length} here`;
-  }
-  return differences(expected, actual, { asSet: true, max: 3 }).join('\n  ');
+  return rows === null ? null : compare(query, [rows, rowsOf(ours.text)], [theirs, ours]);
 }
 
 const HOUR_MS = 3_600_000;

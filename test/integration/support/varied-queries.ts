@@ -40,24 +40,34 @@ function* placesOf(value: unknown, wanted: (value: unknown, index: number) => bo
 export class VariedQueries {
   readonly #random: Random;
   readonly #cases: { readonly query: VariedQuery; readonly pool: Pool }[] = [];
+  /** By the last part of the path. */
+  readonly #pools = new Map<string, Pool>();
 
   constructor(random: Random) {
     this.#random = random;
-    const pools = new Map<string, Pool>();
     for (const { file } of areas(CASES, 'cases')) {
       for (const { request } of readLines(file) as RecordedCase[]) {
         const { path, params, method = 'GET' } = request;
         const query = params?.['query'];
         if (method !== 'GET' || params === undefined || !Array.isArray(query)) continue;
-        const entity = query[0] === 'from' ? `/${query[1]}` : path;
-        const pool: Pool = pools.get(entity) ?? { clauses: [], leaves: [] };
-        pools.set(entity, pool);
+        const entity = (query[0] === 'from' ? String(query[1]) : path.slice(path.lastIndexOf('/') + 1)).replaceAll(
+          '-',
+          '_',
+        );
+        const pool: Pool = this.#pools.get(entity) ?? { clauses: [], leaves: [] };
+        this.#pools.set(entity, pool);
         this.#cases.push({ query: { path, params }, pool });
         const around: unknown[] = [query];
         for (const [list, index] of placesOf(around, isClause)) pool.clauses.push(list[index] as Clause);
         for (const [list, index] of placesOf(around, (value) => !Array.isArray(value))) pool.leaves.push(list[index]);
       }
     }
+  }
+
+  /** A clause that cases about the entity have; null where there are none. */
+  clauseOf(entity: string): unknown {
+    const clauses = this.#pools.get(entity)?.clauses ?? [];
+    return clauses.length === 0 ? null : copyOf(this.#random.pick(clauses));
   }
 
   next(): VariedQuery {
