@@ -38,8 +38,8 @@ const OTHER_IN_8: readonly RegExp[] = [
   // Over values that are no numbers.
   /"function","(avg|sum|min|max)","value"/,
 ];
-/** What both versions take for something else: a list of values for a clause, a number for a direction. */
-const MISREAD: readonly RegExp[] = [/"array",\[[^\]]*"(new|old)_value"/, /"order_by",\[\["\w+",\d/];
+/** What both versions take for something else: a list of values for a clause, what is no text for a direction. */
+const MISREAD: readonly RegExp[] = [/"array",\[[^\]]*"(new|old)_value"/, /"order_by",\[\["\w+",[^"]/];
 /** Both versions drop a join that counts (docs/compatibility.md). */
 const DROPPED_JOIN = /package.inventory.*"node_state","any"/;
 /** It shows the edges of all nodes. */
