@@ -123,14 +123,14 @@ function unchanged(smaps: string): Mapping[] {
 }
 const READ_ONLY = /^([\da-f]+)-([\da-f]+) r-[-x]p \S+ \S+ \d+ +(\/.*)\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$/gm;
 
-/** Bytes that are resident. */
+/** Bytes that are resident: those of files, and those that belong to none. */
 export interface ResidentMemory {
   readonly all: number;
   readonly files: number;
-  /** Those that belong to no file. */
   readonly own: number;
 }
 
+/** What is resident of this process now, as /proc/self/statm tells. `page`: bytes of a page (`pageSize`). */
 export function residentMemory(page: number): ResidentMemory {
   statm ??= procFile('/proc/self/statm');
   const pages = statm().split(' ');

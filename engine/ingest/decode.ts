@@ -28,7 +28,6 @@ import {
   type PartKind,
   type PartKinds,
   type Split,
-  sameSizes,
   splitPayload,
 } from './spans.ts';
 import type { IngestSettings, QueuedCommand } from './types.ts';
@@ -105,21 +104,19 @@ function decodeSplit(
   );
   // A part that was not cut out is not covered by the memo, unless it is not there at all.
   const isCovered = others.every((key) => rest[key] === undefined);
-  const context = contextOf(command, rest, settings);
-  if (isCovered && last !== undefined && sameSizes(last, split.parts)) {
-    if (last.fingerprint === fingerprintOf(context, split.parts)) {
-      const whole = (): CatalogCommand | FactsCommand =>
-        decodeValue(parseJson(payload.toString('utf8'), UNBOUNDED_DEPTH), command, format, filter) as
-          | CatalogCommand
-          | FactsCommand;
-      return decodeKnown(rest, command, format, split.parts, last.hash, whole);
-    }
+  const fingerprint = isCovered ? fingerprintOf(contextOf(command, rest, settings), split.parts) : null;
+  if (fingerprint !== null && fingerprint === last?.fingerprint) {
+    const whole = (): CatalogCommand | FactsCommand =>
+      decodeValue(parseJson(payload.toString('utf8'), UNBOUNDED_DEPTH), command, format, filter) as
+        | CatalogCommand
+        | FactsCommand;
+    return decodeKnown(rest, command, format, split.parts, last.hash, whole);
   }
   const decoded =
     decodeParts(rest, command, format, split.parts, filter) ?? decodeJoined(rest, command, format, split.parts, filter);
   if (decoded === null) return null;
-  if (isCovered && decoded.refusal === null) {
-    memos.set(command.command, command.certname, fingerprintOf(context, split.parts), split.parts, decoded.hash);
+  if (fingerprint !== null && decoded.refusal === null) {
+    memos.set(command.command, command.certname, fingerprint, split.parts, decoded.hash);
   }
   return decoded;
 }

@@ -136,10 +136,6 @@ export interface Memo {
 export const fingerprintOf = (context: string, parts: readonly Part[]): string =>
   sha1([context, ...parts.map(({ key, bytes, digest }) => `${key} ${bytes.length} ${digest}`)].join('\n'));
 
-/** Whether the parts have the sizes of the memo's: tells most of those that changed without reading them. */
-export const sameSizes = ({ sizes }: Memo, parts: readonly Part[]): boolean =>
-  sizes.size === parts.length && parts.every(({ key, bytes }) => sizes.get(key) === bytes.length);
-
 /**
  * Memos by command and certname, the least recently used ones dropped. Each is kept as one text: fleets are large, and as objects
  * they take several times as much.

@@ -1,6 +1,7 @@
-// What a real PuppetDB answers to queries like the recorded ones, Muster answers too, and in the same order where one is asked for. Its version here is 7.12, and where 8.8 differs
-// (docs/compatibility.md) nothing is compared. PuppetDB and PostgreSQL come from Debian's packages and take minutes, so this runs with
-// MUSTER_INTEGRATION=1 only. MUSTER_VARIATIONS says how many queries are asked (20,000 take 90 seconds), MUSTER_SEED which.
+// What a real PuppetDB answers to queries like the recorded ones, Muster answers too, and in the same order where one is asked for.
+// Its version here is 7.12, and where 8.8 differs (docs/compatibility.md) nothing is compared. PuppetDB and PostgreSQL come from Debian's
+// packages and take minutes, so this runs with MUSTER_INTEGRATION=1 only. MUSTER_VARIATIONS says how many queries each test asks (20,000
+// take 90 seconds), MUSTER_SEED which.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -71,7 +72,7 @@ describe('queries beside a real PuppetDB', { skip, concurrency: false }, () => {
 
   after(() => endings.run());
 
-  /** Asks both servers `COUNT` queries. `compare` is shown the texts of the rows of both where they have any. */
+  /** Asks both servers `COUNT` queries. `compare` is shown the rows of both where they have any. */
   async function ask<Q extends VariedQuery>(t: TestContext, next: () => Q, compare: Compare<Q>): Promise<void> {
     const different: string[] = [];
     let [asked, compared] = [0, 0];

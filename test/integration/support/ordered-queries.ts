@@ -18,7 +18,7 @@ const OFFSET_MAX = 9;
 const isComparable = ({ name }: Field, entity: Entity): boolean =>
   name !== 'latest_report?' &&
   !name.includes('receive_time') &&
-  (entity.name === 'events' || entity.name === 'fact_contents' || !/^(facts_|catalog_)?timestamp$/.test(name));
+  (entity.name === 'events' || !/^(facts_|catalog_)?timestamp$/.test(name));
 
 export class OrderedQueries {
   readonly #random: Random;
