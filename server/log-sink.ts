@@ -14,17 +14,26 @@ export interface LogSink {
 
 const stderr = 2;
 const fileMode = 0o640;
+/** Lines of so many milliseconds, or bytes, go out together: a write takes more time than the line. */
+const gatherMs = 20;
+const gatherSize = 4096;
 
-/** `file` null: standard error, where nothing is held back. Throws when the file cannot be opened. */
+/** `file` null: standard error. Throws when the file cannot be opened. */
 export function openSink(file: string | null): LogSink {
   if (file !== null) closeSync(openSync(file, 'a', fileMode));
-  const stream =
-    file === null
-      ? destination({ dest: stderr, sync: false })
-      : destination({ dest: file, sync: false, minLength: 4096, periodicFlush: 1000, mode: fileMode });
+  const stream = destination({ dest: file ?? stderr, sync: false, minLength: gatherSize, mode: fileMode });
   stream.on('error', () => {});
+  let gathering = false;
   return {
-    write: (line) => void stream.write(line),
+    write: (line) => {
+      stream.write(line);
+      if (gathering) return;
+      gathering = true;
+      setTimeout(() => {
+        gathering = false;
+        stream.flush();
+      }, gatherMs).unref();
+    },
     reopen: () => {
       if (file !== null) stream.reopen();
     },

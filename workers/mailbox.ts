@@ -90,6 +90,8 @@ export class Mailbox {
   #entries: Entry[] = [];
   #first = 0;
   #size = 0;
+  /** Waiting entries that somebody waits for. */
+  #awaited = 0;
   readonly #latest = new Map<string, Entry>();
 
   constructor(budget: BodyBudget, limits: BatchLimits) {
@@ -107,10 +109,19 @@ export class Mailbox {
     return this.#size;
   }
 
+  /** Nothing is gained by waiting for more: a batch is full, one must go alone, or somebody waits. */
+  get isPressing(): boolean {
+    const { countMax, sizeMax } = this.#limits;
+    if (this.count === 0) return false;
+    return (
+      this.#awaited > 0 || this.count >= countMax || this.#size >= sizeMax || this.#entries[this.#first]!.crashes > 0
+    );
+  }
+
   push(entry: Entry): Pushed {
     const superseded = this.#supersede(entry);
     this.#entries.push(entry);
-    if (!entry.obsolete) this.#size += entry.record.bytes;
+    this.#entered(entry);
     return { obsolete: entry.obsolete, superseded };
   }
 
@@ -127,12 +138,12 @@ export class Mailbox {
         if (executed > 0 && (size + entry.record.bytes > sizeMax || entry.crashes > 0)) break;
         executed++;
         size += entry.record.bytes;
-        this.#size -= entry.record.bytes;
       }
       const key = keyOf(entry);
       if (key !== null) this.#latest.delete(key);
       batch.push(entry);
       this.#first++;
+      this.#left(entry);
       if (entry.crashes > 0 && !entry.obsolete) break;
     }
     this.#compact();
@@ -141,7 +152,7 @@ export class Mailbox {
 
   /** Returns a batch that was taken and not applied to the front. What is obsolete stays so; nothing is remembered. */
   putBack(batch: readonly Entry[]): void {
-    for (const entry of batch) if (!entry.obsolete) this.#size += entry.record.bytes;
+    for (const entry of batch) this.#entered(entry);
     this.#entries = [...batch, ...this.#entries.slice(this.#first)];
     this.#first = 0;
   }
@@ -151,7 +162,7 @@ export class Mailbox {
     const dropped: Entry[] = [];
     while (this.#first < this.#entries.length && this.#entries[this.#first]!.record.seq <= position) {
       const entry = this.#entries[this.#first++]!;
-      if (!entry.obsolete) this.#size -= entry.record.bytes;
+      this.#left(entry);
       const key = keyOf(entry);
       if (key !== null && this.#latest.get(key) === entry) this.#latest.delete(key);
       this.#budget.take(entry);
@@ -164,6 +175,16 @@ export class Mailbox {
   /** Everything that waits, oldest first. */
   *entries(): IterableIterator<Entry> {
     for (let i = this.#first; i < this.#entries.length; i++) yield this.#entries[i]!;
+  }
+
+  #entered(entry: Entry): void {
+    if (!entry.obsolete) this.#size += entry.record.bytes;
+    if (entry.waiter !== null) this.#awaited++;
+  }
+
+  #left(entry: Entry): void {
+    if (!entry.obsolete) this.#size -= entry.record.bytes;
+    if (entry.waiter !== null) this.#awaited--;
   }
 
   /** Marks whichever of the arriving and the remembered command is older; returns the remembered one if that is it. */

@@ -43,6 +43,8 @@ export interface RingLimits {
   /** Commands and bytes of a batch. Each partition has at most one batch at its actor. */
   readonly batchMax: number;
   readonly batchSizeMax: number;
+  /** Milliseconds from one batch of a partition to the next one, unless that is full or somebody waits for it. */
+  readonly batchPause: number;
   /** Milliseconds one batch or maintenance step may take before its actor counts as hung. */
   readonly hangMax: number;
   /** MiB of an actor's heap; 0: Node's default. */
@@ -57,6 +59,7 @@ export const ringLimits: RingLimits = {
   writingSizeMax: 128 << 20,
   batchMax: 64,
   batchSizeMax: 4 << 20,
+  batchPause: 20,
   hangMax: 300_000,
   actorHeapMax: 0,
 };

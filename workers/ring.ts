@@ -242,9 +242,23 @@ export class Ring implements CommandRing {
     this.#plan(slot);
   }
 
-  /** Sends a batch when this turn of the event loop is over, so that commands that arrive together travel together. */
+  /**
+   * Sends a batch when this turn of the event loop is over, so that commands that arrive together travel together. Those that
+   * come soon after a batch wait a moment for more: each batch is a commit and a flush of its own.
+   */
   #plan(slot: Slot): void {
-    if (slot.planned || slot.flight !== null || !slot.up) return;
+    const { mailbox } = slot;
+    if (slot.planned || slot.flight !== null || !slot.up || mailbox.count === 0) return;
+    const pause = mailbox.isPressing ? 0 : slot.tookAt + this.#limits.batchPause - performance.now();
+    if (pause > 0) {
+      slot.pause ??= setTimeout(() => {
+        slot.pause = null;
+        this.#dispatch(slot);
+      }, pause);
+      return;
+    }
+    if (slot.pause !== null) clearTimeout(slot.pause);
+    slot.pause = null;
     slot.planned = true;
     setImmediate(() => {
       slot.planned = false;
@@ -256,6 +270,7 @@ export class Ring implements CommandRing {
     if (slot.flight !== null || !slot.up || this.#stopping !== null) return;
     const entries = slot.mailbox.take();
     if (entries.length === 0) return;
+    slot.tookAt = performance.now();
     const flight: Flight = { id: this.#nextId++, entries, sent: false };
     slot.flight = flight;
     const bodies: (Uint8Array | null)[] = [];
@@ -537,6 +552,8 @@ export class Ring implements CommandRing {
           up: false,
           flight: null,
           planned: false,
+          pause: null,
+          tookAt: Number.NEGATIVE_INFINITY,
           held: new Map(),
           unflushed: [],
           trouble: null,

@@ -24,6 +24,10 @@ export interface Slot {
   flight: Flight | null;
   /** A look at the mailbox is due in this turn of the event loop. */
   planned: boolean;
+  /** What is in the mailbox waits for more until then. */
+  pause: NodeJS.Timeout | null;
+  /** When the last batch left the mailbox; monotonic ms. */
+  tookAt: number;
   /** Commands the partition keeps although its position is past them, by seq. */
   readonly held: Map<number, Held>;
   /** Applied, not yet known to be flushed; in stream order. */

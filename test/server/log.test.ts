@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { accessLine, createAccessLog } from '../../server/access-log.ts';
 import type { RequestRecord } from '../../server/http/exchange.ts';
 import { createLogs, readableLine } from '../../server/log.ts';
@@ -54,6 +54,25 @@ describe('log', () => {
       .area('main')
       .info({ password: 'geheim', options: { privateKey: 'geheim' }, headers: { authorization: 'x' } }, 'y');
     assert.doesNotMatch(await written(file, logs), /geheim/);
+  });
+
+  test('lines go out by themselves, together, in a moment', async () => {
+    const file = join(folder, 'moment.log');
+    const logs = createLogs({ level: 'info', areas: {}, format: 'json', file });
+    // Opened in the background: what comes before that goes out when it is open.
+    logs.area('main').info('first');
+    await written(file, logs);
+    for (const round of [1, 2]) {
+      for (let i = 0; i < 3; i++) logs.area('main').info(`${round}`);
+      const before = readFileSync(file, 'utf8');
+      assert.ok(!before.includes(`"${round}"`), 'not one by one');
+      const end = Date.now() + 5000;
+      while (readFileSync(file, 'utf8') === before) {
+        assert.ok(Date.now() < end, 'in vain');
+        await setTimeout(5);
+      }
+      assert.equal(readFileSync(file, 'utf8').split(`"${round}"`).length - 1, 3);
+    }
   });
 
   test('a file is opened again after rotation', async () => {

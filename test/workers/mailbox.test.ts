@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Envelope } from '../../engine/inbox/stream.ts';
-import { BodyBudget, type Entry, Mailbox, newEntry } from '../../workers/mailbox.ts';
+import { BodyBudget, type Entry, Mailbox, newEntry, type Waiter } from '../../workers/mailbox.ts';
 import { envelope } from '../engine/inbox/support.ts';
 
 let seq = 0;
@@ -118,6 +118,38 @@ test('mailbox: what the partition has already is dropped', () => {
   assert.equal(box.size, 10);
   assert.equal(box.push(entry('a', { producerTimestamp: 1 })).obsolete, false, 'dropped commands are forgotten');
   assert.deepEqual([...box.entries()].length, 2);
+});
+
+test('mailbox: it presses with a full batch, with one that must go alone, and while somebody waits', () => {
+  const waiter: Waiter = { resolve: () => {}, reject: () => {} };
+  const awaited = (certname: string): Entry =>
+    newEntry({ seq: ++seq, envelope: envelope(certname, { producerTimestamp: 1 }), bytes: 10, place: null }, waiter);
+  const box = mailbox(3, 100);
+  assert.equal(box.isPressing, false, 'nothing is there');
+  box.push(entry('a'));
+  box.push(entry('b'));
+  assert.equal(box.isPressing, false);
+  box.push(entry('c'));
+  assert.equal(box.isPressing, true, 'as many as a batch has');
+  const batch = box.take();
+  assert.equal(box.isPressing, false);
+  box.push(entry('d', {}, 100));
+  assert.equal(box.isPressing, true, 'as much as a batch has');
+  box.take();
+  batch[0]!.crashes++;
+  box.putBack(batch.slice(0, 1));
+  assert.equal(box.isPressing, true, 'a suspect');
+  box.take();
+  const waited = awaited('e');
+  box.push(waited);
+  box.push(entry('e', { producerTimestamp: 2 }));
+  assert.equal(box.isPressing, true, 'awaited, if superseded');
+  const both = box.take();
+  assert.equal(box.isPressing, false);
+  box.putBack(both);
+  assert.equal(box.isPressing, true, 'put back');
+  box.dropThrough(waited.record.seq);
+  assert.equal(box.isPressing, false, 'dropped');
 });
 
 test('mailbox: bodies beyond the budget are not kept', () => {

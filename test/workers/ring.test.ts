@@ -137,6 +137,33 @@ test('ring: what was not applied before a stop is applied after the next start, 
   );
 });
 
+test('ring: what comes soon after a batch waits for more, until a batch is full or somebody waits', async (t) => {
+  const limits = { batchMax: 3, batchPause: 60_000 };
+  const { ring } = await start(t, temporaryDirectory(), { limits });
+  const send = async (what: string, wait = false) => (await ring.submit(submission(sameSlot(what, 0)), wait)).outcome;
+  await send('first');
+  await until('the first one is applied at once', () => ring.depth === 0);
+  await send('a');
+  await send('b');
+  // Time enough for both, did they not wait.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(ring.depth, 2);
+  await send('c');
+  await until('a full batch is applied', () => ring.depth === 0);
+  await send('d');
+  assert.equal((await send('e', true))?.kind, 'processed');
+  await until('with the awaited one, what waited before it', () => ring.depth === 0);
+});
+
+test('ring: a batch that waits for more goes when its time has come', async (t) => {
+  const { ring } = await start(t, temporaryDirectory(), { limits: { batchPause: 30 } });
+  for (let i = 0; i < 5; i++) {
+    await ring.submit(submission(sameSlot(`n${i}`, 0)), false);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await until('all applied', () => ring.depth === 0);
+});
+
 test('ring: while commands keep coming, the log lets go of what is flushed and sweeps go on', async (t) => {
   const { ring } = await start(t, temporaryDirectory(), { threads: 1, limits: { batchMax: 1 } });
   const count = 200;
