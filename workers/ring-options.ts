@@ -59,7 +59,7 @@ export const ringLimits: RingLimits = {
   writingSizeMax: 128 << 20,
   batchMax: 64,
   batchSizeMax: 4 << 20,
-  batchPause: 20,
+  batchPause: 50,
   hangMax: 300_000,
   actorHeapMax: 0,
 };
