@@ -1,10 +1,10 @@
-// The embedded command stream: a segmented append-only log on local disk, one for all partitions, so that one fdatasync
+// The embedded command stream: a segmented append-only log on local disk, one for all partitions, so that one durable write
 // acknowledges whatever many submitters sent meanwhile (group commit).
 //
-//   append --> #waiting --(one group at a time)--> writev, fdatasync --> deliver each record, resolve each append
+//   append --> #waiting --(one group at a time)--> writev (durable) --> deliver each record, resolve each append
 //
-// A group that fails is refused as a whole and never trusted: its bytes are cut off, or, where cutting or syncing is what
-// failed, the segment is left for a new one whose header records how much of the old one counts. Segments are removed
+// A group that fails is refused as a whole and never trusted: its bytes are cut off where there was no room for them; where
+// that fails, or the disk did, the segment is left for a new one whose header records how much of the old one counts. Segments are removed
 // oldest first, when none of their records is needed any more: that order keeps the chain of headers complete.
 
 import { join } from 'node:path';
@@ -49,6 +49,8 @@ const SEGMENT_SIZE_MAX = 64 << 20;
 const GROUP_SIZE_MAX = 8 << 20;
 /** Keeps one writev below what systems take in a call. */
 const GROUP_RECORDS_MAX = 500;
+/** The disk does what it is told: bytes that are cut off are gone. After any other failure that is not sure. */
+const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 interface Segment {
   readonly path: string;
@@ -325,13 +327,10 @@ export class CommandLog implements CommandStream {
       records.push({ seq, envelope, bytes: body.length, place });
       offset += head.length + body.length;
     }
-    let written = false;
     try {
       await writeAll(segment.file!, buffers, segment.size);
-      written = true;
-      await segment.file!.datasync();
     } catch (error) {
-      await this.#leave(segment, written);
+      await this.#leave(segment, error as NodeJS.ErrnoException);
       return error as Error;
     }
     segment.size = offset;
@@ -345,8 +344,8 @@ export class CommandLog implements CommandStream {
   }
 
   /** After a failed group: the segment ends where it ended before, on disk too, or is not used any more. */
-  async #leave(segment: Segment, synced: boolean): Promise<void> {
-    if (!synced) {
+  async #leave(segment: Segment, { code = '' }: NodeJS.ErrnoException): Promise<void> {
+    if (NO_ROOM.has(code)) {
       try {
         await segment.file!.truncate(segment.size);
         await segment.file!.datasync();
@@ -373,7 +372,6 @@ export class CommandLog implements CommandStream {
     try {
       file = await this.#openNew(path);
       await writeAll(file, [encodeSegmentHeader(header)], 0);
-      await file.datasync();
       await this.#files.syncDirectory(this.#dir);
     } catch (error) {
       this.#trouble = error as Error;

@@ -51,10 +51,10 @@ test('log: a subscriber gets stored records first and then each append with its 
   await log.close();
 });
 
-test('log: submissions that arrive during one sync share the next', async () => {
+test('log: submissions that arrive during one write share the next', async () => {
   const files = faultyFiles();
   const log = await openTestLog(temporaryDirectory(), { files });
-  const before = files.calls.get('datasync')!;
+  const before = files.calls.get('writev')!;
   const all: Promise<number>[] = [];
   for (let i = 0; i < 400; i++) all.push(log.append(envelope(`n${i}`), body(`body ${i}`)));
   const seqs = await Promise.all(all);
@@ -62,7 +62,7 @@ test('log: submissions that arrive during one sync share the next', async () => 
     seqs,
     seqs.map((_, i) => i + 1),
   );
-  assert.ok(files.calls.get('datasync')! - before <= 2, `${files.calls.get('datasync')! - before} syncs`);
+  assert.ok(files.calls.get('writev')! - before <= 2, `${files.calls.get('writev')! - before} writes`);
   await log.close();
 });
 
@@ -226,16 +226,16 @@ test('log: seqs stay above the given position even when the directory was emptie
   await log.close();
 });
 
-for (const [operation, code] of [
-  ['writev', 'ENOSPC'],
-  ['datasync', 'EIO'],
+for (const [code, segmentsThen] of [
+  ['ENOSPC', 1],
+  ['EIO', 2],
 ] as const) {
-  test(`log: a failing ${operation} refuses its group and nothing of it comes back`, async () => {
+  test(`log: a write that fails with ${code} refuses its group and nothing of it comes back`, async () => {
     const dir = temporaryDirectory();
     const files = faultyFiles();
     const log = await openTestLog(dir, { files });
     await log.append(envelope('a'), body('before'));
-    files.failing.set(operation, code);
+    files.failing.set('writev', code);
     const results = await Promise.allSettled([
       log.append(envelope('b'), body('refused')),
       log.append(envelope('c'), body('refused too')),
@@ -249,6 +249,7 @@ for (const [operation, code] of [
     assert.equal(await log.recover(), true);
     await log.append(envelope('d'), body('after'));
     await log.close();
+    assert.equal(segments(dir).length, segmentsThen, 'a segment is used on where only room was missing');
     const again = await openTestLog(dir);
     assert.deepEqual(await texts(again, delivered(again)), ['before', 'after']);
     await again.close();
@@ -260,7 +261,8 @@ test('log: when even cutting fails, the next segment disowns the tail', async ()
   const files = faultyFiles();
   const log = await openTestLog(dir, { files });
   await log.append(envelope('a'), body('before'));
-  for (const operation of ['datasync', 'truncate', 'open'] as const) files.failing.set(operation, 'EIO');
+  files.failing.set('writev', 'ENOSPC');
+  for (const operation of ['truncate', 'open'] as const) files.failing.set(operation, 'EIO');
   await assert.rejects(log.append(envelope('b'), body('never')), StreamUnavailable);
   assert.match(log.trouble!.message, /EIO/);
   await assert.rejects(log.append(envelope('c'), body('never')), /cannot be written: EIO/);
