@@ -116,8 +116,11 @@ export class EventCollector {
   /** Of those of the present resource: which of the pending ones. */
   readonly #sources: number[] = [];
   readonly #textPlaces = new TextPlaces();
-  /** Events by a hash of what tells most of them apart. */
-  readonly #alike = new Map<number, number[]>();
+  /**
+   * Events by a hash of what tells most of them apart. A new one for each report: V8 links the tables of a map that is cleared, and one
+   * that has come to its old generation keeps all later ones alive until the whole heap is collected.
+   */
+  #alike = new Map<number, number[]>();
   // Of the event that is being put down. Its codes are at first those of the one before: mostly some of them are the same.
   readonly #code = new Int32Array(EVENT_CODES);
   readonly #place = new Uint32Array(EVENT_VALUES * 2);
@@ -151,7 +154,7 @@ export class EventCollector {
     this.#codes.length = 0;
     this.#places.length = 0;
     this.#textPlaces.clear();
-    this.#alike.clear();
+    if (this.#alike.size > 0) this.#alike = new Map();
   }
 
   #event(map: ReadMap): boolean {
