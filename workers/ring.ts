@@ -257,13 +257,20 @@ export class Ring implements CommandRing {
       }, pause);
       return;
     }
-    if (slot.pause !== null) clearTimeout(slot.pause);
-    slot.pause = null;
+    this.#endPause(slot);
     slot.planned = true;
     setImmediate(() => {
       slot.planned = false;
       this.#dispatch(slot);
     });
+  }
+
+  /** Whether there was one. */
+  #endPause(slot: Slot): boolean {
+    if (slot.pause === null) return false;
+    clearTimeout(slot.pause);
+    slot.pause = null;
+    return true;
   }
 
   #dispatch(slot: Slot): void {
@@ -639,7 +646,10 @@ export class Ring implements CommandRing {
   // ------------------------------------------------------------------ the end
 
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
+    if (this.#stopping !== null) return this.#stopping;
+    // What only waits for more to come goes now.
+    for (const slot of this.#slots) if (this.#endPause(slot)) this.#dispatch(slot);
+    this.#stopping = this.#stop();
     return this.#stopping;
   }
 

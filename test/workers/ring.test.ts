@@ -155,6 +155,16 @@ test('ring: what comes soon after a batch waits for more, until a batch is full 
   await until('with the awaited one, what waited before it', () => ring.depth === 0);
 });
 
+test('ring: what waits for more is applied before a stop ends', async (t) => {
+  const dir = temporaryDirectory();
+  const { ring } = await start(t, dir, { limits: { batchPause: 60_000 } });
+  await (await ring.submit(submission(sameSlot('first', 0)), true)).outcome;
+  const later = submission(sameSlot('later', 0));
+  await ring.submit(later, false);
+  await ring.stop();
+  assert.equal((await applications(dir)).get(later.uuid), 1);
+});
+
 test('ring: a batch that waits for more goes when its time has come', async (t) => {
   const { ring } = await start(t, temporaryDirectory(), { limits: { batchPause: 30 } });
   for (let i = 0; i < 5; i++) {
