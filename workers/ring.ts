@@ -251,13 +251,9 @@ export class Ring implements CommandRing {
     if (slot.planned || slot.flight !== null || !slot.up || mailbox.count === 0) return;
     const pause = mailbox.isPressing ? 0 : slot.tookAt + this.#limits.batchPause - performance.now();
     if (pause > 0) {
-      slot.pause ??= setTimeout(() => {
-        slot.pause = null;
-        this.#dispatch(slot);
-      }, pause);
+      slot.pause ??= setTimeout(() => this.#dispatch(slot), pause);
       return;
     }
-    this.#endPause(slot);
     slot.planned = true;
     setImmediate(() => {
       slot.planned = false;
@@ -265,15 +261,9 @@ export class Ring implements CommandRing {
     });
   }
 
-  /** Whether there was one. */
-  #endPause(slot: Slot): boolean {
-    if (slot.pause === null) return false;
-    clearTimeout(slot.pause);
-    slot.pause = null;
-    return true;
-  }
-
   #dispatch(slot: Slot): void {
+    if (slot.pause !== null) clearTimeout(slot.pause);
+    slot.pause = null;
     if (slot.flight !== null || !slot.up || this.#stopping !== null) return;
     const entries = slot.mailbox.take();
     if (entries.length === 0) return;
@@ -648,7 +638,7 @@ export class Ring implements CommandRing {
   stop(): Promise<void> {
     if (this.#stopping !== null) return this.#stopping;
     // What only waits for more to come goes now.
-    for (const slot of this.#slots) if (this.#endPause(slot)) this.#dispatch(slot);
+    for (const slot of this.#slots) if (slot.pause !== null) this.#dispatch(slot);
     this.#stopping = this.#stop();
     return this.#stopping;
   }

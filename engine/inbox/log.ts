@@ -4,8 +4,8 @@
 //   append --> #waiting --(one group at a time)--> writev (durable) --> deliver each record, resolve each append
 //
 // A group that fails is refused as a whole and never trusted: its bytes are cut off where there was no room for them; where
-// that fails, or the disk did, the segment is left for a new one whose header records how much of the old one counts. Segments are removed
-// oldest first, when none of their records is needed any more: that order keeps the chain of headers complete.
+// that fails, or the disk did, the segment is left for a new one whose header records how much of the old one counts. Segments
+// are removed oldest first, when none of their records is needed any more: that order keeps the chain of headers complete.
 
 import { join } from 'node:path';
 import { diskFiles, type LogFile, type LogFileSystem, readFully, writeAll } from './files.ts';
