@@ -3,6 +3,8 @@
 // counters. Reads only. Empty result: the store is sound.
 
 import { existsSync } from 'node:fs';
+import type { Database } from 'lmdb';
+import { copiesIn } from './copies.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
 import { digest16, idOfTimeKey, indexPrefix, pairKey, timeOfKey } from './keys.ts';
@@ -158,8 +160,25 @@ class Walk {
         if (!view.hasBody(item)) this.#say(`${name} item ${item} of node ${node} has no body`);
       }
     }
+    if (tables.copy !== null) this.#copies(dictionary, tables.copy, expected);
     this.#bodies(dictionary, expected);
     return entries;
+  }
+
+  /** Copies against the bodies, and whether their nodes have them. */
+  #copies<B>(
+    { spec, tables }: Dictionary<B>,
+    table: Database<Buffer, number>,
+    expected: ReadonlyMap<number, ReadonlySet<NodeId>>,
+  ): void {
+    const { options } = this.#view;
+    for (const { key: node, value } of table.getRange({ ...options })) {
+      for (const { item, start, end } of copiesIn(value)) {
+        const body = tables.body.get(item, options as object);
+        if (!expected.get(item)?.has(node)) this.#say(`${spec.name} item ${item} is copied for node ${node}, which does not have it`);
+        else if (body?.equals(value.subarray(start, end)) === false) this.#say(`${spec.name} item ${item}: its copy for node ${node} differs`);
+      }
+    }
   }
 
   /** Bodies against digests, postings against the lists, indexes against the bodies; each table is read once. */

@@ -6,6 +6,7 @@
 //   <name>_digest  16-byte digest of the text that determines the body -> u32 item
 //   <name>_post    see postings.ts
 //   <name>_list    u32 node          -> u32 LE items (facts: name id, item id pairs)
+//   <name>_copy    u32 node          -> copies of the node's own bodies (copies.ts; facts)
 //   <name>_index   tag, texts, chunk (item id >>> 11) -> which items, as in postings.ts
 
 import type { Database, RootDatabase } from 'lmdb';
@@ -31,6 +32,7 @@ import {
   textOfResource,
 } from './bodies.ts';
 import type { Fields } from './fields.ts';
+import { type Copies, copiesFor } from './copies.ts';
 import { Generations } from './generations.ts';
 import { Ids } from './ids.ts';
 import { ClassBudget, type ItemClasses } from './item-classes.ts';
@@ -65,6 +67,8 @@ export interface DictionarySpec<B, R extends Fields = Fields> {
   readonly shared: readonly number[];
   /** Numbers per entry of a node's list; the item id is the last of them. */
   readonly stride: 1 | 2;
+  /** Bodies that come with a node are copied beside its list (copies.ts): many and small ones. */
+  readonly copies: boolean;
 }
 type IndexEntry = readonly [tag: number, texts: readonly string[]];
 
@@ -95,6 +99,7 @@ export const RESOURCES: DictionarySpec<ResourceBody, StoredResource> = {
   },
   shared: [RESOURCE.type, RESOURCE.exported, RESOURCE.file],
   stride: 1,
+  copies: false,
 };
 export const FACTS: DictionarySpec<FactBody, StoredFact> = {
   name: 'fact',
@@ -105,6 +110,7 @@ export const FACTS: DictionarySpec<FactBody, StoredFact> = {
   indexes: (body) => [[FACT_BY_NAME, [body.name]]],
   shared: [FACT.name],
   stride: 2,
+  copies: true,
 };
 export const EDGES: DictionarySpec<EdgeBody, StoredEdge> = {
   name: 'edge',
@@ -115,6 +121,7 @@ export const EDGES: DictionarySpec<EdgeBody, StoredEdge> = {
   indexes: () => [],
   shared: [],
   stride: 1,
+  copies: false,
 };
 export const PACKAGES: DictionarySpec<PackageBody, StoredPackage> = {
   name: 'package',
@@ -125,6 +132,7 @@ export const PACKAGES: DictionarySpec<PackageBody, StoredPackage> = {
   indexes: (body) => [[PACKAGE_BY_NAME, [body.name]]],
   shared: [PACKAGE.name, PACKAGE.version, PACKAGE.provider],
   stride: 1,
+  copies: false,
 };
 
 const EMPTY_LIST = new Uint32Array(0);
@@ -136,10 +144,15 @@ export interface DictionaryTables {
   digest: Database<Buffer, Buffer>;
   post: Database<Buffer, Buffer>;
   list: Database<Buffer, number>;
+  /** Null: bodies of this kind are not copied. */
+  copy: Database<Buffer, number> | null;
   index: Database<Buffer, Buffer>;
 }
 
-export function openDictionaryTables(env: RootDatabase, name: string): DictionaryTables {
+export function openDictionaryTables(
+  env: RootDatabase,
+  { name, copies }: Pick<DictionarySpec<unknown>, 'name' | 'copies'>,
+): DictionaryTables {
   const byId = { encoding: 'binary', keyEncoding: 'uint32', cache: false } as const;
   const byBytes = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
   return {
@@ -147,6 +160,7 @@ export function openDictionaryTables(env: RootDatabase, name: string): Dictionar
     digest: env.openDB<Buffer, Buffer>(`${name}_digest`, byBytes),
     post: env.openDB<Buffer, Buffer>(`${name}_post`, byBytes),
     list: env.openDB<Buffer, number>(`${name}_list`, byId),
+    copy: copies ? env.openDB<Buffer, number>(`${name}_copy`, byId) : null,
     index: env.openDB<Buffer, Buffer>(`${name}_index`, byBytes),
   };
 }
@@ -213,7 +227,7 @@ export class Dictionary<B, R extends Fields = Fields> {
 
   constructor(env: RootDatabase, spec: DictionarySpec<B, R>, budget: RecordBudget) {
     this.spec = spec;
-    this.tables = openDictionaryTables(env, spec.name);
+    this.tables = openDictionaryTables(env, spec);
     this.records = new RecordCache(budget);
     this.refs = new Refs(spec.name);
     this.#budget = budget;
@@ -261,6 +275,12 @@ export class RecordReader<R extends Fields> {
   /** The same for an item that is hardly asked for again: the record lives until anything else is read of the store. */
   glance(id: ItemId): R {
     this.#record.load(this.#raw(id));
+    return this.#record;
+  }
+
+  /** The body that begins there: the record lives until the next call. */
+  at(bytes: Buffer, start: number): R {
+    this.#record.load(bytes, start);
     return this.#record;
   }
 }
@@ -355,6 +375,14 @@ export class DictionaryView<B, R extends Fields = Fields> {
     const bytes = raw(this.#dictionary.tables.list, node, this.#options);
     if (bytes === undefined) into.length = 0;
     else into.load(bytes, bytes.length);
+  }
+
+  /** Copies of the node's own bodies; `scratch` holds them. */
+  readCopies(node: NodeId, into: Copies, scratch: Scratch): void {
+    const { copy } = this.#dictionary.tables;
+    const bytes = copy === null ? undefined : raw(copy, node, this.#options);
+    if (bytes === undefined) into.load(null, 0);
+    else into.load(scratch.copy(bytes), bytes.length);
   }
 
   /** How many entries the node's list has. */
@@ -490,6 +518,8 @@ export class DictionaryWriter<B> {
   readonly #bitmaps = new Bitmaps();
   /** The same by what the keys are made of: several texts may make one key. */
   readonly #texts = new IndexTexts();
+  /** Bodies stored since a list was set, where they are to be copied beside it. */
+  readonly #fresh = new Map<ItemId, Buffer>();
 
   constructor(dictionary: Dictionary<B>, ids: IdSource) {
     this.#dictionary = dictionary;
@@ -520,7 +550,9 @@ export class DictionaryWriter<B> {
     const id = this.#ids.nextItem(spec.name, (candidate) => present(tables.body, candidate));
     this.#ids.changed(spec.name);
     this.#dictionary.refs.renew(id);
-    tables.body.putSync(id, spec.encode(body));
+    const bytes = spec.encode(body);
+    tables.body.putSync(id, bytes);
+    if (spec.copies) this.#fresh.set(id, bytes);
     const value = Buffer.allocUnsafe(4);
     value.writeUInt32BE(id, 0);
     tables.digest.putSync(digest, value);
@@ -557,6 +589,7 @@ export class DictionaryWriter<B> {
     const before = this.list(node);
     if (sameNumbers(before, list)) return 0;
     const { stride } = spec;
+    if (tables.copy !== null) this.#setCopies(tables.copy, node, list);
     // Lists of two runs are alike: only what stands elsewhere, or is not there any more, is looked at as a set. No list has
     // an item twice.
     const shift = list.length - before.length;
@@ -572,6 +605,15 @@ export class DictionaryWriter<B> {
     if (list.length === 0) tables.list.removeSync(node);
     else tables.list.putSync(node, Buffer.from(list.buffer, list.byteOffset, list.byteLength));
     return (list.length - before.length) / stride;
+  }
+
+  #setCopies(table: Database<Buffer, number>, node: NodeId, list: Uint32Array): void {
+    const before = fast(table, node);
+    const copies = copiesFor(list, this.#dictionary.spec.stride, before, this.#fresh);
+    this.#fresh.clear();
+    if (copies.length === 0) {
+      if (before !== undefined) table.removeSync(node);
+    } else if (before === undefined || !copies.equals(before)) table.putSync(node, copies);
   }
 
   /** Writes postings and indexes, and deletes bodies that no node has any more. Call once, at the end of the transaction. */

@@ -77,7 +77,8 @@ export class ListUnpacker {
   readonly #first: readonly Lead[];
   readonly #further: readonly Lead[];
   readonly #lists: readonly (ListUnpacker | null)[];
-  // Per field where its last text lies in the output.
+  // Per field where its last text lies in the output, and where what stands before it begins.
+  readonly #begins: Uint32Array;
   readonly #starts: Uint32Array;
   readonly #ends: Uint32Array;
   // What is read and what is written to, and their words.
@@ -94,6 +95,7 @@ export class ListUnpacker {
       const shape = lists[key];
       return shape === undefined ? null : new ListUnpacker(shape);
     });
+    this.#begins = new Uint32Array(keys.length);
     this.#starts = new Uint32Array(keys.length);
     this.#ends = new Uint32Array(keys.length);
   }
@@ -105,6 +107,7 @@ export class ListUnpacker {
   }
 
   #forget(): void {
+    this.#begins.fill(0);
     this.#starts.fill(0);
     this.#ends.fill(0);
     for (const list of this.#lists) if (list !== null) list.#forget();
@@ -120,7 +123,12 @@ export class ListUnpacker {
       for (let field = 0; field < this.#count; field++) {
         const tag = bytes[at++]!;
         if (tag === ABSENT) continue;
-        at = this.#field(field, leads[field]!, tag, bytes, at, out);
+        if (tag === SAME && this.#lists[field] === null) {
+          const last = this.#lastSame(field, bytes, at);
+          this.#same(field, last, leads[field]!, out);
+          at += last - field;
+          field = last;
+        } else at = this.#field(field, leads[field]!, tag, bytes, at, out);
         leads = this.#further;
       }
       if (leads === this.#first) out.byte(OPEN_BRACE);
@@ -128,6 +136,53 @@ export class ListUnpacker {
     }
     out.byte(CLOSE_BRACKET);
     return at + 1;
+  }
+
+  /** The last of the fields from `field` on that are what they were last, and stood one behind the other there. */
+  #lastSame(field: number, bytes: Buffer, at: number): number {
+    let last = field;
+    for (let i = at; bytes[i] === SAME && this.#begins[last + 1] === this.#ends[last]; i++) {
+      if (this.#lists[last + 1] !== null) break;
+      last++;
+    }
+    return last;
+  }
+
+  /** Appends these fields as they were last. */
+  #same(field: number, last: number, lead: Lead, out: ByteWriter): void {
+    const end = this.#ends[last]!;
+    const target = this.#room(lead.bytes.length + end - this.#starts[field]!, out);
+    let from = this.#begins[field]!;
+    let to = out.length;
+    if (target[from] !== lead.bytes[0]) {
+      // It was the first of its map and is not now, or the other way round.
+      this.#begins[field] = to;
+      copyWords(this.#targetWords, to, lead.words, 0, lead.bytes.length);
+      to += lead.bytes.length;
+      from = this.#starts[field]!;
+    } else this.#begins[field] = to;
+    const size = end - from;
+    if (size > SHORT) target.copyWithin(to, from, end);
+    else copyWords(this.#targetWords, to, this.#targetWords, from, size);
+    const moved = to - from;
+    this.#starts[field]! += moved;
+    this.#ends[field]! += moved;
+    for (let i = field + 1; i <= last; i++) {
+      this.#begins[i]! += moved;
+      this.#starts[i]! += moved;
+      this.#ends[i]! += moved;
+    }
+    out.length = to + size;
+  }
+
+  /** The output with room for so many bytes more, and some beyond. */
+  #room(size: number, out: ByteWriter): Buffer {
+    const target = out.room(size + DECIMAL_MAX);
+    if (target !== this.#target) {
+      this.#target = target;
+      this.#targetWords = wordsOf(target);
+    }
+    return target;
   }
 
   #field(field: number, lead: Lead, tag: number, bytes: Buffer, from: number, out: ByteWriter): number {
@@ -142,8 +197,7 @@ export class ListUnpacker {
     let at = from;
     let shared = 0;
     let size = 0;
-    if (tag === SAME) shared = this.#ends[field]! - lastStart;
-    else if (tag !== DOUBLE) {
+    if (tag !== DOUBLE) {
       shared = tag - TEXT;
       for (let shift = 0; ; shift += 7) {
         const byte = bytes[at++]!;
@@ -153,17 +207,14 @@ export class ListUnpacker {
       if (!(at + size <= bytes.length)) throw new Error('a packed list has no end');
     }
     const leadSize = lead.bytes.length;
-    const target = out.room(leadSize + shared + size + DECIMAL_MAX);
-    if (target !== this.#target) {
-      this.#target = target;
-      this.#targetWords = wordsOf(target);
-    }
+    const target = this.#room(leadSize + shared + size, out);
     if (bytes !== this.#source) {
       this.#source = bytes;
       this.#sourceWords = wordsOf(bytes);
     }
     const words = this.#targetWords;
     let to = out.length;
+    this.#begins[field] = to;
     copyWords(words, to, lead.words, 0, leadSize);
     to += leadSize;
     this.#starts[field] = to;

@@ -7,7 +7,7 @@ import { makeDirectory } from '../directories.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 
 /** Version of what lies on disk. Older data are read as they are; what is written is of this version. 2: `report_lists`; 3: events without values of their own. */
-export const FORMAT_VERSION = 3;
+export const FORMAT_VERSION = 4;
 
 export interface StoreInfo {
   readonly format: number;

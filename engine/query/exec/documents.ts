@@ -13,10 +13,12 @@ import {
   type StoredResource,
   TARGET,
 } from '../../store/bodies.ts';
+import { Copies } from '../../store/copies.ts';
 import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
 import { EVENT_CODE, EVENT_VALUE } from '../../store/event-record.ts';
 import type { Fields } from '../../store/fields.ts';
 import { Ids } from '../../store/ids.ts';
+import { Scratch } from '../../store/lmdb.ts';
 import { NODE_TEXT } from '../../store/node-record.ts';
 import { placeOf } from '../../store/own-tag.ts';
 import type { View } from '../../store/partition.ts';
@@ -43,9 +45,17 @@ class ItemTexts<R extends Fields> {
   }
 
   /** Appends the texts of a list's items, each entry's last number: `open` stands before the first, commas between them. */
-  writeAll({ length, values }: Ids, stride: number, open: number, out: ByteWriter): void {
+  writeAll({ length, values }: Ids, stride: number, open: number, copies: Copies, out: ByteWriter): void {
     const start = out.length;
-    for (let i = stride - 1; i < length; i += stride) this.#write(values[i]!, out);
+    for (let i = stride - 1; i < length; i += stride) {
+      const item = values[i]!;
+      const copy = copies.find(item);
+      if (copy === 0) this.#write(item, out);
+      else {
+        out.byte(COMMA);
+        this.#render(this.#reader.at(copies.bytes, copy), out);
+      }
+    }
     out.bytes[start] = open;
   }
 
@@ -65,6 +75,9 @@ class ItemTexts<R extends Fields> {
     this.#kept.keep(item, text);
   }
 }
+
+/** Of lists beside which there are none. */
+const NO_COPIES = new Copies();
 
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -183,6 +196,8 @@ export class Documents {
   #room = KEPT_MAX;
   /** Of the document at hand. */
   readonly #list = new Ids();
+  readonly #copies = new Copies();
+  readonly #copiesScratch = new Scratch();
 
   constructor(view: View) {
     this.#view = view;
@@ -193,7 +208,7 @@ export class Documents {
     this.#facts ??= new ItemTexts(this.#view.facts, renderFact);
     const { factList } = row;
     if (factList.length === 0) out.byte(OPEN);
-    else this.#facts.writeAll(factList, 2, OPEN, out);
+    else this.#facts.writeAll(factList, 2, OPEN, this.#copiesOf(row), out);
     out.byte(CLOSE);
   }
 
@@ -201,8 +216,14 @@ export class Documents {
   factset(row: Row, out: ByteWriter): void {
     this.#factRows ??= new ItemTexts(this.#view.facts, renderFactRow);
     out.put(DATA);
-    writeList(out, this.#factRows, row.factList, 2);
+    writeList(out, this.#factRows, row.factList, 2, this.#copiesOf(row));
     href(out, row.node, NODE_TEXT.certname, 'factsets/', '/facts');
+  }
+
+  /** Copies of the node's own facts, beside a list that was read before. */
+  #copiesOf(row: Row): Copies {
+    this.#view.facts.readCopies(row.nodeId, this.#copies, this.#copiesScratch);
+    return this.#copies;
   }
 
   /** [name, version, provider] of each package. */
@@ -264,12 +285,18 @@ export class Documents {
 }
 
 /** The items' texts as a list; null without items. */
-function writeList<R extends Fields>(out: ByteWriter, texts: ItemTexts<R>, list: Ids, stride: number): void {
+function writeList<R extends Fields>(
+  out: ByteWriter,
+  texts: ItemTexts<R>,
+  list: Ids,
+  stride: number,
+  copies = NO_COPIES,
+): void {
   if (list.length === 0) {
     out.put(NULL);
     return;
   }
-  texts.writeAll(list, stride, OPEN_LIST, out);
+  texts.writeAll(list, stride, OPEN_LIST, copies, out);
   out.byte(CLOSE_LIST);
 }
 

@@ -5,7 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { FACT } from '../../../engine/store/bodies.ts';
+import { Copies } from '../../../engine/store/copies.ts';
 import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/dictionary.ts';
+import { Scratch } from '../../../engine/store/lmdb.ts';
 import { type Batch, NODES_ALL, NODES_INACTIVE, openPartition, type View } from '../../../engine/store/partition.ts';
 import type { ResourceBody } from '../../../engine/store/records.ts';
 import { BodyRef } from '../../../engine/store/refs.ts';
@@ -162,6 +165,68 @@ test('partition: node sets follow the records, and facts are found by name', asy
   assert.deepEqual([...v.facts.list(1)].slice(0, 2), [v.nameId('kernel'), item]);
   v.close();
   await again.close();
+});
+
+/** Names of the facts that the node has copies of; each must be what is stored under its item. */
+function copiedFacts(view: View, node: number): string[] {
+  const copies = new Copies();
+  view.facts.readCopies(node, copies, new Scratch());
+  const list = view.facts.list(node);
+  const reader = view.facts.reader();
+  const names: string[] = [];
+  for (let i = 1; i < list.length; i += 2) {
+    const start = copies.find(list[i]!);
+    if (start === 0) continue;
+    const { name, record } = reader.at(copies.bytes, start);
+    assert.deepEqual({ name, value: record.text(FACT.value) }, view.facts.body(list[i]!));
+    names.push(name);
+  }
+  return names;
+}
+
+test('partition: facts that came with a node are copied beside its list, as long as they are in it', async () => {
+  const p = fresh();
+  const setFacts = (b: Batch, certname: string, facts: Record<string, string>): number => {
+    const id = b.nodeId(certname) || b.createNode(certname);
+    const pairs = Object.entries(facts).flatMap(([name, value]) => [
+      b.nameId(name),
+      b.facts.intern({ name, value: JSON.stringify(value) }).id,
+    ]);
+    b.setFacts(id, Uint32Array.from(pairs));
+    return id;
+  };
+  const copied = (node: number): string[] => {
+    const v = p.snapshot();
+    try {
+      return copiedFacts(v, node);
+    } finally {
+      v.close();
+    }
+  };
+  const write = (certname: string, facts: Record<string, string>): number => p.write((b) => setFacts(b, certname, facts));
+
+  const a = write('a', { kernel: 'Linux', ip: '10.0.0.1', text: 'é'.repeat(300), uptime: '1 day' });
+  assert.deepEqual(copied(a), ['kernel', 'ip', 'uptime'], 'long ones are not copied');
+  const b = write('b', { uptime: '2 days', ip: '10.0.0.2', kernel: 'Linux' });
+  assert.deepEqual(copied(b), ['uptime', 'ip'], 'nor what was there before');
+  write('b', { uptime: '2 days', ip: '10.0.0.2', kernel: 'Linux' });
+  assert.deepEqual(copied(b), ['uptime', 'ip']);
+  write('b', { ip: '10.0.0.2', kernel: 'BSD', uptime: '3 days' });
+  assert.deepEqual(copied(b), ['ip', 'kernel', 'uptime'], 'in the order of the list');
+  assert.deepEqual(copied(a), ['kernel', 'ip', 'uptime']);
+  write('b', { kernel: 'Linux' });
+  assert.deepEqual(copied(b), []);
+  assert.equal(p.facts.tables.copy?.get(b), undefined, 'nothing is kept of a node without copies');
+  assert.throws(() =>
+    p.write((batch) => {
+      setFacts(batch, 'b', { ip: '10.0.0.3' });
+      throw new Error('taken back');
+    }),
+  );
+  assert.deepEqual(copied(b), []);
+  write('a', {});
+  assert.equal(p.facts.tables.copy?.get(a), undefined);
+  await p.close();
 });
 
 test('partition: a closed view holds no snapshot, also when its ranges were left before their end', async () => {
