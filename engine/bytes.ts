@@ -7,6 +7,10 @@ const SLACK = 16 << 10;
 const FIRST = 8 << 10;
 /** Up to this many characters a loop is cheaper than a call. */
 const SHORT = 16;
+/** Up to this many bytes, four at a time, a loop is cheaper than a call, or than a view of them and a call. */
+const SHORT_WORDS = 32;
+const SHORT_PART = 96;
+const WORD = 4;
 const NOTHING = new Uint8Array(0);
 const NO_MEMORY = Buffer.alloc(0);
 
@@ -43,12 +47,32 @@ export class SpareMemory {
   }
 }
 
+/** A text that is written again and again. */
+export interface Piece {
+  readonly bytes: Uint8Array;
+  /** Its memory, which goes on to the end of a word. */
+  readonly words: DataView;
+  /** Bytes. */
+  readonly size: number;
+}
+
+export function pieceOf(text: string): Piece {
+  const exact = Buffer.from(text, 'utf8');
+  const size = exact.length;
+  const padded = new Uint8Array(Math.ceil(size / WORD) * WORD);
+  padded.set(exact);
+  return { bytes: padded.subarray(0, size), words: wordsOf(padded), size };
+}
+
 export class ByteWriter {
   bytes: Buffer;
   length = 0;
   #size: number;
   readonly #spare: SpareMemory | null;
-  readonly #source = new Memory();
+  #words: DataView;
+  // What was written from, the last two: an answer takes turns with them.
+  #source = new Source(NOTHING);
+  #other = new Source(NOTHING);
 
   /**
    * `size`: bytes wanted before they are taken; the buffer grows beyond that when something does not fit. `spare`: where its memory
@@ -58,6 +82,7 @@ export class ByteWriter {
     this.#size = size + SLACK;
     this.#spare = spare;
     this.bytes = this.#memory(Math.min(this.#size, FIRST));
+    this.#words = wordsOf(this.bytes);
   }
 
   #memory(size: number): Buffer {
@@ -71,13 +96,18 @@ export class ByteWriter {
     const bigger = this.#memory(Math.max(wanted, this.bytes.length * 2));
     bigger.set(this.bytes.subarray(0, this.length));
     this.#spare?.give(this.bytes);
-    this.bytes = bigger;
+    this.#hold(bigger);
+  }
+
+  #hold(memory: Buffer): void {
+    this.bytes = memory;
+    this.#words = wordsOf(memory);
   }
 
   /** The end: others may write to its memory, so what was taken from it must not be looked at any more. */
   release(): void {
     this.#spare?.give(this.bytes);
-    this.bytes = NO_MEMORY;
+    this.#hold(NO_MEMORY);
     this.length = 0;
   }
 
@@ -126,16 +156,35 @@ export class ByteWriter {
     this.length += count;
   }
 
+  /** All of a piece. */
+  piece({ bytes, words, size }: Piece): void {
+    const at = this.length;
+    if (at + size + WORD > this.bytes.length) this.#reserve(size + WORD);
+    if (size <= SHORT_WORDS) {
+      const target = this.#words;
+      for (let i = 0; i < size; i += WORD) target.setInt32(at + i, words.getInt32(i, true), true);
+    } else this.bytes.set(bytes, at);
+    this.length = at + size;
+  }
+
   /** `source` from `start` to `end`. */
   part(source: Uint8Array, start: number, end: number): void {
     const count = end - start;
-    if (this.length + count > this.bytes.length) this.#reserve(count);
-    if (count <= SHORT) {
-      const { bytes } = this;
-      let at = this.length;
-      for (let i = start; i < end; i++) bytes[at++] = source[i]!;
-    } else this.bytes.set(this.#source.of(source, start, count), this.length);
-    this.length += count;
+    const at = this.length;
+    if (at + count + WORD > this.bytes.length) this.#reserve(count + WORD);
+    if (source !== this.#source.array) this.#turnTo(source);
+    const { words, size } = this.#source;
+    if (count <= SHORT_PART && end + WORD <= size) {
+      const target = this.#words;
+      for (let i = 0; i < count; i += WORD) target.setInt32(at + i, words.getInt32(start + i, true), true);
+    } else this.bytes.set(this.#source.part(start, count), at);
+    this.length = at + count;
+  }
+
+  #turnTo(source: Uint8Array): void {
+    const other = source === this.#other.array ? this.#other : new Source(source);
+    this.#other = this.#source;
+    this.#source = other;
   }
 
   /** A copy of what was written from `start` on. */
@@ -152,10 +201,32 @@ export class ByteWriter {
     const taken = this.bytes.subarray(0, this.length);
     // One large row is no reason to keep so much memory.
     if (this.bytes.length > this.#size * 2 && this.#spare?.keeps(this.bytes) !== true) {
-      this.bytes = Buffer.allocUnsafeSlow(this.#size);
+      this.#hold(Buffer.allocUnsafeSlow(this.#size));
     }
     this.length = 0;
     return taken;
+  }
+}
+
+/** An array that is written from, and what V8 takes long to tell of it. */
+class Source {
+  readonly array: Uint8Array;
+  readonly words: DataView;
+  /** Bytes; those of lmdb say less in their `length`. */
+  readonly size: number;
+  readonly #buffer: ArrayBufferLike;
+  readonly #offset: number;
+
+  constructor(array: Uint8Array) {
+    this.array = array;
+    this.#buffer = array.buffer;
+    this.#offset = array.byteOffset;
+    this.size = array.byteLength;
+    this.words = new DataView(this.#buffer, this.#offset, this.size);
+  }
+
+  part(start: number, count: number): Uint8Array {
+    return new Uint8Array(this.#buffer, this.#offset + start, count);
   }
 }
 

@@ -9,7 +9,7 @@ const ZERO = 0x30;
 const FIRST_DIGITS = 9;
 const REST_DIGITS = 8;
 /** Powers of ten that doubles hold exactly. */
-const TENS = Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
+export const TENS = Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
 /** Splits a double into halves whose products are exact. */
 const SPLIT = 2 ** 27 + 1;
 /** Of what is missing to the nearest double: nearer than that to the middle between two of them nothing is decided. */
@@ -41,7 +41,8 @@ export function doubleOf(bytes: Buffer, start: number, end: number): number {
   return isNegative ? -value : value;
 }
 
-function highHalf(value: number): number {
+/** The high half of a double's digits: products of halves are exact. */
+export function highHalf(value: number): number {
   const scaled = SPLIT * value;
   return scaled - (scaled - value);
 }

@@ -175,8 +175,10 @@ class Walk {
     for (const { key: node, value } of table.getRange({ ...options })) {
       for (const { item, start, end } of copiesIn(value)) {
         const body = tables.body.get(item, options as object);
-        if (!expected.get(item)?.has(node)) this.#say(`${spec.name} item ${item} is copied for node ${node}, which does not have it`);
-        else if (body?.equals(value.subarray(start, end)) === false) this.#say(`${spec.name} item ${item}: its copy for node ${node} differs`);
+        if (!expected.get(item)?.has(node))
+          this.#say(`${spec.name} item ${item} is copied for node ${node}, which does not have it`);
+        else if (body?.equals(value.subarray(start, end)) === false)
+          this.#say(`${spec.name} item ${item}: its copy for node ${node} differs`);
       }
     }
   }

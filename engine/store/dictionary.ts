@@ -31,8 +31,8 @@ import {
   textOfPackage,
   textOfResource,
 } from './bodies.ts';
-import type { Fields } from './fields.ts';
 import { type Copies, copiesFor } from './copies.ts';
+import type { Fields } from './fields.ts';
 import { Generations } from './generations.ts';
 import { Ids } from './ids.ts';
 import { ClassBudget, type ItemClasses } from './item-classes.ts';

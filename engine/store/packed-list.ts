@@ -12,8 +12,8 @@
 //
 // "Last" is in the map before, or the last one that had the field; lists inside maps go on where that of the map before ended.
 
-import { type ByteWriter, bytesOf, wordsOf } from '../bytes.ts';
-import { decimalText } from '../json/stored.ts';
+import { type ByteWriter, bytesOf, type Piece, pieceOf, wordsOf } from '../bytes.ts';
+import { writeDouble } from '../json/double-text.ts';
 
 /** Keys in stored order, with the shape of those that hold lists of maps. What lies on disk depends on all of it. */
 export interface ListShape {
@@ -52,19 +52,6 @@ const DECIMAL_MAX = 400;
 const WORD = 4;
 const NO_WORDS = new DataView(new ArrayBuffer(0));
 
-/** What stands before a value, with room for whole words. */
-interface Lead {
-  readonly bytes: Uint8Array;
-  readonly words: DataView;
-}
-
-function leadOf(text: string): Lead {
-  const bytes = bytesOf(text);
-  const padded = new Uint8Array(Math.ceil(bytes.length / WORD) * WORD);
-  padded.set(bytes);
-  return { bytes, words: wordsOf(padded) };
-}
-
 /** Copies four bytes at a time, the last ones too: up to three bytes more than `size`. */
 function copyWords(target: DataView, to: number, source: DataView, from: number, size: number): void {
   for (let i = 0; i < size; i += WORD) target.setInt32(to + i, source.getInt32(from + i, true), true);
@@ -74,8 +61,8 @@ function copyWords(target: DataView, to: number, source: DataView, from: number,
 export class ListUnpacker {
   readonly #count: number;
   /** Per field what stands before its value: as the first of its map, and behind others. */
-  readonly #first: readonly Lead[];
-  readonly #further: readonly Lead[];
+  readonly #first: readonly Piece[];
+  readonly #further: readonly Piece[];
   readonly #lists: readonly (ListUnpacker | null)[];
   // Per field where its last text lies in the output, and where what stands before it begins.
   readonly #begins: Uint32Array;
@@ -89,8 +76,8 @@ export class ListUnpacker {
 
   constructor({ keys, lists }: ListShape) {
     this.#count = keys.length;
-    this.#first = keys.map((key) => leadOf(`{${JSON.stringify(key)}:`));
-    this.#further = keys.map((key) => leadOf(`,${JSON.stringify(key)}:`));
+    this.#first = keys.map((key) => pieceOf(`{${JSON.stringify(key)}:`));
+    this.#further = keys.map((key) => pieceOf(`,${JSON.stringify(key)}:`));
     this.#lists = keys.map((key) => {
       const shape = lists[key];
       return shape === undefined ? null : new ListUnpacker(shape);
@@ -100,10 +87,10 @@ export class ListUnpacker {
     this.#ends = new Uint32Array(keys.length);
   }
 
-  /** Appends the text of the list that begins at `start`; the place behind it. Throws when the bytes end before the list. */
-  write(bytes: Buffer, start: number, out: ByteWriter): number {
+  /** Appends the text of the list that begins at `start`; the place behind it. Throws when it does not end before `end`. */
+  write(bytes: Buffer, start: number, end: number, out: ByteWriter): number {
     this.#forget();
-    return this.#list(bytes, start, out);
+    return this.#list(bytes, start, end, out);
   }
 
   #forget(): void {
@@ -113,11 +100,11 @@ export class ListUnpacker {
     for (const list of this.#lists) if (list !== null) list.#forget();
   }
 
-  #list(bytes: Buffer, start: number, out: ByteWriter): number {
+  #list(bytes: Buffer, start: number, end: number, out: ByteWriter): number {
     let at = start;
     out.byte(OPEN_BRACKET);
     for (let isFirst = true; bytes[at] !== END; isFirst = false) {
-      if (at >= bytes.length) throw new Error('a packed list has no end');
+      if (at >= end) throw new Error('a packed list has no end');
       if (!isFirst) out.byte(COMMA);
       let leads = this.#first;
       for (let field = 0; field < this.#count; field++) {
@@ -128,7 +115,7 @@ export class ListUnpacker {
           this.#same(field, last, leads[field]!, out);
           at += last - field;
           field = last;
-        } else at = this.#field(field, leads[field]!, tag, bytes, at, out);
+        } else at = this.#field(field, leads[field]!, tag, bytes, at, end, out);
         leads = this.#further;
       }
       if (leads === this.#first) out.byte(OPEN_BRACE);
@@ -149,16 +136,16 @@ export class ListUnpacker {
   }
 
   /** Appends these fields as they were last. */
-  #same(field: number, last: number, lead: Lead, out: ByteWriter): void {
+  #same(field: number, last: number, lead: Piece, out: ByteWriter): void {
     const end = this.#ends[last]!;
-    const target = this.#room(lead.bytes.length + end - this.#starts[field]!, out);
+    const target = this.#room(lead.size + end - this.#starts[field]!, out);
     let from = this.#begins[field]!;
     let to = out.length;
     if (target[from] !== lead.bytes[0]) {
       // It was the first of its map and is not now, or the other way round.
       this.#begins[field] = to;
-      copyWords(this.#targetWords, to, lead.words, 0, lead.bytes.length);
-      to += lead.bytes.length;
+      copyWords(this.#targetWords, to, lead.words, 0, lead.size);
+      to += lead.size;
       from = this.#starts[field]!;
     } else this.#begins[field] = to;
     const size = end - from;
@@ -185,11 +172,11 @@ export class ListUnpacker {
     return target;
   }
 
-  #field(field: number, lead: Lead, tag: number, bytes: Buffer, from: number, out: ByteWriter): number {
+  #field(field: number, lead: Piece, tag: number, bytes: Buffer, from: number, end: number, out: ByteWriter): number {
     const list = this.#lists[field]!;
     if (list !== null) {
-      out.put(lead.bytes);
-      if (tag === LIST) return list.#list(bytes, from, out);
+      out.piece(lead);
+      if (tag === LIST) return list.#list(bytes, from, end, out);
       out.put(NULL);
       return from;
     }
@@ -199,14 +186,18 @@ export class ListUnpacker {
     let size = 0;
     if (tag !== DOUBLE) {
       shared = tag - TEXT;
-      for (let shift = 0; ; shift += 7) {
-        const byte = bytes[at++]!;
-        size += (byte & 0x7f) * 2 ** shift;
-        if (byte < 0x80) break;
+      size = bytes[at++]!;
+      if (size > 0x7f) {
+        size &= 0x7f;
+        for (let scale = 0x80; ; scale *= 0x80) {
+          const byte = bytes[at++]!;
+          size += (byte & 0x7f) * scale;
+          if (!(byte >= 0x80)) break; // also behind the end of what is damaged
+        }
       }
-      if (!(at + size <= bytes.length)) throw new Error('a packed list has no end');
+      if (!(at + size <= end)) throw new Error('a packed list has no end');
     }
-    const leadSize = lead.bytes.length;
+    const leadSize = lead.size;
     const target = this.#room(leadSize + shared + size, out);
     if (bytes !== this.#source) {
       this.#source = bytes;
@@ -219,14 +210,13 @@ export class ListUnpacker {
     to += leadSize;
     this.#starts[field] = to;
     if (tag === DOUBLE) {
-      const text = decimalText(bytes.readDoubleLE(at));
-      for (let i = 0; i < text.length; i++) target[to++] = text.charCodeAt(i);
+      to = writeDouble(this.#sourceWords.getFloat64(at, true), target, to);
       at += 8;
     } else {
       if (shared > SHORT) target.copyWithin(to, lastStart, lastStart + shared);
       else copyWords(words, to, words, lastStart, shared);
       to += shared;
-      if (size > SHORT || at + size + WORD > bytes.length) target.set(bytes.subarray(at, at + size), to);
+      if (size > SHORT || at + size + WORD > end) target.set(bytes.subarray(at, at + size), to);
       else copyWords(words, to, this.#sourceWords, at, size);
       to += size;
       at += size;

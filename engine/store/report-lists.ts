@@ -95,7 +95,7 @@ export function writeReportList(bytes: Buffer, name: ReportListName, out: ByteWr
   const start = ends[index]!;
   const end = ends[index + 1]!;
   if (start === end) return false;
-  if (bytes[start] === PACKED) UNPACKERS[name].write(bytes.subarray(0, end), start + 1, out);
+  if (bytes[start] === PACKED) UNPACKERS[name].write(bytes, start + 1, end, out);
   else out.put(inflateRawSync(bytes.subarray(start + 1, end)));
   return true;
 }

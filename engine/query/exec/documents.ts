@@ -2,7 +2,7 @@
 // together from the records of the items; what an item contributes is kept from its second use on, because most items are
 // shared by many nodes.
 
-import { type ByteWriter, bytesOf } from '../../bytes.ts';
+import { type ByteWriter, type Piece, pieceOf } from '../../bytes.ts';
 import {
   EDGE,
   FACT,
@@ -85,40 +85,41 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
-const DATA = bytesOf('{"data":');
-const NULL = bytesOf('null');
-const HREF = bytesOf(',"href":"/pdb/query/v4/');
-const NAME = bytesOf('{"name":');
-const VALUE = bytesOf(',"value":');
-const TRUE_TEXT = bytesOf('true');
-const FALSE_TEXT = bytesOf('false');
+const DATA = pieceOf('{"data":');
+const NULL = pieceOf('null');
+const NOTHING = new Uint8Array(0);
+const HREF = pieceOf(',"href":"/pdb/query/v4/');
+const NAME = pieceOf('{"name":');
+const VALUE = pieceOf(',"value":');
+const TRUE_TEXT = pieceOf('true');
+const FALSE_TEXT = pieceOf('false');
 
-export const writeBoolean = (value: boolean, out: ByteWriter): void => out.put(value ? TRUE_TEXT : FALSE_TEXT);
+export const writeBoolean = (value: boolean, out: ByteWriter): void => out.piece(value ? TRUE_TEXT : FALSE_TEXT);
 
 /** Fields of an object in the order of an expanded document: the text before each, and its place in the record. */
-type Members = readonly { readonly before: Uint8Array; readonly place: number }[];
+type Members = readonly { readonly before: Piece; readonly place: number }[];
 const members = (record: Readonly<Record<string, number>>): Members =>
-  Object.entries(record).map(([key, place], i) => ({ before: bytesOf(`${i === 0 ? '{' : ','}"${key}":`), place }));
+  Object.entries(record).map(([key, place], i) => ({ before: pieceOf(`${i === 0 ? '{' : ','}"${key}":`), place }));
 
 function writeMembers(list: Members, { record }: Fields, out: ByteWriter): void {
   for (let i = 0; i < list.length; i++) {
     const { before, place } = list[i]!;
-    out.put(before);
+    out.piece(before);
     record.write(place, out);
   }
 }
 
 const RESOURCE_HEAD = members({ resource: RESOURCE.hash, type: RESOURCE.type, title: RESOURCE.title });
-const TAGS = bytesOf(',"tags":');
-const EXPORTED = bytesOf(',"exported":');
+const TAGS = pieceOf(',"tags":');
+const EXPORTED = pieceOf(',"exported":');
 const RESOURCE_TAIL = members({ file: RESOURCE.file, line: RESOURCE.line, parameters: RESOURCE.parameters });
-const FIRST_TAIL = bytesOf(',"file":');
+const FIRST_TAIL = pieceOf(',"file":');
 
 const EDGE_SOURCE = members({ source_type: EDGE.sourceType, source_title: EDGE.sourceTitle });
 const EDGE_TARGET = [
-  { before: bytesOf(',"target_type":'), place: TARGET.type },
-  { before: bytesOf(',"target_title":'), place: TARGET.title },
-  { before: bytesOf(',"relationship":'), place: TARGET.relationship },
+  { before: pieceOf(',"target_type":'), place: TARGET.type },
+  { before: pieceOf(',"target_title":'), place: TARGET.title },
+  { before: pieceOf(',"relationship":'), place: TARGET.relationship },
 ] as const;
 
 function renderFact({ record }: StoredFact, out: ByteWriter): void {
@@ -128,9 +129,9 @@ function renderFact({ record }: StoredFact, out: ByteWriter): void {
 }
 
 function renderFactRow({ record }: StoredFact, out: ByteWriter): void {
-  out.put(NAME);
+  out.piece(NAME);
   record.write(FACT.name, out);
-  out.put(VALUE);
+  out.piece(VALUE);
   record.write(FACT.value, out);
   out.byte(CLOSE);
 }
@@ -147,17 +148,17 @@ function renderPackage({ record }: Fields, out: ByteWriter): void {
 
 function renderResourceHead(resource: StoredResource, out: ByteWriter): void {
   writeMembers(RESOURCE_HEAD, resource, out);
-  out.put(TAGS);
+  out.piece(TAGS);
 }
 
 function renderResourceTail({ record }: StoredResource, out: ByteWriter): void {
-  out.put(EXPORTED);
+  out.piece(EXPORTED);
   record.write(RESOURCE.exported, out);
-  out.put(FIRST_TAIL);
+  out.piece(FIRST_TAIL);
   record.write(RESOURCE.file, out);
   for (let i = 1; i < RESOURCE_TAIL.length; i++) {
     const { before, place } = RESOURCE_TAIL[i]!;
-    out.put(before);
+    out.piece(before);
     record.write(place, out);
   }
   out.byte(CLOSE);
@@ -171,7 +172,7 @@ function renderEdges(edge: StoredEdge, out: ByteWriter): void {
     writeMembers(EDGE_SOURCE, edge, out);
     for (let t = 0; t < EDGE_TARGET.length; t++) {
       const { before, place } = EDGE_TARGET[t]!;
-      out.put(before);
+      out.piece(before);
       target.write(place, out);
     }
     out.byte(CLOSE);
@@ -215,7 +216,7 @@ export class Documents {
   /** The expanded facts of a factset. */
   factset(row: Row, out: ByteWriter): void {
     this.#factRows ??= new ItemTexts(this.#view.facts, renderFactRow);
-    out.put(DATA);
+    out.piece(DATA);
     writeList(out, this.#factRows, row.factList, 2, this.#copiesOf(row));
     href(out, row.node, NODE_TEXT.certname, 'factsets/', '/facts');
   }
@@ -238,8 +239,8 @@ export class Documents {
   resources(row: Row, out: ByteWriter): void {
     this.#view.resources.readList(row.nodeId, this.#list);
     const { length, values } = this.#list;
-    out.put(DATA);
-    if (length === 0) out.put(NULL);
+    out.piece(DATA);
+    if (length === 0) out.piece(NULL);
     else {
       for (let i = 0; i < length; i++) {
         out.byte(i === 0 ? OPEN_LIST : COMMA);
@@ -264,7 +265,7 @@ export class Documents {
     const record = isShared ? this.#view.resources.record(item) : this.#resourceReader.read(item);
     const start = out.length;
     renderResourceHead(record, out);
-    const head = isShared ? out.copyFrom(start) : NULL;
+    const head = isShared ? out.copyFrom(start) : NOTHING;
     writeTags(record, row, out);
     const middle = out.length;
     renderResourceTail(record, out);
@@ -278,7 +279,7 @@ export class Documents {
   edges(row: Row, out: ByteWriter): void {
     this.#edges ??= new ItemTexts(this.#view.edges, renderEdges);
     this.#view.edges.readList(row.nodeId, this.#list);
-    out.put(DATA);
+    out.piece(DATA);
     writeList(out, this.#edges, this.#list, 1);
     href(out, row.node, NODE_TEXT.certname, 'catalogs/', '/edges');
   }
@@ -293,7 +294,7 @@ function writeList<R extends Fields>(
   copies = NO_COPIES,
 ): void {
   if (list.length === 0) {
-    out.put(NULL);
+    out.piece(NULL);
     return;
   }
   texts.writeAll(list, stride, OPEN_LIST, copies, out);
@@ -302,7 +303,7 @@ function writeList<R extends Fields>(
 
 /** The link that ends an expanded document: `owner` has its identity as JSON text. */
 function href(out: ByteWriter, { record: owner }: Fields, identity: number, before: string, after: string): void {
-  out.put(HREF);
+  out.piece(HREF);
   out.text(before);
   out.part(owner.bytes, owner.startOf(identity) + 1, owner.endOf(identity) - 1);
   out.text(after);
@@ -325,59 +326,59 @@ export function writeTags(resource: StoredResource, row: Row, out: ByteWriter): 
 
 /** Logs or metrics of the row's report, expanded. */
 export function writeReportPart(row: Row, part: 'logs' | 'metrics', out: ByteWriter): void {
-  out.put(DATA);
-  if (!row.view.writeReportList(row.reportId, part, out)) out.put(NULL);
+  out.piece(DATA);
+  if (!row.view.writeReportList(row.reportId, part, out)) out.piece(NULL);
   href(out, row.report, REPORT_TEXT.hash, 'reports/', `/${part}`);
 }
 
-const STATUS = bytesOf('{"status":');
-const TIMESTAMP = bytesOf(',"timestamp":"');
+const STATUS = pieceOf('{"status":');
+const TIMESTAMP = pieceOf(',"timestamp":"');
 const CODED = [
-  [bytesOf('","resource_type":'), EVENT_CODE.resourceType],
-  [bytesOf(',"resource_title":'), EVENT_CODE.resourceTitle],
-  [bytesOf(',"property":'), EVENT_CODE.property],
+  [pieceOf('","resource_type":'), EVENT_CODE.resourceType],
+  [pieceOf(',"resource_title":'), EVENT_CODE.resourceTitle],
+  [pieceOf(',"property":'), EVENT_CODE.property],
 ] as const;
-const CORRECTIVE = bytesOf(',"corrective_change":');
+const CORRECTIVE = pieceOf(',"corrective_change":');
 const SHOWN = [
-  [bytesOf(',"new_value":'), EVENT_VALUE.newValue],
-  [bytesOf(',"old_value":'), EVENT_VALUE.oldValue],
-  [bytesOf(',"message":'), EVENT_VALUE.message],
-  [bytesOf(',"file":'), EVENT_VALUE.file],
-  [bytesOf(',"line":'), EVENT_VALUE.line],
-  [bytesOf(',"containment_path":'), EVENT_VALUE.containmentPath],
+  [pieceOf(',"new_value":'), EVENT_VALUE.newValue],
+  [pieceOf(',"old_value":'), EVENT_VALUE.oldValue],
+  [pieceOf(',"message":'), EVENT_VALUE.message],
+  [pieceOf(',"file":'), EVENT_VALUE.file],
+  [pieceOf(',"line":'), EVENT_VALUE.line],
+  [pieceOf(',"containment_path":'), EVENT_VALUE.containmentPath],
 ] as const;
-const CLASS = bytesOf(',"containing_class":');
-const EVENT_NAME = bytesOf(',"name":');
+const CLASS = pieceOf(',"containing_class":');
+const EVENT_NAME = pieceOf(',"name":');
 
 /** The events of the row's report, expanded. `corrective`: the edition shows corrective changes. */
 export function writeReportEvents(row: Row, corrective: boolean, out: ByteWriter): void {
   const { events } = row;
   events.open(row.reportId);
-  out.put(DATA);
-  if (events.length === 0) out.put(NULL);
+  out.piece(DATA);
+  if (events.length === 0) out.piece(NULL);
   else {
     for (let i = 0; i < events.length; i++) {
       events.at(i);
       out.byte(i === 0 ? OPEN_LIST : COMMA);
-      out.put(STATUS);
+      out.piece(STATUS);
       events.writeCoded(EVENT_CODE.status, out);
-      out.put(TIMESTAMP);
+      out.piece(TIMESTAMP);
       out.text(formatEventTime(events.timestamp));
       for (let c = 0; c < CODED.length; c++) {
-        out.put(CODED[c]![0]);
+        out.piece(CODED[c]![0]);
         events.writeCoded(CODED[c]![1], out);
       }
-      out.put(CORRECTIVE);
+      out.piece(CORRECTIVE);
       if (corrective) events.writeCoded(EVENT_CODE.correctiveChange, out);
-      else out.put(NULL);
+      else out.piece(NULL);
       const { values } = events;
       for (let c = 0; c < SHOWN.length; c++) {
-        out.put(SHOWN[c]![0]);
+        out.piece(SHOWN[c]![0]);
         values.write(SHOWN[c]![1], out);
       }
-      out.put(CLASS);
+      out.piece(CLASS);
       events.writeCoded(EVENT_CODE.containingClass, out);
-      out.put(EVENT_NAME);
+      out.piece(EVENT_NAME);
       events.writeCoded(EVENT_CODE.name, out);
       out.byte(CLOSE);
     }

@@ -2,7 +2,7 @@
 // is kept with it, so that a dump mostly copies bytes that exist already.
 
 import { type EntityName, fieldOf } from '../../../schemas/entities.ts';
-import { ByteWriter, bytesOf } from '../../bytes.ts';
+import { ByteWriter, bytesOf, type Piece, pieceOf } from '../../bytes.ts';
 import { jsonTypeof } from '../../json/compare.ts';
 import { isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
@@ -112,7 +112,7 @@ interface Run {
 /** A column, or several that lie side by side in a record. */
 interface Shown {
   /** What stands before the value: `{"a":` or `,"b":`. */
-  readonly before: Uint8Array;
+  readonly before: Piece;
   write(row: Row, out: ByteWriter): void;
 }
 
@@ -218,7 +218,7 @@ function writeRun(run: Run, row: Row, out: ByteWriter): void {
   const { columns } = run;
   for (let i = 0; i < columns.length; i++) {
     const column = columns[i]!;
-    out.put(column.before);
+    out.piece(column.before);
     column.write(row, out);
   }
 }
@@ -238,7 +238,7 @@ function keepRun(index: number, run: Run, row: Row, out: ByteWriter): void {
 
 interface Span {
   readonly level: Level;
-  readonly before: Uint8Array;
+  readonly before: Piece;
   readonly access: Access;
   /** Place of the last column that lies side by side with the first. */
   last: number;
@@ -256,7 +256,7 @@ function runsOf(tree: QueryTree, scope: CompileScope): Run[] {
       span.last++;
       return;
     }
-    const before = bytesOf(`${i === 0 ? '{' : ','}${JSON.stringify(column.key)}:`);
+    const before = pieceOf(`${i === 0 ? '{' : ','}${JSON.stringify(column.key)}:`);
     spans.push({ level, before, access, last: access.stored?.place ?? 0 });
   });
   const runs: { level: Level; columns: Shown[] }[] = [];

@@ -51,7 +51,7 @@ function read(text: string): string | null {
   const bytes = reader.read(Buffer.from(text, 'utf8'));
   if (bytes === null) return null;
   const out = new ByteWriter(0);
-  assert.equal(unpacker.write(bytes, 0, out), bytes.length);
+  assert.equal(unpacker.write(bytes, 0, bytes.length, out), bytes.length);
   return out.toString();
 }
 

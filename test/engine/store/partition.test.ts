@@ -203,7 +203,8 @@ test('partition: facts that came with a node are copied beside its list, as long
       v.close();
     }
   };
-  const write = (certname: string, facts: Record<string, string>): number => p.write((b) => setFacts(b, certname, facts));
+  const write = (certname: string, facts: Record<string, string>): number =>
+    p.write((b) => setFacts(b, certname, facts));
 
   const a = write('a', { kernel: 'Linux', ip: '10.0.0.1', text: 'é'.repeat(300), uptime: '1 day' });
   assert.deepEqual(copied(a), ['kernel', 'ip', 'uptime'], 'long ones are not copied');
