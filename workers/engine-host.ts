@@ -1,7 +1,7 @@
 // The real partition behind an actor: commands through engine/ingest, sweeps through engine/retention. A command is decoded
 // and applied before the next one is looked at: of a whole batch decoded at once, most would outlive the young generation.
 
-import { applyPrepared, prepareBatch } from '../engine/ingest/apply.ts';
+import { applyPrepared, prepare } from '../engine/ingest/apply.ts';
 import { Inflater } from '../engine/ingest/inflater.ts';
 import { measureWith } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../engine/ingest/types.ts';
@@ -80,9 +80,9 @@ export class EngineHost implements PartitionHost {
       for (let i = 0; i < commands.length; i++) {
         // Superseded commands were left out when the batch was formed.
         const start = stopwatch();
-        const prepared = prepareBatch(this.#partition, [commands[i]!], settings);
+        const prepared = prepare(this.#partition, commands[i]!, settings);
         parses[i] = stopwatch() - start;
-        all.push(...applyPrepared(batch, prepared, settings));
+        all.push(applyPrepared(batch, prepared, settings));
         durations[i] = stopwatch() - start;
       }
       writeHeld(batch, held(all));

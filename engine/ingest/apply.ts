@@ -41,9 +41,13 @@ export function applyBatch(
   commands: readonly QueuedCommand[],
   settings: IngestSettings,
 ): ApplyOutcome[] {
-  const prepared = prepareBatch(partition, commands, settings);
+  const obsolete = supersededCommands(commands);
   return partition.write((batch) => {
-    const outcomes = applyPrepared(batch, prepared, settings);
+    const outcomes = commands.map((command): ApplyOutcome => {
+      const { seq, certname } = command;
+      if (obsolete.has(command)) return { kind: 'processed', seq, detail: 'obsolete', certname, hash: null };
+      return applyPrepared(batch, prepare(partition, command, settings), settings);
+    });
     const last = commands[commands.length - 1]?.seq ?? 0;
     if (last > batch.position) batch.position = last;
     return outcomes;
@@ -55,47 +59,34 @@ export type Prepared =
   | { readonly kind: 'decoded'; readonly seq: number; readonly command: DecodedCommand }
   | { readonly kind: 'settled'; readonly outcome: ApplyOutcome };
 
-/** Everything that can be done without the transaction: superseded commands are marked, the others decoded. */
-export function prepareBatch(
-  partition: Partition,
-  commands: readonly QueuedCommand[],
-  settings: IngestSettings,
-): Prepared[] {
-  const obsolete = supersededCommands(commands);
-  const known = memosOf(partition);
-  return commands.map((command) => {
-    const { seq, certname } = command;
-    if (obsolete.has(command)) {
-      return { kind: 'settled', outcome: { kind: 'processed', seq, detail: 'obsolete', certname, hash: null } };
+/** Decodes a command. What is decoded lasts until the next one is: parts of it lie in memory that is used again. */
+export function prepare(partition: Partition, command: QueuedCommand, settings: IngestSettings): Prepared {
+  const { seq } = command;
+  try {
+    const decoded = decodeCommand(command, settings, memosOf(partition));
+    const isForeign = settings.owns !== undefined && !settings.owns(decoded.certname);
+    // Inputs that change nothing name no node: any slot can pass them.
+    if (isForeign && !(decoded.kind === 'inputs' && decoded.inputs === null)) {
+      return { kind: 'settled', outcome: { kind: 'reroute', seq, certname: decoded.certname } };
     }
-    try {
-      const decoded = decodeCommand(command, settings, known);
-      const isForeign = settings.owns !== undefined && !settings.owns(decoded.certname);
-      // Inputs that change nothing name no node: any slot can pass them.
-      if (isForeign && !(decoded.kind === 'inputs' && decoded.inputs === null)) {
-        return { kind: 'settled', outcome: { kind: 'reroute', seq, certname: decoded.certname } };
-      }
-      return { kind: 'decoded', seq, command: decoded };
-    } catch (error) {
-      if (error instanceof CommandFailure) return { kind: 'settled', outcome: failed(seq, error) };
-      throw error;
-    }
-  });
+    return { kind: 'decoded', seq, command: decoded };
+  } catch (error) {
+    if (error instanceof CommandFailure) return { kind: 'settled', outcome: failed(seq, error) };
+    throw error;
+  }
 }
 
-/** Applies prepared commands, in order, to an open batch. Does not touch the stream position. */
-export function applyPrepared(batch: Batch, prepared: readonly Prepared[], settings: IngestSettings): ApplyOutcome[] {
-  return prepared.map((one) => {
-    if (one.kind === 'settled') return one.outcome;
-    const { seq, command } = one;
-    try {
-      const { detail, hash, unchanged, isFirst = false } = applyCommand(batch, command, settings);
-      return { kind: 'processed', seq, detail, certname: command.certname, hash, unchanged, isFirst };
-    } catch (error) {
-      if (error instanceof CommandFailure) return failed(seq, error);
-      throw error;
-    }
-  });
+/** Applies a prepared command to an open batch. Does not touch the stream position. */
+export function applyPrepared(batch: Batch, prepared: Prepared, settings: IngestSettings): ApplyOutcome {
+  if (prepared.kind === 'settled') return prepared.outcome;
+  const { seq, command } = prepared;
+  try {
+    const { detail, hash, unchanged, isFirst = false } = applyCommand(batch, command, settings);
+    return { kind: 'processed', seq, detail, certname: command.certname, hash, unchanged, isFirst };
+  } catch (error) {
+    if (error instanceof CommandFailure) return failed(seq, error);
+    throw error;
+  }
 }
 
 function applyCommand(batch: Batch, command: DecodedCommand, settings: IngestSettings): Applied {

@@ -125,13 +125,13 @@ export class StoredList {
     this.#maps = new MapReader(table, depth + 1, sinks?.own ?? null, sinks?.lists ?? {});
   }
 
-  /** The packed list, or null: see above. `bytes` are valid UTF-8 and are not kept. */
+  /** The packed list, or null: see above. It lasts until the next one is read. `bytes` are valid UTF-8 and are not kept. */
   read(bytes: Buffer): Buffer | null {
     const out = this.#out;
     out.length = 0;
     this.#maps.begin(wordsOf(bytes));
     const end = readMaps(this.#maps, bytes, 0, out);
-    return end === bytes.length ? Buffer.from(out.bytes.subarray(0, out.length)) : null;
+    return end === bytes.length ? out.bytes.subarray(0, out.length) : null;
   }
 }
 

@@ -8,7 +8,7 @@
 import type { ItemId } from './records.ts';
 
 /** Longer bodies are worth a read of their own. */
-const BODY_MAX = 512;
+export const COPY_MAX = 512;
 const HEAD = 6;
 
 const NOTHING = Buffer.alloc(0);
@@ -26,6 +26,11 @@ export class Copies {
     this.#end = bytes === null ? 0 : size;
     this.#at = 0;
     this.#look();
+  }
+
+  /** Bytes of all of them. */
+  get size(): number {
+    return this.#end;
   }
 
   get bytes(): Buffer {
@@ -78,7 +83,7 @@ export function copiesFor(
       continue;
     }
     const body = fresh.get(item);
-    if (body === undefined || body.length > BODY_MAX) continue;
+    if (body === undefined || body.length > COPY_MAX) continue;
     const head = Buffer.allocUnsafe(HEAD);
     head.writeUInt32LE(item, 0);
     head.writeUInt16LE(body.length, 4);

@@ -583,6 +583,10 @@ export class DictionaryWriter<B> {
     return bytes === undefined ? EMPTY_LIST : decodeList(bytes);
   }
 
+  hasList(node: NodeId): boolean {
+    return present(this.#dictionary.tables.list, node);
+  }
+
   /** Replaces the node's list and keeps the postings equal to it. Returns entries now minus entries before. */
   setList(node: NodeId, list: Uint32Array): number {
     const { spec, tables } = this.#dictionary;

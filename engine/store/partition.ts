@@ -763,7 +763,7 @@ export class Batch {
     this.#state.counts.facts += this.facts.setList(node, pairs);
   }
   setPackages(node: NodeId, items: Uint32Array): void {
-    const had = this.packages.list(node).length > 0;
+    const had = this.packages.hasList(node);
     this.#state.counts.packages += this.packages.setList(node, items);
     this.#member(NODES_WITH_PACKAGES, node, had, items.length > 0);
   }

@@ -51,11 +51,22 @@ const HEAD = 8;
 const PACKED = 0;
 const DEFLATED = 1;
 
+/** Memory that values are put together in: a new buffer for each makes V8 look through its heap for old ones more often. */
+let memory = Buffer.allocUnsafeSlow(64 << 10);
+const MEMORY_MAX = 1 << 20;
+
+function memoryOf(size: number): Buffer {
+  if (size > MEMORY_MAX) return Buffer.allocUnsafeSlow(size);
+  if (size > memory.length) memory = Buffer.allocUnsafeSlow(Math.min(size * 2, MEMORY_MAX));
+  return memory.subarray(0, size);
+}
+
+/** The value lasts until the next one is encoded. */
 export function encodeReportLists(lists: ReportLists): Buffer {
   const parts = REPORT_LISTS.map((name) => encodeList(lists[name]));
   let size = HEAD;
   for (const part of parts) if (part !== null) size += 1 + part.bytes.length;
-  const out = Buffer.allocUnsafe(size);
+  const out = memoryOf(size);
   let at = HEAD;
   for (const [index, part] of parts.entries()) {
     if (part !== null) {

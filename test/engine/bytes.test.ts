@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ByteWriter, SpareMemory } from '../../engine/bytes.ts';
+import { ByteWriter, pieceOf, SpareMemory } from '../../engine/bytes.ts';
+import { Random, testSeed } from '../support/random.ts';
 
 describe('spare memory', () => {
   it('is lent again once it has come back, the piece that came last first', () => {
@@ -68,6 +69,51 @@ describe('a writer with spare memory', () => {
       const { bytes } = writer;
       assert.equal(writer.take().length, 100_000);
       assert.equal(writer.bytes === bytes, isKept);
+    }
+  });
+});
+
+describe('what is written', () => {
+  it('is what was given, of whatever size, from whatever place, in whatever order', () => {
+    const random = new Random(testSeed('bytes'));
+    const letters = (count: number): string =>
+      Array.from({ length: count }, () => String.fromCharCode(33 + random.below(90))).join('');
+    // Some are parts of larger memory, and what is read as a word must not be read beyond the end of any.
+    const sources = [0, 1, 3, 4, 5, 95, 96, 97, 200, 4000].map((size) => {
+      const whole = Buffer.from(letters(size + 10));
+      return random.below(2) === 0 ? whole.subarray(3, 3 + size) : Buffer.from(whole.subarray(3, 3 + size));
+    });
+    const pieces = [0, 1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 100].map((size) => letters(size));
+    for (let round = 0; round < 300; round++) {
+      const writer = new ByteWriter(0);
+      let expected = '';
+      for (let i = random.below(60); i >= 0; i--) {
+        const source = random.pick(sources);
+        const start = random.below(source.length + 1);
+        const end = start + random.below(Math.min(random.pick([8, 100, 5000]), source.length - start) + 1);
+        const text = random.pick(pieces);
+        switch (random.below(5)) {
+          case 0:
+            writer.piece(pieceOf(text));
+            expected += text;
+            break;
+          case 1:
+            writer.put(source);
+            expected += source.toString('latin1');
+            break;
+          case 2:
+            writer.text(text);
+            expected += text;
+            break;
+          default:
+            writer.part(source, start, end);
+            expected += source.toString('latin1', start, end);
+        }
+      }
+      assert.equal(writer.toString(), expected);
+      assert.equal(writer.take().toString(), expected);
+      writer.piece(pieceOf('é'));
+      assert.equal(writer.toString(), 'é');
     }
   });
 });

@@ -13,7 +13,7 @@ import {
   type StoredResource,
   TARGET,
 } from '../../store/bodies.ts';
-import { Copies } from '../../store/copies.ts';
+import { COPY_MAX, Copies } from '../../store/copies.ts';
 import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
 import { EVENT_CODE, EVENT_VALUE } from '../../store/event-record.ts';
 import type { Fields } from '../../store/fields.ts';
@@ -47,10 +47,11 @@ class ItemTexts<R extends Fields> {
   /** Appends the texts of a list's items, each entry's last number: `open` stands before the first, commas between them. */
   writeAll({ length, values }: Ids, stride: number, open: number, copies: Copies, out: ByteWriter): void {
     const start = out.length;
+    const hasCopies = copies.size > 0;
     for (let i = stride - 1; i < length; i += stride) {
       const item = values[i]!;
       const copy = copies.find(item);
-      if (copy === 0) this.#write(item, out);
+      if (copy === 0) this.#write(item, hasCopies, out);
       else {
         out.byte(COMMA);
         this.#render(this.#reader.at(copies.bytes, copy), out);
@@ -59,8 +60,8 @@ class ItemTexts<R extends Fields> {
     out.bytes[start] = open;
   }
 
-  /** A comma and the item's text. */
-  #write(item: ItemId, out: ByteWriter): void {
+  /** A comma and the item's text. `hasCopies`: short ones that only this node has would be among them. */
+  #write(item: ItemId, hasCopies: boolean, out: ByteWriter): void {
     const kept = this.#kept.get(item);
     if (kept !== undefined) {
       out.put(kept);
@@ -69,7 +70,8 @@ class ItemTexts<R extends Fields> {
     const start = out.length;
     out.byte(COMMA);
     this.#render(this.#reader.glance(item), out);
-    if (!this.#kept.meets(item) || this.#room <= 0) return;
+    const isShared = hasCopies && out.length - start <= COPY_MAX;
+    if (this.#room <= 0 || !(isShared || this.#kept.meets(item))) return;
     const text = out.copyFrom(start);
     this.#room -= text.length;
     this.#kept.keep(item, text);

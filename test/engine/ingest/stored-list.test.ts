@@ -25,6 +25,7 @@ import {
   TIME,
   type WireTable,
 } from '../../../schemas/commands/format.ts';
+import { Random, testSeed } from '../../support/random.ts';
 
 const INNER: WireTable = {
   closed: true,
@@ -216,6 +217,39 @@ test('stored list: values that repeat or begin alike, of any length', () => {
   assert.equal(read(text), expected(text));
   const repeated = JSON.stringify(Array.from({ length: 100 }, () => ({ message: 'again', line: 12345, tags: ['x'] })));
   assert.equal(reader.read(Buffer.from(repeated))?.length, 27 + 99 * 7 + 1);
+});
+
+test('stored list: fields that stay the same, come and go, side by side and apart', () => {
+  const random = new Random(testSeed('lists'));
+  const few = {
+    message: [
+      '"a"',
+      '"a longer one, which is copied otherwise than the short ones are, because it has more bytes than they"',
+    ],
+    line: ['null', '7'],
+    value: ['0.25', '12.345678901234567', '3'],
+    tags: ['["x"]', '[]', 'null'],
+    time: ['"2026-11-01T00:00:00.000Z"'],
+    ok: ['true', 'false'],
+    events: [
+      '[]',
+      '[{"status":"ok","new_value":null},{"status":"ok","new_value":1}]',
+      '[{"status":"ok","new_value":"b"}]',
+    ],
+  };
+  for (let round = 0; round < 500; round++) {
+    const leavesOut = random.below(4);
+    const maps = Array.from({ length: random.below(12) }, () => {
+      const fields = Object.entries(few)
+        .filter(([key]) => key === 'message' || key === 'line' || key === 'tags' || random.below(4) >= leavesOut)
+        .map(([key, values]) => `"${key}":${random.pick(values)}`);
+      return `{${fields.join()}}`;
+    });
+    const text = `[${maps.join()}]`;
+    const stored = expected(text);
+    assert.notEqual(stored, null, text);
+    assert.equal(read(text), stored);
+  }
 });
 
 test('stored list: any character at any place of a string', () => {
