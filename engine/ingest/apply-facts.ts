@@ -1,5 +1,6 @@
 // replace facts on a partition (command document 3.3).
 
+import { Ids } from '../store/ids.ts';
 import type { Batch } from '../store/partition.ts';
 import type { NodeId } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
@@ -28,8 +29,11 @@ export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   return { detail: 'stored', hash, unchanged, isFirst: stored === null };
 }
 
+/** Memory of the lists of one factset after the other. */
+const lists = { pairs: new Ids(), items: new Ids() };
+
 function writeFacts(batch: Batch, id: NodeId, { facts, packages }: FactsContents): void {
-  const pairs = new Uint32Array(facts.length * 2);
+  const pairs = lists.pairs.sized(facts.length * 2);
   for (let index = 0; index < facts.length; index++) {
     const fact = facts[index] as FactsContents['facts'][number];
     const item = batch.facts.intern(fact, fact.ref);
@@ -39,7 +43,7 @@ function writeFacts(batch: Batch, id: NodeId, { facts, packages }: FactsContents
     if (item.isNew) factPaths(fact.name, fact.json, (type, path) => batch.addFactPath(type, path));
   }
   batch.setFacts(id, pairs);
-  const items = new Uint32Array(packages.length);
+  const items = lists.items.sized(packages.length);
   for (let index = 0; index < packages.length; index++) {
     const body = packages[index] as FactsContents['packages'][number];
     items[index] = batch.packages.intern(body, body.ref).id;

@@ -518,6 +518,8 @@ export class DictionaryWriter<B> {
   readonly #bitmaps = new Bitmaps();
   /** The same by what the keys are made of: several texts may make one key. */
   readonly #texts = new IndexTexts();
+  /** The list that is replaced. */
+  readonly #before = new Ids();
   /** Bodies stored since a list was set, where they are to be copied beside it. */
   readonly #fresh = new Map<ItemId, Buffer>();
 
@@ -590,13 +592,18 @@ export class DictionaryWriter<B> {
   /** Replaces the node's list and keeps the postings equal to it. Returns entries now minus entries before. */
   setList(node: NodeId, list: Uint32Array): number {
     const { spec, tables } = this.#dictionary;
-    const before = this.list(node);
-    if (sameNumbers(before, list)) return 0;
+    const had = this.#before;
+    const stored = raw(tables.list, node);
+    if (stored === undefined) had.length = 0;
+    else had.load(stored, stored.length);
+    const before = had.values;
+    const { length } = had;
+    if (sameNumbers(before, length, list)) return 0;
     const { stride } = spec;
     if (tables.copy !== null) this.#setCopies(tables.copy, node, list);
     // Lists of two runs are alike: only what stands elsewhere, or is not there any more, is looked at as a set. No list has
     // an item twice.
-    const shift = list.length - before.length;
+    const shift = list.length - length;
     let end = list.length;
     while (end > 0 && end > shift && list[end - 1] === before[end - 1 - shift]) end -= stride;
     const old = new Set<ItemId>();
@@ -608,7 +615,7 @@ export class DictionaryWriter<B> {
     for (const id of old) this.#post.remove(id, node);
     if (list.length === 0) tables.list.removeSync(node);
     else tables.list.putSync(node, Buffer.from(list.buffer, list.byteOffset, list.byteLength));
-    return (list.length - before.length) / stride;
+    return (list.length - length) / stride;
   }
 
   #setCopies(table: Database<Buffer, number>, node: NodeId, list: Uint32Array): void {
@@ -674,8 +681,9 @@ const CHUNK_BYTES = 5;
 /** First item id of the chunk a key ends in. */
 const firstOfChunk = (key: Buffer): ItemId => key.readUInt32BE(key.length - 4) << CHUNK_BITS;
 
-function sameNumbers(a: Uint32Array, b: Uint32Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+/** Whether the first `count` of `a` are all of `b`. */
+function sameNumbers(a: Uint32Array, count: number, b: Uint32Array): boolean {
+  if (count !== b.length) return false;
+  for (let i = 0; i < count; i++) if (a[i] !== b[i]) return false;
   return true;
 }

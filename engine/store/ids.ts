@@ -28,6 +28,13 @@ export class Ids {
     this.#bytes = new Uint8Array(bigger.buffer);
   }
 
+  /** So many ids, to be filled in; they last until something is done to this. */
+  sized(count: number): Uint32Array {
+    this.reserve(count);
+    this.length = count;
+    return this.list;
+  }
+
   /** The ids; they last until something is done to this. */
   get list(): Uint32Array {
     return this.values.subarray(0, this.length);
