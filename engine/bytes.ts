@@ -10,7 +10,7 @@ const SHORT = 16;
 /** Up to this many bytes, four at a time, a loop is cheaper than a call, or than a view of them and a call. */
 const SHORT_WORDS = 32;
 const SHORT_PART = 96;
-const WORD = 4;
+export const WORD = 4;
 const NOTHING = new Uint8Array(0);
 const NO_MEMORY = Buffer.alloc(0);
 
@@ -69,7 +69,8 @@ export class ByteWriter {
   length = 0;
   #size: number;
   readonly #spare: SpareMemory | null;
-  #words: DataView;
+  /** The memory of `bytes`, for who copies whole words. */
+  words: DataView;
   // What was written from, the last two: an answer takes turns with them.
   #source = new Source(NOTHING);
   #other = new Source(NOTHING);
@@ -82,7 +83,7 @@ export class ByteWriter {
     this.#size = size + SLACK;
     this.#spare = spare;
     this.bytes = this.#memory(Math.min(this.#size, FIRST));
-    this.#words = wordsOf(this.bytes);
+    this.words = wordsOf(this.bytes);
   }
 
   #memory(size: number): Buffer {
@@ -101,7 +102,7 @@ export class ByteWriter {
 
   #hold(memory: Buffer): void {
     this.bytes = memory;
-    this.#words = wordsOf(memory);
+    this.words = wordsOf(memory);
   }
 
   /** The end: others may write to its memory, so what was taken from it must not be looked at any more. */
@@ -160,10 +161,8 @@ export class ByteWriter {
   piece({ bytes, words, size }: Piece): void {
     const at = this.length;
     if (at + size + WORD > this.bytes.length) this.#reserve(size + WORD);
-    if (size <= SHORT_WORDS) {
-      const target = this.#words;
-      for (let i = 0; i < size; i += WORD) target.setInt32(at + i, words.getInt32(i, true), true);
-    } else this.bytes.set(bytes, at);
+    if (size <= SHORT_WORDS) copyWords(this.words, at, words, 0, size);
+    else this.bytes.set(bytes, at);
     this.length = at + size;
   }
 
@@ -174,10 +173,8 @@ export class ByteWriter {
     if (at + count + WORD > this.bytes.length) this.#reserve(count + WORD);
     if (source !== this.#source.array) this.#turnTo(source);
     const { words, size } = this.#source;
-    if (count <= SHORT_PART && end + WORD <= size) {
-      const target = this.#words;
-      for (let i = 0; i < count; i += WORD) target.setInt32(at + i, words.getInt32(start + i, true), true);
-    } else this.bytes.set(this.#source.part(start, count), at);
+    if (count <= SHORT_PART && end + WORD <= size) copyWords(this.words, at, words, start, count);
+    else this.bytes.set(this.#source.part(start, count), at);
     this.length = at + count;
   }
 
@@ -276,6 +273,11 @@ export function joined(parts: readonly Uint8Array[]): Buffer {
 /** The same memory, for who looks at four bytes at a time. */
 export const wordsOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, byteLength);
+
+/** Copies four bytes at a time, the last ones too: up to three more than `size`. */
+export function copyWords(target: DataView, to: number, source: DataView, from: number, size: number): void {
+  for (let i = 0; i < size; i += WORD) target.setInt32(to + i, source.getInt32(from + i, true), true);
+}
 
 /** Whether `size` bytes of two sources are equal, from these places on; four are looked at at a time. Both must have so many. */
 export function isSameAt(a: DataView, atA: number, b: DataView, atB: number, size: number): boolean {

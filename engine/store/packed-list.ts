@@ -12,7 +12,7 @@
 //
 // "Last" is in the map before, or the last one that had the field; lists inside maps go on where that of the map before ended.
 
-import { type ByteWriter, bytesOf, type Piece, pieceOf, wordsOf } from '../bytes.ts';
+import { type ByteWriter, bytesOf, copyWords, type Piece, pieceOf, WORD, wordsOf } from '../bytes.ts';
 import { writeDouble } from '../json/double-text.ts';
 
 /** Keys in stored order, with the shape of those that hold lists of maps. What lies on disk depends on all of it. */
@@ -49,13 +49,7 @@ const NULL = bytesOf('null');
 const SHORT = 80;
 /** Characters of the longest decimal text of a double; more than what is copied too much when four bytes are copied at a time. */
 const DECIMAL_MAX = 400;
-const WORD = 4;
 const NO_WORDS = new DataView(new ArrayBuffer(0));
-
-/** Copies four bytes at a time, the last ones too: up to three bytes more than `size`. */
-function copyWords(target: DataView, to: number, source: DataView, from: number, size: number): void {
-  for (let i = 0; i < size; i += WORD) target.setInt32(to + i, source.getInt32(from + i, true), true);
-}
 
 /** Writes the JSON texts of packed lists of one shape. */
 export class ListUnpacker {
@@ -68,11 +62,9 @@ export class ListUnpacker {
   readonly #begins: Uint32Array;
   readonly #starts: Uint32Array;
   readonly #ends: Uint32Array;
-  // What is read and what is written to, and their words.
+  // What is read, and its words.
   #source: Uint8Array = NULL;
   #sourceWords: DataView = NO_WORDS;
-  #target: Uint8Array = NULL;
-  #targetWords: DataView = NO_WORDS;
 
   constructor({ keys, lists }: ListShape) {
     this.#count = keys.length;
@@ -138,19 +130,20 @@ export class ListUnpacker {
   /** Appends these fields as they were last. */
   #same(field: number, last: number, lead: Piece, out: ByteWriter): void {
     const end = this.#ends[last]!;
-    const target = this.#room(lead.size + end - this.#starts[field]!, out);
+    const target = out.room(lead.size + end - this.#starts[field]! + DECIMAL_MAX);
+    const { words } = out;
     let from = this.#begins[field]!;
     let to = out.length;
     if (target[from] !== lead.bytes[0]) {
       // It was the first of its map and is not now, or the other way round.
       this.#begins[field] = to;
-      copyWords(this.#targetWords, to, lead.words, 0, lead.size);
+      copyWords(words, to, lead.words, 0, lead.size);
       to += lead.size;
       from = this.#starts[field]!;
     } else this.#begins[field] = to;
     const size = end - from;
     if (size > SHORT) target.copyWithin(to, from, end);
-    else copyWords(this.#targetWords, to, this.#targetWords, from, size);
+    else copyWords(words, to, words, from, size);
     const moved = to - from;
     this.#starts[field]! += moved;
     this.#ends[field]! += moved;
@@ -160,16 +153,6 @@ export class ListUnpacker {
       this.#ends[i]! += moved;
     }
     out.length = to + size;
-  }
-
-  /** The output with room for so many bytes more, and some beyond. */
-  #room(size: number, out: ByteWriter): Buffer {
-    const target = out.room(size + DECIMAL_MAX);
-    if (target !== this.#target) {
-      this.#target = target;
-      this.#targetWords = wordsOf(target);
-    }
-    return target;
   }
 
   #field(field: number, lead: Piece, tag: number, bytes: Buffer, from: number, end: number, out: ByteWriter): number {
@@ -198,12 +181,12 @@ export class ListUnpacker {
       if (!(at + size <= end)) throw new Error('a packed list has no end');
     }
     const leadSize = lead.size;
-    const target = this.#room(leadSize + shared + size, out);
+    const target = out.room(leadSize + shared + size + DECIMAL_MAX);
     if (bytes !== this.#source) {
       this.#source = bytes;
       this.#sourceWords = wordsOf(bytes);
     }
-    const words = this.#targetWords;
+    const { words } = out;
     let to = out.length;
     this.#begins[field] = to;
     copyWords(words, to, lead.words, 0, leadSize);
