@@ -1,4 +1,4 @@
-// The decimal text of a double as bytes. V8 makes a string of it first, which takes ten times as long and is garbage.
+// The decimal text of a double as bytes. V8 makes a string of it first, which takes nearly twice as long and is garbage.
 
 import { highHalf, TENS } from './double-of.ts';
 import { decimalText } from './stored.ts';
@@ -13,7 +13,7 @@ const HIGH_DIGITS = 9;
 const LOW_DIGITS = 8;
 const HIGH_MAX = 10 ** HIGH_DIGITS;
 const LOW_MAX = 10 ** LOW_DIGITS;
-/** Between these, the second one left out, the text has neither an exponent nor more than `ROOM` bytes. */
+/** Between these, the second one left out, a power of ten that is a double itself puts 17 digits before the point. */
 const LEAST = 1e-3;
 const LIMIT = 1e7;
 const LEAST_EXPONENT = -3;
@@ -24,7 +24,7 @@ const double = new Float64Array(1);
 const halves = new Uint32Array(double.buffer);
 const MANTISSA_HIGH = 0xf_ffff;
 const EXPONENT_BIAS = 1023;
-/** Half of the last place of doubles between `LEAST` and `LIMIT`, by the exponent of two less that of the smallest of them. */
+/** The exponent of two of `LEAST`, and half of the last place of doubles from that one on. */
 const LEAST_TWO = -10;
 const HALF_PLACES = Array.from({ length: 34 }, (_, i) => 2 ** (LEAST_TWO + i - 53));
 
@@ -32,7 +32,7 @@ const HALF_PLACES = Array.from({ length: 34 }, (_, i) => 2 ** (LEAST_TWO + i - 5
 const PAIR_TENS = Uint8Array.from({ length: 100 }, (_, i) => ZERO + Math.floor(i / 10));
 const PAIR_ONES = Uint8Array.from({ length: 100 }, (_, i) => ZERO + (i % 10));
 
-/** The two parts of the digits that `shortest` found, with zeros behind them. */
+/** The two parts of the digits that `shortest` found: filled up with zeros behind them. */
 let first = 0;
 let rest = 0;
 

@@ -585,6 +585,7 @@ export class DictionaryWriter<B> {
     return bytes === undefined ? EMPTY_LIST : decodeList(bytes);
   }
 
+  /** Whether the node has anything of this kind. */
   hasList(node: NodeId): boolean {
     return present(this.#dictionary.tables.list, node);
   }

@@ -95,8 +95,9 @@ export class ListUnpacker {
   #list(bytes: Buffer, start: number, end: number, out: ByteWriter): number {
     let at = start;
     out.byte(OPEN_BRACKET);
-    for (let isFirst = true; bytes[at] !== END; isFirst = false) {
+    for (let isFirst = true; ; isFirst = false) {
       if (at >= end) throw new Error('a packed list has no end');
+      if (bytes[at] === END) break;
       if (!isFirst) out.byte(COMMA);
       let leads = this.#first;
       for (let field = 0; field < this.#count; field++) {

@@ -252,6 +252,22 @@ test('stored list: fields that stay the same, come and go, side by side and apar
   }
 });
 
+test('packed list: one that is cut off anywhere is told, whatever comes behind it in memory', () => {
+  const long = 'x'.repeat(300);
+  const maps = ['a', 'a', long, 'ab'].map((message, index) => ({
+    message,
+    line: index % 2 === 0 ? null : 1,
+    value: index + 0.5,
+    tags: [],
+    events: [{ status: 's', new_value: long }],
+  }));
+  const packed = Buffer.from(reader.read(Buffer.from(JSON.stringify(maps))) as Buffer);
+  for (let end = 0; end < packed.length; end++) {
+    const alone = Buffer.from(packed.subarray(0, end));
+    for (const bytes of [packed, alone]) assert.throws(() => unpacker.write(bytes, 0, end, new ByteWriter(0)), `${end}`);
+  }
+});
+
 test('stored list: any character at any place of a string', () => {
   const of = (message: string): string => `[{"message":${message},"line":1,"tags":[]}]`;
   for (let code = 0; code < 0x300; code++) {
