@@ -48,7 +48,7 @@ export type Clause =
       readonly args: readonly JsonValue[];
       readonly value: JsonValue;
     }
-  | { readonly kind: 'parameter'; readonly op: '=' | '~'; readonly name: string; readonly text: string }
+  | { readonly kind: 'parameter'; readonly op: '=' | '~'; readonly name: string | null; readonly text: string }
   | { readonly kind: 'node-state'; readonly state: 'active' | 'inactive' };
 
 /** The right side of an `in`: columns of the rows of a subquery. */
@@ -193,7 +193,7 @@ function expandListField(
   }
   if (op === '=' && pairOf(field, 'node') === 'active') return expandNodeState(isTruthy(value) ? 'active' : 'inactive');
   const parameter = pairOf(field, 'parameter');
-  if (typeof parameter === 'string' && (op === '=' || op === '~')) {
+  if ((typeof parameter === 'string' || parameter === null) && (op === '=' || op === '~')) {
     return { kind: 'parameter', op, name: parameter, text: canonicalK(value) };
   }
   const fact = pairOf(field, 'fact');

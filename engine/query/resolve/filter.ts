@@ -103,6 +103,8 @@ function conditionOf(scope: Scope, clause: Condition, context: FilterContext): F
       return functionTest(scope, clause);
     case 'parameter':
       if (scope.entity?.name !== 'resources') throw unknownField(scope, 'parameter');
+      // No resource has a parameter without a name.
+      if (clause.name === null) return FALSE;
       if (clause.op === '~') {
         context.checkRegex(clause.name);
         context.checkRegex(clause.text);

@@ -76,6 +76,8 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
   ],
   ['resources', '["~",["parameter","a"],"x.*"]', { kind: 'parameter', op: '~', name: 'a', text: '"x.*"' }],
   ['resources', '["=",["parameter","a"],null]', { kind: 'parameter', op: '=', name: 'a', text: 'null' }],
+  ['resources', '["=",["parameter",null],true]', { kind: 'const', value: false }],
+  ['resources', '["~",["parameter",null],"x"]', { kind: 'const', value: false }],
   // facts
   ['facts', '["=","value",5]', { kind: 'value-in', field: 'value', values: [5] }],
   ['facts', '["=","value",{"a":[]}]', { kind: 'value-in', field: 'value', values: [{ a: [] }] }],
