@@ -264,7 +264,8 @@ test('packed list: one that is cut off anywhere is told, whatever comes behind i
   const packed = Buffer.from(reader.read(Buffer.from(JSON.stringify(maps))) as Buffer);
   for (let end = 0; end < packed.length; end++) {
     const alone = Buffer.from(packed.subarray(0, end));
-    for (const bytes of [packed, alone]) assert.throws(() => unpacker.write(bytes, 0, end, new ByteWriter(0)), `${end}`);
+    for (const bytes of [packed, alone])
+      assert.throws(() => unpacker.write(bytes, 0, end, new ByteWriter(0)), `${end}`);
   }
 });
 
