@@ -232,18 +232,12 @@ class Source {
  * one is kept, as several parts of one are asked for in a row.
  */
 export class Memory {
-  #array: Uint8Array = NOTHING;
-  #buffer: ArrayBufferLike = NOTHING.buffer;
-  #offset = 0;
+  #source = new Source(NOTHING);
 
   /** `count` bytes of `array`, from `start` on. */
   of(array: Uint8Array, start: number, count: number): Uint8Array {
-    if (array !== this.#array) {
-      this.#array = array;
-      this.#buffer = array.buffer;
-      this.#offset = array.byteOffset;
-    }
-    return new Uint8Array(this.#buffer, this.#offset + start, count);
+    if (array !== this.#source.array) this.#source = new Source(array);
+    return this.#source.part(start, count);
   }
 }
 
