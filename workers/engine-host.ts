@@ -1,6 +1,7 @@
 // The real partition behind an actor: commands through engine/ingest, sweeps through engine/retention. A command is decoded
 // and applied before the next one is looked at: of a whole batch decoded at once, most would outlive the young generation.
 
+import type { Fingerprints } from '../engine/fingerprint.ts';
 import { applyPrepared, prepare } from '../engine/ingest/apply.ts';
 import { Inflater } from '../engine/ingest/inflater.ts';
 import { measureWith } from '../engine/ingest/meter.ts';
@@ -16,7 +17,7 @@ import type { SweepKind, Timing } from './messages.ts';
 import type { Applied, ApplyContext, Guard, HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
 
 /** What actors need to know, given to `startRing` as `engine`. */
-export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns'> {
+export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns' | 'inflater' | 'fingerprints'> {
   /** Milliseconds; what 0 means is spec/commands.md 8.2's, the scheduler of sweeps skips those that are switched off. */
   readonly nodeTtl: number;
   readonly nodePurgeTtl: number;
@@ -43,6 +44,8 @@ export interface EngineHostOptions {
   readonly slot: number;
   /** Partitions of the store. */
   readonly partitions: number;
+  /** Of the store. */
+  readonly fingerprints: Fingerprints;
   readonly settings: EngineSettings;
   readonly guard: Guard;
 }
@@ -51,12 +54,14 @@ export class EngineHost implements PartitionHost {
   readonly #partition: Partition;
   readonly #guard: Guard;
   readonly #settings: EngineSettings;
+  readonly #fingerprints: Fingerprints;
   readonly #owns: (certname: string) => boolean;
 
-  constructor({ dir, slot, partitions, settings, guard }: EngineHostOptions) {
+  constructor({ dir, slot, partitions, fingerprints, settings, guard }: EngineHostOptions) {
     this.#partition = openPartition(partitionDir(dir, slot));
     this.#guard = guard;
     this.#settings = settings;
+    this.#fingerprints = fingerprints;
     this.#owns = (certname) => slotOf(certname, partitions) === slot;
   }
 
@@ -69,7 +74,8 @@ export class EngineHost implements PartitionHost {
   }
 
   #apply(commands: readonly QueuedCommand[], { now, position, held }: ApplyContext): Applied {
-    const settings: IngestSettings = { ...this.#settings, now, owns: this.#owns, inflater };
+    const fingerprints = this.#fingerprints;
+    const settings: IngestSettings = { ...this.#settings, now, owns: this.#owns, inflater, fingerprints };
     const durations = new Float64Array(commands.length);
     const parses = new Float64Array(commands.length);
     const timings: Timing[] = [];

@@ -39,6 +39,7 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
     hash,
   };
   batch.putNode(id, { ...recordOf(batch, id), catalog });
+  if (command.memo !== null) batch.setMemo('catalog', id, command.memo);
   return { detail: 'stored', hash, unchanged, isFirst: stored === null };
 }
 

@@ -26,6 +26,7 @@ export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   batch.addProducer(producer);
   const factset = { environment, producer, producerTimestamp, timestamp: command.received, hash };
   batch.putNode(id, { ...recordOf(batch, id), factset });
+  if (command.memo !== null) batch.setMemo('factset', id, command.memo);
   return { detail: 'stored', hash, unchanged, isFirst: stored === null };
 }
 

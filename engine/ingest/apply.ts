@@ -2,7 +2,7 @@
 // into one transaction; each of them either fails before its first write or is applied whole. What throws here is a defect
 // or a failing store, and takes the transaction with it.
 
-import type { Batch, Partition } from '../store/partition.ts';
+import type { Batch, MemoKind, Partition } from '../store/partition.ts';
 import { applyCatalog } from './apply-catalog.ts';
 import { applyFacts } from './apply-facts.ts';
 import { applyDeactivate, applyExpiration, applyInputs } from './apply-node.ts';
@@ -10,18 +10,13 @@ import { applyReport } from './apply-report.ts';
 import type { DecodedCommand } from './commands.ts';
 import { decodeCommand } from './decode.ts';
 import { CommandFailure } from './errors.ts';
-import { Memos } from './spans.ts';
 import type { ApplyOutcome, CommandOutcome, IngestSettings, QueuedCommand } from './types.ts';
 
-/** Nodes whose memos a partition remembers. */
-const MEMOS_MAX = 50_000;
-const memos = new WeakMap<Partition, Memos>();
-
-function memosOf(partition: Partition): Memos {
-  let known = memos.get(partition);
-  if (known === undefined) memos.set(partition, (known = new Memos(MEMOS_MAX)));
-  return known;
-}
+/** Whose memos a partition keeps, by the command's name. */
+const REMEMBERED: ReadonlyMap<string, MemoKind> = new Map([
+  ['replace catalog', 'catalog'],
+  ['replace facts', 'factset'],
+]);
 
 /** How one command went: `detail` and whether content was written. */
 export interface Applied {
@@ -63,7 +58,10 @@ export type Prepared =
 export function prepare(partition: Partition, command: QueuedCommand, settings: IngestSettings): Prepared {
   const { seq } = command;
   try {
-    const decoded = decodeCommand(command, settings, memosOf(partition));
+    const decoded = decodeCommand(command, settings, (name, certname) => {
+      const kind = REMEMBERED.get(name);
+      return kind === undefined ? undefined : partition.memo(kind, certname);
+    });
     const isForeign = settings.owns !== undefined && !settings.owns(decoded.certname);
     // Inputs that change nothing name no node: any slot can pass them.
     if (isForeign && !(decoded.kind === 'inputs' && decoded.inputs === null)) {

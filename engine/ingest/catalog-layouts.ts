@@ -33,7 +33,7 @@ export interface SentEdges {
 export function sentEdges(part: Part, certname: string): SentEdges | null {
   if (!part.bytes.includes(JSON.stringify(certname))) {
     const text = (): string | null => withoutOwnName(part.bytes.toString('utf8'), certname);
-    return { key: part.digest, isOwn: false, text };
+    return { key: part.fingerprint, isOwn: false, text };
   }
   const text = withoutOwnName(part.bytes.toString('utf8'), certname);
   return text === null ? null : { key: `own ${sha1(text)}`, isOwn: true, text: () => text };

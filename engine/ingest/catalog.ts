@@ -27,7 +27,7 @@ import { catalogHash, resourceHash } from './hashes.ts';
 import { measured } from './meter.ts';
 import type { Part } from './spans.ts';
 
-export type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'contents' | 'received'>;
+export type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'memo' | 'contents' | 'received'>;
 
 /** The fields that are not part of `resources` or `edges`. */
 export function catalogHeader(payload: JsonObject): CatalogHeaderFields {
@@ -59,6 +59,7 @@ export function decodeCatalog(payload: JsonObject, received: number): CatalogCom
     ...header,
     received,
     hash: hashOf(header.certname, edges, resources),
+    memo: null,
     contents: (recall) => contentsOf(resources, edges, header.certname, recall),
   };
 }
@@ -87,6 +88,7 @@ export function decodeCatalogParts(
     ...header,
     received,
     hash: hashOf(certname, edges, resources),
+    memo: null,
     contents: (recall) => contentsOf(resources, edges, certname, recall),
   };
 }

@@ -58,6 +58,8 @@ export interface FactsCommand extends Storable {
   readonly environment: string | null;
   readonly producer: string | null;
   readonly hash: string;
+  /** What is to be remembered of the payload once it is stored (spans.ts); null: nothing new. */
+  readonly memo: string | null;
   contents(): FactsContents;
 }
 
@@ -98,6 +100,8 @@ export interface CatalogCommand extends Storable {
   readonly jobId: string | null;
   readonly producer: string | null;
   readonly hash: string;
+  /** What is to be remembered of the payload once it is stored (spans.ts); null: nothing new. */
+  readonly memo: string | null;
   /** `recall`: the item that a ref remembers, 0 for none; resources with one need not be made. */
   contents(recall: (ref: BodyRef) => ItemId): CatalogContents;
 }

@@ -7,6 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { CommandFormat, WireTable } from '../../schemas/commands/format.ts';
 import { COMMAND_FORMATS, type CommandName, isCommandName } from '../../schemas/commands/formats.ts';
+import { Fingerprints, newKey } from '../fingerprint.ts';
 import { canonicalS } from '../json/canonical.ts';
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonDocument } from '../json/parse.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
@@ -23,7 +24,9 @@ import { decodeReport, LIST_READERS, reportEvents } from './report.ts';
 import {
   fingerprintOf,
   type Memo,
-  type Memos,
+  type MemoText,
+  memoOf,
+  memoText,
   type Part,
   type PartKind,
   type PartKinds,
@@ -50,13 +53,23 @@ const REPORT_PARTS: PartKinds & Readonly<Record<ReportListName, PartKind>> = {
   resources: 'list',
 };
 
-type DecodeSettings = Pick<IngestSettings, 'factsBlocklist' | 'factsBlocklistType' | 'decompressedMax' | 'inflater'>;
+type DecodeSettings = Pick<
+  IngestSettings,
+  'factsBlocklist' | 'factsBlocklistType' | 'decompressedMax' | 'inflater' | 'fingerprints'
+>;
+
+/** Under a key that only this thread knows, where there is no other. */
+const ownFingerprints = new Fingerprints(newKey());
 
 /**
  * Decodes a command. With `memos`, a catalog or factset whose large parts are byte for byte the last ones of its certname
  * is not parsed again. Throws CommandFailure.
  */
-export function decodeCommand(command: QueuedCommand, settings: DecodeSettings, memos: Memos | null): DecodedCommand {
+export function decodeCommand(
+  command: QueuedCommand,
+  settings: DecodeSettings,
+  memos: MemoText | null,
+): DecodedCommand {
   const { command: name } = command;
   if (!isCommandName(name)) throw new CommandFailure('unsupported-version', `Unknown command ${name}`);
   const format = COMMAND_FORMATS[name];
@@ -64,15 +77,16 @@ export function decodeCommand(command: QueuedCommand, settings: DecodeSettings, 
   try {
     const payload = payloadBytes(command.body, command.gzip, settings.decompressedMax, settings.inflater);
     const kinds = PARTS[name];
-    const isSplit = memos !== null && kinds !== undefined && isKnownVersion(format, command.version);
-    const last = isSplit ? memos.get(name, command.certname) : undefined;
-    const split = isSplit ? splitPayload(payload, kinds, last) : null;
-    if (memos !== null && split !== null) {
-      const decoded = decodeSplit(command, format, payload, split, settings, filter, memos, last);
+    const { fingerprints = ownFingerprints } = settings;
+    if (memos !== null && kinds !== undefined && isKnownVersion(format, command.version)) {
+      const text = memos(name, command.certname);
+      const last = text === undefined ? null : memoOf(text);
+      const split = splitPayload(payload, kinds, fingerprints, last);
+      const decoded = split === null ? null : decodeSplit(command, format, payload, split, settings, filter, last);
       if (decoded !== null) return decoded;
     }
     if (name === 'store report' && command.version === format.latest) {
-      const decoded = decodeReportParts(command, format, payload);
+      const decoded = decodeReportParts(command, format, payload, fingerprints);
       if (decoded !== null) return decoded;
     }
     const value = parseJson(payload.length === 0 ? 'null' : payload.toString('utf8'), limitsOf(name));
@@ -93,8 +107,7 @@ function decodeSplit(
   split: Split,
   settings: DecodeSettings,
   filter: FactsFilter,
-  memos: Memos,
-  last: Memo | undefined,
+  last: Memo | null,
 ): CatalogCommand | FactsCommand | null {
   const rest = tryParse(split.rest, JSON_LIMITS);
   if (rest === undefined || !isObject(rest)) return null;
@@ -115,10 +128,8 @@ function decodeSplit(
   const decoded =
     decodeParts(rest, command, format, split.parts, filter) ?? decodeJoined(rest, command, format, split.parts, filter);
   if (decoded === null) return null;
-  if (fingerprint !== null && decoded.refusal === null) {
-    memos.set(command.command, command.certname, fingerprint, split.parts, decoded.hash);
-  }
-  return decoded;
+  if (fingerprint === null || decoded.refusal !== null) return decoded;
+  return { ...decoded, memo: memoText(fingerprint, decoded.hash, split.parts) };
 }
 
 /** What besides the parts decides the hash. */
@@ -150,6 +161,7 @@ function decodeKnown(
       ...catalogHeader(payload as JsonObject),
       received,
       hash,
+      memo: null,
       contents: (recall) => (whole() as CatalogCommand).contents(recall),
     };
   }
@@ -158,6 +170,7 @@ function decodeKnown(
     ...factsHeader(payload as JsonObject),
     received,
     hash,
+    memo: null,
     contents: () => (whole() as FactsCommand).contents(),
   };
 }
@@ -198,8 +211,13 @@ function decodeParts(
 }
 
 /** With the lists of a report apart, of which `resources` is parsed where its events need it; null when that is not possible. */
-function decodeReportParts(command: QueuedCommand, format: CommandFormat, payload: Buffer): ReportCommand | null {
-  const split = isUtf8(payload) ? splitPayload(payload, REPORT_PARTS) : null;
+function decodeReportParts(
+  command: QueuedCommand,
+  format: CommandFormat,
+  payload: Buffer,
+  fingerprints: Fingerprints,
+): ReportCommand | null {
+  const split = isUtf8(payload) ? splitPayload(payload, REPORT_PARTS, fingerprints) : null;
   if (split === null || split.parts.length < Object.keys(REPORT_PARTS).length) return null;
   const rest = tryParse(split.rest, JSON_LIMITS);
   if (rest === undefined || !isObject(rest)) return null;

@@ -56,6 +56,7 @@ export function decodeFacts(payload: JsonObject, received: number, filter: Facts
     received,
     refusal: columns.refusal,
     hash: factsetHash(header.certname, header.environment, distinct, canonicalValues(values)),
+    memo: null,
     contents: () => contentsOf(values, distinct.length === packages.length ? packages : withoutRepeats(packages)),
   };
 }
@@ -93,6 +94,7 @@ export function decodeFactsParts(
     received,
     refusal: columns.refusal,
     hash: factsetHash(header.certname, header.environment, list.text, values, isAllAscii),
+    memo: null,
     contents: () => ({ facts: facts.map((fact) => fact.stored), packages: list.packages }),
   };
 }
@@ -168,12 +170,12 @@ interface PackageList {
 }
 const NO_PACKAGES: PackageList = { packages: [], text: Buffer.alloc(0) };
 
-/** By the digest of their bytes: nodes of one image have the same. */
+/** By the fingerprint of their bytes: nodes of one image have the same. */
 const knownLists = new TextMemo<PackageList>(LIST_MEMO_BYTES);
 const sightedLists = new Sighted(SIGHTED_LISTS);
 
 function packageListOf(part: Part): PackageList | null {
-  const known = knownLists.get(part.digest);
+  const known = knownLists.get(part.fingerprint);
   if (known !== undefined) return known;
   const packages = knownPackages.values(part.bytes.toString('utf8'), readPackage);
   if (packages === null) return null;
@@ -182,7 +184,8 @@ function packageListOf(part: Part): PackageList | null {
     packages: distinct.length === packages.length ? packages : withoutRepeats(packages),
     text: distinct.length === 0 ? NO_PACKAGES.text : Buffer.from(`[${distinct.map(packageText).join(',')}]`, 'utf8'),
   };
-  if (sightedLists.again(part.digest)) knownLists.set(part.digest, list, LIST_BYTES + part.bytes.length * LIST_TEXTS);
+  if (sightedLists.again(part.fingerprint))
+    knownLists.set(part.fingerprint, list, LIST_BYTES + part.bytes.length * LIST_TEXTS);
   return list;
 }
 

@@ -9,8 +9,8 @@
 // hold exactly the place-holders, and each part parses as one document. Then putting the parts back gives the original's
 // value, whatever the guess was based on.
 
+import type { Fingerprints } from '../fingerprint.ts';
 import type { JsonValue } from '../json/value.ts';
-import { inOnePiece } from './elements.ts';
 import { sha1 } from './hashes.ts';
 
 export type PartKind = 'list' | 'map';
@@ -24,13 +24,15 @@ export class Part {
   readonly bytes: Buffer;
   /** What stands for the part in the rest. */
   readonly placeholder: string;
-  #digest: string | null = null;
+  readonly #fingerprints: Fingerprints;
+  #fingerprint: string | null = null;
 
-  constructor(key: string, kind: PartKind, bytes: Buffer, placeholder: string) {
+  constructor(key: string, kind: PartKind, bytes: Buffer, placeholder: string, fingerprints: Fingerprints) {
     this.key = key;
     this.kind = kind;
     this.bytes = bytes;
     this.placeholder = placeholder;
+    this.#fingerprints = fingerprints;
   }
 
   /** What may stand in its place where only the other fields are looked at. */
@@ -38,10 +40,10 @@ export class Part {
     return this.kind === 'list' ? [] : {};
   }
 
-  /** SHA-1 of the bytes. */
-  get digest(): string {
-    this.#digest ??= sha1(this.bytes);
-    return this.#digest;
+  /** Of the bytes. */
+  get fingerprint(): string {
+    this.#fingerprint ??= this.#fingerprints.of(this.bytes);
+    return this.#fingerprint;
   }
 }
 
@@ -66,10 +68,15 @@ function placeOf(token: string, payload: Buffer, from: number): number {
 }
 
 /**
- * Cuts the parts out of a payload; null when it is not laid out so that it can be, or one is of another kind. `last`: the
- * certname's last one, whose sizes tell where to look first.
+ * Cuts the parts out of a payload; null when it is not laid out so that it can be, or one is of another kind. `last`: what is
+ * remembered of the certname's last one, whose sizes tell where to look first.
  */
-export function splitPayload(payload: Buffer, kinds: PartKinds, last?: Memo): Split | null {
+export function splitPayload(
+  payload: Buffer,
+  kinds: PartKinds,
+  fingerprints: Fingerprints,
+  last: Memo | null = null,
+): Split | null {
   const found: { key: string; start: number; at: number }[] = [];
   let expected = -1;
   let behind = 0;
@@ -110,7 +117,7 @@ export function splitPayload(payload: Buffer, kinds: PartKinds, last?: Memo): Sp
     if (end <= start) return null;
     const placeholder = `@${index}`;
     rest += `${payload.toString('utf8', from, start)}"${placeholder}"`;
-    parts.push(new Part(key, kind, payload.subarray(start, end), placeholder));
+    parts.push(new Part(key, kind, payload.subarray(start, end), placeholder, fingerprints));
     from = end;
   }
   rest += payload.toString('utf8', from);
@@ -123,7 +130,7 @@ export function splitPayload(payload: Buffer, kinds: PartKinds, last?: Memo): Sp
   return { rest, parts };
 }
 
-/** What is remembered of a command whose parts led to a hash. */
+/** What is remembered of a command whose parts led to a hash. Holds whatever becomes of the node. */
 export interface Memo {
   /** Sizes of the parts by their keys, in the order of the text. */
   readonly sizes: ReadonlyMap<string, number>;
@@ -132,45 +139,20 @@ export interface Memo {
   readonly hash: string;
 }
 
-/** Of everything that decides a command's hash: the parts and, as JSON text, what else. */
+/** The memo that a node has of a command of that name, as text; undefined when it has none. */
+export type MemoText = (command: string, certname: string) => string | undefined;
+
+/** Of everything that decides a command's hash: the parts and, as JSON text, what else. 40 hex digits. */
 export const fingerprintOf = (context: string, parts: readonly Part[]): string =>
-  sha1([context, ...parts.map(({ key, bytes, digest }) => `${key} ${bytes.length} ${digest}`)].join('\n'));
+  sha1([context, ...parts.map(({ key, bytes, fingerprint }) => `${key} ${bytes.length} ${fingerprint}`)].join('\n'));
 
-/**
- * Memos by command and certname, the least recently used ones dropped. Each is kept as one text: fleets are large, and as objects
- * they take several times as much.
- */
-export class Memos {
-  readonly #countMax: number;
-  readonly #commands = new Map<string, Map<string, string>>();
+/** `fingerprint hash key size key size ...`, as it is stored. */
+export const memoText = (fingerprint: string, hash: string, parts: readonly Part[]): string =>
+  [fingerprint, hash, ...parts.map(({ key, bytes }) => `${key} ${bytes.length}`)].join(' ');
 
-  /** `countMax`: certnames, for each command. */
-  constructor(countMax: number) {
-    this.#countMax = countMax;
-  }
-
-  get(command: string, certname: string): Memo | undefined {
-    const memos = this.#commands.get(command);
-    const text = memos?.get(certname);
-    if (memos === undefined || text === undefined) return undefined;
-    memos.delete(certname);
-    memos.set(certname, text);
-    const [fingerprint, hash, ...rest] = text.split(' ') as [string, string, ...string[]];
-    const sizes = new Map<string, number>();
-    for (let at = 0; at < rest.length; at += 2) sizes.set(rest[at]!, Number(rest[at + 1]));
-    return { sizes, fingerprint, hash };
-  }
-
-  set(command: string, certname: string, fingerprint: string, parts: readonly Part[], hash: string): void {
-    let memos = this.#commands.get(command);
-    if (memos === undefined) this.#commands.set(command, (memos = new Map()));
-    memos.delete(certname);
-    const sizes = parts.map(({ key, bytes }) => `${key} ${bytes.length}`);
-    memos.set(certname, inOnePiece([fingerprint, hash, ...sizes].join(' ')));
-    if (memos.size <= this.#countMax) return;
-    for (const oldest of memos.keys()) {
-      memos.delete(oldest);
-      return;
-    }
-  }
+export function memoOf(text: string): Memo {
+  const [fingerprint, hash, ...rest] = text.split(' ') as [string, string, ...string[]];
+  const sizes = new Map<string, number>();
+  for (let at = 0; at < rest.length; at += 2) sizes.set(rest[at]!, Number(rest[at + 1]));
+  return { sizes, fingerprint, hash };
 }

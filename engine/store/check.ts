@@ -32,6 +32,8 @@ import { decodeReport } from './report-record.ts';
 import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
 
 const PROBLEMS_MAX = 50;
+/** What a memo looks like (ingest/spans.ts). */
+const MEMO = /^[0-9a-f]{40} [0-9a-f]{40}( [a-z_]+ \d+)+$/;
 
 /** Checks all partitions, one after the other, in this process. */
 export async function checkStore(dir: string): Promise<string[]> {
@@ -71,6 +73,7 @@ async function checkRows(path: string, owns: (certname: string) => boolean): Pro
         if (problems.length < PROBLEMS_MAX) problems.push(text);
       });
       walk.nodes(owns);
+      walk.memos();
       walk.dictionaries();
       walk.reports();
     } finally {
@@ -126,6 +129,17 @@ class Walk {
       view.counts.factsets,
       this.#having((record) => record.factset !== null),
     );
+  }
+
+  memos(): void {
+    const { catalog_memo, factset_memo } = this.#partition.tables;
+    for (const [name, table] of [['catalog', catalog_memo] as const, ['factset', factset_memo] as const]) {
+      for (const { key: id, value } of table.getRange({ ...this.#view.options })) {
+        const record = this.#records.get(id);
+        if (record === undefined || record[name] === null) this.#say(`${name} memo of node ${id}, which has none`);
+        if (!MEMO.test(value.toString('latin1'))) this.#say(`${name} memo of node ${id} cannot be read`);
+      }
+    }
   }
 
   dictionaries(): void {

@@ -6,6 +6,7 @@
 //   node           u32 node          -> node record
 //   node_set       postings of the sets below: of nodes, and of reports
 //   inputs         u32 node          -> JSON text [[type, name], ...]
+//   catalog_memo, factset_memo   u32 node -> what is remembered of the payload it came with (ingest/spans.ts), as text
 //   fact_name      fact name         -> u32 name id
 //   fact_path      digest            -> JSON text [type, path...]: the registry behind fact_paths
 //   report         u32 report        -> report record;  by the same id: report_event / _event_value (event-record.ts),
@@ -90,6 +91,9 @@ export const NODES_WITH_PACKAGES = 7;
 export const REPORTS_LATEST = 8;
 export const REPORTS_WITH_EVENTS = 9;
 
+/** Of what a payload is remembered, so that it is known when it comes again. */
+export type MemoKind = 'catalog' | 'factset';
+
 /** Counters of rows, kept by the writer. */
 export interface PartitionCounts {
   nodes: number;
@@ -138,6 +142,10 @@ export interface PartitionOptions {
   readonly budget?: RecordBudget;
 }
 
+const MEMO_TABLES = { catalog: 'catalog_memo', factset: 'factset_memo' } as const satisfies Record<
+  MemoKind,
+  keyof Tables
+>;
 const STATE = Buffer.from('state');
 const EMPTY = Buffer.alloc(0);
 /** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
@@ -156,6 +164,8 @@ export interface Tables {
   node: Database<Buffer, number>;
   node_set: Database<Buffer, Buffer>;
   inputs: Database<Buffer, number>;
+  catalog_memo: Database<Buffer, number>;
+  factset_memo: Database<Buffer, number>;
   fact_name: Database<Buffer, Buffer>;
   fact_path: Database<Buffer, Buffer>;
   report: Database<Buffer, number>;
@@ -183,6 +193,8 @@ function openTables(env: RootDatabase): Tables {
     node: env.openDB<Buffer, number>('node', byId),
     node_set: env.openDB<Buffer, Buffer>('node_set', bytes),
     inputs: env.openDB<Buffer, number>('inputs', byId),
+    catalog_memo: env.openDB<Buffer, number>('catalog_memo', byId),
+    factset_memo: env.openDB<Buffer, number>('factset_memo', byId),
     fact_name: env.openDB<Buffer, Buffer>('fact_name', bytes),
     fact_path: env.openDB<Buffer, Buffer>('fact_path', bytes),
     report: env.openDB<Buffer, number>('report', byId),
@@ -290,6 +302,13 @@ export class Partition {
 
   counts(): PartitionCounts {
     return this.readState({}).counts;
+  }
+
+  /** What is remembered of the payload that the certname's catalog or factset came with; undefined for nothing. */
+  memo(kind: MemoKind, certname: string): string | undefined {
+    const id = fast(this.tables.node_id, textKey(certname));
+    if (id === undefined) return undefined;
+    return fast(this.tables[MEMO_TABLES[kind]], id.readUInt32BE(0))?.toString('latin1');
   }
 
   /** Resolves when everything committed before the call would survive a power failure. */
@@ -747,6 +766,7 @@ export class Batch {
     this.partition.tables.node_id.removeSync(textKey(record.certname));
     this.partition.tables.node.removeSync(id);
     this.partition.tables.inputs.removeSync(id);
+    for (const table of Object.values(MEMO_TABLES)) this.partition.tables[table].removeSync(id);
     this.#nodes.delete(id);
     this.#dirtyNodes.delete(id);
   }
@@ -766,6 +786,11 @@ export class Batch {
     const had = this.packages.hasList(node);
     this.#state.counts.packages += this.packages.setList(node, items);
     this.#member(NODES_WITH_PACKAGES, node, had, items.length > 0);
+  }
+
+  /** ASCII text. */
+  setMemo(kind: MemoKind, node: NodeId, text: string): void {
+    this.partition.tables[MEMO_TABLES[kind]].putSync(node, Buffer.from(text, 'latin1'));
   }
 
   /** Stored JSON text `[[type, name], ...]`, or null for none. */

@@ -4,16 +4,19 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDirectory } from '../directories.ts';
+import { newKey } from '../fingerprint.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 
-/** Version of what lies on disk. Older data are read as they are; what is written is of this version. 2: `report_lists`; 3: events without values of their own. */
-export const FORMAT_VERSION = 4;
+/** Version of what lies on disk. Older data are read as they are; what is written is of this version. 2: `report_lists`; 3: events without values of their own; 4: `fact_copy`; 5: memos of payloads. */
+export const FORMAT_VERSION = 5;
 
 export interface StoreInfo {
   readonly format: number;
   readonly partitions: number;
   /** Every partition has its file: one that is missing or empty later was lost. */
   readonly complete?: boolean;
+  /** Secret under which what is remembered of payloads is made (engine/fingerprint.ts); absent before format 5. */
+  readonly key?: string;
 }
 
 export const PARTITIONS_DEFAULT = 4;
@@ -43,7 +46,11 @@ export function openStoreInfo(dir: string, options: { partitions?: number } = {}
     return info;
   }
   makeDirectory(dir);
-  const info: StoreInfo = { format: FORMAT_VERSION, partitions: options.partitions ?? PARTITIONS_DEFAULT };
+  const info: StoreInfo = {
+    format: FORMAT_VERSION,
+    partitions: options.partitions ?? PARTITIONS_DEFAULT,
+    key: newKey(),
+  };
   // The partitions are there before the description says so: one that is not there later was lost.
   for (const path of partitionDirs(dir, info)) makeDirectory(path);
   writeInfo(dir, info);
@@ -72,13 +79,14 @@ export function mustHaveData(partition: string): void {
  * once all have been opened, by who may write.
  */
 export function markComplete(dir: string, info: StoreInfo): void {
-  if (info.complete && info.format === FORMAT_VERSION) return;
+  const { key = newKey() } = info;
+  if (info.complete && info.format === FORMAT_VERSION && info.key === key) return;
   // What the note says must be true after a power failure too.
   for (const path of partitionDirs(dir, info)) {
     sync(dataFileOf(path));
     sync(path);
   }
-  writeInfo(dir, { ...info, format: FORMAT_VERSION, complete: true });
+  writeInfo(dir, { ...info, format: FORMAT_VERSION, complete: true, key });
 }
 
 function writeInfo(dir: string, info: StoreInfo): void {

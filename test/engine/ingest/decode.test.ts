@@ -12,7 +12,6 @@ import type {
 } from '../../../engine/ingest/commands.ts';
 import { decodeCommand } from '../../../engine/ingest/decode.ts';
 import { CommandFailure, type FailureKind } from '../../../engine/ingest/errors.ts';
-import { Memos } from '../../../engine/ingest/spans.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { encodeReportLists, type ReportListName, writeReportList } from '../../../engine/store/report-lists.ts';
 import {
@@ -20,6 +19,7 @@ import {
   catalogPayload,
   event,
   factsPayload,
+  Memory,
   RECEIVED,
   reportPayload,
   reportResource,
@@ -661,7 +661,7 @@ const withoutMemos = (contents: FactsContents): object => ({
 });
 
 test('decode: parts whose bytes are known are not parsed again, and nothing else changes', () => {
-  const memos = new Memos(10);
+  const memos = new Memory();
   const payloads = [
     catalogPayload({ certname: 'm', job_id: '1' }),
     catalogPayload({ certname: 'm', job_id: '2', producer_timestamp: at(3) }),
@@ -671,9 +671,9 @@ test('decode: parts whose bytes are known are not parsed again, and nothing else
   ];
   for (const payload of payloads) {
     const command = submit('replace catalog', payload, { certname: 'm' });
-    const known = decodeCommand(command, SETTINGS, memos) as CatalogCommand;
+    const known = memos.decode(command) as CatalogCommand;
     const plain = catalog(command);
-    assert.deepEqual({ ...known, contents: null }, { ...plain, contents: null });
+    assert.deepEqual({ ...known, memo: null, contents: null }, { ...plain, contents: null });
     assert.deepEqual(
       known.contents(() => 0),
       plain.contents(() => 0),
@@ -688,14 +688,14 @@ test('decode: parts whose bytes are known are not parsed again, and nothing else
     factsPayload({ certname: 'm', values: { a: 1 } }),
   ]) {
     const command = submit('replace facts', payload);
-    const known = decodeCommand(command, SETTINGS, memos) as FactsCommand;
-    assert.deepEqual({ ...known, contents: null }, { ...facts(command), contents: null });
+    const known = memos.decode(command) as FactsCommand;
+    assert.deepEqual({ ...known, memo: null, contents: null }, { ...facts(command), contents: null });
     assert.deepEqual(withoutMemos(known.contents()), withoutMemos(facts(command).contents()));
   }
 });
 
 test('decode: parts are found in any order, longer or much shorter than last time, and beside values that read like their keys', () => {
-  const memos = new Memos(10);
+  const memos = new Memory();
   const pad = (length: number) => ({ filler: 'x'.repeat(length), text: '"edges":[{"resources":[', key: ',"edges":' });
   const sizes = [10, 9000, 9100, 20, 5000, 1];
   const orders = [
@@ -723,7 +723,7 @@ test('decode: parts are found in any order, longer or much shorter than last tim
     };
     const payload = Object.assign({}, ...(orders[round % orders.length] as string[]).map((name) => fields[name]));
     const command = submit('replace catalog', payload);
-    const fast = decodeCommand(command, SETTINGS, memos) as CatalogCommand;
+    const fast = memos.decode(command) as CatalogCommand;
     const whole = catalog(command);
     assert.equal(fast.hash, whole.hash);
     assert.equal(fast.codeId, whole.codeId);
@@ -751,7 +751,7 @@ test('decode: a list of packages that many nodes have gives the hash and the pac
     for (const package_inventory of lists) {
       for (const values of [{ a: node }, { a: 'x', b: { c: 'z\u00fc' } }, {}]) {
         const command = submit('replace facts', factsPayload({ certname: node, values, package_inventory }));
-        const known = decodeCommand(command, SETTINGS, new Memos(1)) as FactsCommand;
+        const known = new Memory().decode(command) as FactsCommand;
         assert.equal(known.hash, facts(command).hash);
         assert.deepEqual(withoutMemos(known.contents()), withoutMemos(facts(command).contents()));
       }
@@ -759,20 +759,20 @@ test('decode: a list of packages that many nodes have gives the hash and the pac
   }
   const broken = '{"certname":"c","environment":"e","producer":null,"producer_timestamp":"2036-05-30T12:00:00.000Z",';
   const wrong = submit('replace facts', `${broken}"values":{},"package_inventory":[["a","1"]]}`);
-  for (const _ of [1, 2, 3]) assert.throws(() => decodeCommand(wrong, SETTINGS, new Memos(1)), CommandFailure);
+  for (const _ of [1, 2, 3]) assert.throws(() => new Memory().decode(wrong), CommandFailure);
 });
 
 test('decode: a known part does not hide what is wrong with the rest', () => {
-  const memos = new Memos(10);
-  decodeCommand(submit('replace catalog', catalogPayload()), SETTINGS, memos);
+  const memos = new Memory();
+  memos.decode(submit('replace catalog', catalogPayload()));
   const wrong = submit('replace catalog', catalogPayload({ version: 5 }));
-  assert.throws(() => decodeCommand(wrong, SETTINGS, memos), /:version/);
+  assert.throws(() => memos.decode(wrong), /:version/);
   const future = submit('replace catalog', catalogPayload(), { version: 10 });
-  assert.throws(() => decodeCommand(future, SETTINGS, memos), /Unknown catalog version '10'/);
+  assert.throws(() => memos.decode(future), /Unknown catalog version '10'/);
   const blocked = { ...SETTINGS, factsBlocklist: ['a'] };
   const payload = factsPayload({ values: { a: 1, b: 2 } });
-  const all = decodeCommand(submit('replace facts', payload), SETTINGS, memos) as FactsCommand;
-  const some = decodeCommand(submit('replace facts', payload), blocked, memos) as FactsCommand;
+  const all = memos.decode(submit('replace facts', payload)) as FactsCommand;
+  const some = memos.decode(submit('replace facts', payload), blocked) as FactsCommand;
   assert.notEqual(all.hash, some.hash);
 });
 
@@ -783,29 +783,16 @@ test('decode: numbers of any size in the place of names are refused as what they
       ['environment', 'E'],
       ['certname', 'C'],
     ] as const) {
-      const memos = new Memos(10);
+      const memos = new Memory();
       const command = submit('replace facts', plain.replace(`"${name}"`, number));
       for (let time = 0; time < 2; time++) {
-        assert.throws(() => decodeCommand(command, SETTINGS, memos), {
+        assert.throws(() => memos.decode(command), {
           name: CommandFailure.name,
           message: new RegExp(`:${key} `),
         });
       }
     }
   }
-});
-
-test('decode: of more certnames than it may, the least recently used memos are forgotten', () => {
-  const memos = new Memos(2);
-  const payload = (certname: string) => submit('replace facts', factsPayload({ certname, values: { a: 1 } }));
-  const decode = (certname: string) => decodeCommand({ ...payload(certname), certname }, SETTINGS, memos);
-  decode('a');
-  decode('b');
-  decode('a');
-  decode('c');
-  const isKnown = (certname: string) => memos.get('replace facts', certname) !== undefined;
-  assert.deepEqual(['a', 'b', 'c'].map(isKnown), [true, false, true]);
-  assert.equal(memos.get('replace catalog', 'a'), undefined);
 });
 
 test('decode: a part of the wrong kind is refused, known parts or not', () => {
@@ -815,17 +802,16 @@ test('decode: a part of the wrong kind is refused, known parts or not', () => {
     ['replace catalog', catalogPayload({ resources: {} as never }), /:resources/],
   ];
   for (const [command, payload, text] of wrong) {
-    const memos = new Memos(10);
-    for (let time = 0; time < 2; time++)
-      assert.throws(() => decodeCommand(submit(command, payload as never), SETTINGS, memos), text);
+    const memos = new Memory();
+    for (let time = 0; time < 2; time++) assert.throws(() => memos.decode(submit(command, payload as never)), text);
   }
-  decodeCommand(submit('replace catalog', catalogPayload({ edges: {} as never })), SETTINGS, new Memos(10));
+  new Memory().decode(submit('replace catalog', catalogPayload({ edges: {} as never })));
 });
 
 test('decode: place-holders cannot be forged', () => {
-  const memos = new Memos(10);
+  const memos = new Memory();
   const base = JSON.stringify(factsPayload({ values: { a: 1 } }));
-  const first = decodeCommand(submit('replace facts', base), SETTINGS, memos) as FactsCommand;
+  const first = memos.decode(submit('replace facts', base)) as FactsCommand;
   const texts = [
     base.replace('}}', '},"values":"@0"}'),
     base.replace('}}', '},"values":"\\u00400"}'),
@@ -841,10 +827,10 @@ test('decode: place-holders cannot be forged', () => {
     } catch (error) {
       plain = (error as Error).message;
     }
-    if (typeof plain === 'string') assert.throws(() => decodeCommand(command, SETTINGS, memos), { message: plain });
-    else assert.equal((decodeCommand(command, SETTINGS, memos) as FactsCommand).hash, plain.hash);
+    if (typeof plain === 'string') assert.throws(() => memos.decode(command), { message: plain });
+    else assert.equal((memos.decode(command) as FactsCommand).hash, plain.hash);
   }
-  assert.equal((decodeCommand(submit('replace facts', base), SETTINGS, memos) as FactsCommand).hash, first.hash);
+  assert.equal((memos.decode(submit('replace facts', base)) as FactsCommand).hash, first.hash);
 });
 
 test('decode: elements known from other nodes give the same hashes and bodies, the own certname wherever it stands', () => {
@@ -879,7 +865,7 @@ test('decode: elements known from other nodes give the same hashes and bodies, t
         ],
       });
       const command = submit('replace catalog', payload, { certname });
-      const known = decodeCommand(command, SETTINGS, new Memos(1)) as CatalogCommand;
+      const known = new Memory().decode(command) as CatalogCommand;
       const plain = catalog(command);
       assert.equal(known.hash, plain.hash);
       assert.deepEqual(

@@ -1,6 +1,8 @@
 // Commands and payloads for the tests of ingest and retention. Payloads are JSON texts where the spelling matters.
 
 import { gzipSync } from 'node:zlib';
+import type { DecodedCommand } from '../../../engine/ingest/commands.ts';
+import { decodeCommand } from '../../../engine/ingest/decode.ts';
 import type { IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
 
 export const RECEIVED = Date.parse('2036-06-01T00:00:00.000Z');
@@ -12,6 +14,18 @@ export const SETTINGS: IngestSettings = {
   factsBlocklistType: 'literal',
   decompressedMax: 10_000_000,
 };
+
+/** Decodes one command after the other as a partition that stores each of them: what they leave to be remembered is known to the next. */
+export class Memory {
+  readonly #memos = new Map<string, string>();
+
+  decode(command: QueuedCommand, settings = SETTINGS): DecodedCommand {
+    const nameOf = (certname: string): string => `${command.command} ${certname}`;
+    const decoded = decodeCommand(command, settings, (_, certname) => this.#memos.get(nameOf(certname)));
+    if ('memo' in decoded && decoded.memo !== null) this.#memos.set(nameOf(decoded.certname), decoded.memo);
+    return decoded;
+  }
+}
 
 /** Minute `n` of a day in 2036 as ISO text. */
 export const at = (minute: number): string =>

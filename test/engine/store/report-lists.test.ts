@@ -129,14 +129,15 @@ test('store: data of an older format become those of this one as soon as they ar
   partition.write((batch) => batch.createNode('a'));
   assert.equal(partition.readState({}).format, FORMAT_VERSION);
   await partition.flush();
-  writeFileSync(join(dir, 'store.json'), JSON.stringify({ ...info, format: 1, complete: true }));
+  const { key: _, ...first } = info;
+  writeFileSync(join(dir, 'store.json'), JSON.stringify({ ...first, format: 1, complete: true }));
   const older = openStoreInfo(dir);
   assert.equal(older.format, 1);
   markComplete(dir, older);
-  assert.deepEqual(JSON.parse(readFileSync(join(dir, 'store.json'), 'utf8')), {
-    format: FORMAT_VERSION,
-    partitions: 1,
-    complete: true,
-  });
+  const { key: secret, ...now } = JSON.parse(readFileSync(join(dir, 'store.json'), 'utf8'));
+  assert.deepEqual(now, { format: FORMAT_VERSION, partitions: 1, complete: true });
+  assert.match(secret, /^[0-9a-f]{32}$/);
+  markComplete(dir, openStoreInfo(dir));
+  assert.equal(openStoreInfo(dir).key, secret);
   await partition.close();
 });

@@ -1,0 +1,35 @@
+// Fingerprints of the large parts of payloads, to know them again: GMAC, which is AES-GCM with nothing to encrypt (NIST SP 800-38D).
+// Beyond a few kilobytes it takes a third to a quarter of the time of SHA-1.
+//
+// A key makes it hard to find two texts with one fingerprint: among those of 1 MB any two have the same with a probability
+// below 2^-110, whoever chose them, as long as neither the key nor fingerprints are seen outside. What is the same for all to see, an
+// identity hash or the digest of a body, is a SHA-1. All fingerprints of a key are made with one nonce, since equal bytes must
+// have equal ones: this is no way to sign anything.
+
+import { createCipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+
+const ALGORITHM = 'aes-128-gcm';
+const KEY_SIZE = 16;
+const NONCE = Buffer.alloc(12);
+
+/** A new secret, 32 hex digits. */
+export const newKey = (): string => randomBytes(KEY_SIZE).toString('hex');
+
+export class Fingerprints {
+  readonly #key: KeyObject;
+
+  /** `key`: 32 hex digits. Throws when it is something else. */
+  constructor(key: string) {
+    const bytes = Buffer.from(key, 'hex');
+    if (bytes.length !== KEY_SIZE) throw new Error(`a key of ${KEY_SIZE * 2} hex digits was expected`);
+    this.#key = createSecretKey(bytes);
+  }
+
+  /** 32 hex digits, the same for the same bytes under the same key. */
+  of(bytes: Uint8Array): string {
+    const cipher = createCipheriv(ALGORITHM, this.#key, NONCE);
+    cipher.setAAD(bytes);
+    cipher.final();
+    return cipher.getAuthTag().toString('hex');
+  }
+}

@@ -1,0 +1,77 @@
+// What is remembered of payloads: in the store, for whoever opens it next, as long as the node is there.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { Fingerprints, newKey } from '../../../engine/fingerprint.ts';
+import { applyBatch, prepare } from '../../../engine/ingest/apply.ts';
+import type { CatalogCommand, FactsCommand } from '../../../engine/ingest/commands.ts';
+import type { QueuedCommand } from '../../../engine/ingest/types.ts';
+import { deleteNode } from '../../../engine/retention/nodes.ts';
+import { openPartition, type Partition } from '../../../engine/store/partition.ts';
+import { at, catalogPayload, factsPayload, resource, SETTINGS, submit } from './support.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'memos-'));
+after(() => rmSync(dir, { recursive: true }));
+
+const settings = { ...SETTINGS, fingerprints: new Fingerprints(newKey()) };
+
+/** Whether the payload is taken for the node's last one, from its bytes alone. */
+function isKnown(partition: Partition, command: QueuedCommand, by = settings): boolean {
+  const prepared = prepare(partition, command, by);
+  assert.equal(prepared.kind, 'decoded');
+  return ((prepared as { command: unknown }).command as CatalogCommand | FactsCommand).memo === null;
+}
+
+const catalogOf = (title: string, minute: number) =>
+  submit(
+    'replace catalog',
+    catalogPayload({ certname: 'm', resources: [resource({ title })], producer_timestamp: at(minute) }),
+  );
+const factsOf = (value: string, minute: number) =>
+  submit('replace facts', factsPayload({ certname: 'm', values: { a: value }, producer_timestamp: at(minute) }));
+
+test('memos: payloads are known again after the store was closed, under the same key only', async () => {
+  const path = join(dir, 'again');
+  let partition = openPartition(path);
+  applyBatch(partition, [catalogOf('x', 1), factsOf('x', 1)], settings);
+  await partition.close();
+  partition = openPartition(path);
+  for (const command of [catalogOf('x', 2), factsOf('x', 2)]) {
+    assert.equal(isKnown(partition, command), true);
+    assert.equal(isKnown(partition, command, { ...settings, fingerprints: new Fingerprints(newKey()) }), false);
+    assert.equal(
+      isKnown(partition, command, { ...settings, factsBlocklist: ['b'] }),
+      command.command !== 'replace facts',
+    );
+  }
+  for (const command of [catalogOf('y', 2), factsOf('y', 2)]) assert.equal(isKnown(partition, command), false);
+  const outcomes = applyBatch(partition, [catalogOf('x', 3), factsOf('x', 3)], settings);
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome.kind === 'processed' && outcome.unchanged),
+    [true, true],
+  );
+  await partition.close();
+});
+
+test('memos: what was not stored is not remembered, and nothing is of a node that went', async () => {
+  const partition = openPartition(join(dir, 'gone'));
+  applyBatch(partition, [catalogOf('new', 5), catalogOf('old', 1)], settings);
+  assert.equal(isKnown(partition, catalogOf('new', 6)), true);
+  assert.equal(isKnown(partition, catalogOf('old', 6)), false);
+  const failing = (): never =>
+    partition.write((batch) => {
+      batch.setMemo('catalog', batch.nodeId('m'), 'nothing');
+      throw new Error('aborted');
+    });
+  assert.throws(failing, /aborted/);
+  assert.equal(isKnown(partition, catalogOf('new', 6)), true);
+  const sweep = deleteNode(partition, 'm');
+  while (!sweep.step().done);
+  assert.equal(isKnown(partition, catalogOf('new', 7)), false);
+  for (const name of ['catalog_memo', 'factset_memo'] as const)
+    assert.deepEqual([...partition.tables[name].getKeys()], []);
+  await partition.close();
+});
