@@ -86,7 +86,7 @@ export class EngineHost implements PartitionHost {
       for (let i = 0; i < commands.length; i++) {
         // Superseded commands were left out when the batch was formed.
         const start = stopwatch();
-        const prepared = prepare(this.#partition, commands[i]!, settings);
+        const prepared = prepare(batch, commands[i]!, settings);
         parses[i] = stopwatch() - start;
         all.push(applyPrepared(batch, prepared, settings));
         durations[i] = stopwatch() - start;

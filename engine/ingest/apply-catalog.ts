@@ -1,6 +1,7 @@
 // replace catalog on a partition (command document 3.2).
 
 import { RESOURCE } from '../store/bodies.ts';
+import type { KnownItem } from '../store/known-items.ts';
 import type { Batch } from '../store/partition.ts';
 import type { ItemId, NodeId, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
@@ -52,12 +53,15 @@ function writeResources(batch: Batch, id: NodeId, resources: CatalogContents['re
   const before = batch.resources.list(id);
   const kept = before.length === 0 ? null : new StoredResources(batch, before, resources);
   const items = new Uint32Array(resources.length);
+  const known: KnownItem[] = [];
   for (let index = 0; index < resources.length; index++) {
     const resource = resources[index] as DecodedResource;
     const isWhole = kept === null || (resource.fileGiven && resource.lineGiven);
-    items[index] = isWhole ? itemOf(batch, resource) : completed(batch, resource, kept);
+    const item = isWhole ? itemOf(batch, resource) : completed(batch, resource, kept);
+    items[index] = item;
+    if (resource.known !== null) known.push({ ...resource.known, item });
   }
-  batch.setResources(id, items);
+  batch.setResources(id, items, known);
   if (kept !== null) counted('catalog-volitilty', kept.changes(items));
 }
 

@@ -8,8 +8,9 @@ import { applyFacts } from './apply-facts.ts';
 import { applyDeactivate, applyExpiration, applyInputs } from './apply-node.ts';
 import { applyReport } from './apply-report.ts';
 import type { DecodedCommand } from './commands.ts';
-import { decodeCommand } from './decode.ts';
+import { decodeCommand, type Recollection } from './decode.ts';
 import { CommandFailure } from './errors.ts';
+import { type ResourceMemory, SentResources } from './sent-resources.ts';
 import type { ApplyOutcome, CommandOutcome, IngestSettings, QueuedCommand } from './types.ts';
 
 /** Whose memos a partition keeps, by the command's name. */
@@ -17,6 +18,25 @@ const REMEMBERED: ReadonlyMap<string, MemoKind> = new Map([
   ['replace catalog', 'catalog'],
   ['replace facts', 'factset'],
 ]);
+
+/** What a batch finds stored of nodes. */
+class Stored implements Recollection {
+  readonly #batch: Batch;
+
+  constructor(batch: Batch) {
+    this.#batch = batch;
+  }
+
+  memo(command: string, certname: string): string | undefined {
+    const kind = REMEMBERED.get(command);
+    return kind === undefined ? undefined : this.#batch.memo(kind, certname);
+  }
+
+  resources(certname: string): ResourceMemory | null {
+    const known = this.#batch.knownResources(certname);
+    return known === null ? null : new SentResources(this.#batch, known);
+  }
+}
 
 /** How one command went: `detail` and whether content was written. */
 export interface Applied {
@@ -41,7 +61,7 @@ export function applyBatch(
     const outcomes = commands.map((command): ApplyOutcome => {
       const { seq, certname } = command;
       if (obsolete.has(command)) return { kind: 'processed', seq, detail: 'obsolete', certname, hash: null };
-      return applyPrepared(batch, prepare(partition, command, settings), settings);
+      return applyPrepared(batch, prepare(batch, command, settings), settings);
     });
     const last = commands[commands.length - 1]?.seq ?? 0;
     if (last > batch.position) batch.position = last;
@@ -54,14 +74,14 @@ export type Prepared =
   | { readonly kind: 'decoded'; readonly seq: number; readonly command: DecodedCommand }
   | { readonly kind: 'settled'; readonly outcome: ApplyOutcome };
 
-/** Decodes a command. What is decoded lasts until the next one is: parts of it lie in memory that is used again. */
-export function prepare(partition: Partition, command: QueuedCommand, settings: IngestSettings): Prepared {
+/**
+ * Decodes a command for the batch that it is to be applied to. What is decoded lasts until the next one is: parts of it lie in
+ * memory that is used again.
+ */
+export function prepare(batch: Batch, command: QueuedCommand, settings: IngestSettings): Prepared {
   const { seq } = command;
   try {
-    const decoded = decodeCommand(command, settings, (name, certname) => {
-      const kind = REMEMBERED.get(name);
-      return kind === undefined ? undefined : partition.memo(kind, certname);
-    });
+    const decoded = decodeCommand(command, settings, new Stored(batch));
     const isForeign = settings.owns !== undefined && !settings.owns(decoded.certname);
     // Inputs that change nothing name no node: any slot can pass them.
     if (isForeign && !(decoded.kind === 'inputs' && decoded.inputs === null)) {

@@ -3,12 +3,18 @@
 import { TAG_PATTERN } from '../../schemas/commands/catalog.ts';
 import { isEmpty } from '../../schemas/commands/format.ts';
 import { canonicalK, compareUnits } from '../json/canonical.ts';
+import { canonicalOfStored } from '../json/canonical-of-stored.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
+import { RESOURCE } from '../store/bodies.ts';
+import { digestText } from '../store/keys.ts';
+import { withOwnTag as withTag } from '../store/own-tag.ts';
+import type { ResourceBody } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
 import { tagRank } from '../store/tag-rank.ts';
 import { ElementMemo, inOnePiece, OWN_NAME, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { isAscii, tagOrder } from './hashes.ts';
+import { GIVEN, type ResourceMemory, type SentResource } from './sent-resources.ts';
 import { excerpt } from './validate.ts';
 
 /** How many containers of the payload enclose a resource's parameters: payload, resources, resource. */
@@ -20,26 +26,32 @@ const RESOURCE_MEMO_BYTES = 12 * 1024 * 1024;
 const RESOURCE_BYTES = 700;
 const RESOURCE_TEXTS = 1.5;
 
-/** `own`: the certname is among the tags, and was taken out of the resource. */
+/** `own`: the certname is among the tags, and was taken out of the resource. `digest`: of the text, where that is not remembered. */
 interface KnownResource {
   readonly resource: ReadResource;
   readonly own: boolean;
+  readonly digest: string | null;
 }
 const knownResources = new ElementMemo<KnownResource>(RESOURCE_MEMO_BYTES);
 
-export function resourcesOfText(text: string, certname: string): PlacedResource[] | null {
+/** `stored`: what the node had before. Null when the text is no list. */
+export function resourcesOfText(
+  text: string,
+  certname: string,
+  stored: ResourceMemory | null,
+): PlacedResource[] | null {
   /** What is remembered from now on, as it was parsed: it is stored next. */
   const parsed = new Map<KnownResource, JsonObject>();
-  const known = knownResources.values(text, (element, isKept) => readKnown(element, isKept, certname, parsed));
+  const known = knownResources.values(text, (element, isKept) => readKnown(element, isKept, certname, stored, parsed));
   if (known === null) return null;
   const list: PlacedResource[] = [];
   const rank = tagRank(certname);
   const tag = `"${certname}"`;
   for (let index = 0; index < known.length; index++) {
     const one = known[index] as KnownResource;
-    const { resource, own } = one;
+    const { resource, own, digest } = one;
     const sent = parsed.size === 0 ? null : (parsed.get(one) ?? null);
-    list.push({ resource, own, text: own ? withOwnTag(resource, tag, rank) : resource.text, sent });
+    list.push({ resource, own, text: own ? withOwnTag(resource, tag, rank) : resource.text, sent, digest });
   }
   return list;
 }
@@ -48,19 +60,38 @@ function readKnown(
   element: string,
   isKept: boolean,
   certname: string,
+  stored: ResourceMemory | null,
   parsed: Map<KnownResource, JsonObject>,
 ): ReadElement<KnownResource> | null {
+  if (!isKept) return readUnkept(element, certname, stored);
+  const mentions = element.split(OWN_NAME).length - 1;
+  // Where the certname is mentioned beside the tags, the resource is this node's only.
+  if (mentions > 1) return readUnkept(element, certname, stored);
   const sent = parseElement(withOwnName(element, certname));
   if (sent === undefined) return null;
-  const own = isKept && isTagged(sent, certname);
-  // Where else the certname is mentioned, the resource is this node's only.
-  if (!isKept || element.split(OWN_NAME).length - 1 !== (own ? 1 : 0)) {
-    return { value: { resource: readResource(sent, null, null), own: false }, bytes: 0 };
-  }
-  const value = { resource: readResource(sent, element, own ? certname : null), own };
+  const own = isTagged(sent, certname);
+  if (mentions > 0 && !own) return unkept(readResource(sent, null, null), digestText(element));
+  const value = { resource: readResource(sent, element, own ? certname : null), own, digest: null };
   parsed.set(value, sent as JsonObject);
   return { value, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
 }
+
+function readUnkept(
+  element: string,
+  certname: string,
+  stored: ResourceMemory | null,
+): ReadElement<KnownResource> | null {
+  const digest = digestText(element);
+  const before = stored === null ? null : stored.find(digest);
+  if (before !== null) return unkept(asStored(before, element, certname), digest);
+  const sent = parseElement(withOwnName(element, certname));
+  return sent === undefined ? null : unkept(readResource(sent, null, null), digest);
+}
+
+const unkept = (resource: ReadResource, digest: string): ReadElement<KnownResource> => ({
+  value: { resource, own: false, digest },
+  bytes: 0,
+});
 
 function isTagged(sent: JsonValue, certname: string): boolean {
   const tags = isObject(sent) ? sent['tags'] : null;
@@ -126,6 +157,8 @@ export interface PlacedResource {
   readonly text: string;
   /** What was sent, where this catalog is the first that the resource is remembered of. */
   readonly sent: JsonObject | null;
+  /** Of the text it came as, where that is not remembered: by it the resource is known when it comes again. */
+  readonly digest: string | null;
 }
 
 export interface ReadResources {
@@ -143,7 +176,7 @@ export function readResources(sent: readonly JsonValue[]): PlacedResource[] {
   const list: PlacedResource[] = [];
   for (let index = 0; index < sent.length; index++) {
     const resource = readResource(sent[index] as JsonValue, null, null);
-    list.push({ resource, own: false, text: resource.text, sent: null });
+    list.push({ resource, own: false, text: resource.text, sent: null, digest: null });
   }
   return list;
 }
@@ -185,51 +218,136 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
   const all = readTags(sent);
   // A copy has no room to spare, as what was filtered or pushed has.
   const tags = ownTag === null ? all : all.filter((tag) => tag !== ownTag).slice();
-  let text = '{';
-  const { exported, file, line } = sent;
-  if (exported !== undefined) text += `"exported":${canonicalK(exported, PARAMETERS_DEPTH)},`;
-  if (file !== undefined) text += `"file":${canonicalK(file, PARAMETERS_DEPTH)},`;
-  if (line !== undefined) text += `"line":${canonicalK(line, PARAMETERS_DEPTH)},`;
-  const parameters = sent['parameters'];
-  if (parameters !== undefined) text += '"parameters":';
-  const parametersStart = text.length;
-  if (parameters !== undefined) text += canonicalK(parameters, PARAMETERS_DEPTH);
-  const parametersEnd = text.length;
-  text += parameters === undefined ? '"tags":[' : ',"tags":[';
-  const tagsStart = text.length;
-  text += tagList(tags);
-  const tagsEnd = text.length;
-  text += ']';
-  const title = sent['title'];
-  const type = sent['type'];
-  let spec = '';
-  if (title !== undefined) spec += `"title":${canonicalK(title, PARAMETERS_DEPTH)}`;
-  if (type !== undefined) spec += `${spec === '' ? '' : ','}"type":${canonicalK(type, PARAMETERS_DEPTH)}`;
-  text += spec === '' ? '}' : `,${spec}}`;
-  const stay = element === null ? asItIs : inOnePiece;
-  const sortKey = stay(`${sortText(title)}\u0000${sortText(type)}`);
+  const { exported, file, line, parameters, title, type } = sent;
+  const written = writeResource({
+    exported: canonicalField(exported),
+    file: canonicalField(file),
+    line: canonicalField(line),
+    parameters: canonicalField(parameters),
+    tags: tagList(tags),
+    title: canonicalField(title),
+    type: canonicalField(type),
+  });
   for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
+  const given = (file === undefined ? 0 : GIVEN.file) | (line === undefined ? 0 : GIVEN.line);
+  const resource = makeResource(type, title, given, element ?? sent, tags, written, new BodyRef());
+  if (element === null) return resource;
+  for (const text of [resource.text, resource.sortKey, resource.spec]) inOnePiece(text);
+  return resource;
+}
+
+/** The resource as which it was stored the last time. `element`: what came now. */
+function asStored({ record, given, ref }: SentResource, element: string, certname: string): ReadResource {
+  const tags = record.ownTag ? withTag(record.tags, certname) : record.tags;
+  const text = (isGiven: number, field: number): string | null => (isGiven === 0 ? null : record.text(field));
+  const parameters = text(given & GIVEN.parameters, RESOURCE.parameters);
+  const written = writeResource({
+    exported: record.text(RESOURCE.exported),
+    file: text(given & GIVEN.file, RESOURCE.file),
+    line: text(given & GIVEN.line, RESOURCE.line),
+    parameters: parameters === null ? null : canonicalOfStored(parameters),
+    tags: tagList(tags),
+    title: record.text(RESOURCE.title),
+    type: record.text(RESOURCE.type),
+  });
+  const type = record.string(RESOURCE.type) as string;
+  return makeResource(type, record.string(RESOURCE.title) as string, given, element, tags, written, ref);
+}
+
+/** Whether `asStored` makes the resource of that body: there are spellings that a body does not keep. */
+export function isTextOf({ source, text, parametersStart, parametersEnd }: ReadResource, body: ResourceBody): boolean {
+  if (typeof source === 'string' || SPELLED_IN_HEX.test(text)) return false;
+  const { type, title, exported, file = body.file, line = body.line } = source;
+  const isSame =
+    type === body.type &&
+    title === body.title &&
+    exported === body.exported &&
+    file === body.file &&
+    line === body.line;
+  if (!isSame || parametersStart === parametersEnd) return isSame;
+  const parameters = text.slice(parametersStart, parametersEnd);
+  return !MAYBE_DECIMAL.test(parameters) || parameters === canonicalOfStored(body.parameters);
+}
+/** Characters that canonical text and stored text spell differently, or of which the latter has others. */
+const SPELLED_IN_HEX = /\\u00/;
+/** A number that is no integer, as a value or an element in canonical text, or what looks like it in a string. */
+const MAYBE_DECIMAL = /[:,[]-?\d+\.\d/;
+
+/** What of a text that leaves fields out is there, as GIVEN says. */
+export const givenIn = ({ fileGiven, lineGiven, parametersStart, parametersEnd }: ReadResource): number =>
+  (fileGiven ? GIVEN.file : 0) |
+  (lineGiven ? GIVEN.line : 0) |
+  (parametersStart === parametersEnd ? 0 : GIVEN.parameters);
+
+function makeResource(
+  type: JsonValue | undefined,
+  title: JsonValue | undefined,
+  given: number,
+  source: JsonObject | string,
+  tags: readonly string[],
+  written: WrittenResource,
+  ref: BodyRef,
+): ReadResource {
+  const { text, parametersStart, parametersEnd, tagsStart, tagsEnd, spec } = written;
   return {
     type,
     title,
-    fileGiven: file !== undefined,
-    lineGiven: line !== undefined,
-    source: element ?? sent,
+    fileGiven: (given & GIVEN.file) !== 0,
+    lineGiven: (given & GIVEN.line) !== 0,
+    source,
     tags,
-    text: stay(text),
+    text,
     isAscii: isAscii(text),
     parametersStart,
     parametersEnd,
     tagsStart,
     tagsEnd,
     tagRanks: null,
-    sortKey,
-    spec: stay(`{${spec}}`),
-    ref: new BodyRef(),
+    sortKey: `${sortText(title)}\u0000${sortText(type)}`,
+    spec,
+    ref,
   };
 }
 
-const asItIs = (text: string): string => text;
+/** Canonical texts of the fields; null for one that is not there. Of the tags, what stands between the brackets. */
+interface FieldTexts {
+  readonly exported: string | null;
+  readonly file: string | null;
+  readonly line: string | null;
+  readonly parameters: string | null;
+  readonly tags: string;
+  readonly title: string | null;
+  readonly type: string | null;
+}
+
+type WrittenResource = Pick<
+  ReadResource,
+  'text' | 'parametersStart' | 'parametersEnd' | 'tagsStart' | 'tagsEnd' | 'spec'
+>;
+
+const canonicalField = (value: JsonValue | undefined): string | null =>
+  value === undefined ? null : canonicalK(value, PARAMETERS_DEPTH);
+
+function writeResource({ exported, file, line, parameters, tags, title, type }: FieldTexts): WrittenResource {
+  let text = '{';
+  if (exported !== null) text += `"exported":${exported},`;
+  if (file !== null) text += `"file":${file},`;
+  if (line !== null) text += `"line":${line},`;
+  if (parameters !== null) text += '"parameters":';
+  const parametersStart = text.length;
+  if (parameters !== null) text += parameters;
+  const parametersEnd = text.length;
+  text += parameters === null ? '"tags":[' : ',"tags":[';
+  const tagsStart = text.length;
+  text += tags;
+  const tagsEnd = text.length;
+  text += ']';
+  let spec = '';
+  if (title !== null) spec += `"title":${title}`;
+  if (type !== null) spec += `${spec === '' ? '' : ','}"type":${type}`;
+  text += spec === '' ? '}' : `,${spec}}`;
+  return { text, parametersStart, parametersEnd, tagsStart, tagsEnd, spec: `{${spec}}` };
+}
 
 /** Other keys are dropped; walking their values once keeps them within the nesting limit. */
 const KNOWN_KEYS: ReadonlySet<string> = new Set('type title exported file line parameters tags'.split(' '));

@@ -12,7 +12,9 @@ import { edgeGroups, edgesOfText, type ReadEdges, readEdges } from './catalog-ed
 import { type LaidOut, laidOut, rememberLayout, type SentEdges, sentEdges } from './catalog-layouts.ts';
 import {
   describeSpec,
+  givenIn,
   inOrder,
+  isTextOf,
   PARAMETERS_DEPTH,
   type PlacedResource,
   type ReadResources,
@@ -25,6 +27,7 @@ import type { CatalogCommand, CatalogContents, DecodedResource } from './command
 import { withoutOwnName } from './elements.ts';
 import { catalogHash, resourceHash } from './hashes.ts';
 import { measured } from './meter.ts';
+import type { ResourceMemory } from './sent-resources.ts';
 import type { Part } from './spans.ts';
 
 export type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'memo' | 'contents' | 'received'>;
@@ -65,7 +68,7 @@ export function decodeCatalog(payload: JsonObject, received: number): CatalogCom
 }
 
 /**
- * The same from the bytes of the two lists: elements known from other nodes or runs are not parsed again, nor the edges when
+ * The same from the bytes of the two lists: elements known from other nodes or runs, or stored, are not parsed again, nor the edges when
  * the whole layout is known. Null when a part is not a JSON list; then the whole payload says what is wrong with it.
  */
 export function decodeCatalogParts(
@@ -73,13 +76,14 @@ export function decodeCatalogParts(
   received: number,
   resourcesPart: Part,
   edgesPart: Part,
+  stored: { resources(certname: string): ResourceMemory | null },
 ): CatalogCommand | null {
   const header = catalogHeader(payload);
   const { certname } = header;
   const resourceElements = withoutOwnName(resourcesPart.bytes.toString('utf8'), certname);
   const sent = sentEdges(edgesPart, certname);
   if (resourceElements === null || sent === null) return null;
-  const list = resourcesOfText(resourceElements, certname);
+  const list = resourcesOfText(resourceElements, certname, stored.resources(certname));
   const read = list === null ? null : (laidOut(sent, list, certname) ?? readLists(list, sent, certname));
   if (read === null) return null;
   const { resources, edges } = read;
@@ -131,15 +135,23 @@ function decodedResource(
 ): DecodedResource {
   const { ref, type, title, fileGiven, lineGiven } = placed.resource;
   const item = recall(ref);
+  const body = item === 0 ? storedResource(placed, certname, columns) : null;
   return {
     type: columnText(type, 'type', columns),
     title: columnText(title, 'title', columns),
     ref,
     item,
-    body: item === 0 ? storedResource(placed, certname, columns) : null,
+    body,
+    known: knownBy(placed, body),
     fileGiven,
     lineGiven,
   };
+}
+
+/** By what the resource is known when it comes again: by its text, where the body says all that this does. */
+function knownBy({ digest, resource }: PlacedResource, body: ResourceBody | null): DecodedResource['known'] {
+  if (digest === null || (body !== null && !isTextOf(resource, body))) return null;
+  return { digest, flags: givenIn(resource) };
 }
 
 function storedResource(placed: PlacedResource, certname: string, columns: Columns): ResourceBody {

@@ -70,6 +70,8 @@ export interface DecodedResource {
   /** The item that the ref remembers, 0 when it does not: then there is a body. */
   readonly item: ItemId;
   readonly body: ResourceBody | null;
+  /** By what it is known when it comes again (store/known-items.ts), if it is. */
+  readonly known: { readonly digest: string; readonly flags: number } | null;
   /** Whether the command mentions them: what it does not mention keeps its stored value. */
   readonly fileGiven: boolean;
   readonly lineGiven: boolean;

@@ -21,10 +21,10 @@ import { CommandFailure } from './errors.ts';
 import { decodeFacts, decodeFactsParts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
 import { decodeReport, LIST_READERS, reportEvents } from './report.ts';
+import type { ResourceMemory } from './sent-resources.ts';
 import {
   fingerprintOf,
   type Memo,
-  type MemoText,
   memoOf,
   memoText,
   type Part,
@@ -61,14 +61,22 @@ type DecodeSettings = Pick<
 /** Under a key that only this thread knows, where there is no other. */
 const ownFingerprints = new Fingerprints(newKey());
 
+/** What is stored of nodes that helps to know again what they send. Says nothing that the payloads would not. */
+export interface Recollection {
+  /** Text of the memo (spans.ts) that the certname has of a command of that name. */
+  memo(command: string, certname: string): string | undefined;
+  /** Resources of the certname's catalog; null where none is known. */
+  resources(certname: string): ResourceMemory | null;
+}
+
 /**
- * Decodes a command. With `memos`, a catalog or factset whose large parts are byte for byte the last ones of its certname
- * is not parsed again. Throws CommandFailure.
+ * Decodes a command. With `stored`, a catalog or factset whose large parts are byte for byte the last ones of its certname
+ * is not parsed again, nor are resources that it had then. Throws CommandFailure.
  */
 export function decodeCommand(
   command: QueuedCommand,
   settings: DecodeSettings,
-  memos: MemoText | null,
+  stored: Recollection | null,
 ): DecodedCommand {
   const { command: name } = command;
   if (!isCommandName(name)) throw new CommandFailure('unsupported-version', `Unknown command ${name}`);
@@ -78,11 +86,12 @@ export function decodeCommand(
     const payload = payloadBytes(command.body, command.gzip, settings.decompressedMax, settings.inflater);
     const kinds = PARTS[name];
     const { fingerprints = ownFingerprints } = settings;
-    if (memos !== null && kinds !== undefined && isKnownVersion(format, command.version)) {
-      const text = memos(name, command.certname);
+    if (stored !== null && kinds !== undefined && isKnownVersion(format, command.version)) {
+      const text = stored.memo(name, command.certname);
       const last = text === undefined ? null : memoOf(text);
       const split = splitPayload(payload, kinds, fingerprints, last);
-      const decoded = split === null ? null : decodeSplit(command, format, payload, split, settings, filter, last);
+      const decoded =
+        split === null ? null : decodeSplit(command, format, payload, split, settings, filter, stored, last);
       if (decoded !== null) return decoded;
     }
     if (name === 'store report' && command.version === format.latest) {
@@ -107,6 +116,7 @@ function decodeSplit(
   split: Split,
   settings: DecodeSettings,
   filter: FactsFilter,
+  stored: Recollection,
   last: Memo | null,
 ): CatalogCommand | FactsCommand | null {
   const rest = tryParse(split.rest, JSON_LIMITS);
@@ -126,7 +136,8 @@ function decodeSplit(
     return decodeKnown(rest, command, format, split.parts, last.hash, whole);
   }
   const decoded =
-    decodeParts(rest, command, format, split.parts, filter) ?? decodeJoined(rest, command, format, split.parts, filter);
+    decodeParts(rest, command, format, split.parts, filter, stored) ??
+    decodeJoined(rest, command, format, split.parts, filter);
   if (decoded === null) return null;
   if (fingerprint === null || decoded.refusal !== null) return decoded;
   return { ...decoded, memo: memoText(fingerprint, decoded.hash, split.parts) };
@@ -193,6 +204,7 @@ function decodeParts(
   format: CommandFormat,
   parts: readonly Part[],
   filter: FactsFilter,
+  stored: Recollection,
 ): CatalogCommand | FactsCommand | null {
   const part = (name: string): Part | null => parts.find(({ key }) => key === name) ?? null;
   const header: Record<string, JsonValue> = { ...rest };
@@ -207,7 +219,7 @@ function decodeParts(
   const resources = part('resources');
   const edges = part('edges');
   if (resources === null || edges === null) return null;
-  return refusing(format, () => decodeCatalogParts(payload, received, resources, edges));
+  return refusing(format, () => decodeCatalogParts(payload, received, resources, edges, stored));
 }
 
 /** With the lists of a report apart, of which `resources` is parsed where its events need it; null when that is not possible. */

@@ -139,9 +139,6 @@ export interface Memo {
   readonly hash: string;
 }
 
-/** The memo that a node has of a command of that name, as text; undefined when it has none. */
-export type MemoText = (command: string, certname: string) => string | undefined;
-
 /** Of everything that decides a command's hash: the parts and, as JSON text, what else. 40 hex digits. */
 export const fingerprintOf = (context: string, parts: readonly Part[]): string =>
   sha1([context, ...parts.map(({ key, bytes, fingerprint }) => `${key} ${bytes.length} ${fingerprint}`)].join('\n'));

@@ -8,6 +8,7 @@ import { copiesIn } from './copies.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
 import { digest16, idOfTimeKey, indexPrefix, pairKey, timeOfKey } from './keys.ts';
+import { DIGEST_SIZE, KNOWN_SIZE } from './known-items.ts';
 import { present } from './lmdb.ts';
 import { decodeNode } from './node-record.ts';
 import { walkDataFile } from './page-walk.ts';
@@ -148,8 +149,25 @@ class Walk {
     const { counts } = view;
     this.#equal('counter of resources', counts.resources, this.#dictionary(resources, view.resources, 'catalog'));
     this.#equal('counter of facts', counts.facts, this.#dictionary(facts, view.facts, 'factset'));
+    this.#knownResources();
     this.#dictionary(edges, view.edges, 'catalog');
     this.#equal('counter of packages', counts.packages, this.#dictionary(packages, view.packages, null));
+  }
+
+  /** By what resources are known: items of the node's list, in the order in which they are looked for. */
+  #knownResources(): void {
+    const view = this.#view;
+    for (const { key: node, value } of this.#partition.tables.resource_known.getRange({ ...view.options })) {
+      const list = new Set(view.resources.list(node));
+      if (value.length % KNOWN_SIZE !== 0) this.#say(`what is known of the resources of node ${node} cannot be read`);
+      for (let at = 0; at + KNOWN_SIZE <= value.length; at += KNOWN_SIZE) {
+        const item = value.readUInt32LE(at + DIGEST_SIZE);
+        if (!list.has(item)) this.#say(`resource item ${item} is known for node ${node}, which does not have it`);
+        const isInOrder =
+          at === 0 || value.compare(value, at - KNOWN_SIZE, at - KNOWN_SIZE + DIGEST_SIZE, at, at + DIGEST_SIZE) > 0;
+        if (!isInOrder) this.#say(`what is known of the resources of node ${node} is not in order`);
+      }
+    }
   }
 
   /** Returns the number of list entries of all nodes. */

@@ -19,10 +19,10 @@ export function textKey(text: string): Buffer {
 }
 
 /** First 16 bytes of SHA-1: the content address of a body. */
-export function digest16(content: string | Uint8Array): Buffer {
-  // A text of the bytes is made and read faster than hexadecimal digits, and than a buffer of its own.
-  return Buffer.from(cryptoHash('sha1', content, 'binary').slice(0, 16), 'latin1');
-}
+export const digest16 = (content: string | Uint8Array): Buffer => Buffer.from(digestText(content), 'latin1');
+
+/** The same as a text of 16 characters, one for each byte: made and read faster than hexadecimal digits, and than a buffer of its own. */
+export const digestText = (content: string | Uint8Array): string => cryptoHash('sha1', content, 'binary').slice(0, 16);
 
 /** Two u32, big-endian. */
 export function pairKey(first: number, second: number): Buffer {

@@ -7,6 +7,7 @@
 //   node_set       postings of the sets below: of nodes, and of reports
 //   inputs         u32 node          -> JSON text [[type, name], ...]
 //   catalog_memo, factset_memo   u32 node -> what is remembered of the payload it came with (ingest/spans.ts), as text
+//   resource_known u32 node          -> by what some of its resources are known when they are sent again (known-items.ts)
 //   fact_name      fact name         -> u32 name id
 //   fact_path      digest            -> JSON text [type, path...]: the registry behind fact_paths
 //   report         u32 report        -> report record;  by the same id: report_event / _event_value (event-record.ts),
@@ -39,6 +40,7 @@ import { decodeEvents, type EncodedEvents, type EventSource, encodeEvents } from
 import { Generations } from './generations.ts';
 import type { KeptLists } from './kept-lists.ts';
 import { digest16, idOfTimeKey, KEY_TEXT_MAX, pairKey, seqKey, textKey, timeKey, timeOfKey } from './keys.ts';
+import { encodeKnown, type KnownItem, KnownItems } from './known-items.ts';
 import { KnownPaths } from './known-paths.ts';
 import {
   fast,
@@ -166,6 +168,7 @@ export interface Tables {
   inputs: Database<Buffer, number>;
   catalog_memo: Database<Buffer, number>;
   factset_memo: Database<Buffer, number>;
+  resource_known: Database<Buffer, number>;
   fact_name: Database<Buffer, Buffer>;
   fact_path: Database<Buffer, Buffer>;
   report: Database<Buffer, number>;
@@ -195,6 +198,7 @@ function openTables(env: RootDatabase): Tables {
     inputs: env.openDB<Buffer, number>('inputs', byId),
     catalog_memo: env.openDB<Buffer, number>('catalog_memo', byId),
     factset_memo: env.openDB<Buffer, number>('factset_memo', byId),
+    resource_known: env.openDB<Buffer, number>('resource_known', byId),
     fact_name: env.openDB<Buffer, Buffer>('fact_name', bytes),
     fact_path: env.openDB<Buffer, Buffer>('fact_path', bytes),
     report: env.openDB<Buffer, number>('report', byId),
@@ -302,13 +306,6 @@ export class Partition {
 
   counts(): PartitionCounts {
     return this.readState({}).counts;
-  }
-
-  /** What is remembered of the payload that the certname's catalog or factset came with; undefined for nothing. */
-  memo(kind: MemoKind, certname: string): string | undefined {
-    const id = fast(this.tables.node_id, textKey(certname));
-    if (id === undefined) return undefined;
-    return fast(this.tables[MEMO_TABLES[kind]], id.readUInt32BE(0))?.toString('latin1');
   }
 
   /** Resolves when everything committed before the call would survive a power failure. */
@@ -771,9 +768,23 @@ export class Batch {
     this.#dirtyNodes.delete(id);
   }
 
-  /** Replaces the node's resources: item ids in catalog order. */
-  setResources(node: NodeId, items: Uint32Array): void {
+  /** Replaces the node's resources: item ids in catalog order. `known`: by what some of them are known again. */
+  setResources(node: NodeId, items: Uint32Array, known: KnownItem[] = []): void {
     this.#state.counts.resources += this.resources.setList(node, items);
+    const table = this.partition.tables.resource_known;
+    if (known.length > 0) table.putSync(node, encodeKnown(known));
+    else table.removeSync(node);
+  }
+
+  /** By what resources of the certname's catalog are known; null: none of them is. */
+  knownResources(certname: string): KnownItems | null {
+    const bytes = fast(this.partition.tables.resource_known, this.nodeId(certname));
+    return bytes === undefined ? null : new KnownItems(Buffer.from(bytes));
+  }
+
+  /** See `setMemo`; undefined for nothing. */
+  memo(kind: MemoKind, certname: string): string | undefined {
+    return fast(this.partition.tables[MEMO_TABLES[kind]], this.nodeId(certname))?.toString('latin1');
   }
   setEdges(node: NodeId, items: Uint32Array): void {
     this.edges.setList(node, items);
@@ -788,7 +799,7 @@ export class Batch {
     this.#member(NODES_WITH_PACKAGES, node, had, items.length > 0);
   }
 
-  /** ASCII text. */
+  /** What is remembered of the payload that the node's catalog or factset came with: ASCII text. */
   setMemo(kind: MemoKind, node: NodeId, text: string): void {
     this.partition.tables[MEMO_TABLES[kind]].putSync(node, Buffer.from(text, 'latin1'));
   }

@@ -5,17 +5,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { CatalogCommand } from '../../../engine/ingest/commands.ts';
-import { decodeCommand } from '../../../engine/ingest/decode.ts';
+import { decodeCommand, type Recollection } from '../../../engine/ingest/decode.ts';
 import { CommandFailure } from '../../../engine/ingest/errors.ts';
-import type { MemoText } from '../../../engine/ingest/spans.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
-import { catalogPayload, SETTINGS, submit } from './support.ts';
-
-/** A node of which nothing is remembered, for the ways that need memory of nodes. */
-const nothingKnown: MemoText = () => undefined;
+import { catalogPayload, NOTHING_STORED, SETTINGS, submit } from './support.ts';
 
 /** What a catalog comes to: hash and contents, or why it is refused. */
-function outcome(command: QueuedCommand, memos: MemoText | null): object {
+function outcome(command: QueuedCommand, memos: Recollection | null): object {
   try {
     const { hash, contents } = decodeCommand(command, SETTINGS, memos) as CatalogCommand;
     const { resources, edges, refusal } = contents(() => 0);
@@ -96,7 +92,7 @@ test('layouts: a catalog is the same whatever was remembered of others', () => {
             .replace('"edges":0', () => `"edges":[${edges}]`);
           const command = submit('replace catalog', payload, { certname });
           const plain = outcome(command, null);
-          assert.deepEqual(outcome(command, nothingKnown), plain);
+          assert.deepEqual(outcome(command, NOTHING_STORED), plain);
           if ('hash' in plain && edges.length > 0) isKnown++;
         }
       },
@@ -122,9 +118,9 @@ test('layouts: a certname that is spelled with escapes is not taken for that of 
   for (const edges of [(name: string) => [edge(`"${name}"`), escaped], () => [escaped]]) {
     for (const round of [1, 2, 3]) {
       const mine = catalog('mine.example', edges('mine.example'));
-      assert.deepEqual(outcome(mine, nothingKnown), outcome(mine, null), `round ${round}`);
+      assert.deepEqual(outcome(mine, NOTHING_STORED), outcome(mine, null), `round ${round}`);
     }
-    const other = outcome(catalog('other.example', edges('other.example')), nothingKnown) as { message?: string };
+    const other = outcome(catalog('other.example', edges('other.example')), NOTHING_STORED) as { message?: string };
     assert.match(other.message ?? 'decoded', /refers to resource .*mine\.example.*doesnt exist/);
   }
 });

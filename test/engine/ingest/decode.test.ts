@@ -660,6 +660,12 @@ const withoutMemos = (contents: FactsContents): object => ({
   packages: contents.packages.map(({ canonical: _, ref: __, ...body }) => body),
 });
 
+/** By what a resource is known again is no part of the result either. */
+function withoutKnown(command: CatalogCommand): object {
+  const { resources, ...contents } = command.contents(() => 0);
+  return { ...contents, resources: resources.map(({ known: _, ...one }) => one) };
+}
+
 test('decode: parts whose bytes are known are not parsed again, and nothing else changes', () => {
   const memos = new Memory();
   const payloads = [
@@ -674,10 +680,7 @@ test('decode: parts whose bytes are known are not parsed again, and nothing else
     const known = memos.decode(command) as CatalogCommand;
     const plain = catalog(command);
     assert.deepEqual({ ...known, memo: null, contents: null }, { ...plain, contents: null });
-    assert.deepEqual(
-      known.contents(() => 0),
-      plain.contents(() => 0),
-    );
+    assert.deepEqual(withoutKnown(known), withoutKnown(plain));
   }
   for (const payload of [
     factsPayload({ certname: 'm', values: { a: 1 } }),
@@ -868,10 +871,7 @@ test('decode: elements known from other nodes give the same hashes and bodies, t
       const known = new Memory().decode(command) as CatalogCommand;
       const plain = catalog(command);
       assert.equal(known.hash, plain.hash);
-      assert.deepEqual(
-        known.contents(() => 0),
-        plain.contents(() => 0),
-      );
+      assert.deepEqual(withoutKnown(known), withoutKnown(plain));
     }
   }
 });

@@ -20,7 +20,7 @@ const settings = { ...SETTINGS, fingerprints: new Fingerprints(newKey()) };
 
 /** Whether the payload is taken for the node's last one, from its bytes alone. */
 function isKnown(partition: Partition, command: QueuedCommand, by = settings): boolean {
-  const prepared = prepare(partition, command, by);
+  const prepared = partition.write((batch) => prepare(batch, command, by));
   assert.equal(prepared.kind, 'decoded');
   return ((prepared as { command: unknown }).command as CatalogCommand | FactsCommand).memo === null;
 }

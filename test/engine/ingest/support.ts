@@ -2,7 +2,7 @@
 
 import { gzipSync } from 'node:zlib';
 import type { DecodedCommand } from '../../../engine/ingest/commands.ts';
-import { decodeCommand } from '../../../engine/ingest/decode.ts';
+import { decodeCommand, type Recollection } from '../../../engine/ingest/decode.ts';
 import type { IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
 
 export const RECEIVED = Date.parse('2036-06-01T00:00:00.000Z');
@@ -15,13 +15,19 @@ export const SETTINGS: IngestSettings = {
   decompressedMax: 10_000_000,
 };
 
+/** Of a node that is new, for the ways that need a store. */
+export const NOTHING_STORED: Recollection = { memo: () => undefined, resources: () => null };
+
 /** Decodes one command after the other as a partition that stores each of them: what they leave to be remembered is known to the next. */
 export class Memory {
   readonly #memos = new Map<string, string>();
 
   decode(command: QueuedCommand, settings = SETTINGS): DecodedCommand {
     const nameOf = (certname: string): string => `${command.command} ${certname}`;
-    const decoded = decodeCommand(command, settings, (_, certname) => this.#memos.get(nameOf(certname)));
+    const decoded = decodeCommand(command, settings, {
+      ...NOTHING_STORED,
+      memo: (_, certname) => this.#memos.get(nameOf(certname)),
+    });
     if ('memo' in decoded && decoded.memo !== null) this.#memos.set(nameOf(decoded.certname), decoded.memo);
     return decoded;
   }

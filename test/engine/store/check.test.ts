@@ -1,4 +1,5 @@
-// What `muster check` tells of copies that do not fit what they are copies of, and of memos that nobody can use.
+// What `muster check` tells of copies that do not fit what they are copies of, of memos that nobody can use,
+// and of resources by what nobody can know them.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -72,5 +73,42 @@ test('check: a memo of a node without what it is a memo of, or that cannot be re
   ]);
   assert.deepEqual(await problemsAfter(put('factset', memo.slice(1))), [
     'partition 0: factset memo of node 1 cannot be read',
+  ]);
+});
+
+test('check: what is known of resources that the node does not have, or cannot be found, is told', async () => {
+  const body = { type: 'File', hash: 'b'.repeat(40), tags: [], ownTag: false, exported: false, file: null, line: null };
+  const withResources = (change: (known: Buffer) => Buffer) =>
+    problemsAfter((partition, node) => {
+      partition.write((batch) => {
+        const items = ['/a', '/b'].map((title) => batch.resources.intern({ ...body, title, parameters: '{}' }).id);
+        const known = items.map((item) => ({ digest: String(9 - item).repeat(16), item, flags: 0 }));
+        batch.setResources(node, Uint32Array.from(items), known);
+        const times = { producerTimestamp: 1, timestamp: 1 };
+        const texts = {
+          environment: null,
+          transactionUuid: null,
+          catalogUuid: null,
+          codeId: null,
+          jobId: null,
+          producer: null,
+        };
+        const catalog = { version: '1', ...texts, ...times, hash: 'c'.repeat(40) };
+        batch.putNode(node, { ...batch.node(node)!, catalog });
+      });
+      const table = partition.tables.resource_known;
+      table.putSync(node, change(Buffer.from(table.get(node) as Buffer)));
+    });
+  assert.deepEqual(await withResources((known) => known), []);
+  assert.deepEqual(await withResources((known) => known.fill(9, 16, 17)), [
+    'partition 0: resource item 9 is known for node 1, which does not have it',
+  ]);
+  const [first, second] = [0, 21] as const;
+  assert.deepEqual(
+    await withResources((known) => Buffer.concat([known.subarray(second), known.subarray(first, second)])),
+    ['partition 0: what is known of the resources of node 1 is not in order'],
+  );
+  assert.deepEqual(await withResources((known) => known.subarray(0, 30)), [
+    'partition 0: what is known of the resources of node 1 cannot be read',
   ]);
 });
