@@ -254,9 +254,11 @@ function asStored({ record, given, ref }: SentResource, element: string, certnam
   return makeResource(type, record.string(RESOURCE.title) as string, given, element, tags, written, ref);
 }
 
-/** Whether `asStored` makes the resource of that body: there are spellings that a body does not keep. */
-export function isTextOf({ source, text, parametersStart, parametersEnd }: ReadResource, body: ResourceBody): boolean {
+/** Whether `asStored` makes the resource of that body: there are values and spellings that a body does not keep. */
+export function isTextOf(resource: ReadResource, body: ResourceBody): boolean {
+  const { source, text, parametersStart, parametersEnd } = resource;
   if (typeof source === 'string' || SPELLED_IN_HEX.test(text)) return false;
+  if (!resource.isAscii && HALF_CHARACTER.test(text)) return false;
   const { type, title, exported, file = body.file, line = body.line } = source;
   const isSame =
     type === body.type &&
@@ -266,10 +268,13 @@ export function isTextOf({ source, text, parametersStart, parametersEnd }: ReadR
     line === body.line;
   if (!isSame || parametersStart === parametersEnd) return isSame;
   const parameters = text.slice(parametersStart, parametersEnd);
-  return !MAYBE_DECIMAL.test(parameters) || parameters === canonicalOfStored(body.parameters);
+  const isPlain = parameters.startsWith('{') && !MAYBE_DECIMAL.test(parameters);
+  return isPlain || parameters === canonicalOfStored(body.parameters);
 }
 /** Characters that canonical text and stored text spell differently, or of which the latter has others. */
 const SPELLED_IN_HEX = /\\u00/;
+/** Half of a surrogate pair, of which UTF-8 has nothing. */
+const HALF_CHARACTER = /\p{Surrogate}/u;
 /** A number that is no integer, as a value or an element in canonical text, or what looks like it in a string. */
 const MAYBE_DECIMAL = /[:,[]-?\d+\.\d/;
 

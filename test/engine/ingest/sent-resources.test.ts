@@ -128,6 +128,18 @@ test('sent resources: what a body does not keep is read from the payload each ti
   }
 });
 
+test('sent resources: edges find a resource whose title UTF-8 cannot spell', () => {
+  const partition = partitionOf();
+  const title = '\ud800';
+  const edges = [{ source: { type: 'File', title: 'a' }, target: { type: 'File', title }, relationship: 'contains' }];
+  for (const round of [0, 1, 2]) {
+    const resources = [own({ title }), own({ title: 'a', parameters: { round } })];
+    const payload = catalogPayload({ certname: NAME, resources, edges, producer_timestamp: at(++minute) });
+    const outcome = apply(partition, submit('replace catalog', payload), { asked: 0, found: 0 });
+    assert.equal((outcome as { detail?: string }).detail, 'stored', String(outcome));
+  }
+});
+
 test('sent resources: nothing is known of a catalog that went', () => {
   const partition = partitionOf();
   apply(partition, catalogOf([own({ title: 'a' })]), { asked: 0, found: 0 });
@@ -137,7 +149,7 @@ test('sent resources: nothing is known of a catalog that went', () => {
 
 test('sent resources: catalogs one after the other leave what they leave where nothing is known', () => {
   const text = fc.oneof(
-    fc.constantFrom('x', 'é', 'a"b', '\\', '\u001f', '\u0000', NAME, 'a/b', ''),
+    fc.constantFrom('x', 'é', 'a"b', '\\', '\u001f', '\u0000', '\ud800', '😀', NAME, 'a/b', ''),
     fc.string({ unit: 'binary', maxLength: 3 }),
   );
   const scalar = fc.oneof(
@@ -156,13 +168,19 @@ test('sent resources: catalogs one after the other leave what they leave where n
   );
   const fields = fc.record(
     {
-      title: fc.constantFrom('a', 'b', 'c/d', 'é', NAME, 5),
+      title: fc.constantFrom('a', 'b', 'c/d', 'é', '\ud800', NAME, 5),
       type: fc.constantFrom('File', 'Package'),
       exported: fc.boolean(),
-      tags: fc.subarray(['file', 'class', 'profile::a', NAME, 'z'], { minLength: 0 }),
+      tags: fc.oneof(
+        { weight: 6, arbitrary: fc.subarray(['file', 'class', 'profile::a', NAME, 'z']) },
+        { weight: 1, arbitrary: fc.constantFrom(null, '', ['b', 'a', 'b']) },
+      ),
       file: fc.constantFrom('/a.pp', null, '/b"\\.pp'),
       line: fc.constantFrom(1, null, 200),
-      parameters,
+      parameters: fc.oneof(
+        { weight: 4, arbitrary: parameters },
+        { weight: 1, arbitrary: fc.constantFrom(null, [], '') },
+      ),
     },
     { requiredKeys: ['title', 'type', 'exported'] },
   );
