@@ -63,29 +63,20 @@ function readKnown(
   stored: ResourceMemory | null,
   parsed: Map<KnownResource, JsonObject>,
 ): ReadElement<KnownResource> | null {
-  if (!isKept) return readUnkept(element, certname, stored);
-  const mentions = element.split(OWN_NAME).length - 1;
-  // Where the certname is mentioned beside the tags, the resource is this node's only.
-  if (mentions > 1) return readUnkept(element, certname, stored);
+  // What is known of a node is of hardly any other: it is not remembered either, however often it comes.
+  const digest = isKept && stored === null ? null : digestText(element);
+  const before = stored === null || digest === null ? null : stored.find(digest);
+  if (before !== null && digest !== null) return unkept(asStored(before, element, certname), digest);
   const sent = parseElement(withOwnName(element, certname));
   if (sent === undefined) return null;
-  const own = isTagged(sent, certname);
-  if (mentions > 0 && !own) return unkept(readResource(sent, null, null), digestText(element));
+  const own = isKept && isTagged(sent, certname);
+  // Where else the certname is mentioned, the resource is this node's only.
+  if (!isKept || element.split(OWN_NAME).length - 1 !== (own ? 1 : 0)) {
+    return unkept(readResource(sent, null, null), digest ?? digestText(element));
+  }
   const value = { resource: readResource(sent, element, own ? certname : null), own, digest: null };
   parsed.set(value, sent as JsonObject);
   return { value, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
-}
-
-function readUnkept(
-  element: string,
-  certname: string,
-  stored: ResourceMemory | null,
-): ReadElement<KnownResource> | null {
-  const digest = digestText(element);
-  const before = stored === null ? null : stored.find(digest);
-  if (before !== null) return unkept(asStored(before, element, certname), digest);
-  const sent = parseElement(withOwnName(element, certname));
-  return sent === undefined ? null : unkept(readResource(sent, null, null), digest);
 }
 
 const unkept = (resource: ReadResource, digest: string): ReadElement<KnownResource> => ({
