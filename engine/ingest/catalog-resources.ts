@@ -7,7 +7,7 @@ import { canonicalOfStored } from '../json/canonical-of-stored.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { RESOURCE } from '../store/bodies.ts';
 import { digestText } from '../store/keys.ts';
-import { withOwnTag as withTag } from '../store/own-tag.ts';
+import { withOwnTag } from '../store/own-tag.ts';
 import type { ResourceBody } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
 import { tagRank } from '../store/tag-rank.ts';
@@ -51,7 +51,7 @@ export function resourcesOfText(
     const one = known[index] as KnownResource;
     const { resource, own, digest } = one;
     const sent = parsed.size === 0 ? null : (parsed.get(one) ?? null);
-    list.push({ resource, own, text: own ? withOwnTag(resource, tag, rank) : resource.text, sent, digest });
+    list.push({ resource, own, text: own ? textWithTag(resource, tag, rank) : resource.text, sent, digest });
   }
   return list;
 }
@@ -90,7 +90,7 @@ function isTagged(sent: JsonValue, certname: string): boolean {
 }
 
 /** The text as it is with one more tag, a certname in quotes, of that rank. */
-function withOwnTag(shared: ReadResource, tag: string, rank: number): string {
+function textWithTag(shared: ReadResource, tag: string, rank: number): string {
   const { text, tagsStart } = shared;
   if (shared.tags.length === 0) return `${text.slice(0, tagsStart)}${tag}${text.slice(tagsStart)}`;
   const ranks = (shared.tagRanks ??= shared.tags.map(tagRank));
@@ -115,8 +115,8 @@ const tagList = (tags: readonly string[]): string => (tags.length === 0 ? '' : `
 export interface ReadResource {
   readonly type: JsonValue | undefined;
   readonly title: JsonValue | undefined;
-  readonly fileGiven: boolean;
-  readonly lineGiven: boolean;
+  /** Which of the fields that may be left out were there: GIVEN. */
+  readonly given: number;
   /** As it was sent; of a remembered one the element's text, with the mark of the own name. */
   readonly source: JsonObject | string;
   readonly tags: readonly string[];
@@ -220,7 +220,10 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
     type: canonicalField(type),
   });
   for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
-  const given = (file === undefined ? 0 : GIVEN.file) | (line === undefined ? 0 : GIVEN.line);
+  const given =
+    (file === undefined ? 0 : GIVEN.file) |
+    (line === undefined ? 0 : GIVEN.line) |
+    (parameters === undefined ? 0 : GIVEN.parameters);
   const resource = makeResource(type, title, given, element ?? sent, tags, written, new BodyRef());
   if (element === null) return resource;
   for (const text of [resource.text, resource.sortKey, resource.spec]) inOnePiece(text);
@@ -229,7 +232,7 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
 
 /** The resource as which it was stored the last time. `element`: what came now. */
 function asStored({ record, given, ref }: SentResource, element: string, certname: string): ReadResource {
-  const tags = record.ownTag ? withTag(record.tags, certname) : record.tags;
+  const tags = record.ownTag ? withOwnTag(record.tags, certname) : record.tags;
   const text = (isGiven: number, field: number): string | null => (isGiven === 0 ? null : record.text(field));
   const parameters = text(given & GIVEN.parameters, RESOURCE.parameters);
   const written = writeResource({
@@ -269,12 +272,6 @@ const HALF_CHARACTER = /\p{Surrogate}/u;
 /** A number that is no integer, as a value or an element in canonical text, or what looks like it in a string. */
 const MAYBE_DECIMAL = /[:,[]-?\d+\.\d/;
 
-/** What of a text that leaves fields out is there, as GIVEN says. */
-export const givenIn = ({ fileGiven, lineGiven, parametersStart, parametersEnd }: ReadResource): number =>
-  (fileGiven ? GIVEN.file : 0) |
-  (lineGiven ? GIVEN.line : 0) |
-  (parametersStart === parametersEnd ? 0 : GIVEN.parameters);
-
 function makeResource(
   type: JsonValue | undefined,
   title: JsonValue | undefined,
@@ -288,8 +285,7 @@ function makeResource(
   return {
     type,
     title,
-    fileGiven: (given & GIVEN.file) !== 0,
-    lineGiven: (given & GIVEN.line) !== 0,
+    given,
     source,
     tags,
     text,

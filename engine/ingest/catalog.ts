@@ -12,7 +12,6 @@ import { edgeGroups, edgesOfText, type ReadEdges, readEdges } from './catalog-ed
 import { type LaidOut, laidOut, rememberLayout, type SentEdges, sentEdges } from './catalog-layouts.ts';
 import {
   describeSpec,
-  givenIn,
   inOrder,
   isTextOf,
   PARAMETERS_DEPTH,
@@ -27,7 +26,7 @@ import type { CatalogCommand, CatalogContents, DecodedResource } from './command
 import { withoutOwnName } from './elements.ts';
 import { catalogHash, resourceHash } from './hashes.ts';
 import { measured } from './meter.ts';
-import type { ResourceMemory } from './sent-resources.ts';
+import { GIVEN, type ResourceMemory } from './sent-resources.ts';
 import type { Part } from './spans.ts';
 
 export type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'memo' | 'contents' | 'received'>;
@@ -133,7 +132,7 @@ function decodedResource(
   recall: (ref: BodyRef) => ItemId,
   columns: Columns,
 ): DecodedResource {
-  const { ref, type, title, fileGiven, lineGiven } = placed.resource;
+  const { ref, type, title, given } = placed.resource;
   const item = recall(ref);
   const body = item === 0 ? storedResource(placed, certname, columns) : null;
   return {
@@ -143,15 +142,15 @@ function decodedResource(
     item,
     body,
     known: knownBy(placed, body),
-    fileGiven,
-    lineGiven,
+    fileGiven: (given & GIVEN.file) !== 0,
+    lineGiven: (given & GIVEN.line) !== 0,
   };
 }
 
 /** By what the resource is known when it comes again: by its text, where the body says all that this does. */
 function knownBy({ digest, resource }: PlacedResource, body: ResourceBody | null): DecodedResource['known'] {
   if (digest === null || (body !== null && !isTextOf(resource, body))) return null;
-  return { digest, flags: givenIn(resource) };
+  return { digest, flags: resource.given };
 }
 
 function storedResource(placed: PlacedResource, certname: string, columns: Columns): ResourceBody {

@@ -14,6 +14,7 @@ import { decodeNode } from './node-record.ts';
 import { walkDataFile } from './page-walk.ts';
 import {
   isInactive,
+  MEMO_TABLES,
   NODES_ALL,
   NODES_INACTIVE,
   NODES_WITH_CATALOG,
@@ -133,8 +134,8 @@ class Walk {
   }
 
   memos(): void {
-    const { catalog_memo, factset_memo } = this.#partition.tables;
-    for (const [name, table] of [['catalog', catalog_memo] as const, ['factset', factset_memo] as const]) {
+    for (const name of ['catalog', 'factset'] as const) {
+      const table = this.#partition.tables[MEMO_TABLES[name]];
       for (const { key: id, value } of table.getRange({ ...this.#view.options })) {
         const record = this.#records.get(id);
         if (record === undefined || record[name] === null) this.#say(`${name} memo of node ${id}, which has none`);

@@ -95,6 +95,10 @@ export const REPORTS_WITH_EVENTS = 9;
 
 /** Of what a payload is remembered, so that it is known when it comes again. */
 export type MemoKind = 'catalog' | 'factset';
+export const MEMO_TABLES = { catalog: 'catalog_memo', factset: 'factset_memo' } as const satisfies Record<
+  MemoKind,
+  keyof Tables
+>;
 
 /** Counters of rows, kept by the writer. */
 export interface PartitionCounts {
@@ -144,10 +148,6 @@ export interface PartitionOptions {
   readonly budget?: RecordBudget;
 }
 
-const MEMO_TABLES = { catalog: 'catalog_memo', factset: 'factset_memo' } as const satisfies Record<
-  MemoKind,
-  keyof Tables
->;
 const STATE = Buffer.from('state');
 const EMPTY = Buffer.alloc(0);
 /** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */

@@ -79,14 +79,13 @@ export function mustHaveData(partition: string): void {
  * once all have been opened, by who may write.
  */
 export function markComplete(dir: string, info: StoreInfo): void {
-  const { key = newKey() } = info;
-  if (info.complete && info.format === FORMAT_VERSION && info.key === key) return;
+  if (info.complete && info.format === FORMAT_VERSION && info.key !== undefined) return;
   // What the note says must be true after a power failure too.
   for (const path of partitionDirs(dir, info)) {
     sync(dataFileOf(path));
     sync(path);
   }
-  writeInfo(dir, { ...info, format: FORMAT_VERSION, complete: true, key });
+  writeInfo(dir, { ...info, format: FORMAT_VERSION, complete: true, key: info.key ?? newKey() });
 }
 
 function writeInfo(dir: string, info: StoreInfo): void {
