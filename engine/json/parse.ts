@@ -143,7 +143,11 @@ function needsExactParser(text: string): boolean {
   const first = firstCharacter(text);
   // A document that is one scalar has no delimiter behind its number.
   if (first !== 0x5b && first !== 0x7b) return true;
-  if (hasLoneSurrogate(text, '\\ud') || hasLoneSurrogate(text, '\\uD')) return true;
+  const escape = text.indexOf('\\');
+  if (escape >= 0) {
+    if (hasEscapedKey(text, escape)) return true;
+    if (hasLoneSurrogate(text, '\\ud') || hasLoneSurrogate(text, '\\uD')) return true;
+  }
   if (!POSSIBLE.test(text)) return false;
   CANDIDATE.lastIndex = 0;
   for (let match = CANDIDATE.exec(text); match !== null; match = CANDIDATE.exec(text)) {
@@ -155,6 +159,30 @@ function needsExactParser(text: string): boolean {
     if (start > 0 && isBeforeNumber(text.charCodeAt(start - 1)) && losesPrecision(text.slice(start, end))) return true;
   }
   return false;
+}
+
+/**
+ * Whether a key is written with an escape. JSON.parse of V8 from 12.8 on (Node 24) may give such a key another one's name, of an
+ * object that it read before: https://github.com/nodejs/node/issues/63785. `escape` is where the first backslash is.
+ */
+function hasEscapedKey(text: string, escape: number): boolean {
+  for (let at = escape; at >= 0; at = text.indexOf('\\', at)) {
+    // Of JSON a backslash is in a string: what stands behind the string tells what it is.
+    at = behindString(text, at);
+    while (isWhite(text.charCodeAt(at))) at++;
+    if (text.charCodeAt(at) === 0x3a) return true;
+  }
+  return false;
+}
+
+/** Place behind the string whose first escape is there; the text's end when it does not end. */
+function behindString(text: string, escape: number): number {
+  for (let quote = text.indexOf('"', escape); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
+    if ((backslashes & 1) === 0) return quote + 1;
+  }
+  return text.length;
 }
 
 /** Whether an escape that begins like this (`\\ud`, `\\uD`) may be half of a surrogate pair without the other half. */

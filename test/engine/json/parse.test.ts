@@ -117,6 +117,24 @@ test('parse: __proto__ is a key like any other', () => {
   }
 });
 
+// V8 from 12.8 on takes an escaped key for one that it has seen in that place (nodejs/node issue 63785).
+test('parse: an escaped key is its own, whatever was read before', () => {
+  const keys = ['\\', '"', '\n', '\u0001', '/', 'a', 'a\\', 'a"', 'a\\b'];
+  for (const before of keys) {
+    for (const key of keys) {
+      for (const first of [{}, { '': '' }, { x: '\\' }]) {
+        for (const space of [0, 1]) {
+          parseJson(JSON.stringify([{ ...first, [before]: 1 }], null, space));
+          const value = parseJson(JSON.stringify([{ ...first, [key]: 2 }], null, space));
+          assert.deepEqual(value, [{ ...first, [key]: 2 }]);
+        }
+      }
+      const spelled = `\\u${key.charCodeAt(0).toString(16).padStart(4, '0')}`;
+      assert.deepEqual(Object.keys(parseJson(`{"":0,"${spelled}":1}`) as object), ['', key.charAt(0)]);
+    }
+  }
+});
+
 test('parse: lone surrogates become question marks, pairs stay', () => {
   assert.deepEqual(parseJson('["a\\ud800b","\\udc00","\\ud83d\\ude00","\\ud83d\\ud83d\\ude00"]'), [
     'a?b',
