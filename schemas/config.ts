@@ -475,7 +475,7 @@ export const settingRows = {
     min: 0,
     max: spanMax,
     environment: ['PUPPETDB_NODE_TTL', 'OPENVOXDB_NODE_TTL'],
-    doc: 'A node that sends nothing for this long expires. 0s: never.',
+    doc: 'A node that sends nothing for this long expires. 0s: never by itself; a `clean` that asks for `expire_nodes` (or for all) expires every node.',
   },
   nodePurgeTtl: {
     section: 'database',

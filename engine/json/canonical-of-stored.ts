@@ -2,7 +2,7 @@
 // are spelled; what is the same in both is cut out.
 
 import { canonicalK, compareK } from './canonical.ts';
-import { parseJson } from './parse.ts';
+import { behindString, parseJson } from './parse.ts';
 
 /** The stored text that is read, and where. */
 let text = '';
@@ -22,7 +22,7 @@ function canonicalValue(): string {
   const start = at;
   const first = text.charCodeAt(start);
   if (first === QUOTE) {
-    at = behindString(start);
+    at = stringEnd(start);
     return text.slice(start, at);
   }
   if (first === OPEN_LIST) return canonicalList();
@@ -67,7 +67,7 @@ function canonicalMap(): string {
   while (text.charCodeAt(at) !== CLOSE_MAP) {
     if (text.charCodeAt(at) === COMMA) at++;
     const opens = at;
-    at = behindString(opens);
+    at = stringEnd(opens);
     const literal = text.slice(opens, at);
     const key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
     at++;
@@ -111,13 +111,10 @@ function sortMembers(members: Member[]): void {
 }
 
 /** Place behind the string whose opening quote is there. */
-function behindString(opens: number): number {
-  for (let quote = text.indexOf('"', opens + 1); ; quote = text.indexOf('"', quote + 1)) {
-    if (quote < 0) throw new SyntaxError('a stored text has a string without end');
-    let slashes = 0;
-    while (text.charCodeAt(quote - 1 - slashes) === BACKSLASH) slashes++;
-    if ((slashes & 1) === 0) return quote + 1;
-  }
+function stringEnd(opens: number): number {
+  const end = behindString(text, opens + 1);
+  if (end < 0) throw new SyntaxError('a stored text has a string without end');
+  return end;
 }
 
 /** Up to so many, insertion takes less than a call of the general sort. */
@@ -125,7 +122,6 @@ const FEW = 24;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const POINT = 0x2e;
-const BACKSLASH = 0x5c;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_MAP = 0x7b;

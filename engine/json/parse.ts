@@ -143,9 +143,9 @@ function needsExactParser(text: string): boolean {
   const first = firstCharacter(text);
   // A document that is one scalar has no delimiter behind its number.
   if (first !== 0x5b && first !== 0x7b) return true;
-  const escape = text.indexOf('\\');
-  if (escape >= 0) {
-    if (hasEscapedKey(text, escape)) return true;
+  const backslash = text.indexOf('\\');
+  if (backslash >= 0) {
+    if (hasEscapedKey(text, backslash)) return true;
     if (hasLoneSurrogate(text, '\\ud') || hasLoneSurrogate(text, '\\uD')) return true;
   }
   if (!POSSIBLE.test(text)) return false;
@@ -163,26 +163,27 @@ function needsExactParser(text: string): boolean {
 
 /**
  * Whether a key is written with an escape. JSON.parse of V8 from 12.8 on (Node 24) may give such a key another one's name, of an
- * object that it read before: https://github.com/nodejs/node/issues/63785. `escape` is where the first backslash is.
+ * object that it read before: https://github.com/nodejs/node/issues/63785. `backslash` is where the first one is.
  */
-function hasEscapedKey(text: string, escape: number): boolean {
-  for (let at = escape; at >= 0; at = text.indexOf('\\', at)) {
+function hasEscapedKey(text: string, backslash: number): boolean {
+  for (let at = backslash; at >= 0; at = text.indexOf('\\', at)) {
     // Of JSON a backslash is in a string: what stands behind the string tells what it is.
     at = behindString(text, at);
+    if (at < 0) return true;
     while (isWhite(text.charCodeAt(at))) at++;
     if (text.charCodeAt(at) === 0x3a) return true;
   }
   return false;
 }
 
-/** Place behind the string whose first escape is there; the text's end when it does not end. */
-function behindString(text: string, escape: number): number {
-  for (let quote = text.indexOf('"', escape); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+/** Place behind the string that `inside` is in, at its beginning or its first escape; -1 when it does not end. */
+export function behindString(text: string, inside: number): number {
+  for (let quote = text.indexOf('"', inside); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;
     while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
     if ((backslashes & 1) === 0) return quote + 1;
   }
-  return text.length;
+  return -1;
 }
 
 /** Whether an escape that begins like this (`\\ud`, `\\uD`) may be half of a surrogate pair without the other half. */

@@ -100,17 +100,19 @@ export function refuseAccept(exchange: Exchange): Reply | null {
   return compactReply(406, { kind: 'not-acceptable', msg: 'accept header must include application/json' });
 }
 
-/** null when the body is JSON or says nothing of its type, else the 415. */
+/** null when the body is JSON or says nothing of its type (also: nothing that is one), else the 415. */
 export function refuseContentType(exchange: Exchange): Reply | null {
   if (!exchange.has('content-type')) return null;
   const type = mediaType(exchange.header('content-type'));
-  if (type.toLowerCase() === 'application/json') return null;
+  if (type.toLowerCase() === 'application/json' || !MEDIA_TYPE.test(type)) return null;
   const method = exchange.method.toLowerCase();
   return compactReply(415, {
     kind: 'unsupported-type',
     msg: `content-type ${type} is not a supported type for request of type :${method} at ${exchange.path}`,
   });
 }
+
+const MEDIA_TYPE = /^[^/,]+\/[^/,]+$/;
 
 /** The type without its parameters. */
 export function mediaType(header: string): string {

@@ -15,8 +15,8 @@ export function keyOf(value: Value, inner: FieldType, outer: FieldType): string 
   if (inner === 'V') return outer === 'N' ? numberKey(value as JsonValue) : textForm(value as JsonValue);
   // The paths of fact_paths come as encoded texts already.
   if (inner === 'PA') return encodePath(value as unknown as Path);
-  if (value instanceof Float) return String(value.value);
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (inner === 'J' || inner === 'X' || inner === 'A') return identityText(value as JsonValue);
+  return value instanceof Float ? String(value.value) : String(value);
 }
 
 /** A fact value as a number column would hold it: 10.0 and "10" are 10. Texts that are no number equal nothing. */

@@ -53,8 +53,6 @@ function capture(segments: readonly Segment[], sent: readonly string[]): Record<
     if (segment.kind === 'text') {
       if (segment.text !== text) return null;
     } else {
-      // An empty segment stands for an empty name at the end of a path only.
-      if (text === '' && index < segments.length - 1) return null;
       if (!(segment.kind === 'wide' ? WIDE : NARROW).test(text)) return null;
       params[segment.text] = text.includes('%') ? percentDecode(text) : text;
     }

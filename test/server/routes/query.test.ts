@@ -68,6 +68,11 @@ test('query: content is negotiated before the path is looked at', async (t) => {
     type.text,
     '{"kind":"unsupported-type","msg":"content-type text/plain is not a supported type for request of type :post at /pdb/query/v9"}',
   );
+  // What is no media type says nothing.
+  for (const type of ['garbage', 'application/', 'application/json, text/plain']) {
+    const sent = await ask(port, '/pdb/query/v3', { method: 'POST', headers: { 'content-type': type }, body: 'x' });
+    assert.equal(sent.status, 404, type);
+  }
   for (const accept of ['', 'text/html', 'application/json;q=0.9', 'APPLICATION/JSON', 'text/html,*/*;q=0.8']) {
     assert.equal((await ask(port, '/pdb/query/v3/nodes', { headers: { accept } })).status, 406, accept);
   }

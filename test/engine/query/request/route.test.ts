@@ -50,14 +50,16 @@ describe('query routes: matching', () => {
   it('is exact', () => {
     assert.deepEqual(match(''), ['', {}]);
     assert.deepEqual(match('/nodes'), ['/nodes', {}]);
-    for (const path of ['/', '//nodes', '/Nodes', '/nodes/a/', '/nodes/a/b', '/reports/abc', '/bogus', '/facts//x']) {
+    for (const path of ['/', '//nodes', '/Nodes', '/nodes/a/', '/nodes/a/b', '/reports/abc', '/bogus']) {
       assert.equal(match(path), null, path);
     }
   });
 
-  it('a wide parameter may be empty at the end and is percent-decoded once', () => {
+  it('a wide parameter may be empty and is percent-decoded once', () => {
     assert.deepEqual(match('/nodes/'), ['/nodes/:node', { node: '' }]);
     assert.deepEqual(match('/facts/kernel/'), ['/facts/:fact/:value', { fact: 'kernel', value: '' }]);
+    assert.deepEqual(match('/facts//x'), ['/facts/:fact/:value', { fact: '', value: 'x' }]);
+    assert.deepEqual(match('/nodes//facts'), ['/nodes/:node/facts', { node: '' }]);
     assert.deepEqual(match('/resources/File/%2Fetc%2Fa%20b'), [
       '/resources/:type/:title',
       { type: 'File', title: '/etc/a b' },

@@ -37,6 +37,23 @@ const refused = (reply: Reply, status: number, text: string | RegExp): void => {
 };
 const select = (columns: unknown, filter: unknown): string => JSON.stringify(['extract', columns, filter]);
 
+describe('answers: documents as members of a subquery', () => {
+  it('are compared as values, numbers of any size among them', async () => {
+    const own = newFleet();
+    try {
+      own.apply('replace facts', 5, facts('big', { trusted: { a: { x: 1, y: 2 } }, n: 1 }));
+      // Printed as an integer of 21 digits.
+      own.apply('replace facts', 5, facts('exact', { n: 1e20 }));
+      const query = JSON.stringify(['in', 'facts', ['extract', 'facts', ['select_inventory', ['~', 'certname', '.']]]]);
+      const reply = ask(own, { path: '/inventory', query: { query } });
+      assert.equal(reply.head.status, 200, reply.text);
+      assert.equal((JSON.parse(reply.text) as unknown[]).length, 2);
+    } finally {
+      await own.close();
+    }
+  });
+});
+
 describe('answers: lists', () => {
   it('a short one comes whole with its head', () => {
     const reply = ask(fleet, { path: '/facts/kernel', query: { query: '["=","certname","n007"]' } });
