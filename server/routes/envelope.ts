@@ -62,8 +62,8 @@ export function isParameterForm(parameters: ReadonlyMap<string, FormValue>): boo
 export function envelopeOfParameters(parameters: ReadonlyMap<string, FormValue>): Envelope {
   const given = new Map<string, JsonValue>();
   for (const [name, value] of parameters) {
-    // A missing version is an invalid one here.
-    if (value !== null) given.set(name, value);
+    // What is no parameter is refused also without a value.
+    if (value !== null || !KEYS.has(name)) given.set(name, value);
   }
   const command = given.get('command');
   if (typeof command === 'string') given.set('command', command.replaceAll('_', ' '));

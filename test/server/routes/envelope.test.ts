@@ -61,6 +61,10 @@ test('envelope: the first thing wrong is told, in a fixed order', () => {
     `${prefix('"nonsense"', '""')}Command has invalid parameters: foo, received.`,
   );
   assert.equal(
+    refused('command=deactivate_node&version=3&certname=a&foo'),
+    `${prefix('"deactivate node"', '"a"')}Command has invalid parameters: foo.`,
+  );
+  assert.equal(
     refused('command=nonsense&version=x&certname=%20'),
     `${prefix('"nonsense"', '" "')}Certname must be a non-empty string.`,
   );
