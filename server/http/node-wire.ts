@@ -13,6 +13,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HttpLimits } from './limits.ts';
+import { encodedQuery, type ParseError, parseAgain } from './raw-target.ts';
 import { badMessage } from './replies.ts';
 import type { BodySink, ClientIdentity, HttpServer, Wire, WireHead } from './wire.ts';
 
@@ -21,6 +22,8 @@ interface Connection {
   readonly client: ClientIdentity | null;
   /** The request that is being handled. */
   active: NodeWire | null;
+  /** The next answer is the last. */
+  isEnding: boolean;
   /** Those that came before it was answered. */
   readonly ahead: [IncomingMessage, ServerResponse][];
 }
@@ -48,7 +51,7 @@ export function createNodeServer(
   server.emit('listening');
 
   const track = (socket: Duplex, client: ClientIdentity | null): Connection => {
-    const connection: Connection = { socket, client, active: null, ahead: [] };
+    const connection: Connection = { socket, client, active: null, isEnding: false, ahead: [] };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
     return connection;
@@ -85,11 +88,22 @@ export function createNodeServer(
     const active = connections.get(socket)?.active ?? null;
     if (active === null || active.waitsForClient) socket.destroy();
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+  server.on('clientError', (error: ParseError, socket) => {
+    const connection = connections.get(socket);
+    const active = connection?.active ?? null;
     // The server times whole requests, and cannot be told that one may take longer. It says so once for each.
-    if (error.code === REQUEST_TIMEOUT && connections.get(socket)?.active?.isLongBody === true) return;
+    if (error.code === REQUEST_TIMEOUT && active?.isLongBody === true) return;
+    if (connection !== undefined && active === null && !connection.isEnding) {
+      const encoded = encodedQuery(error);
+      if (encoded !== null) {
+        // What a parser leaves on its socket shall not pile up.
+        connection.isEnding = true;
+        parseAgain(server, socket, encoded);
+        return;
+      }
+    }
     // An answer that is due belongs to an earlier request: the refusal must not be taken for it.
-    if (connections.get(socket)?.active?.isReceived === true) socket.destroy();
+    if (active?.isReceived === true) socket.destroy();
     else refuse(error, socket);
   });
 
@@ -165,6 +179,7 @@ class NodeWire implements Wire {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #shared: Shared;
+  readonly #connection: Connection;
   /** What to call for bytes that are on their way. */
   readonly #unsent = new Set<() => void>();
   #isLong = false;
@@ -175,6 +190,7 @@ class NodeWire implements Wire {
     this.#request = request;
     this.#response = response;
     this.#shared = shared;
+    this.#connection = connection;
     this.method = request.method ?? 'GET';
     const target = originForm(request.url ?? '/');
     const question = target.indexOf('?');
@@ -294,7 +310,7 @@ class NodeWire implements Wire {
     const lines: string[] = [];
     for (const [name, value] of head.headers) lines.push(name, value);
     if (length !== null) lines.push('Content-Length', String(length));
-    if (this.#shared.isClosing) lines.push('Connection', 'close');
+    if (this.#shared.isClosing || this.#connection.isEnding) lines.push('Connection', 'close');
     this.#response.writeHead(head.status, lines);
   }
 }

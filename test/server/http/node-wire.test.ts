@@ -1,9 +1,55 @@
-import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../../server/http/limits.ts';
 import { createNodeServer } from '../../../server/http/node-wire.ts';
 import type { Wire } from '../../../server/http/wire.ts';
 import { atEnd } from '../../support/endings.ts';
 import { eventually, RawClient } from '../support/http.ts';
+
+async function listening(t: TestContext, onWire: (wire: Wire) => void): Promise<number> {
+  const server = createNodeServer('http', HTTP_LIMITS, onWire);
+  const port = await server.listen('127.0.0.1', 0);
+  atEnd(t, () => {
+    server.stopListening();
+    server.destroyConnections();
+  });
+  return port;
+}
+
+test('wire: a query string may have bytes beyond ASCII, a path may not', async (t) => {
+  const port = await listening(t, (wire) => {
+    const text = `${wire.path} ${wire.queryString} ${wire.header('x-name')} `;
+    const body: Buffer[] = [];
+    const answer = (): void => {
+      const all = text + Buffer.concat(body).toString();
+      wire.send({ status: 200, headers: [] }, all, all.length);
+    };
+    if (wire.hasBody) wire.readBody({ chunk: (chunk) => body.push(Buffer.from(chunk)), end: answer }, false);
+    else answer();
+  });
+  const answered = async (...sent: string[]): Promise<string> => {
+    const client = await RawClient.open(port);
+    for (const text of sent) {
+      client.send(text);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await client.closed();
+    return client.received.toString();
+  };
+  const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: x\r\nX-Name: n\r\n\r\n`;
+  assert.match(
+    await answered(get('/a%20b?q=ünî☃&r=?')),
+    /^HTTP\/1.1 200 .*Connection: close\r\n.*\r\n\/a%20b q=%c3%bcn%c3%ae%e2%98%83&r=\? n /s,
+  );
+  // Also behind one that was answered, with a body, and when the head arrives in two pieces.
+  assert.match(await answered(get('/first'), get('/b?ü')), /\/first {2}n .* 200 .*\/b %c3%bc n /s);
+  const post = 'POST /p?ä=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n';
+  assert.match(await answered(post, '\r\nbo', 'dy!!'), / 200 .*\/p %c3%a4=1 {2}body!!/s);
+  assert.match(await answered('GET /q?ä=', '1 HTTP/1.1\r\nHost: x\r\n\r\n'), / 200 .*\/q %c3%a4=1 /s);
+  for (const target of ['/ü', '/ü?a', `/x?${'?'.repeat(10_000)} ü`, 'ü', '/x?a b']) {
+    assert.match(await answered(get(target)), /^HTTP\/1.1 400 /, target);
+  }
+});
 
 test('wire: bytes that a broken connection never takes are free when it is over', async (t) => {
   let freed = 0;
@@ -18,12 +64,7 @@ test('wire: bytes that a broken connection never takes are free when it is over'
     wire.write(Buffer.alloc(1000), () => freed++);
     wire.write(Buffer.alloc(1000), () => freed++);
   };
-  const server = createNodeServer('http', HTTP_LIMITS, play);
-  const port = await server.listen('127.0.0.1', 0);
-  atEnd(t, () => {
-    server.stopListening();
-    server.destroyConnections();
-  });
+  const port = await listening(t, play);
   const client = await RawClient.open(port);
   client.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await client.closed();
