@@ -18,6 +18,7 @@ const USAGE = `usage: fill [options]   submits the agent runs of a generated fle
   --unique F         fraction of a catalog's resources that only one node has (0.1)
   --resources MIN-MAX  resources per catalog (200-800)
   --seed N           seed (1)
+  --start TIME       time of run 0; runs are half an hour apart (yesterday, 0 h UTC)
   --concurrency N    connections (8)
   --no-wait          do not wait until everything is processed
   --quiet            no progress bar
@@ -39,6 +40,15 @@ interface Options {
 }
 
 class UsageError extends Error {}
+
+/** So that what is filled in today is neither expired nor purged by a server with the usual settings. */
+const yesterday = (): string => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+
+function time(name: string, text: string): number {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new UsageError(`--${name} takes a date and time, not '${text}'`);
+  return ms;
+}
 
 function number(name: string, text: string, min: number, max: number): number {
   const value = Number(text);
@@ -62,6 +72,7 @@ function options(args: string[]): Options | null {
       unique: string(String(FLEET_DEFAULTS.unique)),
       resources: string(`${FLEET_DEFAULTS.resourcesMin}-${FLEET_DEFAULTS.resourcesMax}`),
       seed: string('1'),
+      start: string(yesterday()),
       concurrency: string('8'),
       'no-wait': flag,
       quiet: flag,
@@ -88,6 +99,7 @@ function options(args: string[]): Options | null {
       unique: number('unique', values.unique, 0, 1),
       resourcesMin: Number(range[1]),
       resourcesMax: Number(range[2]),
+      start: time('start', values.start),
     }),
   };
 }

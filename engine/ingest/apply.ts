@@ -66,8 +66,26 @@ export function applyBatch(
     const last = commands[commands.length - 1]?.seq ?? 0;
     if (last > batch.position) batch.position = last;
     return outcomes;
-  });
+  }, sizeOf(commands));
 }
+
+/** Bytes of the payloads of commands. What gzip tells at its end may be wrong, but it cannot be more than what it could hold. */
+function sizeOf(commands: readonly QueuedCommand[]): number {
+  let size = 0;
+  for (const { body, gzip } of commands) size += gzip ? unzippedSize(body) : body.length;
+  return size;
+}
+
+function unzippedSize(body: Uint8Array): number {
+  if (body.length < GZIP_MIN) return 0;
+  const end = new DataView(body.buffer, body.byteOffset + body.length - 4, 4);
+  return Math.min(end.getUint32(0, true), body.length * GZIP_RATIO_MAX);
+}
+
+/** Bytes of an empty gzip text. */
+const GZIP_MIN = 18;
+/** What deflate makes of zeros. */
+const GZIP_RATIO_MAX = 1032;
 
 /** A command that has been decoded, or that has its outcome already. */
 export type Prepared =

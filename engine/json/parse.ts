@@ -258,9 +258,13 @@ const isWordUnit = (unit: number): boolean =>
   unit === 0x24 ||
   unit > 0x7f;
 
+/** What a thread's stack has room for, and more than any value may have that is kept. */
+const RECURSION_MAX = 2000;
+
 class ExactParser {
   readonly #text: string;
   readonly #limits: JsonLimits;
+  readonly #depthMax: number;
   #at: number;
   #depth = 0;
   #container: JsonError['container'] = null;
@@ -269,6 +273,7 @@ class ExactParser {
     this.#text = text;
     this.#at = start;
     this.#limits = limits;
+    this.#depthMax = Math.min(limits.depth, RECURSION_MAX);
   }
 
   /** Behind the last character that was read. */
@@ -453,8 +458,8 @@ class ExactParser {
   }
 
   #enter(kind: 'array' | 'object'): JsonError['container'] {
-    if (++this.#depth > this.#limits.depth) {
-      this.#fail('too-deep', `nesting deeper than ${this.#limits.depth}`, 'value', this.#at, '');
+    if (++this.#depth > this.#depthMax) {
+      this.#fail('too-deep', `nesting deeper than ${this.#depthMax}`, 'value', this.#at, '');
     }
     const outer = this.#container;
     this.#container = { kind, offset: this.#at };

@@ -88,13 +88,36 @@ const STDERR = 2;
 /** More than the writes of a commit that belong together. */
 const ROOM_MIN = 1 << 20;
 
-function isNearlyFull(dir: string): boolean {
+const isNearlyFull = (dir: string): boolean => (volumeOf(dir)?.room ?? ROOM_MIN) < ROOM_MIN;
+
+/** Bytes of the file system of `dir`, and those that may still be written; null when it does not tell. */
+function volumeOf(dir: string): { readonly size: number; readonly room: number } | null {
   try {
-    const { bavail, bsize } = statfsSync(dir);
-    return bavail * bsize < ROOM_MIN;
+    const { bavail, blocks, bsize } = statfsSync(dir);
+    return { size: blocks * bsize, room: bavail * bsize };
   } catch {
-    return false;
+    return null;
   }
+}
+
+/** More than the pages of indexes that a batch of common commands changes. A small file system keeps an eighth of itself. */
+const ROOM_KEPT = 64 << 20;
+/** What content takes at most, with copies and with pages that are not full. */
+const CONTENT_FACTOR = 3;
+
+/**
+ * Throws ENOSPC when the file system of `dir` may have no room for a transaction whose content is of so many bytes. To be asked
+ * before one: of a write that fails lmdb composes a message in memory that is too small for it, and which all threads share; the
+ * process does not survive that when the pages are many.
+ */
+export function requireRoom(dir: string, bytes: number): void {
+  const volume = volumeOf(dir);
+  if (volume === null) return;
+  const wanted = Math.min(ROOM_KEPT, volume.size / 8) + CONTENT_FACTOR * bytes;
+  if (volume.room >= wanted) return;
+  const [left, needed] = [volume.room, wanted].map((size) => `${Math.ceil(size / (1 << 20))} MB`);
+  const text = `No space left on device (${dir}: its file system has ${left} left, ${needed} are wanted)`;
+  throw Object.assign(new Error(text), { code: 'ENOSPC' });
 }
 
 /** The value's bytes, or undefined. Copy what outlives the next read of the same environment. */

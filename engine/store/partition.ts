@@ -49,6 +49,7 @@ import {
   present,
   type ReadOptions,
   raw,
+  requireRoom,
   type Scratch,
   writeTransaction,
 } from './lmdb.ts';
@@ -328,9 +329,13 @@ export class Partition {
     return new View(this, this.env.useReadTransaction());
   }
 
-  /** Runs `change` in one write transaction: all of it is committed, or (when it throws) nothing. Synchronous. */
-  write<T>(change: (batch: Batch) => T): T {
+  /**
+   * Runs `change` in one write transaction: all of it is committed, or (when it throws) nothing. Synchronous. `bytes`: about how
+   * much it writes, where that may be much. Throws ENOSPC before anything is tried when there is no room for it.
+   */
+  write<T>(change: (batch: Batch) => T, bytes = 0): T {
     if (this.readOnly) throw new Error(`${this.dir} is open for reading only`);
+    requireRoom(this.dir, bytes);
     try {
       const run = (): T => {
         const batch = new Batch(this);

@@ -1,7 +1,17 @@
 // What a data directory says of itself: `store.json` records what must never change, the format and the number of partitions
 // (slot = hash(certname) mod partitions). Knows nothing of LMDB, so that a thread that only routes need not load it.
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { makeDirectory } from '../directories.ts';
 import { newKey } from '../fingerprint.ts';
@@ -46,6 +56,12 @@ export function openStoreInfo(dir: string, options: { partitions?: number } = {}
     return info;
   }
   makeDirectory(dir);
+  const left = readdirSync(dir).find((name) => PARTITION.test(name) && existsSync(dataFileOf(join(dir, name))));
+  if (left !== undefined) {
+    throw new Error(
+      `${infoFile(dir)} is missing, but ${left} has data: without it nobody knows which node is where; restore it from a backup`,
+    );
+  }
   const info: StoreInfo = {
     format: FORMAT_VERSION,
     partitions: options.partitions ?? PARTITIONS_DEFAULT,
@@ -59,11 +75,26 @@ export function openStoreInfo(dir: string, options: { partitions?: number } = {}
 
 /** Reads the directory's description and looks no further. Throws when it was written by a newer version. */
 export function readStoreInfo(dir: string): StoreInfo {
-  const info = JSON.parse(readFileSync(infoFile(dir), 'utf8')) as StoreInfo;
+  const file = infoFile(dir);
+  const info = storeInfoOf(readFileSync(file, 'utf8'));
+  if (info === null)
+    throw new Error(`${file} is damaged: it does not tell format and partitions; restore it from a backup`);
   if (info.format <= FORMAT_VERSION) return info;
   throw new Error(
     `${dir} was written by a newer version (format ${info.format}, this program knows ${FORMAT_VERSION})`,
   );
+}
+
+/** null when the text is no description. */
+function storeInfoOf(text: string): StoreInfo | null {
+  try {
+    const info = JSON.parse(text) as Partial<StoreInfo> | null;
+    const isWhole =
+      Number.isInteger(info?.format) && Number.isInteger(info?.partitions) && Number(info?.partitions) > 0;
+    return isWhole ? (info as StoreInfo) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Throws DataFileDamaged when the partition has no file, or an empty one. */
@@ -109,6 +140,8 @@ const infoFile = (dir: string): string => join(dir, 'store.json');
 
 export const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
   Array.from({ length: partitions }, (_, slot) => partitionDir(dir, slot));
+
+const PARTITION = /^partition-\d+$/;
 
 export const partitionDir = (dir: string, slot: number): string =>
   join(dir, `partition-${String(slot).padStart(3, '0')}`);

@@ -1,6 +1,6 @@
 // From settings to what node:tls takes: certificates read from disk, protocol range, cipher names.
 
-import { constants } from 'node:crypto';
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { getCiphers, type SecureContextOptions, type SecureVersion } from 'node:tls';
 import type { Settings } from '../../schemas/config.ts';
@@ -27,19 +27,35 @@ export function secureContextOptions(settings: SecureSettings): SecureContextOpt
   if (settings.sslCert === null || settings.sslKey === null || settings.sslCaCert === null) {
     throw new Error('HTTPS needs ssl-cert, ssl-key and ssl-ca-cert');
   }
+  const ciphers = (settings.cipherSuites ?? defaultCiphers).map(cipherName).join(':');
   const certificate = readFileSync(settings.sslCert, 'utf8');
+  const key = readFileSync(settings.sslKey);
+  const own = usable('ssl-cert', settings.sslCert, () => new X509Certificate(certificate));
+  const ownKey = usable('ssl-key', settings.sslKey, () => createPrivateKey(key));
+  // OpenSSL compares them only when they are of the same algorithm.
+  if (!own.checkPrivateKey(ownKey)) {
+    throw new Error(`ssl-key ${settings.sslKey} is not the key of the certificate in ssl-cert ${settings.sslCert}`);
+  }
   return {
     cert:
       settings.sslCertChain === null ? certificate : firstOf(certificate) + readFileSync(settings.sslCertChain, 'utf8'),
-    key: readFileSync(settings.sslKey),
+    key,
     ca: readFileSync(settings.sslCaCert),
     ...(settings.sslCrl === null ? {} : { crl: readFileSync(settings.sslCrl) }),
     ...protocolRange(settings.sslProtocols),
-    ciphers: (settings.cipherSuites ?? defaultCiphers).map(cipherName).join(':'),
+    ciphers,
     honorCipherOrder: true,
     // No resumption: a resumed session would skip the checks of revocation and expiry.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
+}
+
+function usable<T>(setting: string, file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`${setting} ${file}: ${(error as Error).message}`);
+  }
 }
 
 function firstOf(certificates: string): string {

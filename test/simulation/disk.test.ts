@@ -175,7 +175,7 @@ test('disk: when only the store has no room acknowledged commands wait for it, a
   assert.deepEqual(await checkStore(server.dir), []);
 });
 
-test('disk: the line that tells of a full store is whole, whatever lmdb prints beside it', async (t) => {
+test('disk: the line that tells of a full store is whole, and says what is wanted', async (t) => {
   const volume = smallVolume(t, 16);
   if (volume === null) return t.skip('needs a small file system');
   const random = new Random(testSeed('disk that takes not a byte'));
@@ -191,7 +191,10 @@ test('disk: the line that tells of a full store is whole, whatever lmdb prints b
     return server.logLines().flatMap(({ level, msg }) => (level === 'error' ? [msg] : []));
   };
   await until('the trouble is told', () => troubles().length > 0);
-  assert.match(troubles()[0]!, /^partition 0: No space left on device \(.*partition-000; .* less than 1 MB left\)$/);
+  assert.match(
+    troubles()[0]!,
+    /^partition 0: No space left on device \(.*partition-000: .* has 0 MB left, \d+ MB are wanted\)$/,
+  );
   rmSync(ballast);
   await server.drained();
   await compare(server, acknowledged);
@@ -222,6 +225,29 @@ test('disk: a second process on a data directory is refused and the first one go
   await first.kill();
   await second.start();
   assert.equal((await second.query('nodes')).length, 2);
+});
+
+test('disk: data without their description are refused, and so is a description that is none', async (t) => {
+  const server = await TestServer.start(t, { args: ['--partitions', '2'] });
+  await server.apply(replaceCatalog('a', 1, Date.now() - DAY));
+  assert.equal(await server.stop(), 0);
+  const file = join(server.dir, 'store.json');
+  const description = readFileSync(file);
+  const refused = async (reason: RegExp): Promise<void> => {
+    const { status, text } = await server.startToFail();
+    assert.equal(status, 1);
+    assert.match(text, reason);
+  };
+  for (const text of ['', '{', 'null', '{"format":"x","partitions":2}', '{"format":5}']) {
+    writeFileSync(file, text);
+    await refused(/store\.json is damaged/);
+  }
+  rmSync(file);
+  await refused(/store\.json is missing, but partition-00\d has data/);
+  writeFileSync(file, description);
+  await server.start();
+  assert.equal((await server.query('nodes')).length, 1);
+  assert.equal(await server.stop(), 0);
 });
 
 test('disk: data of a later version are refused and left as they are', async (t) => {

@@ -191,6 +191,20 @@ test('parse: nesting ends at the limit', () => {
   assert.equal(problemOf(`${'{"a":'.repeat(1001)}1${'}'.repeat(1001)}`), 'too-deep');
 });
 
+test('parse: whoever bounds the nesting by himself still does not get more than a stack has room for', () => {
+  const unbounded = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
+  for (const text of [
+    '['.repeat(1_000_000),
+    '{"a":'.repeat(1_000_000),
+    `${'['.repeat(100_000)}1.0${']'.repeat(100_000)}`,
+  ]) {
+    assert.throws(
+      () => parseJson(text, unbounded),
+      (error) => error instanceof JsonError && error.problem === 'too-deep',
+    );
+  }
+});
+
 test('parse: a prefix ends behind its value', () => {
   const text = ' [1, "a"]x';
   assert.deepEqual(parseJsonPrefix(text), { value: [1, 'a'], end: 9 });

@@ -1,6 +1,7 @@
 // The TLS gate before a real HTTP listener, with real certificates: who gets in, who does not, and what they are told.
 
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
@@ -319,6 +320,14 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     writeFileSync(broken, 'nonsense');
     assert.throws(() => gate.reload(settingsOf({ sslCert: broken })));
     assert.throws(() => gate.reload(settingsOf({ sslKey: join(certificates.folder, 'missing') })), /ENOENT/);
+    // OpenSSL itself does not compare keys of different algorithms.
+    const rsa = join(certificates.folder, 'rsa.pem');
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    writeFileSync(rsa, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    assert.throws(
+      () => gate.reload(settingsOf({ sslKey: rsa })),
+      /ssl-key .*rsa\.pem is not the key of the certificate/,
+    );
     assert.equal(await serverFingerprint(), fingerprint);
     assert.equal((await ask('/status')).status, 200);
   });
