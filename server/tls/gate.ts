@@ -42,10 +42,15 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     handshakeTimeout: handshakeMs,
     ALPNProtocols: ['http/1.1'],
   });
+  const tellRefused = (client: TLSSocket): void =>
+    log.info(
+      { address: client.remoteAddress, reason: String(client.authorizationError) },
+      'client certificate refused',
+    );
   server.on('secureConnection', (client) => {
     const address = client.remoteAddress ?? '';
     if (!client.authorized && settings.clientAuth === 'want' && hasCertificate(client)) {
-      log.info({ address, reason: String(client.authorizationError) }, 'client certificate refused');
+      tellRefused(client);
       client.destroy();
       return;
     }
@@ -57,6 +62,8 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     });
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, client) => {
+    // Node has turned it away and says only that the connection has ended.
+    if (client.authorizationError) return tellRefused(client);
     // A connection that is closed before it begins is daily noise on an open port.
     const level = error.code === 'ECONNRESET' ? 'debug' : 'info';
     log[level]({ address: client.remoteAddress, reason: error.code ?? error.message }, 'TLS handshake failed');

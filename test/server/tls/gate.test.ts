@@ -12,13 +12,21 @@ import { parseHocon } from '../../../server/config/hocon.ts';
 import type { Problem } from '../../../server/config/tree.ts';
 import type { Exchange } from '../../../server/http/exchange.ts';
 import { type Listener, startListener } from '../../../server/http/listener.ts';
-import { silentLogs } from '../../../server/log.ts';
+import { type Logger, silentLogs } from '../../../server/log.ts';
 import { Access, readAllowlist } from '../../../server/tls/access.ts';
 import { type GateOptions, startTlsGate, type TlsGate } from '../../../server/tls/gate.ts';
 import { cipherName } from '../../../server/tls/options.ts';
+import { eventually } from '../support/http.ts';
 import { type Certificates, makeCertificates, opensslMissing } from './certificates.ts';
 
 const log = silentLogs().area('tls');
+/** Reasons of refused certificates that the gate's log tells. */
+const refusals: string[] = [];
+const gateLog: Logger = Object.assign(Object.create(log) as Logger, {
+  info: ({ reason }: { readonly reason: string }, text: string) => {
+    if (text === 'client certificate refused') refusals.push(reason);
+  },
+});
 
 interface Answer {
   readonly status: number;
@@ -99,7 +107,7 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
       refuseClient: access.refuseClient,
       onError: (error) => assert.fail(error as Error),
     });
-    gate = await startTlsGate({ settings: settingsOf(), listener, log });
+    gate = await startTlsGate({ settings: settingsOf(), listener, log: gateLog });
   });
 
   after(async () => {
@@ -160,6 +168,8 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     await refusedBy('/pdb/meta', { client: 'stranger' }, /UNKNOWN_CA|ECONNRESET|alert|hang up/i);
     await refusedBy('/pdb/meta', { client: 'expired' }, /EXPIRED|ECONNRESET|alert|hang up/i);
     await refusedBy('/pdb/meta', { client: 'revoked' }, /REVOKED|ECONNRESET|alert|hang up/i);
+    await eventually(() => refusals.length === 3, 'the log tells of three');
+    assert.match(refusals.join(), /^[A-Z_]*(?:ISSUER|VERIFY|SIGNATURE)[A-Z_]*,CERT_HAS_EXPIRED,CERT_REVOKED$/);
   });
 
   test('a client that is not on the allowlist is told so, below /pdb only', async () => {
