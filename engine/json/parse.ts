@@ -145,7 +145,7 @@ function needsExactParser(text: string): boolean {
   if (first !== 0x5b && first !== 0x7b) return true;
   const backslash = text.indexOf('\\');
   if (backslash >= 0) {
-    if (hasEscapedKey(text, backslash)) return true;
+    if (CONFUSES_KEYS && hasEscapedKey(text, backslash)) return true;
     if (hasLoneSurrogate(text, '\\ud') || hasLoneSurrogate(text, '\\uD')) return true;
   }
   if (!POSSIBLE.test(text)) return false;
@@ -162,9 +162,12 @@ function needsExactParser(text: string): boolean {
 }
 
 /**
- * Whether a key is written with an escape. JSON.parse of V8 from 12.8 on (Node 24) may give such a key another one's name, of an
- * object that it read before: https://github.com/nodejs/node/issues/63785. `backslash` is where the first one is.
+ * From 12.8 on (Node 24) JSON.parse of V8 may give a key that is written with an escape another one's name, of an object that it
+ * read before: https://github.com/nodejs/node/issues/63785.
  */
+const CONFUSES_KEYS = Number.parseFloat(process.versions.v8) >= 12.8;
+
+/** Whether a key is written with an escape. `backslash` is where the first one is. */
 function hasEscapedKey(text: string, backslash: number): boolean {
   for (let at = backslash; at >= 0; at = text.indexOf('\\', at)) {
     // Of JSON a backslash is in a string: what stands behind the string tells what it is.
