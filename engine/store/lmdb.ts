@@ -94,7 +94,8 @@ const isNearlyFull = (dir: string): boolean => (volumeOf(dir)?.room ?? ROOM_MIN)
 function volumeOf(dir: string): { readonly size: number; readonly room: number } | null {
   try {
     const { bavail, blocks, bsize } = statfsSync(dir);
-    return { size: blocks * bsize, room: bavail * bsize };
+    // Some that are not disks call themselves empty.
+    return blocks === 0 ? null : { size: blocks * bsize, room: bavail * bsize };
   } catch {
     return null;
   }
