@@ -7,6 +7,7 @@ import { applyCatalog } from './apply-catalog.ts';
 import { applyFacts } from './apply-facts.ts';
 import { applyDeactivate, applyExpiration, applyInputs } from './apply-node.ts';
 import { applyReport } from './apply-report.ts';
+import { payloadSize } from './body.ts';
 import type { DecodedCommand } from './commands.ts';
 import { decodeCommand, type Recollection } from './decode.ts';
 import { CommandFailure } from './errors.ts';
@@ -69,23 +70,8 @@ export function applyBatch(
   }, sizeOf(commands));
 }
 
-/** Bytes of the payloads of commands. What gzip tells at its end may be wrong, but it cannot be more than what it could hold. */
-function sizeOf(commands: readonly QueuedCommand[]): number {
-  let size = 0;
-  for (const { body, gzip } of commands) size += gzip ? unzippedSize(body) : body.length;
-  return size;
-}
-
-function unzippedSize(body: Uint8Array): number {
-  if (body.length < GZIP_MIN) return 0;
-  const end = new DataView(body.buffer, body.byteOffset + body.length - 4, 4);
-  return Math.min(end.getUint32(0, true), body.length * GZIP_RATIO_MAX);
-}
-
-/** Bytes of an empty gzip text. */
-const GZIP_MIN = 18;
-/** What deflate makes of zeros. */
-const GZIP_RATIO_MAX = 1032;
+const sizeOf = (commands: readonly QueuedCommand[]): number =>
+  commands.reduce((size, { body, gzip }) => size + payloadSize(body, gzip), 0);
 
 /** A command that has been decoded, or that has its outcome already. */
 export type Prepared =

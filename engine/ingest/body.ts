@@ -23,8 +23,8 @@ export function payloadBytes(
   if (!gzip) return bytes;
   const headerSize = gzipHeaderSize(bytes);
   if (headerSize === 0) throw new CommandFailure('not-gzip', 'The body is labelled gzip but is not in gzip format.');
-  // The last four bytes are the size modulo 2^32, if the body is one member: one buffer of the right size will do.
-  const sizeField = bytes.length >= 18 ? bytes.readUInt32LE(bytes.length - 4) : 0;
+  // With a body of one member one buffer of the right size will do.
+  const sizeField = sizeFieldOf(bytes);
   const isFirstEmpty = bytes[headerSize] === 3 && bytes[headerSize + 1] === 0;
   if (inflater !== null && sizeField <= sizeMax && !isFirstEmpty) {
     const payload = inflater.inflate(bytes, sizeField);
@@ -43,6 +43,19 @@ export function payloadBytes(
   }
   return firstMember(bytes, headerSize, options, sizeMax);
 }
+
+/** About the size of the payload, without a look at it: what gzip tells may be wrong, but not more than the bytes could hold. */
+export function payloadSize(body: Uint8Array, gzip: boolean): number {
+  if (!gzip) return body.length;
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return Math.min(sizeFieldOf(bytes), bytes.length * DEFLATE_RATIO_MAX);
+}
+
+/** What deflate makes of zeros. */
+const DEFLATE_RATIO_MAX = 1032;
+
+/** The last four bytes: the size modulo 2^32, if the body is one member. */
+const sizeFieldOf = (bytes: Buffer): number => (bytes.length >= 18 ? bytes.readUInt32LE(bytes.length - 4) : 0);
 
 function firstMember(bytes: Buffer, headerSize: number, options: ZlibOptions, sizeMax: number): Buffer {
   let inflated: { buffer: Buffer; engine: { bytesWritten: number } };

@@ -7,7 +7,7 @@
 import { Float, type JsonValue } from './value.ts';
 
 export interface JsonLimits {
-  /** Deepest nesting of arrays and objects; Infinity leaves the check to whoever walks the value. */
+  /** Deepest nesting of arrays and objects; Infinity leaves the check to whoever walks the value, up to what recursion allows. */
   readonly depth: number;
   /** UTF-16 units in one string. */
   readonly stringLength: number;

@@ -141,7 +141,7 @@ const infoFile = (dir: string): string => join(dir, 'store.json');
 export const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
   Array.from({ length: partitions }, (_, slot) => partitionDir(dir, slot));
 
-const PARTITION = /^partition-\d+$/;
-
 export const partitionDir = (dir: string, slot: number): string =>
   join(dir, `partition-${String(slot).padStart(3, '0')}`);
+/** The names of those. */
+const PARTITION = /^partition-\d{3,}$/;

@@ -67,6 +67,7 @@ export function envelopeOfParameters(parameters: ReadonlyMap<string, FormValue>)
   }
   const command = given.get('command');
   if (typeof command === 'string') given.set('command', command.replaceAll('_', ' '));
+  // A missing version is an invalid one here.
   const version = given.get('version');
   given.set('version', typeof version === 'string' ? (integerOf(version) ?? version) : (version ?? ''));
   return validate(given);
