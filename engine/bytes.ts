@@ -105,7 +105,7 @@ export class ByteWriter {
     this.words = wordsOf(memory);
   }
 
-  /** The end: others may write to its memory, so what was taken from it must not be looked at any more. */
+  /** Its memory goes to others: what was taken from it must not be looked at any more. What is written from now on gets other memory. */
   release(): void {
     this.#spare?.give(this.bytes);
     this.#hold(NO_MEMORY);

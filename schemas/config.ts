@@ -384,7 +384,7 @@ export const settingRows = {
     default: '1000',
     min: 0,
     max: 1_000_000,
-    doc: 'Queries that may wait for a place (each query thread has 32). Beyond it, queries get 503.',
+    doc: 'Queries that may wait for a place (each query thread has 32; who waits for a slow client has none). Beyond it, queries get 503.',
   },
   queryTimeoutDefault: {
     section: 'puppetdb',

@@ -13,8 +13,6 @@ export interface QueryThreadData {
   readonly dir: string;
   /** Int32 per running query: 1 when its client is gone. */
   readonly cancelled: SharedArrayBuffer;
-  /** Bytes a query may send beyond what its client has taken. */
-  readonly windowSize: number;
   readonly chunkSize: number;
   /** Milliseconds a client may take nothing before its query is ended. */
   readonly stallMax: number;
@@ -27,6 +25,8 @@ export interface QueryTask {
   readonly id: number;
   /** Index into `cancelled`. */
   readonly flag: number;
+  /** Bytes it may send beyond what its client has taken. */
+  readonly window: number;
   readonly request: QueryRequest;
   readonly settings: QuerySettings;
 }

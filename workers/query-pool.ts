@@ -4,6 +4,10 @@
 //   run --> waiting line --> piscina task --> query thread --> whole answer as the task's result, or
 //                                                              head, chunks, end over the thread's port (credit back)
 //
+// A query that has sent all it may and waits for its client gives its place to the next one, so clients that read slowly do not
+// keep others out. When its client takes something it goes on, whether there is a place or not. Only so many are open at once:
+// while others wait for that, the slowest clients' are ended.
+//
 // Handlers are never called from inside `run`, and never again after `cancel`. A thread that dies takes its queries with
 // it (500, or an abort behind the head) and is replaced.
 
@@ -45,15 +49,21 @@ export interface QueryPoolOptions {
 }
 
 export interface QueryPoolLimits {
-  /** Queries that one thread answers side by side. */
+  /** Queries that one thread answers side by side, those that wait for their clients apart. */
   readonly perThread: number;
+  /** Queries that all threads together have begun and not ended, whatever they wait for. At least as many as have places. */
+  readonly openMax: number;
   /** Queries that may wait for a place; beyond it they get 503. */
   readonly waitingMax: number;
   /** Bytes a query may be ahead of its client. */
   readonly windowSize: number;
+  /** Bytes all queries may be ahead together: with many, each gets less, but one chunk. */
+  readonly windowsMax: number;
   readonly chunkSize: number;
   /** Milliseconds a client may take nothing before its query is ended: it holds a snapshot of the store. */
   readonly stallMax: number;
+  /** Milliseconds a client may take for an answer, however slowly, though `openMax` queries are open and others wait. */
+  readonly slowMin: number;
   /** Bytes the store may grow by while a query waits for its client; if it was larger before, so much as it was. */
   readonly growthMax: number;
   /** Milliseconds one slice of work may take before its thread counts as hung. */
@@ -64,10 +74,13 @@ export interface QueryPoolLimits {
 
 export const queryPoolLimits: QueryPoolLimits = {
   perThread: 32,
+  openMax: 256,
   waitingMax: 1000,
   windowSize: 1 << 20,
+  windowsMax: 32 << 20,
   chunkSize: 128 << 10,
   stallMax: 120_000,
+  slowMin: 10_000,
   growthMax: 1 << 30,
   hangMax: 60_000,
   heapMax: 0,
@@ -76,6 +89,8 @@ export const queryPoolLimits: QueryPoolLimits = {
 export interface QueryPoolStats {
   readonly threads: number;
   readonly running: number;
+  /** Of the running ones: those that wait for their clients. */
+  readonly parked: number;
   readonly waiting: number;
 }
 
@@ -110,6 +125,12 @@ interface Query {
   headSent: boolean;
   /** Monotonic ms of the head of an answer that streams; 0: there is none. */
   streamed: number;
+  /** Bytes it may be ahead of its client. */
+  window: number;
+  /** Of these, bytes its thread may still send; 0 and less: the query waits for its client and has no place. */
+  credit: number;
+  /** Bytes that its thread has sent. */
+  sent: number;
   /** Bytes that the client has taken and the thread has not been told of. */
   taken: number;
   /** What a slow one did, known when the task has settled. */
@@ -127,6 +148,8 @@ interface Thread {
   readonly slots: SlotReader;
 }
 
+const lengthOf = (slots: readonly Slot[]): number => slots.reduce((sum, { length }) => sum + length, 0);
+
 /** Starts the threads. The data directory must have been created (startRing does). */
 export async function startQueryPool(options: QueryPoolOptions): Promise<ThreadQueryPool> {
   openStoreInfo(options.dir);
@@ -142,9 +165,13 @@ export class ThreadQueryPool implements QueryPool {
   readonly #unread = new MetricsRegistry();
   readonly #options: QueryPoolOptions;
   readonly #threadCount: number;
+  readonly #places: number;
+  readonly #openMax: number;
   readonly #cancelled: Int32Array;
   readonly #freeFlags: number[] = [];
   readonly #running = new Map<number, Query>();
+  /** Of the running ones: those that wait for their clients. */
+  #parked = 0;
   /** Queries before `#first` have gone. */
   #waiting: Query[] = [];
   #first = 0;
@@ -171,11 +198,18 @@ export class ThreadQueryPool implements QueryPool {
     this.#log = options.log ?? silentLog;
     this.#metrics = options.metrics ?? new MetricsRegistry();
     this.#threadCount = Math.max(1, options.threads ?? availableParallelism() - 1);
-    const places = this.#threadCount * this.#limits.perThread;
-    this.#cancelled = new Int32Array(new SharedArrayBuffer(places * 4));
-    for (let flag = places - 1; flag >= 0; flag--) this.#freeFlags.push(flag);
+    this.#places = this.#threadCount * this.#limits.perThread;
+    this.#openMax = Math.max(this.#places, this.#limits.openMax);
+    this.#cancelled = new Int32Array(new SharedArrayBuffer(this.#openMax * 4));
+    for (let flag = this.#openMax - 1; flag >= 0; flag--) this.#freeFlags.push(flag);
     this.#pool = this.#startPool();
-    this.#watch = setInterval(() => this.#checkThreads(), Math.min(WATCH_MS, this.#limits.hangMax / 2));
+    this.#watch = setInterval(
+      () => {
+        this.#checkThreads();
+        this.#endSlowest();
+      },
+      Math.min(WATCH_MS, this.#limits.hangMax / 2),
+    );
     this.#watch.unref();
   }
 
@@ -183,8 +217,13 @@ export class ThreadQueryPool implements QueryPool {
     return {
       threads: this.#pool.threads.length,
       running: this.#running.size,
+      parked: this.#parked,
       waiting: this.#waiting.length - this.#first,
     };
+  }
+
+  get #hasPlace(): boolean {
+    return this.#running.size - this.#parked < this.#places && this.#freeFlags.length > 0;
   }
 
   run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers): QueryHandle {
@@ -204,13 +243,16 @@ export class ThreadQueryPool implements QueryPool {
       port: null,
       headSent: false,
       streamed: 0,
+      window: 0,
+      credit: 0,
+      sent: 0,
       taken: 0,
       plan: null,
       settled: false,
       over: false,
     };
     if (this.#stopping !== null) this.#refuseSoon(query, 'The server is shutting down');
-    else if (this.#freeFlags.length > 0) this.#begin(query);
+    else if (this.#hasPlace) this.#begin(query);
     else if (this.#waiting.length - this.#first < this.#limits.waitingMax) this.#waiting.push(query);
     else this.#refuseSoon(query, 'Too many queries are waiting. Try again later.');
     return {
@@ -232,14 +274,21 @@ export class ThreadQueryPool implements QueryPool {
     query.metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
     Atomics.store(this.#cancelled, query.flag, 0);
     this.#running.set(query.id, query);
+    query.window = this.#nextWindow();
+    query.credit = query.window;
     // Neither idle threads nor their ports keep the process alive; a query does, also one whose thread has just gone.
     this.#watch.ref();
-    const { id, flag, request, settings } = query;
-    const task: QueryTask = { id, flag, request, settings };
+    const { id, flag, window, request, settings } = query;
+    const task: QueryTask = { id, flag, window, request, settings };
     this.#pool.run(task).then(
       (result: QueryResult) => this.#resolved(query, result),
       (error: unknown) => this.#rejected(query, error),
     );
+  }
+
+  #nextWindow(): number {
+    const { windowSize, windowsMax, chunkSize } = this.#limits;
+    return Math.max(Math.min(windowSize, Math.floor(windowsMax / this.#running.size)), chunkSize);
   }
 
   #resolved(query: Query, result: QueryResult): void {
@@ -291,7 +340,11 @@ export class ThreadQueryPool implements QueryPool {
       }
       case 'chunk': {
         const { bytes } = message;
-        if (bytes instanceof Uint8Array) query.handlers.onChunk(bytes);
+        const isOwn = bytes instanceof Uint8Array;
+        const size = isOwn ? bytes.byteLength : lengthOf(bytes);
+        query.sent += size;
+        this.#addCredit(query, -size);
+        if (isOwn) query.handlers.onChunk(bytes);
         else this.#chunks(query, slots, bytes);
         break;
       }
@@ -318,7 +371,7 @@ export class ThreadQueryPool implements QueryPool {
 
   /** The same for one that lies in slots, where it is read from unless a copy takes less. */
   #answerFrom(query: Query, slots: SlotReader, head: AnswerHead, bytes: readonly Slot[]): void {
-    const size = bytes.reduce((sum, { length }) => sum + length, 0);
+    const size = lengthOf(bytes);
     if (size < COPY_MAX) {
       this.#answer(query, { ...head, body: slots.take(bytes) });
       return;
@@ -350,20 +403,36 @@ export class ThreadQueryPool implements QueryPool {
   #cancel(query: Query): void {
     if (query.over) return;
     query.over = true;
-    if (query.flag >= 0) Atomics.store(this.#cancelled, query.flag, 1);
-    this.#send(query, { kind: 'cancel', id: query.id });
+    this.#giveUp(query);
     // One that waits is skipped when its turn comes.
     if (query.flag < 0) query.handlers.onLeft?.(null);
     else if (query.settled) this.#leave(query);
+  }
+
+  /** Its thread need not go on. */
+  #giveUp(query: Query): void {
+    if (query.flag >= 0) Atomics.store(this.#cancelled, query.flag, 1);
+    this.#send(query, { kind: 'cancel', id: query.id });
   }
 
   /** Told when it is worth waking the thread for: it has the rest of its window meanwhile. */
   #grant(query: Query, bytes: number): void {
     if (query.over) return;
     query.taken += bytes;
-    if (query.taken < this.#limits.windowSize * GRANT_SHARE) return;
+    if (query.taken < query.window * GRANT_SHARE) return;
     this.#send(query, { kind: 'grant', id: query.id, bytes: query.taken });
+    this.#addCredit(query, query.taken);
     query.taken = 0;
+  }
+
+  /** The same sum as its thread has. */
+  #addCredit(query: Query, bytes: number): void {
+    const wasParked = query.credit <= 0;
+    query.credit += bytes;
+    const isParked = query.credit <= 0;
+    if (isParked === wasParked) return;
+    this.#parked += isParked ? 1 : -1;
+    if (isParked) this.#beginWaiting();
   }
 
   #send(query: Query, message: ToQueryThread): void {
@@ -373,13 +442,37 @@ export class ThreadQueryPool implements QueryPool {
   /** Gives the place to the next one. */
   #leave(query: Query): void {
     if (!this.#running.delete(query.id)) return;
+    if (query.credit <= 0) this.#parked--;
     this.#freeFlags.push(query.flag);
     query.flag = -1;
     const now = performance.now();
     query.metrics.histogram('database', 'PDBReadPool.pool.Usage').update(now - query.began);
     if (query.streamed > 0) query.metrics.stages.stream.observe(now - query.streamed);
     query.handlers.onLeft?.(query.plan);
-    while (this.#first < this.#waiting.length && this.#freeFlags.length > 0) {
+    this.#beginWaiting();
+    if (this.#running.size > 0) return;
+    this.#watch.unref();
+    this.#onIdle?.();
+  }
+
+  /** While queries wait and no more may be open: as many as wait are ended of those that wait for the slowest clients. */
+  #endSlowest(): void {
+    const wanted = this.#waiting.length - this.#first;
+    if (wanted === 0 || this.#freeFlags.length > 0) return;
+    const now = performance.now();
+    const rate = (query: Query): number => (query.sent - query.window) / (now - query.streamed);
+    const slow = [...this.#running.values()].filter(
+      (query) => !query.over && query.credit <= 0 && now - query.streamed >= this.#limits.slowMin,
+    );
+    slow.sort((a, b) => rate(a) - rate(b));
+    for (const query of slow.slice(0, wanted)) {
+      this.#fail(query, 'The client is too slow: other queries wait for this one to end');
+      this.#giveUp(query);
+    }
+  }
+
+  #beginWaiting(): void {
+    while (this.#first < this.#waiting.length && this.#hasPlace) {
       const next = this.#waiting[this.#first++]!;
       if (!next.over) this.#begin(next);
     }
@@ -387,20 +480,16 @@ export class ThreadQueryPool implements QueryPool {
       this.#waiting = this.#waiting.slice(this.#first);
       this.#first = 0;
     }
-    if (this.#running.size > 0) return;
-    this.#watch.unref();
-    this.#onIdle?.();
   }
 
   // ------------------------------------------------------------------ threads
 
   #startPool(): Piscina {
     const { dir, script = threadScript('query-thread', import.meta.url) } = this.#options;
-    const { perThread, heapMax, windowSize, chunkSize, stallMax, growthMax } = this.#limits;
+    const { heapMax, chunkSize, stallMax, growthMax } = this.#limits;
     const data: QueryThreadData = {
       dir,
       cancelled: this.#cancelled.buffer as SharedArrayBuffer,
-      windowSize,
       chunkSize,
       stallMax,
       growthMax,
@@ -411,7 +500,7 @@ export class ThreadQueryPool implements QueryPool {
       filename: fileURLToPath(script.url),
       minThreads: this.#threadCount,
       maxThreads: this.#threadCount,
-      concurrentTasksPerWorker: perThread,
+      concurrentTasksPerWorker: Math.ceil(this.#openMax / this.#threadCount),
       idleTimeout: Number.POSITIVE_INFINITY,
       // A thread that blocks while it is idle runs no timers: lmdb would never let go of its last read transaction, the next
       // query would get that old snapshot, and its pages could not be used again.

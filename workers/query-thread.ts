@@ -38,14 +38,15 @@ let partitions: readonly Partition[] | null = null;
 /** What a streaming query may still send, and how it sleeps when that is used up. */
 class Stream {
   readonly #id: number;
-  #credit = data.windowSize;
+  #credit: number;
   /** Bytes so far. */
   sent = 0;
   #wake: (() => void) | null = null;
   #granted = 0;
 
-  constructor(id: number) {
+  constructor({ id, window }: QueryTask) {
     this.#id = id;
+    this.#credit = window;
   }
 
   get open(): boolean {
@@ -245,7 +246,8 @@ export default async function answer(task: QueryTask): Promise<QueryResult> {
   }
 }
 
-async function answerOne({ id, flag, request, settings }: QueryTask): Promise<QueryResult> {
+async function answerOne(task: QueryTask): Promise<QueryResult> {
+  const { id, flag, request, settings } = task;
   const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
   const clock = clockFrom(Date.now());
   const store: QueryStore = { partitions: slice(openStore), clock, stopwatch, cancelled: isCancelled };
@@ -267,7 +269,7 @@ async function answerOne({ id, flag, request, settings }: QueryTask): Promise<Qu
       }
       return { answer: { head, failure: textOf(query.failure) }, plan: query.plan, times: query.times };
     }
-    stream = new Stream(id);
+    stream = new Stream(task);
     streams.set(id, stream);
     post({ kind: 'head', id, head });
     const left = await sendBody(query, stream, chunk, { clock, isCancelled });
@@ -311,6 +313,7 @@ async function sendBody(
   for (;;) {
     if (chunk !== null && chunk.byteLength > 0) stream.send(chunk);
     if (query.done || isCancelled()) return null;
+    if (!stream.open) query.rest();
     while (!stream.open) {
       const now = clock();
       // At the deadline the query itself says what there is to say.

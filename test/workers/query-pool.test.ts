@@ -149,7 +149,7 @@ test('query pool: a short answer comes whole with its head', async () => {
     assert.equal(head?.status, 200);
     assert.equal(end, 'end');
     assert.equal(JSON.parse(text).certname, 'n3');
-    assert.deepEqual(pool.stats(), { threads: 2, running: 0, waiting: 0 });
+    assert.deepEqual(pool.stats(), { threads: 2, running: 0, parked: 0, waiting: 0 });
   });
 });
 
@@ -286,8 +286,76 @@ test('query pool: the deadline ends an answer whose client is slow', async () =>
   });
 });
 
+test('query pool: queries that wait for their clients keep no places from others', async () => {
+  const limits = { perThread: 2, openMax: 20, windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    const slow = Array.from({ length: 20 }, () => ask(pool, request('/facts'), { grants: false }));
+    await until('all wait for their clients', () => pool.stats().parked === 20);
+    assert.equal(pool.stats().waiting, 0);
+    // All that may be open are: the next one waits until one of them has gone.
+    const point = ask(pool, request('/nodes/n1'));
+    await tick(50);
+    assert.equal(pool.stats().waiting, 1);
+    slow[0]!.handle.cancel();
+    assert.equal((await point.finished).head?.status, 200);
+    // Going on, all of them, with two places.
+    const rest = slow.slice(1);
+    for (const { handle } of rest) handle.grant(1e9);
+    const texts = await Promise.all(rest.map(async ({ finished }) => (await finished).text));
+    assert.equal(JSON.parse(texts[0]!).length, NODES * 202);
+    for (const text of texts) assert.equal(text, texts[0]);
+    await until('nothing is left', () => pool.stats().running === 0);
+    assert.equal(pool.stats().parked, 0);
+  });
+});
+
+test('query pool: the slowest clients are ended when all that may be open are and others wait, not before', async () => {
+  const limits = { openMax: 3, perThread: 1, windowSize: 64 << 10, chunkSize: 16 << 10, slowMin: 300, hangMax: 100 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    await ask(pool, request('/nodes/n1')).finished;
+    const slow = Array.from({ length: 3 }, () => ask(pool, request('/facts'), { grants: false }));
+    await until('all wait for their clients', () => pool.stats().parked === 3);
+    await tick(400);
+    assert.deepEqual(
+      slow.map(({ end }) => end),
+      [null, null, null],
+    );
+    for (const { handle } of [slow[0]!, slow[2]!]) {
+      handle.grant(64 << 10);
+      await until('it waits again', () => pool.stats().parked === 3);
+    }
+    assert.equal((await ask(pool, request('/nodes/n1')).finished).head?.status, 200);
+    assert.match(slow[1]!.end ?? '', /too slow: other queries wait/);
+    for (const { handle } of slow) handle.grant(1e9);
+    for (const { finished } of [slow[0]!, slow[2]!]) {
+      assert.equal(JSON.parse((await finished).text).length, NODES * 202);
+    }
+    await until('nothing is left', () => pool.stats().running === 0);
+    assert.equal(pool.stats().parked, 0);
+  });
+});
+
+test('query pool: the more queries are open the less each is ahead of its client', async () => {
+  const limits = { windowSize: 256 << 10, windowsMax: 512 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits }, async (pool) => {
+    const slow: Client[] = [];
+    for (let i = 0; i < 16; i++) {
+      slow.push(ask(pool, request('/facts'), { grants: false }));
+      await until('it waits for its client', () => pool.stats().parked === i + 1);
+    }
+    const ahead = slow.map(({ text }) => text.length);
+    const rest = limits.chunkSize + 2000;
+    for (let i = 0; i < ahead.length; i++) {
+      const window = Math.min(limits.windowSize, limits.windowsMax / (i + 1));
+      assert.ok(ahead[i]! >= window && ahead[i]! <= window + rest, `query ${i}: ${ahead[i]}`);
+    }
+    for (const { handle } of slow) handle.grant(1e9);
+    for (const { finished } of slow) assert.equal((await finished).end, 'end');
+  });
+});
+
 test('query pool: queries wait for a place in turn, and beyond the line they are refused', async () => {
-  const limits = { perThread: 1, waitingMax: 2, windowSize: 64 << 10, chunkSize: 16 << 10 };
+  const limits = { perThread: 1, openMax: 1, waitingMax: 2, windowSize: 64 << 10, chunkSize: 16 << 10 };
   await withPool({ threads: 1, limits }, async (pool) => {
     const first = ask(pool, request('/facts'), { grants: false });
     const second = ask(pool, request('/nodes/n1'));
@@ -295,7 +363,9 @@ test('query pool: queries wait for a place in turn, and beyond the line they are
     const fourth = await ask(pool, request('/nodes/n3')).finished;
     assert.equal(fourth.head?.status, 503);
     assert.match(fourth.text, /Too many queries/);
-    assert.deepEqual(pool.stats(), { threads: 1, running: 1, waiting: 2 });
+    const { parked, ...rest } = pool.stats();
+    assert.deepEqual(rest, { threads: 1, running: 1, waiting: 2 });
+    assert.ok(parked <= 1);
     second.handle.cancel();
     first.handle.cancel();
     assert.equal((await third.finished).head?.status, 200);
@@ -356,7 +426,7 @@ test('query pool: a slow query leaves its plan behind, however it ends, a quick 
 });
 
 test('query pool: every query leaves, also one that is refused, waits in vain or loses its thread', async () => {
-  const limits = { perThread: 1, waitingMax: 1, windowSize: 64 << 10, chunkSize: 16 << 10 };
+  const limits = { perThread: 1, openMax: 1, waitingMax: 1, windowSize: 64 << 10, chunkSize: 16 << 10 };
   await withPool({ threads: 1, limits }, async (pool) => {
     const running = ask(pool, request('/facts'), { grants: false });
     const waiting = ask(pool, request('/nodes/n1'));

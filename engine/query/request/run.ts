@@ -60,6 +60,8 @@ export interface OpenRequest {
   readonly plan: QueryPlan | null;
   /** Of all steps so far. */
   readonly times: QueryTimes;
+  /** Gives up memory that the next step can do without, also the bytes that the last one gave: for a query that will wait. */
+  rest(): void;
   /** Gives up what the query holds, also the bytes of its answer. Idempotent; `done` afterwards. */
   close(): void;
 }
@@ -220,6 +222,10 @@ class RunningRequest implements OpenRequest {
 
   #checkDeadline(): void {
     if (this.#isLate()) throw this.#timeout();
+  }
+
+  rest(): void {
+    for (const writer of this.#writers) if (writer.length === 0) writer.release();
   }
 
   #timeout(): QueryError {
