@@ -130,16 +130,23 @@ async function readParameterForm(
   // Only now: a bad envelope under a wrong path is told as a bad envelope.
   if (exchange.path !== COMMAND_PATH) return null;
   const { rejectLarge, sizeMax, bodyMax } = settings;
-  const body = await exchange.body(rejectLarge ? Math.min(sizeMax, bodyMax) : bodyMax);
-  return { envelope, body, isGzip };
+  if (!rejectLarge || sizeMax > bodyMax) return { envelope, body: await exchange.body(bodyMax), isGzip };
+  try {
+    return { envelope, body: await exchange.body(sizeMax), isGzip };
+  } catch (error) {
+    throw error instanceof BodyTooLarge ? new CommandTooLarge() : error;
+  }
 }
+
+/** Larger than `max-command-size` where that counts; larger than any body may be is a BodyTooLarge. */
+class CommandTooLarge extends Error {}
 
 async function readBodyForm(exchange: Exchange, settings: CommandSettings): Promise<ReadCommand | null> {
   const text = utf8Text(await exchange.body(settings.bodyMax));
   const { envelope, payload } = envelopeOfBody(text);
   if (exchange.path !== COMMAND_PATH) return null;
   // The payload's size is taken as that of a text of two-byte characters.
-  if (settings.rejectLarge && payload.length * 2 > settings.sizeMax) throw new BodyTooLarge(settings.sizeMax);
+  if (settings.rejectLarge && payload.length * 2 > settings.sizeMax) throw new CommandTooLarge();
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(payload));
   bytes.write(payload);
   return { envelope, body: bytes, isGzip: false };
@@ -202,7 +209,7 @@ function outcomeReply(uuid: string, outcome: CommandOutcome | null): Reply {
 /** The answer to an expected failure, null for any other. */
 function replyOf(error: unknown): Reply | null {
   if (error instanceof EnvelopeError) return errorReply(400, error.message);
-  if (error instanceof BodyTooLarge) return textReply(413, 'Command size exceeds max-command-size');
+  if (error instanceof CommandTooLarge) return textReply(413, 'Command size exceeds max-command-size');
   if (error instanceof SubmissionRefused) {
     const reply = errorReply(503, error.message);
     // A client that is told to come back does so; from a server that stops it had better turn to another.

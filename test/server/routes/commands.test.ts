@@ -148,6 +148,16 @@ test('commands: another path is not found, unless the envelope is wrong already'
   assert.equal((await post('/pdb/cmd', { body: old })).status, 404);
 });
 
+test('commands: a body beyond what any may have is told with that bound, whether rejection is on or not', async (t) => {
+  for (const rejectLarge of [false, true]) {
+    const { post } = await start(t, { rejectLarge, sizeMax: 1000, bodyMax: 200 });
+    for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+      const { status, text } = await post(FACTS, { body: 'x'.repeat(201), headers });
+      assert.deepEqual([status, text], [413, 'Request body is larger than 200 bytes']);
+    }
+  }
+});
+
 test('commands: with rejection on, the declared size decides first, then the bytes that come', async (t) => {
   const { ring, post } = await start(t, { rejectLarge: true, sizeMax: 100 });
   const declared = await post('/pdb/cmd/v1?command=bogus', { body: 'x', headers: { 'x-uncompressed-length': '101' } });
