@@ -138,3 +138,17 @@ export type CountField =
   | 'corrective_successes'
   | 'intentional_noops'
   | 'corrective_noops';
+
+const COUNTS_COMMUNITY: readonly CountField[] = ['failures', 'skips', 'successes', 'noops'];
+const COUNTS_ENTERPRISE: readonly CountField[] = [
+  'failures',
+  'skips',
+  'intentional_successes',
+  'corrective_successes',
+  'intentional_noops',
+  'corrective_noops',
+];
+
+/** The counts of a row of event counts, in the order in which answers and messages have them. */
+export const countFields = (edition: 'community' | 'enterprise' | undefined): readonly CountField[] =>
+  edition === 'enterprise' ? COUNTS_ENTERPRISE : COUNTS_COMMUNITY;

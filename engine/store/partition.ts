@@ -57,19 +57,20 @@ import { decodeNode, encodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
 import { checkDataFile } from './page-walk.ts';
 import { PostingsWriter, postingIds, postingsOf } from './postings.ts';
-import type {
-  Counted,
-  EdgeBody,
-  EventRecord,
-  FactBody,
-  ItemId,
-  NodeId,
-  NodeRecord,
-  PackageBody,
-  Registered,
-  ReportId,
-  ReportRecord,
-  ResourceBody,
+import {
+  type Counted,
+  type EdgeBody,
+  type EventRecord,
+  emptyNode,
+  type FactBody,
+  type ItemId,
+  type NodeId,
+  type NodeRecord,
+  type PackageBody,
+  type Registered,
+  type ReportId,
+  type ReportRecord,
+  type ResourceBody,
 } from './records.ts';
 import {
   encodeReportLists,
@@ -710,17 +711,7 @@ export class Batch {
     this.partition.tables.node_id.putSync(textKey(certname), value);
     this.#sets.add(NODES_ALL, id);
     this.#state.counts.nodes++;
-    this.putNode(id, {
-      certname,
-      deactivated: null,
-      expired: null,
-      expiresFacts: null,
-      expiresFactsUpdated: null,
-      factset: null,
-      catalog: null,
-      latestReport: null,
-      inputs: null,
-    });
+    this.putNode(id, emptyNode(certname));
     return id;
   }
 

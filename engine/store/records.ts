@@ -62,6 +62,19 @@ export interface NodeRecord {
   inputs: InputsHeader | null;
 }
 
+/** A node of which nothing has come yet. */
+export const emptyNode = (certname: string): NodeRecord => ({
+  certname,
+  deactivated: null,
+  expired: null,
+  expiresFacts: null,
+  expiresFactsUpdated: null,
+  factset: null,
+  catalog: null,
+  latestReport: null,
+  inputs: null,
+});
+
 export interface ReportRecord {
   nodeId: NodeId;
   certname: string;

@@ -29,7 +29,9 @@ export function readConfigFiles(paths: string): ConfigFiles {
   const tree = emptyObject({ file: paths, line: 0 });
   const files: string[] = [];
   const problems: Problem[] = [];
-  for (const path of paths.split(',').map((part) => part.trim())) {
+  const named = paths.split(',').map((part) => part.trim());
+  if (named.every((path) => path === '')) problems.push({ where: '--config', message: 'names no file or folder' });
+  for (const path of named) {
     if (path === '') continue;
     for (const file of filesOf(path, problems)) {
       const object = readOne(file, problems);

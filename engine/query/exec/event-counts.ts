@@ -3,7 +3,7 @@
 import { ByteNumbers } from '../../byte-numbers.ts';
 import { EVENT_CODE, type StoredEvents } from '../../store/event-record.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
-import type { CountField, EventCountsTree } from '../tree.ts';
+import { type CountField, countFields, type EventCountsTree } from '../tree.ts';
 import type { Value } from './access.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
@@ -308,17 +308,7 @@ function countsTest({ countsFilter }: EventCountsTree): (counts: Counts) => bool
 const TICK_ROWS = 64;
 const TICK_EVENTS = 4096;
 
-const COMMUNITY: readonly CountField[] = ['failures', 'skips', 'successes', 'noops'];
-const ENTERPRISE: readonly CountField[] = [
-  'failures',
-  'skips',
-  'intentional_successes',
-  'corrective_successes',
-  'intentional_noops',
-  'corrective_noops',
-];
-const shown = (ctx: ExecContext): readonly CountField[] =>
-  ctx.options.edition === 'enterprise' ? ENTERPRISE : COMMUNITY;
+const shown = (ctx: ExecContext): readonly CountField[] => countFields(ctx.options.edition);
 
 const subjectJson = ({ texts }: Subject): string =>
   texts.length === 2 ? `{"type":${texts[0]},"title":${texts[1]}}` : `{"title":${texts[0]}}`;

@@ -8,7 +8,7 @@ import { Ids, placeAmong } from '../../store/ids.ts';
 import { Scratch } from '../../store/lmdb.ts';
 import { encodeNode, NODE_TEXT, StoredNode } from '../../store/node-record.ts';
 import { REPORTS_LATEST, type View } from '../../store/partition.ts';
-import type { ItemId, NodeId, ReportId } from '../../store/records.ts';
+import { emptyNode, type ItemId, type NodeId, type ReportId } from '../../store/records.ts';
 import { StoredReport } from '../../store/report-record.ts';
 import { tagRank } from '../../store/tag-rank.ts';
 import type { Matched } from './cursor.ts';
@@ -23,17 +23,7 @@ export interface Locator {
 }
 
 /** A node that is gone shows nothing. */
-const ABSENT = encodeNode({
-  certname: '',
-  deactivated: null,
-  expired: null,
-  expiresFacts: null,
-  expiresFactsUpdated: null,
-  factset: null,
-  catalog: null,
-  latestReport: null,
-  inputs: null,
-});
+const ABSENT = encodeNode(emptyNode(''));
 
 /** What rows of shared items ask of their node again and again. */
 interface Owner {

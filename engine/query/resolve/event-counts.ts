@@ -25,20 +25,6 @@ const SUBJECT_COLUMNS: Record<SummarizeBy, readonly string[]> = {
   containing_class: ['containing_class'],
 };
 
-const COMMUNITY: readonly CountField[] = ['failures', 'skips', 'successes', 'noops'];
-const ENTERPRISE: readonly CountField[] = [
-  'failures',
-  'skips',
-  'intentional_successes',
-  'corrective_successes',
-  'intentional_noops',
-  'corrective_noops',
-];
-
-/** The counts of a row, in the order of messages. */
-export const countFields = (edition: 'community' | 'enterprise' | undefined): readonly CountField[] =>
-  edition === 'enterprise' ? ENTERPRISE : COMMUNITY;
-
 export function parseSummarizeBy(value: string): SummarizeBy {
   if (!Object.hasOwn(SUBJECT_COLUMNS, value)) throw badQuery(`Unsupported value for 'summarize_by': '${value}'`);
   return value as SummarizeBy;

@@ -7,7 +7,7 @@ import { type EntityName, findEntity } from '../../../schemas/entities.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import { compileRegex } from '../regex/regex.ts';
-import type { EventCountsTree, OrderTerm, QueryTree } from '../tree.ts';
+import { countFields, type EventCountsTree, type OrderTerm, type QueryTree } from '../tree.ts';
 import { type BodyOptions, resolveBody } from './body.ts';
 import { expand } from './clause.ts';
 import { isAtom } from './clojure.ts';
@@ -15,7 +15,6 @@ import { ACTIVE_FILTER, addFilter, mentionsNodeState } from './defaults.ts';
 import { distinctColumns, distinctFilter } from './distinct.ts';
 import {
   countColumns,
-  countFields,
   type EventCountsParameters,
   parseCountBy,
   parseCountsFilter,

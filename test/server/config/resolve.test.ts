@@ -287,6 +287,7 @@ describe('problems', () => {
 
   test('a path that is not there and an unknown format', () => {
     assert.match(problemsOf({ config: join(folder, 'nothing') })[0]!, /^nothing: cannot be read/);
+    for (const config of ['', ' , ']) assert.match(problemsOf({ config })[0]!, /^--config: names no file or folder/);
     const config = files('edn', { 'a.edn': '{}' });
     assert.match(problemsOf({ config })[0]!, /^edn\/a\.edn: the format `\.edn` is not read/);
   });

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { printJson } from '../../../../engine/json/print.ts';
 import type { JsonValue } from '../../../../engine/json/value.ts';
 import { executeAggregate, executeEventCounts } from '../../../../engine/query/exec/event-counts.ts';
-import { countFields } from '../../../../engine/query/resolve/event-counts.ts';
+import { countFields } from '../../../../engine/query/tree.ts';
 import { evaluateAggregate, evaluateCounts } from './counts.ts';
 import { buildFleet, type Fleet, type FleetOptions, NOW, PURGE_TTL } from './fleet.ts';
 import { type Asked, type AskedCounts, countsArb, distinctArb, queryArb } from './queries.ts';
