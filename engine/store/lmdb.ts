@@ -1,7 +1,7 @@
 // The one place that knows how lmdb is opened and read fast. `getBinaryFast` returns a buffer that the next read overwrites, and whose
 // true size is its `length` property only; `fast` gives back a plain view of the right size, valid until the next read.
 
-import { statfsSync, writeSync } from 'node:fs';
+import { accessSync, constants, statfsSync, writeSync } from 'node:fs';
 import {
   type Database,
   type Key,
@@ -27,6 +27,16 @@ export function openEnvironment(options: RootDatabaseOptionsWithPath): RootDatab
   const env = open(options);
   for (const listener of process.listeners('exit')) if (!before.has(listener)) process.off('exit', listener);
   return env;
+}
+
+/** Whether nobody can write there, such as on a snapshot of a file system: LMDB then reads without a lock file. */
+export function isOnReadOnlyFileSystem(dir: string): boolean {
+  try {
+    accessSync(dir, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS';
+  }
 }
 
 /** What lmdb itself opens each table with: committed at once, flushed in the background. */

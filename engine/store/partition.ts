@@ -45,6 +45,7 @@ import { KnownPaths } from './known-paths.ts';
 import {
   fast,
   inOneTransaction,
+  isOnReadOnlyFileSystem,
   openEnvironment,
   present,
   type ReadOptions,
@@ -254,6 +255,7 @@ export class Partition {
     this.readOnly = options.readOnly ?? false;
     if (!this.readOnly) makeDirectory(dir);
     checkDataFile(dir);
+    const isFixed = this.readOnly && isOnReadOnlyFileSystem(dir);
     this.env = openEnvironment({
       path: dir,
       noSubdir: false,
@@ -261,18 +263,20 @@ export class Partition {
       maxReaders: READERS_MAX,
       mapSize: MAP_SIZE,
       cache: false,
-      // Readers open in the same process as the writer; read-only opens never write through this handle.
-      readOnly: false,
+      // Readers open in the same process as the writer; read-only opens never write through this handle. Where nobody can write,
+      // such as on a snapshot of the file system, LMDB must not want to either.
+      readOnly: isFixed,
     });
     const budget = options.budget ?? new RecordBudget();
     this.lists = budget.lists;
-    const opened = inOneTransaction(this.env, dir, () => ({
+    const openAll = () => ({
       tables: openTables(this.env),
       resources: new Dictionary(this.env, RESOURCES, budget),
       facts: new Dictionary(this.env, FACTS, budget),
       edges: new Dictionary(this.env, EDGES, budget),
       packages: new Dictionary(this.env, PACKAGES, budget),
-    }));
+    });
+    const opened = isFixed ? openAll() : inOneTransaction(this.env, dir, openAll);
     this.tables = opened.tables;
     this.resources = opened.resources;
     this.facts = opened.facts;

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import {
   closeSync,
   cpSync,
+  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -210,6 +211,29 @@ test('disk: a directory that cannot be written is refused with the reason', asyn
   const { status, text } = await server.startToFail();
   assert.equal(status, 1, text);
   assert.match(text, /EROFS|read-only/i);
+});
+
+test('disk: a directory that nobody can write can be checked', async (t) => {
+  const volume = smallVolume(t, 16);
+  if (volume === null) return t.skip('needs a file system that can be read only');
+  const server = await TestServer.start(t, { dir: join(volume.dir, 'data'), args: ['--partitions', '2'] });
+  for (let i = 0; i < 20; i++) await server.apply(replaceCatalog(`node-${i}`, i + 1, Date.now() - DAY, 20));
+  assert.equal(await server.stop(), 0);
+  rmSync(join(server.dir, 'partition-001', 'lock.mdb'));
+  const sight = volume.readOnlySight(server.dir);
+  assert.deepEqual(await checkStore(sight), []);
+  assert.equal(existsSync(join(server.dir, 'partition-001', 'lock.mdb')), false);
+  // A certname that is not the one its index entry and its partition are for.
+  const file = join(server.dir, 'partition-001', 'data.mdb');
+  const bytes = readFileSync(file);
+  const name = Buffer.from('node-1');
+  for (let at = bytes.indexOf(name); at >= 0; at = bytes.indexOf(name, at + 1)) bytes.write('node_1', at);
+  writeFileSync(file, bytes);
+  const problems = await checkStore(sight);
+  assert.ok(
+    problems.length > 0 && problems.every((problem) => problem.startsWith('partition 1: ')),
+    problems.join('\n'),
+  );
 });
 
 test('disk: a second process on a data directory is refused and the first one goes on', async (t) => {
