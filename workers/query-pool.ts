@@ -172,9 +172,8 @@ export class ThreadQueryPool implements QueryPool {
   readonly #running = new Map<number, Query>();
   /** Of the running ones: those that wait for their clients. */
   #parked = 0;
-  /** Queries before `#first` have gone. */
-  #waiting: Query[] = [];
-  #first = 0;
+  /** Queries that wait for a place, in turn. */
+  readonly #waiting = new Set<Query>();
   readonly #threads = new Map<number, Thread>();
   readonly #watch: NodeJS.Timeout;
   #pool: Piscina;
@@ -218,7 +217,7 @@ export class ThreadQueryPool implements QueryPool {
       threads: this.#pool.threads.length,
       running: this.#running.size,
       parked: this.#parked,
-      waiting: this.#waiting.length - this.#first,
+      waiting: this.#waiting.size,
     };
   }
 
@@ -253,7 +252,7 @@ export class ThreadQueryPool implements QueryPool {
     };
     if (this.#stopping !== null) this.#refuseSoon(query, 'The server is shutting down');
     else if (this.#hasPlace) this.#begin(query);
-    else if (this.#waiting.length - this.#first < this.#limits.waitingMax) this.#waiting.push(query);
+    else if (this.#waiting.size < this.#limits.waitingMax) this.#waiting.add(query);
     else this.#refuseSoon(query, 'Too many queries are waiting. Try again later.');
     return {
       grant: (bytes) => this.#grant(query, bytes),
@@ -404,9 +403,10 @@ export class ThreadQueryPool implements QueryPool {
     if (query.over) return;
     query.over = true;
     this.#giveUp(query);
-    // One that waits is skipped when its turn comes.
-    if (query.flag < 0) query.handlers.onLeft?.(null);
-    else if (query.settled) this.#leave(query);
+    if (query.flag < 0) {
+      this.#waiting.delete(query);
+      query.handlers.onLeft?.(null);
+    } else if (query.settled) this.#leave(query);
   }
 
   /** Its thread need not go on. */
@@ -457,7 +457,7 @@ export class ThreadQueryPool implements QueryPool {
 
   /** While queries wait and no more may be open: as many as wait are ended of those that wait for the slowest clients. */
   #endSlowest(): void {
-    const wanted = this.#waiting.length - this.#first;
+    const wanted = this.#waiting.size;
     if (wanted === 0 || this.#freeFlags.length > 0) return;
     const now = performance.now();
     const rate = (query: Query): number => (query.sent - query.window) / (now - query.streamed);
@@ -472,13 +472,10 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   #beginWaiting(): void {
-    while (this.#first < this.#waiting.length && this.#hasPlace) {
-      const next = this.#waiting[this.#first++]!;
-      if (!next.over) this.#begin(next);
-    }
-    if (this.#first > 1000 || this.#first === this.#waiting.length) {
-      this.#waiting = this.#waiting.slice(this.#first);
-      this.#first = 0;
+    for (const next of this.#waiting) {
+      if (!this.#hasPlace) return;
+      this.#waiting.delete(next);
+      this.#begin(next);
     }
   }
 
@@ -575,14 +572,11 @@ export class ThreadQueryPool implements QueryPool {
 
   async #stop(): Promise<void> {
     clearInterval(this.#watch);
-    for (let i = this.#first; i < this.#waiting.length; i++) {
-      const query = this.#waiting[i]!;
-      if (query.over) continue;
+    for (const query of this.#waiting) {
+      this.#waiting.delete(query);
       this.#fail(query, 'The server is shutting down', 503);
       query.handlers.onLeft?.(null);
     }
-    this.#waiting = [];
-    this.#first = 0;
     await this.#idle();
     for (const query of this.#running.values()) {
       if (!query.over) this.#fail(query, 'The server is shutting down', 503);

@@ -335,6 +335,25 @@ test('query pool: the slowest clients are ended when all that may be open are an
   });
 });
 
+test('query pool: queries whose clients have left wait no more', async () => {
+  const limits = { openMax: 1, perThread: 1, waitingMax: 2, windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, limits: { ...limits, slowMin: 0, hangMax: 100 } }, async (pool) => {
+    const slow = ask(pool, request('/facts'), { grants: false });
+    for (const { handle, left } of [1, 2].map(() => ask(pool, request('/nodes/n1')))) {
+      handle.cancel();
+      assert.equal(left.length, 1);
+    }
+    assert.equal(pool.stats().waiting, 0);
+    // Nobody waits, so the slow one may go on.
+    await until('it waits for its client', () => pool.stats().parked === 1);
+    await tick(200);
+    assert.equal(slow.end, null);
+    slow.handle.cancel();
+    const next = [ask(pool, request('/nodes/n1')), ask(pool, request('/nodes/n2'))];
+    for (const { finished } of next) assert.equal((await finished).head?.status, 200);
+  });
+});
+
 test('query pool: the more queries are open the less each is ahead of its client', async () => {
   const limits = { windowSize: 256 << 10, windowsMax: 512 << 10, chunkSize: 16 << 10 };
   await withPool({ threads: 1, limits }, async (pool) => {

@@ -21,10 +21,9 @@ export function parseFailure(text: string, offset: number, expected: readonly Ex
     lineStart = at + 1;
   }
   const column = offset - lineStart + 1;
-  // A line reader yields nothing behind a final line break and no line at all for an empty text: `null` is printed.
+  // An empty text has no line at all: `null` is printed.
   const end = text.indexOf('\n', lineStart);
-  const source =
-    lineStart < text.length ? text.slice(lineStart, end < 0 ? text.length : end).replace(/\r$/, '') : 'null';
+  const source = text === '' ? 'null' : text.slice(lineStart, end < 0 ? text.length : end).replace(/\r$/, '');
 
   const atEnd = expected.filter((e) => e.atEnd).map((e) => `${e.item} (followed by end-of-string)`);
   const inside = expected.filter((e) => !e.atEnd).map((e) => `${e.item}\n`);
