@@ -7,10 +7,11 @@
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { copyFile, cp, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
+import { isUnfinished } from '../engine/inbox/dead-letters.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { openStoreInfo, partitionDir } from '../engine/store/store-info.ts';
 
@@ -38,13 +39,42 @@ const manifestName = 'backup.json';
 /** Far shorter than a segment lives: it has to be filled, applied and flushed before the server removes it. */
 const holdMs = 200;
 
-/** Copies `data` to `target`, which must not exist. On failure nothing is left there. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** While `work` is done a signal that would end the process first removes the folders, so that nothing is left of it. */
+async function endingClean<T>(folders: readonly string[], work: () => Promise<T>): Promise<T> {
+  const onSignal = (signal: NodeJS.Signals): void => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    forget();
+    process.kill(process.pid, signal);
+  };
+  const forget = (): void => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  try {
+    return await work();
+  } finally {
+    forget();
+  }
+}
+
+/** Copies `data` to `target`, which must not exist. On failure, also when a signal ends the process, nothing is left there. */
 export async function backup(options: BackupOptions): Promise<BackupManifest> {
   const { data, target, now } = options;
   if (existsSync(target)) throw new BackupFailed(`${target} is there already`);
   const part = `${target}.part-${randomUUID().slice(0, 8)}`;
   const held = join(data, `backup-${randomUUID().slice(0, 8)}`);
   const time = new Date(now()).toISOString();
+  return endingClean([part, held], () => copyAll(options, { part, held, time }));
+}
+
+/** `part`: the folder until it is complete; `held`: for links to segments of the log; `time`: ISO time at which it was begun. */
+async function copyAll(
+  options: BackupOptions,
+  { part, held, time }: { readonly part: string; readonly held: string; readonly time: string },
+): Promise<BackupManifest> {
+  const { data, target } = options;
   try {
     makeDirectory(part);
     await mkdir(held, { mode: 0o700 });
@@ -153,6 +183,11 @@ export async function restore({ source, data }: RestoreOptions): Promise<BackupM
     if (isMissing) throw new BackupFailed(`${source} is incomplete: ${basename(folder)} is missing`);
   }
   const part = `${data}.part-${randomUUID().slice(0, 8)}`;
+  await endingClean([part], () => putBack(source, data, part));
+  return manifest;
+}
+
+async function putBack(source: string, data: string, part: string): Promise<void> {
   try {
     makeDirectory(dirname(data), 0o777);
     await copyFolder(source, part);
@@ -165,7 +200,6 @@ export async function restore({ source, data }: RestoreOptions): Promise<BackupM
     await rm(part, { recursive: true, force: true });
     throw error;
   }
-  return manifest;
 }
 
 export async function readManifest(source: string): Promise<BackupManifest> {
@@ -184,12 +218,25 @@ export async function readManifest(source: string): Promise<BackupManifest> {
 async function copyFolder(from: string, to: string): Promise<void> {
   makeDirectory(to);
   if (!existsSync(from)) return;
-  await cp(from, to, {
-    recursive: true,
-    // Locks belong to the directory that is in use, not to its copy.
-    filter: (path) => !['lock', 'lock.mdb'].includes(basename(path)),
-  });
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const { name } = entry;
+    // Locks belong to the directory that is in use, not to its copy; files that are being written get their names later.
+    if (name === 'lock' || name === 'lock.mdb' || isUnfinished(name)) continue;
+    if (entry.isDirectory()) await copyFolder(join(from, name), join(to, name));
+    else await copyIfThere(join(from, name), join(to, name));
+  }
 }
+
+/** A running server removes files, of dead letters for example: what has gone need not be in the copy. */
+async function copyIfThere(from: string, to: string): Promise<void> {
+  try {
+    await copyFile(from, to);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /** Makes everything below `folder` survive a power failure. */
 async function syncTree(folder: string): Promise<void> {

@@ -38,8 +38,10 @@ export interface Server {
   /** Addresses as clients write them; null: no such listener. */
   readonly httpUrl: string | null;
   readonly httpsUrl: string | null;
+  /** Opens the log files by their names again: they may have been renamed. */
+  reopenLogs(): void;
   /**
-   * Takes over what can change while running: log levels and files, certificates, allowlist, rules. Throws and keeps
+   * Takes over what can change while running: log levels, certificates, allowlist, rules. Throws and keeps
    * everything as it was when something in the new configuration is of no use.
    */
   reload(configuration: Configuration): void;
@@ -224,13 +226,16 @@ class RunningServer implements Server {
     );
   }
 
+  reopenLogs(): void {
+    this.#logs.reopen();
+    this.#accessLog?.reopen();
+  }
+
   reload(configuration: Configuration): void {
     const access = accessOptions(configuration, this.#logs);
     this.#gate?.reload(configuration.settings);
     this.#access.replace(access);
     this.#logs.setLevels(logLevelsOf(configuration.settings));
-    this.#logs.reopen();
-    this.#accessLog?.reopen();
     const fixed = changedSettings(this.#configuration.settings, configuration.settings);
     if (fixed.length > 0) this.#log.warn({ settings: fixed }, 'these settings take effect after a restart');
     countRestart(this.#configuration.settings.restartFile);

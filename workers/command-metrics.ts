@@ -1,6 +1,7 @@
 // The figures of the command queue (spec/commands.md 2.9, spec/operations.md 8.2 and 8.4), global and by command and
 // version, fed by the ring. Versions come from clients and may be any number, so only so many get figures of their own.
 
+import type { DeadLetterCount } from '../engine/inbox/dead-letters.ts';
 import type { CommandOutcome } from '../engine/ingest/types.ts';
 import type { Discarded, Handled, Timing } from './messages.ts';
 import type { Counter, Histogram, Meter, MetricsRegistry, Timer } from './metrics.ts';
@@ -151,14 +152,14 @@ export class CommandMetrics {
 
   discarded(letter: Discarded): void {
     for (const one of this.#both(letter)) one.discarded.mark();
-    this.deadLetters(letter.command, 1, letter.size);
+    this.deadLetters(letter.command, letter.added);
   }
 
   /** Adds to the counters of the dead letter office (spec/operations.md 8.7). */
-  deadLetters(command: string, messages: number, size: number): void {
+  deadLetters(command: string, { messages, filesize }: Readonly<DeadLetterCount>): void {
     for (const prefix of ['global', command]) {
       this.#registry.counter('dlo', `${prefix}.messages`).inc(messages);
-      this.#registry.counter('dlo', `${prefix}.filesize`).inc(size);
+      this.#registry.counter('dlo', `${prefix}.filesize`).inc(filesize);
     }
   }
 

@@ -1,6 +1,7 @@
 // What the main thread and an actor thread say to each other. Plain data; bodies of commands travel as transferred memory.
 // A batch is answered by exactly one `applied`, however long its partition is stalled, unless the actor dies.
 
+import type { DeadLetterCount } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { Part } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
@@ -133,8 +134,8 @@ export interface Discarded {
   readonly certname: string;
   readonly command: string;
   readonly version: number;
-  /** Bytes in the dead letter office. */
-  readonly size: number;
+  /** What it adds to the dead letter office. */
+  readonly added: DeadLetterCount;
 }
 
 export interface SlotCounts extends PartitionCounts {

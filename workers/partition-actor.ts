@@ -497,7 +497,7 @@ export class PartitionActor {
       const bytes = this.#host.readHeld(seq);
       if (bytes !== null) letters.push({ seq, held: decodeHeld(bytes) });
     }
-    const sizes = await this.#deadLetters.put(letters.map(({ seq, held }) => ({ seq, ...held })));
+    const added = await this.#deadLetters.put(letters.map(({ seq, held }) => ({ seq, ...held })));
     const changes = seqs.map((seq) => ({ seq, bytes: null }));
     await this.#exclusive(async () => {
       await this.#whileWritable(() => {
@@ -511,7 +511,7 @@ export class PartitionActor {
       certname: held.envelope.certname,
       command: held.envelope.command,
       version: held.envelope.version,
-      size: sizes[i]!,
+      added: added[i]!,
     }));
     this.#post({ kind: 'discarded', slot: this.#slot, letters: discarded });
     this.#flushSoon(this.#times.flushDelay);

@@ -76,9 +76,7 @@ export async function startRing(options: RingOptions): Promise<Ring> {
       random: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     });
     const ring = new Ring(options, { lock, marker, log, positions });
-    for (const [command, { messages, filesize }] of await deadLetters.count()) {
-      ring.metrics.deadLetters(command, messages, filesize);
-    }
+    for (const [command, count] of await deadLetters.count()) ring.metrics.deadLetters(command, count);
     return ring;
   } catch (error) {
     marker.leave();

@@ -55,6 +55,9 @@ export interface DeadLetterCount {
 
 const TEMPORARY = '.tmp-';
 
+/** Whether a file is one that is being written: it gets its name when it is complete. */
+export const isUnfinished = (name: string): boolean => name.startsWith(TEMPORARY);
+
 const folderOf = (command: string): string => command.replace(/[^A-Za-z0-9-]/g, '_');
 
 /** `Attempt <n> @ <time>` and its text for each, newest first, an empty line between. */
@@ -79,7 +82,7 @@ export class DeadLetters {
     await diskFiles.makeDirectory(this.dir);
     for (const folder of await this.#folders()) {
       for (const name of await readdir(join(this.dir, folder))) {
-        if (name.startsWith(TEMPORARY)) await unlink(join(this.dir, folder, name));
+        if (isUnfinished(name)) await unlink(join(this.dir, folder, name));
       }
     }
   }
@@ -126,10 +129,10 @@ export class DeadLetters {
     return readFile(letter.path);
   }
 
-  /** Writes the letters; resolves when all of them are durable, with the bytes of each. */
-  async put(letters: readonly DiscardedCommand[]): Promise<number[]> {
+  /** Writes the letters; resolves when all of them are durable, with what each adds: nothing when it was there already. */
+  async put(letters: readonly DiscardedCommand[]): Promise<DeadLetterCount[]> {
     const folders = new Set<string>();
-    const sizes: number[] = [];
+    const added: DeadLetterCount[] = [];
     for (const letter of letters) {
       const folder = join(this.dir, folderOf(letter.envelope.command));
       if (!folders.has(folder)) {
@@ -138,13 +141,18 @@ export class DeadLetters {
       }
       const name = commandFileName(letter.seq, letter.envelope);
       const cause = Buffer.from(causeText(letter.attempts), 'utf8');
+      const before = await this.#letter(folderOf(letter.envelope.command), name);
+      const sizeBefore = before === null ? 0 : before.size + (await sizeOf(before.causePath));
       await replaceFile(folder, name, letter.seq, letter.body);
       await replaceFile(folder, causeFileName(name), letter.seq, cause);
-      sizes.push(letter.body.length + cause.length);
+      added.push({
+        messages: before === null ? 1 : 0,
+        filesize: letter.body.length + cause.length - sizeBefore,
+      });
     }
     for (const folder of folders) await diskFiles.syncDirectory(folder);
     if (folders.size > 0) await diskFiles.syncDirectory(this.dir);
-    return sizes;
+    return added;
   }
 
   /** Throws the letter away. */
@@ -165,7 +173,7 @@ export class DeadLetters {
   }
 
   async #letter(folder: string, name: string): Promise<DeadLetter | null> {
-    if (name.startsWith(TEMPORARY) || isCauseFileName(name)) return null;
+    if (isUnfinished(name) || isCauseFileName(name)) return null;
     const file = parseCommandFileName(name);
     if (file === null) return null;
     const path = join(this.dir, folder, name);

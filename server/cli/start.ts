@@ -88,6 +88,8 @@ function openLogs({ settings }: Configuration): Logs {
 
 function reload(server: Server, args: ParsedArguments, terminal: Terminal, logs: Logs): void {
   const log = logs.area('main');
+  // First: whoever has renamed them waits for it, whatever the configuration is like.
+  server.reopenLogs();
   log.info('SIGHUP: reading the configuration again');
   try {
     server.reload(configurationOf(args, terminal));

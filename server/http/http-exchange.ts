@@ -337,6 +337,8 @@ class StreamWriter implements BodyWriter {
   #early: Part[] | null = [];
   #earlyEnd = false;
   #isFull = false;
+  /** Nothing more comes, and it is not complete. */
+  #isCut = false;
   #isOver = false;
   #waiting: (() => void)[] = [];
 
@@ -353,8 +355,8 @@ class StreamWriter implements BodyWriter {
       this.#gzip = new GzipWriter({
         chunk: (chunk) => this.#put(chunk),
         room: () => this.#room(),
-        end: () => this.#close(() => this.#wire.end()),
-        failed: () => this.abort(),
+        end: () => (this.#isCut ? this.#breakOff() : this.#close(() => this.#wire.end())),
+        failed: () => this.#breakOff(),
       });
     }
     const early = this.#early ?? [];
@@ -395,6 +397,16 @@ class StreamWriter implements BodyWriter {
   }
 
   abort(): void {
+    if (this.#gzip === null) {
+      this.#breakOff();
+      return;
+    }
+    // What was written last, often why it is cut, still lies in the compressor.
+    this.#isCut = true;
+    this.#gzip.end();
+  }
+
+  #breakOff(): void {
     this.#close(() => this.#wire.breakOff());
   }
 

@@ -54,8 +54,10 @@ export async function answerImport(exchange: Exchange, deps: ImportDeps): Promis
         await readCommands(archive, deps, commands);
       });
     } finally {
-      queued = await commands.finish();
+      await commands.settled();
+      queued = commands.accepted;
     }
+    if (commands.failure !== null) throw commands.failure;
     deps.log.info({ commands: queued }, 'Finished importing an archive');
     exchange.reply({ ...prettyReply(200, { ok: true }), headers: [[countHeader, String(queued)]] });
   } catch (error) {
@@ -242,11 +244,14 @@ class CommandQueue {
     this.#pending.add(submitted);
   }
 
-  /** Number of commands that were queued, once all are settled. Rejects when one could not be. */
-  async finish(): Promise<number> {
+  /** Why a command could not be submitted; null: all could. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** Resolves when what has been added is queued or has failed. */
+  async settled(): Promise<void> {
     await Promise.all(this.#pending);
-    if (this.#failure !== null) throw this.#failure;
-    return this.#accepted;
   }
 
   async #submit(command: ArchivedCommand): Promise<void> {

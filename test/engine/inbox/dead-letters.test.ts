@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { causeFileName, commandFileName, parseCommandFileName } from '../../../engine/inbox/command-file.ts';
-import { causeText, certnameOf, DeadLetters } from '../../../engine/inbox/dead-letters.ts';
+import { causeText, certnameOf, type DeadLetter, DeadLetters } from '../../../engine/inbox/dead-letters.ts';
 import { body, envelope, temporaryDirectory } from './support.ts';
 
 const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex');
@@ -71,7 +71,7 @@ test('dead letters: body and cause are written as documented', async () => {
     { time: Date.UTC(2026, 10, 21, 1, 21, 11, 900), text: 'second reason' },
   ];
   const zipped = new Uint8Array(gzipSync('{"certname":"a"}'));
-  const sizes = await office.put([
+  const added = await office.put([
     { seq: 4, envelope: envelope('a'), body: body('not json'), attempts: attempts.slice(0, 1) },
     { seq: 3, envelope: envelope('a', { gzip: true }), body: zipped, attempts },
   ]);
@@ -90,7 +90,7 @@ test('dead letters: body and cause are written as documented', async () => {
   assert.equal(statSync(join(folder, '4-1700000000000_facts_5_a.json')).mode & 0o777, 0o600);
   assert.deepEqual(
     await office.count(),
-    new Map([['replace facts', { messages: 2, filesize: sizes[0]! + sizes[1]! }]]),
+    new Map([['replace facts', { messages: 2, filesize: added[0]!.filesize + added[1]!.filesize }]]),
   );
 });
 
@@ -136,8 +136,13 @@ test('dead letters: writing one again changes nothing, and leftovers of an inter
   const office = new DeadLetters(join(temporaryDirectory(), 'discarded'));
   await office.open();
   const letter = { seq: 1, envelope: envelope('a'), body: body('x'), attempts: [{ time: 0, text: 'why' }] };
-  await office.put([letter]);
-  await office.put([letter]);
+  assert.equal((await office.put([letter]))[0]!.messages, 1);
+  assert.deepEqual(await office.put([letter]), [{ messages: 0, filesize: 0 }]);
+  // Ended between the two files: its cause is what was missing.
+  const [{ causePath }] = (await office.list()) as [DeadLetter];
+  const { size } = statSync(causePath);
+  unlinkSync(causePath);
+  assert.deepEqual(await office.put([letter]), [{ messages: 0, filesize: size }]);
   writeFileSync(join(office.dir, 'replace_facts', '.tmp-9'), 'half');
   mkdirSync(join(office.dir, 'replace_facts', 'somebody-made-this'));
   await office.open();

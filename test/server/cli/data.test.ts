@@ -1,6 +1,7 @@
 // Commands that work on a data directory beside a running server: backup, restore, dead letters.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -9,13 +10,15 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Random, testSeed } from '../../support/random.ts';
-import { cleanUp, nodes, start, submit, submitText } from './server-process.ts';
+import { until } from '../../support/server.ts';
+import { cleanUp, launch, nodes, start, submit, submitText } from './server-process.ts';
 import { run } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-data-'));
@@ -74,6 +77,46 @@ describe('backup and restore', () => {
     );
     restored.child.kill('SIGTERM');
     assert.equal(await restored.ended, 0);
+  });
+
+  test('dead letters that come and go meanwhile do not matter', async () => {
+    const data = join(folder, 'coming');
+    const server = await start(['--data', data, '--partitions', '1']);
+    assert.equal((await submit(server.url, 'a')).status, 200);
+    const letters = join(data, 'discarded', 'replace_facts');
+    mkdirSync(letters, { recursive: true });
+    writeFileSync(join(letters, '.tmp-7'), 'half');
+    writeFileSync(join(letters, '7-1700000000000_facts_5_a.json'), '{}');
+    // Listed and gone when it is its turn.
+    symlinkSync(join(letters, 'removed'), join(letters, '8-1700000000000_facts_5_a.json'));
+    const copy = join(folder, 'coming-copy');
+    const made = await run(['backup', '--data', data, copy]);
+    assert.equal(made.status, 0, made.err);
+    assert.deepEqual(readdirSync(join(copy, 'discarded', 'replace_facts')), ['7-1700000000000_facts_5_a.json']);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+  });
+
+  test('a signal in the middle leaves nothing behind', async (t) => {
+    const data = join(folder, 'signalled');
+    const server = await start(['--data', data, '--partitions', '1']);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+    // Who opens it waits for a writer that never comes.
+    const pipe = join(data, 'discarded', 'pipe');
+    mkdirSync(join(data, 'discarded'), { recursive: true });
+    if (spawnSync('mkfifo', [pipe]).status !== 0) return t.skip('no mkfifo here');
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      const copying = launch(['backup', '--data', data, join(folder, 'signalled-copy')]);
+      const parts = () => readdirSync(folder).filter((name) => name.startsWith('signalled-copy'));
+      const links = () => readdirSync(data).filter((name) => name.startsWith('backup-'));
+      const isCopying = () => parts().some((part) => existsSync(join(folder, part, 'discarded')));
+      await until('the backup comes to the pipe', isCopying, 60_000);
+      assert.equal(links().length, 1);
+      copying.child.kill(signal);
+      assert.equal(await copying.ended, signal);
+      assert.deepEqual([...parts(), ...links()], []);
+    }
   });
 
   test('nothing is overwritten, and half a backup is refused', async () => {

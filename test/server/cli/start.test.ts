@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { until } from '../../support/server.ts';
 import { type Certificates, makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { cleanUp, launch, nodes, start, submit } from './server-process.ts';
 
@@ -120,6 +121,25 @@ describe('muster start', () => {
     server.child.kill('SIGHUP');
     await server.seen('err', /everything stays as it was/);
     assert.equal(await (await fetch(`${server.url}/status/v1/simple`)).text(), 'running');
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+  });
+
+  test('SIGHUP opens renamed log files again, also when the configuration has become of no use', async () => {
+    const config = join(folder, 'rotate.ini');
+    const [log, access] = [join(folder, 'rotate.log'), join(folder, 'rotate-access.log')];
+    const lines = `[muster]\nlog-file = ${log}\naccess-log = ${access}\n`;
+    writeFileSync(config, lines);
+    const server = await start(['--data', join(folder, 'rotate'), '-c', config]);
+    for (const file of [log, access]) renameSync(file, `${file}.1`);
+    writeFileSync(config, `${lines}[database]\nnode-ttl = forever\n`);
+    server.child.kill('SIGHUP');
+    await until('the new log', () => existsSync(log) && /everything stays as it was/.test(readFileSync(log, 'utf8')));
+    await fetch(`${server.url}/pdb/meta/v1/version`);
+    await until(
+      'the new access log',
+      () => existsSync(access) && /meta\/v1\/version/.test(readFileSync(access, 'utf8')),
+    );
     server.child.kill('SIGTERM');
     assert.equal(await server.ended, 0);
   });

@@ -498,6 +498,16 @@ test('import: a full queue is waited for, a stopping one is not', async () => {
   assert.deepEqual(await post(contents), [503, { error: 'going down' }]);
 });
 
+test('import: a refusal in the middle tells how many commands were queued before it', async () => {
+  const { ring, post } = archive();
+  ring.onSubmit = () => {
+    if (ring.submissions.length === 3) throw new SubmissionRefused('stopping', 'going down', 5);
+  };
+  const files = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`puppetdb-bak/facts/n${i}.json`, '{}']));
+  const answer = await post(gzipSync(tarOf({ ...metadata(), ...files })));
+  assert.deepEqual(answer, [503, { error: 'going down (3 commands before it were queued)' }]);
+});
+
 test('import: no more commands are under way than the bound allows', async () => {
   const { ring, post } = archive();
   let under = 0;

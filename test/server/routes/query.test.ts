@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -208,6 +209,22 @@ test('query: an answer that is cut short shows why and breaks off', async (t) =>
   assert.match(received, /^HTTP\/1\.1 200 OK/);
   assert.match(received, /\[\{"a":1\}[\s\S]*PDBQuery:1: exceeded timeout/);
   assert.ok(!received.endsWith('0\r\n\r\n'), 'not complete');
+  await eventually(() => listener.records[0]?.completed === false, 'record');
+});
+
+test('query: a compressed answer that is cut short shows all that was sent and why', async (t) => {
+  const rows = Array.from({ length: 3000 }, (_, i) => `{"a":${i}}`).join(',');
+  const { listener, port } = await start(t, (run) => {
+    run.handlers.onHead(jsonHead(null));
+    run.handlers.onChunk(Buffer.from(`[${rows}`));
+    run.handlers.onAbort('PDBQuery:1: exceeded timeout');
+  });
+  const request = get({ port, path: '/pdb/query/v4/nodes', headers: { 'accept-encoding': 'gzip' }, agent: false });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  response.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await assert.rejects(once(response, 'end'), /aborted/);
+  assert.equal(gunzipSync(Buffer.concat(chunks)).toString(), `[${rows}PDBQuery:1: exceeded timeout`);
   await eventually(() => listener.records[0]?.completed === false, 'record');
 });
 
