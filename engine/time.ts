@@ -234,7 +234,7 @@ const CLOCK = new RegExp(
 );
 const BASIC_CLOCK = new RegExp(String.raw`^(\d\d)(\d\d)(\d\d)(?:\.(\d{1,9}))?${OFFSET}$`, 'i');
 const SQL_STYLE = /^([+-]?\d{1,9}-\d{1,2}-\d{1,2}) (\d{1,2}:\d{1,2}:\d{1,2})$/;
-const RFC_822 = /^([a-z]+), (\d{1,2}) ([a-z]+) ([+-]?\d{1,9}) (\d{1,2}:\d{1,2}:\d{1,2}) ([+-]\d\d(?::?\d\d)?)$/i;
+const RFC_822 = /^([a-z]+), (\d{1,2}) ([a-z]+) ([+-]?\d{1,9}) (\d{1,2}:\d{1,2}:\d{1,2}) ([+-]\d\d(?::?\d\d)?|z)$/i;
 
 const MONTHS = 'january february march april may june july august september october november december'.split(' ');
 const WEEKDAYS = 'monday tuesday wednesday thursday friday saturday sunday'.split(' ');

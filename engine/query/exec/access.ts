@@ -235,6 +235,13 @@ const factContents: Record<string, Access> = {
   },
 };
 
+const packages = document('node', (row, out) => row.documents.packages(row, out));
+/** Without packages the column is null, though an empty list is shown. */
+const packageInventory: Access = {
+  ...packages,
+  value: (row) => (row.documents.hasPackages(row) ? packages.value(row) : null),
+};
+
 const factsets: Record<string, Access> = {
   certname,
   timestamp: factsTimestamp,
@@ -243,7 +250,7 @@ const factsets: Record<string, Access> = {
   producer: text('node', ofNode, NODE_TEXT.factsProducer),
   environment: factsEnvironment,
   facts: document('node', (row, out) => row.documents.factset(row, out)),
-  package_inventory: document('node', (row, out) => row.documents.packages(row, out)),
+  package_inventory: packageInventory,
 };
 
 const trusted = new FactFinder('trusted');

@@ -230,6 +230,11 @@ export class Documents {
   }
 
   /** [name, version, provider] of each package. */
+  hasPackages(row: Row): boolean {
+    this.#view.packages.readList(row.nodeId, this.#list);
+    return this.#list.length > 0;
+  }
+
   packages(row: Row, out: ByteWriter): void {
     this.#packages ??= new ItemTexts(this.#view.packages, renderPackage);
     this.#view.packages.readList(row.nodeId, this.#list);

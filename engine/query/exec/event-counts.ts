@@ -353,9 +353,10 @@ export function* executeEventCounts(
   }
 }
 
-/** The order asked for, except that PuppetDB was seen to answer the summary by containing class last. */
+/** The order asked for, except that PuppetDB was seen to answer the summary by containing class last, of events that are not distinct. */
 function inAnswerOrder(trees: readonly EventCountsTree[]): readonly EventCountsTree[] {
-  const isClass = (tree: EventCountsTree): number => Number(tree.summarizeBy === 'containing_class');
+  const isClass = ({ summarizeBy, events }: EventCountsTree): number =>
+    Number(summarizeBy === 'containing_class' && events.distinct === null);
   return [...trees].sort((x, y) => isClass(x) - isClass(y));
 }
 

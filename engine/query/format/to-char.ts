@@ -15,10 +15,10 @@ export type Maskable = number | bigint | Float | string;
 export type MaskedKind = 'time' | 'integer' | 'number';
 
 /**
- * null: the mask is empty, or the value is a text that is no number. Throws QueryError 400 for a numeric mask whose patterns contradict each other.
+ * null: the mask for a time is empty, or the value is a text that is no number. Throws QueryError 400 for a numeric mask whose patterns contradict each other.
  */
 export function toChar(value: Maskable, mask: string, kind: MaskedKind): string | null {
-  if (mask === '') return null;
+  if (mask === '' && kind === 'time') return null;
   const key = `${kind} ${mask}`;
   let format = compiled.get(key);
   if (format === undefined) {
@@ -34,7 +34,7 @@ function compile(mask: string, kind: MaskedKind): (value: Maskable) => string | 
     const format = compileTimeMask(mask);
     return (value) => format(value as number);
   }
-  const format = compileNumberMask(mask, kind === 'integer');
+  const format = mask === '' ? () => '' : compileNumberMask(mask, kind === 'integer');
   return (value) => {
     const decimal = typeof value === 'string' ? Decimal.parse(value) : Decimal.of(value);
     return decimal === null ? null : format(decimal);

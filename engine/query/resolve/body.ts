@@ -10,14 +10,7 @@ import { astValidation } from './messages.ts';
 import { checkNames } from './names.ts';
 import { normalOperator } from './operators.ts';
 import type { Paging } from './order-by.ts';
-import {
-  allColumns,
-  checkGroupOrder,
-  type Defer,
-  hasNumericFunction,
-  type Projection,
-  projectionOf,
-} from './projection.ts';
+import { allColumns, checkGroupOrder, type Defer, isOfNumbers, type Projection, projectionOf } from './projection.ts';
 import type { Scope, ScopeOptions } from './scope.ts';
 
 export interface BodyOptions extends ScopeOptions, FilterContext {
@@ -83,6 +76,6 @@ export function resolveBody(scope: Scope, ast: JsonValue, paging: Paging, option
 const NUMBERS: Filter = { kind: 'jsonb-typeof', field: 'value', type: 'number' };
 
 function onlyNumbers(scope: Scope, projection: Projection, filter: Filter | null): Filter | null {
-  if (scope.entity?.name !== 'facts' || !hasNumericFunction(projection)) return filter;
+  if (scope.entity?.name !== 'facts' || !isOfNumbers(projection)) return filter;
   return filter === null ? NUMBERS : { kind: 'and', args: [NUMBERS, filter] };
 }

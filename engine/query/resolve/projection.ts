@@ -238,6 +238,13 @@ export function checkGroupOrder(projection: Projection, orderBy: readonly OrderT
   }
 }
 
-/** PuppetDB leaves values that are no numbers out of a facts query with one of these functions. */
-export const hasNumericFunction = (projection: Projection): boolean =>
-  projection.columns.some((column) => column.kind === 'aggregate' && column.fn !== 'count');
+/**
+ * Whether a facts query leaves out values that are no numbers. PuppetDB does so for these functions, whatever they are of, unless there
+ * are groups: then it fails at such a value, so there they are left out only of what is computed of values.
+ */
+export const isOfNumbers = ({ columns, groupBy }: Projection): boolean =>
+  columns.some(
+    (column) => column.kind === 'aggregate' && column.fn !== 'count' && (groupBy === null || isValue(column.ref)),
+  );
+
+const isValue = (ref: FieldRef | null): boolean => ref?.kind === 'field' && ref.field === 'value';

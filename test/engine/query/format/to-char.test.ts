@@ -179,7 +179,8 @@ describe('to_string of times', () => {
 
   it('has no text for an empty mask', () => {
     assert.equal(toChar(MONDAY, '', 'time'), null);
-    assert.equal(toChar(1, '', 'number'), null);
+    assert.equal(toChar(1, '', 'number'), '');
+    assert.equal(toChar('x', '', 'number'), null);
   });
 });
 

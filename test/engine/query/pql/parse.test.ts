@@ -160,6 +160,7 @@ describe('pql: an error points at the furthest place any rule reached', () => {
   it('an empty text has no line to show', () => {
     assert.equal(place(''), 'line 1, column 1: null ^');
     assert.equal(place(' '), 'line 1, column 2:    ^');
+    assert.equal(place('facts {\n'), 'line 2, column 1:  ^');
   });
 
   it('large numbers are written with separators', () => {

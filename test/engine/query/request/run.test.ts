@@ -222,6 +222,39 @@ describe('answers: functions', () => {
     await own.close();
   });
 
+  it('the least and greatest of facts: of numbers alone, but of all facts where certnames are grouped', async () => {
+    const own = newFleet();
+    own.apply('replace facts', 5, facts('n1', { kernel: 'Linux', n: 7 }));
+    own.apply('replace facts', 5, facts('n2', { kernel: 'BSD' }));
+    const rows = (query: string) => JSON.parse(ask(own, { path: '', query: { query } }).text);
+    assert.deepEqual(rows('facts[max(name), count()]{}'), [{ max: 'n', count: 1 }]);
+    assert.deepEqual(rows('facts[certname, max(name)]{group by certname order by certname}'), [
+      { max: 'n', certname: 'n1' },
+      { max: 'kernel', certname: 'n2' },
+    ]);
+    assert.deepEqual(rows('facts[certname, max(value)]{group by certname}'), [{ max: 7, certname: 'n1' }]);
+    await own.close();
+  });
+
+  it('a factset without packages has a null in their place, which is shown as an empty list', async () => {
+    const own = newFleet();
+    own.apply('replace facts', 5, facts('bare', { a: 1 }));
+    own.apply('replace facts', 5, { ...facts('full', { a: 1 }), package_inventory: [['vim', '9', 'apt']] });
+    for (const [isNull, certname, shown] of [
+      [true, 'bare', []],
+      [false, 'full', [['vim', '9', 'apt']]],
+    ] as const) {
+      const query = JSON.stringify(['null?', 'package_inventory', isNull]);
+      const { text } = ask(own, { path: '/factsets', query: { query, include_package_inventory: 'true' } });
+      const rows = JSON.parse(text) as { certname: string; package_inventory: unknown }[];
+      assert.deepEqual(
+        rows.map((row) => [row.certname, row.package_inventory]),
+        [[certname, shown]],
+      );
+    }
+    await own.close();
+  });
+
   it('a group for null in a document, another for what is not there', async () => {
     const own = newFleet();
     for (const [name, values] of [
@@ -320,6 +353,16 @@ describe('answers: event counts', () => {
       { summarize_by: 'certname', failures: 0, skips: 0, successes: 2, noops: 0, total: 2 },
       { summarize_by: 'resource', failures: 0, skips: 0, successes: 1, noops: 0, total: 1 },
     ]);
+    const classFirst = { summarize_by: 'containing_class,certname' };
+    const order = (query: Record<string, string>) =>
+      (json({ path: '/aggregate-event-counts', query }) as { summarize_by: string }[]).map((row) => row.summarize_by);
+    assert.deepEqual(order(classFirst), ['certname', 'containing_class']);
+    const distinct = {
+      distinct_resources: 'true',
+      distinct_start_time: '2026-01-01T00:00:00Z',
+      distinct_end_time: '2026-12-01T00:00:00Z',
+    };
+    assert.deepEqual(order({ ...classFirst, ...distinct }), ['containing_class', 'certname']);
     refused(ask(fleet, { path: '/event-counts' }), 400, "Missing required query parameter 'summarize_by'");
   });
 });
