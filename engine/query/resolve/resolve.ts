@@ -21,7 +21,7 @@ import {
   parseSummaries,
   parseSummarizeBy,
 } from './event-counts.ts';
-import { filterOf, settle } from './filter.ts';
+import { deferred, filterOf, settle } from './filter.ts';
 import { checkLimits } from './limits.ts';
 import { fromBody, fromForm, invalidEntity, noSequence } from './messages.ts';
 import { checkNames } from './names.ts';
@@ -253,14 +253,15 @@ export function resolveAggregateEventCounts(
   parameters: EventCountsParameters,
   options: ResolveOptions = {},
 ): readonly EventCountsTree[] {
-  const trees = parseSummaries(parameters.summarizeBy).map((summarizeBy) =>
-    resolveEventCounts({ ...parameters, summarizeBy }, { ...options, orderBy: undefined }),
-  );
-  // The query must be one of the older language too, also where that language is not used.
-  if (!options.distinct) {
-    const resolved = bodyOptions(options);
-    distinctFilter(parameters.query ?? null, resolved);
-    settle(resolved);
-  }
+  const resolve = (): EventCountsTree[] =>
+    parseSummaries(parameters.summarizeBy).map((summarizeBy) =>
+      resolveEventCounts({ ...parameters, summarizeBy }, { ...options, orderBy: undefined }),
+    );
+  if (options.distinct) return resolve();
+  // The query must be one of the older language too, also where that language is not used; what the database would refuse comes last.
+  const resolved = bodyOptions(options);
+  const trees = deferred(resolved, resolve, []);
+  distinctFilter(parameters.query ?? null, resolved);
+  settle(resolved);
   return trees;
 }

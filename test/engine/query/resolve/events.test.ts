@@ -115,8 +115,13 @@ describe('distinct events', () => {
     ],
     [
       '["in","certname",["extract","zz",["select_facts",["=","name","x"]]]]',
-      "Can't extract unknown fact field 'zz'. Acceptable fields are: certname, environment, name, value",
+      "Cant extract unknown {0} field '{1}'. Acceptable fields are: {2}",
     ],
+    [
+      '["=","run-start-time","x"]',
+      "'run_start_time' is not a queryable object for version 4 of the resource events API",
+    ],
+    ['["~","foo-bar","x"]', "'foo_bar' is not a queryable object for version 4 of the resource events API"],
   ];
   for (const [query, text] of ERRORS) {
     it(`distinct: ${query} is refused with its text`, () =>
@@ -204,6 +209,19 @@ describe('event counts', () => {
       errorOf(() => resolveAggregateEventCounts({ summarizeBy: '' })),
       "Unsupported value for 'summarize_by': ''",
     );
+  });
+
+  it('aggregate event counts: what the older language refuses comes before what the database would refuse', () => {
+    for (const [query, text] of [
+      [['~', 'corrective_change', 'x'], /^'corrective_change' is not a queryable object for version 4/],
+      [['in', 'line', ['array', [7]]], /^The subquery argument of 'in' must be an 'extract', not 'array'$/],
+      [['=', 'status', 5], /^ERROR: /],
+    ] as const) {
+      assert.match(
+        errorOf(() => resolveAggregateEventCounts({ summarizeBy: 'resource', query })),
+        text,
+      );
+    }
   });
 
   it('aggregate event counts: the query must be of the older language too', () => {
