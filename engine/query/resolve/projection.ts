@@ -118,8 +118,9 @@ function fieldColumn(scope: Scope, name: JsonValue): Column {
   return { kind: 'field', key: key.toLowerCase(), ref: fieldRef(scope, key) };
 }
 
+/** `to_string` is the database's `to_char`. */
 const noFunction = (fn: string, args: string): Error =>
-  new StoreRefusal(`ERROR: function ${fn}(${args}) does not exist`);
+  new StoreRefusal(`ERROR: function ${fn === 'to_string' ? 'to_char' : fn}(${args}) does not exist`);
 
 const isNumberField = (field: Field): boolean => field.type === 'N' || field.type === 'V';
 
@@ -163,7 +164,9 @@ function functionColumn(scope: Scope, call: readonly JsonValue[]): Column {
     if (fn === 'jsonb_typeof') return { kind: 'null', key: fn };
     throw noFunction(fn, printClojure(name));
   }
-  if (!accepts(fn, field)) throw noFunction(fn, COLUMN_TYPES[field.store]);
+  if (!accepts(fn, field)) {
+    throw noFunction(fn, COLUMN_TYPES[field.store] + (typeof mask === 'string' ? ', character varying' : ''));
+  }
   const ref: FieldRef = { kind: 'field', field: field.name };
   if (fn === 'to_string') {
     if (typeof mask !== 'string') throw noFunction(fn, `${COLUMN_TYPES[field.store]}, ${printClojure(mask ?? null)}`);
