@@ -151,6 +151,10 @@ class RunningRequest implements OpenRequest {
     return this.#body.take();
   }
 
+  rest(): void {
+    for (const writer of this.#writers) if (writer.length === 0) writer.release();
+  }
+
   close(): void {
     this.#end();
     for (const writer of this.#writers) writer.release();
@@ -222,10 +226,6 @@ class RunningRequest implements OpenRequest {
 
   #checkDeadline(): void {
     if (this.#isLate()) throw this.#timeout();
-  }
-
-  rest(): void {
-    for (const writer of this.#writers) if (writer.length === 0) writer.release();
   }
 
   #timeout(): QueryError {

@@ -119,14 +119,17 @@ function term(kind: Kind, node: JsonValue, context: FilterContext): Filter {
 
 // ---- comparisons of events ----
 
+/** Names may be written with dashes: they are told with underscores. */
+const eventName = (field: JsonValue): JsonValue => (typeof field === 'string' ? field.replaceAll('-', '_') : field);
+
 const notAnEventField = (field: JsonValue): Error =>
-  badQuery(`'${printAlone(field)}' is not a queryable object for version 4 of the resource events API`);
+  badQuery(`'${printAlone(eventName(field))}' is not a queryable object for version 4 of the resource events API`);
 
 function eventComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[], context: FilterContext): Filter {
   if (args.length !== 2) throw twoArguments(op, args.length);
   const [field, value] = args as [JsonValue, JsonValue];
   if (op === '=' || op === '~') {
-    const name = typeof field === 'string' ? field.replaceAll('-', '_') : '';
+    const name = textOf(eventName(field));
     return op === '=' ? eventEquality(name, field, value) : eventRegex(name, field, value, context);
   }
   if (typeof field !== 'string' || !TIMES.has(field)) {
@@ -139,7 +142,7 @@ function eventEquality(name: string, field: JsonValue, value: JsonValue): Filter
   if (name === 'latest_report?') return latestReport(value);
   if (VALUES.has(name)) return { kind: 'eq', field: name, value: canonicalK(value), nullSafe: true };
   const nullable = NULLABLE.has(name);
-  if (!nullable && !NOT_NULL.has(name)) throw notAnEventField(typeof field === 'string' ? name : field);
+  if (!nullable && !NOT_NULL.has(name)) throw notAnEventField(field);
   if (value === null) return nullable ? { kind: 'null', field: name } : UNKNOWN;
   const column = fieldNamed(scopeOf('events'), name);
   if (column?.type === 'N') {
@@ -153,8 +156,7 @@ function eventEquality(name: string, field: JsonValue, value: JsonValue): Filter
 
 function eventRegex(name: string, field: JsonValue, value: JsonValue, context: FilterContext): Filter {
   const nullable = NULLABLE.has(name);
-  if ((!nullable && !NOT_NULL.has(name)) || NO_REGEX.has(name))
-    throw notAnEventField(typeof field === 'string' ? name : field);
+  if ((!nullable && !NOT_NULL.has(name)) || NO_REGEX.has(name)) throw notAnEventField(field);
   const column = fieldNamed(scopeOf('events'), name);
   if (column && (column.type !== 'S' || typeof value !== 'string')) throw storageMismatch(column, '~', value);
   context.checkRegex(value as string);
