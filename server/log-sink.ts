@@ -24,8 +24,20 @@ export function openSink(file: string | null): LogSink {
   const stream = destination({ dest: file ?? stderr, sync: false, minLength: gatherSize, mode: fileMode });
   stream.on('error', () => {});
   let gathering = false;
+  /** Bytes that the stream has and the file has not. */
+  let unwritten = 0;
+  // The stream does nothing about a flush while it is opening the file or writing, and says when it is done.
+  const flushRest = (): void => {
+    if (unwritten > 0 && !gathering) stream.flush();
+  };
+  stream.on('ready', flushRest);
+  stream.on('drain', flushRest);
+  stream.on('write', (bytes: number) => {
+    unwritten = bytes === 0 ? 0 : Math.max(0, unwritten - bytes);
+  });
   return {
     write: (line) => {
+      unwritten += Buffer.byteLength(line);
       stream.write(line);
       if (gathering) return;
       gathering = true;
@@ -40,6 +52,7 @@ export function openSink(file: string | null): LogSink {
     flush: () => {
       try {
         stream.flushSync();
+        unwritten = 0;
       } catch {
         // Not open yet (it will be written by itself), or nobody is left to tell.
       }
