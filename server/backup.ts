@@ -41,8 +41,8 @@ const holdMs = 200;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** While `work` is done a signal that would end the process first removes the folders, so that nothing is left of it. */
-async function endingClean<T>(folders: readonly string[], work: () => Promise<T>): Promise<T> {
+/** Removes the folders when `work` has ended, however it did, or when a signal ends the process meanwhile. */
+async function withoutLeftovers<T>(folders: readonly string[], work: () => Promise<T>): Promise<T> {
   const onSignal = (signal: NodeJS.Signals): void => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     forget();
@@ -55,6 +55,7 @@ async function endingClean<T>(folders: readonly string[], work: () => Promise<T>
   try {
     return await work();
   } finally {
+    for (const folder of folders) await rm(folder, { recursive: true, force: true });
     forget();
   }
 }
@@ -66,7 +67,7 @@ export async function backup(options: BackupOptions): Promise<BackupManifest> {
   const part = `${target}.part-${randomUUID().slice(0, 8)}`;
   const held = join(data, `backup-${randomUUID().slice(0, 8)}`);
   const time = new Date(now()).toISOString();
-  return endingClean([part, held], () => copyAll(options, { part, held, time }));
+  return withoutLeftovers([part, held], () => copyAll(options, { part, held, time }));
 }
 
 /** `part`: the folder until it is complete; `held`: for links to segments of the log; `time`: ISO time at which it was begun. */
@@ -75,31 +76,24 @@ async function copyAll(
   { part, held, time }: { readonly part: string; readonly held: string; readonly time: string },
 ): Promise<BackupManifest> {
   const { data, target } = options;
+  makeDirectory(part);
+  await mkdir(held, { mode: 0o700 });
+  const holder = await holdSegments(join(data, 'inbox'), held);
+  let positions: number[];
   try {
-    makeDirectory(part);
-    await mkdir(held, { mode: 0o700 });
-    const holder = await holdSegments(join(data, 'inbox'), held);
-    let positions: number[];
-    try {
-      positions = await copyPartitions(options, part);
-    } finally {
-      await holder.stop();
-    }
-    await copyFolder(held, join(part, 'inbox'));
-    await copyFolder(join(data, 'discarded'), join(part, 'discarded'));
-    await copyFile(join(data, 'store.json'), join(part, 'store.json'));
-    const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions };
-    await writeFile(join(part, manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
-    await syncTree(part);
-    await rename(part, target);
-    await syncDirectory(dirname(target));
-    return manifest;
-  } catch (error) {
-    await rm(part, { recursive: true, force: true });
-    throw error;
+    positions = await copyPartitions(options, part);
   } finally {
-    await rm(held, { recursive: true, force: true });
+    await holder.stop();
   }
+  await copyFolder(held, join(part, 'inbox'));
+  await copyFolder(join(data, 'discarded'), join(part, 'discarded'), copyIfThere);
+  await copyFile(join(data, 'store.json'), join(part, 'store.json'));
+  const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions };
+  await writeFile(join(part, manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+  await syncTree(part);
+  await rename(part, target);
+  await syncDirectory(dirname(target));
+  return manifest;
 }
 
 async function copyPartitions({ data, onProgress }: BackupOptions, part: string): Promise<number[]> {
@@ -144,7 +138,7 @@ async function holdSegments(inbox: string, held: string): Promise<{ stop(): Prom
         linked.add(name);
       } catch (error) {
         // Removed between looking and linking: everything in it is in all partitions.
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        if (!isGone(error)) throw error;
       }
     }
   };
@@ -183,12 +177,7 @@ export async function restore({ source, data }: RestoreOptions): Promise<BackupM
     if (isMissing) throw new BackupFailed(`${source} is incomplete: ${basename(folder)} is missing`);
   }
   const part = `${data}.part-${randomUUID().slice(0, 8)}`;
-  await endingClean([part], () => putBack(source, data, part));
-  return manifest;
-}
-
-async function putBack(source: string, data: string, part: string): Promise<void> {
-  try {
+  await withoutLeftovers([part], async () => {
     makeDirectory(dirname(data), 0o777);
     await copyFolder(source, part);
     await rm(join(part, manifestName));
@@ -196,10 +185,8 @@ async function putBack(source: string, data: string, part: string): Promise<void
     if (existsSync(data)) await rm(data, { recursive: true });
     await rename(part, data);
     await syncDirectory(dirname(data));
-  } catch (error) {
-    await rm(part, { recursive: true, force: true });
-    throw error;
-  }
+  });
+  return manifest;
 }
 
 export async function readManifest(source: string): Promise<BackupManifest> {
@@ -215,15 +202,18 @@ export async function readManifest(source: string): Promise<BackupManifest> {
   return manifest;
 }
 
-async function copyFolder(from: string, to: string): Promise<void> {
+type Copy = (from: string, to: string) => Promise<void>;
+
+/** `copy`: what is done with each file. */
+async function copyFolder(from: string, to: string, copy: Copy = copyFile): Promise<void> {
   makeDirectory(to);
   if (!existsSync(from)) return;
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const { name } = entry;
     // Locks belong to the directory that is in use, not to its copy; files that are being written get their names later.
     if (name === 'lock' || name === 'lock.mdb' || isUnfinished(name)) continue;
-    if (entry.isDirectory()) await copyFolder(join(from, name), join(to, name));
-    else await copyIfThere(join(from, name), join(to, name));
+    if (entry.isDirectory()) await copyFolder(join(from, name), join(to, name), copy);
+    else await copy(join(from, name), join(to, name));
   }
 }
 
@@ -232,11 +222,11 @@ async function copyIfThere(from: string, to: string): Promise<void> {
   try {
     await copyFile(from, to);
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!isGone(error)) throw error;
   }
 }
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /** Makes everything below `folder` survive a power failure. */
 async function syncTree(folder: string): Promise<void> {

@@ -397,6 +397,7 @@ class StreamWriter implements BodyWriter {
   }
 
   abort(): void {
+    if (this.#isOver) return;
     if (this.#gzip === null) {
       this.#breakOff();
       return;
