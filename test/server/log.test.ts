@@ -1,6 +1,8 @@
 // The logs: levels by area that can change, readable lines, what is hidden, and the access log's form.
 
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -87,6 +89,22 @@ describe('log', () => {
     const text = await written(file, logs, after);
     assert.match(readFileSync(`${file}.1`, 'utf8'), /INFO {2}\[main\] before\n/);
     assert.match(text, /^\S+Z INFO {2}\[main\] after\n$/);
+  });
+
+  test('lines written while the file is being opened go out without another one', async (t) => {
+    const file = join(folder, 'slow.log');
+    const logs = createLogs({ level: 'info', areas: {}, format: 'readable', file });
+    logs.area('main').info('before');
+    await written(file, logs);
+    renameSync(file, `${file}.1`);
+    // Opening it lasts until somebody reads.
+    if (spawnSync('mkfifo', [file]).status !== 0) return t.skip('no mkfifo here');
+    logs.reopen();
+    logs.area('main').info('after');
+    await setTimeout(200);
+    const reader = spawn('head', ['-n', '1', file], { stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 });
+    const [text] = (await once(reader.stdout, 'data')) as [Buffer];
+    assert.match(text.toString(), /INFO {2}\[main\] after\n$/);
   });
 
   test('readable lines show fields and stacks', () => {
