@@ -7,7 +7,8 @@ COPY package.json package-lock.json .npmrc ./
 # Without scripts: nothing native is compiled, and `prepare` would want the sources, which come in the next layer.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN node node_modules/typescript/bin/tsc -b server \
+RUN node engine/wasm/build.mjs \
+  && node node_modules/typescript/bin/tsc -b server \
   && node server/bundle.mjs \
   && npm prune --omit=dev --ignore-scripts
 

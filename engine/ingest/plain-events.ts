@@ -88,6 +88,7 @@ export class EventCollector {
     map: (map) => this.#resource(map),
     packed: (places) => this.#resourcePacked(places),
     whole: WHOLE_RESOURCE,
+    when: { flag: RESOURCE.skipped, list: RESOURCE.events },
   };
   readonly events: MapSink = {
     begin: () => {},

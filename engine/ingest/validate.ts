@@ -110,6 +110,10 @@ export function strictTimeAt(bytes: Buffer, start: number, end: number): number 
   return parsed;
 }
 
+/** Whether the text is of the minute that was read last, of which each second is a time. */
+export const isOfLastMinute = (bytes: Buffer, start: number, end: number): boolean =>
+  inLastMinute(bytes, start, end) >= 0;
+
 /** -1: another minute, or another form. */
 function inLastMinute(bytes: Buffer, start: number, end: number): number {
   const last = end - 1;

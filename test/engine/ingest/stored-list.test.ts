@@ -252,6 +252,34 @@ test('stored list: fields that stay the same, come and go, side by side and apar
   }
 });
 
+test('stored list: lists of any size, one after the other', () => {
+  for (const count of [1, 3000, 2, 60_000, 40_000, 3]) {
+    const maps = Array.from({ length: count }, (_, index) => ({
+      message: `message ${index}`,
+      line: index,
+      value: index / 8,
+      tags: [],
+      events: [{ status: 'é', new_value: index % 2 === 0 ? { at: [index] } : `${index}` }],
+    }));
+    const text = JSON.stringify(maps);
+    assert.equal(read(text), expected(text));
+  }
+});
+
+test('stored list: values that take more room than the payload leaves are not read', () => {
+  const of = (count: number): string => `[{"message":"m","line":1,"tags":[],"events":[${inners(count)}]}]`;
+  const inners = (count: number): string =>
+    Array.from({ length: count }, () => '{"status":"s","new_value":1e300}').join();
+  assert.equal(read(of(1)), expected(of(1)));
+  assert.equal(read(of(1000)), null);
+  assert.equal(read(of(2)), expected(of(2)));
+});
+
+test('stored list: lists of maps in maps in maps are refused when the reader is made', () => {
+  const deep: WireTable = { closed: true, fields: [required('list', listOf(objectOf(TABLE)))] };
+  assert.throws(() => new StoredList(deep, 1).read(Buffer.from('[]')), /lists of maps inside/);
+});
+
 test('packed list: one that is cut off anywhere is told, whatever comes behind it in memory', () => {
   const long = 'x'.repeat(300);
   const maps = ['a', 'a', long, 'ab'].map((message, index) => ({
