@@ -8,7 +8,7 @@
 import { nameOwn, type ReadEdges, sharedEdges } from './catalog-edges.ts';
 import { bySortKey, isOwn, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
 import { withoutOwnName } from './elements.ts';
-import { Pieces, sha1 } from './hashes.ts';
+import { Pieces } from './hashes.ts';
 import { Sighted } from './sighted.ts';
 import type { Part } from './spans.ts';
 
@@ -31,13 +31,14 @@ export interface SentEdges {
 }
 
 export function sentEdges(part: Part, certname: string): SentEdges | null {
-  if (!part.bytes.includes(JSON.stringify(certname))) {
-    const text = (): string | null => withoutOwnName(part.bytes.toString('utf8'), certname);
-    return { key: part.fingerprint, isOwn: false, text };
-  }
-  const text = withoutOwnName(part.bytes.toString('utf8'), certname);
-  return text === null ? null : { key: `own ${sha1(text)}`, isOwn: true, text: () => text };
+  const literal = Buffer.from(JSON.stringify(certname));
+  const text = (): string | null => withoutOwnName(part.bytes.toString('utf8'), certname);
+  if (!part.bytes.includes(literal)) return { key: part.fingerprint, isOwn: false, text };
+  const key = part.fingerprintWithout(literal, MARK);
+  return key === null ? null : { key: `own ${key}`, isOwn: true, text };
 }
+/** Is not in JSON as it stands. */
+const MARK = Buffer.from('\u0001');
 
 interface Layout {
   /** Types and titles of the resources as they are sent; a title is null where it is the certname. */

@@ -33,6 +33,7 @@ import {
   type Split,
   splitPayload,
 } from './spans.ts';
+import { ListSource } from './stored-list.ts';
 import type { IngestSettings, QueuedCommand } from './types.ts';
 import { conforms, problems } from './validate.ts';
 
@@ -89,7 +90,7 @@ export function decodeCommand(
     if (stored !== null && kinds !== undefined && isKnownVersion(format, command.version)) {
       const text = stored.memo(name, command.certname);
       const last = text === undefined ? null : memoOf(text);
-      const split = splitPayload(payload, kinds, fingerprints, last);
+      const split = splitPayload(payload, kinds, fingerprints, { last });
       const decoded =
         split === null ? null : decodeSplit(command, format, payload, split, settings, filter, stored, last);
       if (decoded !== null) return decoded;
@@ -229,7 +230,10 @@ function decodeReportParts(
   payload: Buffer,
   fingerprints: Fingerprints,
 ): ReportCommand | null {
-  const split = isUtf8(payload) ? splitPayload(payload, REPORT_PARTS, fingerprints) : null;
+  if (!isUtf8(payload)) return null;
+  const source = new ListSource(payload);
+  const endOf = (key: string, start: number): number => source.read(LIST_READERS[key as ReportListName], start);
+  const split = splitPayload(payload, REPORT_PARTS, fingerprints, { endOf });
   if (split === null || split.parts.length < Object.keys(REPORT_PARTS).length) return null;
   const rest = tryParse(split.rest, JSON_LIMITS);
   if (rest === undefined || !isObject(rest)) return null;
@@ -239,9 +243,7 @@ function decodeReportParts(
   for (const { key, bytes, placeholder } of split.parts) {
     if (rest[key] !== placeholder) return null;
     header[key] = [];
-    const packed = LIST_READERS[key as ReportListName].read(bytes);
-    if (packed === null) return null;
-    lists[key as ReportListName] = { form: 'packed', bytes: packed };
+    lists[key as ReportListName] = { form: 'packed', bytes: LIST_READERS[key as ReportListName].packed };
     if (key === 'resources') resources = bytes;
   }
   if (!conforms(format.table as WireTable, header)) return null;

@@ -4,7 +4,7 @@
 //
 // A payload is copied into it. Everything inside is told by its address.
 
-import { doubleOf } from '../json/double-of.ts';
+import { doubleOf, TENS } from '../json/double-of.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
 import { storedText } from '../json/stored.ts';
 import { LISTS } from '../wasm/lists.bytes.ts';
@@ -23,6 +23,8 @@ const FIELD_SIZE = 24;
 /** The first bytes of the memory are its own. */
 const LAYOUT_START = 256;
 const LAYOUT_SIZE = 16 << 10;
+const PAYLOAD_START = LAYOUT_START + LAYOUT_SIZE;
+const TENS_AT = 64;
 /** Zeros behind a payload: more than are looked at at a time. */
 const ZEROS = 64;
 const PAGE = 64 << 10;
@@ -69,6 +71,7 @@ export interface KernelMap {
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   read(reader: number, start: number, end: number, texts: number, made: number, result: number, limit: number): number;
+  size(): number;
 }
 
 interface Compiled {
@@ -99,6 +102,10 @@ export class ListKernel {
   readonly #readers = new Map<KernelMaps, number>();
   readonly #placed = new Map<number, Placed>();
   #laidOut = LAYOUT_START;
+  /** Where the payload ends, and the regions behind it begin, all of one size. */
+  #end = PAYLOAD_START;
+  #texts = PAYLOAD_START;
+  #region = 0;
   #bytes: Buffer = NOTHING;
 
   constructor() {
@@ -120,25 +127,32 @@ export class ListKernel {
       },
     });
     this.#exports = instance.exports as Exports;
-    this.#grow(LAYOUT_START + LAYOUT_SIZE);
+    this.#grow(PAYLOAD_START);
+    for (const [exponent, ten] of TENS.entries()) this.#bytes.writeDoubleLE(ten, TENS_AT + exponent * 8);
   }
 
-  /** The packed list, as long as no other is read; null when the bytes are no such list in the plain form. */
-  read(maps: KernelMaps, bytes: Uint8Array): Buffer | null {
-    const reader = this.#readers.get(maps) ?? this.#layOut(maps, false);
+  /** The payload whose lists are read from now on. */
+  put(bytes: Uint8Array): void {
     const size = bytes.length;
-    const region = size * 2 + ROOM;
-    const start = LAYOUT_START + LAYOUT_SIZE;
-    const end = start + size;
-    const texts = end + ZEROS;
-    const made = texts + region;
-    const result = made + region;
-    const limit = result + region;
-    if (limit + ZEROS > this.#bytes.length) this.#grow(limit + ZEROS);
-    this.#bytes.set(bytes, start);
-    this.#bytes.fill(0, end, texts);
-    const packed = this.#exports.read(reader, start, end, texts, made, result, limit);
-    return packed < 0 ? null : this.#bytes.subarray(result, result + packed);
+    const end = PAYLOAD_START + size;
+    this.#texts = end + ZEROS;
+    this.#region = size * 2 + ROOM;
+    const limit = this.#texts + this.#region * 3 + ZEROS;
+    if (limit > this.#bytes.length) this.#grow(limit);
+    this.#bytes.set(bytes, PAYLOAD_START);
+    this.#bytes.fill(0, end, this.#texts);
+    this.#end = end;
+  }
+
+  /** The list that begins at that place of the payload, as long as no other is read; null when there is none in the plain form. */
+  read(maps: KernelMaps, place: number): { packed: Buffer; end: number } | null {
+    const reader = this.#readers.get(maps) ?? this.#layOut(maps, false);
+    const made = this.#texts + this.#region;
+    const result = made + this.#region;
+    const limit = result + this.#region;
+    const end = this.#exports.read(reader, PAYLOAD_START + place, this.#end, this.#texts, made, result, limit);
+    if (end === 0) return null;
+    return { packed: this.#bytes.subarray(result, result + this.#exports.size()), end: end - PAYLOAD_START };
   }
 
   #grow(size: number): void {

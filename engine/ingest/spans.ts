@@ -5,7 +5,7 @@
 //   {"certname":"a", ... "resources":[ part 0 ],"edges":[ part 1 ],"job_id":null}
 //   rest:  {"certname":"a", ... "resources":"@0","edges":"@1","job_id":null}
 //
-// Where a part ends is guessed; what makes the cut right is checked: the rest parses as one document whose top-level keys
+// Where a part ends is guessed, unless it is read on the way; what makes the cut right is checked: the rest parses as one document whose top-level keys
 // hold exactly the place-holders, and each part parses as one document. Then putting the parts back gives the original's
 // value, whatever the guess was based on.
 
@@ -45,6 +45,19 @@ export class Part {
     this.#fingerprint ??= this.#fingerprints.of(this.bytes);
     return this.#fingerprint;
   }
+
+  /** Of the bytes with a mark wherever a literal stands; null when the mark is among the bytes. */
+  fingerprintWithout(literal: Buffer, mark: Buffer): string | null {
+    const { bytes } = this;
+    if (bytes.includes(mark)) return null;
+    const pieces: Uint8Array[] = [];
+    let from = 0;
+    for (let at = bytes.indexOf(literal); at >= 0; at = bytes.indexOf(literal, from)) {
+      pieces.push(bytes.subarray(from, at), mark);
+      from = at + literal.length;
+    }
+    return this.#fingerprints.of(...pieces, bytes.subarray(from));
+  }
 }
 
 export interface Split {
@@ -67,17 +80,22 @@ function placeOf(token: string, payload: Buffer, from: number): number {
   return at >= 0 || from <= 0 ? at : payload.indexOf(token, 0, 'latin1');
 }
 
-/**
- * Cuts the parts out of a payload; null when it is not laid out so that it can be, or one is of another kind. `last`: what is
- * remembered of the certname's last one, whose sizes tell where to look first.
- */
+/** What helps to cut. */
+export interface CutHelp {
+  /** What is remembered of the certname's last payload, whose sizes tell where to look first. */
+  readonly last?: Memo | null;
+  /** Where the part of that key ends that begins at `start`, -1 for none: for those that are read as they are found. */
+  readonly endOf?: (key: string, start: number) => number;
+}
+
+/** Cuts the parts out of a payload; null when it is not laid out so that it can be, or one is of another kind. */
 export function splitPayload(
   payload: Buffer,
   kinds: PartKinds,
   fingerprints: Fingerprints,
-  last: Memo | null = null,
+  { last = null, endOf }: CutHelp = {},
 ): Split | null {
-  const found: { key: string; start: number; at: number }[] = [];
+  const found: { key: string; start: number; at: number; end: number }[] = [];
   let expected = -1;
   let behind = 0;
   const order = orders.get(kinds) ?? Object.keys(kinds);
@@ -88,7 +106,15 @@ export function splitPayload(
     if (at < 0) continue;
     const start = at + token.length;
     behind = start;
-    found.push({ key, at, start });
+    if (endOf !== undefined) {
+      const end = endOf(key, start);
+      if (end < 0) return null;
+      found.push({ key, at, start, end });
+      behind = end;
+      expected = end + 1;
+      continue;
+    }
+    found.push({ key, at, start, end: -1 });
     const size = last?.sizes.get(key);
     // Behind the part and a comma.
     expected = size === undefined ? -1 : start + size + 1;
@@ -107,13 +133,13 @@ export function splitPayload(
   let rest = '';
   let from = 0;
   for (let index = 0; index < found.length; index++) {
-    const { key, start } = found[index] as (typeof found)[number];
+    const { key, at, start, end: known } = found[index] as (typeof found)[number];
     const kind = kinds[key] as PartKind;
     const open = OPENING[kind];
-    if (payload[start] !== open) return null;
+    if (payload[start] !== open || at < from) return null;
     // Closing brackets are two above the opening ones. The last brace belongs to the payload itself.
     const bound = found[index + 1]?.at ?? payload.lastIndexOf(0x7d);
-    const end = payload.lastIndexOf(open + 2, bound - 1) + 1;
+    const end = known >= 0 ? known : payload.lastIndexOf(open + 2, bound - 1) + 1;
     if (end <= start) return null;
     const placeholder = `@${index}`;
     rest += `${payload.toString('utf8', from, start)}"${placeholder}"`;

@@ -63,12 +63,28 @@ export interface MapSinks {
 /** Of this thread. */
 let kernel: ListKernel | null = null;
 
+/** A payload whose lists are read, as long as no other is. */
+export class ListSource {
+  readonly #kernel: ListKernel;
+
+  /** `bytes` are valid UTF-8 and are not kept. */
+  constructor(bytes: Uint8Array) {
+    this.#kernel = bytes.length > KEPT_MAX ? new ListKernel() : (kernel ??= new ListKernel());
+    this.#kernel.put(bytes);
+  }
+
+  /** Reads the list that begins at a place of the payload: the place behind it, or -1 when there is none in the plain form. */
+  read(list: StoredList, place: number): number {
+    return list.readFrom(this.#kernel, place);
+  }
+}
+
 /** Reads lists of one wire table's maps. */
 export class StoredList {
   readonly #maps: KernelMaps;
   readonly #sinks: readonly MapSink[];
-  /** The list that was read last. */
   #packed = Buffer.alloc(0);
+  #size = 0;
 
   /** `depth`: how many containers enclose the list. */
   constructor(table: WireTable, depth: number, sinks: MapSinks | null = null) {
@@ -76,16 +92,26 @@ export class StoredList {
     this.#sinks = sinks === null ? [] : [sinks.own, ...Object.values(sinks.lists)];
   }
 
-  /** The packed list, or null: see above. It lasts until the next one is read. `bytes` are valid UTF-8 and are not kept. */
+  /** The list that was read last, packed. It lasts until the next one is read. */
+  get packed(): Buffer {
+    return this.#packed.subarray(0, this.#size);
+  }
+
+  /** The packed list, or null when that is not all that the bytes are. */
   read(bytes: Buffer): Buffer | null {
+    return new ListSource(bytes).read(this, 0) === bytes.length ? this.packed : null;
+  }
+
+  /** For ListSource. */
+  readFrom(source: ListKernel, place: number): number {
     for (const sink of this.#sinks) sink.begin();
-    const used = bytes.length > KEPT_MAX ? new ListKernel() : (kernel ??= new ListKernel());
-    const packed = used.read(this.#maps, bytes);
-    if (packed === null) return null;
-    const size = packed.length;
-    if (size > this.#packed.length) this.#packed = Buffer.allocUnsafeSlow(size * 2);
+    const found = source.read(this.#maps, place);
+    if (found === null) return -1;
+    const { packed, end } = found;
+    this.#size = packed.length;
+    if (packed.length > this.#packed.length) this.#packed = Buffer.allocUnsafeSlow(packed.length * 2);
     this.#packed.set(packed);
-    return this.#packed.subarray(0, size);
+    return end;
   }
 }
 

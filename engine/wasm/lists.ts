@@ -7,7 +7,7 @@
 
 /** Appends to `to` the stored text of the value between these places; where it ends, or 0 when it is no value or has no room. */
 declare function over(start: usize, end: usize, depth: u32, to: usize, limit: usize): usize;
-/** The double of a decimal text. */
+/** The double of a decimal text that is not decided here. */
 declare function decimal(start: usize, end: usize): f64;
 /** Of the text of a time: NO_TIME, A_TIME, or KNOWN_MINUTE when each second of its minute is one. */
 declare function time(start: usize, end: usize): i32;
@@ -135,8 +135,8 @@ let outLimit: usize = 0;
 let minute: usize = 0;
 
 /**
- * The size of the packed list, or -1 when the payload is not such a list, or there is no room. The regions for texts, for lists inside
- * maps and for the result lie one behind the other.
+ * The place behind the list that begins at `start`, or 0 when there is no such list, or no room. `end`: of the payload. The regions for
+ * texts, for lists inside maps and for the result lie one behind the other.
  */
 export function read(
   reader: usize,
@@ -146,7 +146,7 @@ export function read(
   madeStart: usize,
   resultStart: usize,
   limit: usize,
-): i32 {
+): usize {
   payloadEnd = end;
   texts = textsStart;
   textsLimit = madeStart;
@@ -156,7 +156,12 @@ export function read(
   outStart = resultStart;
   outLimit = limit;
   begin(reader);
-  return readMaps(reader, start) === end ? i32(out - outStart) : -1;
+  return readMaps(reader, start);
+}
+
+/** Of the packed list that was read last. */
+export function size(): usize {
+  return out - outStart;
 }
 
 /** Forgets the list before. */
@@ -299,7 +304,8 @@ function readNumber(reader: usize, index: u32, at: usize): usize {
   if (integer !== 0) return integer;
   const end = decimalEnd(at);
   if (end === 0) return overHost(reader, index, at, numberEnd(at));
-  const value = decimal(at, end);
+  let value = doubleOf(at, end);
+  if (F64.isNaN(value)) value = decimal(at, end);
   // Integral ones are spelt as doubles, which the host knows.
   if (value === Math.trunc(value)) return overHost(reader, index, at, end);
   store<u8>(load<u32>(reader, STATES) + index, IS_DOUBLE);
@@ -594,6 +600,71 @@ function numberEnd(start: usize): usize {
 
 function isNumberMark(code: u8): bool {
   return code === MINUS || code === PLUS || code === DOT || (code | BLANK) === LETTER_E;
+}
+
+// ------------------------------------------------------------------ decimals, as in json/double-of.ts
+
+/** Where the powers of ten lie that doubles hold exactly, and how many there are. */
+const TENS: usize = 64;
+const TENS_COUNT: usize = 23;
+/** Digits of each of the two parts that a text's digits are read as. */
+const FIRST_DIGITS: usize = 9;
+const REST_DIGITS: usize = 8;
+const SPLIT: f64 = 134217729;
+const NEAR_MIDDLE: f64 = 1.000000001;
+
+/** The double of a text of digits with a point in them, and perhaps a minus before them; NaN: not decided. */
+function doubleOf(start: usize, end: usize): f64 {
+  const isNegative = load<u8>(start) === MINUS;
+  let first: u32 = 0;
+  let rest: u32 = 0;
+  let count: usize = 0;
+  let point: usize = 0;
+  for (let at = isNegative ? start + 1 : start; at < end; at++) {
+    const code = load<u8>(at);
+    if (code === DOT) {
+      point = at;
+      continue;
+    }
+    const digit: u32 = code - ZERO;
+    if (count < FIRST_DIGITS) first = first * 10 + digit;
+    else if (count >= FIRST_DIGITS + REST_DIGITS) return NaN;
+    else rest = rest * 10 + digit;
+    // Zeros before all others are none.
+    if (first > 0) count++;
+  }
+  const tens: usize = point === 0 ? 0 : end - point - 1;
+  if (tens >= TENS_COUNT) return NaN;
+  const restCount: usize = count > FIRST_DIGITS ? count - FIRST_DIGITS : 0;
+  const value = quotient(f64(first) * tenTo(restCount), f64(rest), tenTo(tens));
+  return isNegative ? -value : value;
+}
+
+function tenTo(exponent: usize): f64 {
+  return load<f64>(TENS + (exponent << 3));
+}
+
+function highHalf(value: f64): f64 {
+  const scaled = SPLIT * value;
+  return scaled - (scaled - value);
+}
+
+/** `(large + small) / divisor` rounded once, NaN where it lies too near to the middle between two doubles. */
+function quotient(large: f64, small: f64, divisor: f64): f64 {
+  const sum = large + small;
+  const lostOfSum = small - (sum - large);
+  const rough = sum / divisor;
+  const product = rough * divisor;
+  const roughHigh = highHalf(rough);
+  const divisorHigh = highHalf(divisor);
+  const roughLow = rough - roughHigh;
+  const divisorLow = divisor - divisorHigh;
+  const lostOfProduct =
+    roughLow * divisorLow - (product - roughHigh * divisorHigh - roughLow * divisorHigh - roughHigh * divisorLow);
+  const missing = (sum - product - lostOfProduct + lostOfSum) / divisor;
+  const value = rough + missing;
+  const lost = missing - (value - rough);
+  return value + lost * NEAR_MIDDLE === value ? value : NaN;
 }
 
 // ------------------------------------------------------------------ times
