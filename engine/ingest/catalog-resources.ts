@@ -42,7 +42,16 @@ export function resourcesOfText(
 ): PlacedResource[] | null {
   /** What is remembered from now on, as it was parsed: it is stored next. */
   const parsed = new Map<KnownResource, JsonObject>();
-  const known = knownResources.values(text, (element, isKept) => readKnown(element, isKept, certname, stored, parsed));
+  /** Of the element that was asked for last. */
+  let digest: string | null = null;
+  const recall = (element: string): KnownResource | null => {
+    digest = digestText(element);
+    const before = (stored as ResourceMemory).find(digest);
+    return before === null ? null : ofOneNode(asStored(before, element, certname), digest);
+  };
+  const read = (element: string, isKept: boolean): ReadElement<KnownResource> | null =>
+    readUnknown(element, isKept, certname, digest, parsed);
+  const known = knownResources.values(text, read, stored === null ? null : recall);
   if (known === null) return null;
   const list: PlacedResource[] = [];
   const rank = tagRank(certname);
@@ -56,33 +65,27 @@ export function resourcesOfText(
   return list;
 }
 
-function readKnown(
+function readUnknown(
   element: string,
   isKept: boolean,
   certname: string,
-  stored: ResourceMemory | null,
+  digest: string | null,
   parsed: Map<KnownResource, JsonObject>,
 ): ReadElement<KnownResource> | null {
-  // What is known of a node is of hardly any other: it is not remembered either, however often it comes.
-  const digest = isKept && stored === null ? null : digestText(element);
-  const before = stored === null || digest === null ? null : stored.find(digest);
-  if (before !== null && digest !== null) return unkept(asStored(before, element, certname), digest);
   const sent = parseElement(withOwnName(element, certname));
   if (sent === undefined) return null;
   const own = isKept && isTagged(sent, certname);
   // Where else the certname is mentioned, the resource is this node's only.
   if (!isKept || element.split(OWN_NAME).length - 1 !== (own ? 1 : 0)) {
-    return unkept(readResource(sent, null, null), digest ?? digestText(element));
+    return { value: ofOneNode(readResource(sent, null, null), digest ?? digestText(element)), bytes: 0 };
   }
   const value = { resource: readResource(sent, element, own ? certname : null), own, digest: null };
   parsed.set(value, sent as JsonObject);
   return { value, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
 }
 
-const unkept = (resource: ReadResource, digest: string): ReadElement<KnownResource> => ({
-  value: { resource, own: false, digest },
-  bytes: 0,
-});
+/** What is of one node is of hardly any other: it is not remembered, however often it comes. */
+const ofOneNode = (resource: ReadResource, digest: string): KnownResource => ({ resource, own: false, digest });
 
 function isTagged(sent: JsonValue, certname: string): boolean {
   const tags = isObject(sent) ? sent['tags'] : null;
@@ -232,7 +235,7 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
 
 /** The resource as which it was stored the last time. `element`: what came now. */
 function asStored({ record, given, ref }: SentResource, element: string, certname: string): ReadResource {
-  const tags = record.ownTag ? withOwnTag(record.tags, certname) : record.tags;
+  const tags = record.ownTag ? withOwnTag(record, certname) : record.tags;
   const text = (isGiven: number, field: number): string | null => (isGiven === 0 ? null : record.text(field));
   const parameters = text(given & GIVEN.parameters, RESOURCE.parameters);
   const written = writeResource({

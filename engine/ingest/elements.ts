@@ -55,9 +55,9 @@ export class ElementMemo<T> {
   /**
    * The values of the elements of a JSON list or map (given with its brackets). `read` is asked for elements that are not
    * remembered, and told whether they may be: only then their text is in memory of its own. Null when the text has not that
-   * form, or when `read` gives null.
+   * form, or when `read` gives null. `recall` is asked first: what it knows elsewhere (null: nothing) never is remembered.
    */
-  values(text: string, read: ElementReader<T>): T[] | null {
+  values(text: string, read: ElementReader<T>, recall: ((element: string) => T | null) | null = null): T[] | null {
     const last = text.length - 1;
     const open = text.charCodeAt(0);
     if (last < 1 || text.charCodeAt(last) !== open + 2) return null;
@@ -90,13 +90,17 @@ export class ElementMemo<T> {
           expected = entry.next;
           further = null;
         } else {
-          const isKept = this.#sighted.again(element);
-          const own = isKept ? ownText(element) : element;
-          const made = read(own, isKept);
-          if (made === null) return null;
-          values.push(made.value);
-          entry = isKept && made.bytes > 0 ? this.#add(own, made) : null;
-          if (before !== null && entry !== null) before.next ??= entry;
+          const recalled = recall === null ? null : recall(element);
+          if (recalled !== null) values.push(recalled);
+          else {
+            const isKept = this.#sighted.again(element);
+            const own = isKept ? ownText(element) : element;
+            const made = read(own, isKept);
+            if (made === null) return null;
+            values.push(made.value);
+            entry = isKept && made.bytes > 0 ? this.#add(own, made) : null;
+            if (before !== null && entry !== null) before.next ??= entry;
+          }
           further = (further ?? expected)?.next ?? null;
         }
       }

@@ -72,9 +72,8 @@ export function placeOf(places: TagPlaces, rank: number): number {
   return place;
 }
 
-/** The tags with the node's own among them. */
-export function withOwnTag(tags: readonly string[], certname: string): readonly string[] {
-  const rank = tagRank(certname);
-  const place = tags.findIndex((tag) => tagRank(tag) > rank);
-  return place < 0 ? [...tags, certname] : [...tags.slice(0, place), certname, ...tags.slice(place)];
+/** The tags of a list with the node's own among them. */
+export function withOwnTag({ tags, places }: Pick<TagList, 'tags' | 'places'>, certname: string): readonly string[] {
+  const place = placeOf(places, tagRank(certname));
+  return [...tags.slice(0, place), certname, ...tags.slice(place)];
 }

@@ -5,14 +5,15 @@ import type { ItemId } from './records.ts';
 
 /** One per thing that stands for a body; equal things may have refs of their own. */
 export class BodyRef {
-  /** By place of the dictionary: era * 2^32 + item id, 0 when it is not known. Made with the first that is. */
+  /** By place of the dictionary: era (a multiple of 2^32) + item id, 0 when it is not known. Made with the first that is. */
   items: number[] = NONE;
 }
 const NONE: number[] = [];
 
 const TWO_32 = 0x1_0000_0000;
-/** Items that went, remembered one by one up to this number; then all refs are forgotten at once. */
+/** Items that went, remembered one by one up to this number, and this id; then all refs are forgotten at once. */
 const GONE_MAX = 20_000;
+const GONE_ID_MAX = 1 << 25;
 /** Dictionaries opened so far in this thread, by name. */
 const opened = new Map<string, number>();
 /**
@@ -24,8 +25,10 @@ let unknown: readonly number[] = [];
 /** The refs of one dictionary. What they say holds while their era lasts and their item is there. */
 export class Refs {
   readonly #place: number;
-  readonly #gone = new Set<ItemId>();
-  #era = 1;
+  /** A bit for each item: it is asked for with every ref, and a set would be in nobody's cache. */
+  #gone = new Uint32Array(0);
+  #goneCount = 0;
+  #era = TWO_32;
 
   constructor(name: string) {
     this.#place = opened.get(name) ?? 0;
@@ -35,31 +38,46 @@ export class Refs {
 
   /** The item, 0 when it is not known. */
   get(ref: BodyRef): ItemId {
-    const known = ref.items[this.#place] ?? 0;
-    const id = known % TWO_32;
-    return (known - id) / TWO_32 === this.#era && !this.#gone.has(id) ? id : 0;
+    const id = (ref.items[this.#place] ?? 0) - this.#era;
+    return id > 0 && id < TWO_32 && !this.#isGone(id) ? id : 0;
   }
 
   set(ref: BodyRef, id: ItemId): void {
     if (ref.items === NONE) ref.items = unknown.slice();
     while (ref.items.length < this.#place) ref.items.push(-0);
-    ref.items[this.#place] = this.#era * TWO_32 + id;
+    ref.items[this.#place] = this.#era + id;
+  }
+
+  #isGone(id: ItemId): boolean {
+    const word = id >>> 5;
+    return word < this.#gone.length && (this.#gone[word]! & (1 << (id & 31))) !== 0;
   }
 
   /** The item has been deleted. */
   drop(id: ItemId): void {
-    this.#gone.add(id);
-    if (this.#gone.size > GONE_MAX) this.clear();
+    this.#goneCount++;
+    if (this.#goneCount > GONE_MAX || id >= GONE_ID_MAX) {
+      this.clear();
+      return;
+    }
+    const word = id >>> 5;
+    if (word >= this.#gone.length) {
+      const more = new Uint32Array(word * 2 + 32);
+      more.set(this.#gone);
+      this.#gone = more;
+    }
+    this.#gone[word]! |= 1 << (id & 31);
   }
 
   /** The id stands for a new body from here on. */
   renew(id: ItemId): void {
-    if (this.#gone.has(id)) this.clear();
+    if (this.#isGone(id)) this.clear();
   }
 
   /** Nothing that refs say holds any more. */
   clear(): void {
-    this.#era++;
-    this.#gone.clear();
+    this.#era += TWO_32;
+    this.#gone.fill(0);
+    this.#goneCount = 0;
   }
 }

@@ -271,8 +271,8 @@ const inventory: Record<string, Access> = {
 const resourceTags: Access = {
   level: 'row',
   value(row) {
-    const { tags, ownTag } = row.body as StoredResource;
-    return ownTag ? withOwnTag(tags, row.certname) : tags;
+    const resource = row.body as StoredResource;
+    return resource.ownTag ? withOwnTag(resource, row.certname) : resource.tags;
   },
   write: (row, out) => writeTags(row.body as StoredResource, row, out),
 };
