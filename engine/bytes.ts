@@ -1,6 +1,8 @@
 // Bytes of an answer while it is being put together: texts and stored bytes are written one behind the other into one
 // buffer, from which they are taken when it is full enough. Nothing is encoded twice and nothing is joined.
 
+import { isAscii } from 'node:buffer';
+
 /** Room beyond the wanted size, so that the row that fills a chunk seldom needs a bigger buffer. */
 const SLACK = 16 << 10;
 /** The first buffer is small: most answers are. */
@@ -280,6 +282,9 @@ export function isSameAt(a: DataView, atA: number, b: DataView, atB: number, siz
   for (; i < size; i++) if (a.getUint8(atA + i) !== b.getUint8(atB + i)) return false;
   return true;
 }
+
+/** The text of UTF-8 bytes. What is in ASCII, as nearly all is, needs no decoding. */
+export const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
 
 /** Bytes of a text that is written often. */
 export const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'utf8'));

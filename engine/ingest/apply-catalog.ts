@@ -59,7 +59,7 @@ function writeResources(batch: Batch, id: NodeId, resources: CatalogContents['re
     const isWhole = kept === null || (resource.fileGiven && resource.lineGiven);
     const item = isWhole ? itemOf(batch, resource) : completed(batch, resource, kept);
     items[index] = item;
-    if (resource.known !== null) known.push({ ...resource.known, item });
+    if (resource.known !== null) known.push({ digest: resource.known.digest, item, flags: resource.known.flags });
   }
   batch.setResources(id, items, known);
   if (kept !== null) counted('catalog-volitilty', kept.changes(items));

@@ -30,11 +30,11 @@ export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   return { detail: 'stored', hash, unchanged, isFirst: stored === null };
 }
 
-/** Memory of the lists of one factset after the other. */
-const lists = { pairs: new Ids(), items: new Ids() };
+/** Memory of the list of one factset after the other. */
+const pairsOfFacts = new Ids();
 
-function writeFacts(batch: Batch, id: NodeId, { facts, packages }: FactsContents): void {
-  const pairs = lists.pairs.sized(facts.length * 2);
+function writeFacts(batch: Batch, id: NodeId, { facts, packages, packagesRef }: FactsContents): void {
+  const pairs = pairsOfFacts.sized(facts.length * 2);
   for (let index = 0; index < facts.length; index++) {
     const fact = facts[index] as FactsContents['facts'][number];
     const item = batch.facts.intern(fact, fact.ref);
@@ -44,10 +44,5 @@ function writeFacts(batch: Batch, id: NodeId, { facts, packages }: FactsContents
     if (item.isNew) factPaths(fact.name, fact.json, (type, path) => batch.addFactPath(type, path));
   }
   batch.setFacts(id, pairs);
-  const items = lists.items.sized(packages.length);
-  for (let index = 0; index < packages.length; index++) {
-    const body = packages[index] as FactsContents['packages'][number];
-    items[index] = batch.packages.intern(body, body.ref).id;
-  }
-  batch.setPackages(id, items);
+  batch.setPackages(id, batch.packages.internAll(packages, packagesRef));
 }

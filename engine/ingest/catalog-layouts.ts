@@ -5,6 +5,7 @@
 // Resources titled with the certname (`@@sshkey { $certname: }`) have different names in each catalog. A layout stands for all
 // of them when the certname is taken out of names and edges, and comes to stand at the same place of the order.
 
+import { textOf } from '../bytes.ts';
 import { nameOwn, type ReadEdges, sharedEdges } from './catalog-edges.ts';
 import { bySortKey, isOwn, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
 import { withoutOwnName } from './elements.ts';
@@ -32,7 +33,7 @@ export interface SentEdges {
 
 export function sentEdges(part: Part, certname: string): SentEdges | null {
   const literal = Buffer.from(JSON.stringify(certname));
-  const text = (): string | null => withoutOwnName(part.bytes.toString('utf8'), certname);
+  const text = (): string | null => withoutOwnName(textOf(part.bytes), certname);
   if (!part.bytes.includes(literal)) return { key: part.fingerprint, isOwn: false, text };
   const key = part.fingerprintWithout(literal, MARK);
   return key === null ? null : { key: `own ${key}`, isOwn: true, text };

@@ -2,6 +2,7 @@
 
 import { TAG_PATTERN } from '../../schemas/commands/catalog.ts';
 import { isEmpty } from '../../schemas/commands/format.ts';
+import { textOf } from '../bytes.ts';
 import { canonicalK, compareUnits } from '../json/canonical.ts';
 import { canonicalOfStored } from '../json/canonical-of-stored.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
@@ -11,7 +12,16 @@ import { withOwnTag } from '../store/own-tag.ts';
 import type { ResourceBody } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
 import { tagRank } from '../store/tag-rank.ts';
-import { ElementMemo, inOnePiece, OWN_NAME, parseElement, type ReadElement, withOwnName } from './elements.ts';
+import {
+  ElementMemo,
+  inOnePiece,
+  OWN_NAME,
+  parseElement,
+  piecesOf,
+  type ReadElement,
+  withOwnName,
+  withoutOwnName,
+} from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { isAscii, tagOrder } from './hashes.ts';
 import { GIVEN, type ResourceMemory, type SentResource } from './sent-resources.ts';
@@ -34,12 +44,18 @@ interface KnownResource {
 }
 const knownResources = new ElementMemo<KnownResource>(RESOURCE_MEMO_BYTES);
 
-/** `stored`: what the node had before. Null when the text is no list. */
-export function resourcesOfText(
-  text: string,
+/** `sent`: JSON with its brackets; `stored`: what the node had before. Null when it is no list of maps. */
+export function resourcesOfList(
+  sent: Buffer,
   certname: string,
   stored: ResourceMemory | null,
 ): PlacedResource[] | null {
+  const texts: string[] = [];
+  for (const piece of piecesOf(sent)) {
+    const text = withoutOwnName(textOf(piece), certname);
+    if (text === null) return null;
+    texts.push(text);
+  }
   /** What is remembered from now on, as it was parsed: it is stored next. */
   const parsed = new Map<KnownResource, JsonObject>();
   /** Of the element that was asked for last. */
@@ -51,7 +67,7 @@ export function resourcesOfText(
   };
   const read = (element: string, isKept: boolean): ReadElement<KnownResource> | null =>
     readUnknown(element, isKept, certname, digest, parsed);
-  const known = knownResources.values(text, read, stored === null ? null : recall);
+  const known = knownResources.valuesOf(texts, read, stored === null ? null : recall);
   if (known === null) return null;
   const list: PlacedResource[] = [];
   const rank = tagRank(certname);
@@ -59,8 +75,9 @@ export function resourcesOfText(
   for (let index = 0; index < known.length; index++) {
     const one = known[index] as KnownResource;
     const { resource, own, digest } = one;
-    const sent = parsed.size === 0 ? null : (parsed.get(one) ?? null);
-    list.push({ resource, own, text: own ? textWithTag(resource, tag, rank) : resource.text, sent, digest });
+    const value = parsed.size === 0 ? null : (parsed.get(one) ?? null);
+    const text = own ? textWithTag(resource, tag, rank) : resource.text;
+    list.push({ resource, own, text, sent: value, digest });
   }
   return list;
 }

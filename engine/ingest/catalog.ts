@@ -18,12 +18,11 @@ import {
   type PlacedResource,
   type ReadResources,
   readResources,
-  resourcesOfText,
+  resourcesOfList,
   sourceObject,
 } from './catalog-resources.ts';
 import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
-import { withoutOwnName } from './elements.ts';
 import { catalogHash, resourceHash } from './hashes.ts';
 import { measured } from './meter.ts';
 import { GIVEN, type ResourceMemory } from './sent-resources.ts';
@@ -79,10 +78,9 @@ export function decodeCatalogParts(
 ): CatalogCommand | null {
   const header = catalogHeader(payload);
   const { certname } = header;
-  const resourceElements = withoutOwnName(resourcesPart.bytes.toString('utf8'), certname);
   const sent = sentEdges(edgesPart, certname);
-  if (resourceElements === null || sent === null) return null;
-  const list = resourcesOfText(resourceElements, certname, stored.resources(certname));
+  if (sent === null) return null;
+  const list = resourcesOfList(resourcesPart.bytes, certname, stored.resources(certname));
   const read = list === null ? null : (laidOut(sent, list, certname) ?? readLists(list, sent, certname));
   if (read === null) return null;
   const { resources, edges } = read;

@@ -4,7 +4,7 @@
 
 import type { JsonValue } from '../json/value.ts';
 import type { EdgeBody, EventRecord, FactBody, ItemId, PackageBody, ResourceBody } from '../store/records.ts';
-import type { BodyRef } from '../store/refs.ts';
+import type { BodyRef, ListRef } from '../store/refs.ts';
 import type { ReportLists } from '../store/report-lists.ts';
 import type { PlainEvents } from './plain-events.ts';
 
@@ -51,6 +51,8 @@ export interface FactsContents {
   readonly facts: readonly DecodedFact[];
   /** Distinct, in the order they were sent. */
   readonly packages: readonly DecodedPackage[];
+  /** Stands for the list of packages. */
+  readonly packagesRef: ListRef;
 }
 
 export interface FactsCommand extends Storable {

@@ -7,6 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { CommandFormat, WireTable } from '../../schemas/commands/format.ts';
 import { COMMAND_FORMATS, type CommandName, isCommandName } from '../../schemas/commands/formats.ts';
+import { textOf } from '../bytes.ts';
 import { Fingerprints, newKey } from '../fingerprint.ts';
 import { canonicalS } from '../json/canonical.ts';
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonDocument } from '../json/parse.ts';
@@ -99,7 +100,7 @@ export function decodeCommand(
       const decoded = decodeReportParts(command, format, payload, fingerprints);
       if (decoded !== null) return decoded;
     }
-    const value = parseJson(payload.length === 0 ? 'null' : payload.toString('utf8'), limitsOf(name));
+    const value = parseJson(payload.length === 0 ? 'null' : textOf(payload), limitsOf(name));
     return decodeValue(value, command, format, filter);
   } catch (error) {
     if (error instanceof JsonError) throw new CommandFailure('unreadable', `The payload is not JSON: ${error.message}`);
@@ -131,7 +132,7 @@ function decodeSplit(
   const fingerprint = isCovered ? fingerprintOf(contextOf(command, rest, settings), split.parts) : null;
   if (fingerprint !== null && fingerprint === last?.fingerprint) {
     const whole = (): CatalogCommand | FactsCommand =>
-      decodeValue(parseJson(payload.toString('utf8'), UNBOUNDED_DEPTH), command, format, filter) as
+      decodeValue(parseJson(textOf(payload), UNBOUNDED_DEPTH), command, format, filter) as
         | CatalogCommand
         | FactsCommand;
     return decodeKnown(rest, command, format, split.parts, last.hash, whole);
@@ -247,14 +248,14 @@ function decodeReportParts(
     if (key === 'resources') resources = bytes;
   }
   if (!conforms(format.table as WireTable, header)) return null;
-  const values = (): JsonValue[] => parseJsonDocument(resources.toString('utf8'), UNBOUNDED_DEPTH) as JsonValue[];
+  const values = (): JsonValue[] => parseJsonDocument(textOf(resources), UNBOUNDED_DEPTH) as JsonValue[];
   return decodeReport(header, command.received, { lists, events: reportEvents.finish(), resources: values });
 }
 
 function join(rest: JsonObject, parts: readonly Part[]): JsonObject | null {
   const joined: Record<string, JsonValue> = { ...rest };
   for (const { key, bytes } of parts) {
-    const value = tryParse(bytes.toString('utf8'), UNBOUNDED_DEPTH);
+    const value = tryParse(textOf(bytes), UNBOUNDED_DEPTH);
     if (value === undefined) return null;
     joined[key] = value;
   }

@@ -1,11 +1,12 @@
 // replace facts: from a payload that conforms to the wire table to a FactsCommand.
 
+import { textOf } from '../bytes.ts';
 import { canonicalS, compareUnits, quote, sortedKeysS, tooDeep } from '../json/canonical.ts';
 import { JSON_LIMITS } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
 import type { PackageBody } from '../store/records.ts';
-import { BodyRef } from '../store/refs.ts';
+import { BodyRef, ListRef } from '../store/refs.ts';
 import { parseLenient } from '../time.ts';
 import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';
@@ -74,7 +75,7 @@ export function decodeFactsParts(
 ): FactsCommand | null {
   if (filter !== keepAll) return null;
   const { refusal, ...header } = factsHeader(payload);
-  const facts = factsOfText(valuesPart.bytes.toString('utf8'));
+  const facts = factsOfText(textOf(valuesPart.bytes));
   const list = packagesPart === null ? NO_PACKAGES : packageListOf(packagesPart);
   if (facts === null || list === null) return null;
   const columns = new Columns();
@@ -95,7 +96,11 @@ export function decodeFactsParts(
     refusal: columns.refusal,
     hash: factsetHash(header.certname, header.environment, list.text, values, isAllAscii),
     memo: null,
-    contents: () => ({ facts: facts.map((fact) => fact.stored), packages: list.packages }),
+    contents: () => ({
+      facts: facts.map((fact) => fact.stored),
+      packages: list.packages,
+      packagesRef: list.ref,
+    }),
   };
 }
 
@@ -167,8 +172,9 @@ interface PackageList {
   readonly packages: readonly KnownPackage[];
   /** Canonical text of the list as UTF-8; empty when it has none. */
   readonly text: Buffer;
+  readonly ref: ListRef;
 }
-const NO_PACKAGES: PackageList = { packages: [], text: Buffer.alloc(0) };
+const NO_PACKAGES: PackageList = { packages: [], text: Buffer.alloc(0), ref: new ListRef() };
 
 /** By the fingerprint of their bytes: nodes of one image have the same. */
 const knownLists = new TextMemo<PackageList>(LIST_MEMO_BYTES);
@@ -177,12 +183,13 @@ const sightedLists = new Sighted(SIGHTED_LISTS);
 function packageListOf(part: Part): PackageList | null {
   const known = knownLists.get(part.fingerprint);
   if (known !== undefined) return known;
-  const packages = knownPackages.values(part.bytes.toString('utf8'), readPackage);
+  const packages = knownPackages.values(textOf(part.bytes), readPackage);
   if (packages === null) return null;
   const distinct = distinctPackages(packages);
   const list = {
     packages: distinct.length === packages.length ? packages : withoutRepeats(packages),
     text: distinct.length === 0 ? NO_PACKAGES.text : Buffer.from(`[${distinct.map(packageText).join(',')}]`, 'utf8'),
+    ref: new ListRef(),
   };
   if (sightedLists.again(part.fingerprint))
     knownLists.set(part.fingerprint, list, LIST_BYTES + part.bytes.length * LIST_TEXTS);
@@ -218,7 +225,7 @@ function contentsOf(values: JsonObject, packages: readonly PackageBody[]): Facts
     const json = values[name] as JsonValue;
     facts.push({ name, value: storedText(json, VALUE_DEPTH), json });
   }
-  return { facts, packages };
+  return { facts, packages, packagesRef: new ListRef() };
 }
 
 function packagesOf(payload: JsonObject, columns: Columns): PackageBody[] {

@@ -51,7 +51,7 @@ import {
   PostingsWriter,
 } from './postings.ts';
 import type { DictionaryName, EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
-import { type BodyRef, Refs } from './refs.ts';
+import { type BodyRef, type ListRef, Refs } from './refs.ts';
 
 /** B: the whole body, R: the same as a record whose fields are read one at a time. */
 export interface DictionarySpec<B, R extends Fields = Fields> {
@@ -537,6 +537,20 @@ export class DictionaryWriter<B> {
     const stored = this.#store(body, spec.text(body));
     if (ref !== undefined) refs.set(ref, stored.id);
     return stored;
+  }
+
+  /** Item ids of the bodies, stored if they are new. `ref` stands for the list and remembers them. */
+  internAll(bodies: readonly (B & { readonly ref?: BodyRef })[], ref: ListRef): Uint32Array {
+    const { refs } = this.#dictionary;
+    const known = refs.list(ref);
+    if (known !== null) return known;
+    const items = new Uint32Array(bodies.length);
+    for (let index = 0; index < items.length; index++) {
+      const body = bodies[index]!;
+      items[index] = this.intern(body, body.ref).id;
+    }
+    refs.setList(ref, items);
+    return items;
   }
 
   /** The item that the ref remembers, 0 when it does not. */

@@ -22,7 +22,7 @@ export function encodeKnown(known: KnownItem[]): Buffer {
   const bytes = Buffer.allocUnsafe(known.length * KNOWN_SIZE);
   for (let index = 0, at = 0; index < known.length; index++, at += KNOWN_SIZE) {
     const { digest, item, flags } = known[index] as KnownItem;
-    bytes.write(digest, at, 'latin1');
+    for (let i = 0; i < DIGEST_SIZE; i++) bytes[at + i] = digest.charCodeAt(i);
     bytes.writeUInt32LE(item, at + DIGEST_SIZE);
     bytes[at + FLAGS_AT] = flags;
   }

@@ -10,6 +10,12 @@ export class BodyRef {
 }
 const NONE: number[] = [];
 
+/** Stands for a whole list of bodies that does not change. */
+export class ListRef {
+  /** By place of the dictionary: its items, and the state of the dictionary's refs at which they were known. */
+  readonly items: ({ readonly state: number; readonly list: Uint32Array } | undefined)[] = [];
+}
+
 const TWO_32 = 0x1_0000_0000;
 /** Items that went, remembered one by one up to this number, and this id; then all refs are forgotten at once. */
 const GONE_MAX = 20_000;
@@ -29,6 +35,8 @@ export class Refs {
   #gone = new Uint32Array(0);
   #goneCount = 0;
   #era = TWO_32;
+  /** Another one whenever an item went. */
+  #state = 0;
 
   constructor(name: string) {
     this.#place = opened.get(name) ?? 0;
@@ -48,6 +56,16 @@ export class Refs {
     ref.items[this.#place] = this.#era + id;
   }
 
+  /** The items of the list, null when they are not known; not to be changed. */
+  list(ref: ListRef): Uint32Array | null {
+    const known = ref.items[this.#place];
+    return known?.state === this.#state ? known.list : null;
+  }
+
+  setList(ref: ListRef, list: Uint32Array): void {
+    ref.items[this.#place] = { state: this.#state, list };
+  }
+
   #isGone(id: ItemId): boolean {
     const word = id >>> 5;
     return word < this.#gone.length && (this.#gone[word]! & (1 << (id & 31))) !== 0;
@@ -55,6 +73,7 @@ export class Refs {
 
   /** The item has been deleted. */
   drop(id: ItemId): void {
+    this.#state++;
     this.#goneCount++;
     if (this.#goneCount > GONE_MAX || id >= GONE_ID_MAX) {
       this.clear();
@@ -76,6 +95,7 @@ export class Refs {
 
   /** Nothing that refs say holds any more. */
   clear(): void {
+    this.#state++;
     this.#era += TWO_32;
     this.#gone.fill(0);
     this.#goneCount = 0;
