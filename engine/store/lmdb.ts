@@ -15,7 +15,7 @@ import { Memory } from '../bytes.ts';
 // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
 export type ReadOptions = { transaction?: any };
 
-type FastReader = (key: unknown, options?: ReadOptions) => Buffer | undefined;
+type FastReader = (key: unknown, options?: ReadOptions) => Buffer | Uint8Array<ArrayBuffer> | undefined;
 
 /**
  * Opens an environment. lmdb wants to close all of a thread's environments in its `exit` event; while a sync runs for one of them,
@@ -133,13 +133,17 @@ export function requireRoom(dir: string, bytes: number): void {
 
 /** The value's bytes, or undefined. Copy what outlives the next read of the same environment. */
 export function fast<K extends Key>(table: Database<Buffer, K>, key: K, options?: ReadOptions): Buffer | undefined {
-  const bytes = (table as unknown as { getBinaryFast: FastReader }).getBinaryFast(key, options);
+  const bytes = raw(table, key, options);
   return bytes === undefined ? undefined : bytes.subarray(0, bytes.length);
 }
 
 /** The same without a view of its own: only `length` tells the size, the memory goes on. For what is looked at at once. */
 export function raw<K extends Key>(table: Database<Buffer, K>, key: K, options?: ReadOptions): Buffer | undefined {
-  return (table as unknown as { getBinaryFast: FastReader }).getBinaryFast(key, options);
+  const bytes = (table as unknown as { getBinaryFast: FastReader }).getBinaryFast(key, options);
+  // Values of more than 16 MB are given as a part of the mapped file, which is no Buffer.
+  return bytes === undefined || Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Whether the key is there. */

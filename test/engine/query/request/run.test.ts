@@ -54,6 +54,48 @@ describe('answers: documents as members of a subquery', () => {
   });
 });
 
+describe('answers: values of any size', () => {
+  it('more than lmdb copies (16 MB) in a fact, a parameter and a list of a report', async () => {
+    const own = newFleet();
+    try {
+      const text = (letter: string): string => letter.repeat(17 << 20);
+      own.apply('replace facts', 5, facts('big', { kernel: 'Linux', large: text('f') }));
+      const { resources, ...rest } = catalog('big');
+      const large = { ...resources[0]!, parameters: { content: text('p') } };
+      own.apply('replace catalog', 9, { ...rest, resources: [large, resources[1]] });
+      // Lines that are alike are not stored again.
+      const logs = Array.from({ length: 1100 }, (_, line) => ({
+        file: null,
+        line,
+        level: 'notice',
+        message: String.fromCharCode(0x61 + (line % 26)).repeat(16 << 10),
+        source: 'Puppet',
+        tags: [],
+        time: '2026-11-20T00:00:00.000Z',
+      }));
+      const hash = own.apply('store report', 8, report('big', { logs }));
+      const get = (asked: Asked): string => {
+        const reply = ask(own, asked);
+        assert.equal(reply.head.status, 200, reply.text.slice(0, 200));
+        return reply.text;
+      };
+      const [fact] = JSON.parse(get({ path: '/facts/large' })) as { value: string }[];
+      assert.equal(fact?.value, text('f'));
+      const found = JSON.parse(get({ path: '/resources/File/%2Fetc%2Fhosts' })) as [
+        { parameters: { content: string } },
+      ];
+      assert.equal(found[0].parameters.content, text('p'));
+      const ofCatalog = JSON.parse(get({ path: '/catalogs/big/resources' })) as { parameters: { content?: string } }[];
+      assert.ok(ofCatalog.some(({ parameters }) => parameters.content === text('p')));
+      assert.deepEqual(JSON.parse(get({ path: `/reports/${hash}/logs` })), logs);
+      const inventory = JSON.parse(get({ path: '/inventory' })) as { facts: { large: string } }[];
+      assert.equal(inventory[0]?.facts.large, text('f'));
+    } finally {
+      await own.close();
+    }
+  });
+});
+
 describe('answers: lists', () => {
   it('a short one comes whole with its head', () => {
     const reply = ask(fleet, { path: '/facts/kernel', query: { query: '["=","certname","n007"]' } });
