@@ -109,10 +109,14 @@ function check<A extends [unknown, ...unknown[]]>(
 
 const fresh = (): Seen => ({ asked: 0, refused: 0, empty: 0, errors: 0 });
 
-/** Most queries must be good ones that find something, or the test would say little. */
+/**
+ * Most queries must be good ones that find something, or the test would say little. Shares of few queries scatter: three times what
+ * they do by chance (half of the root of their number) is no sign of anything.
+ */
 function assertTelling({ asked, refused, empty }: Seen): void {
-  assert.ok(refused < asked * 0.25, `${refused} of ${asked} refused`);
-  assert.ok(empty < asked * 0.6, `${empty} of ${asked} without rows`);
+  const scatter = 1.5 * Math.sqrt(asked);
+  assert.ok(refused < asked * 0.25 + scatter, `${refused} of ${asked} refused`);
+  assert.ok(empty < asked * 0.6 + scatter, `${empty} of ${asked} without rows`);
 }
 
 describe(`query model (MUSTER_SEED=${seed})`, () => {
