@@ -4,6 +4,7 @@ import { Given, helpOf, type Program, UsageError } from './lib/options.ts';
 
 const loaders: Readonly<Record<string, () => Promise<{ readonly program: Program }>>> = {
   floor: () => import('./floor.ts'),
+  apply: () => import('./apply.ts'),
   ingest: () => import('./ingest.ts'),
   queries: () => import('./queries.ts'),
   growth: () => import('./growth.ts'),

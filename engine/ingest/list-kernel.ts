@@ -78,9 +78,21 @@ interface Compiled {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
 }
-// Not among the types of Node 20.
-const { Module, Instance } = (globalThis as unknown as { WebAssembly: Compiled }).WebAssembly;
-let compiled: object | null = null;
+// Not among the types of Node 20; undefined where V8 is told to make no code.
+const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: Compiled };
+/** The module, which the instances of a thread share; null: this machine cannot run it; undefined: not asked for yet. */
+let compiled: object | null | undefined;
+
+function moduleHere(): object | null {
+  if (compiled !== undefined) return compiled;
+  try {
+    compiled = WebAssembly === undefined ? null : new WebAssembly.Module(Buffer.from(LISTS, 'base64'));
+  } catch {
+    // A processor without the instructions for sixteen bytes at a time.
+    compiled = null;
+  }
+  return compiled;
+}
 
 /** Where the parts of a reader lie that change with each map. */
 interface Placed {
@@ -96,7 +108,10 @@ interface Placed {
 
 const NOTHING = Buffer.alloc(0);
 
-/** One instance. It reads one list after the other; its memory grows to what the largest needs. */
+/**
+ * One instance. It reads one list after the other; its memory grows to what the largest needs. The constructor and `put` throw
+ * RangeError where there is no WebAssembly, or no memory for it.
+ */
 export class ListKernel {
   readonly #exports: Exports;
   readonly #readers = new Map<KernelMaps, number>();
@@ -109,8 +124,9 @@ export class ListKernel {
   #bytes: Buffer = NOTHING;
 
   constructor() {
-    compiled ??= new Module(Buffer.from(LISTS, 'base64'));
-    const instance = new Instance(compiled, {
+    const module = moduleHere();
+    if (module === null || WebAssembly === undefined) throw new RangeError('there is no WebAssembly here');
+    const instance = new WebAssembly.Instance(module, {
       lists: {
         over: (start: number, end: number, depth: number, to: number, limit: number) =>
           this.#over(start, end, depth, to, limit),

@@ -13,6 +13,8 @@ import { type KernelMap, type KernelMaps, type KernelSink, KINDS, ListKernel } f
 
 /** Larger lists are read with memory of their own, which goes with them. */
 const KEPT_MAX = 1 << 20;
+/** Seven times as much is within the addresses that are told as 32-bit integers. */
+const SIZE_MAX = 256 << 20;
 
 /** The key has not been there. */
 const ABSENT = 0;
@@ -65,17 +67,29 @@ let kernel: ListKernel | null = null;
 
 /** A payload whose lists are read, as long as no other is. */
 export class ListSource {
-  readonly #kernel: ListKernel;
+  /** Null: nothing can be read of so much, or there is no memory for it. */
+  readonly #kernel: ListKernel | null;
 
   /** `bytes` are valid UTF-8 and are not kept. */
   constructor(bytes: Uint8Array) {
-    this.#kernel = bytes.length > KEPT_MAX ? new ListKernel() : (kernel ??= new ListKernel());
-    this.#kernel.put(bytes);
+    this.#kernel = bytes.length > SIZE_MAX ? null : kernelWith(bytes);
   }
 
   /** Reads the list that begins at a place of the payload: the place behind it, or -1 when there is none in the plain form. */
   read(list: StoredList, place: number): number {
-    return list.readFrom(this.#kernel, place);
+    return this.#kernel === null ? -1 : list.readFrom(this.#kernel, place);
+  }
+}
+
+function kernelWith(bytes: Uint8Array): ListKernel | null {
+  try {
+    const used = bytes.length > KEPT_MAX ? new ListKernel() : (kernel ??= new ListKernel());
+    used.put(bytes);
+    return used;
+  } catch (error) {
+    // Lists are then read by way of values.
+    if (error instanceof RangeError) return null;
+    throw error;
   }
 }
 

@@ -38,7 +38,7 @@ async function resultOf<Result>(name: string, ...args: string[]): Promise<Result
     '--small',
     '--out',
     file,
-    ...(name === 'floor' ? [] : quickServer),
+    ...(name === 'floor' || name === 'apply' ? [] : quickServer),
     ...args,
   );
   assert.equal(status, 0, `${out}\n${err}`);
@@ -48,7 +48,7 @@ async function resultOf<Result>(name: string, ...args: string[]): Promise<Result
 test('perf: --help lists every program, and each explains its options', async () => {
   const { status, out } = await perf('--help');
   assert.equal(status, 0);
-  for (const name of ['floor', 'ingest', 'queries', 'growth', 'latency', 'stream'])
+  for (const name of ['floor', 'apply', 'ingest', 'queries', 'growth', 'latency', 'stream'])
     assert.match(out, new RegExp(`^ {2}${name} .*\\?$`, 'm'));
   assert.match((await perf('ingest', '--help')).out, /--nodes N .*\(200; 4 with --small\)/);
 });
@@ -66,6 +66,33 @@ test('perf: bad usage is status 2 and says what is wrong', async () => {
     assert.equal(status, 2, args.join(' '));
     assert.ok(err.trim().length > 0);
   }
+});
+
+test('apply: every run of both builds, whose hashes must be the same', async () => {
+  interface Result {
+    readonly results: readonly {
+      readonly build: string;
+      readonly run: string;
+      readonly mean: number;
+      readonly kinds: Record<string, { decode: number; apply: number }>;
+    }[];
+    readonly digest: string;
+  }
+  const project = fileURLToPath(new URL('../..', import.meta.url));
+  const { results, digest } = await resultOf<Result>('apply', '--against', project);
+  const runs = ['first', 'changed', 'unchanged', 'reports'];
+  assert.deepEqual(
+    results.map(({ run, build }) => `${run} ${build}`),
+    runs.flatMap((run) => [`${run} this`, `${run} against`]),
+  );
+  for (const { mean, kinds, run } of results) {
+    assert.ok(mean > 0);
+    assert.deepEqual(Object.keys(kinds), run === 'reports' ? ['report'] : ['facts', 'catalog', 'report']);
+  }
+  assert.match(digest, /^[0-9a-f]{16}$/);
+  const { status, err } = await perf('apply', '--small', '--against', dir);
+  assert.equal(status, 2);
+  assert.match(err, /has no build/);
 });
 
 test('floor: every kind has its four costs, and the payloads depend on the seed alone', async () => {

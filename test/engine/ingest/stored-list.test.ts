@@ -2,6 +2,7 @@
 // conform is not read.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ByteWriter } from '../../../engine/bytes.ts';
@@ -26,6 +27,7 @@ import {
   type WireTable,
 } from '../../../schemas/commands/format.ts';
 import { Random, testSeed } from '../../support/random.ts';
+import { SETTINGS } from './support.ts';
 
 const INNER: WireTable = {
   closed: true,
@@ -44,6 +46,43 @@ const TABLE: WireTable = {
   ],
 };
 const WHOLE: WireTable = { closed: true, fields: [required('list', listOf(objectOf(TABLE)))] };
+const REPORT = {
+  certname: 'a',
+  puppet_version: '8.10.0',
+  report_format: 12,
+  configuration_version: 'cv',
+  start_time: '2026-11-20T00:00:00.000Z',
+  end_time: '2026-11-20T00:01:00.000Z',
+  producer_timestamp: '2026-11-20T00:02:00.000Z',
+  producer: null,
+  environment: 'production',
+  status: 'changed',
+  noop: false,
+  noop_pending: false,
+  corrective_change: null,
+  transaction_uuid: null,
+  catalog_uuid: null,
+  code_id: null,
+  cached_catalog_status: null,
+  job_id: null,
+  metrics: [],
+  logs: [
+    { file: null, line: null, level: 'notice', message: 'm', source: 's', tags: [], time: '2026-11-20T00:00:00.000Z' },
+  ],
+  resources: [
+    {
+      skipped: true,
+      timestamp: '2026-11-20T00:00:30.000Z',
+      resource_type: 'File',
+      resource_title: '/etc/hosts',
+      file: null,
+      line: null,
+      containment_path: null,
+      corrective_change: null,
+      events: [],
+    },
+  ],
+};
 const reader = new StoredList(TABLE, 1);
 const unpacker = new ListUnpacker(shapeOf(TABLE));
 
@@ -273,6 +312,32 @@ test('stored list: values that take more room than the payload leaves are not re
   assert.equal(read(of(1)), expected(of(1)));
   assert.equal(read(of(1000)), null);
   assert.equal(read(of(2)), expected(of(2)));
+});
+
+test('stored list: where there is no WebAssembly nothing is read, and reports are made from values', () => {
+  const url = (path: string): string => JSON.stringify(new URL(`../../../engine/${path}`, import.meta.url).href);
+  const script = `
+    const { decodeCommand } = await import(${url('ingest/decode.ts')});
+    const [payload, settings] = JSON.parse(process.argv[1]);
+    const command = { seq: 1, command: 'store report', version: 8, certname: 'a', producerTimestamp: null, received: 0, gzip: false,
+      body: Buffer.from(JSON.stringify(payload)), attempts: 0 };
+    const { hash, contents } = decodeCommand(command, settings, null);
+    const { lists, events } = contents();
+    console.log(JSON.stringify({ hash, logs: lists.logs, events: events.length, wasm: typeof WebAssembly }));`;
+  const run = (...flags: string[]): Record<string, unknown> => {
+    const args = [...flags, '--import', 'tsx', '--input-type=module', '-e', script, JSON.stringify([REPORT, SETTINGS])];
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as Record<string, unknown>;
+  };
+  const usual = run();
+  const without = run('--jitless');
+  assert.equal(usual['wasm'], 'object');
+  assert.equal((usual['logs'] as { form: string }).form, 'packed');
+  assert.deepEqual(without, {
+    hash: usual['hash'],
+    logs: { form: 'text', text: storedText(REPORT.logs) },
+    events: usual['events'],
+    wasm: 'undefined',
+  });
 });
 
 test('stored list: lists of maps in maps in maps are refused when the reader is made', () => {
