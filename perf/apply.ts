@@ -215,7 +215,7 @@ export const program: Program = {
   summary: 'What does a command cost in the engine alone, and in that of another build, batch by batch in turn?',
   options: {
     nodes: { value: 'N', default: '300', small: '4', doc: 'nodes of the fleet' },
-    batch: { value: 'N', default: '48', doc: 'commands of one transaction' },
+    batch: { value: 'N', default: '48', doc: 'commands of one transaction, after which the other build has its turn' },
     against: { value: 'DIR', doc: 'the folder of another built checkout of the project' },
     ...fleetOptions,
     ...commonOptions,
