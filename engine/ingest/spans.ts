@@ -5,9 +5,9 @@
 //   {"certname":"a", ... "resources":[ part 0 ],"edges":[ part 1 ],"job_id":null}
 //   rest:  {"certname":"a", ... "resources":"@0","edges":"@1","job_id":null}
 //
-// Where a part ends is guessed, unless it is read on the way; what makes the cut right is checked: the rest parses as one document whose top-level keys
-// hold exactly the place-holders, and each part parses as one document. Then putting the parts back gives the original's
-// value, whatever the guess was based on.
+// Where a part ends is guessed, unless it is read on the way; what makes the cut right is checked: the rest parses as one
+// document whose top-level keys hold exactly the place-holders, and each part parses as one document. Then putting the parts
+// back gives the original's value, whatever the guess was based on.
 
 import type { Fingerprints } from '../fingerprint.ts';
 import type { JsonValue } from '../json/value.ts';
