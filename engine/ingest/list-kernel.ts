@@ -4,7 +4,7 @@
 //
 // A payload is copied into it. Everything inside is told by its address.
 
-import { doubleOf, TENS } from '../json/double-of.ts';
+import { TENS } from '../json/double-text.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
 import { storedText } from '../json/stored.ts';
 import { LISTS } from '../wasm/lists.bytes.ts';
@@ -130,7 +130,7 @@ export class ListKernel {
       lists: {
         over: (start: number, end: number, depth: number, to: number, limit: number) =>
           this.#over(start, end, depth, to, limit),
-        decimal: (start: number, end: number) => doubleOf(this.#bytes, start, end),
+        decimal: (start: number, end: number) => Number(this.#bytes.toString('latin1', start, end)),
         time: (start: number, end: number) => this.#time(start, end),
         show: (reader: number) => {
           const { maps, map } = this.#placed.get(reader)!;

@@ -1,8 +1,11 @@
 // The decimal text of a double as bytes. V8 makes a string of it first, which takes nearly twice as long and is garbage.
 
-import { highHalf, TENS } from './double-of.ts';
 import { decimalText } from './stored.ts';
 
+/** Powers of ten that doubles hold exactly. */
+export const TENS = Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
+/** Splits a double into halves whose products are exact. */
+const SPLIT = 2 ** 27 + 1;
 const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
@@ -150,4 +153,10 @@ function writePairs(number: number, count: number, target: Uint8Array, at: numbe
     left = above;
   }
   if (i + 1 === at) target[at] = ZERO + left;
+}
+
+/** The high half of a double's digits: products of halves are exact. */
+function highHalf(value: number): number {
+  const scaled = SPLIT * value;
+  return scaled - (scaled - value);
 }

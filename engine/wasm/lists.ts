@@ -602,7 +602,10 @@ function isNumberMark(code: u8): bool {
   return code === MINUS || code === PLUS || code === DOT || (code | BLANK) === LETTER_E;
 }
 
-// ------------------------------------------------------------------ decimals, as in json/double-of.ts
+// ------------------------------------------------------------------ decimals
+
+// The double that is nearest to a decimal text: `Number` of a text of 17 digits, which is what a clock's fraction has, costs ten times as
+// much. Dekker's arithmetic: what an operation on doubles loses is a double itself.
 
 /** Where the powers of ten lie that doubles hold exactly, and how many there are. */
 const TENS: usize = 64;
@@ -610,7 +613,9 @@ const TENS_COUNT: usize = 23;
 /** Digits of each of the two parts that a text's digits are read as. */
 const FIRST_DIGITS: usize = 9;
 const REST_DIGITS: usize = 8;
+/** Splits a double into halves whose products are exact. */
 const SPLIT: f64 = 134217729;
+/** Of what is missing to the nearest double: nearer than that to the middle between two of them nothing is decided. */
 const NEAR_MIDDLE: f64 = 1.000000001;
 
 /** The double of a text of digits with a point in them, and perhaps a minus before them; NaN: not decided. */
