@@ -21,15 +21,13 @@ export interface ListShape {
   readonly lists: Readonly<Record<string, ListShape>>;
 }
 
-export const ABSENT = 0;
-export const SAME = 1;
-export const DOUBLE = 2;
-export const NULL_LIST = 1;
-export const LIST = 2;
-export const END = 3;
-export const TEXT = 4;
-/** Bytes that a field can share with the one before. */
-export const SHARED_MAX = 0xff - TEXT;
+// What engine/wasm/lists.ts writes.
+const ABSENT = 0;
+const SAME = 1;
+const DOUBLE = 2;
+const LIST = 2;
+const END = 3;
+const TEXT = 4;
 
 /** Appends an integer in 7 bits a byte. */
 export function appendSize(out: ByteWriter, size: number): void {
