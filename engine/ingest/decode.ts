@@ -21,7 +21,7 @@ import type { CatalogCommand, DecodedCommand, FactsCommand, ReportCommand } from
 import { CommandFailure } from './errors.ts';
 import { decodeFacts, decodeFactsParts, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
-import { decodeReport, LIST_READERS, reportEvents } from './report.ts';
+import { decodeReport, LIST_READERS } from './report.ts';
 import type { ResourceMemory } from './sent-resources.ts';
 import {
   fingerprintOf,
@@ -249,7 +249,7 @@ function decodeReportParts(
   }
   if (!conforms(format.table as WireTable, header)) return null;
   const values = (): JsonValue[] => parseJsonDocument(textOf(resources), UNBOUNDED_DEPTH) as JsonValue[];
-  return decodeReport(header, command.received, { lists, events: reportEvents.finish(), resources: values });
+  return decodeReport(header, command.received, { lists, events: LIST_READERS.resources.events, resources: values });
 }
 
 function join(rest: JsonObject, parts: readonly Part[]): JsonObject | null {

@@ -1,6 +1,6 @@
-// The WebAssembly that reads lists (engine/wasm/lists.ts) and its memory: what it is told of the shape of maps, and what it asks.
+// The WebAssembly that reads lists (engine/wasm/lists) and its memory: what it is told of the shape of maps, and what it asks.
 //
-//   memory   readers and fields | payload, zeros | texts made here | lists inside maps | the packed list
+//   memory   readers and fields | payload, zeros | texts made here | lists inside maps | the packed list | events
 //
 // A payload is copied into it. Everything inside is told by its address.
 
@@ -8,17 +8,13 @@ import { TENS } from '../json/double-text.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
 import { storedText } from '../json/stored.ts';
 import { LISTS } from '../wasm/lists.bytes.ts';
-import { isOfLastMinute, strictTimeAt } from './validate.ts';
+import { minuteAt, strictTimeAt } from './validate.ts';
 
-/** As in engine/wasm/lists.ts. */
+/** As in engine/wasm/lists/layout.ts. */
 export const KINDS = { string: 1, time: 2, boolean: 3, integer: 4, number: 5, any: 6, list: 7 } as const;
 const OF_STRINGS = 1;
 const OF_MAPS = 2;
-const NONE = -1;
-const NO_TIME = 0;
-const A_TIME = 1;
-const KNOWN_MINUTE = 2;
-const READER_WORDS = 16;
+const READER_WORDS = 14;
 const FIELD_SIZE = 24;
 /** The first bytes of the memory are its own. */
 const LAYOUT_START = 256;
@@ -30,6 +26,13 @@ const ZEROS = 64;
 const PAGE = 64 << 10;
 /** What each region may hold beside twice the payload. */
 const ROOM = 4096;
+/** Events take more room: as many such regions. */
+const EVENT_REGIONS = 4;
+/** In the layout of events (engine/wasm/lists/events.ts). */
+const NULL_AT = 0;
+const SKIPPED_AT = 16;
+const PLACES_AT = 32;
+const NO_PLACE = 0xff;
 
 /** A field of the maps that are read, in the order in which they are stored. */
 export interface KernelField {
@@ -50,28 +53,53 @@ export interface KernelMaps {
   readonly fields: readonly KernelField[];
   /** How many containers enclose a map. */
   readonly depth: number;
-  readonly sink: KernelSink | null;
+  /** How the events of a report come from the maps. */
+  readonly events: KernelEvents | null;
 }
 
-export interface KernelSink {
-  /** Only maps in which that Boolean is true or that list is not empty are shown; null: all. Places of fields. */
-  readonly when: { readonly flag: number; readonly list: number } | null;
-  show(map: KernelMap): boolean;
-  shown(places: Int32Array): void;
+/** Places are those of fields: of the maps (resources), and of those in their list of events. */
+export interface KernelEvents {
+  readonly skipped: number;
+  readonly list: number;
+  /** Where the columns of an event come from: the coded ones, the texts that are only shown, the time; null: not from there. */
+  readonly rows: readonly { readonly event: number | null; readonly resource: number | null }[];
 }
 
-/** A map that has been read, as long as nothing more is. Starts and ends are places in `bytes`, the whole memory. */
-export interface KernelMap {
-  readonly bytes: Buffer;
-  readonly states: Uint8Array;
-  readonly starts: Uint32Array;
-  readonly ends: Uint32Array;
+/** Events that were put down while their list was read, as long as nothing more is read. */
+export interface ReadEvents {
+  readonly count: number;
+  /** Epoch ms, 0 without events. */
+  readonly timeMin: number;
+  readonly timeMax: number;
+  /** Empty without events. */
+  readonly columns: Buffer;
+}
+
+/** A list that was read, as long as nothing more is. */
+export interface ReadList {
+  readonly packed: Buffer;
+  /** The place behind it. */
+  readonly end: number;
 }
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
-  read(reader: number, start: number, end: number, texts: number, made: number, result: number, limit: number): number;
+  read(
+    reader: number,
+    start: number,
+    end: number,
+    texts: number,
+    made: number,
+    result: number,
+    limit: number,
+    eventsLimit: number,
+  ): number;
   size(): number;
+  countOfEvents(): number;
+  earliestEvent(): number;
+  latestEvent(): number;
+  eventColumns(): number;
+  packEvents(): number;
 }
 
 interface Compiled {
@@ -94,18 +122,6 @@ function moduleHere(): object | null {
   return compiled;
 }
 
-/** Where the parts of a reader lie that change with each map. */
-interface Placed {
-  readonly maps: KernelMaps;
-  readonly count: number;
-  readonly states: number;
-  readonly starts: number;
-  readonly ends: number;
-  readonly places: number;
-  map: KernelMap;
-  packed: Int32Array;
-}
-
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -115,7 +131,6 @@ const NOTHING = Buffer.alloc(0);
 export class ListKernel {
   readonly #exports: Exports;
   readonly #readers = new Map<KernelMaps, number>();
-  readonly #placed = new Map<number, Placed>();
   #laidOut = LAYOUT_START;
   /** Where the payload ends, and the regions behind it begin, all of one size. */
   #end = PAYLOAD_START;
@@ -127,19 +142,12 @@ export class ListKernel {
     const module = moduleHere();
     if (module === null || WebAssembly === undefined) throw new RangeError('there is no WebAssembly here');
     const instance = new WebAssembly.Instance(module, {
-      lists: {
+      host: {
         over: (start: number, end: number, depth: number, to: number, limit: number) =>
           this.#over(start, end, depth, to, limit),
         decimal: (start: number, end: number) => Number(this.#bytes.toString('latin1', start, end)),
-        time: (start: number, end: number) => this.#time(start, end),
-        show: (reader: number) => {
-          const { maps, map } = this.#placed.get(reader)!;
-          return maps.sink!.show(map) ? 1 : 0;
-        },
-        shown: (reader: number) => {
-          const { maps, packed } = this.#placed.get(reader)!;
-          maps.sink!.shown(packed);
-        },
+        time: (start: number, end: number) => strictTimeAt(this.#bytes, start, end) ?? Number.NaN,
+        minute: (start: number, end: number) => minuteAt(this.#bytes, start, end) ?? Number.NaN,
       },
     });
     this.#exports = instance.exports as Exports;
@@ -153,7 +161,7 @@ export class ListKernel {
     const end = PAYLOAD_START + size;
     this.#texts = end + ZEROS;
     this.#region = size * 2 + ROOM;
-    const limit = this.#texts + this.#region * 3 + ZEROS;
+    const limit = this.#texts + this.#region * (3 + EVENT_REGIONS) + ZEROS;
     if (limit > this.#bytes.length) this.#grow(limit);
     this.#bytes.set(bytes, PAYLOAD_START);
     this.#bytes.fill(0, end, this.#texts);
@@ -161,34 +169,34 @@ export class ListKernel {
   }
 
   /** The list that begins at that place of the payload, as long as no other is read; null when there is none in the plain form. */
-  read(maps: KernelMaps, place: number): { packed: Buffer; end: number } | null {
-    const reader = this.#readers.get(maps) ?? this.#layOut(maps, false);
+  read(maps: KernelMaps, place: number): ReadList | null {
+    const reader = this.#readers.get(maps) ?? this.#layOutList(maps);
     const made = this.#texts + this.#region;
     const result = made + this.#region;
     const limit = result + this.#region;
-    const end = this.#exports.read(reader, PAYLOAD_START + place, this.#end, this.#texts, made, result, limit);
+    const start = PAYLOAD_START + place;
+    const eventsLimit = limit + this.#region * EVENT_REGIONS;
+    const end = this.#exports.read(reader, start, this.#end, this.#texts, made, result, limit, eventsLimit);
     if (end === 0) return null;
     return { packed: this.#bytes.subarray(result, result + this.#exports.size()), end: end - PAYLOAD_START };
+  }
+
+  /** The events of the list that was read last, of maps that have some; null when they cannot be made from bytes. */
+  events(): ReadEvents | null {
+    const exports = this.#exports;
+    const count = exports.countOfEvents();
+    if (count < 0) return null;
+    if (count === 0) return { count, timeMin: 0, timeMax: 0, columns: NOTHING };
+    const size = exports.packEvents();
+    const start = exports.eventColumns();
+    const columns = this.#bytes.subarray(start, start + size);
+    return { count, timeMin: exports.earliestEvent(), timeMax: exports.latestEvent(), columns };
   }
 
   #grow(size: number): void {
     const { memory } = this.#exports;
     memory.grow(Math.ceil((size - memory.buffer.byteLength) / PAGE) + 1);
     this.#bytes = Buffer.from(memory.buffer);
-    for (const placed of this.#placed.values()) this.#look(placed);
-  }
-
-  /** Views of what a reader says of its map. */
-  #look(placed: Placed): void {
-    const { buffer } = this.#bytes;
-    const { count } = placed;
-    placed.map = {
-      bytes: this.#bytes,
-      states: new Uint8Array(buffer, placed.states, count),
-      starts: new Uint32Array(buffer, placed.starts, count),
-      ends: new Uint32Array(buffer, placed.ends, count),
-    };
-    placed.packed = new Int32Array(buffer, placed.places, count);
   }
 
   #take(size: number): number {
@@ -199,30 +207,41 @@ export class ListKernel {
     return at;
   }
 
-  #layOut(maps: KernelMaps, isInside: boolean): number {
-    const { fields, depth, sink } = maps;
+  #layOutList(maps: KernelMaps): number {
+    const { events } = maps;
+    const reader = this.#layOut(maps, events === null ? 0 : this.#layOutEvents(events), false);
+    this.#readers.set(maps, reader);
+    return reader;
+  }
+
+  #layOutEvents({ skipped, list, rows }: KernelEvents): number {
+    const places = [skipped, list, ...rows.flatMap(({ event, resource }) => [event ?? NO_PLACE, resource ?? NO_PLACE])];
+    const at = this.#take(PLACES_AT + places.length);
+    this.#bytes.write('null', at + NULL_AT, 'latin1');
+    this.#bytes.write('"skipped"', at + SKIPPED_AT, 'latin1');
+    this.#bytes.set(places, at + PLACES_AT);
+    return at;
+  }
+
+  /** `events`: where the layout of events lies that come from these maps; 0: none do. */
+  #layOut(maps: KernelMaps, events: number, isInside: boolean): number {
+    const { fields, depth } = maps;
     const count = fields.length;
     const reader = this.#take(READER_WORDS * 4);
     const array = (size: number): number => this.#take(count * size);
-    const [fieldsAt, order, states, starts, ends, places, doubles, lastStarts, lastEnds, lastPlaces] = [
-      array(FIELD_SIZE),
-      array(1),
-      array(1),
-      array(4),
-      array(4),
-      array(4),
-      array(8),
-      array(4),
-      array(4),
-      array(4),
-    ];
+    const fieldsAt = array(FIELD_SIZE);
+    const order = array(1);
+    const states = array(1);
+    // Starts, ends and places of the values, doubles; the same without the doubles of the map before.
+    const others = [4, 4, 4, 8, 4, 4, 4].map(array);
     for (const [index, field] of fields.entries()) {
       const at = fieldsAt + index * FIELD_SIZE;
       const key = this.#take(field.key.length + 8);
       this.#bytes.set(field.key, key);
       const { of } = field;
       if (of !== null && of !== 'string' && isInside) throw new Error('lists of maps inside lists of maps inside maps');
-      const inner = of === null || of === 'string' ? 0 : this.#layOut(of, true);
+      const eventsInside = index === maps.events?.list ? events : 0;
+      const inner = of === null || of === 'string' ? 0 : this.#layOut(of, eventsInside, true);
       const flags = [
         field.kind,
         of === 'string' ? OF_STRINGS : inner === 0 ? 0 : OF_MAPS,
@@ -235,39 +254,8 @@ export class ListKernel {
         this.#bytes.writeInt32LE(value, at + 8 + word * 4);
     }
     this.#bytes.fill(0xff, order, order + count);
-    const when = sink?.when ?? { flag: NONE, list: NONE };
-    const words = [
-      count,
-      depth,
-      sink === null ? 0 : 1,
-      when.flag,
-      when.list,
-      isInside ? 1 : 0,
-      fieldsAt,
-      order,
-      states,
-      starts,
-      ends,
-      places,
-      doubles,
-      lastStarts,
-      lastEnds,
-      lastPlaces,
-    ];
+    const words = [count, depth, events, isInside ? 1 : 0, fieldsAt, order, states, ...others];
     for (const [word, value] of words.entries()) this.#bytes.writeInt32LE(value, reader + word * 4);
-    const placed: Placed = {
-      maps,
-      count,
-      states,
-      starts,
-      ends,
-      places,
-      map: { bytes: NOTHING, states: NOTHING, starts: new Uint32Array(), ends: new Uint32Array() },
-      packed: new Int32Array(),
-    };
-    this.#look(placed);
-    this.#placed.set(reader, placed);
-    this.#readers.set(maps, reader);
     return reader;
   }
 
@@ -281,10 +269,5 @@ export class ListKernel {
     }
     const size = Buffer.byteLength(text);
     return to + size > limit ? 0 : to + this.#bytes.write(text, to, size, 'utf8');
-  }
-
-  #time(start: number, end: number): number {
-    if (strictTimeAt(this.#bytes, start, end) === null) return NO_TIME;
-    return isOfLastMinute(this.#bytes, start, end) ? KNOWN_MINUTE : A_TIME;
   }
 }

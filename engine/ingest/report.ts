@@ -16,15 +16,12 @@ import { Columns } from './columns.ts';
 import type { ReportCommand } from './commands.ts';
 import { deriveEvents } from './events.ts';
 import { reportHash } from './hashes.ts';
-import { EventCollector, type PlainEvents } from './plain-events.ts';
+import { EVENT_SOURCES, type PlainEvents } from './plain-events.ts';
 import { StoredList, shapeOf } from './stored-list.ts';
 import { strictTime } from './validate.ts';
 
 /** How many containers of the payload enclose its lists. */
 const LIST_DEPTH = 1;
-
-/** Has the events of the resources that were read last. */
-export const reportEvents = new EventCollector();
 
 /** Readers of the lists' bytes. */
 export const LIST_READERS: Readonly<Record<ReportListName, StoredList>> = {
@@ -39,9 +36,7 @@ function readerOf(name: ReportListName): StoredList {
   const { table } = type.of as WireType & { kind: 'object' };
   if (JSON.stringify(shapeOf(table)) !== JSON.stringify(REPORT_LIST_SHAPES[name]))
     throw new Error(`the shape of a report's ${name} is not the one that is stored`);
-  const isResources = name === 'resources';
-  const { resources: own, events } = reportEvents;
-  return new StoredList(table, LIST_DEPTH, isResources ? { own, lists: { events } } : null);
+  return new StoredList(table, LIST_DEPTH, name === 'resources' ? EVENT_SOURCES : null);
 }
 
 /** What is known of a report's lists from their bytes. */

@@ -5,61 +5,27 @@
 // Only the plain form is read: no white space but blanks between tokens, no key twice. Everything else, and everything that is
 // wrong, gives null, and the caller takes the way over values, which decides.
 
-import type { WireTable } from '../../schemas/commands/format.ts';
+import type { WireField, WireTable, WireType } from '../../schemas/commands/format.ts';
 import { bytesOf } from '../bytes.ts';
 import { compareStored } from '../json/stored.ts';
+import { EVENT_CODE, EVENT_VALUE } from '../store/event-record.ts';
 import type { ListShape } from '../store/packed-list.ts';
-import { type KernelMap, type KernelMaps, type KernelSink, KINDS, ListKernel } from './list-kernel.ts';
+import { type KernelEvents, type KernelMaps, KINDS, ListKernel } from './list-kernel.ts';
+import type { EventSource, EventSources, PlainEvents } from './plain-events.ts';
 
 /** Larger lists are read with memory of their own, which goes with them. */
 const KEPT_MAX = 1 << 20;
-/** Seven times as much is within the addresses that are told as 32-bit integers. */
-const SIZE_MAX = 256 << 20;
-
-/** The key has not been there. */
-const ABSENT = 0;
-/** The value's text lies in the payload; otherwise in what was made of it, or there is none. */
-const IN_PAYLOAD = 1;
+/** Fifteen times as much is within the addresses that are told as 32-bit integers. */
+const SIZE_MAX = 128 << 20;
 
 /** The shape in which lists of a wire table's maps are packed. */
 export function shapeOf(table: WireTable): ListShape {
-  const fields = [...table.fields].sort((a, b) => compareStored(a.name, b.name));
+  const fields = inStoredOrder(table);
   const lists: Record<string, ListShape> = {};
   for (const { name, type } of fields) {
     if (type.kind === 'list' && type.of.kind === 'object') lists[name] = shapeOf(type.of.table);
   }
   return { keys: fields.map(({ name }) => name), lists };
-}
-
-/** A map that has been read, as long as nothing more is: what its keys (in the order of the shape) hold. */
-export type ReadMap = KernelMap;
-
-export const isAbsent = ({ states }: ReadMap, key: number): boolean => states[key] === ABSENT;
-/** Whether the value is stored as it was sent. */
-export const wasSent = ({ states }: ReadMap, key: number): boolean => states[key] === IN_PAYLOAD;
-
-/** Is shown the maps of a list while it is read. What it makes of them counts only when the whole list could be read. */
-export interface MapSink {
-  /** A list begins: of lists inside maps, the one around them all. */
-  begin(): void;
-  /** Whether its texts are wanted whole in the packed list, so that they share all with the map before or nothing. */
-  map(map: ReadMap): boolean;
-  /** Keys of those texts. */
-  readonly whole: readonly number[];
-  /** Only maps whose Boolean under `flag` is true, or whose list of maps under `list` is not empty, are shown. Keys; absent: all. */
-  readonly when?: { readonly flag: number; readonly list: number };
-  /**
-   * A map whose texts were wanted has been packed. `places`: by key, where its text begins in the packed list, or where the list
-   * that it holds begins. For maps of a list inside a map it is not known yet where that list comes to lie: theirs are counted
-   * as `starts` of that list is.
-   */
-  packed(places: Int32Array): void;
-}
-
-/** Who is shown maps: those of the list, and those of lists inside them by their keys. */
-export interface MapSinks {
-  readonly own: MapSink;
-  readonly lists: Readonly<Record<string, MapSink>>;
 }
 
 /** Of this thread. */
@@ -96,19 +62,23 @@ function kernelWith(bytes: Uint8Array): ListKernel | null {
 /** Reads lists of one wire table's maps. */
 export class StoredList {
   readonly #maps: KernelMaps;
-  readonly #sinks: readonly MapSink[];
   #packed = Buffer.alloc(0);
   #size = 0;
+  #events: PlainEvents | null = null;
 
-  /** `depth`: how many containers enclose the list. */
-  constructor(table: WireTable, depth: number, sinks: MapSinks | null = null) {
-    this.#maps = mapsOf(table, depth + 1, sinks?.own ?? null, sinks?.lists ?? {});
-    this.#sinks = sinks === null ? [] : [sinks.own, ...Object.values(sinks.lists)];
+  /** `depth`: how many containers enclose the list. `sources`: how the events of a report come from it. */
+  constructor(table: WireTable, depth: number, sources: EventSources | null = null) {
+    this.#maps = mapsOf(table, depth + 1, sources, 'resource');
   }
 
   /** The list that was read last, packed. It lasts until the next one is read. */
   get packed(): Buffer {
     return this.#packed.subarray(0, this.#size);
+  }
+
+  /** The events of the list that was read last; null where they must be made from values. */
+  get events(): PlainEvents | null {
+    return this.#events;
   }
 
   /** The packed list, or null when that is not all that the bytes are. */
@@ -118,43 +88,66 @@ export class StoredList {
 
   /** For ListSource. */
   readFrom(source: ListKernel, place: number): number {
-    for (const sink of this.#sinks) sink.begin();
+    this.#events = null;
     const found = source.read(this.#maps, place);
     if (found === null) return -1;
     const { packed, end } = found;
     this.#size = packed.length;
     if (packed.length > this.#packed.length) this.#packed = Buffer.allocUnsafeSlow(packed.length * 2);
     this.#packed.set(packed);
+    if (this.#maps.events !== null) this.#events = eventsOf(source);
     return end;
   }
 }
 
-function mapsOf(table: WireTable, depth: number, sink: MapSink | null, inner: MapSinks['lists']): KernelMaps {
-  const fields = [...table.fields].sort((a, b) => compareStored(a.name, b.name));
+function eventsOf(source: ListKernel): PlainEvents | null {
+  const events = source.events();
+  if (events === null) return null;
+  const { count, timeMin, timeMax, columns } = events;
+  return { count, timeMin, timeMax, encoded: count === 0 ? null : { columns: Buffer.from(columns), values: null } };
+}
+
+/** `side`: which maps they are for `sources`. */
+function mapsOf(table: WireTable, depth: number, sources: EventSources | null, side: keyof EventSource): KernelMaps {
+  const shown = new Set(Object.values<EventSource>(sources?.values ?? {}).map((source) => source[side]));
   return {
     depth,
-    sink: sink === null ? null : kernelSink(sink),
-    fields: fields.map(({ name, type, required, nullable }, index) => {
+    events: sources === null || side === 'event' ? null : kernelEvents(table, sources),
+    fields: inStoredOrder(table).map(({ name, type, required, nullable }) => {
       const of = type.kind === 'list' ? type.of : null;
+      const inside = name === sources?.list ? sources : null;
       return {
         kind: type.kind in KINDS ? KINDS[type.kind as keyof typeof KINDS] : 0,
         required,
         nullable,
-        whole: sink?.whole.includes(index) ?? false,
+        whole: shown.has(name),
         key: bytesOf(JSON.stringify(name)),
         of:
-          of?.kind === 'object'
-            ? mapsOf(of.table, depth + 2, inner[name] ?? null, {})
-            : of?.kind === 'string'
-              ? of.kind
-              : null,
+          of?.kind === 'object' ? mapsOf(of.table, depth + 2, inside, 'event') : of?.kind === 'string' ? of.kind : null,
       };
     }),
   };
 }
 
-const kernelSink = (sink: MapSink): KernelSink => ({
-  when: sink.when ?? null,
-  show: (map) => sink.map(map),
-  shown: (places) => sink.packed(places),
-});
+function kernelEvents(table: WireTable, { skipped, list, codes, values, time }: EventSources): KernelEvents {
+  const fields = inStoredOrder(table);
+  const ofList = fields.find(({ name }) => name === list)?.type as WireType & { kind: 'list' };
+  const { table: eventTable } = ofList.of as WireType & { kind: 'object' };
+  const placesIn = (of: readonly WireField[]) => new Map(of.map(({ name }, place) => [name, place]));
+  const places = { event: placesIn(inStoredOrder(eventTable)), resource: placesIn(fields) };
+  const placeOf = (side: keyof EventSource, name: string): number => places[side].get(name) as number;
+  const row = ({ event, resource }: EventSource) => ({
+    event: event === null ? null : placeOf('event', event),
+    resource: resource === null ? null : placeOf('resource', resource),
+  });
+  const inOrder = <K extends string>(columns: Readonly<Record<K, number>>, sources: Readonly<Record<K, EventSource>>) =>
+    (Object.keys(columns) as K[]).sort((a, b) => columns[a] - columns[b]).map((column) => row(sources[column]));
+  return {
+    skipped: placeOf('resource', skipped),
+    list: placeOf('resource', list),
+    rows: [...inOrder(EVENT_CODE, codes), ...inOrder(EVENT_VALUE, values), row(time)],
+  };
+}
+
+const inStoredOrder = (table: WireTable): readonly WireField[] =>
+  [...table.fields].sort((a, b) => compareStored(a.name, b.name));

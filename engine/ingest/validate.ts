@@ -110,9 +110,9 @@ export function strictTimeAt(bytes: Buffer, start: number, end: number): number 
   return parsed;
 }
 
-/** Whether the text is of the minute that was read last, of which each second is a time. */
-export const isOfLastMinute = (bytes: Buffer, start: number, end: number): boolean =>
-  inLastMinute(bytes, start, end) >= 0;
+/** When the minute begins that was read last, of which each second is a time, if the text is of it; epoch ms. */
+export const minuteAt = (bytes: Buffer, start: number, end: number): number | null =>
+  inLastMinute(bytes, start, end) >= 0 ? minuteTime : null;
 
 /** -1: another minute, or another form. */
 function inLastMinute(bytes: Buffer, start: number, end: number): number {

@@ -7,15 +7,14 @@
 //             8 bytes per event: timestamp (see fields.ts)
 //             per coded column: a code per event
 //             u32 per text: its end | the texts, JSON, UTF-8
-//             per event and text that is only shown: size, place (TextPlaces); nothing when there are values
+//             per event and text that is only shown: size, place (readPlaces); nothing when there are values
 //   values    u32 per event: where its record starts | the records (fields.ts)
 //
 // Ingest and retention have events whole (`encodeEvents`, `decodeEvents`); queries read columns (`StoredEvents`).
 
-import { ByteWriter, bytesOf } from '../bytes.ts';
+import { type ByteWriter, bytesOf } from '../bytes.ts';
 import { encodeFields, fieldsShape, quoted, readNumber, TextRecord, writeNumber } from './fields.ts';
 import { Scratch } from './lmdb.ts';
-import { appendSize } from './packed-list.ts';
 import type { EventRecord } from './records.ts';
 import { packedStart } from './report-lists.ts';
 
@@ -83,21 +82,17 @@ function encodeColumns(events: readonly EventRecord[]): Buffer {
   );
 }
 
-/**
- * The columns of events from their times, their codes (an event behind the other), the texts that these number, and where what
- * is only shown lies.
- */
-export function packColumns(
+/** The columns of events from their times, their codes (an event behind the other) and the texts that these number. */
+function packColumns(
   times: readonly number[],
   coded: ArrayLike<number>,
   ends: ArrayLike<number>,
   texts: Uint8Array,
-  places: Uint8Array = NOTHING,
 ): Buffer {
   const count = times.length;
   const isWide = ends.length > NARROW_MAX;
   const head = HEAD + count * 8 + coded.length * (isWide ? 4 : 2) + ends.length * 4;
-  const out = Buffer.allocUnsafe(head + texts.length + places.length);
+  const out = Buffer.allocUnsafe(head + texts.length);
   out[0] = isWide ? 1 : 0;
   out.writeUInt32LE(count, 1);
   let at = out.writeUInt32LE(ends.length, 5);
@@ -109,39 +104,15 @@ export function packColumns(
   }
   for (let i = 0; i < ends.length; i++) at = out.writeUInt32LE(ends[i]!, at);
   out.set(texts, at);
-  out.set(places, at + texts.length);
   return out;
 }
 
 /**
- * Where texts lie, in the order of the events: for each its size in bytes, then, unless that is 0 (for `null`), how far its
- * start is from the end of the one before, as 2n or, n backwards, 2n - 1. Both as integers of 7 bits a byte, low ones first,
- * bit 7: more follow. The first one is counted from the start of the packed resources.
+ * The places of that many texts as start and end each, from the bytes that begin at `from`: in the order of the events, for each its
+ * size in bytes, then, unless that is 0 (for `null`), how far its start is from the end of the one before, as 2n or, n backwards,
+ * 2n - 1. Both as integers of 7 bits a byte, low ones first, bit 7: more follow. The first one is counted from the start of the packed
+ * resources. Ingest puts them down in WebAssembly (wasm/lists/events.ts).
  */
-export class TextPlaces {
-  readonly #out = new ByteWriter(1024);
-  #end = 0;
-
-  clear(): void {
-    this.#out.length = 0;
-    this.#end = 0;
-  }
-
-  add(start: number, size: number): void {
-    appendSize(this.#out, size);
-    if (size === 0) return;
-    const gap = start - this.#end;
-    appendSize(this.#out, gap < 0 ? -2 * gap - 1 : 2 * gap);
-    this.#end = start + size;
-  }
-
-  /** They last until the next change. */
-  get bytes(): Uint8Array {
-    return this.#out.bytes.subarray(0, this.#out.length);
-  }
-}
-
-/** The places of that many texts as start and end each, from the bytes that begin at `from`. */
 function readPlaces(bytes: Buffer, from: number, count: number, resources: number, nullText: number): Uint32Array {
   const out = new Uint32Array(count * 2);
   let at = from;

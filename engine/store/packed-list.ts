@@ -21,20 +21,13 @@ export interface ListShape {
   readonly lists: Readonly<Record<string, ListShape>>;
 }
 
-// What engine/wasm/lists.ts writes.
+// What engine/wasm/lists writes.
 const ABSENT = 0;
 const SAME = 1;
 const DOUBLE = 2;
 const LIST = 2;
 const END = 3;
 const TEXT = 4;
-
-/** Appends an integer in 7 bits a byte. */
-export function appendSize(out: ByteWriter, size: number): void {
-  let rest = size;
-  for (; rest > 0x7f; rest >>>= 7) out.byte((rest & 0x7f) | 0x80);
-  out.byte(rest);
-}
 
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;

@@ -111,6 +111,23 @@ test('plain events: many of them, with texts of any size', () => {
   assert.equal(contentsOf(reportPayload({ resources })).plainEvents?.count, 800);
 });
 
+test('plain events: more different texts than fit into codes of two bytes, and thousands of events of one instant', () => {
+  const resources = Array.from({ length: 700 }, (_, index) =>
+    reportResource({
+      resource_title: `title ${index}`,
+      events: Array.from({ length: 100 }, (_, at) => event({ name: `${index}.${at}`, message: `${at % 90}` })),
+    }),
+  );
+  assert.equal(isPlain(reportPayload({ resources })), true);
+  assert.equal(contentsOf(reportPayload({ resources })).plainEvents?.count, 70_000);
+});
+
+test('plain events: as short as they can be', () => {
+  const short = { status: '', timestamp: '2036-01-10T14:00:00Z', property: null, new_value: null, old_value: null };
+  const events = Array.from({ length: 3000 }, (_, at) => ({ ...short, message: `${at}`, corrective_change: null }));
+  assert.equal(isPlain(reportPayload({ resources: [reportResource({ events })] })), true);
+});
+
 test('plain events: escapes that others write too are plain, unusual ones are not', () => {
   const payload = (message: string): Buffer => {
     const resources = [reportResource({ events: [event({ message: 'MESSAGE' })] })];

@@ -1,0 +1,170 @@
+// Where tokens end. What a payload ends with ends each of them, so that none of these looks for the end of the payload.
+
+export const QUOTE: u8 = 0x22;
+export const PLUS: u8 = 0x2b;
+export const COMMA: u8 = 0x2c;
+export const MINUS: u8 = 0x2d;
+export const DOT: u8 = 0x2e;
+export const ZERO: u8 = 0x30;
+export const NINE: u8 = 0x39;
+export const COLON: u8 = 0x3a;
+export const OPEN_BRACKET: u8 = 0x5b;
+export const BACKSLASH: u8 = 0x5c;
+export const CLOSE_BRACKET: u8 = 0x5d;
+export const OPEN_BRACE: u8 = 0x7b;
+export const CLOSE_BRACE: u8 = 0x7d;
+export const BLANK: u8 = 0x20;
+export const UPPER_Z: u8 = 0x5a;
+export const LETTER_B: u8 = 0x62;
+export const LETTER_D: u8 = 0x64;
+export const LETTER_E: u8 = 0x65;
+export const LETTER_F: u8 = 0x66;
+export const LETTER_N: u8 = 0x6e;
+export const LETTER_R: u8 = 0x72;
+export const LETTER_T: u8 = 0x74;
+export const LETTER_U: u8 = 0x75;
+
+/** `null`, `true`, `alse` and what stands before it, as words. */
+export const NULL_WORD: u32 = 0x6c6c756e;
+const TRUE_WORD: u32 = 0x65757274;
+const FALSE_WORD: u32 = 0x65736c61;
+
+/** Digits that a double holds exactly. */
+const DIGITS_MAX: usize = 15;
+const DECIMAL_MAX: usize = 40;
+/** Longer strings are left to the way over values, which has limits. */
+const STRING_MAX: usize = 1 << 20;
+
+export function skipBlanks(from: usize): usize {
+  let at = from;
+  while (load<u8>(at) === BLANK) at++;
+  return at;
+}
+
+/** Behind a string that is stored as it stands; 0 also for one with other escapes than the short ones. */
+export function stringEnd(start: usize): usize {
+  if (load<u8>(start) !== QUOTE) return 0;
+  const quotes = i8x16.splat(QUOTE);
+  const backslashes = i8x16.splat(BACKSLASH);
+  const blanks = i8x16.splat(BLANK);
+  let at = start + 1;
+  while (true) {
+    while (true) {
+      const bytes = v128.load(at);
+      const stops = v128.or(v128.or(i8x16.eq(bytes, quotes), i8x16.eq(bytes, backslashes)), i8x16.lt_u(bytes, blanks));
+      const mask = i8x16.bitmask(stops);
+      if (mask !== 0) {
+        at += ctz(mask);
+        break;
+      }
+      at += 16;
+    }
+    const code = load<u8>(at);
+    if (code === QUOTE) return at - start > STRING_MAX ? 0 : at + 1;
+    if (code !== BACKSLASH || !isShortEscape(load<u8>(at + 1))) return 0;
+    at += 2;
+  }
+}
+
+/** What stands behind the backslash of an escape that is stored as it stands. */
+function isShortEscape(code: u8): bool {
+  return (
+    code === QUOTE ||
+    code === BACKSLASH ||
+    code === LETTER_N ||
+    code === LETTER_T ||
+    code === LETTER_R ||
+    code === LETTER_B ||
+    code === LETTER_F
+  );
+}
+
+/** Behind a string with escapes; none of them names half a pair of characters by number. */
+export function escapedStringEnd(start: usize): usize {
+  if (load<u8>(start) !== QUOTE) return 0;
+  let at = start + 1;
+  while (true) {
+    const code = load<u8>(at);
+    if (code === QUOTE) return at - start > STRING_MAX ? 0 : at + 1;
+    if (code < BLANK) return 0;
+    if (code === BACKSLASH && load<u8>(++at) === LETTER_U && (load<u8>(at + 1) | BLANK) === LETTER_D) return 0;
+    at++;
+  }
+}
+
+/** Behind a list of strings that is stored as it stands. */
+export function stringsEnd(start: usize): usize {
+  if (load<u8>(start) !== OPEN_BRACKET) return 0;
+  if (load<u8>(start + 1) === CLOSE_BRACKET) return start + 2;
+  let at = start + 1;
+  while (true) {
+    at = stringEnd(at);
+    if (at === 0) return 0;
+    const code = load<u8>(at++);
+    if (code === CLOSE_BRACKET) return at;
+    if (code !== COMMA) return 0;
+  }
+}
+
+/** Behind a list or map, by its brackets; 0 when they do not close before `limit`. */
+export function containerEnd(start: usize, limit: usize): usize {
+  let depth = 0;
+  for (let at = start; at < limit; at++) {
+    const code = load<u8>(at);
+    if (code === QUOTE) {
+      const end = escapedStringEnd(at);
+      if (end === 0) return 0;
+      at = end - 1;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return at + 1;
+  }
+  return 0;
+}
+
+export function booleanEnd(at: usize): usize {
+  if (load<u32>(at) === TRUE_WORD) return at + 4;
+  return load<u8>(at) === LETTER_F && load<u32>(at + 1) === FALSE_WORD ? at + 5 : 0;
+}
+
+export function isDigit(code: u8): bool {
+  return code >= ZERO && code <= NINE;
+}
+
+/** Behind the digits of a number without leading zero; 0 when they are too many, or none. */
+function digitsEnd(start: usize): usize {
+  let at = start;
+  while (isDigit(load<u8>(at))) at++;
+  const count = at - start;
+  return count === 0 || count > DIGITS_MAX || (count > 1 && load<u8>(start) === ZERO) ? 0 : at;
+}
+
+/** Behind an integer that is stored as it stands. */
+export function integerEnd(start: usize): usize {
+  const isNegative = load<u8>(start) === MINUS;
+  const first = isNegative ? start + 1 : start;
+  const end = digitsEnd(first);
+  if (end === 0 || (isNegative && load<u8>(first) === ZERO)) return 0;
+  const code = load<u8>(end);
+  return code === DOT || (code | BLANK) === LETTER_E ? 0 : end;
+}
+
+/** Behind a number with a point and without an exponent. */
+export function decimalEnd(start: usize): usize {
+  const point = digitsEnd(load<u8>(start) === MINUS ? start + 1 : start);
+  if (point === 0 || load<u8>(point) !== DOT) return 0;
+  let end = point + 1;
+  while (isDigit(load<u8>(end))) end++;
+  if (end === point + 1 || end - start > DECIMAL_MAX) return 0;
+  return (load<u8>(end) | BLANK) === LETTER_E ? 0 : end;
+}
+
+/** Behind what looks like a number. */
+export function numberEnd(start: usize): usize {
+  let at = start;
+  for (let code = load<u8>(at); isDigit(code) || isNumberMark(code); code = load<u8>(++at));
+  return at === start ? 0 : at;
+}
+
+function isNumberMark(code: u8): bool {
+  return code === MINUS || code === PLUS || code === DOT || (code | BLANK) === LETTER_E;
+}
