@@ -15,7 +15,7 @@ import {
   type ResourcePlaces,
 } from './catalog-resources.ts';
 import type { DecodedEdges, DecodedResource } from './commands.ts';
-import { ElementMemo, OWN_NAME, parseElement, withOwnName } from './elements.ts';
+import { ElementMemo, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import { Pieces } from './hashes.ts';
 import { TextMemo } from './text-memo.ts';
 import { excerpt } from './validate.ts';
@@ -30,12 +30,14 @@ const GROUP_TEXTS = 1.5;
 
 const knownEdges = new ElementMemo<JsonObject>(EDGE_MEMO_BYTES);
 
-export function edgesOfText(text: string, certname: string): JsonObject[] | null {
-  return knownEdges.values(text, (element) => {
+/** `sent`: JSON with its brackets. Null when it is no list of maps. */
+export function edgesOfList(sent: Buffer, certname: string): JsonObject[] | null {
+  const read = (element: string, _isKept: boolean, names: number): ReadElement<JsonObject> | null => {
     const value = parseElement(withOwnName(element, certname));
     if (value === undefined || !isObject(value)) return null;
-    return { value, bytes: element.includes(OWN_NAME) ? 0 : EDGE_BYTES + element.length };
-  });
+    return { value, bytes: names > 0 ? 0 : EDGE_BYTES + element.length };
+  };
+  return knownEdges.values(sent, read, certname);
 }
 
 export interface ReadEdges {

@@ -8,7 +8,6 @@
 import { textOf } from '../bytes.ts';
 import { nameOwn, type ReadEdges, sharedEdges } from './catalog-edges.ts';
 import { bySortKey, isOwn, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
-import { withoutOwnName } from './elements.ts';
 import { Pieces } from './hashes.ts';
 import { Sighted } from './sighted.ts';
 import type { Part } from './spans.ts';
@@ -27,16 +26,16 @@ export interface SentEdges {
   readonly key: string;
   /** Whether the certname is taken out of the text. */
   readonly isOwn: boolean;
-  /** The text without the certname; null when it cannot be taken out. */
-  text(): string | null;
+  /** JSON with its brackets. */
+  readonly bytes: Buffer;
 }
 
 export function sentEdges(part: Part, certname: string): SentEdges | null {
   const literal = Buffer.from(JSON.stringify(certname));
-  const text = (): string | null => withoutOwnName(textOf(part.bytes), certname);
-  if (!part.bytes.includes(literal)) return { key: part.fingerprint, isOwn: false, text };
+  const { bytes } = part;
+  if (!bytes.includes(literal)) return { key: part.fingerprint, isOwn: false, bytes };
   const key = part.fingerprintWithout(literal, MARK);
-  return key === null ? null : { key: `own ${key}`, isOwn: true, text };
+  return key === null ? null : { key: `own ${key}`, isOwn: true, bytes };
 }
 /** Is not in JSON as it stands. */
 const MARK = Buffer.from('\u0001');
@@ -126,12 +125,12 @@ export function rememberLayout(
  * of other nodes what it names here.
  */
 function isExact(
-  { isOwn: isTaken, text }: SentEdges,
+  { isOwn: isTaken, bytes }: SentEdges,
   { list }: ReadResources,
   edges: ReadEdges,
   certname: string,
 ): boolean {
-  return isTaken ? !ESCAPES.test(text() as string) : !nameOwn(edges, list, certname);
+  return isTaken ? !ESCAPES.test(textOf(bytes)) : !nameOwn(edges, list, certname);
 }
 /** With which letters of a certname can be spelled. */
 const ESCAPES = /\\[u/]/;

@@ -2,7 +2,6 @@
 
 import { TAG_PATTERN } from '../../schemas/commands/catalog.ts';
 import { isEmpty } from '../../schemas/commands/format.ts';
-import { textOf } from '../bytes.ts';
 import { canonicalK, compareUnits } from '../json/canonical.ts';
 import { canonicalOfStored } from '../json/canonical-of-stored.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
@@ -12,16 +11,7 @@ import { withOwnTag } from '../store/own-tag.ts';
 import type { ResourceBody } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
 import { tagRank } from '../store/tag-rank.ts';
-import {
-  ElementMemo,
-  inOnePiece,
-  OWN_NAME,
-  parseElement,
-  piecesOf,
-  type ReadElement,
-  withOwnName,
-  withoutOwnName,
-} from './elements.ts';
+import { ElementMemo, inOnePiece, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { isAscii, tagOrder } from './hashes.ts';
 import { GIVEN, type ResourceMemory, type SentResource } from './sent-resources.ts';
@@ -50,12 +40,6 @@ export function resourcesOfList(
   certname: string,
   stored: ResourceMemory | null,
 ): PlacedResource[] | null {
-  const texts: string[] = [];
-  for (const piece of piecesOf(sent)) {
-    const text = withoutOwnName(textOf(piece), certname);
-    if (text === null) return null;
-    texts.push(text);
-  }
   /** What is remembered from now on, as it was parsed: it is stored next. */
   const parsed = new Map<KnownResource, JsonObject>();
   /** Of the element that was asked for last. */
@@ -65,9 +49,9 @@ export function resourcesOfList(
     const before = (stored as ResourceMemory).find(digest);
     return before === null ? null : ofOneNode(asStored(before, element, certname), digest);
   };
-  const read = (element: string, isKept: boolean): ReadElement<KnownResource> | null =>
-    readUnknown(element, isKept, certname, digest, parsed);
-  const known = knownResources.valuesOf(texts, read, stored === null ? null : recall);
+  const read = (element: string, isKept: boolean, names: number): ReadElement<KnownResource> | null =>
+    readUnknown(element, isKept, names, certname, digest, parsed);
+  const known = knownResources.values(sent, read, certname, stored === null ? null : recall);
   if (known === null) return null;
   const list: PlacedResource[] = [];
   const rank = tagRank(certname);
@@ -85,6 +69,7 @@ export function resourcesOfList(
 function readUnknown(
   element: string,
   isKept: boolean,
+  names: number,
   certname: string,
   digest: string | null,
   parsed: Map<KnownResource, JsonObject>,
@@ -93,7 +78,7 @@ function readUnknown(
   if (sent === undefined) return null;
   const own = isKept && isTagged(sent, certname);
   // Where else the certname is mentioned, the resource is this node's only.
-  if (!isKept || element.split(OWN_NAME).length - 1 !== (own ? 1 : 0)) {
+  if (!isKept || names !== (own ? 1 : 0)) {
     return { value: ofOneNode(readResource(sent, null, null), digest ?? digestText(element)), bytes: 0 };
   }
   const value = { resource: readResource(sent, element, own ? certname : null), own, digest: null };

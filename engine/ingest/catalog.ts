@@ -8,7 +8,7 @@ import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.
 import type { ItemId, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
 import { parseLenient } from '../time.ts';
-import { edgeGroups, edgesOfText, type ReadEdges, readEdges } from './catalog-edges.ts';
+import { edgeGroups, edgesOfList, type ReadEdges, readEdges } from './catalog-edges.ts';
 import { type LaidOut, laidOut, rememberLayout, type SentEdges, sentEdges } from './catalog-layouts.ts';
 import {
   describeSpec,
@@ -96,8 +96,7 @@ export function decodeCatalogParts(
 
 /** Null when the edges are not a JSON list. */
 function readLists(list: readonly PlacedResource[], sent: SentEdges, certname: string): LaidOut | null {
-  const text = sent.text();
-  const elements = text === null ? null : edgesOfText(text, certname);
+  const elements = edgesOfList(sent.bytes, certname);
   if (elements === null) return null;
   const resources = inOrder(list);
   const edges = readEdges(elements, resources);

@@ -2,10 +2,12 @@
 // and packages to the byte; an element seen before needs no parse, no canonical text and no check.
 //
 // Where an element ends is found by a scan for brackets and quotes, which does not judge: what it cuts wrongly (the text is no
-// JSON) fails to parse as an element, or was never remembered, and the caller falls back to parsing the whole.
+// JSON) fails to parse as an element, or was never remembered, and the caller falls back to parsing the whole. The scan, and the texts
+// that are remembered, are in WebAssembly (element-kernel.ts).
 
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
 import type { JsonValue } from '../json/value.ts';
+import { ElementKernel } from './element-kernel.ts';
 import { Sighted } from './sighted.ts';
 
 /** What an element's text says. */
@@ -15,36 +17,14 @@ export interface ReadElement<T> {
   readonly bytes: number;
 }
 
-/** `isKept`: the value may be remembered. Null: the text is no element. */
-export type ElementReader<T> = (element: string, isKept: boolean) => ReadElement<T> | null;
+/** `isKept`: the value may be remembered. `names`: how often the text names the node. Null: the text is no element. */
+export type ElementReader<T> = (element: string, isKept: boolean, names: number) => ReadElement<T> | null;
 
 /** What is known of an element elsewhere; null: nothing. */
 type Recall<T> = ((element: string) => T | null) | null;
 
-/** Where a list has been read up to. */
-interface Walk<T> {
-  readonly values: T[];
-  before: Entry<T> | null;
-  expected: Entry<T> | null;
-  /** Behind something new the list may go on as expected, or with what would have come one further. */
-  further: Entry<T> | null;
-}
-
-interface Entry<T> {
-  readonly text: string;
-  readonly value: T;
-  readonly bytes: number;
-  /** When it was last used. */
-  generation: number;
-  /** What came behind it the last time it was there. */
-  next: Entry<T> | null;
-}
-
 /**
  * Values of elements by their text, the least recently used half dropped when what they take exceeds a number of bytes.
- *
- * Lists of one role repeat not only elements but their order, so an element remembers what came behind it: where the text
- * goes on with that, one comparison finds the element, without a scan for its end and without hashing its text.
  *
  * An element is remembered when it comes for the second time: a part of every list is of one node only, and would take the
  * place of what others have in common.
@@ -52,173 +32,114 @@ interface Entry<T> {
 export class ElementMemo<T> {
   readonly #bytesMax: number;
   readonly #sighted: Sighted;
-  readonly #head: Entry<T>;
-  #young = new Map<string, Entry<T>>();
-  #old = new Map<string, Entry<T>>();
-  #generation = 1;
-  #bytes = 0;
+  /** Null: there is no WebAssembly, or no memory for it; undefined: not asked for yet. */
+  #kernel: ElementKernel | null | undefined;
+  /** By their numbers. */
+  #young: T[] = [];
+  #old: T[] = [];
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
     this.#sighted = new Sighted(bytesMax / SIGHTED_PER_BYTES);
-    this.#head = { text: '', value: undefined as T, bytes: 0, generation: 0, next: null };
   }
 
   /**
-   * The values of the elements of a JSON list or map (given with its brackets). `read` is asked for elements that are not
-   * remembered, and told whether they may be: only then their text is in memory of its own. Null when the text has not that
-   * form, or when `read` gives null. `recall` is asked before: what it knows (null: nothing) never is remembered.
+   * The values of the elements of a JSON list or map (UTF-8, with its brackets), in whose texts OWN_NAME stands for the certname. `read`
+   * is asked for elements that are not remembered, and told whether they may be. `recall` is asked before: what it knows (null: nothing)
+   * never is remembered. Null when the bytes have not that form, when `read` gives null, and where nothing can be remembered.
    */
-  values(text: string, read: ElementReader<T>, recall: Recall<T> = null): T[] | null {
-    const last = text.length - 1;
-    const open = text.charCodeAt(0);
-    if (last < 1 || text.charCodeAt(last) !== open + 2) return null;
-    const walk = this.#begin();
-    const first = skipBlanks(text, 1, last);
-    return first === last || this.#walk(walk, text, first, last, read, recall) ? walk.values : null;
-  }
-
-  /** The same of a list in pieces, each of which has some of the elements with commas between them; one alone may have none. */
-  valuesOf(pieces: readonly string[], read: ElementReader<T>, recall: Recall<T> = null): T[] | null {
-    const walk = this.#begin();
-    for (const piece of pieces) {
-      const first = skipBlanks(piece, 0, piece.length);
-      if (first === piece.length && pieces.length === 1) break;
-      if (!this.#walk(walk, piece, first, piece.length, read, recall)) return null;
+  values(
+    list: Uint8Array,
+    read: ElementReader<T>,
+    certname: string | null = null,
+    recall: Recall<T> = null,
+  ): T[] | null {
+    const last = list.length - 1;
+    const open = list[0] as number;
+    if (last < 1 || list[last] !== open + 2) return null;
+    const kernel = this.#kernelHere();
+    if (kernel === null) return null;
+    const values: T[] = [];
+    const first = behindBlanks(list, 1, last);
+    if (first === last) return values;
+    if (kernel.cost > this.#bytesMax / 2) this.#age(kernel);
+    kernel.begin(certname);
+    for (let at = first; at <= last; at += kernel.place) {
+      const count = kernel.walk(list, at, last);
+      this.#move(kernel);
+      if (count <= 0 || !this.#take(kernel, count, values, read, recall)) return null;
     }
-    return walk.values;
+    return values;
   }
 
-  #begin(): Walk<T> {
-    return { values: [], before: this.#head, expected: this.#head.next, further: null };
+  #kernelHere(): ElementKernel | null {
+    if (this.#kernel !== undefined) return this.#kernel;
+    try {
+      this.#kernel = new ElementKernel(this.#bytesMax * SHARE_OF_TEXTS);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#kernel = null;
+    }
+    return this.#kernel;
   }
 
-  /** Reads the elements from `first` up to `last`. */
-  #walk(walk: Walk<T>, text: string, first: number, last: number, read: ElementReader<T>, recall: Recall<T>): boolean {
-    const { values } = walk;
-    let { before, expected, further } = walk;
-    for (let at = first; ; ) {
-      let entry: Entry<T> | null = null;
-      if (further !== null && this.#isHere(further, text, at, last)) entry = further;
-      else if (expected !== null && this.#isHere(expected, text, at, last)) entry = expected;
-      let end: number;
-      if (entry !== null) {
-        end = at + entry.text.length;
-        if (entry.generation !== this.#generation) this.#keep(entry);
-        values.push(entry.value);
-        expected = entry.next;
-        further = null;
-      } else {
-        end = elementEnd(text, at, last);
-        const element = text.slice(at, end).trimEnd();
-        if (element === '') return false;
-        const recalled = recall === null ? null : recall(element);
-        entry = recalled === null ? this.#find(element) : null;
-        if (entry !== null) {
-          values.push(entry.value);
-          if (before !== null) before.next = entry;
-          expected = entry.next;
-          further = null;
-        } else {
-          if (recalled !== null) values.push(recalled);
-          else {
-            const isKept = this.#sighted.again(element);
-            const own = isKept ? ownText(element) : element;
-            const made = read(own, isKept);
-            if (made === null) return false;
-            values.push(made.value);
-            entry = isKept && made.bytes > 0 ? this.#add(own, made) : null;
-            if (before !== null && entry !== null) before.next ??= entry;
-          }
-          further = (further ?? expected)?.next ?? null;
-        }
+  #age(kernel: ElementKernel): void {
+    kernel.age();
+    this.#old = this.#young;
+    this.#young = [];
+  }
+
+  /** Values of elements that are young again. */
+  #move(kernel: ElementKernel): void {
+    const count = kernel.lookedFor;
+    for (let index = 0; index < count; index++) {
+      const before = kernel.before(index);
+      const number = kernel.number(index);
+      if (before >= 0 && number >= 0) this.#young[number] = this.#old[before] as T;
+    }
+  }
+
+  /** Appends the values of the elements that were found; false: one is none. */
+  #take(kernel: ElementKernel, count: number, values: T[], read: ElementReader<T>, recall: Recall<T>): boolean {
+    let isAdded = false;
+    for (let index = 0; index < count; index++) {
+      let number = kernel.number(index);
+      const before = kernel.before(index);
+      if (number < 0 && before < 0 && isAdded) number = kernel.numberNow(index);
+      if (number >= 0) {
+        values.push(this.#young[number] as T);
+        continue;
       }
-      before = entry;
-      if (end >= last) break;
-      at = skipBlanks(text, end + 1, last);
+      if (before >= 0) {
+        values.push(this.#old[before] as T);
+        continue;
+      }
+      const text = kernel.text(index);
+      const recalled = recall === null ? null : recall(text);
+      if (recalled !== null) {
+        values.push(recalled);
+        continue;
+      }
+      const isKept = this.#sighted.againOf(kernel.hash(index));
+      const made = read(text, isKept, kernel.names(index));
+      if (made === null) return false;
+      values.push(made.value);
+      if (!isKept || made.bytes === 0) continue;
+      const added = kernel.add(index, Math.ceil(made.bytes) + kernel.size(index) + ENTRY_BYTES);
+      if (added < 0) continue;
+      this.#young[added] = made.value;
+      isAdded = true;
     }
-    walk.before = before;
-    walk.expected = expected;
-    walk.further = further;
     return true;
-  }
-
-  #isHere(entry: Entry<T>, text: string, at: number, last: number): boolean {
-    const end = at + entry.text.length;
-    return (
-      entry.generation >= this.#generation - 1 &&
-      (end === last || (end < last && text.charCodeAt(end) === COMMA)) &&
-      text.slice(at, end) === entry.text
-    );
-  }
-
-  #find(element: string): Entry<T> | null {
-    const young = this.#young.get(element);
-    if (young !== undefined) return young;
-    const old = this.#old.get(element);
-    if (old === undefined) return null;
-    this.#keep(old);
-    return old;
-  }
-
-  #add(text: string, { value, bytes }: ReadElement<T>): Entry<T> {
-    // A whole number: V8 keeps others in an object of their own.
-    const taken = Math.ceil(bytes) + text.length + ENTRY_BYTES;
-    const entry = { text, value, bytes: taken, generation: 0, next: null };
-    this.#keep(entry);
-    return entry;
-  }
-
-  #keep(entry: Entry<T>): void {
-    this.#bytes += entry.bytes;
-    if (this.#bytes > this.#bytesMax / 2) {
-      // Those that go must not hold on to one another.
-      for (const gone of this.#old.values()) if (gone.generation < this.#generation) gone.next = null;
-      this.#old = this.#young;
-      this.#young = new Map();
-      this.#generation++;
-      this.#bytes = entry.bytes;
-    }
-    entry.generation = this.#generation;
-    this.#young.set(entry.text, entry);
   }
 }
 
 /** What an entry costs beside its text and value. */
-const ENTRY_BYTES = 150;
+const ENTRY_BYTES = 112;
 /** About as many sighted texts as there can be entries. */
 const SIGHTED_PER_BYTES = 1024;
-
-/**
- * What V8 takes from the system each time, page by page, and gives back: strings beyond 128 KB. Of a list of 170 KB, taking it to
- * text and the certname out of it costs 350 microseconds as a whole and 90 in pieces.
- */
-const PIECE_SIZE = 48 << 10;
-/** So many bytes of the first element are what each begins with. */
-const BEGINNING_SIZE = 8;
-
-/**
- * The bytes of a list of maps, without its brackets and the commas at the cuts, in pieces of whole elements: a cut is where a map ends
- * and one follows that begins like the first. Where that is inside an element, what is cut is none, which whoever reads it finds.
- */
-export function piecesOf(list: Buffer): Buffer[] {
-  const last = list.length - 1;
-  const cut = Buffer.concat([CUT, list.subarray(1, Math.min(1 + BEGINNING_SIZE, last))]);
-  const pieces: Buffer[] = [];
-  let from = 1;
-  while (last - from > PIECE_SIZE * 2) {
-    const at = list.indexOf(cut, from + PIECE_SIZE);
-    if (at < 0) break;
-    pieces.push(list.subarray(from, at + 1));
-    from = at + CUT.length;
-  }
-  pieces.push(list.subarray(from, last));
-  return pieces;
-}
-const CUT = Buffer.from('},');
-
-/** The text in memory of its own: a slice keeps the whole payload it was cut from. */
-const ownText = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
+/** Of what is remembered. */
+const SHARE_OF_TEXTS = 0.5;
 
 /**
  * A text that was put together, as one piece: V8 keeps it as a tree of its parts, several times as large, until somebody reads it as
@@ -230,56 +151,15 @@ export function inOnePiece(text: string): string {
 }
 const START = /^/;
 
-function skipBlanks(text: string, from: number, last: number): number {
+function behindBlanks(bytes: Uint8Array, from: number, last: number): number {
   let at = from;
-  while (at < last && text.charCodeAt(at) <= SPACE) at++;
+  while (at < last && (bytes[at] as number) <= SPACE) at++;
   return at;
 }
-
-/** Where the element that begins at `from` ends: at its comma, or at `last` (also when brackets and quotes do not match). */
-function elementEnd(text: string, from: number, last: number): number {
-  let depth = 0;
-  for (let i = from; i < last; i++) {
-    const code = text.charCodeAt(i);
-    if (code === QUOTE) {
-      i = stringEnd(text, i);
-      if (i < 0) return last;
-    } else if (code === COMMA) {
-      if (depth === 0) return i;
-    } else if ((code | 0x20) === OPEN_BRACE) depth++;
-    else if ((code | 0x20) === CLOSE_BRACE) depth--;
-  }
-  return last;
-}
-
-/** Where the string that begins at `start` has its closing quote, -1 when it has none. */
-function stringEnd(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++;
-    if ((slashes & 1) === 0) return at;
-  }
-  return -1;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
 const SPACE = 0x20;
-/** `{` and, with the case bit set, `[`; likewise for the closing ones. */
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 /** Stands for the node's own certname as a whole string in texts that are compared between nodes. */
 export const OWN_NAME = '"\u0001"';
-
-/** The text with the certname, where it stands alone as a string, replaced; null when the mark occurs in the text itself. */
-export function withoutOwnName(text: string, certname: string): string | null {
-  if (text.includes('\u0001')) return null;
-  // Of a catalog's hundreds of places, half the time of replaceAll.
-  const parts = text.split(JSON.stringify(certname));
-  return parts.length === 1 ? text : parts.join(OWN_NAME);
-}
 
 export const withOwnName = (text: string, certname: string): string =>
   text.replaceAll(OWN_NAME, JSON.stringify(certname));

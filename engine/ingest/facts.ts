@@ -1,6 +1,5 @@
 // replace facts: from a payload that conforms to the wire table to a FactsCommand.
 
-import { textOf } from '../bytes.ts';
 import { canonicalS, compareUnits, quote, sortedKeysS, tooDeep } from '../json/canonical.ts';
 import { JSON_LIMITS } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
@@ -75,7 +74,7 @@ export function decodeFactsParts(
 ): FactsCommand | null {
   if (filter !== keepAll) return null;
   const { refusal, ...header } = factsHeader(payload);
-  const facts = factsOfText(textOf(valuesPart.bytes));
+  const facts = factsOfMap(valuesPart.bytes);
   const list = packagesPart === null ? NO_PACKAGES : packageListOf(packagesPart);
   if (facts === null || list === null) return null;
   const columns = new Columns();
@@ -132,9 +131,9 @@ const knownFacts = new ElementMemo<KnownFact>(FACT_MEMO_BYTES);
 const knownPackages = new ElementMemo<KnownPackage>(PACKAGE_MEMO_BYTES);
 
 /** Sorted by name. Null also when a name occurs twice: the last one counts, which only the whole payload tells. */
-function factsOfText(text: string): KnownFact[] | null {
-  if (text.charCodeAt(0) !== OPEN_BRACE) return null;
-  const facts = knownFacts.values(text, readFact);
+function factsOfMap(sent: Buffer): KnownFact[] | null {
+  if (sent[0] !== OPEN_BRACE) return null;
+  const facts = knownFacts.values(sent, readFact);
   if (facts === null) return null;
   facts.sort((a, b) => compareUnits(a.name, b.name));
   for (let index = 1; index < facts.length; index++) {
@@ -183,7 +182,7 @@ const sightedLists = new Sighted(SIGHTED_LISTS);
 function packageListOf(part: Part): PackageList | null {
   const known = knownLists.get(part.fingerprint);
   if (known !== undefined) return known;
-  const packages = knownPackages.values(textOf(part.bytes), readPackage);
+  const packages = knownPackages.values(part.bytes, readPackage);
   if (packages === null) return null;
   const distinct = distinctPackages(packages);
   const list = {

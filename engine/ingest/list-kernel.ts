@@ -7,6 +7,7 @@
 import { TENS } from '../json/double-text.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
 import { storedText } from '../json/stored.ts';
+import { instanceOf, memoryOf, type WasmExports } from '../wasm/instance.ts';
 import { LISTS } from '../wasm/lists.bytes.ts';
 import { minuteAt, strictTimeAt } from './validate.ts';
 
@@ -23,7 +24,6 @@ const PAYLOAD_START = LAYOUT_START + LAYOUT_SIZE;
 const TENS_AT = 64;
 /** Zeros behind a payload: more than are looked at at a time. */
 const ZEROS = 64;
-const PAGE = 64 << 10;
 /** What each region may hold beside twice the payload. */
 const ROOM = 4096;
 /** Events take more room: as many such regions. */
@@ -82,8 +82,7 @@ export interface ReadList {
   readonly end: number;
 }
 
-interface Exports {
-  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+interface Exports extends WasmExports {
   read(
     reader: number,
     start: number,
@@ -100,26 +99,6 @@ interface Exports {
   latestEvent(): number;
   eventColumns(): number;
   packEvents(): number;
-}
-
-interface Compiled {
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
-}
-// Not among the types of Node 20; undefined where V8 is told to make no code.
-const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: Compiled };
-/** The module, which the instances of a thread share; null: this machine cannot run it; undefined: not asked for yet. */
-let compiled: object | null | undefined;
-
-function moduleHere(): object | null {
-  if (compiled !== undefined) return compiled;
-  try {
-    compiled = WebAssembly === undefined ? null : new WebAssembly.Module(Buffer.from(LISTS, 'base64'));
-  } catch {
-    // A processor without the instructions for sixteen bytes at a time.
-    compiled = null;
-  }
-  return compiled;
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -139,19 +118,14 @@ export class ListKernel {
   #bytes: Buffer = NOTHING;
 
   constructor() {
-    const module = moduleHere();
-    if (module === null || WebAssembly === undefined) throw new RangeError('there is no WebAssembly here');
-    const instance = new WebAssembly.Instance(module, {
-      host: {
-        over: (start: number, end: number, depth: number, to: number, limit: number) =>
-          this.#over(start, end, depth, to, limit),
-        decimal: (start: number, end: number) => Number(this.#bytes.toString('latin1', start, end)),
-        time: (start: number, end: number) => strictTimeAt(this.#bytes, start, end) ?? Number.NaN,
-        minute: (start: number, end: number) => minuteAt(this.#bytes, start, end) ?? Number.NaN,
-      },
+    this.#exports = instanceOf<Exports>(LISTS, {
+      over: (start: number, end: number, depth: number, to: number, limit: number) =>
+        this.#over(start, end, depth, to, limit),
+      decimal: (start: number, end: number) => Number(this.#bytes.toString('latin1', start, end)),
+      time: (start: number, end: number) => strictTimeAt(this.#bytes, start, end) ?? Number.NaN,
+      minute: (start: number, end: number) => minuteAt(this.#bytes, start, end) ?? Number.NaN,
     });
-    this.#exports = instance.exports as Exports;
-    this.#grow(PAYLOAD_START);
+    this.#bytes = memoryOf(this.#exports, PAYLOAD_START);
     for (const [exponent, ten] of TENS.entries()) this.#bytes.writeDoubleLE(ten, TENS_AT + exponent * 8);
   }
 
@@ -162,7 +136,7 @@ export class ListKernel {
     this.#texts = end + ZEROS;
     this.#region = size * 2 + ROOM;
     const limit = this.#texts + this.#region * (3 + EVENT_REGIONS) + ZEROS;
-    if (limit > this.#bytes.length) this.#grow(limit);
+    if (limit > this.#bytes.length) this.#bytes = memoryOf(this.#exports, limit);
     this.#bytes.set(bytes, PAYLOAD_START);
     this.#bytes.fill(0, end, this.#texts);
     this.#end = end;
@@ -191,12 +165,6 @@ export class ListKernel {
     const start = exports.eventColumns();
     const columns = this.#bytes.subarray(start, start + size);
     return { count, timeMin: exports.earliestEvent(), timeMax: exports.latestEvent(), columns };
-  }
-
-  #grow(size: number): void {
-    const { memory } = this.#exports;
-    memory.grow(Math.ceil((size - memory.buffer.byteLength) / PAGE) + 1);
-    this.#bytes = Buffer.from(memory.buffer);
   }
 
   #take(size: number): number {

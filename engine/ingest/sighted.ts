@@ -16,7 +16,11 @@ export class Sighted {
   again(text: string): boolean {
     let hash = text.length;
     for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x0100_0193);
-    hash = (hash ^ (hash >>> 15)) >>> 0;
+    return this.againOf((hash ^ (hash >>> 15)) >>> 0);
+  }
+
+  /** The same of the text's hash, 32 bits. */
+  againOf(hash: number): boolean {
     const hashes = this.#hashes;
     const first = hash & (hashes.length - 1) & ~(WAYS - 1);
     let way = 0;

@@ -8,7 +8,8 @@
 //             fields, NO_PLACE: none
 //   region    codes | the resource | hash tables | pending events | events | texts | places | the result
 
-import { ABSENT, appendSize, copy, ENDS, IN_PAYLOAD, PLACES, SLACK, STARTS, STATES, sharedSize } from './layout';
+import { appendSize, copy, hashOf, mixed, SLACK, sharedSize } from '../common/memory';
+import { ABSENT, ENDS, IN_PAYLOAD, PLACES, STARTS, STATES } from './layout';
 import { timeAt } from './times';
 import { BACKSLASH, LETTER_N, LETTER_T, OPEN_BRACKET, QUOTE } from './tokens';
 
@@ -247,11 +248,7 @@ function bucketOf(event: usize): usize {
   for (let column: u32 = 0; column < TOLD_APART; column++) {
     hash = mixed(hash, load<u32>(event + EVENT_CODES + column * 4));
   }
-  return eventBuckets + ((u32(hash >> 32) & bucketMask) << 2);
-}
-
-function mixed(hash: u64, value: u64): u64 {
-  return (hash ^ value) * 0x1e3779b97f4a7d;
+  return eventBuckets + ((u32(mixed(hash, 0)) & bucketMask) << 2);
 }
 
 function isKnown(event: usize, bucket: usize): bool {
@@ -319,7 +316,7 @@ function setCode(column: u32, start: usize, size: usize): void {
 /** The number of a text: equal ones have the same. `guess`: looked at first; below 0: none. */
 function numberOf(start: usize, size: usize, guess: i32): i32 {
   if (guess >= 0 && isText(texts + guess * TEXT_SIZE, start, size)) return guess;
-  const hash = hashOf(start, size);
+  const hash = u32(hashOf(start, size, 0));
   const bucket = textBuckets + ((hash & bucketMask) << 2);
   for (let text: usize = load<u32>(bucket); text !== 0; text = load<u32>(text + TEXT_NEXT)) {
     if (load<u32>(text + TEXT_HASH) === hash && isText(text, start, size)) return i32((text - texts) / TEXT_SIZE);
@@ -338,17 +335,6 @@ function numberOf(start: usize, size: usize, guess: i32): i32 {
 function isText(text: usize, start: usize, size: usize): bool {
   const from: usize = load<u32>(text);
   return load<u32>(text + TEXT_END) - u32(from) === u32(size) && sharedSize(from, start, size) === size;
-}
-
-function hashOf(start: usize, size: usize): u32 {
-  let hash: u64 = size;
-  let at: usize = 0;
-  for (; at + 8 <= size; at += 8) {
-    hash = mixed(hash, load<u64>(start + at));
-    hash ^= hash >> 32;
-  }
-  if (at < size) hash = mixed(hash, load<u64>(start + at) << ((8 - (size - at)) << 3));
-  return u32(hash >> 32);
 }
 
 // ------------------------------------------------------------------ the result

@@ -5,16 +5,15 @@
 // Everything is an address. The host lays out readers and fields as the offsets below say, puts the payload behind them, and as many
 // zeros behind it as are read at a time: they end every token, so that nothing but the outermost loops looks for the end.
 
+import { appendSize, copy, SLACK, sharedSize } from '../common/memory';
 import { doubleOf } from './decimals';
 import { addEvents, addPending, beginEvents, isShown } from './events';
 import { decimal, over } from './host';
 import {
   ABSENT,
   ANY,
-  appendSize,
   BOOLEAN,
   COUNT,
-  copy,
   DEPTH,
   DOUBLES,
   ENDS,
@@ -44,11 +43,9 @@ import {
   ORDER,
   PLACES,
   REQUIRED,
-  SLACK,
   STARTS,
   STATES,
   STRING,
-  sharedSize,
   TIME,
   WHOLE,
 } from './layout';

@@ -1,4 +1,4 @@
-// What the host lays out in memory: readers and fields, as offsets, and what is common to all who work on addresses.
+// What the host lays out in memory: readers and fields, as offsets.
 
 // A reader, in words.
 export const COUNT: usize = 0;
@@ -50,37 +50,8 @@ export const IS_DOUBLE: u8 = 3;
 export const NONE: u32 = 0xffffffff;
 export const NOWHERE: i32 = -1;
 
-/** Copied too much at the end of a text, and looked at behind it. */
-export const SLACK: usize = 16;
-
 /** Where the host keeps the powers of ten that doubles hold exactly, and how many there are. */
 export const TENS: usize = 64;
 export const TENS_COUNT: usize = 23;
 /** Where the text of the known minute lies (times.ts): before all that the host lays out. */
 export const KEPT_MINUTE: usize = 32;
-
-/** How many bytes two texts begin with alike, at most `most`. */
-export function sharedSize(a: usize, b: usize, most: usize): usize {
-  let size: usize = 0;
-  for (; size < most; size += 8) {
-    const differing = load<u64>(a + size) ^ load<u64>(b + size);
-    if (differing !== 0) {
-      size += usize(ctz(differing)) >> 3;
-      break;
-    }
-  }
-  return min(size, most);
-}
-
-/** Copies sixteen bytes at a time, the last ones too. */
-export function copy(to: usize, from: usize, size: usize): void {
-  for (let i: usize = 0; i < size; i += SLACK) v128.store(to + i, v128.load(from + i));
-}
-
-/** Appends an integer of 7 bits a byte, low ones first, bit 7: more follow; the place behind it. */
-export function appendSize(to: usize, size: usize): usize {
-  let left = size;
-  for (; left > 0x7f; left >>= 7) store<u8>(to++, u8((left & 0x7f) | 0x80));
-  store<u8>(to, u8(left));
-  return to + 1;
-}

@@ -1,7 +1,8 @@
 // Times, of which nothing is made where they are of a minute whose seconds are known to be times: the next ones mostly are.
 
+import { copy, sharedSize } from '../common/memory';
 import { minute, time } from './host';
-import { copy, KEPT_MINUTE, sharedSize } from './layout';
+import { KEPT_MINUTE } from './layout';
 import { DOT, isDigit, UPPER_Z, ZERO } from './tokens';
 
 /** Up to the seconds: `2026-11-20T10:00:` */

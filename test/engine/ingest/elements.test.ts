@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ElementMemo, type ReadElement } from '../../../engine/ingest/elements.ts';
+import { ElementMemo, OWN_NAME, type ReadElement } from '../../../engine/ingest/elements.ts';
 
 const read = (element: string): ReadElement<unknown> | null => {
   try {
@@ -44,7 +44,7 @@ test('elements: values are those of a parser, list after list', () => {
       // Each list three times: the second time it is remembered, the third time it goes on as expected.
       for (const list of lists.flatMap((one) => [one, one, one])) {
         const text = `[${list.map((parts) => parts.join('')).join(',')}]`;
-        assert.deepEqual(memo.values(text, read), JSON.parse(text));
+        assert.deepEqual(memo.values(Buffer.from(text), read), JSON.parse(text));
       }
     }),
   );
@@ -53,7 +53,7 @@ test('elements: values are those of a parser, list after list', () => {
 test('elements: a text that is no list is refused, whatever is remembered', () => {
   const memo = new ElementMemo<unknown>(1_000_000);
   const seen = ['[1,"a",[1,2],{"a":1}]', '[12,1]', '["a,b"]'];
-  for (const known of [...seen, ...seen]) memo.values(known, read);
+  for (const known of [...seen, ...seen]) memo.values(Buffer.from(known), read);
   const broken = [
     '',
     '[',
@@ -74,7 +74,8 @@ test('elements: a text that is no list is refused, whatever is remembered', () =
     '[1}',
     '[a]',
   ];
-  for (const text of broken.filter((one) => one !== '{1}')) assert.equal(memo.values(text, read), null, text);
+  for (const text of broken.filter((one) => one !== '{1}'))
+    assert.equal(memo.values(Buffer.from(text), read), null, text);
 });
 
 test('elements: what came behind an element last time is found without being asked for', () => {
@@ -85,12 +86,12 @@ test('elements: what came behind an element last time is found without being ask
     return read(element);
   };
   const shared = Array.from({ length: 50 }, (_, index) => `{"shared":${index}}`);
-  memo.values(`[${shared.join()}]`, counting);
-  memo.values(`[${shared.join()}]`, counting);
+  memo.values(Buffer.from(`[${shared.join()}]`), counting);
+  memo.values(Buffer.from(`[${shared.join()}]`), counting);
   assert.equal(asked.length, 100);
   // One of its own, one left out, one at another place.
   const other = [...shared.slice(0, 10), '{"own":1}', ...shared.slice(11, 30), shared[40], ...shared.slice(30)];
-  assert.deepEqual(memo.values(`[${other.join()}]`, counting), JSON.parse(`[${other.join()}]`));
+  assert.deepEqual(memo.values(Buffer.from(`[${other.join()}]`), counting), JSON.parse(`[${other.join()}]`));
   assert.deepEqual(asked.slice(100), ['{"own":1}']);
 });
 
@@ -103,7 +104,7 @@ test('elements: what comes once is not remembered, what comes again is', () => {
   };
   for (let list = 1; list <= 4; list++) {
     const text = `[{"own":${list}},{"shared":1},{"shared":2}]`;
-    assert.deepEqual(memo.values(text, counting), JSON.parse(text));
+    assert.deepEqual(memo.values(Buffer.from(text), counting), JSON.parse(text));
   }
   const shared = (isKept: boolean): [string, boolean][] => [
     ['{"shared":1}', isKept],
@@ -112,4 +113,91 @@ test('elements: what comes once is not remembered, what comes again is', () => {
   const first: [string, boolean][] = [['{"own":1}', false], ...shared(false)];
   const second: [string, boolean][] = [['{"own":2}', false], ...shared(true)];
   assert.deepEqual(asked, [...first, ...second, ['{"own":3}', false], ['{"own":4}', false]]);
+});
+
+test('elements: the certname is left out of texts, of whichever node they were remembered', () => {
+  // The beginnings of one another, of one size, with characters that JSON escapes, longer than eight bytes and shorter.
+  const certnames = ['a', 'ab', 'node-1', 'node-2', 'node-1.example.com', 'say "x"', 'é', 'x'.repeat(600)];
+  const literals = certnames.map((certname) => JSON.stringify(certname));
+  const string = fc.oneof(fc.constantFrom(...literals), fc.constantFrom('"b"', '""', '"\\"a\\""', '"\\\\"'));
+  const element = fc.oneof(
+    string,
+    fc.tuple(string, string, string).map(([key, one, other]) => `{${key}: [${one},${other}],"last":${key}}`),
+    fc.tuple(string, string).map(([one, other]) => `["common",${one},1,${other}]`),
+  );
+  const list = fc.tuple(fc.constantFrom(...certnames), fc.array(element, { maxLength: 8 }));
+  fc.assert(
+    fc.property(fc.array(list, { maxLength: 12 }), (lists) => {
+      const memo = new ElementMemo<string>(100_000);
+      for (const [certname, texts] of [...lists, ...lists, ...lists]) {
+        const counts: number[] = [];
+        const values = memo.values(
+          Buffer.from(`[${texts.join()}]`),
+          (text, _isKept, names) => {
+            counts.push(text.split(OWN_NAME).length - 1 - names);
+            return { value: text, bytes: 1 };
+          },
+          certname,
+        );
+        assert.deepEqual(
+          values,
+          texts.map((text) => withoutName(text, JSON.stringify(certname))),
+        );
+        assert.ok(counts.every((difference) => difference === 0));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** The literal replaced where it is a whole string. */
+const withoutName = (text: string, literal: string): string =>
+  text.replace(/"(?:[^"\\]|\\.)*"/g, (string) => (string === literal ? OWN_NAME : string));
+
+test('elements: lists of any size, of elements of any size, are read', () => {
+  const memo = new ElementMemo<unknown>(1_000_000);
+  const certname = 'node-1.example.com';
+  for (const count of [1, 5000, 100_000]) {
+    for (const size of [0, 40, 4000].filter((size) => size * count <= 4_000_000)) {
+      const list = Array.from({ length: count }, (_, index) => ({
+        index,
+        is: certname,
+        text: 'é'.repeat(index % (size + 1)),
+      }));
+      const text = JSON.stringify(list);
+      for (let time = 0; time < 3; time++) {
+        const values = memo.values(
+          Buffer.from(text),
+          (element) => read(element.replaceAll(OWN_NAME, JSON.stringify(certname))),
+          certname,
+        );
+        assert.deepEqual(values, list);
+      }
+    }
+  }
+  // Longer than what is looked at at a time: then it is for a parser of the whole.
+  assert.equal(memo.values(Buffer.from(JSON.stringify(['x'.repeat(200_000)])), read), null);
+  assert.deepEqual(memo.values(Buffer.from('[1]'), read), [1]);
+});
+
+test('elements: what comes to nothing leaves nothing wrong behind', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.array(elements, { maxLength: 6 }), fc.constantFrom('', '', ',', ',x', ',}', ',"'))),
+      (lists) => {
+        const memo = new ElementMemo<unknown>(3000);
+        for (const [list, end] of [...lists, ...lists, ...lists]) {
+          const text = `[${list.join()}${end}]`;
+          const values = memo.values(Buffer.from(text), read);
+          let expected: unknown = null;
+          try {
+            expected = JSON.parse(text);
+          } catch {
+            // No list.
+          }
+          assert.deepEqual(values, expected);
+        }
+      },
+    ),
+  );
 });

@@ -27,7 +27,7 @@ import {
   type WireTable,
 } from '../../../schemas/commands/format.ts';
 import { Random, testSeed } from '../../support/random.ts';
-import { SETTINGS } from './support.ts';
+import { catalogPayload, factsPayload, resource, SETTINGS } from './support.ts';
 
 const INNER: WireTable = {
   closed: true,
@@ -314,30 +314,40 @@ test('stored list: values that take more room than the payload leaves are not re
   assert.equal(read(of(2)), expected(of(2)));
 });
 
-test('stored list: where there is no WebAssembly nothing is read, and reports are made from values', () => {
+test('stored list: where there is no WebAssembly nothing is read, and commands are made from values', () => {
   const url = (path: string): string => JSON.stringify(new URL(`../../../engine/${path}`, import.meta.url).href);
   const script = `
     const { decodeCommand } = await import(${url('ingest/decode.ts')});
-    const [payload, settings] = JSON.parse(process.argv[1]);
-    const command = { seq: 1, command: 'store report', version: 8, certname: 'a', producerTimestamp: null, received: 0, gzip: false,
-      body: Buffer.from(JSON.stringify(payload)), attempts: 0 };
-    const { hash, contents } = decodeCommand(command, settings, null);
-    const { lists, events } = contents();
-    console.log(JSON.stringify({ hash, logs: lists.logs, events: events.length, wasm: typeof WebAssembly }));`;
+    const [commands, settings] = JSON.parse(process.argv[1]);
+    const stored = { memo: () => undefined, resources: () => null };
+    const decoded = commands.map(([name, version, payload]) => decodeCommand({ seq: 1, command: name, version, certname: 'a',
+      producerTimestamp: null, received: 0, gzip: false, body: Buffer.from(JSON.stringify(payload)), attempts: 0 }, settings, stored));
+    const { lists, events } = decoded[0].contents();
+    console.log(JSON.stringify({ hashes: decoded.map(({ hash }) => hash), logs: lists.logs, events: events.length,
+      facts: decoded[1].contents().facts.map(({ name, value }) => [name, value]),
+      resources: decoded[2].contents(() => 0).resources.map(({ body }) => body), wasm: typeof WebAssembly }));`;
+  const commands = [
+    ['store report', 8, REPORT],
+    ['replace facts', 5, factsPayload({ values: { os: { family: 'Debian' }, uptime: 1.5 } })],
+    ['replace catalog', 9, catalogPayload({ resources: [resource({})] })],
+  ];
   const run = (...flags: string[]): Record<string, unknown> => {
-    const args = [...flags, '--import', 'tsx', '--input-type=module', '-e', script, JSON.stringify([REPORT, SETTINGS])];
+    const args = [
+      ...flags,
+      '--import',
+      'tsx',
+      '--input-type=module',
+      '-e',
+      script,
+      JSON.stringify([commands, SETTINGS]),
+    ];
     return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as Record<string, unknown>;
   };
   const usual = run();
   const without = run('--jitless');
   assert.equal(usual['wasm'], 'object');
   assert.equal((usual['logs'] as { form: string }).form, 'packed');
-  assert.deepEqual(without, {
-    hash: usual['hash'],
-    logs: { form: 'text', text: storedText(REPORT.logs) },
-    events: usual['events'],
-    wasm: 'undefined',
-  });
+  assert.deepEqual(without, { ...usual, logs: { form: 'text', text: storedText(REPORT.logs) }, wasm: 'undefined' });
 });
 
 test('stored list: lists of maps in maps in maps are refused when the reader is made', () => {

@@ -1,0 +1,163 @@
+// The WebAssembly that tells elements apart and knows them again (engine/wasm/elements) and its memory.
+
+import { randomFillSync } from 'node:crypto';
+import { textOf } from '../bytes.ts';
+import { ELEMENTS } from '../wasm/elements.bytes.ts';
+import { instanceOf, memoryOf, type WasmExports } from '../wasm/instance.ts';
+
+/** The first bytes of the memory are its own. */
+const NAME_START = 1024;
+const NAME_SIZE = 1024;
+/** As in engine/wasm/elements. */
+const BUCKETS_SIZE = 2 * 4 * (1 << 14);
+const FOUND_WORDS = 7;
+const START = 0;
+const SIZE = 1;
+const NUMBER = 2;
+const BEFORE = 3;
+const NAMES = 4;
+const HASH = 5;
+/** A list is read so many bytes at a time. */
+const WINDOW_SIZE = 128 << 10;
+const FOUND_MAX = 4096;
+/** Zeros behind what is read, and room behind what is written: more than is touched at a time. */
+const SLACK = 64;
+
+const NO_NAME = Buffer.alloc(0);
+
+interface Exports extends WasmExports {
+  begin(
+    seedLow: number,
+    seedHigh: number,
+    name: number,
+    buckets: number,
+    texts: number,
+    textsLimit: number,
+    window: number,
+    elements: number,
+    found: number,
+    foundLimit: number,
+  ): void;
+  setName(size: number): void;
+  cost(): number;
+  age(): void;
+  beginList(): void;
+  walk(size: number, isLast: number): number;
+  lookedFor(): number;
+  place(): number;
+  add(index: number, cost: number): number;
+  numberOf(index: number): number;
+}
+
+/**
+ * One instance, with memory of its own for the texts of remembered elements. An element has a number, of the young ones or of the old
+ * ones; below 0: none. Of the elements of the last walk it is told by `index` what was found.
+ */
+export class ElementKernel {
+  readonly #exports: Exports;
+  readonly #bytes: Buffer;
+  readonly #found: Int32Array;
+  readonly #window: number;
+  #name: string | null = null;
+
+  /** `textsSize`: bytes for the texts. Throws RangeError where there is no WebAssembly, or no memory for it. */
+  constructor(textsSize: number) {
+    this.#exports = instanceOf<Exports>(ELEMENTS, {});
+    const buckets = NAME_START + NAME_SIZE;
+    const texts = buckets + BUCKETS_SIZE;
+    const found = texts + Math.ceil(textsSize / 8) * 8;
+    const foundLimit = found + FOUND_MAX * FOUND_WORDS * 4;
+    this.#window = foundLimit;
+    const elements = this.#window + WINDOW_SIZE + SLACK;
+    this.#bytes = memoryOf(this.#exports, elements + WINDOW_SIZE + SLACK);
+    this.#found = new Int32Array(this.#bytes.buffer, found, FOUND_MAX * FOUND_WORDS);
+    const [low, high] = randomFillSync(new Int32Array(2)) as unknown as [number, number];
+    this.#exports.begin(low, high, NAME_START, buckets, texts, found, this.#window, elements, found, foundLimit);
+  }
+
+  /** A list begins in whose texts a mark stands for the literal of the certname; null: none does. */
+  begin(certname: string | null): void {
+    this.#exports.beginList();
+    if (certname === this.#name) return;
+    this.#name = certname;
+    const literal = certname === null ? NO_NAME : Buffer.from(JSON.stringify(certname));
+    // Longer ones stand in the texts.
+    const size = literal.length > NAME_SIZE - SLACK ? 0 : literal.length;
+    this.#bytes.fill(0, NAME_START, NAME_START + NAME_SIZE);
+    this.#bytes.set(literal.subarray(0, size), NAME_START);
+    this.#exports.setName(size);
+  }
+
+  /** What the young elements take, as `add` was told. */
+  get cost(): number {
+    return this.#exports.cost();
+  }
+
+  /** Forgets the old elements, and makes the young ones old. */
+  age(): void {
+    this.#exports.age();
+  }
+
+  /**
+   * Reads elements of a list that goes on from `from` to `last`: how many; below 0: these are none. `place` says where reading goes on;
+   * behind `last` when the list has been read. 0: an element is too long.
+   */
+  walk(list: Uint8Array, from: number, last: number): number {
+    const size = Math.min(last - from, WINDOW_SIZE);
+    this.#bytes.set(list.subarray(from, from + size), this.#window);
+    this.#bytes.fill(0, this.#window + size, this.#window + size + SLACK);
+    return this.#exports.walk(size, from + size === last ? 1 : 0);
+  }
+
+  /** From where the last walk began, in bytes. */
+  get place(): number {
+    return this.#exports.place();
+  }
+
+  /** How many elements the last walk looked for: what it moved is moved, also where it came to nothing. */
+  get lookedFor(): number {
+    return this.#exports.lookedFor();
+  }
+
+  /** Among the young ones. */
+  number(index: number): number {
+    return this.#found[index * FOUND_WORDS + NUMBER]!;
+  }
+
+  /** Among the old ones, of which it was until now. */
+  before(index: number): number {
+    return this.#found[index * FOUND_WORDS + BEFORE]!;
+  }
+
+  /** The text as it stands in the list, with marks for the name. */
+  text(index: number): string {
+    const at = index * FOUND_WORDS;
+    const start = this.#found[at + START]!;
+    return textOf(this.#bytes.subarray(start, start + this.#found[at + SIZE]!));
+  }
+
+  /** Bytes of the text. */
+  size(index: number): number {
+    return this.#found[index * FOUND_WORDS + SIZE]!;
+  }
+
+  /** How many marks there are. */
+  names(index: number): number {
+    return this.#found[index * FOUND_WORDS + NAMES]!;
+  }
+
+  /** Of the text, 32 bits. */
+  hash(index: number): number {
+    return this.#found[index * FOUND_WORDS + HASH]! >>> 0;
+  }
+
+  /** Remembers an element that has no number: its number, below 0 where there is no room for it. */
+  add(index: number, cost: number): number {
+    return this.#exports.add(index, cost);
+  }
+
+  /** The number that an element without one has by now, as another of the same text was added. */
+  numberNow(index: number): number {
+    return this.#exports.numberOf(index);
+  }
+}

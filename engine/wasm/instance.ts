@@ -1,0 +1,44 @@
+// Instances of the WebAssembly of this folder.
+
+/** What every module has. */
+export interface WasmExports {
+  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+}
+
+interface WasmApi {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
+}
+// Not among the types of Node 20; undefined where V8 is told to make no code.
+const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: WasmApi };
+/** By their bytes, for the instances of a thread; null: this machine cannot run it. */
+const modules = new Map<string, object | null>();
+const PAGE = 64 << 10;
+
+/** An instance of the module of those bytes (base64). Throws RangeError where there is no WebAssembly. */
+export function instanceOf<E extends WasmExports>(bytes: string, host: object): E {
+  const module = moduleOf(bytes);
+  if (module === null || WebAssembly === undefined) throw new RangeError('there is no WebAssembly here');
+  return new WebAssembly.Instance(module, { host }).exports as E;
+}
+
+function moduleOf(bytes: string): object | null {
+  let module = modules.get(bytes);
+  if (module === undefined) {
+    try {
+      module = WebAssembly === undefined ? null : new WebAssembly.Module(Buffer.from(bytes, 'base64'));
+    } catch {
+      // A processor without the instructions for sixteen bytes at a time.
+      module = null;
+    }
+    modules.set(bytes, module);
+  }
+  return module;
+}
+
+/** The memory of an instance, with room for so many bytes; what was taken from it before is detached. Throws RangeError without room. */
+export function memoryOf({ memory }: WasmExports, size: number): Buffer {
+  const missing = size - memory.buffer.byteLength;
+  if (missing > 0) memory.grow(Math.ceil(missing / PAGE) + 1);
+  return Buffer.from(memory.buffer);
+}
