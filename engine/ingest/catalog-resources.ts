@@ -11,6 +11,7 @@ import { withOwnTag } from '../store/own-tag.ts';
 import type { ResourceBody } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
 import { tagRank } from '../store/tag-rank.ts';
+import type { ElementKernel } from './element-kernel.ts';
 import { ElementMemo, inOnePiece, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { isAscii, tagOrder } from './hashes.ts';
@@ -44,10 +45,14 @@ export function resourcesOfList(
   const parsed = new Map<KnownResource, JsonObject>();
   /** Of the element that was asked for last. */
   let digest: string | null = null;
-  const recall = (element: string): KnownResource | null => {
+  const recall = (element: string, kernel: ElementKernel, index: number): KnownResource | null => {
     digest = digestText(element);
     const before = (stored as ResourceMemory).find(digest);
-    return before === null ? null : ofOneNode(asStored(before, element, certname), digest);
+    if (before === null) return null;
+    const text = kernel.resource(index);
+    const resource =
+      text === null ? asStored(before, element, certname) : asWritten(before, element, text, kernel.resourcePlaces);
+    return ofOneNode(resource, digest);
   };
   const read = (element: string, isKept: boolean, names: number): ReadElement<KnownResource> | null =>
     readUnknown(element, isKept, names, certname, digest, parsed);
@@ -94,15 +99,20 @@ function isTagged(sent: JsonValue, certname: string): boolean {
   return Array.isArray(tags) && tags.includes(certname);
 }
 
+/** Distinct, in the order in which they are stored. */
+export const tagsOf = ({ tags, text, tagsStart, tagsEnd }: ReadResource): readonly string[] =>
+  tags ?? (JSON.parse(`[${text.slice(tagsStart, tagsEnd)}]`) as string[]);
+
 /** The text as it is with one more tag, a certname in quotes, of that rank. */
 function textWithTag(shared: ReadResource, tag: string, rank: number): string {
   const { text, tagsStart } = shared;
-  if (shared.tags.length === 0) return `${text.slice(0, tagsStart)}${tag}${text.slice(tagsStart)}`;
-  const ranks = (shared.tagRanks ??= shared.tags.map(tagRank));
+  const tags = tagsOf(shared);
+  if (tags.length === 0) return `${text.slice(0, tagsStart)}${tag}${text.slice(tagsStart)}`;
+  const ranks = (shared.tagRanks ??= tags.map(tagRank));
   // Before the first tag of a higher rank, or at the end.
   let place = 0;
   let at = tagsStart;
-  for (; place < ranks.length && (ranks[place] as number) <= rank; place++) at += tagSize(shared.tags[place] as string);
+  for (; place < ranks.length && (ranks[place] as number) <= rank; place++) at += tagSize(tags[place] as string);
   const isLast = place === ranks.length;
   if (isLast) at = shared.tagsEnd;
   return `${text.slice(0, at)}${isLast ? ',' : ''}${tag}${isLast ? '' : ','}${text.slice(at)}`;
@@ -124,7 +134,8 @@ export interface ReadResource {
   readonly given: number;
   /** As it was sent; of a remembered one the element's text, with the mark of the own name. */
   readonly source: JsonObject | string;
-  readonly tags: readonly string[];
+  /** Null: they were not looked at yet (`tagsOf`). */
+  readonly tags: readonly string[] | null;
   readonly text: string;
   readonly isAscii: boolean;
   /** Where the canonical text of the parameters stands in the text; empty without any. */
@@ -235,8 +246,28 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
   return resource;
 }
 
+/** The resource that was stored the last time, from its canonical text. `places`: of values in it (element-kernel.ts). */
+function asWritten({ given, ref }: SentResource, element: string, text: string, places: Int32Array): ReadResource {
+  const place = (index: number): number => places[index] as number;
+  const tagsEnd = place(4);
+  const written = {
+    text,
+    isAscii: true,
+    parametersStart: place(1),
+    parametersEnd: place(2),
+    tagsStart: place(3) + 1,
+    tagsEnd: tagsEnd - 1,
+    spec: `{${text.slice(tagsEnd + 1)}`,
+  };
+  const title = text.slice(place(5) + 1, place(6) - 1);
+  const type = text.slice(place(7) + 1, place(8) - 1);
+  return makeResource(type, title, given, element, null, written, ref);
+}
+
 /** The resource as which it was stored the last time. `element`: what came now. */
-function asStored({ record, given, ref }: SentResource, element: string, certname: string): ReadResource {
+function asStored(sent: SentResource, element: string, certname: string): ReadResource {
+  const { given, ref } = sent;
+  const record = sent.record();
   const tags = record.ownTag ? withOwnTag(record, certname) : record.tags;
   const text = (isGiven: number, field: number): string | null => (isGiven === 0 ? null : record.text(field));
   const parameters = text(given & GIVEN.parameters, RESOURCE.parameters);
@@ -282,7 +313,7 @@ function makeResource(
   title: JsonValue | undefined,
   given: number,
   source: JsonObject | string,
-  tags: readonly string[],
+  tags: readonly string[] | null,
   written: WrittenResource,
   ref: BodyRef,
 ): ReadResource {
@@ -294,7 +325,7 @@ function makeResource(
     source,
     tags,
     text,
-    isAscii: isAscii(text),
+    isAscii: written.isAscii,
     parametersStart,
     parametersEnd,
     tagsStart,
@@ -319,7 +350,7 @@ interface FieldTexts {
 
 type WrittenResource = Pick<
   ReadResource,
-  'text' | 'parametersStart' | 'parametersEnd' | 'tagsStart' | 'tagsEnd' | 'spec'
+  'text' | 'isAscii' | 'parametersStart' | 'parametersEnd' | 'tagsStart' | 'tagsEnd' | 'spec'
 >;
 
 const canonicalField = (value: JsonValue | undefined): string | null =>
@@ -343,7 +374,7 @@ function writeResource({ exported, file, line, parameters, tags, title, type }: 
   if (title !== null) spec += `"title":${title}`;
   if (type !== null) spec += `${spec === '' ? '' : ','}"type":${type}`;
   text += spec === '' ? '}' : `,${spec}}`;
-  return { text, parametersStart, parametersEnd, tagsStart, tagsEnd, spec: `{${spec}}` };
+  return { text, isAscii: isAscii(text), parametersStart, parametersEnd, tagsStart, tagsEnd, spec: `{${spec}}` };
 }
 
 /** Other keys are dropped; walking their values once keeps them within the nesting limit. */

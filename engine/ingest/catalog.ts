@@ -20,6 +20,7 @@ import {
   readResources,
   resourcesOfList,
   sourceObject,
+  tagsOf,
 } from './catalog-resources.ts';
 import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
@@ -152,7 +153,8 @@ function knownBy({ digest, resource }: PlacedResource, body: ResourceBody | null
 
 function storedResource(placed: PlacedResource, certname: string, columns: Columns): ResourceBody {
   const { own } = placed;
-  const { tags, text, parametersStart, parametersEnd } = placed.resource;
+  const { text, parametersStart, parametersEnd } = placed.resource;
+  const tags = tagsOf(placed.resource);
   const { type, title, file, line, exported, parameters: sent = null } = sourceObject(placed, certname);
   const ownTag = own || tags.includes(certname);
   const shared = ownTag && !own ? tags.filter((tag) => tag !== certname) : tags;

@@ -20,6 +20,9 @@ const HASH = 5;
 /** A list is read so many bytes at a time. */
 const WINDOW_SIZE = 128 << 10;
 const FOUND_MAX = 4096;
+/** For one resource. */
+const RESOURCES_SIZE = 256 << 10;
+const RESOURCE_WORDS = 9;
 /** Zeros behind what is read, and room behind what is written: more than is touched at a time. */
 const SLACK = 64;
 
@@ -37,6 +40,8 @@ interface Exports extends WasmExports {
     elements: number,
     found: number,
     foundLimit: number,
+    resources: number,
+    resourcesLimit: number,
   ): void;
   setName(size: number): void;
   cost(): number;
@@ -47,6 +52,9 @@ interface Exports extends WasmExports {
   place(): number;
   add(index: number, cost: number): number;
   numberOf(index: number): number;
+  resource(index: number): number;
+  resourceResult(): number;
+  resourceText(): number;
 }
 
 /**
@@ -57,6 +65,8 @@ export class ElementKernel {
   readonly #exports: Exports;
   readonly #bytes: Buffer;
   readonly #found: Int32Array;
+  readonly #resource: Int32Array;
+  readonly #resourceText: number;
   readonly #window: number;
   #name: string | null = null;
 
@@ -69,10 +79,28 @@ export class ElementKernel {
     const foundLimit = found + FOUND_MAX * FOUND_WORDS * 4;
     this.#window = foundLimit;
     const elements = this.#window + WINDOW_SIZE + SLACK;
-    this.#bytes = memoryOf(this.#exports, elements + WINDOW_SIZE + SLACK);
+    const resources = elements + WINDOW_SIZE + SLACK;
+    const limit = resources + RESOURCES_SIZE;
+    this.#bytes = memoryOf(this.#exports, limit + SLACK);
     this.#found = new Int32Array(this.#bytes.buffer, found, FOUND_MAX * FOUND_WORDS);
     const [low, high] = randomFillSync(new Int32Array(2)) as unknown as [number, number];
-    this.#exports.begin(low, high, NAME_START, buckets, texts, found, this.#window, elements, found, foundLimit);
+    const window = this.#window;
+    this.#exports.begin(
+      low,
+      high,
+      NAME_START,
+      buckets,
+      texts,
+      found,
+      window,
+      elements,
+      found,
+      foundLimit,
+      resources,
+      limit,
+    );
+    this.#resource = new Int32Array(this.#bytes.buffer, this.#exports.resourceResult(), RESOURCE_WORDS);
+    this.#resourceText = this.#exports.resourceText();
   }
 
   /** A list begins in whose texts a mark stands for the literal of the certname; null: none does. */
@@ -159,5 +187,20 @@ export class ElementKernel {
   /** The number that an element without one has by now, as another of the same text was added. */
   numberNow(index: number): number {
     return this.#exports.numberOf(index);
+  }
+
+  /**
+   * The canonical text of the element, where that was taken for a resource once and is plain: ASCII only, no unusual escapes, no
+   * decimals, no keys with slashes. Else null. `resourcePlaces` says where in it values are.
+   */
+  resource(index: number): string | null {
+    if (this.#exports.resource(index) === 0) return null;
+    const start = this.#resourceText;
+    return this.#bytes.toString('latin1', start, start + this.#resource[0]!);
+  }
+
+  /** Its characters, then start and end of parameters (0 and 0: it has none), tags, title and type, until the next one. */
+  get resourcePlaces(): Int32Array {
+    return this.#resource;
   }
 }

@@ -20,8 +20,8 @@ export interface ReadElement<T> {
 /** `isKept`: the value may be remembered. `names`: how often the text names the node. Null: the text is no element. */
 export type ElementReader<T> = (element: string, isKept: boolean, names: number) => ReadElement<T> | null;
 
-/** What is known of an element elsewhere; null: nothing. */
-type Recall<T> = ((element: string) => T | null) | null;
+/** What is known of an element elsewhere; null: nothing. The kernel has it as the one of that index. */
+type Recall<T> = ((element: string, kernel: ElementKernel, index: number) => T | null) | null;
 
 /**
  * Values of elements by their text, the least recently used half dropped when what they take exceeds a number of bytes.
@@ -115,7 +115,7 @@ export class ElementMemo<T> {
         continue;
       }
       const text = kernel.text(index);
-      const recalled = recall === null ? null : recall(text);
+      const recalled = recall === null ? null : recall(text, kernel, index);
       if (recalled !== null) {
         values.push(recalled);
         continue;

@@ -12,8 +12,8 @@ export interface SentResource {
   readonly ref: BodyRef;
   /** What the text says beside what every resource does: GIVEN. */
   readonly given: number;
-  /** Until the next one is looked for. */
-  readonly record: StoredResource;
+  /** The body, until the next one is looked for. */
+  record(): StoredResource;
 }
 
 /** Of one node. */
@@ -43,6 +43,6 @@ export class SentResources implements ResourceMemory {
     const item = known.item(place);
     const ref = new BodyRef();
     this.#batch.partition.resources.refs.set(ref, item);
-    return { ref, given: known.flags(place), record: this.#reader.glance(item) };
+    return { ref, given: known.flags(place), record: () => this.#reader.glance(item) };
   }
 }

@@ -1,11 +1,15 @@
 // AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. The inner loop of ingest/elements.ts, which says what it does:
 // the elements of a list or map are told apart and looked for among those that are remembered.
 //
-//   memory    the name | buckets of two generations | their texts | a window of the list, zeros | its elements | what was found
+//   memory    the name | buckets of two generations | their texts | what was found | a window of the list, zeros | its elements |
+//             resources
 //
 // Everything is an address; the host lays out the regions.
 
 import { copy, hashOf, SLACK, sharedSize } from '../common/memory';
+import { beginResources, writeResource } from './resource';
+
+export { resourceResult, resourceText } from './resource';
 
 // A remembered element: its hash, what remembering it takes, its number in the host, the next one of its bucket, the one that came behind
 // it last time (0: none; both of the same generation), how often it names the node and where in the text first, its text.
@@ -77,6 +81,8 @@ let nameHead: u64 = 0;
 let headMask: u64 = 0;
 /** Its bit among the strings of an element. */
 let nameBit: u32 = 0;
+/** It is of ASCII characters without escapes. */
+let isPlainName: bool = false;
 
 /** Where reading goes on, where the element that was read last begins, and where it ends. */
 let next: usize = 0;
@@ -112,6 +118,8 @@ export function begin(
   elementsStart: usize,
   foundStart: usize,
   foundLimit: usize,
+  resources: usize,
+  resourcesLimit: usize,
 ): void {
   seed = u64(seedLow) | (u64(seedHigh) << 32);
   name = nameStart;
@@ -121,6 +129,7 @@ export function begin(
   window = windowStart;
   elements = elementsStart;
   found = foundStart;
+  beginResources(resources, resourcesLimit, name);
   foundMax = i32((foundLimit - foundStart) / usize(FOUND_SIZE));
 }
 
@@ -144,6 +153,10 @@ export function setName(size: usize): void {
   headMask = size >= 8 ? u64.MAX_VALUE : (u64(1) << (u64(size) << 3)) - 1;
   nameHead = load<u64>(name) & headMask;
   nameBit = bitOf(name, size);
+  isPlainName = true;
+  for (let i: usize = 0; i < size; i++) {
+    if (load<u8>(name + i) === BACKSLASH || load<u8>(name + i) >= 0x80) isPlainName = false;
+  }
 }
 
 /** What the young elements take, as the host counts it. */
@@ -435,4 +448,10 @@ export function numberOf(index: i32): i32 {
   const size: usize = load<u32>(at + FOUND_BYTES);
   const known = find(young, start, size, hashOf(start, size, seed));
   return known === 0 ? NONE : load<i32>(known + NUMBER);
+}
+
+/** Writes the canonical text of an element of the last walk that is a resource (resource.ts); false where that is not plain. */
+export function resource(index: i32): bool {
+  const at = found + index * FOUND_SIZE;
+  return writeResource(load<u32>(at + FOUND_START), load<u32>(at + FOUND_BYTES), isPlainName ? nameSize : 0);
 }

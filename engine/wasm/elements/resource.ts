@@ -1,0 +1,418 @@
+// The canonical text of a resource (ingest/catalog-resources.ts, json/canonical.ts in order K) from the text of its element, where that
+// needs no values: strings without escapes by number, integers, no decimals, keys without slashes, ASCII only. The element is known to be
+// a resource that was taken once: what is no JSON need not be told from what is unusual.
+//
+//   memory    what is told of the result | tags | members | the text | room to put members in order
+
+import { copy, SLACK, sharedSize } from '../common/memory';
+
+// What is told: bytes of the text, where in it values begin and end, by key; 0 and 0: it has none.
+const SIZE: usize = 0;
+const PARAMETERS: usize = 4;
+const TAGS: usize = 12;
+const TITLE: usize = 20;
+const TYPE: usize = 28;
+const RESULT_SIZE: usize = 40;
+
+// A tag: its rank in the set (store/tag-rank.ts), its literal.
+const TAG_RANK: usize = 0;
+const TAG_START: usize = 8;
+const TAG_BYTES: usize = 12;
+const TAG_SIZE: usize = 16;
+const TAGS_MAX: usize = 128;
+
+// A member of a map: its key in the element, key and value in the text.
+const KEY_START: usize = 0;
+const KEY_BYTES: usize = 4;
+const MEMBER_START: usize = 8;
+const MEMBER_END: usize = 12;
+const MEMBER_SIZE: usize = 16;
+/** More are not put in order here. */
+const MEMBERS_MAX: usize = 256;
+
+const DEPTH_MAX: i32 = 32;
+/** Digits of integers that are plain numbers in the host. */
+const DIGITS_MAX: usize = 15;
+
+const NAME_MARK: u8 = 1;
+const QUOTE: u8 = 0x22;
+const COMMA: u8 = 0x2c;
+const MINUS: u8 = 0x2d;
+const DOT: u8 = 0x2e;
+const SLASH: u8 = 0x2f;
+const ZERO: u8 = 0x30;
+const NINE: u8 = 0x39;
+const COLON: u8 = 0x3a;
+const OPEN_LIST: u8 = 0x5b;
+const BACKSLASH: u8 = 0x5c;
+const CLOSE_LIST: u8 = 0x5d;
+const LETTER_A: u8 = 0x61;
+const LETTER_E: u8 = 0x65;
+const LETTER_I: u8 = 0x69;
+const LETTER_U: u8 = 0x75;
+const LETTER_Z: u8 = 0x7a;
+const OPEN_MAP: u8 = 0x7b;
+const CLOSE_MAP: u8 = 0x7d;
+const BLANK: u8 = 0x20;
+
+/** Keys, and parts of such, as words. */
+const FILE_KEY: u32 = 0x656c6966;
+const LINE_KEY: u32 = 0x656e696c;
+const TAGS_KEY: u32 = 0x73676174;
+const TYPE_KEY: u32 = 0x65707974;
+const TITL: u32 = 0x6c746974;
+const EXPO: u32 = 0x6f707865;
+const RTED: u32 = 0x64657472;
+const PARA: u32 = 0x61726170;
+const METE: u32 = 0x6574656d;
+const RS: u16 = 0x7372;
+
+let result: usize = 0;
+let tags: usize = 0;
+let members: usize = 0;
+let membersLimit: usize = 0;
+let text: usize = 0;
+let spare: usize = 0;
+let room: usize = 0;
+/** The literal that takes the place of marks. */
+let name: usize = 0;
+let nameSize: usize = 0;
+/** Where the next value is read and written. */
+let at: usize = 0;
+let to: usize = 0;
+let memberEnd: usize = 0;
+
+/** The region between these addresses is for resources from now on; `literal`: where the certname's lies. */
+export function beginResources(start: usize, limit: usize, literal: usize): void {
+  name = literal;
+  result = start;
+  tags = result + RESULT_SIZE;
+  members = tags + (TAGS_MAX + 1) * TAG_SIZE;
+  const third = (((limit - members) / 3) >> 4) << 4;
+  membersLimit = members + third;
+  text = membersLimit;
+  spare = text + third;
+  room = third;
+}
+
+/** Where it is told what the resource says that was written last. */
+export function resourceResult(): usize {
+  return result;
+}
+
+/** Where its text begins. */
+export function resourceText(): usize {
+  return text;
+}
+
+/** Writes the canonical text of an element; false when something in it is unusual, or there is no room. */
+export function writeResource(start: usize, size: usize, literalSize: usize): bool {
+  nameSize = literalSize;
+  // Each mark of three bytes may become a name.
+  if ((size / 3 + 1) * max(3, literalSize) + SLACK * 4 > room || load<u8>(start) !== OPEN_MAP) return false;
+  at = start;
+  to = text;
+  memberEnd = members;
+  memory.fill(result, 0, RESULT_SIZE);
+  if (!writeMap(0)) return false;
+  store<u32>(result + SIZE, u32(to - text));
+  for (let member = members; member < memberEnd; member += MEMBER_SIZE) {
+    if (!tell(member)) return false;
+  }
+  return load<u32>(result + TAGS) !== 0 && isText(TITLE) && isText(TYPE);
+}
+
+/** Tells where the value of a field is; false for a key that is none of a resource's. */
+function tell(member: usize): bool {
+  const key: usize = load<u32>(member + KEY_START);
+  const size = load<u32>(member + KEY_BYTES);
+  // "exported", "file", "line", "parameters", "tags", "title", "type", by size and letters.
+  const second = load<u8>(key + 1);
+  if (size === 8 || (size === 4 && second === LETTER_I)) return isKey(key, size);
+  let field: usize = PARAMETERS;
+  if (size === 4) field = second === LETTER_A ? TAGS : TYPE;
+  else if (size === 5) field = TITLE;
+  if (!isKey(key, size)) return false;
+  // The value stands behind the key in quotes and a colon.
+  store<u32>(result + field, load<u32>(member + MEMBER_START) + size + 3 - u32(text));
+  store<u32>(result + field + 4, load<u32>(member + MEMBER_END) - u32(text));
+  return true;
+}
+
+function isKey(key: usize, size: u32): bool {
+  const head = load<u32>(key);
+  const next = load<u32>(key + 4);
+  if (size === 4) return head === FILE_KEY || head === LINE_KEY || head === TAGS_KEY || head === TYPE_KEY;
+  if (size === 5) return head === TITL && load<u8>(key + 4) === LETTER_E;
+  if (size === 8) return head === EXPO && next === RTED;
+  return size === 10 && head === PARA && next === METE && load<u16>(key + 8) === RS;
+}
+
+/** Whether that field is a string without escapes. */
+function isText(field: usize): bool {
+  const start = text + load<u32>(result + field);
+  const end = text + load<u32>(result + field + 4);
+  if (load<u8>(start) !== QUOTE) return false;
+  for (let i = start; i < end; i++) if (load<u8>(i) === BACKSLASH) return false;
+  return true;
+}
+
+function skipBlanks(): void {
+  while (load<u8>(at) <= BLANK) at++;
+}
+
+function put(code: u8): void {
+  store<u8>(to++, code);
+}
+
+function writeValue(depth: i32): bool {
+  const code = load<u8>(at);
+  if (code === QUOTE) return writeString();
+  if (code === OPEN_MAP) return writeMap(depth + 1);
+  if (code === OPEN_LIST) return writeList(depth + 1);
+  if (code === MINUS || (code >= ZERO && code <= NINE)) return writeInteger();
+  while (load<u8>(at) >= LETTER_A && load<u8>(at) <= LETTER_Z) put(load<u8>(at++));
+  return true;
+}
+
+function writeInteger(): bool {
+  const isNegative = load<u8>(at) === MINUS;
+  if (isNegative) put(load<u8>(at++));
+  const start = at;
+  if (isNegative && load<u8>(at) === ZERO) return false;
+  while (load<u8>(at) >= ZERO && load<u8>(at) <= NINE) put(load<u8>(at++));
+  const code = load<u8>(at);
+  return at > start && at - start <= DIGITS_MAX && code !== DOT && (code | BLANK) !== LETTER_E;
+}
+
+function writeString(): bool {
+  if (load<u8>(at + 1) === NAME_MARK) {
+    if (nameSize === 0) return false;
+    copy(to, name, nameSize);
+    to += nameSize;
+    at += 3;
+    return true;
+  }
+  const quotes = i8x16.splat(QUOTE);
+  const backslashes = i8x16.splat(BACKSLASH);
+  const blanks = i8x16.splat(BLANK);
+  put(load<u8>(at++));
+  while (true) {
+    const bytes = v128.load(at);
+    v128.store(to, bytes);
+    // Signed: also what is beyond ASCII.
+    const stops = v128.or(v128.or(i8x16.eq(bytes, quotes), i8x16.eq(bytes, backslashes)), i8x16.lt_s(bytes, blanks));
+    const mask = i8x16.bitmask(stops);
+    if (mask === 0) {
+      at += 16;
+      to += 16;
+      continue;
+    }
+    const size: usize = ctz(mask);
+    at += size;
+    to += size;
+    const code = load<u8>(at);
+    if (code === QUOTE) {
+      at++;
+      to++;
+      return true;
+    }
+    if (code !== BACKSLASH) return false;
+    const escaped = load<u8>(at + 1);
+    if (escaped === LETTER_U || escaped === SLASH) return false;
+    store<u8>(to + 1, escaped);
+    at += 2;
+    to += 2;
+  }
+}
+
+function writeList(depth: i32): bool {
+  if (depth > DEPTH_MAX) return false;
+  put(load<u8>(at++));
+  skipBlanks();
+  while (load<u8>(at) !== CLOSE_LIST) {
+    if (!writeValue(depth)) return false;
+    skipBlanks();
+    if (load<u8>(at) === COMMA) {
+      put(load<u8>(at++));
+      skipBlanks();
+    } else if (load<u8>(at) !== CLOSE_LIST) return false;
+  }
+  put(load<u8>(at++));
+  return true;
+}
+
+/** At depth 0 the members stay where they are noted. */
+function writeMap(depth: i32): bool {
+  if (depth > DEPTH_MAX) return false;
+  const first = memberEnd;
+  let isInOrder = true;
+  put(load<u8>(at++));
+  const body = to;
+  skipBlanks();
+  while (load<u8>(at) !== CLOSE_MAP) {
+    if (memberEnd + MEMBER_SIZE > membersLimit) return false;
+    const member = memberEnd;
+    memberEnd += MEMBER_SIZE;
+    store<u32>(member + MEMBER_START, u32(to));
+    store<u32>(member + KEY_START, u32(at + 1));
+    if (!writeString()) return false;
+    store<u32>(member + KEY_BYTES, u32(at - 1) - load<u32>(member + KEY_START));
+    if (!isPlainKey(member)) return false;
+    if (member > first) {
+      const order = compare(member - MEMBER_SIZE, member);
+      if (order === 0) return false;
+      if (order > 0) isInOrder = false;
+    }
+    skipBlanks();
+    if (load<u8>(at) !== COLON) return false;
+    put(load<u8>(at++));
+    skipBlanks();
+    if (!(depth === 0 && isTags(member) ? writeTags() : writeValue(depth))) return false;
+    store<u32>(member + MEMBER_END, u32(to));
+    skipBlanks();
+    if (load<u8>(at) === COMMA) {
+      put(load<u8>(at++));
+      skipBlanks();
+    } else if (load<u8>(at) !== CLOSE_MAP) return false;
+  }
+  if (!isInOrder && !sortMembers(first, body)) return false;
+  put(load<u8>(at++));
+  if (depth > 0) memberEnd = first;
+  return true;
+}
+
+/** Keys with slashes have an order of their own, marks none. */
+function isPlainKey(member: usize): bool {
+  const start: usize = load<u32>(member + KEY_START);
+  const end = start + load<u32>(member + KEY_BYTES);
+  for (let i = start; i < end; i++) {
+    const code = load<u8>(i);
+    if (code === SLASH || code === BACKSLASH || code === NAME_MARK) return false;
+  }
+  return true;
+}
+
+function isTags(member: usize): bool {
+  return load<u32>(member + KEY_BYTES) === 4 && load<u32>(load<u32>(member + KEY_START)) === TAGS_KEY;
+}
+
+/** Order of two keys: negative, zero or positive. */
+function compare(a: usize, b: usize): i32 {
+  const start: usize = load<u32>(a + KEY_START);
+  const other: usize = load<u32>(b + KEY_START);
+  const size: usize = load<u32>(a + KEY_BYTES);
+  const otherSize: usize = load<u32>(b + KEY_BYTES);
+  const most = min(size, otherSize);
+  const shared = sharedSize(start, other, most);
+  if (shared < most) return i32(load<u8>(start + shared)) - i32(load<u8>(other + shared));
+  return i32(size) - i32(otherSize);
+}
+
+/** Puts the members from `first` on in order, whose texts begin at `body`; false when a key is there twice. */
+function sortMembers(first: usize, body: usize): bool {
+  if (memberEnd - first > MEMBERS_MAX * MEMBER_SIZE) return false;
+  for (let member = first + MEMBER_SIZE; member < memberEnd; member += MEMBER_SIZE) {
+    const head = v128.load(member);
+    let place = member;
+    while (place > first) {
+      v128.store(place, head);
+      const order = compare(place - MEMBER_SIZE, place);
+      if (order === 0) return false;
+      if (order < 0) break;
+      v128.store(place, v128.load(place - MEMBER_SIZE));
+      place -= MEMBER_SIZE;
+    }
+    v128.store(place, head);
+  }
+  let end = spare;
+  for (let member = first; member < memberEnd; member += MEMBER_SIZE) {
+    if (member > first) store<u8>(end++, COMMA);
+    const start: usize = load<u32>(member + MEMBER_START);
+    const size = load<u32>(member + MEMBER_END) - u32(start);
+    copy(end, start, size);
+    store<u32>(member + MEMBER_START, u32(body + end - spare));
+    end += size;
+    store<u32>(member + MEMBER_END, u32(body + end - spare));
+  }
+  copy(body, spare, end - spare);
+  return true;
+}
+
+/** Distinct tags in the order of PuppetDB's set (ingest/hashes.ts, tagOrder). */
+function writeTags(): bool {
+  if (load<u8>(at) !== OPEN_LIST) return false;
+  put(load<u8>(at++));
+  let end = tags;
+  skipBlanks();
+  while (load<u8>(at) !== CLOSE_LIST) {
+    if (end === tags + TAGS_MAX * TAG_SIZE || load<u8>(at) !== QUOTE) return false;
+    const isName = load<u8>(at + 1) === NAME_MARK;
+    const start = isName ? name : at;
+    let size = nameSize;
+    if (isName) at += 3;
+    else {
+      at++;
+      for (let code = load<u8>(at); code !== QUOTE; code = load<u8>(++at)) {
+        if (code === BACKSLASH || code < BLANK || code >= 0x80) return false;
+      }
+      size = ++at - start;
+    }
+    if (size === 0) return false;
+    end = addTag(start, size, end);
+    skipBlanks();
+    if (load<u8>(at) === COMMA) {
+      at++;
+      skipBlanks();
+    } else if (load<u8>(at) !== CLOSE_LIST) return false;
+  }
+  at++;
+  for (let tag = tags; tag < end; tag += TAG_SIZE) {
+    if (tag > tags) put(COMMA);
+    const size: usize = load<u32>(tag + TAG_BYTES);
+    copy(to, load<u32>(tag + TAG_START), size);
+    to += size;
+  }
+  put(CLOSE_LIST);
+  return true;
+}
+
+/** Puts a tag at its place among those that end at `end`, unless it is there: where they end then. */
+function addTag(start: usize, size: usize, end: usize): usize {
+  const rank = rankOf(start + 1, size - 2);
+  let place = end;
+  while (place > tags && load<u64>(place - TAG_SIZE + TAG_RANK) > rank) place -= TAG_SIZE;
+  for (let same = place; same > tags && load<u64>(same - TAG_SIZE + TAG_RANK) === rank; same -= TAG_SIZE) {
+    const other: usize = load<u32>(same - TAG_SIZE + TAG_START);
+    if (load<u32>(same - TAG_SIZE + TAG_BYTES) === u32(size) && sharedSize(other, start, size) === size) return end;
+  }
+  memory.copy(place + TAG_SIZE, place, end - place);
+  store<u64>(place + TAG_RANK, rank);
+  store<u32>(place + TAG_START, u32(start));
+  store<u32>(place + TAG_BYTES, u32(size));
+  return end + TAG_SIZE;
+}
+
+/** store/tag-rank.ts. */
+function rankOf(start: usize, size: usize): u64 {
+  let code: u32 = 0;
+  for (let i = start; i < start + size; i++) code = code * 31 + load<u8>(i);
+  let mixed = code === 0 ? 0 : murmur3(code);
+  let rank: u64 = 0;
+  for (let group = 0; group < 7; group++) {
+    rank = rank * 32 + (mixed & 31);
+    mixed >>= 5;
+  }
+  return rank;
+}
+
+function murmur3(input: u32): u32 {
+  const k = rotl<u32>(input * 0xcc9e2d51, 15) * 0x1b873593;
+  let h = rotl<u32>(k, 13) * 5 + 0xe6546b64;
+  h ^= 4;
+  h ^= h >> 16;
+  h *= 0x85ebca6b;
+  h ^= h >> 13;
+  h *= 0xc2b2ae35;
+  return h ^ (h >> 16);
+}

@@ -1,0 +1,196 @@
+// The canonical text of a resource from the bytes of its element: where there is one, it is that of the values, and it says where in it
+// they are.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { inOrder, readResources, tagsOf } from '../../../engine/ingest/catalog-resources.ts';
+import { ElementKernel } from '../../../engine/ingest/element-kernel.ts';
+import { OWN_NAME } from '../../../engine/ingest/elements.ts';
+import { parseJson } from '../../../engine/json/parse.ts';
+import type { JsonObject, JsonValue } from '../../../engine/json/value.ts';
+
+const kernel = new ElementKernel(1 << 20);
+const CERTNAME = 'node-1.example.com';
+
+/** Canonical texts of the resources in a list's text, null where that is not plain. Each must be that of the values. */
+function canonical(text: string, certname = CERTNAME): (string | null)[] {
+  const list = Buffer.from(text);
+  const found: (string | null)[] = [];
+  kernel.begin(certname);
+  for (let at = 1; at < list.length; at += kernel.place) {
+    const count = kernel.walk(list, at, list.length - 1);
+    assert.ok(count > 0);
+    for (let index = 0; index < count; index++) {
+      const sent = parseJson(kernel.text(index).replaceAll(OWN_NAME, JSON.stringify(certname)));
+      const plain = kernel.resource(index);
+      found.push(plain);
+      if (plain !== null) check(plain, sent as JsonObject);
+    }
+  }
+  return found;
+}
+
+function check(plain: string, sent: JsonObject): void {
+  const [one] = inOrder(readResources([sent])).list;
+  const { resource } = one!;
+  assert.equal(plain, resource.text);
+  const places = [...kernel.resourcePlaces];
+  const at = (index: number): string => plain.slice(places[index], places[index + 1]);
+  assert.equal(places[0], plain.length);
+  assert.equal(at(1), plain.slice(resource.parametersStart, resource.parametersEnd));
+  assert.deepEqual(JSON.parse(at(3)), tagsOf(resource));
+  assert.equal(JSON.parse(at(5)), sent['title']);
+  assert.equal(JSON.parse(at(7)), sent['type']);
+}
+
+const string = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom(
+      '',
+      'a',
+      'b',
+      'File[/etc/hosts]',
+      CERTNAME,
+      'x'.repeat(70),
+      'say "x"\n\t\\',
+      '{"a":[1,2]}',
+    ),
+  },
+  fc.string(),
+  fc.constantFrom('é', '\u0000', 'a/b', '\u007f'),
+);
+const key = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom(
+      'ensure',
+      'content',
+      'a',
+      'b',
+      'ab',
+      'Z',
+      '_',
+      '',
+      'owner',
+      'longer than eight',
+      'longer than nine',
+    ),
+  },
+  fc.constantFrom('a/b', 'é', 'x"y', CERTNAME),
+  fc.string({ maxLength: 3 }),
+);
+const scalar = fc.oneof(
+  string,
+  fc.integer(),
+  fc.constantFrom(0, -1, 1e15, 2 ** 53 + 2, 0.5, -0, 1e300, true, false, null),
+);
+const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    scalar,
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(key, tie('value'), { maxKeys: 6 }),
+  ) as fc.Arbitrary<JsonValue>,
+}));
+// Of few beginnings, so that some share their place in the set; the first two do as a whole.
+const tag = fc.oneof(
+  fc.constantFrom('an', 'c0', 'file', 'class', 'apache::mod', CERTNAME),
+  fc.stringMatching(/^[a-z0-9_][a-z0-9_:.-]{0,12}$/),
+);
+const resource = fc
+  .record(
+    {
+      tags: fc.array(tag, { maxLength: 12 }),
+      type: fc.constantFrom('File', 'Class', 'Apache::Mod'),
+      title: string,
+      exported: fc.boolean(),
+      file: fc.oneof(string, fc.constant(null)),
+      line: fc.oneof(fc.integer(), fc.constant(null)),
+      parameters: fc.dictionary(key, value, { maxKeys: 8 }),
+    },
+    { requiredKeys: ['tags', 'type', 'title', 'exported'] },
+  )
+  .chain((fields) => fc.shuffledSubarray(Object.entries(fields), { minLength: Object.keys(fields).length }))
+  .map((entries) => Object.fromEntries(entries));
+const blank = fc.constantFrom('', '', '', ' ', '\n ');
+
+/** JSON with blanks between tokens. */
+function print(value: JsonValue, space: string): string {
+  if (Array.isArray(value)) return `[${value.map((one) => space + print(one, space)).join(`${space},`)}${space}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([key, one]) => `${space}${JSON.stringify(key)}${space}:${space}${print(one, space)}`,
+  );
+  return `{${members.join(`${space},`)}${space}}`;
+}
+
+test('element resource: the canonical text is that of the values', () => {
+  let plain = 0;
+  let all = 0;
+  fc.assert(
+    fc.property(fc.array(resource, { minLength: 1, maxLength: 4 }), blank, (resources, space) => {
+      const text = print(resources as JsonValue, space);
+      for (const one of canonical(text)) {
+        all++;
+        if (one !== null) plain++;
+      }
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(plain > all / 8, `${plain} of ${all} were plain`);
+});
+
+test('element resource: plain ones are read', () => {
+  const plain = {
+    type: 'File',
+    title: CERTNAME,
+    tags: ['file', 'node', CERTNAME, 'class', 'file', 'c0', 'an'],
+    exported: false,
+    file: '/etc/puppetlabs/site.pp',
+    line: 12,
+    parameters: {
+      owner: 'root',
+      ensure: 'file',
+      content: `${'é'.length}\n"\\`,
+      list: [1, -2, { b: null, a: true }, []],
+      empty: {},
+    },
+  };
+  for (const one of canonical(
+    JSON.stringify([plain, { ...plain, parameters: {} }, { ...plain, file: null, line: null }]),
+  )) {
+    assert.notEqual(one, null);
+  }
+});
+
+test('element resource: what is unusual is left to who makes values', () => {
+  const plain = { type: 'File', title: 'a', tags: ['file'], exported: false, parameters: {} };
+  const deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as JsonValue;
+  const unusual: object[] = [
+    { ...plain, title: 'é' },
+    { ...plain, title: 'a"b' },
+    { ...plain, title: 5 },
+    { ...plain, tags: null },
+    { ...plain, note: 1 },
+    { ...plain, parameters: { a: 1.5 } },
+    { ...plain, parameters: { 'a/b': 1 } },
+    { ...plain, parameters: { a: '\u0000' } },
+    { ...plain, parameters: { a: 1234567890123456 } },
+    { ...plain, parameters: { a: deep } },
+    { type: 'File', title: 'a', exported: false },
+  ];
+  for (const one of unusual)
+    assert.deepEqual(canonical(JSON.stringify([one])), [null], JSON.stringify(one).slice(0, 80));
+  for (const spelling of ['-0', '1e2', '1E2', '"\\/"', '"\\u0041"']) {
+    const text = JSON.stringify([{ ...plain, parameters: { a: 'HERE' } }]).replace('"HERE"', spelling);
+    assert.deepEqual(canonical(text), [null], spelling);
+  }
+  for (const certname of ['é', 'a"b', 'x'.repeat(2000)]) {
+    assert.deepEqual(
+      canonical(JSON.stringify([{ ...plain, title: certname }]), certname)[0] ?? null,
+      certname.startsWith('x') ? canonical(JSON.stringify([{ ...plain, title: certname }]))[0] : null,
+    );
+  }
+});
