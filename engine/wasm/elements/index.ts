@@ -419,7 +419,7 @@ function hasBit(entry: usize, bit: u32): bool {
 }
 
 function noteStrings(entry: usize): void {
-  memory.fill(entry + STRINGS, 0, STRING_BITS / 8);
+  for (let i: usize = 0; i < STRING_BITS / 8; i += 8) store<u64>(entry + STRINGS + i, 0);
   const end = entry + TEXT + load<u32>(entry + SIZE);
   for (let at = entry + TEXT; at < end; at++) {
     if (load<u8>(at) !== QUOTE) continue;

@@ -113,7 +113,7 @@ export function writeResource(start: usize, size: usize, literalSize: usize): bo
   at = start;
   to = text;
   memberEnd = members;
-  memory.fill(result, 0, RESULT_SIZE);
+  for (let i: usize = 0; i < RESULT_SIZE; i += 8) store<u64>(result + i, 0);
   if (!writeMap(0)) return false;
   store<u32>(result + SIZE, u32(to - text));
   for (let member = members; member < memberEnd; member += MEMBER_SIZE) {
@@ -386,7 +386,7 @@ function addTag(start: usize, size: usize, end: usize): usize {
     const other: usize = load<u32>(same - TAG_SIZE + TAG_START);
     if (load<u32>(same - TAG_SIZE + TAG_BYTES) === u32(size) && sharedSize(other, start, size) === size) return end;
   }
-  memory.copy(place + TAG_SIZE, place, end - place);
+  for (let tag = end; tag > place; tag -= TAG_SIZE) v128.store(tag, v128.load(tag - TAG_SIZE));
   store<u64>(place + TAG_RANK, rank);
   store<u32>(place + TAG_START, u32(start));
   store<u32>(place + TAG_BYTES, u32(size));

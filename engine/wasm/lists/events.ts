@@ -228,7 +228,7 @@ function addEvent(reader: usize, pending: usize): void {
   const timeText = textOf(pending, TIME_ROW);
   const time = timeAt(load<u32>(timeText) + 1, load<u32>(timeText + 4) - 1);
   store<f64>(event, time);
-  memory.copy(event + EVENT_CODES, codes, TOLD_APART * 4);
+  copyCodes(event);
   for (let value: u32 = 0; value < VALUES; value++) {
     store<u64>(event + EVENT_VALUES + value * ROW_SIZE, load<u64>(textOf(pending, CODES + value)));
   }
@@ -236,11 +236,17 @@ function addEvent(reader: usize, pending: usize): void {
   if (isKnown(event, bucket)) return;
   setCode(CONTAINING_CLASS, classStart, classEnd - classStart);
   for (let column = CONTAINING_CLASS + 1; column < CODES; column++) setCodeFrom(column, textOf(pending, column));
-  memory.copy(event + EVENT_CODES, codes, CODES * 4);
+  copyCodes(event);
   store<u32>(event + EVENT_NEXT, load<u32>(bucket));
   store<u32>(bucket, u32(event));
   eventCount++;
   addPlaces(reader, pending, event);
+}
+
+function copyCodes(event: usize): void {
+  for (let column: u32 = 0; column < CODES; column++) {
+    store<u32>(event + EVENT_CODES + column * 4, load<u32>(codes + column * 4));
+  }
 }
 
 function bucketOf(event: usize): usize {
