@@ -15,6 +15,7 @@ import {
   type ResourcePlaces,
 } from './catalog-resources.ts';
 import type { DecodedEdges, DecodedResource } from './commands.ts';
+import type { ElementKernel } from './element-kernel.ts';
 import { ElementMemo, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import { Pieces } from './hashes.ts';
 import { TextMemo } from './text-memo.ts';
@@ -32,7 +33,7 @@ const knownEdges = new ElementMemo<JsonObject>(EDGE_MEMO_BYTES);
 
 /** `sent`: JSON with its brackets. Null when it is no list of maps. */
 export function edgesOfList(sent: Buffer, certname: string): JsonObject[] | null {
-  const read = (element: string, _isKept: boolean, names: number): ReadElement<JsonObject> | null => {
+  const read = (element: string, _isKept: boolean, { names }: ElementKernel): ReadElement<JsonObject> | null => {
     const value = parseElement(withOwnName(element, certname));
     if (value === undefined || !isObject(value)) return null;
     return { value, bytes: names > 0 ? 0 : EDGE_BYTES + element.length };

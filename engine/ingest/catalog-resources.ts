@@ -45,17 +45,16 @@ export function resourcesOfList(
   const parsed = new Map<KnownResource, JsonObject>();
   /** Of the element that was asked for last. */
   let digest: string | null = null;
-  const recall = (element: string, kernel: ElementKernel, index: number): KnownResource | null => {
+  const recall = (element: string, kernel: ElementKernel): KnownResource | null => {
     digest = digestText(element);
     const before = (stored as ResourceMemory).find(digest);
     if (before === null) return null;
-    const text = kernel.resource(index);
-    const resource =
-      text === null ? asStored(before, element, certname) : asWritten(before, element, text, kernel.resourcePlaces);
+    const { given, ref } = before;
+    const resource = plainResource(kernel, given, element, ref) ?? asStored(before, element, certname);
     return ofOneNode(resource, digest);
   };
-  const read = (element: string, isKept: boolean, names: number): ReadElement<KnownResource> | null =>
-    readUnknown(element, isKept, names, certname, digest, parsed);
+  const read = (element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownResource> | null =>
+    readUnknown(element, isKept, kernel, certname, digest, parsed);
   const known = knownResources.values(sent, read, certname, stored === null ? null : recall);
   if (known === null) return null;
   const list: PlacedResource[] = [];
@@ -74,7 +73,7 @@ export function resourcesOfList(
 function readUnknown(
   element: string,
   isKept: boolean,
-  names: number,
+  kernel: ElementKernel,
   certname: string,
   digest: string | null,
   parsed: Map<KnownResource, JsonObject>,
@@ -83,8 +82,9 @@ function readUnknown(
   if (sent === undefined) return null;
   const own = isKept && isTagged(sent, certname);
   // Where else the certname is mentioned, the resource is this node's only.
-  if (!isKept || names !== (own ? 1 : 0)) {
-    return { value: ofOneNode(readResource(sent, null, null), digest ?? digestText(element)), bytes: 0 };
+  if (!isKept || kernel.names !== (own ? 1 : 0)) {
+    const resource = readPlain(sent, kernel) ?? readResource(sent, null, null);
+    return { value: ofOneNode(resource, digest ?? digestText(element)), bytes: 0 };
   }
   const value = { resource: readResource(sent, element, own ? certname : null), own, digest: null };
   parsed.set(value, sent as JsonObject);
@@ -236,18 +236,34 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
     type: canonicalField(type),
   });
   for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
-  const given =
-    (file === undefined ? 0 : GIVEN.file) |
-    (line === undefined ? 0 : GIVEN.line) |
-    (parameters === undefined ? 0 : GIVEN.parameters);
-  const resource = makeResource(type, title, given, element ?? sent, tags, written, new BodyRef());
+  const resource = makeResource(type, title, givenIn(sent), element ?? sent, tags, written, new BodyRef());
   if (element === null) return resource;
   for (const text of [resource.text, resource.sortKey, resource.spec]) inOnePiece(text);
   return resource;
 }
 
-/** The resource that was stored the last time, from its canonical text. `places`: of values in it (element-kernel.ts). */
-function asWritten({ given, ref }: SentResource, element: string, text: string, places: Int32Array): ReadResource {
+const givenIn = ({ file, line, parameters }: JsonObject): number =>
+  (file === undefined ? 0 : GIVEN.file) |
+  (line === undefined ? 0 : GIVEN.line) |
+  (parameters === undefined ? 0 : GIVEN.parameters);
+
+/** The resource that was sent, which is the kernel's present element, if that is plain. */
+function readPlain(sent: JsonValue, kernel: ElementKernel): ReadResource | null {
+  if (!isObject(sent) || !Array.isArray(sent['tags'])) return null;
+  checkTags(sent, sent['tags']);
+  return plainResource(kernel, givenIn(sent), sent, new BodyRef());
+}
+
+/** A resource that was taken once, or would be, of the kernel's present element; null where that is not plain. */
+function plainResource(
+  kernel: ElementKernel,
+  given: number,
+  source: JsonObject | string,
+  ref: BodyRef,
+): ReadResource | null {
+  const text = kernel.resource();
+  if (text === null) return null;
+  const places = kernel.resourcePlaces;
   const place = (index: number): number => places[index] as number;
   const tagsEnd = place(4);
   const written = {
@@ -261,7 +277,7 @@ function asWritten({ given, ref }: SentResource, element: string, text: string, 
   };
   const title = text.slice(place(5) + 1, place(6) - 1);
   const type = text.slice(place(7) + 1, place(8) - 1);
-  return makeResource(type, title, given, element, null, written, ref);
+  return makeResource(type, title, given, source, null, written, ref);
 }
 
 /** The resource as which it was stored the last time. `element`: what came now. */
@@ -392,6 +408,12 @@ function readTags(resource: JsonObject): readonly string[] {
     if (tags !== null && isEmpty(tags)) return [];
     throw invalid(`{:resources [{:tags (not (sequential? ${excerpt(tags)}))}]}`);
   }
+  checkTags(resource, tags);
+  return tagOrder(tags as readonly string[]);
+}
+
+/** Throws CommandFailure when one is none. */
+function checkTags(resource: JsonObject, tags: readonly JsonValue[]): void {
   for (let index = 0; index < tags.length; index++) {
     const tag = tags[index] as JsonValue;
     if (typeof tag === 'string' && goodTags.has(tag)) continue;
@@ -403,7 +425,6 @@ function readTags(resource: JsonObject): readonly string[] {
     if (goodTags.size >= TAGS_MAX) goodTags.clear();
     goodTags.add(tag);
   }
-  return tagOrder(tags as readonly string[]);
 }
 
 /** What was sent. */

@@ -59,7 +59,7 @@ interface Exports extends WasmExports {
 
 /**
  * One instance, with memory of its own for the texts of remembered elements. An element has a number, of the young ones or of the old
- * ones; below 0: none. Of the elements of the last walk it is told by `index` what was found.
+ * ones; below 0: none. Of the present element of the last walk it is told what was found.
  */
 export class ElementKernel {
   readonly #exports: Exports;
@@ -69,6 +69,7 @@ export class ElementKernel {
   readonly #resourceText: number;
   readonly #window: number;
   #name: string | null = null;
+  #index = 0;
 
   /** `textsSize`: bytes for the texts. Throws RangeError where there is no WebAssembly, or no memory for it. */
   constructor(textsSize: number) {
@@ -147,54 +148,62 @@ export class ElementKernel {
     return this.#exports.lookedFor();
   }
 
-  /** Among the young ones. */
-  number(index: number): number {
-    return this.#found[index * FOUND_WORDS + NUMBER]!;
+  /** Makes that element of the last walk the present one. */
+  select(index: number): void {
+    this.#index = index;
+  }
+
+  #word(word: number): number {
+    return this.#found[this.#index * FOUND_WORDS + word]!;
+  }
+
+  /** Of the present element among the young ones. */
+  get number(): number {
+    return this.#word(NUMBER);
   }
 
   /** Among the old ones, of which it was until now. */
-  before(index: number): number {
-    return this.#found[index * FOUND_WORDS + BEFORE]!;
+  get before(): number {
+    return this.#word(BEFORE);
   }
 
-  /** The text as it stands in the list, with marks for the name. */
-  text(index: number): string {
-    const at = index * FOUND_WORDS;
-    const start = this.#found[at + START]!;
-    return textOf(this.#bytes.subarray(start, start + this.#found[at + SIZE]!));
+  /** Its text as it stands in the list, with marks for the name. */
+  text(): string {
+    const start = this.#word(START);
+    return textOf(this.#bytes.subarray(start, start + this.#word(SIZE)));
   }
 
   /** Bytes of the text. */
-  size(index: number): number {
-    return this.#found[index * FOUND_WORDS + SIZE]!;
+  get size(): number {
+    return this.#word(SIZE);
   }
 
-  /** How many marks there are. */
-  names(index: number): number {
-    return this.#found[index * FOUND_WORDS + NAMES]!;
+  /** How many marks there are in it. */
+  get names(): number {
+    return this.#word(NAMES);
   }
 
   /** Of the text, 32 bits. */
-  hash(index: number): number {
-    return this.#found[index * FOUND_WORDS + HASH]! >>> 0;
+  get hash(): number {
+    return this.#word(HASH) >>> 0;
   }
 
-  /** Remembers an element that has no number: its number, below 0 where there is no room for it. */
-  add(index: number, cost: number): number {
-    return this.#exports.add(index, cost);
+  /** Remembers the element, which has no number: its number, below 0 where there is no room for it. */
+  add(cost: number): number {
+    return this.#exports.add(this.#index, cost);
   }
 
-  /** The number that an element without one has by now, as another of the same text was added. */
-  numberNow(index: number): number {
-    return this.#exports.numberOf(index);
+  /** The number that the element, which had none, has by now, as another of the same text was added. */
+  numberNow(): number {
+    return this.#exports.numberOf(this.#index);
   }
 
   /**
-   * The canonical text of the element, where that was taken for a resource once and is plain: ASCII only, no unusual escapes, no
-   * decimals, no keys with slashes. Else null. `resourcePlaces` says where in it values are.
+   * The canonical text of the element, if that is a resource (with tags that are taken) and plain: ASCII only, no unusual escapes, no
+   * decimals, no keys with slashes. Else null. Of what is no JSON it may be anything. `resourcePlaces` says where in it values are.
    */
-  resource(index: number): string | null {
-    if (this.#exports.resource(index) === 0) return null;
+  resource(): string | null {
+    if (this.#exports.resource(this.#index) === 0) return null;
     const start = this.#resourceText;
     return this.#bytes.toString('latin1', start, start + this.#resource[0]!);
   }

@@ -17,11 +17,11 @@ export interface ReadElement<T> {
   readonly bytes: number;
 }
 
-/** `isKept`: the value may be remembered. `names`: how often the text names the node. Null: the text is no element. */
-export type ElementReader<T> = (element: string, isKept: boolean, names: number) => ReadElement<T> | null;
+/** `isKept`: the value may be remembered. The kernel has it as the present one. Null: the text is no element. */
+export type ElementReader<T> = (element: string, isKept: boolean, kernel: ElementKernel) => ReadElement<T> | null;
 
-/** What is known of an element elsewhere; null: nothing. The kernel has it as the one of that index. */
-type Recall<T> = ((element: string, kernel: ElementKernel, index: number) => T | null) | null;
+/** What is known of an element elsewhere; null: nothing. */
+type Recall<T> = ((element: string, kernel: ElementKernel) => T | null) | null;
 
 /**
  * Values of elements by their text, the least recently used half dropped when what they take exceeds a number of bytes.
@@ -93,8 +93,8 @@ export class ElementMemo<T> {
   #move(kernel: ElementKernel): void {
     const count = kernel.lookedFor;
     for (let index = 0; index < count; index++) {
-      const before = kernel.before(index);
-      const number = kernel.number(index);
+      kernel.select(index);
+      const { before, number } = kernel;
       if (before >= 0 && number >= 0) this.#young[number] = this.#old[before] as T;
     }
   }
@@ -103,9 +103,10 @@ export class ElementMemo<T> {
   #take(kernel: ElementKernel, count: number, values: T[], read: ElementReader<T>, recall: Recall<T>): boolean {
     let isAdded = false;
     for (let index = 0; index < count; index++) {
-      let number = kernel.number(index);
-      const before = kernel.before(index);
-      if (number < 0 && before < 0 && isAdded) number = kernel.numberNow(index);
+      kernel.select(index);
+      let { number } = kernel;
+      const { before } = kernel;
+      if (number < 0 && before < 0 && isAdded) number = kernel.numberNow();
       if (number >= 0) {
         values.push(this.#young[number] as T);
         continue;
@@ -114,18 +115,18 @@ export class ElementMemo<T> {
         values.push(this.#old[before] as T);
         continue;
       }
-      const text = kernel.text(index);
-      const recalled = recall === null ? null : recall(text, kernel, index);
+      const text = kernel.text();
+      const recalled = recall === null ? null : recall(text, kernel);
       if (recalled !== null) {
         values.push(recalled);
         continue;
       }
-      const isKept = this.#sighted.againOf(kernel.hash(index));
-      const made = read(text, isKept, kernel.names(index));
+      const isKept = this.#sighted.againOf(kernel.hash);
+      const made = read(text, isKept, kernel);
       if (made === null) return false;
       values.push(made.value);
       if (!isKept || made.bytes === 0) continue;
-      const added = kernel.add(index, Math.ceil(made.bytes) + kernel.size(index) + ENTRY_BYTES);
+      const added = kernel.add(Math.ceil(made.bytes) + kernel.size + ENTRY_BYTES);
       if (added < 0) continue;
       this.#young[added] = made.value;
       isAdded = true;

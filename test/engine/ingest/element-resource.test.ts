@@ -22,8 +22,9 @@ function canonical(text: string, certname = CERTNAME): (string | null)[] {
     const count = kernel.walk(list, at, list.length - 1);
     assert.ok(count > 0);
     for (let index = 0; index < count; index++) {
-      const sent = parseJson(kernel.text(index).replaceAll(OWN_NAME, JSON.stringify(certname)));
-      const plain = kernel.resource(index);
+      kernel.select(index);
+      const sent = parseJson(kernel.text().replaceAll(OWN_NAME, JSON.stringify(certname)));
+      const plain = kernel.resource();
       found.push(plain);
       if (plain !== null) check(plain, sent as JsonObject);
     }

@@ -133,7 +133,7 @@ test('elements: the certname is left out of texts, of whichever node they were r
         const counts: number[] = [];
         const values = memo.values(
           Buffer.from(`[${texts.join()}]`),
-          (text, _isKept, names) => {
+          (text, _isKept, { names }) => {
             counts.push(text.split(OWN_NAME).length - 1 - names);
             return { value: text, bytes: 1 };
           },
