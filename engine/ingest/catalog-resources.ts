@@ -50,7 +50,11 @@ export function resourcesOfList(
     const before = (stored as ResourceMemory).find(digest);
     if (before === null) return null;
     const { given, ref } = before;
-    const resource = plainResource(kernel, given, element, ref) ?? asStored(before, element, certname);
+    const text = kernel.resource();
+    const resource =
+      text === null
+        ? asStored(before, element, certname)
+        : plainResource(text, kernel.resourcePlaces, given, element, ref);
     return ofOneNode(resource, digest);
   };
   const read = (element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownResource> | null =>
@@ -83,10 +87,11 @@ function readUnknown(
   const own = isKept && isTagged(sent, certname);
   // Where else the certname is mentioned, the resource is this node's only.
   if (!isKept || kernel.names !== (own ? 1 : 0)) {
-    const resource = readPlain(sent, kernel) ?? readResource(sent, null, null);
+    const resource = readPlain(sent, kernel, null, false) ?? readResource(sent, null, null);
     return { value: ofOneNode(resource, digest ?? digestText(element)), bytes: 0 };
   }
-  const value = { resource: readResource(sent, element, own ? certname : null), own, digest: null };
+  const resource = readPlain(sent, kernel, element, own) ?? readResource(sent, element, own ? certname : null);
+  const value = { resource, own, digest: null };
   parsed.set(value, sent as JsonObject);
   return { value, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
 }
@@ -135,7 +140,7 @@ export interface ReadResource {
   /** As it was sent; of a remembered one the element's text, with the mark of the own name. */
   readonly source: JsonObject | string;
   /** Null: they were not looked at yet (`tagsOf`). */
-  readonly tags: readonly string[] | null;
+  tags: readonly string[] | null;
   readonly text: string;
   readonly isAscii: boolean;
   /** Where the canonical text of the parameters stands in the text; empty without any. */
@@ -237,9 +242,7 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
   });
   for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
   const resource = makeResource(type, title, givenIn(sent), element ?? sent, tags, written, new BodyRef());
-  if (element === null) return resource;
-  for (const text of [resource.text, resource.sortKey, resource.spec]) inOnePiece(text);
-  return resource;
+  return element === null ? resource : forLong(resource);
 }
 
 const givenIn = ({ file, line, parameters }: JsonObject): number =>
@@ -247,23 +250,36 @@ const givenIn = ({ file, line, parameters }: JsonObject): number =>
   (line === undefined ? 0 : GIVEN.line) |
   (parameters === undefined ? 0 : GIVEN.parameters);
 
-/** The resource that was sent, which is the kernel's present element, if that is plain. */
-function readPlain(sent: JsonValue, kernel: ElementKernel): ReadResource | null {
+/** The same as `readResource` of the kernel's present element, if that is plain. */
+function readPlain(
+  sent: JsonValue,
+  kernel: ElementKernel,
+  element: string | null,
+  isTagLeftOut: boolean,
+): ReadResource | null {
   if (!isObject(sent) || !Array.isArray(sent['tags'])) return null;
   checkTags(sent, sent['tags']);
-  return plainResource(kernel, givenIn(sent), sent, new BodyRef());
+  const text = kernel.resource(isTagLeftOut);
+  if (text === null) return null;
+  const resource = plainResource(text, kernel.resourcePlaces, givenIn(sent), element ?? sent, new BodyRef());
+  return element === null ? resource : forLong(resource);
 }
 
-/** A resource that was taken once, or would be, of the kernel's present element; null where that is not plain. */
+/** For who remembers it: no text is a tree of parts, and the tags are known. */
+function forLong(resource: ReadResource): ReadResource {
+  for (const text of [resource.text, resource.sortKey, resource.spec]) inOnePiece(text);
+  resource.tags ??= tagsOf(resource);
+  return resource;
+}
+
+/** A resource of that canonical text. `places`: of values in it (element-kernel.ts). */
 function plainResource(
-  kernel: ElementKernel,
+  text: string,
+  places: Int32Array,
   given: number,
   source: JsonObject | string,
   ref: BodyRef,
-): ReadResource | null {
-  const text = kernel.resource();
-  if (text === null) return null;
-  const places = kernel.resourcePlaces;
+): ReadResource {
   const place = (index: number): number => places[index] as number;
   const tagsEnd = place(4);
   const written = {

@@ -52,7 +52,7 @@ interface Exports extends WasmExports {
   place(): number;
   add(index: number, cost: number): number;
   numberOf(index: number): number;
-  resource(index: number): number;
+  resource(index: number, isTagLeftOut: number): number;
   resourceResult(): number;
   resourceText(): number;
 }
@@ -201,9 +201,10 @@ export class ElementKernel {
   /**
    * The canonical text of the element, if that is a resource (with tags that are taken) and plain: ASCII only, no unusual escapes, no
    * decimals, no keys with slashes. Else null. Of what is no JSON it may be anything. `resourcePlaces` says where in it values are.
+   * `isTagLeftOut`: without the certname among the tags.
    */
-  resource(): string | null {
-    if (this.#exports.resource(this.#index) === 0) return null;
+  resource(isTagLeftOut = false): string | null {
+    if (this.#exports.resource(this.#index, isTagLeftOut ? 1 : 0) === 0) return null;
     const start = this.#resourceText;
     return this.#bytes.toString('latin1', start, start + this.#resource[0]!);
   }

@@ -450,8 +450,12 @@ export function numberOf(index: i32): i32 {
   return known === 0 ? NONE : load<i32>(known + NUMBER);
 }
 
-/** Writes the canonical text of an element of the last walk that is a resource (resource.ts); false where that is not plain. */
-export function resource(index: i32): bool {
+/**
+ * Writes the canonical text of an element of the last walk that is a resource (resource.ts), perhaps without the name among its tags; false
+ * where that is not plain.
+ */
+export function resource(index: i32, isTagLeftOut: bool): bool {
   const at = found + index * FOUND_SIZE;
-  return writeResource(load<u32>(at + FOUND_START), load<u32>(at + FOUND_BYTES), isPlainName ? nameSize : 0);
+  const literalSize = isPlainName ? nameSize : 0;
+  return writeResource(load<u32>(at + FOUND_START), load<u32>(at + FOUND_BYTES), literalSize, isTagLeftOut);
 }

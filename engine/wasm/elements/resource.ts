@@ -81,6 +81,7 @@ let nameSize: usize = 0;
 let at: usize = 0;
 let to: usize = 0;
 let memberEnd: usize = 0;
+let leavesTagOut: bool = false;
 
 /** The region between these addresses is for resources from now on; `literal`: where the certname's lies. */
 export function beginResources(start: usize, limit: usize, literal: usize): void {
@@ -105,9 +106,13 @@ export function resourceText(): usize {
   return text;
 }
 
-/** Writes the canonical text of an element; false when something in it is unusual, or there is no room. */
-export function writeResource(start: usize, size: usize, literalSize: usize): bool {
+/**
+ * Writes the canonical text of an element, perhaps without the name among its tags; false when something in it is unusual, or there is no
+ * room.
+ */
+export function writeResource(start: usize, size: usize, literalSize: usize, isTagLeftOut: bool): bool {
   nameSize = literalSize;
+  leavesTagOut = isTagLeftOut;
   // Each mark of three bytes may become a name.
   if ((size / 3 + 1) * max(3, literalSize) + SLACK * 4 > room || load<u8>(start) !== OPEN_MAP) return false;
   at = start;
@@ -359,7 +364,7 @@ function writeTags(): bool {
       size = ++at - start;
     }
     if (size === 0) return false;
-    end = addTag(start, size, end);
+    if (!isName || !leavesTagOut) end = addTag(start, size, end);
     skipBlanks();
     if (load<u8>(at) === COMMA) {
       at++;

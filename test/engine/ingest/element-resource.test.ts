@@ -26,7 +26,10 @@ function canonical(text: string, certname = CERTNAME): (string | null)[] {
       const sent = parseJson(kernel.text().replaceAll(OWN_NAME, JSON.stringify(certname)));
       const plain = kernel.resource();
       found.push(plain);
-      if (plain !== null) check(plain, sent as JsonObject);
+      if (plain === null) continue;
+      check(plain, sent as JsonObject);
+      const { tags, ...others } = sent as JsonObject & { readonly tags: readonly string[] };
+      check(kernel.resource(true) as string, { ...others, tags: tags.filter((tag) => tag !== certname) });
     }
   }
   return found;
