@@ -59,6 +59,7 @@ export function* eachDistinct(
       newest.set(key, { timestamp, places: [rows.locator()] });
     } else if (timestamp === known.timestamp) known.places.push(rows.locator());
     ctx.trace.turn(rows.scan);
+    if (ctx.tickRow()) yield;
   }
   ctx.trace.enter(distinct);
   const test = tree.filter === null ? null : compileFilter(tree.filter, scopeOf(ctx, 'events'));

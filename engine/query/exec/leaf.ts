@@ -6,15 +6,31 @@ import { parseAt } from '../../json/scan.ts';
 import type { JsonScalar } from '../../json/value.ts';
 import type { Path } from '../paths.ts';
 
-/** A path with its JSON text. Facts are much alike: many leaves share one. */
+/** A path with its JSON text, which is made where it is shown. Facts are much alike: many leaves share one. */
 export class LeafPath {
   readonly elements: Path;
-  readonly text: Uint8Array;
+  readonly #isShared: boolean;
+  #text: Uint8Array | null = null;
 
-  constructor(elements: Path) {
+  /** `isShared`: the text will be asked for again. */
+  constructor(elements: Path, isShared: boolean) {
     this.elements = elements;
-    this.text = bytesOf(JSON.stringify(elements));
+    this.#isShared = isShared;
   }
+
+  get text(): Uint8Array {
+    if (this.#text !== null) return this.#text;
+    const text = bytesOf(JSON.stringify(this.elements));
+    if (this.#isShared) this.#text = text;
+    return text;
+  }
+}
+
+/** Where a leaf is in its fact, for as long as the snapshot: start and end in bytes, counted from the start of the fact's value. */
+export interface LeafPlace {
+  readonly path: LeafPath;
+  readonly start: number;
+  readonly end: number;
 }
 
 export class Leaf {
@@ -29,6 +45,11 @@ export class Leaf {
     this.#bytes = bytes;
     this.#start = start;
     this.#end = end;
+  }
+
+  /** `valueStart`: where the fact's value begins in the leaf's bytes. */
+  placeFrom(valueStart: number): LeafPlace {
+    return { path: this.path, start: this.#start - valueStart, end: this.#end - valueStart };
   }
 
   get value(): JsonScalar {
@@ -49,13 +70,14 @@ export class LeafPaths {
   of(place: number, path: Path): LeafPath {
     let known = this.#known[place];
     if (known === undefined || !isSame(known.elements, path)) {
-      known = new LeafPath([...path]);
-      if (place < PLACES_MAX) this.#known[place] = known;
+      const isShared = place < PLACES_MAX;
+      known = new LeafPath([...path], isShared);
+      if (isShared) this.#known[place] = known;
     }
     return known;
   }
 }
-const PLACES_MAX = 1000;
+const PLACES_MAX = 8192;
 
 function isSame(a: Path, b: Path): boolean {
   if (a.length !== b.length) return false;

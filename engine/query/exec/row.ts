@@ -20,6 +20,8 @@ export interface Locator {
   readonly node: NodeId;
   readonly item: number;
   readonly sub: number;
+  /** What leads to the sub-row at once, where its number alone would mean a look at all those before it; else null. */
+  readonly spot: unknown;
 }
 
 /** A node that is gone shows nothing. */

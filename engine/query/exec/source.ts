@@ -45,7 +45,7 @@ import { type CompileScope, compileFilter, type Predicate, scopeOf } from './fil
 import type { FoldPlan } from './fold.ts';
 import { collectRecords } from './global-records.ts';
 import type { ItemStates } from './item-states.ts';
-import { Leaf, LeafPaths } from './leaf.ts';
+import { Leaf, LeafPaths, type LeafPlace } from './leaf.ts';
 import { evaluateNodes } from './node-filter.ts';
 import {
   all,
@@ -122,12 +122,20 @@ function leavesOf(filters: readonly Filter[], regex: CompileRegex): (row: Row) =
     const { name, record } = row.body as StoredFact;
     const { bytes } = record;
     const out: Leaf[] = [];
-    const text = { bytes, start: record.startOf(FACT.value), end: record.endOf(FACT.value) };
+    const text = { bytes, start: valueStart(row), end: record.endOf(FACT.value) };
     leavesAlong(tests, name, text, (path, start, end) => {
       out.push(new Leaf(paths.of(out.length, path), bytes, start, end));
     });
     return out;
   };
+}
+
+/** Where the value of the row's fact begins in its bytes. */
+const valueStart = (row: Row): number => (row.body as StoredFact).record.startOf(FACT.value);
+
+function leafAt(row: Row, { path, start, end }: LeafPlace): Leaf {
+  const from = valueStart(row);
+  return new Leaf(path, (row.body as StoredFact).record.bytes, from + start, from + end);
 }
 
 function pathTests(filters: readonly Filter[], regex: CompileRegex): ElementTests | null {
@@ -137,6 +145,7 @@ function pathTests(filters: readonly Filter[], regex: CompileRegex): ElementTest
   }
   return null;
 }
+
 const inputsOf = (row: Row): readonly { type: string; name: string }[] =>
   (JSON.parse(row.view.inputs(row.nodeId) ?? '[]') as [string, string][]).map(([type, name]) => ({ type, name }));
 
@@ -145,14 +154,25 @@ function eventsOf({ events, itemId }: Row): StoredEvents {
   return events;
 }
 
-type MakeSubs = (filters: readonly Filter[], regex: CompileRegex) => (row: Row) => SubList;
+/** Sub-rows of an entity's rows. */
+interface SubKind {
+  /** `filters`: conditions that sub-rows have to pass; those that fail one of them may be left out. */
+  readonly make: (filters: readonly Filter[], regex: CompileRegex) => (row: Row) => SubList;
+  /** Where finding one by its number means a look at all those before it: what is kept of the row's, and the one that it is of. */
+  readonly spots?: { readonly of: (row: Row) => unknown; readonly at: (row: Row, spot: unknown) => unknown };
+}
 
-/** `filters`: conditions that sub-rows have to pass; those that fail one of them may be left out. */
-const SUBS: Partial<Record<EntityName, MakeSubs>> = {
-  fact_contents: leavesOf,
-  edges: () => (row) => (row.body as StoredEdge).targets,
-  events: () => eventsOf,
-  catalog_input_contents: () => inputsOf,
+const SUBS: Partial<Record<EntityName, SubKind>> = {
+  fact_contents: {
+    make: leavesOf,
+    spots: {
+      of: (row) => (row.sub as Leaf).placeFrom(valueStart(row)),
+      at: (row, spot) => leafAt(row, spot as LeafPlace),
+    },
+  },
+  edges: { make: () => (row) => (row.body as StoredEdge).targets },
+  events: { make: () => eventsOf },
+  catalog_input_contents: { make: () => inputsOf, spots: { of: (row) => row.sub, at: (_, spot) => spot } },
 };
 
 /** Partitions of the certnames that the conditions leave; all of them when they name none. */
@@ -207,7 +227,7 @@ export class Source {
     this.sub = compiled(this.split.sub);
     this.mixed = compiled(this.split.mixed);
     this.residual = compiled([...this.split.item, ...this.split.sub, ...this.split.mixed]);
-    this.subs = SUBS[selection.entity]?.(this.split.sub, ctx.regex) ?? null;
+    this.subs = SUBS[selection.entity]?.make(this.split.sub, ctx.regex) ?? null;
     this.parts = partsOf(this.split.node, ctx);
     // Snapshots that are needed are taken together.
     if (this.parts.length === ctx.parts) void ctx.views;
@@ -371,26 +391,42 @@ export class Source {
     return this.#records;
   }
 
-  /** Puts a row at a place it was at before (same snapshot). */
+  /** Where the row is. */
+  locator(row: Row): Locator {
+    const spot = SUBS[this.entity]?.spots?.of(row) ?? null;
+    return { part: row.part, node: row.nodeId, item: row.itemId, sub: row.subIndex, spot };
+  }
+
+  /** Puts a row that nothing else moves at a place that one was at before (same snapshot). */
   seek(row: Row, at: Locator): void {
+    if (row.body === null || row.itemId !== at.item) this.#seekItem(row, at.item);
     row.nodeId = at.node;
-    row.itemId = at.item;
     row.matched = null;
+    row.subIndex = at.sub;
+    row.sub = this.#subAt(row, at);
+  }
+
+  #seekItem(row: Row, item: number): void {
+    row.itemId = item;
     switch (this.shape) {
       case 'item':
-        row.body = this.dictionary(row.view).record(at.item);
+        row.body = this.dictionary(row.view).record(item);
         break;
       case 'report':
-        row.openReport(at.item);
+        row.openReport(item);
         break;
       case 'global':
-        row.body = this.records()[at.item];
+        row.body = this.records()[item];
         break;
       case 'node':
         break;
     }
-    row.subIndex = at.sub;
-    row.sub = this.subs === null ? null : this.subs(row).at(at.sub);
+  }
+
+  #subAt(row: Row, { sub, spot }: Locator): unknown {
+    const spots = SUBS[this.entity]?.spots;
+    if (spots !== undefined) return spots.at(row, spot);
+    return this.subs === null ? null : this.subs(row).at(sub);
   }
 }
 
@@ -524,7 +560,6 @@ export class TreeRows {
   }
 
   locator(): Locator {
-    const { part, nodeId, itemId, subIndex } = this.row;
-    return { part, node: nodeId, item: itemId, sub: subIndex };
+    return this.source.locator(this.row);
   }
 }

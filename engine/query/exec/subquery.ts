@@ -78,7 +78,7 @@ function* valuesOf(filter: InQuery, outer: QueryTree, source: Source): Generator
     const rows = new TreeRows(source);
     for (let step = rows.next(); step !== END; step = rows.next()) {
       if (step === ROW) take(rows.row);
-      else if (ctx.tick()) yield;
+      if (step === ROW ? ctx.tickRow() : ctx.tick()) yield;
     }
   } else yield* paged(query, source, take);
   if (onNodes) set.nodes = namesToNodes(set, ctx);
@@ -98,11 +98,15 @@ function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Gen
       top.add(ordering.keys(rows.row), () => rows.locator());
       order.rows++;
       source.ctx.trace.turn(rows.scan);
-    } else if (source.ctx.tick()) yield;
+    }
+    if (step === ROW ? source.ctx.tickRow() : source.ctx.tick()) yield;
   }
   source.ctx.trace.enter(order);
   const places = new Places(source);
-  for (const { place } of top.sorted().slice(query.offset)) take(places.at(place));
+  for (const { place } of top.sorted().slice(query.offset)) {
+    take(places.at(place));
+    if (source.ctx.tickRow()) yield;
+  }
 }
 
 /** One row per partition, put at places that were kept. */
@@ -177,7 +181,8 @@ function* nodesOfRows(source: Source, row: Row): Generator<undefined, NodeSet> {
     if (step === ROW) {
       found.add(row.nodeId);
       scan.rows++;
-    } else if (source.ctx.tick()) yield;
+    }
+    if (step === ROW ? source.ctx.tickRow() : source.ctx.tick()) yield;
   }
   return found;
 }

@@ -162,7 +162,7 @@ export function* walked(
         writer.emit(row, sink);
         output.rows++;
         ctx.trace.turn(scan);
-        if (sink.full) yield;
+        if (sink.full || ctx.tickRow()) yield;
       }
       continue;
     }
@@ -171,8 +171,9 @@ export function* walked(
     for (let step = cursor.next(); step !== END; step = cursor.next()) {
       if (step === ROW) {
         count++;
-        top.add(ordering.keys(row), () => ({ part, node, item: row.itemId, sub: row.subIndex }));
-      } else if (ctx.tick()) yield;
+        top.add(ordering.keys(row), () => source.locator(row));
+      }
+      if (step === ROW ? ctx.tickRow() : ctx.tick()) yield;
     }
     scan.rows += count;
     const first = Math.max(0, offset - seen);
@@ -182,7 +183,7 @@ export function* walked(
       writer.emit(places.at(entries[i]!.place), sink);
       output.rows++;
       ctx.trace.turn(scan);
-      if (sink.full) yield;
+      if (sink.full || ctx.tickRow()) yield;
     }
     seen += count;
   }
