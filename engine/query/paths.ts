@@ -46,7 +46,7 @@ export function decodePath(text: string): (string | number)[] {
 
 /**
  * The operator `~>`. `elements` (fact_contents): as many elements as the pattern has, each matched by itself and
- * unanchored; numbers are indexes, patterns of digits only match keys only. `encoded` (fact_paths): one anchored regular
+ * unanchored (1 finds the indexes 1, 10 and 21); numbers match indexes only, patterns of digits keys only. `encoded` (fact_paths): one anchored regular
  * expression over the encoded path. Throws QueryError 400 for an invalid regular expression.
  */
 export function pathMatcher(
@@ -68,7 +68,7 @@ interface ElementTest {
 /** The tests of a pattern in mode `elements`. Throws QueryError 400 for an invalid regular expression. */
 export const elementTests = (pattern: Path, regex: CompileRegex = compileRegex): ElementTests =>
   pattern.map((wanted) => {
-    if (typeof wanted === 'number') return exactTest(wanted);
+    if (typeof wanted === 'number') return indexTest(String(wanted));
     const matcher = regex(wanted);
     const keysOnly = DIGITS.test(wanted);
     return {
@@ -76,6 +76,12 @@ export const elementTests = (pattern: Path, regex: CompileRegex = compileRegex):
       test: (element) => (keysOnly && typeof element === 'number' ? false : matcher.test(String(element))),
     };
   });
+
+/** Digits as a regular expression: found anywhere in the index. */
+const indexTest = (digits: string): ElementTest => ({
+  only: null,
+  test: (element) => typeof element === 'number' && String(element).includes(digits),
+});
 
 /** The tests of a path that is that one. */
 export const exactTests = (path: Path): ElementTests => path.map(exactTest);

@@ -87,6 +87,16 @@ describe('~> element by element', () => {
     assert.deepEqual(matching(['h', '5'], 'elements'), ['h#~"5"']);
     assert.deepEqual(matching(['h', 5], 'elements'), []);
   });
+
+  it('finds the digits of a number anywhere in an index', () => {
+    const found = (index: number): number[] => {
+      const matches = pathMatcher(['l', index], 'elements');
+      return Array.from({ length: 112 }, (_, i) => i).filter((i) => matches(['l', i]) && !matches(['l', String(i)]));
+    };
+    assert.deepEqual(found(11), [11, 110, 111]);
+    assert.deepEqual(found(1).slice(0, 4), [1, 10, 11, 12]);
+    assert.deepEqual(found(-1), []);
+  });
 });
 
 describe('~> over the encoded path', () => {

@@ -471,12 +471,13 @@ function hasParameter({ op, name: wanted, text }: Kind<'parameter'>, parameters:
   return entries.some(([key, value]) => names.test(key) && texts.test(value));
 }
 
-/** Numbers of a pattern are indexes; texts are patterns of one element, of digits only those of keys. */
+/** Numbers of a pattern are found anywhere in the digits of an index; texts are patterns of one element, of digits only those of keys. */
 function matchesPath(pattern: Path, path: Path): boolean {
   if (pattern.length !== path.length) return false;
   return pattern.every((wanted, i) => {
     const element = path[i]!;
-    if (typeof wanted === 'number') return element === wanted;
+    if (typeof wanted === 'number')
+      return typeof element === 'number' && matcherOf(String(wanted)).test(String(element));
     if (DIGITS.test(wanted) && typeof element === 'number') return false;
     return matcherOf(wanted).test(String(element));
   });
