@@ -3,13 +3,14 @@
 
 import type { FieldType } from '../../../schemas/entities.ts';
 import { ByteNumbers } from '../../byte-numbers.ts';
-import { identityText } from '../../json/compare.ts';
-import { isNumber, type JsonValue } from '../../json/value.ts';
+import { compareNumbers, identityText } from '../../json/compare.ts';
+import { type Float, isNumber, type JsonValue } from '../../json/value.ts';
 import { DecimalSum } from '../format/decimal.ts';
+import { Decimal } from '../format/decimal-value.ts';
 import type { Column, GroupKey, QueryTree } from '../tree.ts';
 import { type Access, type StoredPlace, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
-import { type CompareValues, comparisonOf } from './order.ts';
+import { comparisonOf } from './order.ts';
 import { accessRef, columnAccess, memberOf } from './output.ts';
 import type { Row } from './row.ts';
 
@@ -179,7 +180,9 @@ function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
       return new Sum(access!, column.fn);
     case 'min':
     case 'max':
-      return new Extreme(access!, column.fn === 'max', type);
+      return type === 'V'
+        ? new Extreme(countables(access!), column.fn === 'max')
+        : new Extreme(values(access!, type), column.fn === 'max');
   }
 }
 
@@ -200,6 +203,19 @@ class Count implements Accumulator {
   }
 }
 
+/** What a value counts as where numbers are wanted: a number, or the number that a text spells. Else null. */
+function numberOf(value: JsonValue): Countable | null {
+  if (isNumber(value)) return value;
+  return typeof value === 'string' ? Decimal.parse(value) : null;
+}
+type Countable = number | bigint | Float | Decimal;
+
+function compareCountable(a: Countable, b: Countable): number {
+  const isPlain = !(a instanceof Decimal || b instanceof Decimal);
+  return isPlain ? compareNumbers(a, b) : decimalOf(a).compare(decimalOf(b));
+}
+const decimalOf = (value: Countable): Decimal => (value instanceof Decimal ? value : Decimal.of(value));
+
 class Sum implements Accumulator {
   readonly #access: Access;
   readonly #fn: 'sum' | 'avg';
@@ -210,9 +226,9 @@ class Sum implements Accumulator {
     this.#fn = fn;
   }
   add(row: Row, weight: number): void {
-    const value = this.#access.value(row) as JsonValue;
-    if (!isNumber(value)) return;
-    this.#sum.add(value, weight);
+    const number = numberOf(this.#access.value(row) as JsonValue);
+    if (number === null) return;
+    this.#sum.add(number, weight);
     this.#count += weight;
   }
   result(): string {
@@ -221,36 +237,50 @@ class Sum implements Accumulator {
   }
 }
 
-class Extreme implements Accumulator {
-  readonly #access: Access;
+/** Among what the least or the greatest is sought. */
+interface Candidates<T> {
+  /** null: the row has none. */
+  of(row: Row): T | null;
+  compare(a: T, b: T): number;
+  /** JSON text of the one that the row has. */
+  shown(value: T, row: Row): string;
+}
+
+const countables = (access: Access): Candidates<Countable> => ({
+  of: (row) => numberOf(access.value(row) as JsonValue),
+  compare: compareCountable,
+  shown: (value, row) => (value instanceof Decimal ? value.text : textOf(access, row)),
+});
+
+const values = (access: Access, type: FieldType): Candidates<NonNullable<Value>> => ({
+  of: (row) => access.value(row),
+  compare: comparisonOf(type),
+  /** Values of events and paths are shown as they are stored, not as what a column of their own name makes of them. */
+  shown(value, row) {
+    if (typeof value === 'string') return JSON.stringify(value);
+    if (type === 'PA') return JSON.stringify((value as readonly (string | number)[]).map(String));
+    return textOf(access, row);
+  },
+});
+
+class Extreme<T> implements Accumulator {
+  readonly #candidates: Candidates<T>;
   readonly #max: boolean;
-  readonly #compare: CompareValues;
-  readonly #numbersOnly: boolean;
-  readonly #isPath: boolean;
-  #best: Value = null;
+  #best: T | null = null;
   #json = 'null';
-  constructor(access: Access, max: boolean, type: FieldType) {
-    this.#access = access;
+  constructor(candidates: Candidates<T>, max: boolean) {
+    this.#candidates = candidates;
     this.#max = max;
-    this.#compare = comparisonOf(type);
-    this.#numbersOnly = type === 'V';
-    this.#isPath = type === 'PA';
   }
   add(row: Row): void {
-    const value = this.#access.value(row);
-    if (value === null || (this.#numbersOnly && !isNumber(value as JsonValue))) return;
+    const value = this.#candidates.of(row);
+    if (value === null) return;
     if (this.#best !== null) {
-      const c = this.#compare(value, this.#best);
+      const c = this.#candidates.compare(value, this.#best);
       if (this.#max ? c <= 0 : c >= 0) return;
     }
     this.#best = value;
-    this.#json = this.#shown(value, row);
-  }
-  /** Values of events and paths are shown as they are stored, not as what a column of their own name makes of them. */
-  #shown(value: NonNullable<Value>, row: Row): string {
-    if (typeof value === 'string') return JSON.stringify(value);
-    if (this.#isPath) return JSON.stringify((value as readonly (string | number)[]).map(String));
-    return textOf(this.#access, row);
+    this.#json = this.#candidates.shown(value, row);
   }
   result(): string {
     return this.#json;

@@ -1,4 +1,4 @@
-// One decimal number with all its digits, to be rounded and taken apart: what masks work on.
+// One decimal number with all its digits, to be rounded, compared and taken apart: what masks work on, and what a text counts as.
 
 import { numberText } from '../../json/compare.ts';
 import type { Float } from '../../json/value.ts';
@@ -32,6 +32,13 @@ export class Decimal {
     if (Math.abs(scale) > SCALE_MAX) return null;
     const units = sign === '-' ? -digits : digits;
     return scale >= 0 ? new Decimal(units, scale) : new Decimal(units * 10n ** BigInt(-scale), 0);
+  }
+
+  /** Below zero when this number is the smaller one, zero when they are equal. */
+  compare(other: Decimal): number {
+    const scale = Math.max(this.#scale, other.#scale);
+    const [a, b] = [this.rounded(scale).#units, other.rounded(scale).#units];
+    return a < b ? -1 : a > b ? 1 : 0;
   }
 
   /** Zero has no sign. */

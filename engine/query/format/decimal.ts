@@ -4,6 +4,7 @@
 
 import { numberText } from '../../json/compare.ts';
 import type { Float } from '../../json/value.ts';
+import { Decimal } from './decimal-value.ts';
 
 /** Digits of a quotient that count at least. */
 const SIGNIFICANT_DIGITS_MIN = 16;
@@ -18,7 +19,7 @@ export class DecimalSum {
   #scale = 0;
 
   /** Adds `value` as often as `weight` (an integer) says. */
-  add(value: number | bigint | Float, weight = 1): void {
+  add(value: number | bigint | Float | Decimal, weight = 1): void {
     if (typeof value === 'number' && Number.isInteger(value)) {
       const sum = this.#small + value * weight;
       if (Number.isSafeInteger(sum) && Number.isSafeInteger(value * weight)) {
@@ -26,7 +27,7 @@ export class DecimalSum {
         return;
       }
     }
-    const [whole = '', fraction = ''] = numberText(value).split('.');
+    const [whole = '', fraction = ''] = (value instanceof Decimal ? value.text : numberText(value)).split('.');
     this.#addUnits(BigInt(whole + fraction) * BigInt(weight), fraction.length);
   }
 

@@ -242,12 +242,8 @@ export function checkGroupOrder(projection: Projection, orderBy: readonly OrderT
 }
 
 /**
- * Whether a facts query leaves out values that are no numbers. PuppetDB does so for these functions, whatever they are of, unless there
- * are groups: then it fails at such a value, so there they are left out only of what is computed of values.
+ * Whether a facts query leaves out values that are no numbers, also those that spell one. PuppetDB does so for these functions, whatever
+ * they are of, unless there are groups.
  */
 export const isOfNumbers = ({ columns, groupBy }: Projection): boolean =>
-  columns.some(
-    (column) => column.kind === 'aggregate' && column.fn !== 'count' && (groupBy === null || isValue(column.ref)),
-  );
-
-const isValue = (ref: FieldRef | null): boolean => ref?.kind === 'field' && ref.field === 'value';
+  groupBy === null && columns.some((column) => column.kind === 'aggregate' && column.fn !== 'count');

@@ -555,6 +555,13 @@ function typeofValue(ref: FieldRef, row: ModelRow): JsonValue {
   return found === undefined ? null : jsonTypeof(found);
 }
 
+/** The number that a fact value is or spells, as a list; an empty one for other values. */
+function spelledNumber(value: JsonValue): JsonValue[] {
+  if (isNumber(value)) return [value];
+  const found = typeof value === 'string' ? /^\s*\+?(-?)0*(\d+(\.\d+)?(e[+-]?\d+)?)\s*$/i.exec(value) : null;
+  return found === null ? [] : [parseJson(`${found[1]}${found[2]}`)];
+}
+
 function aggregate(
   entity: EntityName,
   column: Extract<Column, { kind: 'aggregate' }>,
@@ -567,7 +574,7 @@ function aggregate(
   const type = typeOf(entity, field);
   const cells = rows.map((row) => cellOf(row, field)).filter((cell) => cell !== null);
   if (fn === 'count') return cells.length;
-  const counted = type === 'V' ? cells.filter(isNumber) : cells;
+  const counted = type === 'V' ? cells.flatMap((cell) => spelledNumber(cell as JsonValue)) : cells;
   if (counted.length === 0) return null;
   if (fn === 'sum' || fn === 'avg') {
     const sum = new DecimalSum();
