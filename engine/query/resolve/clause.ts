@@ -258,7 +258,7 @@ function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: Sc
   }
   const expanded = expandSource(source, options, scope);
   const fields = isArray(field) ? field : [field];
-  if (!fields.every((name) => typeof name === 'string')) throw invalidClause('in');
+  if (fields.length === 0 || !fields.every((name) => typeof name === 'string')) throw invalidClause('in');
   const names = fields as readonly string[];
   if (field === 'new_value' || field === 'old_value' || names.includes('tag')) {
     return { kind: 'in', fields: [], source: null };

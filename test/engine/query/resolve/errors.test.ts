@@ -235,6 +235,8 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ['facts', '["<=","value",null]', 'Argument "null" and operator "<=" have incompatible types.'],
   ['nodes', '["=","expired","yesterday"]', "'yesterday' is not a valid timestamp value"],
   ['nodes', '[">","expired",null]', "'null' is not a valid timestamp value"],
+  ['nodes', '["in",[],["extract",["certname"],["select_nodes",["=","certname","x"]]]]', 'Invalid in clause'],
+  ['nodes', '["not",["in",[],["from","nodes",["extract",["certname"]]]]]', 'Invalid in clause'],
   ['nodes', '["in","certname",["array","x"]]', 'Operator array requires a vector argument'],
   ['resources', '["in","tags",["array",["x"]]]', 'Operator in...array is not supported on array types'],
   ['nodes', '["in",["fact","x"],["array",[5,"5"]]]', 'All values in array must be the same type.'],
