@@ -99,28 +99,40 @@ function argument(clauses: readonly JsonValue[], name: string): JsonValue | null
 }
 
 /**
- * Paging clauses of one `from`. `allowZero`: a limit of 0 gives no rows (subqueries) instead of an error.
- * Throws the errors of spec/query.md 5.3.
+ * Paging clauses of one `from`. `isInner`: that of a subquery, whose counts the database reads: a limit of 0 gives no rows, and a text
+ * that spells an integer is one. Throws the errors of spec/query.md 5.3.
  */
 export function clausePaging(
   scope: Scope,
   clauses: readonly JsonValue[],
-  options: { readonly allowZero: boolean },
+  { isInner }: { readonly isInner: boolean },
 ): Paging {
+  const count = isInner ? storedCount : plainCount;
   const limit = argument(clauses, 'limit');
   const offset = argument(clauses, 'offset');
   const orderBy = argument(clauses, 'order_by');
-  if (limit !== null && !isCount(limit, options.allowZero ? 0 : 1)) {
+  const limitTo = count(limit);
+  if (limit !== null && (limitTo === null || (limitTo === 0 && !isInner))) {
     throw badQuery(`Illegal value '${printAlone(limit)}' for :limit; expected a positive non-zero integer.`);
   }
-  if (offset !== null && !isCount(offset, 0)) {
+  const offsetBy = count(offset);
+  if (offset !== null && offsetBy === null) {
     throw badQuery(`Illegal value '${printAlone(offset)}' for :offset; expected a non-negative integer.`);
   }
-  return { orderBy: clauseOrder(scope, orderBy), limit, offset: offset ?? 0 };
+  return { orderBy: clauseOrder(scope, orderBy), limit: limitTo, offset: offsetBy ?? 0 };
 }
 
-const isCount = (value: JsonValue, min: number): value is number =>
-  typeof value === 'number' && Number.isInteger(value) && value >= min;
+/** null: the value is no count of rows. */
+const plainCount = (value: JsonValue): number | null =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null;
+
+/** What the database reads as a count: texts of digits too, as far as its integers go. */
+function storedCount(value: JsonValue): number | null {
+  if (typeof value !== 'string') return plainCount(value);
+  const isInteger = /^\s*\+?\d+\s*$/.test(value) && BigInt(value.trim().replace('+', '')) <= BIGINT_MAX;
+  return isInteger ? Number(value) : null;
+}
+const BIGINT_MAX = 2n ** 63n - 1n;
 
 function clauseOrder(scope: Scope, value: JsonValue | null): readonly OrderTerm[] {
   if (value === null) return [];

@@ -166,7 +166,7 @@ const BY_NAME: readonly OrderTerm[] = [{ field: 'name', descending: false }];
 
 /** Parameters win over clauses, item by item. Fact names come sorted unless asked for otherwise. */
 function pagingOf(scope: Scope, columns: OrderColumns, clauses: readonly JsonValue[], options: ResolveOptions): Paging {
-  const fromClauses = clausePaging(scope, clauses, { allowZero: false });
+  const fromClauses = clausePaging(scope, clauses, { isInner: false });
   const given = options.orderBy !== undefined && options.orderBy !== null && options.orderBy !== '';
   const orderBy = given ? parameterOrder(columns, options.orderBy) : fromClauses.orderBy;
   return {

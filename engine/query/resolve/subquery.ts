@@ -50,7 +50,7 @@ export function resolveSource(scope: Scope, fields: readonly string[], source: S
     projected: true,
     filter,
     groupBy: null,
-    ...clausePaging(inner, source.paging, { allowZero: true }),
+    ...clausePaging(inner, source.paging, { isInner: true }),
     distinct: null,
     includeFactsExpiration: false,
     includePackageInventory: false,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { resolveOrderBy } from '../../../../engine/query/resolve/resolve.ts';
+import type { Filter } from '../../../../engine/query/tree.ts';
 import { entity, errorOf, json, root } from './support.ts';
 
 const COLUMNS = "Supported columns are 'certname', 'environment', 'name', 'value'";
@@ -85,6 +86,38 @@ describe('paging clauses', () => {
       else assert.match(message, text);
     });
   }
+});
+
+describe('paging clauses of a subquery', () => {
+  const inner = (...clauses: unknown[]): Filter | null =>
+    entity('nodes', JSON.stringify(['in', 'certname', ['from', 'nodes', ['extract', 'certname'], ...clauses]])).filter;
+
+  it('paging: counts may be texts, and a limit zero', () => {
+    for (const [limit, offset] of [
+      [2, 1],
+      ['2', '1'],
+      [' +2 ', '01'],
+    ]) {
+      const filter = inner(['limit', limit], ['offset', offset]);
+      assert.ok(filter?.kind === 'in-query');
+      assert.deepEqual([filter.query.limit, filter.query.offset], [2, 1]);
+    }
+    const none = inner(['limit', '0']);
+    assert.ok(none?.kind === 'in-query' && none.query.limit === 0);
+  });
+
+  it('paging: other texts are refused', () => {
+    for (const text of ['', '-1', '1.5', '1e3', 'x', '9223372036854775808']) {
+      assert.match(
+        errorOf(() => inner(['limit', text])),
+        /^Illegal value '.*' for :limit/,
+      );
+      assert.match(
+        errorOf(() => inner(['offset', text])),
+        /^Illegal value '.*' for :offset/,
+      );
+    }
+  });
 });
 
 describe('root', () => {
