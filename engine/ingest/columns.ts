@@ -1,4 +1,4 @@
-// What the columns of the store take: texts without NUL, 32-bit lines, UUIDs. A value that does not fit fails its command
+// What the columns of the store take: texts without NUL, 32-bit lines, 16-bit formats of reports, UUIDs. A value that does not fit fails its command
 // when it is carried out, not when it is checked (command document 3.0.4, trap 35).
 
 import { Float, type JsonValue } from '../json/value.ts';
@@ -32,8 +32,8 @@ export class Columns {
     return [0, 8, 12, 16, 20].map((start, group) => digits.slice(start, GROUP_ENDS[group])).join('-');
   }
 
-  /** A 32-bit integer column; doubles are rounded, halves to even. */
-  integer(value: JsonValue, name: string): number | null {
+  /** An integer column of so many bits; doubles are rounded, halves to even. */
+  integer(value: JsonValue, name: string, bits: 16 | 32 = 32): number | null {
     if (value === null) return null;
     let number: number;
     if (typeof value === 'number') number = Number.isInteger(value) ? value : roundHalfEven(value);
@@ -43,8 +43,9 @@ export class Columns {
       this.refuse(`${name} is not an integer.`);
       return null;
     }
-    if (!(number >= -0x8000_0000 && number <= 0x7fff_ffff)) {
-      this.refuse(`${name} is out of range for a 32-bit integer.`);
+    const bound = 2 ** (bits - 1);
+    if (!(number >= -bound && number < bound)) {
+      this.refuse(`${name} is out of range for a ${bits}-bit integer.`);
       return null;
     }
     return number + 0;

@@ -62,7 +62,7 @@ export function decodeReport(payload: JsonObject, received: number, known: Known
   const puppetVersion = text('puppet_version');
   const configurationVersion = text('configuration_version');
   const transactionUuid = (payload['transaction_uuid'] ?? null) as string | null;
-  const reportFormat = columns.integer(payload['report_format'] as JsonValue, 'report_format');
+  const reportFormat = columns.integer(payload['report_format'] as JsonValue, 'report_format', 16);
   const fields = {
     certname,
     producerTimestamp,

@@ -404,6 +404,7 @@ test('apply: a failing command leaves nothing behind and does not disturb its ne
     submit('replace facts', factsPayload({ certname: 'new', environment: 'e\u0000' })),
     submit('replace facts', factsPayload({ certname: 'new', nonsense: 1 })),
     submit('store report', reportPayload({ certname: 'new', transaction_uuid: 'abc' })),
+    submit('store report', reportPayload({ certname: 'new', report_format: 40_000 })),
     submit('replace catalog', catalogPayload({ certname: 'new', resources: [resource({ exported: null })] })),
     facts(3, { values: { b: 1 } }),
   ];
@@ -412,6 +413,7 @@ test('apply: a failing command leaves nothing behind and does not disturb its ne
     'NotStorable',
     'NotStorable',
     'InvalidPayload',
+    'NotStorable',
     'NotStorable',
     'NotStorable',
     'stored',

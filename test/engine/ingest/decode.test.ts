@@ -616,6 +616,16 @@ test('decode: reports are closed at every depth', () => {
   }
 });
 
+test('decode: report formats have 16 bits', () => {
+  const refusal = (format: number | string): string | null =>
+    report(submit('store report', JSON.stringify(reportPayload({ report_format: 0 })).replace('":0', `":${format}`)))
+      .refusal;
+  assert.equal(refusal(32_767), null);
+  assert.equal(refusal(-32_768), null);
+  for (const format of [32_768, -32_769, '12345678901234567890'])
+    assert.equal(refusal(format), 'report_format is out of range for a 16-bit integer.');
+});
+
 // ---- inputs
 
 test('decode: inputs are distinct and sorted', () => {
