@@ -223,10 +223,20 @@ function functionKey(name: string, columns: readonly Column[]): GroupKey {
 const notGrouped = (name: string): Error =>
   new StoreRefusal(`ERROR: column "${name}" must appear in the GROUP BY clause or be used in an aggregate function`);
 
+/** The document that a column is a part of: rows that are grouped by the whole have the part in common. */
+function documentOf(ref: FieldRef): FieldRef | null {
+  if (ref.kind === 'path') return { kind: 'field', field: ref.root };
+  return ref.field === 'trusted' ? { kind: 'field', field: 'facts' } : null;
+}
+
 function checkGrouped(column: Column, columns: readonly Column[], keys: readonly GroupKey[]): void {
   if (column.kind === 'aggregate' || column.kind === 'null') return;
+  const { ref } = column;
+  const whole = documentOf(ref);
   const isKey = keys.some((key) =>
-    key.kind === 'ref' ? sameRef(key.ref, column.ref) : columns[key.column] === column,
+    key.kind === 'ref'
+      ? sameRef(key.ref, ref) || (whole !== null && sameRef(key.ref, whole))
+      : columns[key.column] === column,
   );
   if (!isKey) throw notGrouped(column.key);
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { EntityName } from '../../../../schemas/entities.ts';
 import { entity, entityError, keys } from './support.ts';
 
 describe('projection', () => {
@@ -175,6 +176,25 @@ describe('grouping', () => {
       entityError('inventory', '["extract",[["function","count"]],["group_by","facts.a"]]'),
       /column "facts.a" does not exist/,
     );
+  });
+
+  it('grouping: parts of a document that is grouped by as a whole are columns of the groups', () => {
+    const grouped = (name: EntityName, columns: readonly string[], ...keys: string[]) =>
+      [name, JSON.stringify(['extract', [['function', 'count'], ...columns], ['group_by', ...keys]])] as const;
+    for (const [name, query] of [
+      grouped('resources', ['parameters.ensure', 'parameters'], 'parameters'),
+      grouped('inventory', ['facts.kernel', 'certname'], 'facts', 'certname'),
+      grouped('inventory', ['trusted', 'trusted.a', 'facts.os.name'], 'facts'),
+    ]) {
+      assert.notEqual(entity(name, query).groupBy, null, query);
+    }
+    for (const [name, query] of [
+      grouped('inventory', ['facts'], 'trusted'),
+      grouped('inventory', ['facts.kernel'], 'certname'),
+      grouped('resources', ['parameters'], 'parameters.ensure'),
+    ]) {
+      assert.match(entityError(name, query), /must appear in the GROUP BY|does not exist/, query);
+    }
   });
 
   it('grouping: groups are only ordered by what they are grouped by', () => {
