@@ -26,7 +26,9 @@ export type RegexNode =
   | { readonly kind: 'look'; readonly ahead: boolean; readonly negative: boolean; readonly item: RegexNode }
   /** A group that a back reference names; all others are gone. Groups count from 1. */
   | { readonly kind: 'group'; readonly group: number; readonly item: RegexNode }
-  | { readonly kind: 'back-reference'; readonly group: number };
+  | { readonly kind: 'back-reference'; readonly group: number }
+  /** The empty match, if the group has one. */
+  | { readonly kind: 'took-part'; readonly group: number };
 
 export interface Regex {
   readonly root: RegexNode;

@@ -92,6 +92,9 @@ export class BacktrackMatcher {
           if (!fails) position = end;
           break;
         }
+        case Op.tookPart:
+          fails = this.#slots[operand * 2] === UNSET || this.#slots[operand * 2 + 1] === UNSET;
+          break;
         case Op.loopStart:
           this.#set(operand, position);
           for (const group of groupSpans[y[pc] as number] as readonly number[]) {

@@ -84,7 +84,7 @@ class Parser {
         return { kind: 'look', ahead: token.ahead, negative: token.negative, item };
       }
       default:
-        return this.#quantified(this.#atom(token, isInLook));
+        return withGroup(token, this.#quantified(this.#atom(token, isInLook)));
     }
   }
 
@@ -239,6 +239,12 @@ function bracketChar(token: Token, isRangeEnd = false): number {
     return code;
   }
   throw invalidRegex('range');
+}
+
+/** PostgreSQL looks for the group of a reference first, and then how often it comes again: not at all is no match without one either. */
+function withGroup(token: Token, node: RegexNode): RegexNode {
+  if (token.type !== 'back-reference' || node.kind !== 'repeat' || node.min > 0) return node;
+  return concat([{ kind: 'took-part', group: token.group }, node]);
 }
 
 /** Removes the groups that nothing refers to. */

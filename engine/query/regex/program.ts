@@ -26,6 +26,8 @@ export const Op = {
   loopStart: 8,
   /** If nothing was consumed since slot x was set, leaves the loop: goes on at y instead of the next instruction. */
   loopEnd: 9,
+  /** Goes on if group x took part. */
+  tookPart: 10,
 } as const;
 
 export const PLACES: readonly Place[] = [
@@ -193,6 +195,9 @@ class Compiler {
         return;
       case 'back-reference':
         this.#emit(Op.backReference, node.group);
+        return;
+      case 'took-part':
+        this.#emit(Op.tookPart, node.group);
         return;
     }
   }
