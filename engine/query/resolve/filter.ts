@@ -208,15 +208,14 @@ export function timeOf(value: JsonValue): number {
 /** A value compared with the elements of a text array becomes text as PostgreSQL writes it. */
 const memberText = (value: JsonValue): string => (isNumber(value) ? String(doubleOfNumber(value)) : textOf(value));
 
-/** A fact path: texts are object keys, integers array indexes. Encoded paths take fractions too, which equal nothing. */
+/** A fact path: texts are object keys, integers array indexes. Encoded paths take fractions too (1.0 is one): as the texts that they are there. */
 function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
   if (!isArray(value)) throw badPathElement();
   return value.map((element) => {
     if (typeof element === 'string') return element;
-    if (isNumber(element) && (field.type === 'PE' || (typeof element === 'number' && Number.isInteger(element)))) {
-      return doubleOfNumber(element);
-    }
-    throw badPathElement();
+    if (typeof element === 'number' && Number.isInteger(element)) return element;
+    if (field.type !== 'PE' || !isNumber(element)) throw badPathElement();
+    return typeof element === 'bigint' ? doubleOfNumber(element) : textOf(element);
   });
 }
 

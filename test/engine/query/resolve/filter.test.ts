@@ -104,6 +104,21 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
     '["~>","path",["a.*",1,"5"]]',
     { kind: 'regex', field: 'path', pattern: '^a(?:(?:(?!#~).)+|.?)#~1#~"5"$', nullIsFalse: true },
   ],
+  ['fact_paths', '["=","path",["a",1.0,0]]', { kind: 'path-eq', field: 'path', paths: [['a', '1.0', 0]] }],
+  [
+    'fact_paths',
+    '["in","path",["array",[["a",1.0],["a",0.5],["a",1]]]]',
+    {
+      kind: 'path-eq',
+      field: 'path',
+      paths: [
+        ['a', '1.0'],
+        ['a', '0.5'],
+        ['a', 1],
+      ],
+    },
+  ],
+  ['fact_paths', '["~>","path",["a",1.0]]', { kind: 'regex', field: 'path', pattern: '^a#~1.0$', nullIsFalse: true }],
   [
     'fact_paths',
     '["~>","path",["a.+","b.{2,3}","c#~d"]]',
