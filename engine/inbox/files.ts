@@ -1,7 +1,7 @@
 // The few file operations the log is made of, as an interface so that tests can make any of them fail.
 
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { makeDirectory } from '../directories.ts';
 
 /** What `writev` has written is durable when it resolves. */
@@ -40,7 +40,9 @@ export interface LogFileSystem {
   makeDirectory(path: string): Promise<void>;
   list(path: string): Promise<string[]>;
   remove(path: string): Promise<void>;
-  /** Makes created and removed names durable. */
+  /** Takes the place of what has the new name. */
+  rename(from: string, to: string): Promise<void>;
+  /** Makes created, changed and removed names durable. */
   syncDirectory(path: string): Promise<void>;
 }
 
@@ -51,6 +53,7 @@ export const diskFiles: LogFileSystem = {
   },
   list: (path) => readdir(path),
   remove: (path) => unlink(path),
+  rename: (from, to) => rename(from, to),
   syncDirectory: async (path) => {
     const directory = await open(path, 'r');
     try {

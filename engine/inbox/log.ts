@@ -6,6 +6,9 @@
 // A group that fails is refused as a whole and never trusted: its bytes are cut off where there was no room for them; where
 // that fails, or the disk did, the segment is left for a new one whose header records how much of the old one counts. Segments
 // are removed oldest first, when none of their records is needed any more: that order keeps the chain of headers complete.
+//
+// The file of a segment that goes is kept for the next one: a durable write over blocks that a file has already takes half the time of
+// one that makes it longer. What stands behind the records of a segment may therefore be of an earlier one; it has another salt.
 
 import { join } from 'node:path';
 import { diskFiles, type LogFile, type LogFileSystem, readFully, writeAll } from './files.ts';
@@ -17,6 +20,8 @@ import {
   ENVELOPE_SIZE_MAX,
   encodeRecordHead,
   encodeSegmentHeader,
+  encodeSpareHeader,
+  NEVER_BEGUN,
   SEGMENT_HEADER_SIZE,
   type SegmentHeader,
   sealRecord,
@@ -45,7 +50,7 @@ export interface LogOptions {
   readonly files?: LogFileSystem;
 }
 
-const SEGMENT_SIZE_MAX = 64 << 20;
+const SEGMENT_SIZE_MAX = 32 << 20;
 const GROUP_SIZE_MAX = 8 << 20;
 /** Keeps one writev below what systems take in a call. */
 const GROUP_RECORDS_MAX = 500;
@@ -99,6 +104,8 @@ export async function openLog(options: LogOptions): Promise<CommandLog> {
   return log;
 }
 
+/** The file that is kept for the next segment. */
+const SPARE_NAME = 'spare.segment';
 const segmentName = (number: number): string => `${String(number).padStart(10, '0')}.commands`;
 
 /** Reads every segment, cuts a torn tail off the last one, and removes files that never held a record. */
@@ -106,7 +113,9 @@ async function openSegments(
   dir: string,
   files: LogFileSystem,
 ): Promise<{ segments: Segment[]; records: StreamRecord[] }> {
-  const names = (await files.list(dir)).filter((name) => /^\d{10,}\.commands$/.test(name)).sort();
+  const all = await files.list(dir);
+  if (all.includes(SPARE_NAME)) await files.remove(join(dir, SPARE_NAME));
+  const names = all.filter((name) => /^\d{10,}\.commands$/.test(name)).sort();
   const segments: Segment[] = [];
   const records: StreamRecord[] = [];
   try {
@@ -120,7 +129,7 @@ async function openSegments(
       if (typeof header === 'string') {
         await file.close();
         // Creation was cut short: records are only written after the header is durable.
-        if (size > SEGMENT_HEADER_SIZE) throw new StreamCorrupt(path, 0, header);
+        if (size > SEGMENT_HEADER_SIZE && header !== NEVER_BEGUN) throw new StreamCorrupt(path, 0, header);
         await files.remove(path);
         continue;
       }
@@ -188,6 +197,8 @@ export class CommandLog implements CommandStream {
   #recovering: Promise<boolean> | null = null;
   #closed = false;
   #removing: Promise<void> = Promise.resolve();
+  /** Has SPARE_NAME, and is nobody's. */
+  #spare: LogFile | null = null;
 
   constructor(options: LogOptions, files: LogFileSystem, segments: Segment[], backlog: StreamRecord[], seq: number) {
     this.#dir = options.dir;
@@ -283,7 +294,9 @@ export class CommandLog implements CommandStream {
     while (this.#writing !== null) await this.#writing;
     await this.#recovering;
     await this.#removing;
+    await this.#dropSpare();
     for (const segment of this.#segments) {
+      if (segment === this.#segments.at(-1)) await cutOff(segment);
       await segment.file?.close();
       segment.file = null;
     }
@@ -370,7 +383,7 @@ export class CommandLog implements CommandStream {
     const path = join(this.#dir, segmentName(header.number));
     let file: LogFile | null = null;
     try {
-      file = await this.#openNew(path);
+      file = (await this.#spareAs(path)) ?? (await this.#openNew(path));
       await writeAll(file, [encodeSegmentHeader(header)], 0);
       await this.#files.syncDirectory(this.#dir);
     } catch (error) {
@@ -404,15 +417,76 @@ export class CommandLog implements CommandStream {
     while (this.#segments.length > 1 && this.#segments[0]!.live === 0) {
       const segment = this.#segments[0]!;
       try {
-        await segment.file?.close();
-        segment.file = null;
-        await this.#files.remove(segment.path);
+        if (!(await this.#keepAsSpare(segment))) {
+          await segment.file?.close();
+          segment.file = null;
+          await this.#files.remove(segment.path);
+        }
         await this.#files.syncDirectory(this.#dir);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return;
       }
       this.#segments.shift();
     }
+  }
+
+  /** Keeps the file of a segment that is not needed any more, if it is worth it: whether it has lost its name. */
+  async #keepAsSpare(segment: Segment): Promise<boolean> {
+    const { file, path, size } = segment;
+    if (file === null || this.#spare !== null || this.#closed || size < this.#segmentSizeMax / 2) return false;
+    const sparePath = join(this.#dir, SPARE_NAME);
+    try {
+      await this.#files.rename(path, sparePath);
+    } catch {
+      return false;
+    }
+    segment.file = null;
+    try {
+      // A backup that is being made holds its segments by links, which nobody can make any more.
+      const { nlink } = await file.stat();
+      if (nlink > 1) throw new Error('somebody else has the file');
+      await writeAll(file, [encodeSpareHeader()], 0);
+      this.#spare = file;
+    } catch {
+      await this.#remove(file, sparePath);
+    }
+    return true;
+  }
+
+  /** The spare file under that name, null when there is none. */
+  async #spareAs(path: string): Promise<LogFile | null> {
+    const file = this.#spare;
+    if (file === null) return null;
+    this.#spare = null;
+    const sparePath = join(this.#dir, SPARE_NAME);
+    try {
+      await this.#files.rename(sparePath, path);
+      return file;
+    } catch {
+      await this.#remove(file, sparePath);
+      return null;
+    }
+  }
+
+  async #dropSpare(): Promise<void> {
+    const file = this.#spare;
+    this.#spare = null;
+    if (file !== null) await this.#remove(file, join(this.#dir, SPARE_NAME));
+  }
+
+  /** What cannot be removed is, when the log is opened again. */
+  async #remove(file: LogFile, path: string): Promise<void> {
+    await file.close().catch(() => {});
+    await this.#files.remove(path).catch(() => {});
+  }
+}
+
+/** What stands behind the records need not be looked at when the log is opened again. */
+async function cutOff({ file, size }: Segment): Promise<void> {
+  try {
+    if (file !== null && (await file.stat()).size > size) await file.truncate(size);
+  } catch {
+    // Then they are looked at.
   }
 }
 

@@ -1,7 +1,22 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { diskFiles } from '../../../engine/inbox/files.ts';
+import type { CommandLog } from '../../../engine/inbox/log.ts';
 import { crc32InScript } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
 import { body, delivered, envelope, faultyFiles, nextRandom, openTestLog, temporaryDirectory } from './support.ts';
@@ -220,6 +235,90 @@ test('log: segments go when their records are released, oldest first, the last o
   await again.close();
 });
 
+/** A log of which one segment has gone and is kept, and its only record, `left`. */
+async function withSpare(): Promise<{ dir: string; log: CommandLog; spare: string }> {
+  const dir = temporaryDirectory();
+  const log = await openTestLog(dir, { segmentSizeMax: 1000 });
+  const records = delivered(log);
+  for (let i = 0; i < 9; i++) await log.append(envelope('gone'), body(`${i}`.repeat(300)));
+  await log.append(envelope('left'), body('left'));
+  for (const record of records.slice(0, 9)) log.release(record);
+  const spare = join(dir, 'spare.segment');
+  const isKept = (): boolean => existsSync(spare) && readFileSync(spare).toString('latin1', 0, 4) === 'MSPA';
+  for (let patience = 200; !(isKept() && segments(dir).length === 1) && patience > 0; patience--) await sleep(5);
+  return { dir, log, spare };
+}
+
+/** A copy of the folder once nothing comes or goes in it any more. */
+async function copyAtRest(dir: string): Promise<string> {
+  const names = (): string => readdirSync(dir).join();
+  for (let before = ''; before !== names(); await sleep(10)) before = names();
+  const copy = temporaryDirectory();
+  cpSync(dir, copy, { recursive: true });
+  return copy;
+}
+
+const certnames = (log: CommandLog): string[] => delivered(log).map(({ envelope }) => envelope.certname);
+
+test('log: the file of a segment that goes is that of the next one, and nothing of what was in it comes back', async () => {
+  const { dir, log, spare } = await withSpare();
+  const { ino, size } = statSync(spare);
+  for (let i = 0; i < 4; i++) await log.append(envelope(`new${i}`), body('y'.repeat(400)));
+  const [name] = segments(dir).filter((one) => statSync(join(dir, one)).ino === ino);
+  assert.ok(name !== undefined);
+  assert.ok(statSync(join(dir, name)).size >= size);
+  // As after a kill, and after an end.
+  const killed = temporaryDirectory();
+  cpSync(dir, killed, { recursive: true });
+  await log.close();
+  assert.equal(existsSync(spare), false);
+  for (const folder of [killed, dir]) {
+    const again = await openTestLog(folder);
+    assert.deepEqual(certnames(again), ['left', 'new0', 'new1', 'new2', 'new3']);
+    await again.close();
+  }
+});
+
+test('log: a segment that a backup holds by a link is not written to', async () => {
+  const dir = temporaryDirectory();
+  const log = await openTestLog(dir, { segmentSizeMax: 1000 });
+  const records = delivered(log);
+  for (let i = 0; i < 10; i++) await log.append(envelope('gone'), body(`${i}`.repeat(300)));
+  const held = temporaryDirectory();
+  for (const name of segments(dir)) linkSync(join(dir, name), join(held, name));
+  const before = segments(held).map((name) => readFileSync(join(held, name)));
+  for (const record of records.splice(0)) log.release(record);
+  for (let i = 0; i < 10; i++) await log.append(envelope('new'), body('y'.repeat(400)));
+  await log.close();
+  assert.deepEqual(
+    segments(held).map((name, index) => readFileSync(join(held, name)).subarray(0, before[index]!.length)),
+    before,
+  );
+  const restored = await openTestLog(held);
+  assert.equal(certnames(restored).length >= 10, true);
+  await restored.close();
+});
+
+test('log: a file that was kept, and a segment that was never begun in it, are removed', async () => {
+  const { dir, log, spare } = await withSpare();
+  // Killed before the file has another name, and before the segment has its header.
+  const [named, begun] = [temporaryDirectory(), temporaryDirectory()];
+  for (const copy of [named, begun]) cpSync(dir, copy, { recursive: true });
+  const last = Number.parseInt(segments(dir).at(-1)!, 10);
+  renameSync(join(begun, basename(spare)), join(begun, `${String(last + 1).padStart(10, '0')}.commands`));
+  await log.close();
+  for (const folder of [named, begun]) {
+    const again = await openTestLog(folder);
+    assert.deepEqual(certnames(again), ['left']);
+    assert.equal(await again.append(envelope('more'), body('z')), 11);
+    await again.close();
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('spare')),
+      [],
+    );
+  }
+});
+
 test('log: seqs stay above the given position even when the directory was emptied', async () => {
   const log = await openTestLog(temporaryDirectory(), { seqAfter: 41 });
   assert.equal(await log.append(envelope('a'), body('')), 42);
@@ -358,12 +457,21 @@ test('log: random sequences of appends, releases, faults and reopenings lose no 
       }
     } else if (action === 16) {
       files.failing.set(
-        (['writev', 'datasync', 'truncate', 'open', 'remove', 'syncDirectory'] as const)[pick(6)]!,
+        (['writev', 'datasync', 'truncate', 'open', 'remove', 'rename', 'syncDirectory'] as const)[pick(7)]!,
         'EIO',
       );
     } else if (action === 17) {
       files.failing.clear();
       assert.equal(await log.recover(), true);
+    } else if (action === 18) {
+      // As after a kill: what stands behind the records is of earlier segments.
+      const copy = await copyAtRest(dir);
+      const killed = await openTestLog(copy, { ...options, files: diskFiles });
+      const found = new Map(delivered(killed).map((record) => [record.seq, record]));
+      for (const [seq, text] of owed) {
+        assert.equal(Buffer.from(await killed.read(found.get(seq)!)).toString(), text, `seed ${seed} step ${step}`);
+      }
+      await killed.close();
     } else {
       files.failing.clear();
       await log.close();

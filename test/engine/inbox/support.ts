@@ -56,7 +56,7 @@ export function delivered(log: CommandLog): StreamRecord[] {
   return records;
 }
 
-export type FileOperation = 'open' | 'writev' | 'datasync' | 'truncate' | 'remove' | 'syncDirectory';
+export type FileOperation = 'open' | 'writev' | 'datasync' | 'truncate' | 'remove' | 'rename' | 'syncDirectory';
 
 /** The disk, with operations that fail while their name is in `failing`; `calls` counts what was tried. */
 export interface FaultyFiles extends LogFileSystem {
@@ -104,6 +104,10 @@ export function faultyFiles(): FaultyFiles {
     async remove(path) {
       pass('remove');
       await diskFiles.remove(path);
+    },
+    async rename(from, to) {
+      pass('rename');
+      await diskFiles.rename(from, to);
     },
     async syncDirectory(path) {
       pass('syncDirectory');
