@@ -20,8 +20,6 @@ import {
   ENVELOPE_SIZE_MAX,
   encodeRecordHead,
   encodeSegmentHeader,
-  encodeSpareHeader,
-  NEVER_BEGUN,
   SEGMENT_HEADER_SIZE,
   type SegmentHeader,
   sealRecord,
@@ -104,8 +102,8 @@ export async function openLog(options: LogOptions): Promise<CommandLog> {
   return log;
 }
 
-/** The file that is kept for the next segment. */
-const SPARE_NAME = 'spare.segment';
+/** Files that are kept for the next segment are called like the one that they were, and so. */
+const SPARE = '.spare';
 const segmentName = (number: number): string => `${String(number).padStart(10, '0')}.commands`;
 
 /** Reads every segment, cuts a torn tail off the last one, and removes files that never held a record. */
@@ -114,7 +112,7 @@ async function openSegments(
   files: LogFileSystem,
 ): Promise<{ segments: Segment[]; records: StreamRecord[] }> {
   const all = await files.list(dir);
-  if (all.includes(SPARE_NAME)) await files.remove(join(dir, SPARE_NAME));
+  for (const name of all) if (name.endsWith(SPARE)) await files.remove(join(dir, name));
   const names = all.filter((name) => /^\d{10,}\.commands$/.test(name)).sort();
   const segments: Segment[] = [];
   const records: StreamRecord[] = [];
@@ -129,7 +127,7 @@ async function openSegments(
       if (typeof header === 'string') {
         await file.close();
         // Creation was cut short: records are only written after the header is durable.
-        if (size > SEGMENT_HEADER_SIZE && header !== NEVER_BEGUN) throw new StreamCorrupt(path, 0, header);
+        if (size > SEGMENT_HEADER_SIZE) throw new StreamCorrupt(path, 0, header);
         await files.remove(path);
         continue;
       }
@@ -197,8 +195,7 @@ export class CommandLog implements CommandStream {
   #recovering: Promise<boolean> | null = null;
   #closed = false;
   #removing: Promise<void> = Promise.resolve();
-  /** Has SPARE_NAME, and is nobody's. */
-  #spare: LogFile | null = null;
+  #spare: { readonly path: string; readonly file: LogFile } | null = null;
 
   constructor(options: LogOptions, files: LogFileSystem, segments: Segment[], backlog: StreamRecord[], seq: number) {
     this.#dir = options.dir;
@@ -383,8 +380,11 @@ export class CommandLog implements CommandStream {
     const path = join(this.#dir, segmentName(header.number));
     let file: LogFile | null = null;
     try {
-      file = (await this.#spareAs(path)) ?? (await this.#openNew(path));
-      await writeAll(file, [encodeSegmentHeader(header)], 0);
+      file = await this.#spareAs(path, header);
+      if (file === null) {
+        file = await this.#openNew(path);
+        await writeAll(file, [encodeSegmentHeader(header)], 0);
+      }
       await this.#files.syncDirectory(this.#dir);
     } catch (error) {
       this.#trouble = error as Error;
@@ -432,46 +432,42 @@ export class CommandLog implements CommandStream {
 
   /** Keeps the file of a segment that is not needed any more, if it is worth it: whether it has lost its name. */
   async #keepAsSpare(segment: Segment): Promise<boolean> {
-    const { file, path, size } = segment;
+    const { file, size } = segment;
     if (file === null || this.#spare !== null || this.#closed || size < this.#segmentSizeMax / 2) return false;
-    const sparePath = join(this.#dir, SPARE_NAME);
+    const path = `${segment.path}${SPARE}`;
     try {
-      await this.#files.rename(path, sparePath);
+      await this.#files.rename(segment.path, path);
     } catch {
       return false;
     }
     segment.file = null;
-    try {
-      // A backup that is being made holds its segments by links, which nobody can make any more.
-      const { nlink } = await file.stat();
-      if (nlink > 1) throw new Error('somebody else has the file');
-      await writeAll(file, [encodeSpareHeader()], 0);
-      this.#spare = file;
-    } catch {
-      await this.#remove(file, sparePath);
-    }
+    // A backup that is being made holds its segments by links, which nobody can make any more.
+    const { nlink } = await file.stat().catch(() => ({ nlink: 2 }));
+    if (nlink > 1) await this.#remove(file, path);
+    else this.#spare = { path, file };
     return true;
   }
 
-  /** The spare file under that name, null when there is none. */
-  async #spareAs(path: string): Promise<LogFile | null> {
-    const file = this.#spare;
-    if (file === null) return null;
+  /** The spare file as the segment of that path and header, null when there is none, or when it cannot be. */
+  async #spareAs(path: string, header: SegmentHeader): Promise<LogFile | null> {
+    const spare = this.#spare;
+    if (spare === null) return null;
     this.#spare = null;
-    const sparePath = join(this.#dir, SPARE_NAME);
     try {
-      await this.#files.rename(sparePath, path);
-      return file;
+      // What has the name of a segment has its whole header.
+      await writeAll(spare.file, [encodeSegmentHeader(header)], 0);
+      await this.#files.rename(spare.path, path);
+      return spare.file;
     } catch {
-      await this.#remove(file, sparePath);
+      await this.#remove(spare.file, spare.path);
       return null;
     }
   }
 
   async #dropSpare(): Promise<void> {
-    const file = this.#spare;
+    const spare = this.#spare;
     this.#spare = null;
-    if (file !== null) await this.#remove(file, join(this.#dir, SPARE_NAME));
+    if (spare !== null) await this.#remove(spare.file, spare.path);
   }
 
   /** What cannot be removed is, when the log is opened again. */

@@ -26,10 +26,6 @@ export const ENVELOPE_SIZE_MAX = 1 << 20;
 export const BODY_SIZE_MAX = 2 ** 31;
 
 const SEGMENT_MAGIC = 0x4745534d;
-/** 'MSPA': the file of a segment that is gone, to be used for the next one. What follows the header means nothing. */
-const SPARE_MAGIC = 0x4150534d;
-/** What is wrong with such a file's header. */
-export const NEVER_BEGUN = 'a segment that was never begun';
 
 const crcTable: Uint32Array = (() => {
   const table = new Uint32Array(256);
@@ -73,17 +69,9 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   return bytes;
 }
 
-/** In the place of a header until the segment begins. */
-export function encodeSpareHeader(): Buffer {
-  const bytes = Buffer.alloc(SEGMENT_HEADER_SIZE);
-  bytes.writeUInt32LE(SPARE_MAGIC, 0);
-  return bytes;
-}
-
 /** What is wrong with the bytes as text, or the header. */
 export function decodeSegmentHeader(bytes: Buffer): SegmentHeader | string {
   if (bytes.length < SEGMENT_HEADER_SIZE) return 'segment header is cut short';
-  if (bytes.readUInt32LE(0) === SPARE_MAGIC) return NEVER_BEGUN;
   if (bytes.readUInt32LE(0) !== SEGMENT_MAGIC) return 'not a segment of the command log';
   if (bytes.readUInt32LE(4) !== crc32(bytes.subarray(8, SEGMENT_HEADER_SIZE))) return 'checksum of the segment header';
   const format = bytes.readUInt32LE(8);

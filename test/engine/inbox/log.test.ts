@@ -7,7 +7,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -243,19 +242,26 @@ async function withSpare(): Promise<{ dir: string; log: CommandLog; spare: strin
   for (let i = 0; i < 9; i++) await log.append(envelope('gone'), body(`${i}`.repeat(300)));
   await log.append(envelope('left'), body('left'));
   for (const record of records.slice(0, 9)) log.release(record);
-  const spare = join(dir, 'spare.segment');
-  const isKept = (): boolean => existsSync(spare) && readFileSync(spare).toString('latin1', 0, 4) === 'MSPA';
-  for (let patience = 200; !(isKept() && segments(dir).length === 1) && patience > 0; patience--) await sleep(5);
-  return { dir, log, spare };
+  for (let patience = 200; segments(dir).length > 1 && patience > 0; patience--) await sleep(5);
+  const [spare] = readdirSync(dir).filter((name) => name.endsWith('.spare'));
+  assert.ok(spare !== undefined);
+  return { dir, log, spare: join(dir, spare) };
 }
 
-/** A copy of the folder once nothing comes or goes in it any more. */
+/** A copy of the folder, in which nothing came or went meanwhile. */
 async function copyAtRest(dir: string): Promise<string> {
   const names = (): string => readdirSync(dir).join();
-  for (let before = ''; before !== names(); await sleep(10)) before = names();
-  const copy = temporaryDirectory();
-  cpSync(dir, copy, { recursive: true });
-  return copy;
+  for (;;) {
+    const before = names();
+    const copy = temporaryDirectory();
+    try {
+      cpSync(dir, copy, { recursive: true });
+      await sleep(10);
+      if (names() === before) return copy;
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOENT');
+    }
+  }
 }
 
 const certnames = (log: CommandLog): string[] => delivered(log).map(({ envelope }) => envelope.certname);
@@ -299,23 +305,37 @@ test('log: a segment that a backup holds by a link is not written to', async () 
   await restored.close();
 });
 
-test('log: a file that was kept, and a segment that was never begun in it, are removed', async () => {
+test('log: a file that is kept goes when the log is opened, and a segment that was just begun in one is empty', async () => {
   const { dir, log, spare } = await withSpare();
-  // Killed before the file has another name, and before the segment has its header.
-  const [named, begun] = [temporaryDirectory(), temporaryDirectory()];
-  for (const copy of [named, begun]) cpSync(dir, copy, { recursive: true });
-  const last = Number.parseInt(segments(dir).at(-1)!, 10);
-  renameSync(join(begun, basename(spare)), join(begun, `${String(last + 1).padStart(10, '0')}.commands`));
+  const kept = await copyAtRest(dir);
+  const ino = statSync(spare).ino;
+  // Fills the segment, and begins the next one.
+  await log.append(envelope('more'), body('y'.repeat(900)));
+  await log.append(envelope('other'), body('z'));
+  const [name] = segments(dir).filter((one) => statSync(join(dir, one)).ino === ino);
+  const begun = await copyAtRest(dir);
   await log.close();
-  for (const folder of [named, begun]) {
+  // Killed between its header and its first record: what follows is of an earlier segment.
+  const path = join(begun, name as string);
+  writeFileSync(
+    path,
+    Buffer.concat([readFileSync(path).subarray(0, 48), readFileSync(join(kept, basename(spare))).subarray(48)]),
+  );
+  for (const [folder, expected] of [
+    [kept, ['left']],
+    [begun, ['left', 'more']],
+  ] as const) {
     const again = await openTestLog(folder);
-    assert.deepEqual(certnames(again), ['left']);
-    assert.equal(await again.append(envelope('more'), body('z')), 11);
+    assert.deepEqual(certnames(again), expected);
+    await again.append(envelope('after'), body('z'));
     await again.close();
     assert.deepEqual(
-      readdirSync(folder).filter((name) => name.startsWith('spare')),
+      readdirSync(folder).filter((one) => one.endsWith('.spare')),
       [],
     );
+    const last = await openTestLog(folder);
+    assert.deepEqual(certnames(last), [...expected, 'after']);
+    await last.close();
   }
 });
 
