@@ -4,7 +4,8 @@ import { numberText } from '../../json/compare.ts';
 import type { Float } from '../../json/value.ts';
 
 const NUMERIC = /^\s*(?<sign>[+-]?)(?=\.?\d)(?<whole>\d*)(?:\.(?<fraction>\d*))?(?:[eE](?<exponent>[+-]?\d{1,6}))?\s*$/;
-/** Texts with more digits than that are no numbers. */
+/** Texts with more digits than that, before the point and after it, are no numbers. */
+const WHOLE_MAX = 131_072;
 const SCALE_MAX = 16_383;
 
 export class Decimal {
@@ -27,9 +28,9 @@ export class Decimal {
     const found = NUMERIC.exec(text);
     if (found === null) return null;
     const { sign = '', whole = '', fraction = '', exponent = '0' } = found.groups!;
-    const digits = BigInt(`${whole}${fraction}`);
     const scale = fraction.length - Number(exponent);
-    if (Math.abs(scale) > SCALE_MAX) return null;
+    if (Math.abs(scale) > SCALE_MAX || whole.length > WHOLE_MAX) return null;
+    const digits = BigInt(`${whole}${fraction}`);
     const units = sign === '-' ? -digits : digits;
     return scale >= 0 ? new Decimal(units, scale) : new Decimal(units * 10n ** BigInt(-scale), 0);
   }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Float } from '../../../../engine/json/value.ts';
 import { DecimalSum } from '../../../../engine/query/format/decimal.ts';
+import { Decimal } from '../../../../engine/query/format/decimal-value.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
 console.log(`decimal.test seed ${seed}`);
@@ -13,6 +14,21 @@ const sumOf = (...values: Num[]): DecimalSum => {
   for (const value of values) sum.add(value);
   return sum;
 };
+
+describe('decimals that texts spell', () => {
+  it('have at most so many digits as numeric has', () => {
+    for (const [text, isNumber] of [
+      ['9'.repeat(131_072), true],
+      ['9'.repeat(131_073), false],
+      [`0.${'9'.repeat(16_383)}`, true],
+      [`0.${'9'.repeat(16_384)}`, false],
+      ['1e16383', true],
+      ['1e16384', false],
+    ] as const) {
+      assert.equal(Decimal.parse(text) !== null, isNumber, text.slice(0, 10));
+    }
+  });
+});
 
 describe('decimal sums', () => {
   it('keep integers exact at any size', () => {
