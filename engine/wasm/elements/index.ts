@@ -6,6 +6,7 @@
 //
 // Everything is an address; the host lays out the regions.
 
+import { BACKSLASH, BLANK, COMMA, QUOTE } from '../common/characters';
 import { copy, hashOf, SLACK, sharedSize } from '../common/memory';
 import { beginResources, writeResource } from './resource';
 
@@ -41,10 +42,6 @@ const NONE: i32 = -1;
 
 const BUCKETS: u32 = 1 << 14;
 
-const QUOTE: u8 = 0x22;
-const BACKSLASH: u8 = 0x5c;
-const COMMA: u8 = 0x2c;
-const BLANK: u8 = 0x20;
 /** `{` and, with the case bit set, `[`; likewise for the closing ones. */
 const OPEN: u8 = 0x7b;
 const CLOSE: u8 = 0x7d;

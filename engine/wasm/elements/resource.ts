@@ -4,6 +4,27 @@
 //
 //   memory    what is told of the result | tags | members | the text | room to put members in order
 
+import {
+  BACKSLASH,
+  BLANK,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  LETTER_A,
+  LETTER_E,
+  LETTER_I,
+  LETTER_U,
+  LETTER_Z,
+  MINUS,
+  NINE,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SLASH,
+  ZERO,
+} from '../common/characters';
 import { copy, SLACK, sharedSize } from '../common/memory';
 
 // What is told: bytes of the text, where in it values begin and end, by key; 0 and 0: it has none.
@@ -35,25 +56,6 @@ const DEPTH_MAX: i32 = 32;
 const DIGITS_MAX: usize = 15;
 
 const NAME_MARK: u8 = 1;
-const QUOTE: u8 = 0x22;
-const COMMA: u8 = 0x2c;
-const MINUS: u8 = 0x2d;
-const DOT: u8 = 0x2e;
-const SLASH: u8 = 0x2f;
-const ZERO: u8 = 0x30;
-const NINE: u8 = 0x39;
-const COLON: u8 = 0x3a;
-const OPEN_LIST: u8 = 0x5b;
-const BACKSLASH: u8 = 0x5c;
-const CLOSE_LIST: u8 = 0x5d;
-const LETTER_A: u8 = 0x61;
-const LETTER_E: u8 = 0x65;
-const LETTER_I: u8 = 0x69;
-const LETTER_U: u8 = 0x75;
-const LETTER_Z: u8 = 0x7a;
-const OPEN_MAP: u8 = 0x7b;
-const CLOSE_MAP: u8 = 0x7d;
-const BLANK: u8 = 0x20;
 
 /** Keys, and parts of such, as words. */
 const FILE_KEY: u32 = 0x656c6966;
@@ -114,7 +116,7 @@ export function writeResource(start: usize, size: usize, literalSize: usize, isT
   nameSize = literalSize;
   leavesTagOut = isTagLeftOut;
   // Each mark of three bytes may become a name.
-  if ((size / 3 + 1) * max(3, literalSize) + SLACK * 4 > room || load<u8>(start) !== OPEN_MAP) return false;
+  if ((size / 3 + 1) * max(3, literalSize) + SLACK * 4 > room || load<u8>(start) !== OPEN_BRACE) return false;
   at = start;
   to = text;
   memberEnd = members;
@@ -173,8 +175,8 @@ function put(code: u8): void {
 function writeValue(depth: i32): bool {
   const code = load<u8>(at);
   if (code === QUOTE) return writeString();
-  if (code === OPEN_MAP) return writeMap(depth + 1);
-  if (code === OPEN_LIST) return writeList(depth + 1);
+  if (code === OPEN_BRACE) return writeMap(depth + 1);
+  if (code === OPEN_BRACKET) return writeList(depth + 1);
   if (code === MINUS || (code >= ZERO && code <= NINE)) return writeInteger();
   while (load<u8>(at) >= LETTER_A && load<u8>(at) <= LETTER_Z) put(load<u8>(at++));
   return true;
@@ -235,13 +237,13 @@ function writeList(depth: i32): bool {
   if (depth > DEPTH_MAX) return false;
   put(load<u8>(at++));
   skipBlanks();
-  while (load<u8>(at) !== CLOSE_LIST) {
+  while (load<u8>(at) !== CLOSE_BRACKET) {
     if (!writeValue(depth)) return false;
     skipBlanks();
     if (load<u8>(at) === COMMA) {
       put(load<u8>(at++));
       skipBlanks();
-    } else if (load<u8>(at) !== CLOSE_LIST) return false;
+    } else if (load<u8>(at) !== CLOSE_BRACKET) return false;
   }
   put(load<u8>(at++));
   return true;
@@ -255,7 +257,7 @@ function writeMap(depth: i32): bool {
   put(load<u8>(at++));
   const body = to;
   skipBlanks();
-  while (load<u8>(at) !== CLOSE_MAP) {
+  while (load<u8>(at) !== CLOSE_BRACE) {
     if (memberEnd + MEMBER_SIZE > membersLimit) return false;
     const member = memberEnd;
     memberEnd += MEMBER_SIZE;
@@ -279,7 +281,7 @@ function writeMap(depth: i32): bool {
     if (load<u8>(at) === COMMA) {
       put(load<u8>(at++));
       skipBlanks();
-    } else if (load<u8>(at) !== CLOSE_MAP) return false;
+    } else if (load<u8>(at) !== CLOSE_BRACE) return false;
   }
   if (!isInOrder && !sortMembers(first, body)) return false;
   put(load<u8>(at++));
@@ -346,11 +348,11 @@ function sortMembers(first: usize, body: usize): bool {
 
 /** Distinct tags in the order of PuppetDB's set (ingest/hashes.ts, tagOrder). */
 function writeTags(): bool {
-  if (load<u8>(at) !== OPEN_LIST) return false;
+  if (load<u8>(at) !== OPEN_BRACKET) return false;
   put(load<u8>(at++));
   let end = tags;
   skipBlanks();
-  while (load<u8>(at) !== CLOSE_LIST) {
+  while (load<u8>(at) !== CLOSE_BRACKET) {
     if (end === tags + TAGS_MAX * TAG_SIZE || load<u8>(at) !== QUOTE) return false;
     const isName = load<u8>(at + 1) === NAME_MARK;
     const start = isName ? name : at;
@@ -369,7 +371,7 @@ function writeTags(): bool {
     if (load<u8>(at) === COMMA) {
       at++;
       skipBlanks();
-    } else if (load<u8>(at) !== CLOSE_LIST) return false;
+    } else if (load<u8>(at) !== CLOSE_BRACKET) return false;
   }
   at++;
   for (let tag = tags; tag < end; tag += TAG_SIZE) {
@@ -378,7 +380,7 @@ function writeTags(): bool {
     copy(to, load<u32>(tag + TAG_START), size);
     to += size;
   }
-  put(CLOSE_LIST);
+  put(CLOSE_BRACKET);
   return true;
 }
 

@@ -1,8 +1,8 @@
 // The double that is nearest to a decimal text: `Number` of a text of 17 digits, which is what a clock's fraction has, costs ten times as
 // much. Dekker's arithmetic: what an operation on doubles loses is a double itself.
 
+import { DOT, MINUS, ZERO } from '../common/characters';
 import { TENS, TENS_COUNT } from './layout';
-import { DOT, MINUS, ZERO } from './tokens';
 
 /** Digits of each of the two parts that a text's digits are read as. */
 const FIRST_DIGITS: usize = 9;

@@ -8,10 +8,10 @@
 //             fields, NO_PLACE: none
 //   region    codes | the resource | hash tables | pending events | events | texts | places | the result
 
+import { BACKSLASH, LETTER_N, LETTER_T, OPEN_BRACKET, QUOTE } from '../common/characters';
 import { appendSize, copy, hashOf, mixed, SLACK, sharedSize } from '../common/memory';
 import { ABSENT, ENDS, IN_PAYLOAD, PLACES, STARTS, STATES } from './layout';
 import { timeAt } from './times';
-import { BACKSLASH, LETTER_N, LETTER_T, OPEN_BRACKET, QUOTE } from './tokens';
 
 const NULL_TEXT: usize = 0;
 const NULL_SIZE: usize = 4;

@@ -5,6 +5,17 @@
 // Everything is an address. The host lays out readers and fields as the offsets below say, puts the payload behind them, and as many
 // zeros behind it as are read at a time: they end every token, so that nothing but the outermost loops looks for the end.
 
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  LETTER_N,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../common/characters';
 import { appendSize, copy, SLACK, sharedSize } from '../common/memory';
 import { doubleOf } from './decimals';
 import { addEvents, addPending, beginEvents, isShown } from './events';
@@ -52,22 +63,13 @@ import {
 import { timeAt } from './times';
 import {
   booleanEnd,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
   containerEnd,
   decimalEnd,
   escapedStringEnd,
   integerEnd,
   isDigit,
-  LETTER_N,
-  MINUS,
   NULL_WORD,
   numberEnd,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
   skipBlanks,
   stringEnd,
   stringsEnd,

@@ -1,9 +1,10 @@
 // Times, of which nothing is made where they are of a minute whose seconds are known to be times: the next ones mostly are.
 
+import { DOT, UPPER_Z, ZERO } from '../common/characters';
 import { copy, sharedSize } from '../common/memory';
 import { minute, time } from './host';
 import { KEPT_MINUTE } from './layout';
-import { DOT, isDigit, UPPER_Z, ZERO } from './tokens';
+import { isDigit } from './tokens';
 
 /** Up to the seconds: `2026-11-20T10:00:` */
 const MINUTE_SIZE: usize = 17;

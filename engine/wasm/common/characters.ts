@@ -1,0 +1,29 @@
+// Characters of JSON.
+
+export const BLANK: u8 = 0x20;
+export const QUOTE: u8 = 0x22;
+export const PLUS: u8 = 0x2b;
+export const COMMA: u8 = 0x2c;
+export const MINUS: u8 = 0x2d;
+export const DOT: u8 = 0x2e;
+export const SLASH: u8 = 0x2f;
+export const ZERO: u8 = 0x30;
+export const NINE: u8 = 0x39;
+export const COLON: u8 = 0x3a;
+export const UPPER_Z: u8 = 0x5a;
+export const OPEN_BRACKET: u8 = 0x5b;
+export const BACKSLASH: u8 = 0x5c;
+export const CLOSE_BRACKET: u8 = 0x5d;
+export const LETTER_A: u8 = 0x61;
+export const LETTER_B: u8 = 0x62;
+export const LETTER_D: u8 = 0x64;
+export const LETTER_E: u8 = 0x65;
+export const LETTER_F: u8 = 0x66;
+export const LETTER_I: u8 = 0x69;
+export const LETTER_N: u8 = 0x6e;
+export const LETTER_R: u8 = 0x72;
+export const LETTER_T: u8 = 0x74;
+export const LETTER_U: u8 = 0x75;
+export const LETTER_Z: u8 = 0x7a;
+export const OPEN_BRACE: u8 = 0x7b;
+export const CLOSE_BRACE: u8 = 0x7d;
