@@ -110,6 +110,11 @@ export class ExecContext {
     return ++this.#rows % TICK_ROWS === 0 && this.tick();
   }
 
+  /** After one step of rows that are looked for: of a row that was found, or of a pause. */
+  tickStep(isRow: boolean): boolean {
+    return isRow ? this.tickRow() : this.tick();
+  }
+
   /** A new slice begins: call before resuming. */
   resume(): void {
     this.#sliceEnd = this.options.clock() + this.options.slice;

@@ -305,7 +305,6 @@ function countsTest({ countsFilter }: EventCountsTree): (counts: Counts) => bool
 }
 
 /** Rows, and events, between two looks at the clock. */
-const TICK_ROWS = 64;
 const TICK_EVENTS = 4096;
 
 const shown = (ctx: ExecContext): readonly CountField[] => countFields(ctx.options.edition);
@@ -349,7 +348,7 @@ export function* executeEventCounts(
     let row = '{';
     for (const field of fields) row += `"${field}":${counts[COUNT[field]]},`;
     sink.row(`${row}"subject_type":"${tree.summarizeBy}","subject":${subjectJson(subjects[i]!)}}`);
-    if (sink.full || ((i & (TICK_ROWS - 1)) === 0 && ctx.tick())) yield;
+    if (sink.full || ctx.tickRow()) yield;
   }
 }
 

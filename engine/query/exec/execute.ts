@@ -66,7 +66,6 @@ function* streamed(
   const output = source.trace.step('output');
   const rows = new TreeRows(source);
   let seen = 0;
-  let sinceTick = 0;
   while (seen < end) {
     const step = rows.next();
     if (step === END) return;
@@ -78,13 +77,10 @@ function* streamed(
         ctx.trace.turn(rows.scan);
         if (sink.full) yield;
       }
-      if (++sinceTick < TICK_ROWS) continue;
     }
-    sinceTick = 0;
-    if (ctx.tick()) yield;
+    if (ctx.tickStep(step === ROW)) yield;
   }
 }
-const TICK_ROWS = 64;
 
 /** Rows in order: places first, then texts. */
 function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
@@ -101,9 +97,8 @@ function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: Execu
       ctx.trace.turn(order);
       top.add(ordering.keys(rows.row), () => rows.locator());
       ctx.trace.turn(rows.scan);
-      if ((total & (TICK_ROWS - 1)) !== 0) continue;
     }
-    if (ctx.tick()) yield;
+    if (ctx.tickStep(step === ROW)) yield;
   }
   options.onTotal?.(total);
   ctx.trace.enter(order);
@@ -116,7 +111,7 @@ function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: Execu
   for (let i = tree.offset; i < entries.length; i++) {
     writer.emit(places.at(entries[i]!.place), sink);
     output.rows++;
-    if (sink.full || ((i & (TICK_ROWS - 1)) === 0 && ctx.tick())) yield;
+    if (sink.full || ctx.tickRow()) yield;
   }
 }
 
@@ -127,16 +122,13 @@ function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: Execu
   if (grouping.itemOnly && source.countable) yield* foldItems(grouping, source);
   else {
     const rows = new TreeRows(source);
-    let sinceTick = 0;
     for (let step = rows.next(); step !== END; step = rows.next()) {
       if (step === ROW) {
         ctx.trace.turn(group);
         grouping.add(rows.row, 1);
         ctx.trace.turn(rows.scan);
-        if (++sinceTick < TICK_ROWS) continue;
       }
-      sinceTick = 0;
-      if (ctx.tick()) yield;
+      if (ctx.tickStep(step === ROW)) yield;
     }
   }
   options.onTotal?.(grouping.size);
@@ -191,6 +183,6 @@ export function* emitGroups(
     if (at++ < tree.offset) continue;
     sink.row(json);
     output.rows++;
-    if (sink.full || ((at & (TICK_ROWS - 1)) === 0 && ctx.tick())) yield;
+    if (sink.full || ctx.tickRow()) yield;
   }
 }

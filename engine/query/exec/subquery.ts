@@ -78,7 +78,7 @@ function* valuesOf(filter: InQuery, outer: QueryTree, source: Source): Generator
     const rows = new TreeRows(source);
     for (let step = rows.next(); step !== END; step = rows.next()) {
       if (step === ROW) take(rows.row);
-      if (step === ROW ? ctx.tickRow() : ctx.tick()) yield;
+      if (ctx.tickStep(step === ROW)) yield;
     }
   } else yield* paged(query, source, take);
   if (onNodes) set.nodes = namesToNodes(set, ctx);
@@ -99,7 +99,7 @@ function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Gen
       order.rows++;
       source.ctx.trace.turn(rows.scan);
     }
-    if (step === ROW ? source.ctx.tickRow() : source.ctx.tick()) yield;
+    if (source.ctx.tickStep(step === ROW)) yield;
   }
   source.ctx.trace.enter(order);
   const places = new Places(source);
@@ -182,7 +182,7 @@ function* nodesOfRows(source: Source, row: Row): Generator<undefined, NodeSet> {
       found.add(row.nodeId);
       scan.rows++;
     }
-    if (step === ROW ? source.ctx.tickRow() : source.ctx.tick()) yield;
+    if (source.ctx.tickStep(step === ROW)) yield;
   }
   return found;
 }

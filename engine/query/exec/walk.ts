@@ -173,7 +173,7 @@ export function* walked(
         count++;
         top.add(ordering.keys(row), () => source.locator(row));
       }
-      if (step === ROW ? ctx.tickRow() : ctx.tick()) yield;
+      if (ctx.tickStep(step === ROW)) yield;
     }
     scan.rows += count;
     const first = Math.max(0, offset - seen);
