@@ -16,6 +16,12 @@ export function sharedSize(a: usize, b: usize, most: usize): usize {
   return min(size, most);
 }
 
+export function areEqual(a: usize, b: usize, size: usize): bool {
+  let i: usize = 0;
+  for (; i + 16 <= size; i += 16) if (v128.any_true(v128.xor(v128.load(a + i), v128.load(b + i)))) return false;
+  return sharedSize(a + i, b + i, size - i) === size - i;
+}
+
 /** Copies sixteen bytes at a time, the last ones too. */
 export function copy(to: usize, from: usize, size: usize): void {
   for (let i: usize = 0; i < size; i += SLACK) v128.store(to + i, v128.load(from + i));

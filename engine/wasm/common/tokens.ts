@@ -22,7 +22,7 @@ import {
   PLUS,
   QUOTE,
   ZERO,
-} from '../common/characters';
+} from './characters';
 
 /** `null`, `true`, `alse` and what stands before it, as words. */
 export const NULL_WORD: u32 = 0x6c6c756e;
@@ -35,6 +35,34 @@ const DECIMAL_MAX: usize = 40;
 /** Longer strings are left to the way over values, which has limits. */
 const STRING_MAX: usize = 1 << 20;
 
+/** Which of sixteen bytes of a string do not go on with it: quotes, backslashes, control characters; a bit for each. */
+function stopsIn(bytes: v128): i32 {
+  const ends = v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH)));
+  return i8x16.bitmask(v128.or(ends, i8x16.lt_u(bytes, i8x16.splat(BLANK))));
+}
+
+/** Where a string from here on does not go on. */
+function stopAt(from: usize): usize {
+  let at = from;
+  while (true) {
+    const stops = stopsIn(v128.load(at));
+    if (stops !== 0) return at + ctz(stops);
+    at += 16;
+  }
+}
+
+/** Copies a string up to where it does not go on, and what of sixteen bytes comes behind that: how many bytes that is. */
+export function copyToStop(to: usize, from: usize): usize {
+  let size: usize = 0;
+  while (true) {
+    const bytes = v128.load(from + size);
+    v128.store(to + size, bytes);
+    const stops = stopsIn(bytes);
+    if (stops !== 0) return size + ctz(stops);
+    size += 16;
+  }
+}
+
 export function skipBlanks(from: usize): usize {
   let at = from;
   while (load<u8>(at) === BLANK) at++;
@@ -44,21 +72,9 @@ export function skipBlanks(from: usize): usize {
 /** Behind a string that is stored as it stands; 0 also for one with other escapes than the short ones. */
 export function stringEnd(start: usize): usize {
   if (load<u8>(start) !== QUOTE) return 0;
-  const quotes = i8x16.splat(QUOTE);
-  const backslashes = i8x16.splat(BACKSLASH);
-  const blanks = i8x16.splat(BLANK);
   let at = start + 1;
   while (true) {
-    while (true) {
-      const bytes = v128.load(at);
-      const stops = v128.or(v128.or(i8x16.eq(bytes, quotes), i8x16.eq(bytes, backslashes)), i8x16.lt_u(bytes, blanks));
-      const mask = i8x16.bitmask(stops);
-      if (mask !== 0) {
-        at += ctz(mask);
-        break;
-      }
-      at += 16;
-    }
+    at = stopAt(at);
     const code = load<u8>(at);
     if (code === QUOTE) return at - start > STRING_MAX ? 0 : at + 1;
     if (code !== BACKSLASH || !isShortEscape(load<u8>(at + 1))) return 0;

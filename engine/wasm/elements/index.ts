@@ -7,7 +7,9 @@
 // Everything is an address; the host lays out the regions.
 
 import { BACKSLASH, BLANK, COMMA, QUOTE } from '../common/characters';
-import { copy, hashOf, SLACK, sharedSize } from '../common/memory';
+import { areEqual, copy, hashOf, SLACK } from '../common/memory';
+import { copyToStop } from '../common/tokens';
+import { MARK_SIZE, putMark } from './mark';
 import { beginResources, writeResource } from './resource';
 
 export { resourceResult, resourceText } from './resource';
@@ -46,9 +48,6 @@ const BUCKETS: u32 = 1 << 14;
 const OPEN: u8 = 0x7b;
 const CLOSE: u8 = 0x7d;
 const CASE: u8 = 0x20;
-/** `"\u0001"`: stands for the name. */
-const MARK: u32 = 0x00220122;
-const MARK_SIZE: usize = 3;
 
 // A generation: its buckets, where its elements begin, end, and must end, how many there are, what they take.
 const FIRST_GENERATION: usize = 64;
@@ -230,12 +229,6 @@ function isHere(entry: usize, at: usize, last: usize, isLast: bool): bool {
   );
 }
 
-function areEqual(a: usize, b: usize, size: usize): bool {
-  let i: usize = 0;
-  for (; i + 16 <= size; i += 16) if (v128.any_true(v128.xor(v128.load(a + i), v128.load(b + i)))) return false;
-  return sharedSize(a + i, b + i, size - i) === size - i;
-}
-
 /** How many elements were looked for, also where the walk has come to nothing: some may have another number. */
 export function lookedFor(): i32 {
   return noted;
@@ -262,7 +255,7 @@ function readElement(from: usize, last: usize): usize {
     if (code === QUOTE) {
       if (isName(at, last)) {
         if (names++ === 0) nameAt = u32(to - written);
-        store<u32>(to, MARK);
+        putMark(to);
         to += MARK_SIZE;
         at += nameSize;
         continue;
@@ -290,28 +283,16 @@ function readElement(from: usize, last: usize): usize {
 
 function isName(at: usize, last: usize): bool {
   if (nameSize === 0 || (load<u64>(at) & headMask) !== nameHead) return false;
-  return at + nameSize <= last && sharedSize(at, name, nameSize) === nameSize;
+  return at + nameSize <= last && areEqual(at, name, nameSize);
 }
 
 /** Copies the string at `start`: where it ends, or 0. */
 function copyString(start: usize, last: usize, target: usize): usize {
-  const quotes = i8x16.splat(QUOTE);
-  const backslashes = i8x16.splat(BACKSLASH);
-  const blanks = i8x16.splat(BLANK);
   store<u8>(target, QUOTE);
   let at = start + 1;
   let to = target + 1;
   while (true) {
-    const bytes = v128.load(at);
-    v128.store(to, bytes);
-    const stops = v128.or(v128.or(i8x16.eq(bytes, quotes), i8x16.eq(bytes, backslashes)), i8x16.lt_u(bytes, blanks));
-    const mask = i8x16.bitmask(stops);
-    if (mask === 0) {
-      at += 16;
-      to += 16;
-      continue;
-    }
-    const size: usize = ctz(mask);
+    const size = copyToStop(to, at);
     at += size;
     to += size;
     if (at >= last) return 0;
@@ -373,7 +354,7 @@ function find(generation: usize, start: usize, size: usize, hash: u64): usize {
   let entry: usize = load<u32>(bucketOf(generation, hash));
   for (; entry !== 0; entry = load<u32>(entry + NEXT)) {
     if (load<u64>(entry + HASH) === hash && load<u32>(entry + SIZE) === u32(size)) {
-      if (sharedSize(entry + TEXT, start, size) === size) return entry;
+      if (areEqual(entry + TEXT, start, size)) return entry;
     }
   }
   return 0;

@@ -1,6 +1,6 @@
 // The canonical text of a resource (ingest/catalog-resources.ts, json/canonical.ts in order K) from the text of its element, where that
-// needs no values: strings without escapes by number, integers, no decimals, keys without slashes, ASCII only. The element is known to be
-// a resource that was taken once: what is no JSON need not be told from what is unusual.
+// needs no values: strings without escapes by number, integers, no decimals, keys without slashes, ASCII only. The element has been parsed,
+// now or when it came before: what is no JSON need not be told from what is unusual.
 //
 //   memory    what is told of the result | tags | members | the text | room to put members in order
 
@@ -11,21 +11,20 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
-  DOT,
   LETTER_A,
   LETTER_E,
   LETTER_I,
   LETTER_U,
   LETTER_Z,
   MINUS,
-  NINE,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
   SLASH,
-  ZERO,
 } from '../common/characters';
-import { copy, SLACK, sharedSize } from '../common/memory';
+import { areEqual, copy, SLACK, sharedSize } from '../common/memory';
+import { copyToStop, integerEnd, isDigit } from '../common/tokens';
+import { isMark, MARK_CODE, MARK_SIZE } from './mark';
 
 // What is told: bytes of the text, where in it values begin and end, by key; 0 and 0: it has none.
 const SIZE: usize = 0;
@@ -52,10 +51,6 @@ const MEMBER_SIZE: usize = 16;
 const MEMBERS_MAX: usize = 256;
 
 const DEPTH_MAX: i32 = 32;
-/** Digits of integers that are plain numbers in the host. */
-const DIGITS_MAX: usize = 15;
-
-const NAME_MARK: u8 = 1;
 
 /** Keys, and parts of such, as words. */
 const FILE_KEY: u32 = 0x656c6966;
@@ -115,18 +110,26 @@ export function resourceText(): usize {
 export function writeResource(start: usize, size: usize, literalSize: usize, isTagLeftOut: bool): bool {
   nameSize = literalSize;
   leavesTagOut = isTagLeftOut;
-  // Each mark of three bytes may become a name.
-  if ((size / 3 + 1) * max(3, literalSize) + SLACK * 4 > room || load<u8>(start) !== OPEN_BRACE) return false;
+  // Each mark may become a name.
+  if ((size / MARK_SIZE + 1) * max(MARK_SIZE, literalSize) + SLACK * 4 > room || load<u8>(start) !== OPEN_BRACE)
+    return false;
   at = start;
   to = text;
   memberEnd = members;
   for (let i: usize = 0; i < RESULT_SIZE; i += 8) store<u64>(result + i, 0);
-  if (!writeMap(0)) return false;
+  if (!writeMap(0) || !isAscii(text, to)) return false;
   store<u32>(result + SIZE, u32(to - text));
   for (let member = members; member < memberEnd; member += MEMBER_SIZE) {
     if (!tell(member)) return false;
   }
   return load<u32>(result + TAGS) !== 0 && isText(TITLE) && isText(TYPE);
+}
+
+function isAscii(start: usize, end: usize): bool {
+  let at = start;
+  for (; at + 16 <= end; at += 16) if (i8x16.bitmask(v128.load(at)) !== 0) return false;
+  for (; at < end; at++) if (load<u8>(at) >= 0x80) return false;
+  return true;
 }
 
 /** Tells where the value of a field is; false for a key that is none of a resource's. */
@@ -177,45 +180,31 @@ function writeValue(depth: i32): bool {
   if (code === QUOTE) return writeString();
   if (code === OPEN_BRACE) return writeMap(depth + 1);
   if (code === OPEN_BRACKET) return writeList(depth + 1);
-  if (code === MINUS || (code >= ZERO && code <= NINE)) return writeInteger();
+  if (code === MINUS || isDigit(code)) return writeInteger();
   while (load<u8>(at) >= LETTER_A && load<u8>(at) <= LETTER_Z) put(load<u8>(at++));
   return true;
 }
 
 function writeInteger(): bool {
-  const isNegative = load<u8>(at) === MINUS;
-  if (isNegative) put(load<u8>(at++));
-  const start = at;
-  if (isNegative && load<u8>(at) === ZERO) return false;
-  while (load<u8>(at) >= ZERO && load<u8>(at) <= NINE) put(load<u8>(at++));
-  const code = load<u8>(at);
-  return at > start && at - start <= DIGITS_MAX && code !== DOT && (code | BLANK) !== LETTER_E;
+  const end = integerEnd(at);
+  if (end === 0) return false;
+  copy(to, at, end - at);
+  to += end - at;
+  at = end;
+  return true;
 }
 
 function writeString(): bool {
-  if (load<u8>(at + 1) === NAME_MARK) {
+  if (isMark(at)) {
     if (nameSize === 0) return false;
     copy(to, name, nameSize);
     to += nameSize;
-    at += 3;
+    at += MARK_SIZE;
     return true;
   }
-  const quotes = i8x16.splat(QUOTE);
-  const backslashes = i8x16.splat(BACKSLASH);
-  const blanks = i8x16.splat(BLANK);
   put(load<u8>(at++));
   while (true) {
-    const bytes = v128.load(at);
-    v128.store(to, bytes);
-    // Signed: also what is beyond ASCII.
-    const stops = v128.or(v128.or(i8x16.eq(bytes, quotes), i8x16.eq(bytes, backslashes)), i8x16.lt_s(bytes, blanks));
-    const mask = i8x16.bitmask(stops);
-    if (mask === 0) {
-      at += 16;
-      to += 16;
-      continue;
-    }
-    const size: usize = ctz(mask);
+    const size = copyToStop(to, at);
     at += size;
     to += size;
     const code = load<u8>(at);
@@ -295,7 +284,7 @@ function isPlainKey(member: usize): bool {
   const end = start + load<u32>(member + KEY_BYTES);
   for (let i = start; i < end; i++) {
     const code = load<u8>(i);
-    if (code === SLASH || code === BACKSLASH || code === NAME_MARK) return false;
+    if (code === SLASH || code === BACKSLASH || code === MARK_CODE) return false;
   }
   return true;
 }
@@ -354,14 +343,14 @@ function writeTags(): bool {
   skipBlanks();
   while (load<u8>(at) !== CLOSE_BRACKET) {
     if (end === tags + TAGS_MAX * TAG_SIZE || load<u8>(at) !== QUOTE) return false;
-    const isName = load<u8>(at + 1) === NAME_MARK;
+    const isName = isMark(at);
     const start = isName ? name : at;
     let size = nameSize;
-    if (isName) at += 3;
+    if (isName) at += MARK_SIZE;
     else {
       at++;
       for (let code = load<u8>(at); code !== QUOTE; code = load<u8>(++at)) {
-        if (code === BACKSLASH || code < BLANK || code >= 0x80) return false;
+        if (code === BACKSLASH || code < BLANK) return false;
       }
       size = ++at - start;
     }
@@ -391,7 +380,7 @@ function addTag(start: usize, size: usize, end: usize): usize {
   while (place > tags && load<u64>(place - TAG_SIZE + TAG_RANK) > rank) place -= TAG_SIZE;
   for (let same = place; same > tags && load<u64>(same - TAG_SIZE + TAG_RANK) === rank; same -= TAG_SIZE) {
     const other: usize = load<u32>(same - TAG_SIZE + TAG_START);
-    if (load<u32>(same - TAG_SIZE + TAG_BYTES) === u32(size) && sharedSize(other, start, size) === size) return end;
+    if (load<u32>(same - TAG_SIZE + TAG_BYTES) === u32(size) && areEqual(other, start, size)) return end;
   }
   for (let tag = end; tag > place; tag -= TAG_SIZE) v128.store(tag, v128.load(tag - TAG_SIZE));
   store<u64>(place + TAG_RANK, rank);

@@ -9,7 +9,7 @@
 //   region    codes | the resource | hash tables | pending events | events | texts | places | the result
 
 import { BACKSLASH, LETTER_N, LETTER_T, OPEN_BRACKET, QUOTE } from '../common/characters';
-import { appendSize, copy, hashOf, mixed, SLACK, sharedSize } from '../common/memory';
+import { appendSize, areEqual, copy, hashOf, mixed, SLACK } from '../common/memory';
 import { ABSENT, ENDS, IN_PAYLOAD, PLACES, STARTS, STATES } from './layout';
 import { timeAt } from './times';
 
@@ -275,7 +275,7 @@ function agree(a: usize, b: usize): bool {
     const start: usize = load<u32>(a + at);
     const size: usize = load<u32>(a + at + 4) - u32(start);
     const from: usize = load<u32>(b + at);
-    if (load<u32>(b + at + 4) - u32(from) !== u32(size) || sharedSize(start, from, size) !== size) return false;
+    if (load<u32>(b + at + 4) - u32(from) !== u32(size) || !areEqual(start, from, size)) return false;
   }
   return true;
 }
@@ -340,7 +340,7 @@ function numberOf(start: usize, size: usize, guess: i32): i32 {
 
 function isText(text: usize, start: usize, size: usize): bool {
   const from: usize = load<u32>(text);
-  return load<u32>(text + TEXT_END) - u32(from) === u32(size) && sharedSize(from, start, size) === size;
+  return load<u32>(text + TEXT_END) - u32(from) === u32(size) && areEqual(from, start, size);
 }
 
 // ------------------------------------------------------------------ the result

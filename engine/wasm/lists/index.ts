@@ -17,6 +17,19 @@ import {
   QUOTE,
 } from '../common/characters';
 import { appendSize, copy, SLACK, sharedSize } from '../common/memory';
+import {
+  booleanEnd,
+  containerEnd,
+  decimalEnd,
+  escapedStringEnd,
+  integerEnd,
+  isDigit,
+  NULL_WORD,
+  numberEnd,
+  skipBlanks,
+  stringEnd,
+  stringsEnd,
+} from '../common/tokens';
 import { doubleOf } from './decimals';
 import { addEvents, addPending, beginEvents, isShown } from './events';
 import { decimal, over } from './host';
@@ -61,19 +74,6 @@ import {
   WHOLE,
 } from './layout';
 import { timeAt } from './times';
-import {
-  booleanEnd,
-  containerEnd,
-  decimalEnd,
-  escapedStringEnd,
-  integerEnd,
-  isDigit,
-  NULL_WORD,
-  numberEnd,
-  skipBlanks,
-  stringEnd,
-  stringsEnd,
-} from './tokens';
 
 export { countOfEvents, earliestEvent, eventColumns, latestEvent, packEvents } from './events';
 

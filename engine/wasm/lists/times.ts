@@ -1,10 +1,10 @@
 // Times, of which nothing is made where they are of a minute whose seconds are known to be times: the next ones mostly are.
 
 import { DOT, UPPER_Z, ZERO } from '../common/characters';
-import { copy, sharedSize } from '../common/memory';
+import { areEqual, copy } from '../common/memory';
+import { isDigit } from '../common/tokens';
 import { minute, time } from './host';
 import { KEPT_MINUTE } from './layout';
-import { isDigit } from './tokens';
 
 /** Up to the seconds: `2026-11-20T10:00:` */
 const MINUTE_SIZE: usize = 17;
@@ -33,7 +33,7 @@ function inMinute(start: usize, end: usize): f64 {
   const last = end - 1;
   const second = start + MINUTE_SIZE;
   if (last < second + 2 || load<u8>(last) !== UPPER_Z) return NaN;
-  if (sharedSize(start, KEPT_MINUTE, MINUTE_SIZE) !== MINUTE_SIZE) return NaN;
+  if (!areEqual(start, KEPT_MINUTE, MINUTE_SIZE)) return NaN;
   const tens: u32 = u32(load<u8>(second)) - ZERO;
   const ones: u32 = u32(load<u8>(second + 1)) - ZERO;
   if (tens > 5 || ones > 9) return NaN;
