@@ -24,7 +24,7 @@ const SIGHTED_COUNT = 64;
 export interface SentEdges {
   /** Equal for equal texts, the own certname apart. */
   readonly key: string;
-  /** Whether the certname is taken out of the text. */
+  /** Whether the certname is taken out of what the key is of. */
   readonly isOwn: boolean;
   /** JSON with its brackets. */
   readonly bytes: Buffer;

@@ -11,7 +11,7 @@ import { withOwnTag } from '../store/own-tag.ts';
 import type { ResourceBody } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
 import { tagRank } from '../store/tag-rank.ts';
-import type { ElementKernel } from './element-kernel.ts';
+import { type ElementKernel, RESOURCE_PLACES } from './element-kernel.ts';
 import { ElementMemo, inOnePiece, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { isAscii, tagOrder } from './hashes.ts';
@@ -280,19 +280,20 @@ function plainResource(
   source: JsonObject | string,
   ref: BodyRef,
 ): ReadResource {
-  const place = (index: number): number => places[index] as number;
-  const tagsEnd = place(4);
+  const startOf = (value: keyof typeof RESOURCE_PLACES): number => places[RESOURCE_PLACES[value]] as number;
+  const endOf = (value: keyof typeof RESOURCE_PLACES): number => places[RESOURCE_PLACES[value] + 1] as number;
+  const tagsEnd = endOf('tags');
   const written = {
     text,
     isAscii: true,
-    parametersStart: place(1),
-    parametersEnd: place(2),
-    tagsStart: place(3) + 1,
+    parametersStart: startOf('parameters'),
+    parametersEnd: endOf('parameters'),
+    tagsStart: startOf('tags') + 1,
     tagsEnd: tagsEnd - 1,
     spec: `{${text.slice(tagsEnd + 1)}`,
   };
-  const title = text.slice(place(5) + 1, place(6) - 1);
-  const type = text.slice(place(7) + 1, place(8) - 1);
+  const title = text.slice(startOf('title') + 1, endOf('title') - 1);
+  const type = text.slice(startOf('type') + 1, endOf('type') - 1);
   return makeResource(type, title, given, source, null, written, ref);
 }
 

@@ -23,6 +23,8 @@ const FOUND_MAX = 4096;
 /** For one resource. */
 const RESOURCES_SIZE = 256 << 10;
 const RESOURCE_WORDS = 9;
+/** In `resourcePlaces`: where the start of that value stands, which its end follows. */
+export const RESOURCE_PLACES = { parameters: 1, tags: 3, title: 5, type: 7 } as const;
 /** Zeros behind what is read, and room behind what is written: more than is touched at a time. */
 const SLACK = 64;
 
@@ -209,7 +211,7 @@ export class ElementKernel {
     return this.#bytes.toString('latin1', start, start + this.#resource[0]!);
   }
 
-  /** Its characters, then start and end of parameters (0 and 0: it has none), tags, title and type, until the next one. */
+  /** Its characters, then start and end of values (RESOURCE_PLACES; 0 and 0: it has none), until the next one. */
   get resourcePlaces(): Int32Array {
     return this.#resource;
   }

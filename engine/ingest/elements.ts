@@ -7,6 +7,7 @@
 
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
 import type { JsonValue } from '../json/value.ts';
+import { whereThereIsRoom } from '../wasm/instance.ts';
 import { ElementKernel } from './element-kernel.ts';
 import { Sighted } from './sighted.ts';
 
@@ -57,7 +58,9 @@ export class ElementMemo<T> {
     const last = list.length - 1;
     const open = list[0] as number;
     if (last < 1 || list[last] !== open + 2) return null;
-    const kernel = this.#kernelHere();
+    if (this.#kernel === undefined)
+      this.#kernel = whereThereIsRoom(() => new ElementKernel(this.#bytesMax * SHARE_OF_TEXTS));
+    const kernel = this.#kernel;
     if (kernel === null) return null;
     const values: T[] = [];
     const first = behindBlanks(list, 1, last);
@@ -70,17 +73,6 @@ export class ElementMemo<T> {
       if (count <= 0 || !this.#take(kernel, count, values, read, recall)) return null;
     }
     return values;
-  }
-
-  #kernelHere(): ElementKernel | null {
-    if (this.#kernel !== undefined) return this.#kernel;
-    try {
-      this.#kernel = new ElementKernel(this.#bytesMax * SHARE_OF_TEXTS);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      this.#kernel = null;
-    }
-    return this.#kernel;
   }
 
   #age(kernel: ElementKernel): void {

@@ -10,6 +10,7 @@ import { bytesOf } from '../bytes.ts';
 import { compareStored } from '../json/stored.ts';
 import { EVENT_CODE, EVENT_VALUE } from '../store/event-record.ts';
 import type { ListShape } from '../store/packed-list.ts';
+import { whereThereIsRoom } from '../wasm/instance.ts';
 import { type KernelEvents, type KernelMaps, KINDS, ListKernel } from './list-kernel.ts';
 import type { EventSource, EventSources, PlainEvents } from './plain-events.ts';
 
@@ -38,7 +39,7 @@ export class ListSource {
 
   /** `bytes` are valid UTF-8 and are not kept. */
   constructor(bytes: Uint8Array) {
-    this.#kernel = bytes.length > SIZE_MAX ? null : kernelWith(bytes);
+    this.#kernel = bytes.length > SIZE_MAX ? null : whereThereIsRoom(() => kernelWith(bytes));
   }
 
   /** Reads the list that begins at a place of the payload: the place behind it, or -1 when there is none in the plain form. */
@@ -47,16 +48,10 @@ export class ListSource {
   }
 }
 
-function kernelWith(bytes: Uint8Array): ListKernel | null {
-  try {
-    const used = bytes.length > KEPT_MAX ? new ListKernel() : (kernel ??= new ListKernel());
-    used.put(bytes);
-    return used;
-  } catch (error) {
-    // Lists are then read by way of values.
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
+function kernelWith(bytes: Uint8Array): ListKernel {
+  const used = bytes.length > KEPT_MAX ? new ListKernel() : (kernel ??= new ListKernel());
+  used.put(bytes);
+  return used;
 }
 
 /** Reads lists of one wire table's maps. */

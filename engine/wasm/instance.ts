@@ -42,3 +42,13 @@ export function memoryOf({ memory }: WasmExports, size: number): Buffer {
   if (missing > 0) memory.grow(Math.ceil(missing / PAGE) + 1);
   return Buffer.from(memory.buffer);
 }
+
+/** What that makes of an instance; null where there is no WebAssembly, or no memory for it. */
+export function whereThereIsRoom<T>(make: () => T): T | null {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

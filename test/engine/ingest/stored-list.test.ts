@@ -27,7 +27,7 @@ import {
   type WireTable,
 } from '../../../schemas/commands/format.ts';
 import { Random, testSeed } from '../../support/random.ts';
-import { catalogPayload, factsPayload, resource, SETTINGS } from './support.ts';
+import { catalogPayload, factsPayload, reportPayload, reportResource, resource, SETTINGS } from './support.ts';
 
 const INNER: WireTable = {
   closed: true,
@@ -46,43 +46,12 @@ const TABLE: WireTable = {
   ],
 };
 const WHOLE: WireTable = { closed: true, fields: [required('list', listOf(objectOf(TABLE)))] };
-const REPORT = {
-  certname: 'a',
-  puppet_version: '8.10.0',
-  report_format: 12,
-  configuration_version: 'cv',
-  start_time: '2026-11-20T00:00:00.000Z',
-  end_time: '2026-11-20T00:01:00.000Z',
-  producer_timestamp: '2026-11-20T00:02:00.000Z',
-  producer: null,
-  environment: 'production',
-  status: 'changed',
-  noop: false,
-  noop_pending: false,
-  corrective_change: null,
-  transaction_uuid: null,
-  catalog_uuid: null,
-  code_id: null,
-  cached_catalog_status: null,
-  job_id: null,
-  metrics: [],
+const REPORT = reportPayload({
   logs: [
     { file: null, line: null, level: 'notice', message: 'm', source: 's', tags: [], time: '2026-11-20T00:00:00.000Z' },
   ],
-  resources: [
-    {
-      skipped: true,
-      timestamp: '2026-11-20T00:00:30.000Z',
-      resource_type: 'File',
-      resource_title: '/etc/hosts',
-      file: null,
-      line: null,
-      containment_path: null,
-      corrective_change: null,
-      events: [],
-    },
-  ],
-};
+  resources: [reportResource({ skipped: true })],
+});
 const reader = new StoredList(TABLE, 1);
 const unpacker = new ListUnpacker(shapeOf(TABLE));
 
@@ -347,7 +316,11 @@ test('stored list: where there is no WebAssembly nothing is read, and commands a
   const without = run('--jitless');
   assert.equal(usual['wasm'], 'object');
   assert.equal((usual['logs'] as { form: string }).form, 'packed');
-  assert.deepEqual(without, { ...usual, logs: { form: 'text', text: storedText(REPORT.logs) }, wasm: 'undefined' });
+  assert.deepEqual(without, {
+    ...usual,
+    logs: { form: 'text', text: storedText(REPORT['logs'] as JsonValue) },
+    wasm: 'undefined',
+  });
 });
 
 test('stored list: lists of maps in maps in maps are refused when the reader is made', () => {
