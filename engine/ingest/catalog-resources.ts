@@ -41,60 +41,106 @@ export function resourcesOfList(
   certname: string,
   stored: ResourceMemory | null,
 ): PlacedResource[] | null {
-  /** What is remembered from now on, as it was parsed: it is stored next. */
-  const parsed = new Map<KnownResource, JsonObject>();
-  /** Of the element that was asked for last. */
-  let digest: string | null = null;
-  const recall = (element: string, kernel: ElementKernel): KnownResource | null => {
-    digest = digestText(element);
-    const before = (stored as ResourceMemory).find(digest);
-    if (before === null) return null;
-    const { given, ref } = before;
-    const text = kernel.resource();
-    const resource =
-      text === null
-        ? asStored(before, element, certname)
-        : plainResource(text, kernel.resourcePlaces, given, element, ref);
-    return ofOneNode(resource, digest);
-  };
-  const read = (element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownResource> | null =>
-    readUnknown(element, isKept, kernel, certname, digest, parsed);
-  const known = knownResources.values(sent, read, certname, stored === null ? null : recall);
+  const elements = new ListElements(certname, stored);
+  const known = knownResources.values(sent, elements.read, certname, stored === null ? null : elements.recall);
   if (known === null) return null;
+  const { fresh } = elements;
   const list: PlacedResource[] = [];
   const rank = tagRank(certname);
   const tag = `"${certname}"`;
   for (let index = 0; index < known.length; index++) {
     const one = known[index] as KnownResource;
     const { resource, own, digest } = one;
-    const value = parsed.size === 0 ? null : (parsed.get(one) ?? null);
+    const sent = fresh.size === 0 ? null : (fresh.get(one) ?? null);
     const text = own ? textWithTag(resource, tag, rank) : resource.text;
-    list.push({ resource, own, text, sent: value, digest });
+    list.push({ resource, own, text, sent, digest });
   }
   return list;
 }
 
-function readUnknown(
-  element: string,
-  isKept: boolean,
-  kernel: ElementKernel,
-  certname: string,
-  digest: string | null,
-  parsed: Map<KnownResource, JsonObject>,
-): ReadElement<KnownResource> | null {
-  const sent = parseElement(withOwnName(element, certname));
-  if (sent === undefined) return null;
-  const own = isKept && isTagged(sent, certname);
-  // Where else the certname is mentioned, the resource is this node's only.
-  if (!isKept || kernel.names !== (own ? 1 : 0)) {
-    const resource = readPlain(sent, kernel, null, false) ?? readResource(sent, null, null);
-    return { value: ofOneNode(resource, digest ?? digestText(element)), bytes: 0 };
+/** Reads elements of one list that the memory has not. */
+class ListElements {
+  /** What is remembered from now on, as it was sent: it is stored next. */
+  readonly fresh = new Map<KnownResource, Sent>();
+  readonly #certname: string;
+  readonly #stored: ResourceMemory | null;
+  /** Of the element that was asked for last. */
+  #digest: string | null = null;
+
+  constructor(certname: string, stored: ResourceMemory | null) {
+    this.#certname = certname;
+    this.#stored = stored;
   }
-  const resource = readPlain(sent, kernel, element, own) ?? readResource(sent, element, own ? certname : null);
-  const value = { resource, own, digest: null };
-  parsed.set(value, sent as JsonObject);
-  return { value, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
+
+  /** What the node had before; null: nothing of that text. */
+  readonly recall = (element: string, kernel: ElementKernel): KnownResource | null => {
+    const digest = digestText(element);
+    this.#digest = digest;
+    const before = (this.#stored as ResourceMemory).find(digest);
+    if (before === null) return null;
+    const { given, ref } = before;
+    const text = kernel.resource();
+    const resource =
+      text === null
+        ? asStored(before, element, this.#certname)
+        : plainResource(text, kernel.resourcePlaces, given, element, null, ref);
+    return ofOneNode(resource, digest);
+  };
+
+  readonly read = (element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownResource> | null =>
+    this.#readPlain(element, isKept, kernel) ?? this.#readParsed(element, isKept, kernel);
+
+  /** Null when something in it is unusual, or it is no JSON. */
+  #readPlain(element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownResource> | null {
+    const isTagLeftOut = isKept && kernel.names === 1;
+    const text = kernel.resource(isTagLeftOut);
+    const parameters = text === null ? null : kernel.parameters();
+    if (text === null || parameters === null) return null;
+    const places = kernel.resourcePlaces;
+    const tags = goodTagsOf(valueAt(text, places, 'tags'));
+    if (tags === null) return null;
+    const own = isTagLeftOut && kernel.isTagged;
+    const isShared = isSharedBy(isKept, kernel, own);
+    const file = valueAt(text, places, 'file');
+    const line = valueAt(text, places, 'line');
+    const given =
+      (file === '' ? 0 : GIVEN.file) | (line === '' ? 0 : GIVEN.line) | (parameters === '' ? 0 : GIVEN.parameters);
+    const sent = new PlainParts(
+      valueAt(text, places, 'exported') === 'true',
+      file === '' ? null : (JSON.parse(file) as string | null),
+      line === '' ? null : (JSON.parse(line) as number | null),
+      parameters === '' ? '{}' : parameters,
+    );
+    const resource = plainResource(text, places, given, isShared ? element : sent, tags, new BodyRef());
+    return this.#made(element, resource, isShared, own, sent);
+  }
+
+  #readParsed(element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownResource> | null {
+    const sent = parseElement(withOwnName(element, this.#certname));
+    if (sent === undefined) return null;
+    const own = isKept && isTagged(sent, this.#certname);
+    const isShared = isSharedBy(isKept, kernel, own);
+    const resource = readResource(sent, isShared ? element : null, isShared && own ? this.#certname : null);
+    return this.#made(element, resource, isShared, own, sent as JsonObject);
+  }
+
+  #made(
+    element: string,
+    resource: ReadResource,
+    isShared: boolean,
+    own: boolean,
+    sent: Sent,
+  ): ReadElement<KnownResource> {
+    if (!isShared) return { value: ofOneNode(resource, this.#digest ?? digestText(element)), bytes: 0 };
+    const value = { resource: forLong(resource), own, digest: null };
+    this.fresh.set(value, sent);
+    return { value, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
+  }
 }
+
+/** Where the certname is mentioned but among the tags, the resource is of one node only. */
+const isSharedBy = (isKept: boolean, kernel: ElementKernel, own: boolean): boolean =>
+  isKept && kernel.names === (own ? 1 : 0);
 
 /** What is of one node is of hardly any other: it is not remembered, however often it comes. */
 const ofOneNode = (resource: ReadResource, digest: string): KnownResource => ({ resource, own: false, digest });
@@ -129,6 +175,28 @@ const tagSize = (tag: string): number => tag.length + 3;
 const tagList = (tags: readonly string[]): string => (tags.length === 0 ? '' : `"${tags.join('","')}"`);
 
 /**
+ * What a plain resource says beside its type, title and tags, in the form in which it is stored. Its canonical text is what that of the stored
+ * body would be.
+ */
+export class PlainParts {
+  readonly exported: boolean;
+  readonly file: string | null;
+  readonly line: number | null;
+  /** Stored text. */
+  readonly parameters: string;
+
+  constructor(exported: boolean, file: string | null, line: number | null, parameters: string) {
+    this.exported = exported;
+    this.file = file;
+    this.line = line;
+    this.parameters = parameters;
+  }
+}
+
+/** A resource as it was sent. */
+export type Sent = JsonObject | PlainParts;
+
+/**
  * A resource between reading and storing. Made in one place only, and not copied: each copy by spread syntax has a hidden class
  * of its own in V8 (and its memory), and whoever looks at a list of them then finds every property the slow way.
  */
@@ -138,7 +206,7 @@ export interface ReadResource {
   /** Which of the fields that may be left out were there: GIVEN. */
   readonly given: number;
   /** As it was sent; of a remembered one the element's text, with the mark of the own name. */
-  readonly source: JsonObject | string;
+  readonly source: Sent | string;
   /** Null: they were not looked at yet (`tagsOf`). */
   tags: readonly string[] | null;
   readonly text: string;
@@ -168,7 +236,7 @@ export interface PlacedResource {
   /** Canonical text, with all tags. */
   readonly text: string;
   /** What was sent, where this catalog is the first that the resource is remembered of. */
-  readonly sent: JsonObject | null;
+  readonly sent: Sent | null;
   /** Of the text it came as, where that is not remembered: by it the resource is known when it comes again. */
   readonly digest: string | null;
 }
@@ -241,29 +309,13 @@ function readResource(sent: JsonValue, element: string | null, ownTag: string | 
     type: canonicalField(type),
   });
   for (const key in sent) if (!KNOWN_KEYS.has(key)) canonicalK(sent[key] as JsonValue, PARAMETERS_DEPTH);
-  const resource = makeResource(type, title, givenIn(sent), element ?? sent, tags, written, new BodyRef());
-  return element === null ? resource : forLong(resource);
+  return makeResource(type, title, givenIn(sent), element ?? sent, tags, written, new BodyRef());
 }
 
 const givenIn = ({ file, line, parameters }: JsonObject): number =>
   (file === undefined ? 0 : GIVEN.file) |
   (line === undefined ? 0 : GIVEN.line) |
   (parameters === undefined ? 0 : GIVEN.parameters);
-
-/** The same as `readResource` of the kernel's present element, if that is plain. */
-function readPlain(
-  sent: JsonValue,
-  kernel: ElementKernel,
-  element: string | null,
-  isTagLeftOut: boolean,
-): ReadResource | null {
-  if (!isObject(sent) || !Array.isArray(sent['tags'])) return null;
-  checkTags(sent, sent['tags']);
-  const text = kernel.resource(isTagLeftOut);
-  if (text === null) return null;
-  const resource = plainResource(text, kernel.resourcePlaces, givenIn(sent), element ?? sent, new BodyRef());
-  return element === null ? resource : forLong(resource);
-}
 
 /** For who remembers it: no text is a tree of parts, and the tags are known. */
 function forLong(resource: ReadResource): ReadResource {
@@ -272,29 +324,36 @@ function forLong(resource: ReadResource): ReadResource {
   return resource;
 }
 
+type PlacedValue = keyof typeof RESOURCE_PLACES;
+const startOf = (places: Int32Array, value: PlacedValue): number => places[RESOURCE_PLACES[value]] as number;
+const endOf = (places: Int32Array, value: PlacedValue): number => places[RESOURCE_PLACES[value] + 1] as number;
+
+/** Canonical text of a value; empty: it has none. */
+const valueAt = (text: string, places: Int32Array, value: PlacedValue): string =>
+  text.slice(startOf(places, value), endOf(places, value));
+
 /** A resource of that canonical text. `places`: of values in it (element-kernel.ts). */
 function plainResource(
   text: string,
   places: Int32Array,
   given: number,
-  source: JsonObject | string,
+  source: Sent | string,
+  tags: readonly string[] | null,
   ref: BodyRef,
 ): ReadResource {
-  const startOf = (value: keyof typeof RESOURCE_PLACES): number => places[RESOURCE_PLACES[value]] as number;
-  const endOf = (value: keyof typeof RESOURCE_PLACES): number => places[RESOURCE_PLACES[value] + 1] as number;
-  const tagsEnd = endOf('tags');
+  const tagsEnd = endOf(places, 'tags');
   const written = {
     text,
     isAscii: true,
-    parametersStart: startOf('parameters'),
-    parametersEnd: endOf('parameters'),
-    tagsStart: startOf('tags') + 1,
+    parametersStart: startOf(places, 'parameters'),
+    parametersEnd: endOf(places, 'parameters'),
+    tagsStart: startOf(places, 'tags') + 1,
     tagsEnd: tagsEnd - 1,
     spec: `{${text.slice(tagsEnd + 1)}`,
   };
-  const title = text.slice(startOf('title') + 1, endOf('title') - 1);
-  const type = text.slice(startOf('type') + 1, endOf('type') - 1);
-  return makeResource(type, title, given, source, null, written, ref);
+  const title = text.slice(startOf(places, 'title') + 1, endOf(places, 'title') - 1);
+  const type = text.slice(startOf(places, 'type') + 1, endOf(places, 'type') - 1);
+  return makeResource(type, title, given, source, tags, written, ref);
 }
 
 /** The resource as which it was stored the last time. `element`: what came now. */
@@ -320,6 +379,7 @@ function asStored(sent: SentResource, element: string, certname: string): ReadRe
 /** Whether `asStored` makes the resource of that body: there are values and spellings that a body does not keep. */
 export function isTextOf(resource: ReadResource, body: ResourceBody): boolean {
   const { source, text, parametersStart, parametersEnd } = resource;
+  if (source instanceof PlainParts) return true;
   if (typeof source === 'string' || SPELLED_IN_HEX.test(text)) return false;
   if (!resource.isAscii && HALF_CHARACTER.test(text)) return false;
   const { type, title, exported, file = body.file, line = body.line } = source;
@@ -345,7 +405,7 @@ function makeResource(
   type: JsonValue | undefined,
   title: JsonValue | undefined,
   given: number,
-  source: JsonObject | string,
+  source: Sent | string,
   tags: readonly string[] | null,
   written: WrittenResource,
   ref: BodyRef,
@@ -417,7 +477,19 @@ const sortText = (value: JsonValue | undefined): string =>
   typeof value === 'string' ? value : value === undefined ? '' : canonicalK(value);
 
 const TAGS_MAX = 20_000;
-const goodTags = new Set<string>();
+const goodTags = new Map<string, string>();
+
+/** The same tag, as one that is kept; null: it is none. */
+function goodTag(tag: string): string | null {
+  const known = goodTags.get(tag);
+  if (known !== undefined) return known;
+  if (!TAG_PATTERN.test(tag)) return null;
+  // A part of a text keeps all of it in memory. Tags are of letters, digits and a few signs.
+  const own = Buffer.from(tag, 'latin1').toString('latin1');
+  if (goodTags.size >= TAGS_MAX) goodTags.clear();
+  goodTags.set(own, own);
+  return own;
+}
 
 function readTags(resource: JsonObject): readonly string[] {
   const tags = resource['tags'] ?? null;
@@ -429,23 +501,31 @@ function readTags(resource: JsonObject): readonly string[] {
   return tagOrder(tags as readonly string[]);
 }
 
+/** Of a list of strings without escapes; null when one is none. */
+function goodTagsOf(list: string): readonly string[] | null {
+  if (list === '[]') return [];
+  const tags = list.slice(2, -2).split('","');
+  for (let index = 0; index < tags.length; index++) {
+    const tag = goodTag(tags[index] as string);
+    if (tag === null) return null;
+    tags[index] = tag;
+  }
+  return tags;
+}
+
 /** Throws CommandFailure when one is none. */
 function checkTags(resource: JsonObject, tags: readonly JsonValue[]): void {
   for (let index = 0; index < tags.length; index++) {
     const tag = tags[index] as JsonValue;
-    if (typeof tag === 'string' && goodTags.has(tag)) continue;
-    if (typeof tag !== 'string' || !TAG_PATTERN.test(tag)) {
-      const spec = describeSpec(resource['type'] ?? null, resource['title'] ?? null);
-      const shown = typeof tag === 'string' ? tag : excerpt(tag);
-      throw invalid(`Resource '${spec}' has an invalid tag '${shown}'. Tags must match the pattern ${TAG_PATTERN}.`);
-    }
-    if (goodTags.size >= TAGS_MAX) goodTags.clear();
-    goodTags.add(tag);
+    if (typeof tag === 'string' && goodTag(tag) !== null) continue;
+    const spec = describeSpec(resource['type'] ?? null, resource['title'] ?? null);
+    const shown = typeof tag === 'string' ? tag : excerpt(tag);
+    throw invalid(`Resource '${spec}' has an invalid tag '${shown}'. Tags must match the pattern ${TAG_PATTERN}.`);
   }
 }
 
-/** What was sent. */
-export function sourceObject({ resource: { source }, sent }: PlacedResource, certname: string): JsonObject {
+/** What was sent: of a plain resource its parts. */
+export function sentOf({ resource: { source }, sent }: PlacedResource, certname: string): Sent {
   if (typeof source !== 'string') return source;
   return sent ?? (parseElement(withOwnName(source, certname)) as JsonObject);
 }

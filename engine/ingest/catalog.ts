@@ -16,10 +16,11 @@ import {
   isTextOf,
   PARAMETERS_DEPTH,
   type PlacedResource,
+  PlainParts,
   type ReadResources,
   readResources,
   resourcesOfList,
-  sourceObject,
+  sentOf,
   tagsOf,
 } from './catalog-resources.ts';
 import { Columns } from './columns.ts';
@@ -153,24 +154,37 @@ function knownBy({ digest, resource }: PlacedResource, body: ResourceBody | null
 
 function storedResource(placed: PlacedResource, certname: string, columns: Columns): ResourceBody {
   const { own } = placed;
-  const { text, parametersStart, parametersEnd } = placed.resource;
+  const { type, title, text, parametersStart, parametersEnd } = placed.resource;
   const tags = tagsOf(placed.resource);
-  const { type, title, file, line, exported, parameters: sent = null } = sourceObject(placed, certname);
   const ownTag = own || tags.includes(certname);
   const shared = ownTag && !own ? tags.filter((tag) => tag !== certname) : tags;
-  if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
-  if (!isObject(sent) && !isEmpty(sent)) columns.refuse('The parameters of a resource are no map.');
   const parameters = parametersStart === parametersEnd ? 'null' : text.slice(parametersStart, parametersEnd);
+  const sent = sentOf(placed, certname);
+  const { exported, file, line, parameters: stored } = sent instanceof PlainParts ? sent : columnsOf(sent, columns);
   return {
     type: columnText(type, 'type', columns),
     title: columnText(title, 'title', columns),
     hash: resourceHash(identityText(type), identityText(title), parameters),
     tags: shared,
     ownTag,
+    exported,
+    file,
+    line: columns.integer(line, 'line'),
+    parameters: stored,
+  };
+}
+
+function columnsOf(
+  { exported, file, line, parameters = null }: JsonObject,
+  columns: Columns,
+): Pick<ResourceBody, 'exported' | 'file' | 'parameters'> & { readonly line: JsonValue } {
+  if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
+  if (!isObject(parameters) && !isEmpty(parameters)) columns.refuse('The parameters of a resource are no map.');
+  return {
     exported: exported === true,
     file: file === undefined || file === null ? null : columnText(file, 'file', columns),
-    line: columns.integer(line ?? null, 'line'),
-    parameters: isObject(sent) ? parametersText(sent, columns) : '{}',
+    line: line ?? null,
+    parameters: isObject(parameters) ? parametersText(parameters, columns) : '{}',
   };
 }
 

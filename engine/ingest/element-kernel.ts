@@ -10,21 +10,24 @@ const NAME_START = 1024;
 const NAME_SIZE = 1024;
 /** As in engine/wasm/elements. */
 const BUCKETS_SIZE = 2 * 4 * (1 << 14);
-const FOUND_WORDS = 7;
+const FOUND_WORDS = 8;
 const START = 0;
 const SIZE = 1;
 const NUMBER = 2;
 const BEFORE = 3;
 const NAMES = 4;
-const HASH = 5;
+/** The high half. */
+const HASH = 7;
 /** A list is read so many bytes at a time. */
 const WINDOW_SIZE = 128 << 10;
 const FOUND_MAX = 4096;
 /** For one resource. */
-const RESOURCES_SIZE = 256 << 10;
-const RESOURCE_WORDS = 9;
+const RESOURCES_SIZE = 384 << 10;
+const RESOURCE_WORDS = 17;
+const STORED_SIZE = 15;
+const IS_TAGGED = 16;
 /** In `resourcePlaces`: where the start of that value stands, which its end follows. */
-export const RESOURCE_PLACES = { parameters: 1, tags: 3, title: 5, type: 7 } as const;
+export const RESOURCE_PLACES = { exported: 1, file: 3, line: 5, parameters: 7, tags: 9, title: 11, type: 13 } as const;
 /** Zeros behind what is read, and room behind what is written: more than is touched at a time. */
 const SLACK = 64;
 
@@ -57,6 +60,8 @@ interface Exports extends WasmExports {
   resource(index: number, isTagLeftOut: number): number;
   resourceResult(): number;
   resourceText(): number;
+  resourceParameters(): number;
+  writeParameters(): number;
 }
 
 /**
@@ -69,6 +74,7 @@ export class ElementKernel {
   readonly #found: Int32Array;
   readonly #resource: Int32Array;
   readonly #resourceText: number;
+  readonly #resourceParameters: number;
   readonly #window: number;
   #name: string | null = null;
   #index = 0;
@@ -104,6 +110,7 @@ export class ElementKernel {
     );
     this.#resource = new Int32Array(this.#bytes.buffer, this.#exports.resourceResult(), RESOURCE_WORDS);
     this.#resourceText = this.#exports.resourceText();
+    this.#resourceParameters = this.#exports.resourceParameters();
   }
 
   /** A list begins in whose texts a mark stands for the literal of the certname; null: none does. */
@@ -202,7 +209,7 @@ export class ElementKernel {
 
   /**
    * The canonical text of the element, if that is a resource (with tags that are taken) and plain: ASCII only, no unusual escapes, no
-   * decimals, no keys with slashes. Else null. Of what is no JSON it may be anything. `resourcePlaces` says where in it values are.
+   * unusual numbers, no keys with slashes. Else null, also for what is no JSON. `resourcePlaces` says where in it values are.
    * `isTagLeftOut`: without the certname among the tags.
    */
   resource(isTagLeftOut = false): string | null {
@@ -214,5 +221,17 @@ export class ElementKernel {
   /** Its characters, then start and end of values (RESOURCE_PLACES; 0 and 0: it has none), until the next one. */
   get resourcePlaces(): Int32Array {
     return this.#resource;
+  }
+
+  /** Whether the certname is among its tags, or was left out. */
+  get isTagged(): boolean {
+    return this.#resource[IS_TAGGED] !== 0;
+  }
+
+  /** The text in which its parameters are stored, empty without any; null: another of its fields is not what it should be. */
+  parameters(): string | null {
+    if (this.#exports.writeParameters() === 0) return null;
+    const start = this.#resourceParameters;
+    return this.#bytes.toString('latin1', start, start + this.#resource[STORED_SIZE]!);
   }
 }

@@ -1,5 +1,8 @@
 // Characters of JSON.
 
+export const TAB: u8 = 0x09;
+export const NEW_LINE: u8 = 0x0a;
+export const RETURN: u8 = 0x0d;
 export const BLANK: u8 = 0x20;
 export const QUOTE: u8 = 0x22;
 export const PLUS: u8 = 0x2b;

@@ -16,11 +16,14 @@ import {
   LETTER_T,
   LETTER_U,
   MINUS,
+  NEW_LINE,
   NINE,
   OPEN_BRACE,
   OPEN_BRACKET,
   PLUS,
   QUOTE,
+  RETURN,
+  TAB,
   ZERO,
 } from './characters';
 
@@ -32,6 +35,9 @@ const FALSE_WORD: u32 = 0x65736c61;
 /** Digits that a double holds exactly. */
 const DIGITS_MAX: usize = 15;
 const DECIMAL_MAX: usize = 40;
+/** Doubles of more digits before the point, or more zeros behind it, are written with an exponent. */
+const LARGE_DIGITS: usize = 7;
+const SMALL_DIGITS: usize = 3;
 /** Longer strings are left to the way over values, which has limits. */
 const STRING_MAX: usize = 1 << 20;
 
@@ -69,6 +75,17 @@ export function skipBlanks(from: usize): usize {
   return at;
 }
 
+/** Of all kinds that JSON has. */
+export function skipAllBlanks(from: usize): usize {
+  let at = from;
+  while (isBlank(load<u8>(at))) at++;
+  return at;
+}
+
+export function isBlank(code: u8): bool {
+  return code === BLANK || code === NEW_LINE || code === RETURN || code === TAB;
+}
+
 /** Behind a string that is stored as it stands; 0 also for one with other escapes than the short ones. */
 export function stringEnd(start: usize): usize {
   if (load<u8>(start) !== QUOTE) return 0;
@@ -83,7 +100,7 @@ export function stringEnd(start: usize): usize {
 }
 
 /** What stands behind the backslash of an escape that is stored as it stands. */
-function isShortEscape(code: u8): bool {
+export function isShortEscape(code: u8): bool {
   return (
     code === QUOTE ||
     code === BACKSLASH ||
@@ -172,6 +189,23 @@ export function decimalEnd(start: usize): usize {
   while (isDigit(load<u8>(end))) end++;
   if (end === point + 1 || end - start > DECIMAL_MAX) return 0;
   return (load<u8>(end) | BLANK) === LETTER_E ? 0 : end;
+}
+
+/**
+ * Behind a decimal that canonical and stored text spell as it stands: of up to 15 digits, of which no shorter ones mean the same, and of a size
+ * for which nobody writes an exponent.
+ */
+export function plainDecimalEnd(start: usize): usize {
+  const first = load<u8>(start) === MINUS ? start + 1 : start;
+  const end = decimalEnd(start);
+  if (end === 0 || end - first > DIGITS_MAX + 1) return 0;
+  let point = first;
+  while (load<u8>(point) !== DOT) point++;
+  if (point - first > LARGE_DIGITS || (load<u8>(end - 1) === ZERO && end !== point + 2)) return 0;
+  if (load<u8>(first) !== ZERO) return end;
+  // 0.0 has no minus; from 0.001 on there is no exponent.
+  for (let at = point + 1; at < end && at <= point + SMALL_DIGITS; at++) if (load<u8>(at) !== ZERO) return end;
+  return end === point + 2 && first === start ? end : 0;
 }
 
 /** Behind what looks like a number. */

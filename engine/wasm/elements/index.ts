@@ -12,7 +12,7 @@ import { copyToStop } from '../common/tokens';
 import { MARK_SIZE, putMark } from './mark';
 import { beginResources, writeResource } from './resource';
 
-export { resourceResult, resourceText } from './resource';
+export { resourceParameters, resourceResult, resourceText, writeParameters } from './resource';
 
 // A remembered element: its hash, what remembering it takes, its number in the host, the next one of its bucket, the one that came behind
 // it last time (0: none; both of the same generation), how often it names the node and where in the text first, its text.
@@ -30,15 +30,15 @@ const STRING_BITS: u32 = 512;
 const TEXT: usize = STRINGS + STRING_BITS / 8;
 
 /** What is found of an element: where its text lies, its bytes, its number, the number it had before, how often it names the
- * node, its hash, where it names the node first. */
-const FOUND_SIZE: i32 = 28;
+ * node, where first, its hash. */
+const FOUND_SIZE: i32 = 32;
 const FOUND_START: usize = 0;
 const FOUND_BYTES: usize = 4;
 const FOUND_NUMBER: usize = 8;
 const FOUND_BEFORE: usize = 12;
 const FOUND_NAMES: usize = 16;
-const FOUND_HASH: usize = 20;
-const FOUND_NAME_AT: usize = 24;
+const FOUND_NAME_AT: usize = 20;
+const FOUND_HASH: usize = 24;
 /** For a number: there is none. */
 const NONE: i32 = -1;
 
@@ -317,7 +317,7 @@ function noteRead(to: usize): bool {
   store<u32>(to + FOUND_START, u32(start));
   store<u32>(to + FOUND_BYTES, u32(size));
   store<u32>(to + FOUND_NAMES, names);
-  store<u32>(to + FOUND_HASH, u32(hash >> 32));
+  store<u64>(to + FOUND_HASH, hash);
   store<u32>(to + FOUND_NAME_AT, nameAt);
   const known = find(young, start, size, hash);
   if (known !== 0) {
@@ -414,7 +414,7 @@ export function add(index: i32, cost: u32): i32 {
   const at = found + index * FOUND_SIZE;
   const start: usize = load<u32>(at + FOUND_START);
   const size: usize = load<u32>(at + FOUND_BYTES);
-  const hash = hashOf(start, size, seed);
+  const hash = load<u64>(at + FOUND_HASH);
   const entry = put(start, size, hash, cost, load<u32>(at + FOUND_NAMES), load<u32>(at + FOUND_NAME_AT));
   return entry === 0 ? NONE : load<i32>(entry + NUMBER);
 }
@@ -424,7 +424,7 @@ export function numberOf(index: i32): i32 {
   const at = found + index * FOUND_SIZE;
   const start: usize = load<u32>(at + FOUND_START);
   const size: usize = load<u32>(at + FOUND_BYTES);
-  const known = find(young, start, size, hashOf(start, size, seed));
+  const known = find(young, start, size, load<u64>(at + FOUND_HASH));
   return known === 0 ? NONE : load<i32>(known + NUMBER);
 }
 

@@ -4,11 +4,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { inOrder, readResources, tagsOf } from '../../../engine/ingest/catalog-resources.ts';
-import { ElementKernel } from '../../../engine/ingest/element-kernel.ts';
+import { inOrder, type ReadResource, readResources, tagsOf } from '../../../engine/ingest/catalog-resources.ts';
+import { ElementKernel, RESOURCE_PLACES } from '../../../engine/ingest/element-kernel.ts';
 import { OWN_NAME } from '../../../engine/ingest/elements.ts';
-import { parseJson } from '../../../engine/json/parse.ts';
+import { JsonError, parseJson } from '../../../engine/json/parse.ts';
+import { storedText } from '../../../engine/json/stored.ts';
 import type { JsonObject, JsonValue } from '../../../engine/json/value.ts';
+import { TAG_PATTERN } from '../../../schemas/commands/catalog.ts';
 
 const kernel = new ElementKernel(1 << 20);
 const CERTNAME = 'node-1.example.com';
@@ -29,23 +31,33 @@ function canonical(text: string, certname = CERTNAME): (string | null)[] {
       if (plain === null) continue;
       check(plain, sent as JsonObject);
       const { tags, ...others } = sent as JsonObject & { readonly tags: readonly string[] };
+      assert.equal(kernel.isTagged, (sent as { tags: string[] }).tags.includes(certname));
       check(kernel.resource(true) as string, { ...others, tags: tags.filter((tag) => tag !== certname) });
     }
   }
   return found;
 }
 
-function check(plain: string, sent: JsonObject): void {
+function checkText(plain: string, sent: JsonObject): ReadResource {
   const [one] = inOrder(readResources([sent])).list;
-  const { resource } = one!;
-  assert.equal(plain, resource.text);
+  assert.equal(plain, one!.resource.text);
+  return one!.resource;
+}
+
+function check(plain: string, sent: JsonObject): void {
+  const resource = checkText(plain, sent);
   const places = [...kernel.resourcePlaces];
-  const at = (index: number): string => plain.slice(places[index], places[index + 1]);
+  const at = (value: keyof typeof RESOURCE_PLACES): string => {
+    const place = RESOURCE_PLACES[value];
+    return plain.slice(places[place], places[place + 1]);
+  };
   assert.equal(places[0], plain.length);
-  assert.equal(at(1), plain.slice(resource.parametersStart, resource.parametersEnd));
-  assert.deepEqual(JSON.parse(at(3)), tagsOf(resource));
-  assert.equal(JSON.parse(at(5)), sent['title']);
-  assert.equal(JSON.parse(at(7)), sent['type']);
+  assert.equal(at('parameters'), plain.slice(resource.parametersStart, resource.parametersEnd));
+  assert.deepEqual(JSON.parse(at('tags')), tagsOf(resource));
+  for (const field of ['title', 'type', 'exported', 'file', 'line'] as const)
+    assert.equal(at(field) === '' ? undefined : JSON.parse(at(field)), sent[field]);
+  const { parameters } = sent;
+  assert.equal(kernel.parameters(), parameters === undefined ? '' : storedText(parameters));
 }
 
 const string = fc.oneof(
@@ -89,6 +101,8 @@ const scalar = fc.oneof(
   string,
   fc.integer(),
   fc.constantFrom(0, -1, 1e15, 2 ** 53 + 2, 0.5, -0, 1e300, true, false, null),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.nat().map((number) => number / 1000),
 );
 const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
@@ -146,6 +160,44 @@ test('element resource: the canonical text is that of the values', () => {
   assert.ok(plain > all / 8, `${plain} of ${all} were plain`);
 });
 
+test('element resource: what is no JSON is not plain', () => {
+  const character = fc.constantFrom(...'{}[]",:\\ \n\t\u0001\u0000\u000b0159.-eEtrufalsn/aé');
+  let broken = 0;
+  let plain = 0;
+  fc.assert(
+    fc.property(resource, blank, fc.nat(), fc.nat({ max: 2 }), character, (sent, space, place, size, put) => {
+      const text = print(sent as JsonValue, space);
+      const at = place % text.length;
+      const list = Buffer.from(`[${text.slice(0, at)}${put}${text.slice(at + size)}]`);
+      kernel.begin(CERTNAME);
+      const count = kernel.walk(list, 1, list.length - 1);
+      for (let index = 0; index < count; index++) {
+        kernel.select(index);
+        const element = kernel.text().replaceAll(OWN_NAME, JSON.stringify(CERTNAME));
+        const found = kernel.resource();
+        const parsed = parsedOrNull(element);
+        if (parsed === null) broken++;
+        if (found === null) continue;
+        plain++;
+        assert.notEqual(parsed, null, element);
+        if ((parsed as { tags: string[] }).tags.every((tag) => TAG_PATTERN.test(tag)))
+          checkText(found, parsed as JsonObject);
+      }
+    }),
+    { numRuns: 5000 },
+  );
+  assert.ok(broken > 100 && plain > 100, `${broken} were broken, ${plain} plain`);
+});
+
+function parsedOrNull(text: string): JsonValue | null {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
+}
+
 test('element resource: plain ones are read', () => {
   const plain = {
     type: 'File',
@@ -178,7 +230,7 @@ test('element resource: what is unusual is left to who makes values', () => {
     { ...plain, title: 5 },
     { ...plain, tags: null },
     { ...plain, note: 1 },
-    { ...plain, parameters: { a: 1.5 } },
+    { ...plain, parameters: { a: 0.1 + 0.2 } },
     { ...plain, parameters: { 'a/b': 1 } },
     { ...plain, parameters: { a: '\u0000' } },
     { ...plain, parameters: { a: 1234567890123456 } },
