@@ -15,7 +15,7 @@ import { beginResources, writeResource } from './resource';
 export { resourceParameters, resourceResult, resourceText, writeParameters } from './resource';
 
 // A remembered element: its hash, what remembering it takes, its number in the host, the next one of its bucket, the one that came behind
-// it last time (0: none; both of the same generation), how often it names the node and where in the text first, its text.
+// it last time (0: none; both of the same generation), how often it names the node and where in the text first, its strings, its text.
 const HASH: usize = 0;
 const COST: usize = 8;
 const NUMBER: usize = 12;
@@ -24,7 +24,8 @@ const FOLLOWER: usize = 20;
 const NAMED: usize = 24;
 const NAME_AT: usize = 28;
 const SIZE: usize = 32;
-/** Which strings it has: a bit for each, by its hash. */
+/** Which strings it has, once somebody asked: a bit for each, by its hash. */
+const IS_NOTED: usize = 36;
 const STRINGS: usize = 40;
 const STRING_BITS: u32 = 512;
 const TEXT: usize = STRINGS + STRING_BITS / 8;
@@ -214,19 +215,20 @@ function sizeHere(entry: usize): usize {
 
 function isHere(entry: usize, at: usize, last: usize, isLast: bool): bool {
   const named = load<u32>(entry + NAMED);
-  // What another node sends as any string may be the name here.
-  if (named > 1 || (nameSize !== 0 && hasBit(entry, nameBit))) return false;
+  if (named > 1) return false;
   const end = at + sizeHere(entry);
   if (end < last ? load<u8>(end) !== COMMA : end !== last || !isLast) return false;
   const text = entry + TEXT;
-  if (named === 0) return areEqual(text, at, load<u32>(entry + SIZE));
-  const head: usize = load<u32>(entry + NAME_AT);
-  const behind = head + MARK_SIZE;
-  return (
-    areEqual(text, at, head) &&
-    isName(at + head, last) &&
-    areEqual(text + behind, at + head + nameSize, usize(load<u32>(entry + SIZE)) - behind)
-  );
+  if (named === 0) {
+    if (!areEqual(text, at, load<u32>(entry + SIZE))) return false;
+  } else {
+    const head: usize = load<u32>(entry + NAME_AT);
+    const behind = head + MARK_SIZE;
+    if (!areEqual(text, at, head) || !isName(at + head, last)) return false;
+    if (!areEqual(text + behind, at + head + nameSize, usize(load<u32>(entry + SIZE)) - behind)) return false;
+  }
+  // What another node sends as any string may be the name here.
+  return nameSize === 0 || !mayHave(entry, nameBit);
 }
 
 /** How many elements were looked for, also where the walk has come to nothing: some may have another number. */
@@ -379,8 +381,8 @@ function put(start: usize, size: usize, hash: u64, cost: u32, named: u32, namedA
   store<u32>(entry + NAMED, named);
   store<u32>(entry + NAME_AT, namedAt);
   store<u32>(entry + SIZE, u32(size));
+  store<u32>(entry + IS_NOTED, 0);
   copy(entry + TEXT, start, size);
-  noteStrings(entry);
   store<u32>(bucket, u32(entry));
   store<u32>(young + G_END, u32(end));
   store<i32>(young + G_COUNT, number + 1);
@@ -392,11 +394,14 @@ function bitOf(start: usize, size: usize): u32 {
   return u32(hashOf(start, size, seed)) & (STRING_BITS - 1);
 }
 
-function hasBit(entry: usize, bit: u32): bool {
+/** Whether one of its strings has that bit. */
+function mayHave(entry: usize, bit: u32): bool {
+  if (load<u32>(entry + IS_NOTED) === 0) noteStrings(entry);
   return ((load<u8>(entry + STRINGS + (bit >> 3)) >> u8(bit & 7)) & 1) !== 0;
 }
 
 function noteStrings(entry: usize): void {
+  store<u32>(entry + IS_NOTED, 1);
   for (let i: usize = 0; i < STRING_BITS / 8; i += 8) store<u64>(entry + STRINGS + i, 0);
   const end = entry + TEXT + load<u32>(entry + SIZE);
   for (let at = entry + TEXT; at < end; at++) {
