@@ -251,19 +251,17 @@ export class CommandLog implements CommandStream {
   async read(record: StreamRecord): Promise<Uint8Array> {
     const { segment, offset, headSize } = record.place as Place;
     if (segment.file === null) throw new Error(`seq ${record.seq} was released`);
-    const head = Buffer.allocUnsafe(headSize);
-    // Memory of its own: the consumer may transfer it to another thread.
-    const body = Buffer.allocUnsafeSlow(record.bytes);
-    const headLength = await readFully(segment.file, head, headSize, offset);
-    const bodyLength = await readFully(segment.file, body, body.length, offset + headSize);
-    const header = headLength < headSize ? null : decodeRecordHeader(head, 0, segment.header.salt);
-    if (header === null || bodyLength < body.length || header.seq !== record.seq) {
+    const bytes = Buffer.allocUnsafeSlow(headSize + record.bytes);
+    const length = await readFully(segment.file, bytes, bytes.length, offset);
+    const header = length < bytes.length ? null : decodeRecordHeader(bytes.subarray(0, headSize), 0, segment.header.salt);
+    if (header === null || header.seq !== record.seq) {
       throw new StreamCorrupt(segment.path, offset, `seq ${record.seq} is not there any more`);
     }
-    if (crc32(body, crc32(head.subarray(8), segment.header.salt)) !== header.crc) {
+    if (crc32(bytes.subarray(8), segment.header.salt) !== header.crc) {
       throw new StreamCorrupt(segment.path, offset, 'checksum of the record');
     }
-    return body;
+    // Memory of its own: the consumer may transfer it to another thread.
+    return new Uint8Array(bytes.buffer.slice(headSize));
   }
 
   release(record: StreamRecord): void {
