@@ -1,5 +1,6 @@
 // replace facts on a partition (command document 3.3).
 
+import { parseJson } from '../json/parse.ts';
 import { Ids } from '../store/ids.ts';
 import type { Batch } from '../store/partition.ts';
 import type { NodeId } from '../store/records.ts';
@@ -41,7 +42,8 @@ function writeFacts(batch: Batch, id: NodeId, { facts, packages, packagesRef }: 
     pairs[index * 2] = batch.nameId(fact.name);
     pairs[index * 2 + 1] = item.id;
     // A body that was there before has its paths in the registry.
-    if (item.isNew) factPaths(fact.name, fact.json, (type, path) => batch.addFactPath(type, path));
+    if (item.isNew)
+      factPaths(fact.name, fact.json ?? parseJson(fact.value), (type, path) => batch.addFactPath(type, path));
   }
   batch.setFacts(id, pairs);
   batch.setPackages(id, batch.packages.internAll(packages, packagesRef));

@@ -36,8 +36,8 @@ interface Storable extends DecodedBase {
 export interface DecodedFact extends FactBody {
   /** Of facts that are remembered. */
   readonly ref?: BodyRef;
-  /** The value that `value` is the text of. */
-  readonly json: JsonValue;
+  /** The value that `value` is the text of, where that was made. */
+  readonly json?: JsonValue;
 }
 
 export interface DecodedPackage extends PackageBody {

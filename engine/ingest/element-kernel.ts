@@ -24,8 +24,12 @@ const FOUND_MAX = 4096;
 /** For one resource. */
 const RESOURCES_SIZE = 384 << 10;
 const RESOURCE_WORDS = 17;
+const SIZE_WRITTEN = 0;
 const STORED_SIZE = 15;
 const IS_TAGGED = 16;
+/** Of a fact. */
+const FACT_NAME_SIZE = 1;
+const FACT_STORED_SIZE = 2;
 /** In `resourcePlaces`: where the start of that value stands, which its end follows. */
 export const RESOURCE_PLACES = { exported: 1, file: 3, line: 5, parameters: 7, tags: 9, title: 11, type: 13 } as const;
 /** Zeros behind what is read, and room behind what is written: more than is touched at a time. */
@@ -59,9 +63,10 @@ interface Exports extends WasmExports {
   numberOf(index: number): number;
   resource(index: number, isTagLeftOut: number): number;
   resourceResult(): number;
-  resourceText(): number;
-  resourceParameters(): number;
+  textStart(): number;
+  otherStart(): number;
   writeParameters(): number;
+  fact(index: number): number;
 }
 
 /**
@@ -73,8 +78,9 @@ export class ElementKernel {
   readonly #bytes: Buffer;
   readonly #found: Int32Array;
   readonly #resource: Int32Array;
-  readonly #resourceText: number;
-  readonly #resourceParameters: number;
+  /** Where texts are written that are asked for. */
+  readonly #text: number;
+  readonly #other: number;
   readonly #window: number;
   #name: string | null = null;
   #index = 0;
@@ -109,8 +115,8 @@ export class ElementKernel {
       limit,
     );
     this.#resource = new Int32Array(this.#bytes.buffer, this.#exports.resourceResult(), RESOURCE_WORDS);
-    this.#resourceText = this.#exports.resourceText();
-    this.#resourceParameters = this.#exports.resourceParameters();
+    this.#text = this.#exports.textStart();
+    this.#other = this.#exports.otherStart();
   }
 
   /** A list begins in whose texts a mark stands for the literal of the certname; null: none does. */
@@ -214,8 +220,7 @@ export class ElementKernel {
    */
   resource(isTagLeftOut = false): string | null {
     if (this.#exports.resource(this.#index, isTagLeftOut ? 1 : 0) === 0) return null;
-    const start = this.#resourceText;
-    return this.#bytes.toString('latin1', start, start + this.#resource[0]!);
+    return this.#written(this.#text, SIZE_WRITTEN);
   }
 
   /** Its characters, then start and end of values (RESOURCE_PLACES; 0 and 0: it has none), until the next one. */
@@ -231,7 +236,28 @@ export class ElementKernel {
   /** The text in which its parameters are stored, empty without any; null: another of its fields is not what it should be. */
   parameters(): string | null {
     if (this.#exports.writeParameters() === 0) return null;
-    const start = this.#resourceParameters;
-    return this.#bytes.toString('latin1', start, start + this.#resource[STORED_SIZE]!);
+    return this.#written(this.#other, STORED_SIZE);
+  }
+
+  /**
+   * The canonical text of the element, if that is a fact (a name, a colon, a value) and plain, as a resource is. Else null, also for what is
+   * no JSON.
+   */
+  fact(): string | null {
+    return this.#exports.fact(this.#index) === 0 ? null : this.#written(this.#text, SIZE_WRITTEN);
+  }
+
+  /** Its name: a text of its own, no part of the other. */
+  get factName(): string {
+    return this.#bytes.toString('latin1', this.#text + 1, this.#text + this.#resource[FACT_NAME_SIZE]! - 1);
+  }
+
+  /** Its value as it is stored, empty where that is as in the text. */
+  get storedValue(): string {
+    return this.#written(this.#other, FACT_STORED_SIZE);
+  }
+
+  #written(start: number, size: number): string {
+    return this.#bytes.toString('latin1', start, start + this.#resource[size]!);
   }
 }

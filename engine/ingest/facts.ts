@@ -10,6 +10,7 @@ import { parseLenient } from '../time.ts';
 import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';
 import type { DecodedFact, DecodedPackage, FactsCommand, FactsContents } from './commands.ts';
+import type { ElementKernel } from './element-kernel.ts';
 import { ElementMemo, inOnePiece, parseElement, type ReadElement } from './elements.ts';
 import { distinctPackages, factsetHash, isAscii, packageText } from './hashes.ts';
 import { Sighted } from './sighted.ts';
@@ -143,7 +144,23 @@ function factsOfMap(sent: Buffer): KnownFact[] | null {
 }
 const OPEN_BRACE = 0x7b;
 
-function readFact(element: string, isKept: boolean): ReadElement<KnownFact> | null {
+function readFact(element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownFact> | null {
+  const fact = readPlain(kernel) ?? readParsed(element, isKept);
+  if (fact === null) return null;
+  const { length } = element;
+  return { value: fact, bytes: length > REMEMBERED_MAX ? 0 : FACT_BYTES + length * FACT_TEXTS };
+}
+
+/** The kernel's present element as a fact; null when something in it is unusual, or it is no JSON. */
+function readPlain(kernel: ElementKernel): KnownFact | null {
+  const canonical = kernel.fact();
+  if (canonical === null) return null;
+  const { factName: name, storedValue } = kernel;
+  const value = storedValue === '' ? canonical.slice(name.length + 3) : storedValue;
+  return { name, canonical, isAscii: true, stored: { name, value, ref: new BodyRef() }, refusal: null };
+}
+
+function readParsed(element: string, isKept: boolean): KnownFact | null {
   const parsed = parseElement(`{${element}}`);
   if (parsed === undefined || !isObject(parsed)) return null;
   const names = Object.keys(parsed);
@@ -154,15 +171,13 @@ function readFact(element: string, isKept: boolean): ReadElement<KnownFact> | nu
   const json = parsed[name] as JsonValue;
   const value = storedText(json, VALUE_DEPTH);
   const canonical = `${quote(name)}:${canonicalS(json, VALUE_DEPTH)}`;
-  const fact = {
+  return {
     name,
     canonical,
     isAscii: isAscii(canonical),
     stored: { name, value: isKept ? inOnePiece(value) : value, json, ref: new BodyRef() },
     refusal: columns.refusal,
   };
-  const { length } = element;
-  return { value: fact, bytes: length > REMEMBERED_MAX ? 0 : FACT_BYTES + length * FACT_TEXTS };
 }
 
 /** The packages of a node. */

@@ -9,10 +9,12 @@
 import { BACKSLASH, BLANK, COMMA, QUOTE } from '../common/characters';
 import { areEqual, copy, hashOf, SLACK } from '../common/memory';
 import { copyToStop } from '../common/tokens';
+import { writeFact } from './fact';
 import { MARK_SIZE, putMark } from './mark';
-import { beginResources, writeResource } from './resource';
+import { beginResources, resourceResult, writeResource } from './resource';
 
-export { resourceParameters, resourceResult, resourceText, writeParameters } from './resource';
+export { otherStart, textStart } from './plain';
+export { resourceResult, writeParameters } from './resource';
 
 // A remembered element: its hash, what remembering it takes, its number in the host, the next one of its bucket, the one that came behind
 // it last time (0: none; both of the same generation), how often it names the node and where in the text first, its strings, its text.
@@ -441,4 +443,10 @@ export function resource(index: i32, isTagLeftOut: bool): bool {
   const at = found + index * FOUND_SIZE;
   const literalSize = isPlainName ? nameSize : 0;
   return writeResource(load<u32>(at + FOUND_START), load<u32>(at + FOUND_BYTES), literalSize, isTagLeftOut);
+}
+
+/** The same of an element that is a fact (fact.ts); what is told stands where that of a resource would. */
+export function fact(index: i32): bool {
+  const at = found + index * FOUND_SIZE;
+  return writeFact(load<u32>(at + FOUND_START), load<u32>(at + FOUND_BYTES), resourceResult());
 }

@@ -1,7 +1,7 @@
 // JSON values written again without blanks and with the keys of maps in order, from a text that needs no values for that: strings without
 // escapes by number, integers and decimals that are spelled alike everywhere, ASCII keys. What is no JSON is told from what is.
 //
-//   memory    members of maps | room to put them in order
+//   memory    members of maps | a text | another one | room to put members in order
 
 import {
   BACKSLASH,
@@ -16,7 +16,7 @@ import {
   QUOTE,
   SLASH,
 } from '../common/characters';
-import { copy, sharedSize } from '../common/memory';
+import { copy, SLACK, sharedSize } from '../common/memory';
 import {
   booleanEnd,
   copyToStop,
@@ -48,8 +48,11 @@ const MEMBERS_MAX: usize = 256;
 const DEPTH_MAX: i32 = 32;
 
 let members: usize = 0;
-let membersLimit: usize = 0;
+let text: usize = 0;
+let other: usize = 0;
 let spare: usize = 0;
+/** Of each of them. */
+let room: usize = 0;
 let memberEnd: usize = 0;
 /** The literal that takes the place of marks. */
 let name: usize = 0;
@@ -59,12 +62,29 @@ let order: i32 = 0;
 let at: usize = 0;
 let to: usize = 0;
 
-/** Regions for members, and for as much as is written at a time; where the name's literal lies. */
-export function layOut(membersStart: usize, membersEnd: usize, spareStart: usize, literal: usize): void {
-  members = membersStart;
-  membersLimit = membersEnd;
-  spare = spareStart;
+/** The region between these addresses is for what is written from now on; `literal`: where the name's lies. */
+export function layOut(start: usize, limit: usize, literal: usize): void {
+  room = (((limit - start) >> 2) >> 4) << 4;
+  members = start;
+  text = members + room;
+  other = text + room;
+  spare = other + room;
   name = literal;
+}
+
+/** Where the text of an element is to be written. */
+export function textStart(): usize {
+  return text;
+}
+
+/** Where another text of the same size can be. */
+export function otherStart(): usize {
+  return other;
+}
+
+/** Whether there is room for the text of an element of so many bytes, in which each mark may become a name. */
+export function isRoomFor(size: usize, literalSize: usize): bool {
+  return (size / MARK_SIZE + 1) * max(MARK_SIZE, literalSize) + SLACK * 4 <= room;
 }
 
 /** Reading begins at `from` and writing at `target`; `literalSize`: of the name, 0: marks are unusual. */
@@ -115,7 +135,7 @@ function pass(code: u8): bool {
 }
 
 /** Each of these: false when what is there is unusual or no JSON. `depth`: how many containers enclose it. */
-function writeValue(depth: i32): bool {
+export function writeValue(depth: i32): bool {
   const code = load<u8>(at);
   if (code === QUOTE) return writeString();
   if (code === OPEN_BRACE) return writeMap(depth, false);
@@ -188,7 +208,7 @@ export function writeMap(depth: i32, isResource: bool): bool {
   skipBlanks();
   if (pass(CLOSE_BRACE)) return true;
   while (true) {
-    if (memberEnd + MEMBER_SIZE > membersLimit) return false;
+    if (memberEnd + MEMBER_SIZE > text) return false;
     const member = memberEnd;
     memberEnd += MEMBER_SIZE;
     skipBlanks();
@@ -209,7 +229,7 @@ export function writeMap(depth: i32, isResource: bool): bool {
 
 function writeMember(member: usize, depth: i32, isResource: bool): bool {
   store<u32>(member + MEMBER_START, u32(to));
-  if (!writeKey(member)) return false;
+  if (!noteKey(member)) return false;
   if (isResource && isTags(member)) {
     at = readTags(at);
     if (at === 0) return false;
@@ -219,14 +239,21 @@ function writeMember(member: usize, depth: i32, isResource: bool): bool {
   return true;
 }
 
-/** With the colon. */
-function writeKey(member: usize): bool {
+/** Writes a key with its colon and notes it. */
+function noteKey(member: usize): bool {
+  const start = at + 1;
+  store<u32>(member + KEY_START, u32(start));
+  if (!writeKey()) return false;
+  // It is written as it stands.
+  store<u32>(member + KEY_BYTES, u32(to - 3 - load<u32>(member + MEMBER_START)));
+  return true;
+}
+
+/** Writes a key with its colon, if it has no escapes, and no slash where that has a place of its own. */
+export function writeKey(): bool {
   const start = at + 1;
   if (!writeString()) return false;
-  const end = at - 1;
-  store<u32>(member + KEY_START, u32(start));
-  store<u32>(member + KEY_BYTES, u32(end - start));
-  for (let i = start; i < end; i++) {
+  for (let i = start; i < at; i++) {
     const code = load<u8>(i);
     if (code === BACKSLASH || code === MARK_CODE || (code === SLASH && order === ORDER_K)) return false;
   }

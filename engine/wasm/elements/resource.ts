@@ -1,15 +1,14 @@
 // The canonical text of a resource (ingest/catalog-resources.ts, json/canonical.ts in order K) from the text of its element, and the text in
 // which its parameters are stored, where that needs no values (plain.ts).
 //
-//   memory    what is told of the result | tags | members | the text | the parameters as they are stored | room to put members in order
+//   memory    what is told of the result | tags | for plain.ts
 
 import { BACKSLASH, DOT, LETTER_E, LETTER_F, LETTER_N, LETTER_T, NINE, OPEN_BRACE, QUOTE } from '../common/characters';
-import { SLACK } from '../common/memory';
-import { MARK_SIZE } from './mark';
 import {
   begin,
   firstMember,
   isAscii,
+  isRoomFor,
   KEY_BYTES,
   KEY_START,
   lastMember,
@@ -19,7 +18,9 @@ import {
   MEMBER_START,
   ORDER_K,
   ORDER_STORED,
+  otherStart,
   readTo,
+  textStart,
   writeMap,
   writtenTo,
 } from './plain';
@@ -51,20 +52,12 @@ const METE: u32 = 0x6574656d;
 const RS: u16 = 0x7372;
 
 let result: usize = 0;
-let text: usize = 0;
-let stored: usize = 0;
-let room: usize = 0;
 
 /** The region between these addresses is for resources from now on; `literal`: where the certname's lies. */
 export function beginResources(start: usize, limit: usize, literal: usize): void {
   result = start;
-  const tags = result + RESULT_SIZE;
-  layOutTags(tags, literal);
-  const members = tags + TAGS_SIZE;
-  room = (((limit - members) >> 2) >> 4) << 4;
-  text = members + room;
-  stored = text + room;
-  layOut(members, text, stored + room, literal);
+  layOutTags(result + RESULT_SIZE, literal);
+  layOut(result + RESULT_SIZE + TAGS_SIZE, limit, literal);
 }
 
 /** Where it is told what the resource says that was written last. */
@@ -72,23 +65,13 @@ export function resourceResult(): usize {
   return result;
 }
 
-/** Where its text begins. */
-export function resourceText(): usize {
-  return text;
-}
-
-/** Where its parameters as they are stored begin. */
-export function resourceParameters(): usize {
-  return stored;
-}
-
 /**
  * Writes the canonical text of an element, perhaps without the name among its tags; false when it is no JSON, when something in it is
  * unusual, or there is no room.
  */
 export function writeResource(start: usize, size: usize, literalSize: usize, isTagLeftOut: bool): bool {
-  // Each mark may become a name.
-  if ((size / MARK_SIZE + 1) * max(MARK_SIZE, literalSize) + SLACK * 4 > room) return false;
+  if (!isRoomFor(size, literalSize)) return false;
+  const text = textStart();
   for (let i: usize = 0; i < RESULT_SIZE; i += 8) store<u64>(result + i, 0);
   beginTags(literalSize, isTagLeftOut);
   begin(start, text, ORDER_K, literalSize);
@@ -97,13 +80,13 @@ export function writeResource(start: usize, size: usize, literalSize: usize, isT
   if (!isAscii(text, end)) return false;
   store<u32>(result + SIZE, u32(end - text));
   const last = lastMember();
-  for (let member = firstMember(); member < last; member += MEMBER_SIZE) if (!tell(member)) return false;
+  for (let member = firstMember(); member < last; member += MEMBER_SIZE) if (!tell(member, text)) return false;
   store<u32>(result + IS_TAGGED, u32(isNameTag()));
   return load<u32>(result + TAGS) !== 0 && isText(TITLE) && isText(TYPE);
 }
 
 /** Tells where the value of a field is; false for a key that is none of a resource's. */
-function tell(member: usize): bool {
+function tell(member: usize, text: usize): bool {
   const key: usize = load<u32>(member + KEY_START);
   const size = load<u32>(member + KEY_BYTES);
   const field = fieldOf(key, size);
@@ -131,12 +114,12 @@ function fieldOf(key: usize, size: u32): usize {
 /** The first character of that field, 0 without it. */
 function firstOf(field: usize): u8 {
   const start: usize = load<u32>(result + field);
-  return start === 0 ? 0 : load<u8>(text + start);
+  return start === 0 ? 0 : load<u8>(textStart() + start);
 }
 
 function has(field: usize, code: u8): bool {
-  const end = text + load<u32>(result + field + 4);
-  for (let at = text + load<u32>(result + field); at < end; at++) if (load<u8>(at) === code) return true;
+  const end = textStart() + load<u32>(result + field + 4);
+  for (let at = textStart() + load<u32>(result + field); at < end; at++) if (load<u8>(at) === code) return true;
   return false;
 }
 
@@ -159,8 +142,8 @@ export function writeParameters(): bool {
   const parameters = firstOf(PARAMETERS);
   if (parameters === 0) return true;
   if (parameters !== OPEN_BRACE) return false;
-  begin(text + load<u32>(result + PARAMETERS), stored, ORDER_STORED, 0);
+  begin(textStart() + load<u32>(result + PARAMETERS), otherStart(), ORDER_STORED, 0);
   if (!writeMap(1, false)) return false;
-  store<u32>(result + STORED_SIZE, u32(writtenTo() - stored));
+  store<u32>(result + STORED_SIZE, u32(writtenTo() - otherStart()));
   return true;
 }

@@ -13,6 +13,7 @@ import type {
 import { decodeCommand } from '../../../engine/ingest/decode.ts';
 import { CommandFailure, type FailureKind } from '../../../engine/ingest/errors.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
+import { parseJson } from '../../../engine/json/parse.ts';
 import { encodeReportLists, type ReportListName, writeReportList } from '../../../engine/store/report-lists.ts';
 import {
   at,
@@ -666,7 +667,7 @@ test('decode: inputs are distinct and sorted', () => {
 
 /** What is remembered with facts and packages is no part of the result. */
 const withoutMemos = (contents: FactsContents): object => ({
-  facts: contents.facts.map(({ ref: _, ...fact }) => fact),
+  facts: contents.facts.map(({ ref: _, json, ...fact }) => ({ ...fact, json: json ?? parseJson(fact.value) })),
   packages: contents.packages.map(({ canonical: _, ref: __, ...body }) => body),
 });
 

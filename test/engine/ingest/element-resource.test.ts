@@ -7,13 +7,13 @@ import fc from 'fast-check';
 import { inOrder, type ReadResource, readResources, tagsOf } from '../../../engine/ingest/catalog-resources.ts';
 import { ElementKernel, RESOURCE_PLACES } from '../../../engine/ingest/element-kernel.ts';
 import { OWN_NAME } from '../../../engine/ingest/elements.ts';
-import { JsonError, parseJson } from '../../../engine/json/parse.ts';
+import { parseJson } from '../../../engine/json/parse.ts';
 import { storedText } from '../../../engine/json/stored.ts';
 import type { JsonObject, JsonValue } from '../../../engine/json/value.ts';
 import { TAG_PATTERN } from '../../../schemas/commands/catalog.ts';
+import { blank, CERTNAME, character, key, parsedOrNull, print, string, value } from './plain-json.ts';
 
 const kernel = new ElementKernel(1 << 20);
-const CERTNAME = 'node-1.example.com';
 
 /** Canonical texts of the resources in a list's text, null where that is not plain. Each must be that of the values. */
 function canonical(text: string, certname = CERTNAME): (string | null)[] {
@@ -60,58 +60,6 @@ function check(plain: string, sent: JsonObject): void {
   assert.equal(kernel.parameters(), parameters === undefined ? '' : storedText(parameters));
 }
 
-const string = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.constantFrom(
-      '',
-      'a',
-      'b',
-      'File[/etc/hosts]',
-      CERTNAME,
-      'x'.repeat(70),
-      'say "x"\n\t\\',
-      '{"a":[1,2]}',
-    ),
-  },
-  fc.string(),
-  fc.constantFrom('é', '\u0000', 'a/b', '\u007f'),
-);
-const key = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.constantFrom(
-      'ensure',
-      'content',
-      'a',
-      'b',
-      'ab',
-      'Z',
-      '_',
-      '',
-      'owner',
-      'longer than eight',
-      'longer than nine',
-    ),
-  },
-  fc.constantFrom('a/b', 'é', 'x"y', CERTNAME),
-  fc.string({ maxLength: 3 }),
-);
-const scalar = fc.oneof(
-  string,
-  fc.integer(),
-  fc.constantFrom(0, -1, 1e15, 2 ** 53 + 2, 0.5, -0, 1e300, true, false, null),
-  fc.double({ noNaN: true, noDefaultInfinity: true }),
-  fc.nat().map((number) => number / 1000),
-);
-const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
-  value: fc.oneof(
-    { depthSize: 'small', withCrossShrink: true },
-    scalar,
-    fc.array(tie('value'), { maxLength: 4 }),
-    fc.dictionary(key, tie('value'), { maxKeys: 6 }),
-  ) as fc.Arbitrary<JsonValue>,
-}));
 // Of few beginnings, so that some share their place in the set; the first two do as a whole.
 const tag = fc.oneof(
   fc.constantFrom('an', 'c0', 'file', 'class', 'apache::mod', CERTNAME),
@@ -132,18 +80,6 @@ const resource = fc
   )
   .chain((fields) => fc.shuffledSubarray(Object.entries(fields), { minLength: Object.keys(fields).length }))
   .map((entries) => Object.fromEntries(entries));
-const blank = fc.constantFrom('', '', '', ' ', '\n ');
-
-/** JSON with blanks between tokens. */
-function print(value: JsonValue, space: string): string {
-  if (Array.isArray(value)) return `[${value.map((one) => space + print(one, space)).join(`${space},`)}${space}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(
-    ([key, one]) => `${space}${JSON.stringify(key)}${space}:${space}${print(one, space)}`,
-  );
-  return `{${members.join(`${space},`)}${space}}`;
-}
-
 test('element resource: the canonical text is that of the values', () => {
   let plain = 0;
   let all = 0;
@@ -161,7 +97,6 @@ test('element resource: the canonical text is that of the values', () => {
 });
 
 test('element resource: what is no JSON is not plain', () => {
-  const character = fc.constantFrom(...'{}[]",:\\ \n\t\u0001\u0000\u000b0159.-eEtrufalsn/aé');
   let broken = 0;
   let plain = 0;
   fc.assert(
@@ -188,15 +123,6 @@ test('element resource: what is no JSON is not plain', () => {
   );
   assert.ok(broken > 100 && plain > 100, `${broken} were broken, ${plain} plain`);
 });
-
-function parsedOrNull(text: string): JsonValue | null {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    if (error instanceof JsonError) return null;
-    throw error;
-  }
-}
 
 test('element resource: plain ones are read', () => {
   const plain = {
