@@ -1,13 +1,15 @@
 // replace facts on a partition (command document 3.3).
 
 import { parseJson } from '../json/parse.ts';
+import type { JsonValue } from '../json/value.ts';
 import { Ids } from '../store/ids.ts';
 import type { Batch } from '../store/partition.ts';
-import type { NodeId } from '../store/records.ts';
+import type { ItemId, NodeId } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { Applied } from './apply.ts';
-import type { FactsCommand, FactsContents } from './commands.ts';
+import type { DecodedFact, FactsCommand, FactsContents } from './commands.ts';
 import { factPaths } from './facts.ts';
+import { OwnFacts } from './own-facts.ts';
 
 export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   const { certname, producerTimestamp, environment, producer, hash } = command;
@@ -31,20 +33,31 @@ export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   return { detail: 'stored', hash, unchanged, isFirst: stored === null };
 }
 
-/** Memory of the list of one factset after the other. */
+/** Memory of the list of one factset after the other, and what is known of the one before. */
 const pairsOfFacts = new Ids();
+const ownFacts = new OwnFacts();
 
 function writeFacts(batch: Batch, id: NodeId, { facts, packages, packagesRef }: FactsContents): void {
   const pairs = pairsOfFacts.sized(facts.length * 2);
+  ownFacts.of(batch, id);
   for (let index = 0; index < facts.length; index++) {
-    const fact = facts[index] as FactsContents['facts'][number];
-    const item = batch.facts.intern(fact, fact.ref);
-    pairs[index * 2] = batch.nameId(fact.name);
-    pairs[index * 2 + 1] = item.id;
-    // A body that was there before has its paths in the registry.
-    if (item.isNew)
-      factPaths(fact.name, fact.json ?? parseJson(fact.value), (type, path) => batch.addFactPath(type, path));
+    const fact = facts[index] as DecodedFact;
+    const nameId = batch.nameId(fact.name);
+    pairs[index * 2] = nameId;
+    pairs[index * 2 + 1] = itemOf(batch, fact, nameId);
   }
   batch.setFacts(id, pairs);
   batch.setPackages(id, batch.packages.internAll(packages, packagesRef));
 }
+
+function itemOf(batch: Batch, fact: DecodedFact, nameId: number): ItemId {
+  const known = (fact.ref === undefined ? 0 : batch.facts.recall(fact.ref)) || ownFacts.find(nameId, fact.value);
+  if (known !== 0) return known;
+  const { id, isNew } = batch.facts.intern(fact, fact.ref);
+  // A body that was there before has its paths in the registry.
+  if (isNew) factPaths(fact.name, typedValue(fact), (type, path) => batch.addFactPath(type, path));
+  return id;
+}
+
+/** As far as its paths tell it: that a string is one. */
+const typedValue = ({ json, value }: DecodedFact): JsonValue => json ?? (value.startsWith('"') ? '' : parseJson(value));

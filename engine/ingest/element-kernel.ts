@@ -24,7 +24,7 @@ const FOUND_MAX = 4096;
 /** For one resource. */
 const RESOURCES_SIZE = 384 << 10;
 const RESOURCE_WORDS = 17;
-const SIZE_WRITTEN = 0;
+const TEXT_SIZE = 0;
 const STORED_SIZE = 15;
 const IS_TAGGED = 16;
 /** Of a fact. */
@@ -220,7 +220,7 @@ export class ElementKernel {
    */
   resource(isTagLeftOut = false): string | null {
     if (this.#exports.resource(this.#index, isTagLeftOut ? 1 : 0) === 0) return null;
-    return this.#written(this.#text, SIZE_WRITTEN);
+    return this.#textAt(this.#text, this.#resource[TEXT_SIZE]!);
   }
 
   /** Its characters, then start and end of values (RESOURCE_PLACES; 0 and 0: it has none), until the next one. */
@@ -236,7 +236,7 @@ export class ElementKernel {
   /** The text in which its parameters are stored, empty without any; null: another of its fields is not what it should be. */
   parameters(): string | null {
     if (this.#exports.writeParameters() === 0) return null;
-    return this.#written(this.#other, STORED_SIZE);
+    return this.#textAt(this.#other, this.#resource[STORED_SIZE]!);
   }
 
   /**
@@ -244,20 +244,23 @@ export class ElementKernel {
    * no JSON.
    */
   fact(): string | null {
-    return this.#exports.fact(this.#index) === 0 ? null : this.#written(this.#text, SIZE_WRITTEN);
+    return this.#exports.fact(this.#index) === 0 ? null : this.#textAt(this.#text, this.#resource[TEXT_SIZE]!);
   }
 
-  /** Its name: a text of its own, no part of the other. */
+  /** Its name. As the value, a text of its own: V8 keeps the whole text for a part of it. */
   get factName(): string {
-    return this.#bytes.toString('latin1', this.#text + 1, this.#text + this.#resource[FACT_NAME_SIZE]! - 1);
+    return this.#textAt(this.#text + 1, this.#resource[FACT_NAME_SIZE]! - 2);
   }
 
-  /** Its value as it is stored, empty where that is as in the text. */
-  get storedValue(): string {
-    return this.#written(this.#other, FACT_STORED_SIZE);
+  /** Its value as it is stored. */
+  get factValue(): string {
+    const storedSize = this.#resource[FACT_STORED_SIZE]!;
+    if (storedSize !== 0) return this.#textAt(this.#other, storedSize);
+    const nameSize = this.#resource[FACT_NAME_SIZE]!;
+    return this.#textAt(this.#text + nameSize + 1, this.#resource[TEXT_SIZE]! - nameSize - 1);
   }
 
-  #written(start: number, size: number): string {
-    return this.#bytes.toString('latin1', start, start + this.#resource[size]!);
+  #textAt(start: number, size: number): string {
+    return this.#bytes.toString('latin1', start, start + size);
   }
 }

@@ -155,8 +155,7 @@ function readFact(element: string, isKept: boolean, kernel: ElementKernel): Read
 function readPlain(kernel: ElementKernel): KnownFact | null {
   const canonical = kernel.fact();
   if (canonical === null) return null;
-  const { factName: name, storedValue } = kernel;
-  const value = storedValue === '' ? canonical.slice(name.length + 3) : storedValue;
+  const { factName: name, factValue: value } = kernel;
   return { name, canonical, isAscii: true, stored: { name, value, ref: new BodyRef() }, refusal: null };
 }
 

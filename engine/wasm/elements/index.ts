@@ -83,9 +83,10 @@ let nameBit: u32 = 0;
 /** It is of ASCII characters without escapes. */
 let isPlainName: bool = false;
 
-/** Where reading goes on, where the element that was read last begins, and where it ends. */
+/** Where reading goes on, where the text of the element that was read last begins and ends, and where the next one goes. */
 let next: usize = 0;
 let start: usize = 0;
+let textEnd: usize = 0;
 let written: usize = 0;
 /** How often the element that was read last names the node, and where in its text first. */
 let names: u32 = 0;
@@ -281,7 +282,10 @@ function readElement(from: usize, last: usize): usize {
   }
   if (depth !== 0) return 0;
   start = written;
-  written = to;
+  textEnd = to;
+  // Ends a number.
+  store<u8>(to, 0);
+  written = to + 1;
   return at;
 }
 
@@ -314,7 +318,7 @@ function copyString(start: usize, last: usize, target: usize): usize {
 
 /** Looks for the element that was read last and notes what was found; false: it is empty. */
 function noteRead(to: usize): bool {
-  let size = written - start;
+  let size = textEnd - start;
   while (size > 0 && load<u8>(start + size - 1) <= BLANK) size--;
   if (size === 0) return false;
   const hash = hashOf(start, size, seed);
