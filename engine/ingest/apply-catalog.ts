@@ -57,7 +57,7 @@ function writeResources(batch: Batch, id: NodeId, resources: CatalogContents['re
   for (let index = 0; index < resources.length; index++) {
     const resource = resources[index] as DecodedResource;
     const isWhole = kept === null || (resource.fileGiven && resource.lineGiven);
-    const item = isWhole ? itemOf(batch, resource) : completed(batch, resource, kept);
+    const item = isWhole ? itemOf(batch, resource) : completed(batch, resource, index, kept);
     items[index] = item;
     if (resource.known !== null) known.push({ digest: resource.known.digest, item, flags: resource.known.flags });
   }
@@ -79,8 +79,8 @@ function itemOf(batch: Batch, { item, body, ref }: DecodedResource): ItemId {
 }
 
 /** The resource with `file` and `line` as they are stored for the node, where the command does not mention them. */
-function completed(batch: Batch, resource: DecodedResource, kept: StoredResources): ItemId {
-  if (kept.has(resource.item)) return resource.item;
+function completed(batch: Batch, resource: DecodedResource, index: number, kept: StoredResources): ItemId {
+  if (kept.has(resource.item, index)) return resource.item;
   const stored = kept.find(resource.type, resource.title);
   if (stored === undefined) return itemOf(batch, resource);
   const body = resource.body ?? batch.view.resources.body(resource.item);
@@ -93,26 +93,33 @@ function completed(batch: Batch, resource: DecodedResource, kept: StoredResource
 /** The resources a node has before its new catalog, those of this transaction included. */
 class StoredResources {
   readonly #batch: Batch;
-  readonly #items: ReadonlySet<ItemId>;
+  readonly #before: Uint32Array;
   readonly #next: CatalogContents['resources'];
+  /** Catalogs of a node are alike: those that the new one has not at the same place. */
+  readonly #elsewhere = new Set<ItemId>();
   #byName: Map<string, ItemId> | null = null;
 
   /** `next`: the resources of the new catalog. */
-  constructor(batch: Batch, items: Uint32Array, next: CatalogContents['resources']) {
+  constructor(batch: Batch, before: Uint32Array, next: CatalogContents['resources']) {
     this.#batch = batch;
-    this.#items = new Set(items);
+    this.#before = before;
     this.#next = next;
+    for (let index = 0; index < before.length; index++) {
+      const item = before[index] as ItemId;
+      if (next[index]?.item !== item) this.#elsewhere.add(item);
+    }
   }
 
-  has(item: ItemId): boolean {
-    return this.#items.has(item);
+  /** `index`: where the new catalog has it. */
+  has(item: ItemId, index: number): boolean {
+    return this.#before[index] === item || this.#elsewhere.has(item);
   }
 
   /** Resources that a new list adds, takes away or changes; one that is changed is another item of the same name. */
   changes(items: Uint32Array): number {
     let same = 0;
-    for (const item of items) if (this.#items.has(item)) same++;
-    return Math.max(items.length, this.#items.size) - same;
+    for (let index = 0; index < items.length; index++) if (this.has(items[index] as ItemId, index)) same++;
+    return Math.max(items.length, this.#before.length) - same;
   }
 
   /** The stored resource of that name, if the new catalog does not have the very item. */
@@ -120,7 +127,7 @@ class StoredResources {
     if (this.#byName === null) {
       this.#byName = new Map();
       // Names are unique in a catalog: what stays as it is has none of the other names.
-      const others = new Set(this.#items);
+      const others = new Set(this.#elsewhere);
       for (let index = 0; index < this.#next.length; index++)
         others.delete((this.#next[index] as DecodedResource).item);
       const reader = this.#batch.view.resources.reader();
