@@ -33,10 +33,10 @@ const knownEdges = new ElementMemo<JsonObject>(EDGE_MEMO_BYTES);
 
 /** `sent`: JSON with its brackets. Null when it is no list of maps. */
 export function edgesOfList(sent: Buffer, certname: string): JsonObject[] | null {
-  const read = (element: string, _isKept: boolean, { names }: ElementKernel): ReadElement<JsonObject> | null => {
-    const value = parseElement(withOwnName(element, certname));
+  const read = (kernel: ElementKernel): ReadElement<JsonObject> | null => {
+    const value = parseElement(withOwnName(kernel.text(), certname));
     if (value === undefined || !isObject(value)) return null;
-    return { value, bytes: names > 0 ? 0 : EDGE_BYTES + element.length };
+    return { value, bytes: kernel.names > 0 ? 0 : EDGE_BYTES + kernel.size };
   };
   return knownEdges.values(sent, read, certname);
 }

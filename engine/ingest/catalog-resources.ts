@@ -6,7 +6,6 @@ import { canonicalK, compareUnits } from '../json/canonical.ts';
 import { canonicalOfStored } from '../json/canonical-of-stored.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { RESOURCE } from '../store/bodies.ts';
-import { digestText } from '../store/keys.ts';
 import { withOwnTag } from '../store/own-tag.ts';
 import type { ResourceBody } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
@@ -25,7 +24,7 @@ export const PARAMETERS_DEPTH = 3;
 const RESOURCE_MEMO_BYTES = 12 * 1024 * 1024;
 /** What a remembered element takes: a fixed part, and a multiple of its text. */
 const RESOURCE_BYTES = 700;
-const RESOURCE_TEXTS = 1.5;
+const RESOURCE_TEXTS = 1;
 
 /** `own`: the certname is among the tags, and was taken out of the resource. `digest`: of the text, where that is not remembered. */
 interface KnownResource {
@@ -73,8 +72,8 @@ class ListElements {
   }
 
   /** What the node had before; null: nothing of that text. */
-  readonly recall = (element: string, kernel: ElementKernel): KnownResource | null => {
-    const digest = digestText(element);
+  readonly recall = (kernel: ElementKernel): KnownResource | null => {
+    const digest = kernel.digest();
     this.#digest = digest;
     const before = (this.#stored as ResourceMemory).find(digest);
     if (before === null) return null;
@@ -82,16 +81,16 @@ class ListElements {
     const text = kernel.resource();
     const resource =
       text === null
-        ? asStored(before, element, this.#certname)
-        : plainResource(text, kernel.resourcePlaces, given, element, null, ref);
+        ? asStored(before, kernel.text(), this.#certname)
+        : plainResource(text, kernel.resourcePlaces, given, null, null, ref);
     return ofOneNode(resource, digest);
   };
 
-  readonly read = (element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownResource> | null =>
-    this.#readPlain(element, isKept, kernel) ?? this.#readParsed(element, isKept, kernel);
+  readonly read = (kernel: ElementKernel, isKept: boolean): ReadElement<KnownResource> | null =>
+    this.#readPlain(kernel, isKept) ?? this.#readParsed(kernel, isKept);
 
   /** Null when something in it is unusual, or it is no JSON. */
-  #readPlain(element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownResource> | null {
+  #readPlain(kernel: ElementKernel, isKept: boolean): ReadElement<KnownResource> | null {
     const isTagLeftOut = isKept && kernel.names === 1;
     const text = kernel.resource(isTagLeftOut);
     const parameters = text === null ? null : kernel.parameters();
@@ -100,7 +99,7 @@ class ListElements {
     const tags = goodTagsOf(valueAt(text, places, 'tags'));
     if (tags === null) return null;
     const own = isTagLeftOut && kernel.isTagged;
-    const isShared = isSharedBy(isKept, kernel, own);
+    const isShared = isSharedBy(kernel, isKept, own);
     const file = valueAt(text, places, 'file');
     const line = valueAt(text, places, 'line');
     const given =
@@ -111,35 +110,36 @@ class ListElements {
       line === '' ? null : (JSON.parse(line) as number | null),
       parameters === '' ? '{}' : parameters,
     );
-    const resource = plainResource(text, places, given, isShared ? element : sent, tags, new BodyRef());
-    return this.#made(element, resource, isShared, own, sent);
+    const resource = plainResource(text, places, given, isShared ? null : sent, tags, new BodyRef());
+    return this.#made(kernel, resource, isShared, own, sent);
   }
 
-  #readParsed(element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownResource> | null {
+  #readParsed(kernel: ElementKernel, isKept: boolean): ReadElement<KnownResource> | null {
+    const element = kernel.text();
     const sent = parseElement(withOwnName(element, this.#certname));
     if (sent === undefined) return null;
     const own = isKept && isTagged(sent, this.#certname);
-    const isShared = isSharedBy(isKept, kernel, own);
+    const isShared = isSharedBy(kernel, isKept, own);
     const resource = readResource(sent, isShared ? element : null, isShared && own ? this.#certname : null);
-    return this.#made(element, resource, isShared, own, sent as JsonObject);
+    return this.#made(kernel, resource, isShared, own, sent as JsonObject);
   }
 
   #made(
-    element: string,
+    kernel: ElementKernel,
     resource: ReadResource,
     isShared: boolean,
     own: boolean,
     sent: Sent,
   ): ReadElement<KnownResource> {
-    if (!isShared) return { value: ofOneNode(resource, this.#digest ?? digestText(element)), bytes: 0 };
+    if (!isShared) return { value: ofOneNode(resource, this.#digest ?? kernel.digest()), bytes: 0 };
     const value = { resource: forLong(resource), own, digest: null };
     this.fresh.set(value, sent);
-    return { value, bytes: RESOURCE_BYTES + element.length * RESOURCE_TEXTS };
+    return { value, bytes: RESOURCE_BYTES + kernel.size * RESOURCE_TEXTS };
   }
 }
 
 /** Where the certname is mentioned but among the tags, the resource is of one node only. */
-const isSharedBy = (isKept: boolean, kernel: ElementKernel, own: boolean): boolean =>
+const isSharedBy = (kernel: ElementKernel, isKept: boolean, own: boolean): boolean =>
   isKept && kernel.names === (own ? 1 : 0);
 
 /** What is of one node is of hardly any other: it is not remembered, however often it comes. */
@@ -205,8 +205,8 @@ export interface ReadResource {
   readonly title: JsonValue | undefined;
   /** Which of the fields that may be left out were there: GIVEN. */
   readonly given: number;
-  /** As it was sent; of a remembered one the element's text, with the mark of the own name. */
-  readonly source: Sent | string;
+  /** As it was sent; of a remembered one the element's text, with the mark of the own name. Null: the canonical text says it. */
+  readonly source: Sent | string | null;
   /** Null: they were not looked at yet (`tagsOf`). */
   tags: readonly string[] | null;
   readonly text: string;
@@ -337,7 +337,7 @@ function plainResource(
   text: string,
   places: Int32Array,
   given: number,
-  source: Sent | string,
+  source: Sent | string | null,
   tags: readonly string[] | null,
   ref: BodyRef,
 ): ReadResource {
@@ -379,7 +379,7 @@ function asStored(sent: SentResource, element: string, certname: string): ReadRe
 /** Whether `asStored` makes the resource of that body: there are values and spellings that a body does not keep. */
 export function isTextOf(resource: ReadResource, body: ResourceBody): boolean {
   const { source, text, parametersStart, parametersEnd } = resource;
-  if (source instanceof PlainParts) return true;
+  if (source === null || source instanceof PlainParts) return true;
   if (typeof source === 'string' || SPELLED_IN_HEX.test(text)) return false;
   if (!resource.isAscii && HALF_CHARACTER.test(text)) return false;
   const { type, title, exported, file = body.file, line = body.line } = source;
@@ -405,7 +405,7 @@ function makeResource(
   type: JsonValue | undefined,
   title: JsonValue | undefined,
   given: number,
-  source: Sent | string,
+  source: Sent | string | null,
   tags: readonly string[] | null,
   written: WrittenResource,
   ref: BodyRef,
@@ -525,9 +525,9 @@ function checkTags(resource: JsonObject, tags: readonly JsonValue[]): void {
 }
 
 /** What was sent: of a plain resource its parts. */
-export function sentOf({ resource: { source }, sent }: PlacedResource, certname: string): Sent {
-  if (typeof source !== 'string') return source;
-  return sent ?? (parseElement(withOwnName(source, certname)) as JsonObject);
+export function sentOf({ resource: { source, text }, sent }: PlacedResource, certname: string): Sent {
+  if (source !== null && typeof source !== 'string') return source;
+  return sent ?? (parseElement(source === null ? text : withOwnName(source, certname)) as JsonObject);
 }
 
 export const invalid = (text: string): CommandFailure => new CommandFailure('invalid', text);

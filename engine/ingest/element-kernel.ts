@@ -2,6 +2,7 @@
 
 import { randomFillSync } from 'node:crypto';
 import { textOf } from '../bytes.ts';
+import { digestText } from '../store/keys.ts';
 import { ELEMENTS } from '../wasm/elements.bytes.ts';
 import { instanceOf, memoryOf, type WasmExports } from '../wasm/instance.ts';
 
@@ -184,8 +185,17 @@ export class ElementKernel {
 
   /** Its text as it stands in the list, with marks for the name. */
   text(): string {
+    return textOf(this.#element);
+  }
+
+  /** Digest of the text (store/keys.ts). */
+  digest(): string {
+    return digestText(this.#element);
+  }
+
+  get #element(): Buffer {
     const start = this.#word(START);
-    return textOf(this.#bytes.subarray(start, start + this.#word(SIZE)));
+    return this.#bytes.subarray(start, start + this.#word(SIZE));
   }
 
   /** Bytes of the text. */

@@ -18,11 +18,11 @@ export interface ReadElement<T> {
   readonly bytes: number;
 }
 
-/** `isKept`: the value may be remembered. The kernel has it as the present one. Null: the text is no element. */
-export type ElementReader<T> = (element: string, isKept: boolean, kernel: ElementKernel) => ReadElement<T> | null;
+/** Reads the kernel's present element. `isKept`: the value may be remembered. Null: it is no element. */
+export type ElementReader<T> = (kernel: ElementKernel, isKept: boolean) => ReadElement<T> | null;
 
-/** What is known of an element elsewhere; null: nothing. */
-type Recall<T> = ((element: string, kernel: ElementKernel) => T | null) | null;
+/** What is known of the kernel's present element elsewhere; null: nothing. */
+type Recall<T> = ((kernel: ElementKernel) => T | null) | null;
 
 /**
  * Values of elements by their text, the least recently used half dropped when what they take exceeds a number of bytes.
@@ -107,14 +107,13 @@ export class ElementMemo<T> {
         values.push(this.#old[before] as T);
         continue;
       }
-      const text = kernel.text();
-      const recalled = recall === null ? null : recall(text, kernel);
+      const recalled = recall === null ? null : recall(kernel);
       if (recalled !== null) {
         values.push(recalled);
         continue;
       }
       const isKept = this.#sighted.againOf(kernel.hash);
-      const made = read(text, isKept, kernel);
+      const made = read(kernel, isKept);
       if (made === null) return false;
       values.push(made.value);
       if (!isKept || made.bytes === 0) continue;

@@ -144,11 +144,11 @@ function factsOfMap(sent: Buffer): KnownFact[] | null {
 }
 const OPEN_BRACE = 0x7b;
 
-function readFact(element: string, isKept: boolean, kernel: ElementKernel): ReadElement<KnownFact> | null {
-  const fact = readPlain(kernel) ?? readParsed(element, isKept);
+function readFact(kernel: ElementKernel, isKept: boolean): ReadElement<KnownFact> | null {
+  const fact = readPlain(kernel) ?? readParsed(kernel.text(), isKept);
   if (fact === null) return null;
-  const { length } = element;
-  return { value: fact, bytes: length > REMEMBERED_MAX ? 0 : FACT_BYTES + length * FACT_TEXTS };
+  const { size } = kernel;
+  return { value: fact, bytes: size > REMEMBERED_MAX ? 0 : FACT_BYTES + size * FACT_TEXTS };
 }
 
 /** The kernel's present element as a fact; null when something in it is unusual, or it is no JSON. */
@@ -209,7 +209,8 @@ function packageListOf(part: Part): PackageList | null {
   return list;
 }
 
-function readPackage(element: string, isKept: boolean): ReadElement<KnownPackage> | null {
+function readPackage(kernel: ElementKernel, isKept: boolean): ReadElement<KnownPackage> | null {
+  const element = kernel.text();
   const sent = parseElement(element);
   if (!Array.isArray(sent) || sent.length !== 3) return null;
   const [name, version, provider] = sent as readonly JsonValue[];

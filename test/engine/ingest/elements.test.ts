@@ -4,15 +4,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { ElementKernel } from '../../../engine/ingest/element-kernel.ts';
 import { ElementMemo, OWN_NAME, type ReadElement } from '../../../engine/ingest/elements.ts';
 
-const read = (element: string): ReadElement<unknown> | null => {
+const readText = (element: string): ReadElement<unknown> | null => {
   try {
     return { value: JSON.parse(element), bytes: element.length };
   } catch {
     return null;
   }
 };
+
+const read = (kernel: ElementKernel): ReadElement<unknown> | null => readText(kernel.text());
 
 /** Elements that are the beginning of one another, or hold what separates elements. */
 const elements = fc.oneof(
@@ -81,9 +84,9 @@ test('elements: a text that is no list is refused, whatever is remembered', () =
 test('elements: what came behind an element last time is found without being asked for', () => {
   const memo = new ElementMemo<unknown>(1_000_000);
   const asked: string[] = [];
-  const counting = (element: string): ReadElement<unknown> | null => {
-    asked.push(element);
-    return read(element);
+  const counting = (kernel: ElementKernel): ReadElement<unknown> | null => {
+    asked.push(kernel.text());
+    return read(kernel);
   };
   const shared = Array.from({ length: 50 }, (_, index) => `{"shared":${index}}`);
   memo.values(Buffer.from(`[${shared.join()}]`), counting);
@@ -98,9 +101,9 @@ test('elements: what came behind an element last time is found without being ask
 test('elements: what comes once is not remembered, what comes again is', () => {
   const memo = new ElementMemo<unknown>(1_000_000);
   const asked: [string, boolean][] = [];
-  const counting = (element: string, isKept: boolean): ReadElement<unknown> | null => {
-    asked.push([element, isKept]);
-    return read(element);
+  const counting = (kernel: ElementKernel, isKept: boolean): ReadElement<unknown> | null => {
+    asked.push([kernel.text(), isKept]);
+    return read(kernel);
   };
   for (let list = 1; list <= 4; list++) {
     const text = `[{"own":${list}},{"shared":1},{"shared":2}]`;
@@ -133,8 +136,9 @@ test('elements: the certname is left out of texts, of whichever node they were r
         const counts: number[] = [];
         const values = memo.values(
           Buffer.from(`[${texts.join()}]`),
-          (text, _isKept, { names }) => {
-            counts.push(text.split(OWN_NAME).length - 1 - names);
+          (kernel) => {
+            const text = kernel.text();
+            counts.push(text.split(OWN_NAME).length - 1 - kernel.names);
             return { value: text, bytes: 1 };
           },
           certname,
@@ -168,7 +172,7 @@ test('elements: lists of any size, of elements of any size, are read', () => {
       for (let time = 0; time < 3; time++) {
         const values = memo.values(
           Buffer.from(text),
-          (element) => read(element.replaceAll(OWN_NAME, JSON.stringify(certname))),
+          (kernel) => readText(kernel.text().replaceAll(OWN_NAME, JSON.stringify(certname))),
           certname,
         );
         assert.deepEqual(values, list);
