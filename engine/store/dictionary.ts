@@ -35,21 +35,13 @@ import { type Copies, copiesFor } from './copies.ts';
 import type { Fields } from './fields.ts';
 import { Generations } from './generations.ts';
 import { Ids } from './ids.ts';
+import { IndexChunks } from './index-chunks.ts';
 import { ClassBudget, type ItemClasses } from './item-classes.ts';
 import { KeptLists } from './kept-lists.ts';
-import { chunkKey, digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
+import { digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
-import {
-  Bitmaps,
-  CHUNK_BITS,
-  CHUNK_MASK,
-  ChunkSet,
-  chunkCount,
-  chunkIds,
-  PostingsReader,
-  PostingsWriter,
-} from './postings.ts';
+import { CHUNK_BITS, chunkCount, chunkIds, PostingsReader, PostingsWriter } from './postings.ts';
 import type { DictionaryName, EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
 import { type BodyRef, type ListRef, Refs } from './refs.ts';
 
@@ -513,11 +505,7 @@ export class DictionaryWriter<B> {
   readonly #dictionary: Dictionary<B>;
   readonly #ids: IdSource;
   readonly #post: PostingsWriter;
-  /** Index chunks changed in this transaction, by key. */
-  readonly #index = new Map<string, IndexChunk>();
-  readonly #bitmaps = new Bitmaps();
-  /** The same by what the keys are made of: several texts may make one key. */
-  readonly #texts = new IndexTexts();
+  readonly #index: IndexChunks;
   /** The list that is replaced. */
   readonly #before = new Ids();
   /** Bodies stored since a list was set, where they are to be copied beside it. */
@@ -527,6 +515,7 @@ export class DictionaryWriter<B> {
     this.#dictionary = dictionary;
     this.#ids = ids;
     this.#post = new PostingsWriter(dictionary.tables.post, () => ids.maxNode());
+    this.#index = new IndexChunks(dictionary.tables.index);
   }
 
   /** Item id of the body, stored if it is new (`isNew` tells). `ref` remembers the item. */
@@ -572,26 +561,9 @@ export class DictionaryWriter<B> {
     const value = Buffer.allocUnsafe(4);
     value.writeUInt32BE(id, 0);
     tables.digest.putSync(digest, value);
-    for (const [tag, texts] of spec.indexes(body)) this.#chunk(tag, texts, id).add(id & CHUNK_MASK);
+    for (const [tag, texts] of spec.indexes(body)) this.#index.add(tag, texts, id);
     this.#post.begin(id);
     return { id, isNew: true };
-  }
-
-  #chunk(tag: number, texts: readonly string[], id: ItemId): ChunkSet {
-    const chunk = id >>> CHUNK_BITS;
-    let place = this.#texts.next(String(tag));
-    for (let i = 0; i < texts.length; i++) place = place.next(texts[i]!);
-    place = place.next(String(chunk));
-    if (place.set !== null) return place.set;
-    const key = chunkKey(indexPrefix(tag, texts), chunk);
-    const keyName = key.toString('latin1');
-    let entry = this.#index.get(keyName);
-    if (entry === undefined) {
-      entry = { key, set: new ChunkSet(fast(this.#dictionary.tables.index, key), this.#bitmaps) };
-      this.#index.set(keyName, entry);
-    }
-    place.set = entry.set;
-    return entry.set;
   }
 
   list(node: NodeId): Uint32Array {
@@ -650,43 +622,13 @@ export class DictionaryWriter<B> {
       if (bytes === undefined) continue;
       const body = spec.decode(bytes);
       tables.digest.removeSync(digest16(spec.text(body)));
-      for (const [tag, texts] of spec.indexes(body)) this.#chunk(tag, texts, id).remove(id & CHUNK_MASK);
+      for (const [tag, texts] of spec.indexes(body)) this.#index.remove(tag, texts, id);
       tables.body.removeSync(id);
       this.#ids.changed(spec.name);
       cache.delete(id);
       refs.drop(id);
     }
-    for (const { key, set } of this.#index.values()) {
-      const value = set.encode();
-      if (value) tables.index.putSync(key, value);
-      else tables.index.removeSync(key);
-    }
-    this.#index.clear();
-    this.#texts.clear();
-    this.#bitmaps.clear();
-  }
-}
-
-interface IndexChunk {
-  readonly key: Buffer;
-  readonly set: ChunkSet;
-}
-
-/** Index chunks by a sequence of texts: one step for each, so that none of them is put together and hashed anew. */
-class IndexTexts {
-  /** The chunk that the sequence ends in; null: not found yet, or it goes on. */
-  set: ChunkSet | null = null;
-  #further: Map<string, IndexTexts> | null = null;
-
-  next(text: string): IndexTexts {
-    this.#further ??= new Map();
-    let next = this.#further.get(text);
-    if (next === undefined) this.#further.set(text, (next = new IndexTexts()));
-    return next;
-  }
-
-  clear(): void {
-    this.#further = null;
+    this.#index.flush();
   }
 }
 

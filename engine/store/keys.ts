@@ -45,6 +45,21 @@ export const INDEX_TEXT_MAX = 480;
 
 /** What all index entries with these texts begin with: the tag, then each text ended by NUL. */
 export function indexPrefix(tag: number, texts: readonly string[]): Buffer {
+  let size = 1;
+  for (const text of texts) size += text.length * 3 + 1;
+  if (size > prefixScratch.length) return longPrefix(tag, texts);
+  prefixScratch[0] = tag;
+  let at = 1;
+  for (const text of texts) {
+    at += prefixScratch.write(text, at, 'utf8');
+    prefixScratch[at++] = 0;
+  }
+  return Buffer.from(prefixScratch.subarray(0, at));
+}
+/** Texts that have room in it are kept whole. */
+const prefixScratch = Buffer.allocUnsafeSlow(INDEX_TEXT_MAX);
+
+function longPrefix(tag: number, texts: readonly string[]): Buffer {
   const parts: Buffer[] = [Buffer.from([tag])];
   for (const text of texts) {
     let bytes = Buffer.from(text, 'utf8');

@@ -289,7 +289,7 @@ export class ChunkSet {
   /** `value` as it is stored; undefined: none yet. */
   constructor(value: Uint8Array | undefined, bitmaps: Bitmaps) {
     this.#bitmaps = bitmaps;
-    if (value === undefined) this.#few = [];
+    if (value === undefined) this.#few = NONE;
     else if (value[0] === LIST || value.length - 1 <= FEW_BYTES) chunkIds(value, 0, (this.#few = []));
     else this.#bitmap = bitmaps.take(value);
   }
@@ -298,6 +298,11 @@ export class ChunkSet {
     const few = this.#few;
     if (few === null) {
       this.#bitmap!.add(offset);
+      return;
+    }
+    // V8 makes room for 17 where one is appended to none.
+    if (few.length === 0) {
+      this.#few = [offset];
       return;
     }
     const at = placeIn(few, offset);
@@ -329,6 +334,8 @@ export class ChunkSet {
     return this.#few === null ? this.#bitmap!.encode() : encodeFew(this.#few);
   }
 }
+
+const NONE: number[] = [];
 
 /** A bitmap of so many bytes has no more ids than are kept one by one. */
 const FEW_BYTES = LIST_MAX >>> 3;

@@ -67,6 +67,38 @@ test('dictionary: equal bodies of many nodes are stored once, and postings lead 
   await p.close();
 });
 
+test('dictionary: texts of one index key share it, in any number of chunks and whatever comes and goes', async () => {
+  const p = fresh();
+  // Half characters have no UTF-8; the long ones begin alike.
+  const titles = ['x\ud800', 'x\udc00', 'x\ufffd', 'é', 'l'.repeat(500), `${'l'.repeat(500)}m`, 'x', ''];
+  const all = titles.flatMap((title) => Array.from({ length: 700 }, (_, line) => resource(title, { line })));
+  const keep = (b: Batch, bodies: readonly ResourceBody[]): void => {
+    const id = b.nodeId('n') || b.createNode('n');
+    b.setResources(id, Uint32Array.from(bodies.map((body) => b.resources.intern(body).id)));
+  };
+  const check = (bodies: readonly ResourceBody[]): void => {
+    const v = p.snapshot();
+    for (const [index, title] of titles.entries()) {
+      const sharing = index < 3 ? titles.slice(0, 3) : [title];
+      const expected = bodies.filter((body) => sharing.includes(body.title)).map((body) => v.resources.find(body));
+      assert.deepEqual(
+        [...v.resources.lookup(RESOURCE_BY_TYPE_TITLE, ['File', title])],
+        expected.sort((a, b) => a - b),
+        JSON.stringify(title.slice(0, 8)),
+      );
+    }
+    v.close();
+  };
+  p.write((b) => keep(b, all));
+  check(all);
+  const some = all.filter(({ line }, index) => (line! + index) % 3 === 0);
+  p.write((b) => keep(b, some));
+  check(some);
+  p.write((b) => keep(b, all));
+  check(all);
+  await p.close();
+});
+
 test('dictionary: a body that no node has any more is gone with its digest and index entries', async () => {
   const p = fresh();
   p.write((b) => {
