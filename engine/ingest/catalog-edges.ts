@@ -5,19 +5,12 @@ import { canonicalK, quote } from '../json/canonical.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import type { EdgeTarget } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
-import {
-  describeSpec,
-  invalid,
-  isOwn,
-  type PlacedResource,
-  placesOf,
-  type ReadResources,
-  type ResourcePlaces,
-} from './catalog-resources.ts';
+import { type PlacedResource, placesOf, type ReadResources, type ResourcePlaces } from './catalog-resources.ts';
 import type { DecodedEdges, DecodedResource } from './commands.ts';
 import type { ElementKernel } from './element-kernel.ts';
 import { ElementMemo, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import { Pieces } from './hashes.ts';
+import { describeSpec, invalid, isOwn } from './read-resource.ts';
 import { TextMemo } from './text-memo.ts';
 import { excerpt } from './validate.ts';
 

@@ -7,8 +7,9 @@
 
 import { textOf } from '../bytes.ts';
 import { nameOwn, type ReadEdges, sharedEdges } from './catalog-edges.ts';
-import { bySortKey, isOwn, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
+import { bySortKey, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
 import { Pieces } from './hashes.ts';
+import { isOwn } from './read-resource.ts';
 import { Sighted } from './sighted.ts';
 import type { Part } from './spans.ts';
 

@@ -11,22 +11,18 @@ import { parseLenient } from '../time.ts';
 import { edgeGroups, edgesOfList, type ReadEdges, readEdges } from './catalog-edges.ts';
 import { type LaidOut, laidOut, rememberLayout, type SentEdges, sentEdges } from './catalog-layouts.ts';
 import {
-  describeSpec,
   inOrder,
-  isTextOf,
-  PARAMETERS_DEPTH,
   type PlacedResource,
-  PlainParts,
   type ReadResources,
   readResources,
   resourcesOfList,
   sentOf,
-  tagsOf,
 } from './catalog-resources.ts';
 import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
 import { catalogHash, resourceHash } from './hashes.ts';
 import { measured } from './meter.ts';
+import { describeSpec, isTextOf, PARAMETERS_DEPTH, PlainParts, tagsOf } from './read-resource.ts';
 import { GIVEN, type ResourceMemory } from './sent-resources.ts';
 import type { Part } from './spans.ts';
 

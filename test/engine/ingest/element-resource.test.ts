@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { inOrder, type ReadResource, readResources, tagsOf } from '../../../engine/ingest/catalog-resources.ts';
+import { inOrder, readResources } from '../../../engine/ingest/catalog-resources.ts';
 import { ElementKernel, RESOURCE_PLACES } from '../../../engine/ingest/element-kernel.ts';
 import { OWN_NAME } from '../../../engine/ingest/elements.ts';
+import { type ReadResource, tagsOf } from '../../../engine/ingest/read-resource.ts';
 import { parseJson } from '../../../engine/json/parse.ts';
 import { storedText } from '../../../engine/json/stored.ts';
 import type { JsonObject, JsonValue } from '../../../engine/json/value.ts';
