@@ -147,8 +147,9 @@ function clear(generation: usize): void {
   memory.fill(load<u32>(generation + G_BUCKETS), 0, BUCKETS * 4);
 }
 
-/** The name, so many bytes, lies where the host said. */
-export function setName(size: usize): void {
+/** The name, so many bytes, lies where the host said. One that is shorter than the mark, `""`, has none: texts would be longer than the list. */
+export function setName(literalSize: usize): void {
+  const size: usize = literalSize < MARK_SIZE ? 0 : literalSize;
   nameSize = size;
   headMask = size >= 8 ? u64.MAX_VALUE : (u64(1) << (u64(size) << 3)) - 1;
   nameHead = load<u64>(name) & headMask;

@@ -154,6 +154,24 @@ test('elements: the certname is left out of texts, of whichever node they were r
   );
 });
 
+test('elements: a certname without characters stands in the texts, which are never longer than the list', () => {
+  const list = Array.from({ length: 4000 }, (_, index) => ({
+    type: 'File',
+    title: `${index}`,
+    tags: ['file'],
+    exported: false,
+    parameters: { list: Array.from({ length: 9 }, () => '') },
+  }));
+  // What is written of one resource must not lie where the texts of others are.
+  const reading = (kernel: ElementKernel): ReadElement<unknown> | null => {
+    assert.notEqual(kernel.resource(), null);
+    return read(kernel);
+  };
+  const memo = new ElementMemo<unknown>(10_000_000);
+  for (let time = 0; time < 3; time++)
+    assert.deepEqual(memo.values(Buffer.from(JSON.stringify(list)), reading, ''), list);
+});
+
 /** The literal replaced where it is a whole string. */
 const withoutName = (text: string, literal: string): string =>
   text.replace(/"(?:[^"\\]|\\.)*"/g, (string) => (string === literal ? OWN_NAME : string));
