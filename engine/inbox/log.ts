@@ -253,8 +253,7 @@ export class CommandLog implements CommandStream {
     if (segment.file === null) throw new Error(`seq ${record.seq} was released`);
     const bytes = Buffer.allocUnsafeSlow(headSize + record.bytes);
     const length = await readFully(segment.file, bytes, bytes.length, offset);
-    const header =
-      length < bytes.length ? null : decodeRecordHeader(bytes.subarray(0, headSize), 0, segment.header.salt);
+    const header = length < bytes.length ? null : decodeRecordHeader(bytes, 0, segment.header.salt);
     if (header === null || header.seq !== record.seq) {
       throw new StreamCorrupt(segment.path, offset, `seq ${record.seq} is not there any more`);
     }

@@ -52,8 +52,8 @@ export interface ReadResource {
   readonly given: number;
   /** As it was sent; of a remembered one the element's text, with the mark of the own name. Null: the canonical text says it. */
   readonly source: Sent | string | null;
-  /** Null: they were not looked at yet (`tagsOf`). */
-  tags: readonly string[] | null;
+  /** Null: they were not looked at (`tagsOf`). */
+  readonly tags: readonly string[] | null;
   readonly text: string;
   readonly isAscii: boolean;
   /** Where the canonical text of the parameters stands in the text; empty without any. */
@@ -123,10 +123,9 @@ export function readPlain(
   return { resource: plainResource(text, places, given, keepsSent ? sent : null, tags, new BodyRef()), sent };
 }
 
-/** For who remembers it: no text is a tree of parts, and the tags are known. */
+/** For who remembers it: no text is a tree of parts. */
 export function forLong(resource: ReadResource): ReadResource {
   for (const text of [resource.text, resource.sortKey, resource.spec]) inOnePiece(text);
-  resource.tags ??= tagsOf(resource);
   return resource;
 }
 

@@ -99,6 +99,12 @@ export function stringEnd(start: usize): usize {
   }
 }
 
+/** Behind a string without escapes; 0 for another. */
+export function plainStringEnd(start: usize): usize {
+  const end = stopAt(start + 1);
+  return load<u8>(end) === QUOTE ? end + 1 : 0;
+}
+
 /** What stands behind the backslash of an escape that is stored as it stands. */
 export function isShortEscape(code: u8): bool {
   return (

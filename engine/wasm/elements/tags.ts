@@ -1,8 +1,8 @@
 // The tags of a resource: distinct ones in the order of PuppetDB's set (ingest/hashes.ts, tagOrder), from a list of strings without escapes.
 
-import { BACKSLASH, BLANK, CLOSE_BRACKET, COMMA, OPEN_BRACKET, QUOTE } from '../common/characters';
+import { CLOSE_BRACKET, COMMA, OPEN_BRACKET, QUOTE } from '../common/characters';
 import { areEqual, copy } from '../common/memory';
-import { skipAllBlanks } from '../common/tokens';
+import { plainStringEnd, skipAllBlanks } from '../common/tokens';
 import { isMark, MARK_SIZE } from './mark';
 
 /** As a word. */
@@ -62,16 +62,6 @@ export function readTags(start: usize): usize {
     if (code === CLOSE_BRACKET) return at + 1;
     if (code !== COMMA) return 0;
     at = skipAllBlanks(at + 1);
-  }
-}
-
-/** Behind a string without escapes, 0 for another. */
-function plainStringEnd(start: usize): usize {
-  let at = start + 1;
-  while (true) {
-    const code = load<u8>(at++);
-    if (code === QUOTE) return at;
-    if (code === BACKSLASH || code < BLANK) return 0;
   }
 }
 
