@@ -13,6 +13,8 @@ export interface QueryThreadData {
   readonly dir: string;
   /** Int32 per running query: 1 when its client is gone. */
   readonly cancelled: SharedArrayBuffer;
+  /** What the pool does (query-activity.ts). */
+  readonly activity: SharedArrayBuffer;
   readonly chunkSize: number;
   /** Milliseconds a client may take nothing before its query is ended. */
   readonly stallMax: number;

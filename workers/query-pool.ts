@@ -24,6 +24,7 @@ import { type Slot, SlotReader } from './answer-slots.ts';
 import { monotonicMs } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
+import { QueryActivity } from './query-activity.ts';
 import type {
   AboutQuery,
   FromQueryThread,
@@ -168,6 +169,7 @@ export class ThreadQueryPool implements QueryPool {
   readonly #places: number;
   readonly #openMax: number;
   readonly #cancelled: Int32Array;
+  readonly #activity = new QueryActivity();
   readonly #freeFlags: number[] = [];
   readonly #running = new Map<number, Query>();
   /** Of the running ones: those that wait for their clients. */
@@ -273,6 +275,7 @@ export class ThreadQueryPool implements QueryPool {
     query.metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
     Atomics.store(this.#cancelled, query.flag, 0);
     this.#running.set(query.id, query);
+    this.#activity.began();
     query.window = this.#nextWindow();
     query.credit = query.window;
     // Neither idle threads nor their ports keep the process alive; a query does, also one whose thread has just gone.
@@ -442,6 +445,7 @@ export class ThreadQueryPool implements QueryPool {
   /** Gives the place to the next one. */
   #leave(query: Query): void {
     if (!this.#running.delete(query.id)) return;
+    this.#activity.ended();
     if (query.credit <= 0) this.#parked--;
     this.#freeFlags.push(query.flag);
     query.flag = -1;
@@ -487,17 +491,20 @@ export class ThreadQueryPool implements QueryPool {
     const data: QueryThreadData = {
       dir,
       cancelled: this.#cancelled.buffer as SharedArrayBuffer,
+      activity: this.#activity.shared,
       chunkSize,
       stallMax,
       growthMax,
     };
+    const perThread = Math.ceil(this.#openMax / this.#threadCount);
     // Threads that start from now on can have their heap collected (heap-at-rest.ts).
     setFlagsFromString('--expose-gc');
     const pool = new Piscina({
       filename: fileURLToPath(script.url),
       minThreads: this.#threadCount,
       maxThreads: this.#threadCount,
-      concurrentTasksPerWorker: Math.ceil(this.#openMax / this.#threadCount),
+      concurrentTasksPerWorker: perThread,
+      loadBalancer: (_task, workers) => leastBusy(workers, perThread),
       idleTimeout: Number.POSITIVE_INFINITY,
       // A thread that blocks while it is idle runs no timers: lmdb would never let go of its last read transaction, the next
       // query would get that old snapshot, and its pages could not be used again.
@@ -611,4 +618,20 @@ export class ThreadQueryPool implements QueryPool {
       };
     });
   }
+}
+
+interface Busy {
+  readonly id: number;
+  readonly currentUsage: number;
+}
+
+/** Of threads that have as little to do, the one with the lowest number: it warms up before the others (warming-up.ts). */
+function leastBusy<Worker extends Busy>(workers: readonly Worker[], usageMax: number): Worker | null {
+  let found: Worker | null = null;
+  for (const worker of workers) {
+    if (worker.currentUsage >= usageMax) continue;
+    const { currentUsage, id } = found ?? { currentUsage: usageMax, id: 0 };
+    if (worker.currentUsage < currentUsage || (worker.currentUsage === currentUsage && worker.id < id)) found = worker;
+  }
+  return found;
 }

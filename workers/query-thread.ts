@@ -15,6 +15,7 @@ import { newSlots, SlotWriter } from './answer-slots.ts';
 import { clockFrom, monotonicMs } from './clock.ts';
 import { collectAtRest } from './heap-at-rest.ts';
 import { MakingWay } from './making-way.ts';
+import { QueryActivity } from './query-activity.ts';
 import type {
   AnswerBytes,
   FromQueryThread,
@@ -24,9 +25,12 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
+import { type WarmUpWork, warmUp } from './warming-up.ts';
 
 const data = workerData as QueryThreadData;
 const cancelled = new Int32Array(data.cancelled);
+const activity = new QueryActivity(data.activity);
+activity.join(threadId);
 /** Since when it works without a pause, in monotonic ms, or 0; and whether it is about to be ended. */
 const busySince = new Float64Array(new SharedArrayBuffer(16));
 const { port1: port, port2: remote } = new MessageChannel();
@@ -140,113 +144,23 @@ function withoutAnswer(query: OpenRequest): QueryResult {
   return { answer: null, plan: query.plan, times: query.times };
 }
 
-/** Milliseconds of work that a thread warms up with. */
-const WARM_UP_MS = 3000;
-/** Of these, before a store that was empty has been at rest for so long. */
-const WARM_UP_FIRST_MS = 1000;
-const WARM_UP_REST = 10_000;
-/** Milliseconds: after the start, between looks while the store is empty or commands come, and between looks while clients ask. */
-const WARM_UP_AFTER = 300;
-const WARM_UP_AGAIN = 2000;
-const WARM_UP_PAUSE = 20;
-/** Milliseconds between looks at how many commands are applied meanwhile, and how many a second may be. */
-const WARM_UP_LOOK = 50;
-const COMMANDS_MAX = 20;
-
-let running = 0;
 /** Slices of work so far. */
 let slices = 0;
 
 /** Where all partitions are in the stream of commands: it grows while some are applied. */
 const positions = (): number => look(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
 
+function warmUpWork(sample: Sample, budgetMs: number): WarmUpWork {
+  const work = new WarmUp({ partitions: slice(openStore), clock: Date.now, stopwatch }, sample, budgetMs);
+  return { step: () => slice(() => work.step()), rest: () => slice(() => work.rest()) };
+}
+
 /** Bytes beyond which an answer is long. */
 const LONG_ANSWER = 2 << 20;
 const makingWay = new MakingWay({ positions });
 
-/**
- * Soon after a start with data. In a store that was empty, for a while when there is some and few commands come; for the rest of the
- * time once it has been so for longer, as what the thread's heap grows by comes on top of what a burst of commands takes.
- */
-async function warmUp(): Promise<void> {
-  await pause(WARM_UP_AFTER);
-  let sample = sampleNow();
-  const wasEmpty = sample === null;
-  while (sample === null && !isEnding()) {
-    await fewCommands(WARM_UP_AGAIN);
-    sample = sampleNow();
-  }
-  if (sample === null) return;
-  const first = wasEmpty ? WARM_UP_FIRST_MS : WARM_UP_MS;
-  await warmUpWith(sample, first);
-  if (isEnding()) return;
-  post({ kind: 'warm' });
-  if (first === WARM_UP_MS) return;
-  await fewCommands(WARM_UP_REST);
-  await warmUpWith(sample, WARM_UP_MS - first);
-}
-
-/** Between the steps clients' queries come first, and while many commands are applied it rests. */
-async function warmUpWith(sample: Sample, budgetMs: number): Promise<void> {
-  if (isEnding()) return;
-  const work = new WarmUp({ partitions: slice(openStore), clock: Date.now, stopwatch }, sample, budgetMs);
-  let rate = new CommandRate();
-  while (!isEnding()) {
-    const isLooking = rate.milliseconds >= WARM_UP_LOOK;
-    const isBusy = isLooking && rate.isHigh;
-    if (isLooking) rate = new CommandRate();
-    if (running > 0 || isBusy) {
-      slice(() => work.rest());
-      await (isBusy ? fewCommands(WARM_UP_AGAIN) : pause(WARM_UP_PAUSE));
-    } else {
-      if (!slice(() => work.step())) return;
-      await nextTurn();
-    }
-  }
-}
-
-const pause = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
-
-/** What there is to ask for; null also while clients ask. */
-const sampleNow = (): Sample | null => (running > 0 || isEnding() ? null : slice(() => sampleOf(openStore())));
-
-/** Resolves when few commands have been applied for so many milliseconds, or when the thread is about to be ended. */
-async function fewCommands(ms: number): Promise<void> {
-  for (;;) {
-    const rate = new CommandRate();
-    await pause(ms);
-    if (isEnding() || !rate.isHigh) return;
-  }
-}
-
-/** How many commands are applied from its making on. */
-class CommandRate {
-  readonly #began = performance.now();
-  readonly #position = positions();
-
-  /** Since it was made. */
-  get milliseconds(): number {
-    return performance.now() - this.#began;
-  }
-
-  /** Whether there were more than a fleet at rest sends. A command moves the positions by as many as there are partitions, on average. */
-  get isHigh(): boolean {
-    const commands = (positions() - this.#position) / look(openStore).length;
-    return commands > 1 + (this.milliseconds / 1000) * COMMANDS_MAX;
-  }
-}
-
 /** Answers one query. */
 export default async function answer(task: QueryTask): Promise<QueryResult> {
-  running++;
-  try {
-    return await answerOne(task);
-  } finally {
-    running--;
-  }
-}
-
-async function answerOne(task: QueryTask): Promise<QueryResult> {
   const { id, flag, request, settings } = task;
   const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
   const clock = clockFrom(Date.now());
@@ -372,5 +286,20 @@ const collect = (): void => {
   if (gc !== undefined && !isEnding()) slice(gc);
 };
 if (gc !== undefined) collectAtRest({ work: () => slices, collect });
-// Nobody waits for it, and what it meets it leaves to the queries of clients, which tell of it.
-warmUp().catch(() => {});
+const warmingUp = warmUp({
+  activity,
+  isFirst: () => activity.isFirst(threadId),
+  sample: () => (isEnding() ? null : slice(() => sampleOf(openStore()))),
+  begin: warmUpWork,
+  // A command moves the positions by as many as there are partitions, on average.
+  commands: () => positions() / look(openStore).length,
+  isEnding,
+});
+warmingUp
+  .then((isWarm) => {
+    // What it leaves is garbage, and the next burst of commands may come before the thread has been at rest for long.
+    collect();
+    if (isWarm) post({ kind: 'warm' });
+  })
+  // Nobody waits for it, and what it meets it leaves to the queries of clients, which tell of it.
+  .catch(() => {});

@@ -32,7 +32,7 @@ export interface Sample {
   readonly report: string | null;
 }
 
-/** Null while the store has too few nodes. */
+/** Null while the store has too few nodes, or none of the first ones has facts and a catalog. */
 export function sampleOf(partitions: readonly Partition[]): Sample | null {
   let nodes = 0;
   let sample: Sample | null = null;
@@ -41,7 +41,9 @@ export function sampleOf(partitions: readonly Partition[]): Sample | null {
     try {
       nodes += view.counts.nodes;
       if (sample === null) {
+        let looks = NODES_MIN;
         for (const { node } of view.nodesByName(false)) {
+          if (looks-- === 0) break;
           const record = view.node(node);
           if (record === undefined || record.catalog === null || record.factset === null) continue;
           sample = { certname: record.certname, report: record.latestReport?.hash ?? null };

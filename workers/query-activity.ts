@@ -1,0 +1,52 @@
+// What query threads know of each other: how many queries run in the pool, whether some came meanwhile, and who is first. The main
+// thread writes of queries, as it alone learns of every end, also of that of a thread.
+
+const RUNNING = 0;
+const BEGUN = 1;
+const FIRST = 2;
+
+/** In memory that all threads share. */
+export class QueryActivity {
+  readonly #numbers: Int32Array;
+
+  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(12)) {
+    this.#numbers = new Int32Array(shared);
+  }
+
+  get shared(): SharedArrayBuffer {
+    return this.#numbers.buffer as SharedArrayBuffer;
+  }
+
+  /** Queries of clients that run in any thread. */
+  get running(): number {
+    return Atomics.load(this.#numbers, RUNNING);
+  }
+
+  /** So many have begun so far, modulo 2^32. */
+  get begun(): number {
+    return Atomics.load(this.#numbers, BEGUN);
+  }
+
+  began(): void {
+    Atomics.add(this.#numbers, BEGUN, 1);
+    Atomics.add(this.#numbers, RUNNING, 1);
+  }
+
+  ended(): void {
+    Atomics.sub(this.#numbers, RUNNING, 1);
+  }
+
+  /** For a thread that comes up. */
+  join(thread: number): void {
+    for (;;) {
+      const first = Atomics.load(this.#numbers, FIRST);
+      if (first !== 0 && first <= thread) return;
+      if (Atomics.compareExchange(this.#numbers, FIRST, first, thread) === first) return;
+    }
+  }
+
+  /** Whether no other of the threads that came up has a lower number: queries that come one after the other go to it. */
+  isFirst(thread: number): boolean {
+    return Atomics.load(this.#numbers, FIRST) === thread;
+  }
+}
