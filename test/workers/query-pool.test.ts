@@ -417,6 +417,19 @@ test('query pool: a query that ends its thread or hangs gets a 500, the next one
   });
 });
 
+test('query pool: queries side by side go to all threads, one after the other to the one with the lowest number', async () => {
+  await withPool({ threads: 3, script: stub }, async (pool) => {
+    const threadOf = async (path: string): Promise<number> => Number((await ask(pool, request(path)).finished).text);
+    let threads = new Set<number>();
+    for (let round = 0; threads.size < 3 && round < 100; round++) {
+      threads = new Set(await Promise.all(['/wait', '/wait', '/wait'].map(threadOf)));
+    }
+    assert.equal(threads.size, 3);
+    const first = Math.min(...threads);
+    for (let i = 0; i < 5; i++) assert.equal(await threadOf('/fine'), first);
+  });
+});
+
 test('query pool: a slow query leaves its plan behind, however it ends, a quick one none', async () => {
   const limits = { windowSize: 64 << 10, chunkSize: 16 << 10 };
   await withPool({ threads: 1, limits }, async (pool) => {

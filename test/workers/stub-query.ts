@@ -1,5 +1,6 @@
-// Query thread for the tests of the pool: the path says what happens.
+// Query thread for the tests of the pool: the path says what happens. An answer is the thread's number.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel, parentPort, threadId } from 'node:worker_threads';
 import { newSlots } from '../../workers/answer-slots.ts';
 import { monotonicMs } from '../../workers/clock.ts';
@@ -16,8 +17,9 @@ export default async function answer({ request }: QueryTask): Promise<QueryResul
     busySince[0] = monotonicMs();
     for (;;);
   }
+  if (request.path === '/wait') await sleep(50);
   return {
-    answer: { head: { status: 200, contentType: null, headers: [], body: 'fine' }, failure: null },
+    answer: { head: { status: 200, contentType: null, headers: [], body: String(threadId) }, failure: null },
     plan: null,
     times,
   };
