@@ -1,5 +1,5 @@
 // What query threads know of each other: how many queries run in the pool, whether some came meanwhile, and who is first. The main
-// thread writes of queries, as it alone learns of every end, also of that of a thread.
+// thread writes it, as it alone learns of every end, also of that of a thread.
 
 const RUNNING = 0;
 const BEGUN = 1;
@@ -36,17 +36,12 @@ export class QueryActivity {
     Atomics.sub(this.#numbers, RUNNING, 1);
   }
 
-  /** For a thread that comes up. */
-  join(thread: number): void {
-    for (;;) {
-      const first = Atomics.load(this.#numbers, FIRST);
-      if (first !== 0 && first <= thread) return;
-      if (Atomics.compareExchange(this.#numbers, FIRST, first, thread) === first) return;
-    }
+  /** The thread with the lowest number, which gets the queries that come one after the other; 0 before one has come up. */
+  get first(): number {
+    return Atomics.load(this.#numbers, FIRST);
   }
 
-  /** Whether no other of the threads that came up has a lower number: queries that come one after the other go to it. */
-  isFirst(thread: number): boolean {
-    return Atomics.load(this.#numbers, FIRST) === thread;
+  set first(thread: number) {
+    Atomics.store(this.#numbers, FIRST, thread);
   }
 }

@@ -526,6 +526,7 @@ export class ThreadQueryPool implements QueryPool {
   #met({ thread: id, port, busySince, slots }: QueryThreadHello): void {
     const thread: Thread = { id, port, busySince: new Float64Array(busySince), slots: new SlotReader(slots) };
     this.#threads.set(id, thread);
+    this.#tellFirst();
     port.on('message', (message: FromQueryThread) => {
       if (message.kind === 'warm') this.#onWarm();
       else this.#received(thread, message);
@@ -538,11 +539,16 @@ export class ThreadQueryPool implements QueryPool {
   /** The thread is gone. Its tasks are rejected by the pool; those that had settled but not told their end end here. */
   #lost(thread: Thread): void {
     this.#threads.delete(thread.id);
+    this.#tellFirst();
     for (const query of this.#running.values()) {
       if (query.port !== thread.port || !query.settled) continue;
       if (!query.over) this.#fail(query, 'An unexpected error occurred');
       this.#leave(query);
     }
+  }
+
+  #tellFirst(): void {
+    this.#activity.first = this.#threads.size === 0 ? 0 : Math.min(...this.#threads.keys());
   }
 
   /** Ends threads that have been at one slice of work for too long. */
@@ -629,9 +635,11 @@ interface Busy {
 function leastBusy<Worker extends Busy>(workers: readonly Worker[], usageMax: number): Worker | null {
   let found: Worker | null = null;
   for (const worker of workers) {
-    if (worker.currentUsage >= usageMax) continue;
-    const { currentUsage, id } = found ?? { currentUsage: usageMax, id: 0 };
-    if (worker.currentUsage < currentUsage || (worker.currentUsage === currentUsage && worker.id < id)) found = worker;
+    const { currentUsage, id } = worker;
+    if (currentUsage >= usageMax) continue;
+    const isBetter =
+      found === null || currentUsage < found.currentUsage || (currentUsage === found.currentUsage && id < found.id);
+    if (isBetter) found = worker;
   }
   return found;
 }

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads';
 import { type OpenRequest, openRequest, type QueryStore } from '../engine/query/request/run.ts';
 import type { QueryHead } from '../engine/query/request.ts';
-import { type Sample, sampleOf, WarmUp } from '../engine/query/warm-up.ts';
+import { sampleOf, WarmUp } from '../engine/query/warm-up.ts';
 import { dataFileOf } from '../engine/store/data-file.ts';
 import type { Partition } from '../engine/store/partition.ts';
 import { openPartitions } from '../engine/store/store.ts';
@@ -25,12 +25,11 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
-import { type WarmUpWork, warmUp } from './warming-up.ts';
+import { type WarmingUpOptions, warmUp } from './warming-up.ts';
 
 const data = workerData as QueryThreadData;
 const cancelled = new Int32Array(data.cancelled);
 const activity = new QueryActivity(data.activity);
-activity.join(threadId);
 /** Since when it works without a pause, in monotonic ms, or 0; and whether it is about to be ended. */
 const busySince = new Float64Array(new SharedArrayBuffer(16));
 const { port1: port, port2: remote } = new MessageChannel();
@@ -150,10 +149,10 @@ let slices = 0;
 /** Where all partitions are in the stream of commands: it grows while some are applied. */
 const positions = (): number => look(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
 
-function warmUpWork(sample: Sample, budgetMs: number): WarmUpWork {
+const beginWarmUp: WarmingUpOptions['begin'] = (sample, budgetMs) => {
   const work = new WarmUp({ partitions: slice(openStore), clock: Date.now, stopwatch }, sample, budgetMs);
   return { step: () => slice(() => work.step()), rest: () => slice(() => work.rest()) };
-}
+};
 
 /** Bytes beyond which an answer is long. */
 const LONG_ANSWER = 2 << 20;
@@ -288,18 +287,19 @@ const collect = (): void => {
 if (gc !== undefined) collectAtRest({ work: () => slices, collect });
 const warmingUp = warmUp({
   activity,
-  isFirst: () => activity.isFirst(threadId),
+  isFirst: () => activity.first === threadId,
   sample: () => (isEnding() ? null : slice(() => sampleOf(openStore()))),
-  begin: warmUpWork,
+  begin: beginWarmUp,
   // A command moves the positions by as many as there are partitions, on average.
   commands: () => positions() / look(openStore).length,
   isEnding,
 });
 warmingUp
   .then((isWarm) => {
+    if (!isWarm) return;
     // What it leaves is garbage, and the next burst of commands may come before the thread has been at rest for long.
     collect();
-    if (isWarm) post({ kind: 'warm' });
+    post({ kind: 'warm' });
   })
   // Nobody waits for it, and what it meets it leaves to the queries of clients, which tell of it.
   .catch(() => {});

@@ -3,8 +3,8 @@
 // the first pause, and the others after a longer one: what their heaps grow by comes on top of what a burst of commands takes.
 // Clients' queries in any thread and commands go first.
 
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Sample } from '../engine/query/warm-up.ts';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { Sample, WarmUp } from '../engine/query/warm-up.ts';
 import type { QueryActivity } from './query-activity.ts';
 
 /** Milliseconds, but for the number of commands a second that count as few. Tests make them small. */
@@ -33,12 +33,6 @@ export const warmingUpTimes: WarmingUpTimes = {
   commandsMax: 20,
 };
 
-/** Steps of work, as engine/query/warm-up.ts has them. */
-export interface WarmUpWork {
-  step(): boolean;
-  rest(): void;
-}
-
 export interface WarmingUpOptions {
   /** Queries of clients. */
   readonly activity: Pick<QueryActivity, 'running' | 'begun'>;
@@ -46,7 +40,7 @@ export interface WarmingUpOptions {
   readonly isFirst: () => boolean;
   /** What there is to ask for; null while there is too little. */
   readonly sample: () => Sample | null;
-  readonly begin: (sample: Sample, budgetMs: number) => WarmUpWork;
+  readonly begin: (sample: Sample, budgetMs: number) => Pick<WarmUp, 'step' | 'rest'>;
   /** Commands that have been applied so far, about. */
   readonly commands: () => number;
   readonly isEnding: () => boolean;
@@ -78,7 +72,7 @@ export async function warmUp(options: WarmingUpOptions): Promise<boolean> {
       begun = activity.begun;
     } else {
       if (!work.step()) return true;
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
   }
   return false;

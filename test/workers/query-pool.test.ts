@@ -427,6 +427,7 @@ test('query pool: queries side by side go to all threads, one after the other to
     assert.equal(threads.size, 3);
     const first = Math.min(...threads);
     for (let i = 0; i < 5; i++) assert.equal(await threadOf('/fine'), first);
+    assert.equal(await threadOf('/first'), first);
   });
 });
 

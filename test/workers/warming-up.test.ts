@@ -134,14 +134,12 @@ it('a thread that is ended meanwhile is not warm', async () => {
   assert.equal(waiting.steps, 0);
 });
 
-it('what threads share: queries of all, and which has the lowest number', () => {
+it('what threads share: queries of all, and which is the first', () => {
   const activity = new QueryActivity();
   const other = new QueryActivity(activity.shared);
-  for (const thread of [5, 3, 4]) other.join(thread);
-  assert.deepEqual(
-    [3, 4, 5].map((thread) => activity.isFirst(thread)),
-    [true, false, false],
-  );
+  assert.equal(other.first, 0);
+  activity.first = 3;
+  assert.equal(other.first, 3);
   activity.began();
   assert.equal(other.running, 1);
   activity.ended();

@@ -88,3 +88,8 @@ it('a query that is left at any step, or has its page full, holds no snapshot an
     for (const partition of fleet.partitions) assert.equal(heldSnapshots(partition), 0, request.path);
   }
 });
+
+it('nodes without a catalog are looked at in small number', () => {
+  for (let i = 0; i < 200; i++) fleet.apply('replace facts', 5, facts(`a${i}.example.com`, { kernel: 'Linux' }));
+  assert.equal(sampleOf(fleet.partitions), null);
+});
