@@ -34,6 +34,7 @@ const KEPT_MAX = 4 << 20;
 /** What each item contributes to a kind of document. */
 class ItemTexts<R extends Fields> {
   readonly #reader: RecordReader<R>;
+  /** The text begins with a comma. */
   readonly #render: (record: R, out: ByteWriter) => void;
   readonly #kept: KeptItems<Uint8Array>;
   #room = KEPT_MAX;
@@ -44,7 +45,7 @@ class ItemTexts<R extends Fields> {
     this.#kept = new KeptItems(items.end);
   }
 
-  /** Appends the texts of a list's items, each entry's last number: `open` stands before the first, commas between them. */
+  /** Appends the texts of a list's items, each entry's last number: `open` stands instead of the first one's comma. */
   writeAll({ length, values }: Ids, stride: number, open: number, copies: Copies, out: ByteWriter): void {
     const start = out.length;
     const hasCopies = copies.size > 0;
@@ -52,15 +53,12 @@ class ItemTexts<R extends Fields> {
       const item = values[i]!;
       const copy = copies.find(item);
       if (copy === 0) this.#write(item, hasCopies, out);
-      else {
-        out.byte(COMMA);
-        this.#render(this.#reader.at(copies.bytes, copy), out);
-      }
+      else this.#render(this.#reader.at(copies.bytes, copy), out);
     }
     out.bytes[start] = open;
   }
 
-  /** A comma and the item's text. `hasCopies`: short ones that only this node has would be among them. */
+  /** The item's text. `hasCopies`: short ones that only this node has would be among them. */
   #write(item: ItemId, hasCopies: boolean, out: ByteWriter): void {
     const kept = this.#kept.get(item);
     if (kept !== undefined) {
@@ -68,7 +66,6 @@ class ItemTexts<R extends Fields> {
       return;
     }
     const start = out.length;
-    out.byte(COMMA);
     this.#render(this.#reader.glance(item), out);
     const isShared = hasCopies && out.length - start <= COPY_MAX;
     if (this.#room <= 0 || !(isShared || this.#kept.meets(item))) return;
@@ -89,10 +86,10 @@ const OPEN = 0x7b;
 const CLOSE = 0x7d;
 const DATA = pieceOf('{"data":');
 const NULL = pieceOf('null');
+const NEXT_LIST = pieceOf(',[');
 const NOTHING = new Uint8Array(0);
 const HREF = pieceOf(',"href":"/pdb/query/v4/');
-const NAME = pieceOf('{"name":');
-const VALUE = pieceOf(',"value":');
+const NAME = pieceOf(',{"name":');
 const TRUE_TEXT = pieceOf('true');
 const FALSE_TEXT = pieceOf('false');
 
@@ -100,8 +97,9 @@ export const writeBoolean = (value: boolean, out: ByteWriter): void => out.piece
 
 /** Fields of an object in the order of an expanded document: the text before each, and its place in the record. */
 type Members = readonly { readonly before: Piece; readonly place: number }[];
-const members = (record: Readonly<Record<string, number>>): Members =>
-  Object.entries(record).map(([key, place], i) => ({ before: pieceOf(`${i === 0 ? '{' : ','}"${key}":`), place }));
+/** Behind `open`. */
+const members = (open: ',{' | ',', record: Readonly<Record<string, number>>): Members =>
+  Object.entries(record).map(([key, place], i) => ({ before: pieceOf(`${i === 0 ? open : ','}"${key}":`), place }));
 
 function writeMembers(list: Members, { record }: Fields, out: ByteWriter): void {
   for (let i = 0; i < list.length; i++) {
@@ -111,13 +109,12 @@ function writeMembers(list: Members, { record }: Fields, out: ByteWriter): void 
   }
 }
 
-const RESOURCE_HEAD = members({ resource: RESOURCE.hash, type: RESOURCE.type, title: RESOURCE.title });
+const RESOURCE_HEAD = members(',{', { resource: RESOURCE.hash, type: RESOURCE.type, title: RESOURCE.title });
 const TAGS = pieceOf(',"tags":');
 const EXPORTED = pieceOf(',"exported":');
-const RESOURCE_TAIL = members({ file: RESOURCE.file, line: RESOURCE.line, parameters: RESOURCE.parameters });
-const FIRST_TAIL = pieceOf(',"file":');
+const RESOURCE_TAIL = members(',', { file: RESOURCE.file, line: RESOURCE.line, parameters: RESOURCE.parameters });
 
-const EDGE_SOURCE = members({ source_type: EDGE.sourceType, source_title: EDGE.sourceTitle });
+const EDGE_SOURCE = members(',{', { source_type: EDGE.sourceType, source_title: EDGE.sourceTitle });
 const EDGE_TARGET = [
   { before: pieceOf(',"target_type":'), place: TARGET.type },
   { before: pieceOf(',"target_title":'), place: TARGET.title },
@@ -125,6 +122,7 @@ const EDGE_TARGET = [
 ] as const;
 
 function renderFact({ record }: StoredFact, out: ByteWriter): void {
+  out.byte(COMMA);
   record.write(FACT.name, out);
   out.byte(COLON);
   record.write(FACT.value, out);
@@ -132,14 +130,12 @@ function renderFact({ record }: StoredFact, out: ByteWriter): void {
 
 function renderFactRow({ record }: StoredFact, out: ByteWriter): void {
   out.piece(NAME);
-  record.write(FACT.name, out);
-  out.piece(VALUE);
-  record.write(FACT.value, out);
+  record.writeSpan(FACT.name, FACT.value, out);
   out.byte(CLOSE);
 }
 
 function renderPackage({ record }: Fields, out: ByteWriter): void {
-  out.byte(OPEN_LIST);
+  out.piece(NEXT_LIST);
   record.write(PACKAGE.name, out);
   out.byte(COMMA);
   record.write(PACKAGE.version, out);
@@ -153,16 +149,11 @@ function renderResourceHead(resource: StoredResource, out: ByteWriter): void {
   out.piece(TAGS);
 }
 
-function renderResourceTail({ record }: StoredResource, out: ByteWriter): void {
+function renderResourceTail(resource: StoredResource, out: ByteWriter): void {
+  const { record } = resource;
   out.piece(EXPORTED);
   record.write(RESOURCE.exported, out);
-  out.piece(FIRST_TAIL);
-  record.write(RESOURCE.file, out);
-  for (let i = 1; i < RESOURCE_TAIL.length; i++) {
-    const { before, place } = RESOURCE_TAIL[i]!;
-    out.piece(before);
-    record.write(place, out);
-  }
+  writeMembers(RESOURCE_TAIL, resource, out);
   out.byte(CLOSE);
 }
 
@@ -170,7 +161,6 @@ function renderEdges(edge: StoredEdge, out: ByteWriter): void {
   const { targets } = edge;
   for (let i = 0; i < targets.length; i++) {
     const target = targets[i]!;
-    if (i > 0) out.byte(COMMA);
     writeMembers(EDGE_SOURCE, edge, out);
     for (let t = 0; t < EDGE_TARGET.length; t++) {
       const { before, place } = EDGE_TARGET[t]!;
@@ -249,10 +239,9 @@ export class Documents {
     out.piece(DATA);
     if (length === 0) out.piece(NULL);
     else {
-      for (let i = 0; i < length; i++) {
-        out.byte(i === 0 ? OPEN_LIST : COMMA);
-        this.#resource(values[i]!, row, out);
-      }
+      const start = out.length;
+      for (let i = 0; i < length; i++) this.#resource(values[i]!, row, out);
+      out.bytes[start] = OPEN_LIST;
       out.byte(CLOSE_LIST);
     }
     href(out, row.node, NODE_TEXT.certname, 'catalogs/', '/resources');
