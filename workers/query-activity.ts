@@ -1,5 +1,5 @@
-// What query threads know of each other: how many queries run in the pool, whether some came meanwhile, and who is first. The main
-// thread writes it, as it alone learns of every end, also of that of a thread.
+// What query threads know of each other: how many queries are at work in the pool, whether some came meanwhile, and who is first. The
+// main thread writes it, as it alone learns of every end, also of that of a thread.
 
 const RUNNING = 0;
 const BEGUN = 1;
@@ -17,7 +17,7 @@ export class QueryActivity {
     return this.#numbers.buffer as SharedArrayBuffer;
   }
 
-  /** Queries of clients that run in any thread. */
+  /** Queries of clients that run in any thread, those that wait for their clients apart. */
   get running(): number {
     return Atomics.load(this.#numbers, RUNNING);
   }
@@ -32,8 +32,14 @@ export class QueryActivity {
     Atomics.add(this.#numbers, RUNNING, 1);
   }
 
-  ended(): void {
+  /** One has ended, or waits for its client from now on. */
+  rested(): void {
     Atomics.sub(this.#numbers, RUNNING, 1);
+  }
+
+  /** The client of one that waited has taken something. */
+  resumed(): void {
+    Atomics.add(this.#numbers, RUNNING, 1);
   }
 
   /** The thread with the lowest number, which gets the queries that come one after the other; 0 before one has come up. */

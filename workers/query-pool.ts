@@ -434,8 +434,14 @@ export class ThreadQueryPool implements QueryPool {
     query.credit += bytes;
     const isParked = query.credit <= 0;
     if (isParked === wasParked) return;
-    this.#parked += isParked ? 1 : -1;
-    if (isParked) this.#beginWaiting();
+    if (!isParked) {
+      this.#parked--;
+      this.#activity.resumed();
+      return;
+    }
+    this.#parked++;
+    this.#activity.rested();
+    this.#beginWaiting();
   }
 
   #send(query: Query, message: ToQueryThread): void {
@@ -445,8 +451,8 @@ export class ThreadQueryPool implements QueryPool {
   /** Gives the place to the next one. */
   #leave(query: Query): void {
     if (!this.#running.delete(query.id)) return;
-    this.#activity.ended();
     if (query.credit <= 0) this.#parked--;
+    else this.#activity.rested();
     this.#freeFlags.push(query.flag);
     query.flag = -1;
     const now = performance.now();

@@ -9,7 +9,12 @@ import { dataFileOf } from '../../engine/store/data-file.ts';
 import { openPartition } from '../../engine/store/partition.ts';
 import { partitionDir } from '../../engine/store/store-info.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
-import { type QueryPoolOptions, startQueryPool, type ThreadQueryPool } from '../../workers/query-pool.ts';
+import {
+  type QueryPoolOptions,
+  queryPoolLimits,
+  startQueryPool,
+  type ThreadQueryPool,
+} from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import type { AnswerHead, QueryHandle } from '../../workers/types.ts';
@@ -428,6 +433,27 @@ test('query pool: queries side by side go to all threads, one after the other to
     const first = Math.min(...threads);
     for (let i = 0; i < 5; i++) assert.equal(await threadOf('/fine'), first);
     assert.equal(await threadOf('/first'), first);
+  });
+});
+
+test('query pool: threads are told of queries that are at work, not of those that wait for their clients', async () => {
+  await withPool({ threads: 1, script: stub }, async (pool) => {
+    const running = async (): Promise<string> => (await ask(pool, request('/running')).finished).text;
+    assert.equal(await running(), '1');
+    const working = ask(pool, request('/wait'));
+    assert.equal(await running(), '2');
+    await working.finished;
+    for (const end of [
+      ({ handle }: Client) => handle.cancel(),
+      ({ handle }: Client) => handle.grant(queryPoolLimits.windowSize),
+    ]) {
+      const slow = ask(pool, request('/window'), { grants: false });
+      await until('it waits for its client', () => pool.stats().parked === 1);
+      assert.equal(await running(), '1');
+      end(slow);
+      await until('nothing is left', () => pool.stats().running === 0);
+      assert.equal(await running(), '1');
+    }
   });
 });
 

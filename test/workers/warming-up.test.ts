@@ -115,11 +115,11 @@ it('clients of any thread go first, long queries and short ones', async () => {
   const { steps } = thread;
   await sleep(40);
   assert.equal(thread.steps, steps, 'one runs');
-  thread.activity.ended();
+  thread.activity.rested();
   await until(() => thread.steps > steps);
   const { rests } = thread;
   thread.activity.began();
-  thread.activity.ended();
+  thread.activity.rested();
   await until(() => thread.rests > rests);
 });
 
@@ -142,6 +142,8 @@ it('what threads share: queries of all, and which is the first', () => {
   assert.equal(other.first, 3);
   activity.began();
   assert.equal(other.running, 1);
-  activity.ended();
+  activity.rested();
   assert.deepEqual([other.running, other.begun], [0, 1]);
+  activity.resumed();
+  assert.deepEqual([other.running, other.begun], [1, 1]);
 });
