@@ -54,8 +54,10 @@ export class HttpExchange implements Exchange {
   #answered = false;
   #over = false;
   #aborted = false;
-  /** Bytes of a body that may be read and thrown away before the connection is cut. */
+  /** Bytes of a body that may be read, and thrown away, before the answer. */
   #drainMax: number;
+  /** More than these have come. */
+  #isOverlong = false;
   /** Tells who reads the body that no more of it will come. */
   #rejectBody: ((error: Error) => void) | null = null;
   #wakeWriter: (() => void) | null = null;
@@ -104,6 +106,11 @@ export class HttpExchange implements Exchange {
     return this.#wire.has(name);
   }
 
+  /** Bytes of the body, as far as the request tells; NaN where it does not. */
+  get #announced(): number {
+    return Number(this.#wire.header('content-length') || Number.NaN);
+  }
+
   onAbort(callback: () => void): void {
     if (this.#aborted) callback();
     else this.#abortCallbacks.push(callback);
@@ -117,24 +124,25 @@ export class HttpExchange implements Exchange {
       this.#rejectBody = reject;
       let chunks: Uint8Array[] = [];
       let size = 0;
-      let refusal: Error | null = Number(this.#wire.header('content-length')) > max ? new BodyTooLarge(max) : null;
+      let isRefused = false;
+      const refuse = (refusal: Error): void => {
+        isRefused = true;
+        chunks = [];
+        this.#release();
+        reject(refusal);
+      };
+      if (this.#announced > max) refuse(new BodyTooLarge(max));
       this.#read(
         (chunk) => {
           size += chunk.byteLength;
-          if (refusal === null && size > max) refusal = new BodyTooLarge(max);
-          if (refusal === null && !this.#hold(chunk.byteLength)) refusal = new BodiesFull();
-          if (refusal === null) {
-            chunks.push(chunk);
-          } else {
-            chunks = [];
-            this.#release();
-            if (size > this.#drainMax) this.#wire.destroy();
-          }
+          if (!isRefused && size > max) refuse(new BodyTooLarge(max));
+          if (!isRefused && !this.#hold(chunk.byteLength)) refuse(new BodiesFull());
+          if (isRefused) this.#thrownAway(size);
+          else chunks.push(chunk);
         },
         () => {
           this.#rejectBody = null;
-          if (refusal === null) resolve(ownPiece(chunks, size));
-          else reject(refusal);
+          if (!isRefused) resolve(ownPiece(chunks, size));
         },
       );
     });
@@ -146,7 +154,7 @@ export class HttpExchange implements Exchange {
     if (this.#body === 'reading') throw new Error('a body can be read once');
     // Who sends what would have been taken gets to read why it was not.
     this.#drainMax = Math.max(this.#drainMax, max);
-    if (Number(this.#wire.header('content-length')) > max) throw new BodyTooLarge(max);
+    if (this.#announced > max) throw new BodyTooLarge(max);
     const source = { pause: () => this.#wire.pauseBody(), resume: () => this.#wire.resumeBody() };
     const queue = new PartQueue(source, this.#context.limits.bodyBufferBytes);
     this.#rejectBody = (error) => queue.fail(error);
@@ -154,9 +162,12 @@ export class HttpExchange implements Exchange {
     this.#read(
       (chunk) => {
         size += chunk.byteLength;
-        if (size > max) queue.fail(new BodyTooLarge(max));
-        else queue.put(chunk);
-        if (size > this.#drainMax) this.#wire.destroy();
+        if (size <= max) {
+          queue.put(chunk);
+          return;
+        }
+        queue.fail(new BodyTooLarge(max));
+        this.#thrownAway(size);
       },
       () => {
         this.#rejectBody = null;
@@ -214,28 +225,39 @@ export class HttpExchange implements Exchange {
     const end = () => {
       this.#body = 'read';
       onEnd();
-      const after = this.#afterBody;
-      this.#afterBody = null;
-      after?.();
+      this.#answerNow();
     };
     this.#wire.readBody({ chunk: onChunk, end }, isLong);
   }
 
+  /** Before the end of a body that is too long to be thrown away. */
   #whenBodyRead(then: () => void): void {
-    if (this.#body === 'read') {
-      then();
-      return;
-    }
-    this.#afterBody = then;
-    if (this.#body === 'reading') return;
+    if (this.#body === 'read' || this.#isOverlong || this.#announced > this.#drainMax) then();
+    else this.#afterBody = then;
+    if (this.#body !== 'unread') return;
     let size = 0;
     this.#read(
       (chunk) => {
         size += chunk.byteLength;
-        if (size > this.#drainMax) this.#wire.destroy();
+        this.#thrownAway(size);
       },
       () => {},
     );
+  }
+
+  /** So many bytes of the body have come, and the last ones nobody wants. Who goes on long after the answer is cut off. */
+  #thrownAway(size: number): void {
+    if (size > this.#drainMax * 2) this.#wire.destroy();
+    else if (size > this.#drainMax && !this.#isOverlong) {
+      this.#isOverlong = true;
+      this.#answerNow();
+    }
+  }
+
+  #answerNow(): void {
+    const after = this.#afterBody;
+    this.#afterBody = null;
+    after?.();
   }
 
   /** false: nothing can be sent any more. Throws when there is an answer already, or a header that would split it. */

@@ -9,7 +9,7 @@ export interface HttpLimits {
   readonly bodiesBytesMax: number;
   /** Bytes of a body in parts that may wait for their handler before the client has to. */
   readonly bodyBufferBytes: number;
-  /** How much of a refused body is read (and thrown away) before the connection is cut. */
+  /** How much of a refused body is read (and thrown away) before the answer, and then again before the connection is cut. */
   readonly drainBytesMax: number;
   /** Bytes of an answer that may wait for the client before the producer is told to stop. */
   readonly answerBufferBytes: number;

@@ -77,6 +77,35 @@ test('listener: a body larger than allowed is read to its end before it is refus
   assert.equal(listener.connectionCount, 1);
 });
 
+test('listener: a body too long to be thrown away is answered before its end, and cut off when it does not end', async (t) => {
+  const drainBytesMax = 100_000;
+  const listener = await listen(t, [sizes(1000), hello], { limits: { drainBytesMax } });
+  const isAnswered = (received: string) => received.startsWith('HTTP/1.1 ') && received.includes('\r\n\r\n');
+  const chunk = `${drainBytesMax.toString(16)}\r\n${'x'.repeat(drainBytesMax)}\r\n`;
+  for (const [path, status] of [
+    ['/size', 413],
+    ['/hello', 200],
+  ] as const) {
+    // Declared: at once. A client that sends all of it first gets its answer, too.
+    const declared = await RawClient.open(listener.port);
+    declared.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${drainBytesMax * 1.5}\r\n\r\n`);
+    assert.match(await declared.until(isAnswered), new RegExp(`^HTTP/1.1 ${status} `));
+    declared.send(Buffer.alloc(drainBytesMax * 1.5));
+    declared.received = '';
+    declared.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n');
+    assert.match(await declared.until(isAnswered), /^HTTP\/1.1 200 /);
+    declared.close();
+    // In chunks: when so much has come. Who goes on is cut off.
+    const chunked = await RawClient.open(listener.port);
+    chunked.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    chunked.send(chunk + '1\r\nx\r\n');
+    assert.match(await chunked.until(isAnswered), new RegExp(`^HTTP/1.1 ${status} `));
+    assert.equal(chunked.isClosed, false);
+    chunked.send(chunk + chunk);
+    await eventually(() => chunked.isClosed, 'end of the connection');
+  }
+});
+
 test('listener: a body nobody asked for is read before the answer goes out', async (t) => {
   const listener = await listen(t, [hello]);
   const client = await RawClient.open(listener.port);
