@@ -183,10 +183,13 @@ function validate(given: ReadonlyMap<string, JsonValue>): Envelope {
     version,
     certname,
     producerTimestamp: typeof timestamp === 'string' ? parseStrict(timestamp) : null,
-    checksum: typeof checksum === 'string' ? checksum : null,
+    checksum: checksum === undefined || checksum === null ? null : textOf(checksum),
     waitMs,
   };
 }
+
+/** Of what should be a text, and is shown if it is none. */
+const textOf = (value: JsonValue): string => (typeof value === 'string' ? value : print(value));
 
 const refusal = (command: JsonValue, certname: JsonValue, text: string): EnvelopeError =>
   new EnvelopeError(`Command ${print(command)} for certname ${print(certname)} is invalid. ${text}`);

@@ -6,6 +6,7 @@
 //
 // Time limits for idle connections and slow requests are the listener's; the gate's own is the one for the handshake.
 
+import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Settings } from '../../schemas/config.ts';
 import type { Listener } from '../http/listener.ts';
@@ -43,10 +44,9 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     ALPNProtocols: ['http/1.1'],
   });
   const tellRefused = (client: TLSSocket): void =>
-    log.info(
-      { address: client.remoteAddress, reason: String(client.authorizationError) },
-      'client certificate refused',
-    );
+    log.info({ address: addressOf(client), reason: String(client.authorizationError) }, 'client certificate refused');
+  // A connection only knows its address later when it was asked for it once while it was open.
+  server.on('connection', (connection: Socket) => connection.remoteAddress);
   server.on('secureConnection', (client) => {
     const address = client.remoteAddress ?? '';
     if (!client.authorized && settings.clientAuth === 'want' && hasCertificate(client)) {
@@ -66,7 +66,7 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     if (client.authorizationError) return tellRefused(client);
     // A connection that is closed before it begins is daily noise on an open port.
     const level = error.code === 'ECONNRESET' ? 'debug' : 'info';
-    log[level]({ address: client.remoteAddress, reason: error.code ?? error.message }, 'TLS handshake failed');
+    log[level]({ address: addressOf(client), reason: error.code ?? error.message }, 'TLS handshake failed');
   });
   await listen(server, settings.httpsPort, settings.httpsHost);
   const address = server.address();
@@ -87,6 +87,11 @@ function listen(server: Server, port: number, host: string): Promise<void> {
       resolve();
     });
   });
+}
+
+/** Also of a client that has been turned away: Node keeps the connection below it, without saying so. */
+function addressOf(client: TLSSocket & { readonly _parent?: Socket | null }): string | undefined {
+  return client.remoteAddress ?? client._parent?.remoteAddress;
 }
 
 /** null when they cannot be read: then no rule about extensions speaks of the client. */

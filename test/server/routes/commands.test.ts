@@ -261,6 +261,15 @@ test('commands: a checksum is verified only where that is asked for', async (t) 
   assert.equal(wrong.status, 400);
   assert.match(JSON.parse(wrong.text).error, /^Checksum 0{40} does not match the payload/);
   assert.equal((await strict.post(`${FACTS}&checksum=${sha}`, { body: 'no gzip', headers })).status, 400);
+  const twice = await strict.post(`${FACTS}&checksum=bad&checksum=worse`, { body });
+  assert.match(JSON.parse(twice.text).error, /^Checksum \["bad" "worse"\] does not match the payload/);
+  const envelope = { command: 'replace facts', version: 5, certname: 'a', payload: { certname: 'a' } };
+  const number = await strict.post('/pdb/cmd/v1', { body: JSON.stringify({ ...envelope, checksum: 7 }) });
+  assert.match(JSON.parse(number.text).error, /^Checksum 7 does not match the payload/);
+  assert.equal(
+    (await strict.post('/pdb/cmd/v1', { body: JSON.stringify({ ...envelope, checksum: null }) })).status,
+    200,
+  );
 });
 
 test('commands: a client that leaves in the middle of its body leaves nothing behind', async (t) => {

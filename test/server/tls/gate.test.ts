@@ -20,10 +20,12 @@ import { eventually } from '../support/http.ts';
 import { type Certificates, makeCertificates, opensslMissing } from './certificates.ts';
 
 const log = silentLogs().area('tls');
-/** Reasons of refused certificates that the gate's log tells. */
+/** Reasons of refused certificates that the gate's log tells, and the addresses that it gives with them and failed handshakes. */
 const refusals: string[] = [];
+const addresses: unknown[] = [];
 const gateLog: Logger = Object.assign(Object.create(log) as Logger, {
-  info: ({ reason }: { readonly reason: string }, text: string) => {
+  info: ({ reason, address }: { readonly reason: string; readonly address?: string }, text: string) => {
+    addresses.push(address);
     if (text === 'client certificate refused') refusals.push(reason);
   },
 });
@@ -170,6 +172,8 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     await refusedBy('/pdb/meta', { client: 'revoked' }, /REVOKED|ECONNRESET|alert|hang up/i);
     await eventually(() => refusals.length === 3, 'the log tells of three');
     assert.match(refusals.join(), /^[A-Z_]*(?:ISSUER|VERIFY|SIGNATURE)[A-Z_]*,CERT_HAS_EXPIRED,CERT_REVOKED$/);
+    assert.ok(addresses.length >= 3);
+    for (const address of addresses) assert.match(String(address), /127\.0\.0\.1$/);
   });
 
   test('a client that is not on the allowlist is told so, below /pdb only', async () => {
