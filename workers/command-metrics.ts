@@ -8,6 +8,8 @@ import type { Counter, Histogram, Meter, MetricsRegistry, Timer } from './metric
 import type { Stages } from './stages.ts';
 
 const FAMILIES_MAX = 100;
+/** What figures of all commands together are called by. */
+const ALL = 'global';
 
 interface Named {
   readonly command: string;
@@ -61,6 +63,8 @@ export class CommandMetrics {
   readonly #registry: MetricsRegistry;
   readonly #global: Family;
   readonly #families = new Map<string, Family>();
+  /** Of which there are, or were, dead letters. */
+  readonly #deadLetterCommands = new Set<string>();
   readonly #parseTime: Timer;
   readonly #concurrentDepth: Counter;
   readonly #newCatalogs: Counter;
@@ -70,7 +74,7 @@ export class CommandMetrics {
   constructor(registry: MetricsRegistry) {
     this.#registry = registry;
     this.#stages = registry.stages;
-    this.#global = family(registry, 'global');
+    this.#global = family(registry, ALL);
     this.#parseTime = registry.timer('mq', 'global.command-parse-time');
     this.#concurrentDepth = registry.counter('mq', 'global.concurrent-depth');
     this.#newCatalogs = registry.counter('storage', 'new-catalogs');
@@ -152,15 +156,28 @@ export class CommandMetrics {
 
   discarded(letter: Discarded): void {
     for (const one of this.#both(letter)) one.discarded.mark();
-    this.deadLetters(letter.command, letter.added);
   }
 
-  /** Adds to the counters of the dead letter office (spec/operations.md 8.7). */
-  deadLetters(command: string, { messages, filesize }: Readonly<DeadLetterCount>): void {
-    for (const prefix of ['global', command]) {
-      this.#registry.counter('dlo', `${prefix}.messages`).inc(messages);
-      this.#registry.counter('dlo', `${prefix}.filesize`).inc(filesize);
+  /** Adds to the counters of the dead letter office. */
+  addDeadLetters(command: string, { messages, filesize }: Readonly<DeadLetterCount>): void {
+    this.#deadLetterCommands.add(command);
+    for (const of of [ALL, command]) {
+      this.#deadLetterCounter(of, 'messages').inc(messages);
+      this.#deadLetterCounter(of, 'filesize').inc(filesize);
     }
+  }
+
+  /** Sets them to what is there, by command. */
+  setDeadLetters(counts: ReadonlyMap<string, DeadLetterCount>): void {
+    for (const command of [ALL, ...this.#deadLetterCommands]) {
+      this.#deadLetterCounter(command, 'messages').set(0);
+      this.#deadLetterCounter(command, 'filesize').set(0);
+    }
+    for (const [command, count] of counts) this.addDeadLetters(command, count);
+  }
+
+  #deadLetterCounter(command: string, name: keyof DeadLetterCount): Counter {
+    return this.#registry.counter('dlo', `${command}.${name}`);
   }
 
   timings(timings: readonly Timing[]): void {

@@ -23,6 +23,7 @@ import { Admission, stoppingRefusal } from './admission.ts';
 import { logCommand } from './command-line.ts';
 import { CommandMetrics } from './command-metrics.ts';
 import { type DataLock, lockDataDirectory } from './data-lock.ts';
+import { DeadLetterCounts } from './dead-letter-counts.ts';
 import { HeldCommands } from './held-commands.ts';
 import { type Log, silentLog } from './log.ts';
 import { type BatchLimits, BodyBudget, type Entry, Mailbox, newEntry, type Waiter } from './mailbox.ts';
@@ -75,8 +76,8 @@ export async function startRing(options: RingOptions): Promise<Ring> {
       seqAfter: Math.max(...positions),
       random: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     });
-    const ring = new Ring(options, { lock, marker, log, positions });
-    for (const [command, count] of await deadLetters.count()) ring.metrics.deadLetters(command, count);
+    const ring = new Ring(options, { lock, marker, log, positions, deadLetters });
+    await ring.deadLetters.start();
     return ring;
   } catch (error) {
     marker.leave();
@@ -102,11 +103,13 @@ interface RingParts {
   readonly marker: RunMarker;
   readonly log: CommandLog;
   readonly positions: readonly number[];
+  readonly deadLetters: DeadLetters;
 }
 
 /** Use `startRing`. */
 export class Ring implements CommandRing {
   readonly metrics: CommandMetrics;
+  readonly deadLetters: DeadLetterCounts;
   readonly #options: RingOptions;
   readonly #limits: RingLimits;
   readonly #times: ActorTimes;
@@ -139,6 +142,7 @@ export class Ring implements CommandRing {
     this.#stream = parts.log;
     this.#budget = new BodyBudget(this.#limits.memoryMax);
     this.metrics = new CommandMetrics(options.metrics ?? new MetricsRegistry());
+    this.deadLetters = new DeadLetterCounts({ letters: parts.deadLetters, metrics: this.metrics, log: this.#log });
     this.#admission = new Admission({
       limits: this.#limits,
       stream: this.#stream,
@@ -488,6 +492,7 @@ export class Ring implements CommandRing {
     for (const letter of message.letters) {
       if (this.#held.letGo(slot, letter.seq)) this.metrics.left(letter);
       this.metrics.discarded(letter);
+      this.deadLetters.added(letter.command, letter.added);
       this.#log.error(`[${letter.seq}] '${letter.command}' command for ${letter.certname} moved to the dead letters`);
     }
   }
@@ -643,6 +648,7 @@ export class Ring implements CommandRing {
 
   async #stop(): Promise<void> {
     clearInterval(this.#watch);
+    this.deadLetters.stop();
     this.#admission.close();
     await this.#allLanded();
     this.#sweeps.close();

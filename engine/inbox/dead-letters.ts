@@ -54,6 +54,8 @@ export interface DeadLetterCount {
 }
 
 const TEMPORARY = '.tmp-';
+/** Longest step, in milliseconds, in which file systems tell times of change. */
+const TIME_STEP_MS = 2000;
 
 /** Whether a file is one that is being written: it gets its name when it is complete. */
 export const isUnfinished = (name: string): boolean => name.startsWith(TEMPORARY);
@@ -97,6 +99,20 @@ export class DeadLetters {
       counts.set(letter.command, count);
     }
     return counts;
+  }
+
+  /**
+   * Tells whether letters have come or gone: the same text as before, and none has. null: something has changed just now (epoch ms),
+   * and the next change might be told as the same time.
+   */
+  async state(now: number): Promise<string | null> {
+    const times = [];
+    for (const folder of ['', ...(await this.#folders())]) {
+      const found = await stat(join(this.dir, folder)).catch(() => null);
+      times.push(`${folder} ${found?.mtimeMs}`);
+      if (found !== null && now - found.mtimeMs < TIME_STEP_MS) return null;
+    }
+    return times.join('\n');
   }
 
   /** All letters, oldest command first. */
