@@ -696,6 +696,8 @@ export type IgnoredReason =
   | 'runtime'
   /** PuppetDB itself retired it. */
   | 'retired'
+  /** It does not even start with it. */
+  | 'refused'
   /** Written by Puppet's own modules; not worth a line in the log. */
   | 'silent'
   /** A policy file of the reference server's metrics library. The rules of auth.conf say who may read metrics. */
@@ -711,11 +713,12 @@ const database = [
 ].join(', ');
 const retiredDatabase = 'classname, conn-keep-alive, log-slow-statements, statements-cache-size, subprotocol';
 
-/** Settings of PuppetDB that are taken and change nothing, by section. Names are comma-separated; `*` is all of them. */
+/** Settings of PuppetDB that change nothing, by section; all but those that are refused are taken. Names are comma-separated; `*` is all of them. */
 export const ignoredSettings: readonly (readonly [section: string, names: string, reason: IgnoredReason])[] = [
   ['global', 'logging-config', 'runtime'],
   ['global', 'update-server', 'silent'],
   ['global', 'catalog-hash-conflict-debugging', 'retired'],
+  ['global', 'url-prefix', 'refused'],
   ['puppetdb', 'disable-update-checking', 'silent'],
   ['database', retiredDatabase, 'retired'],
   ['database', database, 'database'],

@@ -3,9 +3,10 @@
 
 import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createSecureContext } from 'node:tls';
 import { printableLines } from '../printable.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, reasonOf, type Terminal } from './command.ts';
@@ -38,11 +39,18 @@ export interface ClientRequest {
   readonly body?: string | Buffer | Readable;
 }
 
+/** Contents of PEM files. */
+interface ClientTls {
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+  readonly ca?: Buffer;
+}
+
 export class Client {
   readonly url: URL;
-  readonly #tls: Pick<RequestOptions, 'cert' | 'key' | 'ca'>;
+  readonly #tls: ClientTls;
 
-  constructor(url: string, tls: Pick<RequestOptions, 'cert' | 'key' | 'ca'>) {
+  constructor(url: string, tls: ClientTls) {
     try {
       this.url = new URL(url);
     } catch {
@@ -107,7 +115,25 @@ export function clientOf(args: ParsedArguments, terminal: Terminal): Client {
       throw new CliFailure(exitStatus.usage, `--${name}: ${path}: ${reasonOf(error)}`);
     }
   };
-  return new Client(value('url') ?? urlDefault, { ...file('cert'), ...file('key'), ...file('ca') });
+  const tls = { ...file('cert'), ...file('key'), ...file('ca') };
+  checkTls(tls);
+  return new Client(value('url') ?? urlDefault, tls);
+}
+
+/** Throws CliFailure for files that are of no use, before they are needed. */
+function checkTls(tls: ClientTls): void {
+  if ((tls.cert === undefined) !== (tls.key === undefined)) {
+    throw new CliFailure(exitStatus.usage, 'give --cert and --key together, or neither');
+  }
+  const given = Object.keys(tls).map((name) => `--${name}`);
+  if (given.length === 0) return;
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    // OpenSSL says where in its code it found the mistake, then what it is.
+    const reason = reasonOf(error).replace(/^error:.*:/, '');
+    throw new CliFailure(exitStatus.usage, `${given.join(', ')}: ${reason}`);
+  }
 }
 
 export async function readText(answer: Readable): Promise<string> {

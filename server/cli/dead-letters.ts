@@ -53,6 +53,8 @@ export const command: CliCommand = {
 };
 
 async function list(letters: DeadLetters, args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
+  const [surplus] = args.positionals;
+  if (surplus !== undefined) throw new CliFailure(exitStatus.usage, `list: unexpected argument \`${surplus}\``);
   const rows = (await letters.list()).map((letter) => ({
     number: String(letter.seq),
     command: letter.command,

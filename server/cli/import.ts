@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { archiveRows, countHeader, rootFolder } from '../ops/archive/wire.ts';
 import { type Client, clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, reasonOf, type Terminal } from './command.ts';
+import { type MetricOf, readMetrics } from './metrics.ts';
 import { amount, startProgress } from './progress.ts';
 
 const pollMs = 250;
@@ -117,23 +118,56 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
   terminal.out(`imported ${amount(size, 'bytes')}${commands === null ? '' : `, ${commands} commands`}\n`);
 }
 
-/** The server has queued everything; it is stored once the queue is empty. */
+/**
+ * The server has queued everything; it is stored once as many commands have left the queue as are in it now. Others may keep coming, and
+ * what failed and is to be tried again in an hour is not waited for.
+ */
 async function untilStored(client: Client, terminal: Terminal): Promise<void> {
-  const total = await queueDepth(client);
-  if (total === null || total === 0) return;
-  const progress = startProgress(terminal, { label: 'store', total, unit: 'commands' });
-  for (;;) {
-    const depth = await queueDepth(client);
-    if (depth === null || depth === 0) break;
-    progress.update(Math.max(0, total - depth), Math.max(total, depth));
-    await sleep(pollMs);
+  let queue = await readQueue(client);
+  const { waiting: total, entered } = queue;
+  if (total > 0) {
+    const progress = startProgress(terminal, { label: 'store', total, unit: 'commands' });
+    for (;;) {
+      const left = total + (queue.entered - entered) - queue.waiting;
+      if (queue.waiting === 0 || left >= total) break;
+      progress.update(left);
+      await sleep(pollMs);
+      queue = await readQueue(client);
+    }
+    progress.finish();
   }
-  progress.finish();
   terminal.out('all commands are stored\n');
+  if (queue.retrying > 0) terminal.err(`but for ${queue.retrying} in the queue that failed and will be tried again\n`);
 }
 
-async function queueDepth(client: Client): Promise<number | null> {
+interface Queue {
+  /** Commands whose turn will come by itself. */
+  readonly waiting: number;
+  /** Commands that failed and will be tried again. */
+  readonly retrying: number;
+  /** Commands that have come since the server started. */
+  readonly entered: number;
+}
+
+const queueMetrics: readonly MetricOf[] = [
+  { bean: 'mq:name=global.depth', attribute: 'Count' },
+  { bean: 'mq:name=global.awaiting-retry', attribute: 'Count' },
+  { bean: 'mq:name=global.size', attribute: 'Count' },
+];
+
+/** Where metrics are not for everybody, of the depth alone: then the queue has to become empty. */
+async function readQueue(client: Client): Promise<Queue> {
+  const figures = await readMetrics(client, queueMetrics).catch((error: unknown) => {
+    if (error instanceof CliFailure && error.status === exitStatus.failed) return null;
+    throw error;
+  });
+  if (figures === null) return { waiting: await queueDepth(client), retrying: 0, entered: 0 };
+  const [depth, retrying, entered] = figures.map((value) => value ?? 0);
+  return { waiting: Math.max(0, depth! - retrying!), retrying: retrying!, entered: entered! };
+}
+
+async function queueDepth(client: Client): Promise<number> {
   const text = await client.askText({ method: 'GET', path: '/status/v1/services/puppetdb-status' });
   const { status } = JSON.parse(text) as { status?: { queue_depth?: number | null } };
-  return status?.queue_depth ?? null;
+  return status?.queue_depth ?? 0;
 }

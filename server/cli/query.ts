@@ -48,7 +48,7 @@ export const command: CliCommand = {
         query: queryValue(query),
         ...(explain === 'true' ? { explain: 'analyze' } : {}),
         ...(ast === 'true' ? { ast_only: true } : {}),
-        ...(timeout === undefined ? {} : { timeout: Number(timeout) }),
+        ...(timeout === undefined ? {} : { timeout: secondsOf(timeout) }),
       }),
     });
     const asTable =
@@ -59,7 +59,14 @@ export const command: CliCommand = {
   },
 };
 
+function secondsOf(timeout: string): number {
+  const seconds = timeout.trim() === '' ? Number.NaN : Number(timeout);
+  if (Number.isFinite(seconds) && seconds >= 0) return seconds;
+  throw new CliFailure(exitStatus.usage, `--timeout: \`${timeout}\` is no number of seconds`);
+}
+
 function queryValue(text: string): unknown {
+  if (text.trim() === '') throw new CliFailure(exitStatus.usage, 'the query is empty');
   if (!text.trimStart().startsWith('[')) return text;
   try {
     return JSON.parse(text);

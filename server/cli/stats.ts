@@ -1,18 +1,16 @@
 // `muster stats`: how a running server is doing, in a few lines; or all the statistics it has, as JSON.
 
-import { type Client, clientOf, clientOptions } from './client.ts';
+import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, exitStatus, type Terminal } from './command.ts';
+import { type MetricOf, readMetrics } from './metrics.ts';
 import { amount } from './progress.ts';
 import { tableLines } from './table.ts';
 
-interface Figure {
+interface Figure extends MetricOf {
   readonly what: string;
-  readonly bean: string;
-  readonly attribute: string;
   readonly show: (value: number) => string;
 }
 
-const domain = 'puppetlabs.puppetdb.';
 const count = (value: number) => Math.round(value).toLocaleString('en');
 const perSecond = (value: number) => `${value.toFixed(1)} /s`;
 const percent = (value: number) => `${(value * 100).toFixed(1)} %`;
@@ -79,7 +77,7 @@ export const command: CliCommand = {
     const version = JSON.parse(await client.askText({ method: 'GET', path: '/pdb/meta/v1/version' })) as {
       version: string;
     };
-    const values = await readFigures(client);
+    const values = await readMetrics(client, figures);
     if (args.options['json'] === 'true' || !terminal.outIsTerminal) {
       const members = figures.map(({ what }, index) => [what, values[index] ?? null]);
       const entries = { running: state, version: version.version, ...Object.fromEntries(members) };
@@ -90,21 +88,6 @@ export const command: CliCommand = {
     return state ? exitStatus.ok : exitStatus.failed;
   },
 };
-
-async function readFigures(client: Client): Promise<(number | null)[]> {
-  const requests = figures.map(({ bean, attribute }) => ({ type: 'read', mbean: domain + bean, attribute }));
-  const text = await client.askText({
-    method: 'POST',
-    path: '/metrics/v2',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(requests),
-  });
-  const answers = JSON.parse(text) as { status: number; value?: unknown }[];
-  return answers.map(({ status, value }) => {
-    const number = Number(value);
-    return status === 200 && value !== null && Number.isFinite(number) ? number : null;
-  });
-}
 
 function print(running: boolean, values: readonly (number | null)[], terminal: Terminal): void {
   terminal.out(running ? 'running\n\n' : 'not running\n\n');

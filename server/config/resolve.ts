@@ -227,7 +227,7 @@ function fileLayer(tree: ConfigObject, problems: Problem[], notices: Notice[]): 
     }
     if (raw !== null) layer.set(key, { raw, source: { kind: 'file', place: leaf.value.place } });
   }
-  tellUnused(leaves, known, notices);
+  tellUnused(leaves, known, problems, notices);
   return layer;
 }
 
@@ -289,7 +289,7 @@ function bothSpellings(found: readonly Leaf[]): Problem {
   };
 }
 
-const ignoredTexts: Readonly<Record<Exclude<IgnoredReason, 'silent' | 'retired'>, string>> = {
+const ignoredTexts: Readonly<Record<Exclude<IgnoredReason, 'silent' | 'retired' | 'refused'>, string>> = {
   database: 'there is no database server to set up',
   runtime: 'they concern the Java runtime and its web server',
   policy: 'nothing but reading is possible at /metrics/v2, and the rules of auth.conf say who may do it',
@@ -297,14 +297,17 @@ const ignoredTexts: Readonly<Record<Exclude<IgnoredReason, 'silent' | 'retired'>
 };
 
 /** One line for each kind of ignored settings, and one for each setting that nobody knows. */
-function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, notices: Notice[]): void {
+function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, problems: Problem[], notices: Notice[]): void {
   const ignored = new Map<keyof typeof ignoredTexts, string[]>();
   const sections = new Set(rows.map(([, row]) => row.section).concat(ignoredSettings.map(([section]) => section)));
   const unknownSections = new Set<string>();
   for (const { section, name, value } of leaves) {
     if (known.has(`${section}\0${name}`)) continue;
     const reason = ignoredReason(section, name);
-    if (reason === 'retired') {
+    if (reason === 'refused') {
+      const message = `[${section}] ${name}: this was removed, and nothing would be as it says; take it out of the config`;
+      problems.push({ where: placeText(value.place), message });
+    } else if (reason === 'retired') {
       const message = `The [${section}] ${name} config option has been retired and will be ignored.`;
       notices.push({ level: 'info', message });
     } else if (reason !== null) {

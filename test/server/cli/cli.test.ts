@@ -191,10 +191,54 @@ describe('archives', () => {
     assert.equal(existsSync(join(folder, 'none.tgz')), false);
   });
 
-  test('import uploads a file and waits until the queue is empty', async () => {
+  test('import waits for as many commands as were in the queue, whatever comes meanwhile, and for no retries', async () => {
+    const file = join(folder, 'in.tgz');
+    writeFileSync(file, 'the archive');
+    // Depth, of that waiting for another attempt, and all that have come.
+    for (const [queues, told] of [
+      [[[7, 7, 20]], 'but for 7 in the queue that failed and will be tried again\n'],
+      [
+        [
+          [9, 2, 20],
+          [8, 2, 24],
+          [9, 2, 29],
+          [1000, 2, 2000],
+        ],
+        'but for 2 in the queue that failed and will be tried again\n',
+      ],
+      [
+        [
+          [3, 0, 20],
+          [1, 0, 20],
+          [0, 0, 20],
+          [5, 0, 25],
+        ],
+        '',
+      ],
+    ] as const) {
+      let polls = 0;
+      const server = await fakeServer(({ url, body }) => {
+        if (url !== '/metrics/v2') return '{"ok": true}';
+        const names = (JSON.parse(body) as { mbean: string }[]).map(({ mbean }) => mbean.replace(/.*\./, ''));
+        assert.deepEqual(names, ['depth', 'awaiting-retry', 'size']);
+        return JSON.stringify(queues[polls++]!.map((value) => ({ status: 200, value })));
+      });
+      const { status, out, err } = await run(['import', '--url', server.url, file]);
+      await server.close();
+      assert.deepEqual([status, err], [0, told]);
+      assert.match(out, /all commands are stored/);
+      assert.equal(polls, Math.min(queues.length, 3));
+    }
+  });
+
+  test('import uploads a file and waits until the queue is empty, where metrics are not for everybody', async () => {
     let polls = 3;
     const server = await fakeServer(({ url }) =>
-      url.startsWith('/status') ? JSON.stringify({ status: { queue_depth: --polls } }) : '{"ok": true}',
+      url.startsWith('/status')
+        ? JSON.stringify({ status: { queue_depth: --polls } })
+        : url.startsWith('/metrics')
+          ? [403, 'Forbidden']
+          : '{"ok": true}',
     );
     const file = join(folder, 'in.tgz');
     writeFileSync(file, 'the archive');
@@ -236,6 +280,32 @@ describe('what went wrong', () => {
     const cert = await run(['query', '--cert', '/nothing', 'nodes { }']);
     assert.equal(cert.err, 'muster: --cert: /nothing: no such file or directory\n');
     assert.equal(reasonOf(new Error('EXAMPLE: of ours')), 'EXAMPLE: of ours');
+  });
+
+  test('client certificates that are of no use are told in a line, before they are used', async () => {
+    const file = join(folder, 'no.pem');
+    writeFileSync(file, 'no certificate');
+    const alone = await run(['query', '--cert', file, 'nodes { }']);
+    assert.deepEqual([alone.status, alone.err], [2, 'muster: give --cert and --key together, or neither\n']);
+    const both = await run(['query', '--cert', file, '--key', file, 'nodes { }']);
+    assert.equal(both.status, 2);
+    assert.match(both.err, /^muster: --cert, --key: [a-z ]+\n$/i);
+  });
+
+  test('a query is sent only when it can be one', async () => {
+    const server = await fakeServer(() => '[]');
+    const query = (...args: string[]) => run(['query', '--url', server.url, ...args]);
+    assert.deepEqual(await query('--timeout', 'x', 'nodes { }'), {
+      status: 2,
+      out: '',
+      err: 'muster: --timeout: `x` is no number of seconds\n',
+    });
+    assert.equal((await query('--timeout', '-1', 'nodes { }')).status, 2);
+    assert.deepEqual(await query(' '), { status: 2, out: '', err: 'muster: the query is empty\n' });
+    assert.equal(server.asked.length, 0);
+    assert.equal((await query('--timeout', '1.5', 'nodes { }')).status, 0);
+    assert.equal(JSON.parse(server.asked[0]!.body).timeout, 1.5);
+    await server.close();
   });
 
   test('wrong usage shows the right one; unknown operations are told which there are', async () => {

@@ -203,6 +203,7 @@ describe('dead letters', () => {
     assert.equal((await run(['dead-letters', 'show', number, '--body', '--data', data])).out, '{"certname": 5}\n');
     assert.equal((await run(['dead-letters', 'show', '4711', '--data', data])).status, 2);
     assert.equal((await run(['dead-letters', 'shw', '--data', data])).status, 2);
+    assert.equal((await run(['dead-letters', 'list', 'x', '--data', data])).status, 2);
 
     const sent = await run(['dead-letters', 'send', '--all', '--data', data, '--url', server.url]);
     assert.equal(sent.status, 0, sent.err);

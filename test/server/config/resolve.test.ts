@@ -182,6 +182,11 @@ describe('an existing PuppetDB configuration', () => {
     assert.ok(!messages.some((message) => message.includes('geheim') || message.includes('disable-update')));
   });
 
+  test('what the original does not start with is a problem', () => {
+    const config = files('prefix', { 'config.ini': '[global]\nurl-prefix = /x\n' });
+    assert.match(problemsOf({ config }).join(), /prefix\/config\.ini:2: \[global\] url-prefix: this was removed/);
+  });
+
   test('a policy for metrics is not read, and that is a warning', () => {
     const policy = 'servlet-init-params: { policyLocation: "file:///etc/policy.xml", debug: true }';
     const text = `metrics: { metrics-webservice: { jolokia: { enabled: true, ${policy} } } }\n`;

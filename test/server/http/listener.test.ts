@@ -98,7 +98,7 @@ test('listener: a body too long to be thrown away is answered before its end, an
     // In chunks: when so much has come. Who goes on is cut off.
     const chunked = await RawClient.open(listener.port);
     chunked.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
-    chunked.send(chunk + '1\r\nx\r\n');
+    chunked.send(`${chunk}1\r\nx\r\n`);
     assert.match(await chunked.until(isAnswered), new RegExp(`^HTTP/1.1 ${status} `));
     assert.equal(chunked.isClosed, false);
     chunked.send(chunk + chunk);

@@ -1,0 +1,27 @@
+// Figures of a running server, from /metrics/v2, for the commands that need some.
+
+import type { Client } from './client.ts';
+
+export interface MetricOf {
+  /** Without `puppetlabs.puppetdb.`: `mq:name=global.depth`. */
+  readonly bean: string;
+  readonly attribute: string;
+}
+
+const domain = 'puppetlabs.puppetdb.';
+
+/** The numbers, null for one that the server does not have. Rejects with CliFailure when it lets nobody read them. */
+export async function readMetrics(client: Client, metrics: readonly MetricOf[]): Promise<(number | null)[]> {
+  const requests = metrics.map(({ bean, attribute }) => ({ type: 'read', mbean: domain + bean, attribute }));
+  const text = await client.askText({
+    method: 'POST',
+    path: '/metrics/v2',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(requests),
+  });
+  const answers = JSON.parse(text) as { status: number; value?: unknown }[];
+  return answers.map(({ status, value }) => {
+    const number = Number(value);
+    return status === 200 && value !== null && Number.isFinite(number) ? number : null;
+  });
+}
