@@ -76,10 +76,8 @@ export function readEdges(sent: JsonValue, resources: ReadResources): ReadEdges 
     }
     const code = (source * count + target) * RELATIONSHIP_BASE + place;
     codes[index] = code;
-    let keys = 0;
-    for (const _ in edge) keys++;
     // A key that is not stored still counts for the hash.
-    if (keys > 3) (withExtras ??= []).push({ code, text: canonicalK(edge, 2) });
+    if (countKeys(edge) > 3) (withExtras ??= []).push({ code, text: canonicalK(edge, 2) });
   }
   const distinct = sortDistinct(codes);
   const specs = specsOf(resourceList);
@@ -156,16 +154,22 @@ export function nameOwn({ codes }: ReadEdges, resources: readonly PlacedResource
   return codes.some((code) => own[sourceOf(code, own.length)] || own[targetOf(code, own.length)]);
 }
 
+function countKeys(object: JsonObject): number {
+  let keys = 0;
+  for (const _ in object) keys++;
+  return keys;
+}
+
 function placeOf(edge: JsonObject, end: 'source' | 'target', places: ResourcePlaces): number {
   const spec = edge[end] ?? null;
   if (isObject(spec)) {
-    let keys = 0;
-    for (const _ in spec) keys++;
     // With a further key it is not the name of a resource.
-    const place = keys === 2 ? places.get(spec['type'] as JsonValue)?.get(spec['title'] as JsonValue) : undefined;
+    const isName = countKeys(spec) === 2;
+    const place = isName ? places.get(spec['type'] as JsonValue)?.get(spec['title'] as JsonValue) : undefined;
     if (place !== undefined) return place;
   }
-  const shown = isObject(spec) ? describeSpec(spec['type'] ?? null, spec['title'] ?? null) : excerpt(spec);
+  const isName = isObject(spec) && countKeys(spec) === 2;
+  const shown = isName ? describeSpec(spec['type'] ?? null, spec['title'] ?? null) : excerpt(spec);
   throw invalid(`Edge '${describeEdge(edge)}' refers to resource '${shown}', which doesnt exist in the catalog.`);
 }
 

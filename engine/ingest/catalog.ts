@@ -25,6 +25,7 @@ import { measured } from './meter.ts';
 import { describeSpec, isTextOf, PARAMETERS_DEPTH, PlainParts, tagsOf } from './read-resource.ts';
 import { GIVEN, type ResourceMemory } from './sent-resources.ts';
 import type { Part } from './spans.ts';
+import { excerpt } from './validate.ts';
 
 export type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'memo' | 'contents' | 'received'>;
 
@@ -115,11 +116,18 @@ function contentsOf(
 ): CatalogContents {
   const columns = new Columns();
   const resources: DecodedResource[] = [];
-  for (let index = 0; index < list.length; index++)
-    resources.push(decodedResource(list[index] as PlacedResource, certname, recall, columns));
+  for (let index = 0; index < list.length; index++) {
+    const placed = list[index] as PlacedResource;
+    columns.about(placed.resource, describeResource);
+    resources.push(decodedResource(placed, certname, recall, columns));
+  }
+  columns.about(null, describeResource);
   checkDistinct(list, resources, columns);
   return { resources, edges: edgeGroups(edges, list, resources, certname), refusal: columns.refusal };
 }
+
+const describeResource = ({ type, title }: PlacedResource['resource']): string =>
+  `Resource ${describeSpec(type ?? null, title ?? null)}`;
 
 function decodedResource(
   placed: PlacedResource,
@@ -174,8 +182,8 @@ function columnsOf(
   { exported, file, line, parameters = null }: JsonObject,
   columns: Columns,
 ): Pick<ResourceBody, 'exported' | 'file' | 'parameters'> & { readonly line: JsonValue } {
-  if (typeof exported !== 'boolean') columns.refuse('A resource has no "exported", which cannot be stored.');
-  if (!isObject(parameters) && !isEmpty(parameters)) columns.refuse('The parameters of a resource are no map.');
+  if (typeof exported !== 'boolean') columns.refuse('exported is missing, or no Boolean.');
+  if (!isObject(parameters) && !isEmpty(parameters)) columns.refuse('parameters are no map.');
   return {
     exported: exported === true,
     file: file === undefined || file === null ? null : columnText(file, 'file', columns),
@@ -186,7 +194,8 @@ function columnsOf(
 
 function parametersText(parameters: JsonObject, columns: Columns): string {
   for (const key in parameters) {
-    if (key.includes('\u0000')) columns.refuse('A parameter name contains a NUL character, which cannot be stored.');
+    if (key.includes('\u0000'))
+      columns.refuse(`parameter name ${excerpt(key)} contains a NUL character, which cannot be stored.`);
   }
   return storedText(parameters, PARAMETERS_DEPTH);
 }
@@ -196,9 +205,9 @@ const identityText = (value: JsonValue | undefined): string =>
 
 /** Numbers and Booleans are taken as types, titles and files, and stored as their text. */
 function columnText(value: JsonValue | undefined, name: string, columns: Columns): string {
-  if (typeof value === 'string') return columns.text(value, `resource ${name}`);
+  if (typeof value === 'string') return columns.text(value, name);
   if (value === undefined || value === null || (typeof value === 'object' && !(value instanceof Float))) {
-    columns.refuse(`The ${name} of a resource is ${value === null || value === undefined ? 'missing' : 'no text'}.`);
+    columns.refuse(`${name} is ${value === null || value === undefined ? 'missing' : 'no text'}.`);
     return '';
   }
   return canonicalK(value);

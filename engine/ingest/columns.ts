@@ -6,9 +6,17 @@ import { Float, type JsonValue } from '../json/value.ts';
 /** Collects the first reason why a command cannot be stored. */
 export class Columns {
   refusal: string | null = null;
+  #describe: (item: never) => string = () => '';
+  #item: unknown = null;
+
+  /** From here on it is about that item, one of many; null: about the command as a whole. */
+  about<T>(item: T | null, describe: (item: T) => string): void {
+    this.#item = item;
+    this.#describe = describe;
+  }
 
   refuse(reason: string): void {
-    this.refusal ??= reason;
+    this.refusal ??= this.#item === null ? reason : `${this.#describe(this.#item as never)}: ${reason}`;
   }
 
   /** A text column: anything but NUL. */

@@ -5,6 +5,7 @@ import { canonicalK } from '../json/canonical.ts';
 import type { JsonObject, JsonValue } from '../json/value.ts';
 import type { EventRecord } from '../store/records.ts';
 import type { Columns } from './columns.ts';
+import { describeSpec } from './read-resource.ts';
 import { strictTime } from './validate.ts';
 
 /** How many containers of the payload enclose an event's value: report, resources, resource, events, event. */
@@ -22,6 +23,7 @@ export function deriveEvents(resources: readonly JsonValue[], columns: Columns):
     const skipped = resource['skipped'] as boolean;
     const own = (resource['events'] ?? []) as readonly JsonObject[];
     if (!skipped && own.length === 0) continue;
+    columns.about(resource, describeResource);
     const shared = sharedFields(resource, columns);
     if (skipped) {
       addDistinct(events, seen, skippedEvent(shared, time(resource)));
@@ -30,8 +32,12 @@ export function deriveEvents(resources: readonly JsonValue[], columns: Columns):
     for (let at = 0; at < own.length; at++)
       addDistinct(events, seen, plainEvent(shared, own[at] as JsonObject, columns));
   }
+  columns.about(null, describeResource);
   return events;
 }
+
+const describeResource = (resource: JsonObject): string =>
+  `Resource ${describeSpec(resource['resource_type'] ?? null, resource['resource_title'] ?? null)}`;
 
 interface SharedFields {
   readonly resourceType: string;

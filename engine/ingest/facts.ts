@@ -16,6 +16,7 @@ import { distinctPackages, factsetHash, isAscii, packageText } from './hashes.ts
 import { Sighted } from './sighted.ts';
 import type { Part } from './spans.ts';
 import { TextMemo } from './text-memo.ts';
+import { excerpt } from './validate.ts';
 
 /** How many containers of the payload enclose a fact's value: payload and values. */
 const VALUE_DEPTH = 2;
@@ -242,15 +243,20 @@ function contentsOf(values: JsonObject, packages: readonly PackageBody[]): Facts
   return { facts, packages, packagesRef: new ListRef() };
 }
 
+const describePackage = (sent: readonly string[]): string => `Package ${excerpt(sent)}`;
+
 function packagesOf(payload: JsonObject, columns: Columns): PackageBody[] {
   const list = (payload['package_inventory'] ?? []) as readonly (readonly [string, string, string])[];
   const packages: PackageBody[] = [];
-  for (const [name, version, provider] of list) {
-    columns.text(name, 'package name');
-    columns.text(version, 'package version');
-    columns.text(provider, 'package provider');
+  for (const sent of list) {
+    const [name, version, provider] = sent;
+    columns.about(sent, describePackage);
+    columns.text(name, 'name');
+    columns.text(version, 'version');
+    columns.text(provider, 'provider');
     packages.push({ name, version, provider });
   }
+  columns.about(null, describePackage);
   return packages;
 }
 
@@ -277,7 +283,8 @@ function checkKeys(value: JsonValue, columns: Columns, depth: number): void {
   if (value instanceof Float) return;
   const object = value as JsonObject;
   for (const key in object) {
-    if (key.includes('\u0000')) columns.refuse('A fact name contains a NUL character, which cannot be stored.');
+    if (key.includes('\u0000'))
+      columns.refuse(`fact name ${excerpt(key)} contains a NUL character, which cannot be stored.`);
     checkKeys(object[key] as JsonValue, columns, depth + 1);
   }
 }

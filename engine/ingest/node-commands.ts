@@ -61,6 +61,8 @@ export function decodeInputs(payload: JsonValue, received: number): InputsComman
   return { kind: 'inputs', certname, producerTimestamp, received, refusal, inputs: { catalogUuid, hash, text } };
 }
 
+const describeInput = (pair: JsonValue): string => `Input ${excerpt(pair)}`;
+
 /** Distinct pairs sorted by type, then name. */
 function distinctInputs(sent: readonly JsonValue[], columns: Columns): [string, string][] {
   const pairs: [string, string][] = [];
@@ -69,8 +71,10 @@ function distinctInputs(sent: readonly JsonValue[], columns: Columns): [string, 
     if (!Array.isArray(pair) || pair.length !== 2 || typeof type !== 'string' || typeof name !== 'string') {
       throw notStorable(`An input is not a pair of texts: ${excerpt(pair)}`);
     }
-    pairs.push([columns.text(type, 'input type'), columns.text(name, 'input name')]);
+    columns.about(pair, describeInput);
+    pairs.push([columns.text(type, 'type'), columns.text(name, 'name')]);
   }
+  columns.about(null, describeInput);
   pairs.sort((a, b) => compareUnits(a[0], b[0]) || compareUnits(a[1], b[1]));
   return pairs.filter(([type, name], index) => {
     const before = pairs[index - 1];

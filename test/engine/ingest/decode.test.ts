@@ -233,7 +233,7 @@ test('decode: catalogs that are refused', () => {
       edge({ target: nope }),
       /refers to resource '\{:type "File", :title "\/nope"\}', which doesnt exist in the catalog\./,
     ],
-    [edge({ source: { ...a, x: 1 } }), /which doesnt exist/],
+    [edge({ source: { ...a, x: 1 } }), /refers to resource '\{.*"x": ?1\}', which doesnt exist/],
     [edge({ source: null }), /which doesnt exist/],
     [edge({ relationship: 'foo' }), /has invalid relationship type ':foo'/],
     [edge({ relationship: undefined }), /invalid relationship type/],
@@ -261,26 +261,32 @@ test('decode: catalogs that are valid and cannot be stored', () => {
   assert.match(refusal({ transaction_uuid: '' }) ?? '', /transaction_uuid is not a UUID/);
   assert.match(refusal({ catalog_uuid: 'abc' }) ?? '', /catalog_uuid is not a UUID/);
   assert.match(refusal({ environment: 'a\u0000' }) ?? '', /environment contains a NUL/);
-  for (const fields of [
-    { title: 'a\u0000b' },
-    { type: null },
-    { title: [] },
-    { exported: undefined },
-    { file: [] },
-    { file: {} },
-    { line: 'x' },
-    { parameters: 'x' },
-    { parameters: ['a'] },
-    { parameters: false },
-    { line: 3_000_000_000 },
-    { parameters: { 'a\u0000': 1 } },
-  ]) {
-    assert.notEqual(refusal({ resources: [resource(fields)] }), null, JSON.stringify(fields));
+  for (const [fields, why] of [
+    [{ title: 'a\u0000b' }, 'title contains a NUL character, which cannot be stored.'],
+    [{ type: null }, 'type is missing.'],
+    [{ title: [] }, 'title is no text.'],
+    [{ exported: undefined }, 'exported is missing, or no Boolean.'],
+    [{ file: [] }, 'file is no text.'],
+    [{ file: {} }, 'file is no text.'],
+    [{ line: 'x' }, 'line is not an integer.'],
+    [{ parameters: 'x' }, 'parameters are no map.'],
+    [{ parameters: ['a'] }, 'parameters are no map.'],
+    [{ parameters: false }, 'parameters are no map.'],
+    [{ line: 3_000_000_000 }, 'line is out of range for a 32-bit integer.'],
+    [{ parameters: { 'a\u0000': 1 } }, 'parameter name "a\\u0000" contains a NUL character, which cannot be stored.'],
+  ] as const) {
+    // Of several, the one that is no good is named.
+    const told = refusal({
+      resources: [resource({ title: 'good' }), resource({ type: 'File', title: '/a', ...fields })],
+    });
+    const title = 'title' in fields ? fields.title : '/a';
+    const named = `Resource {:type ${'type' in fields ? 'nil' : '"File"'}, :title ${JSON.stringify(title)}}: ${why}`;
+    assert.equal(told, named, JSON.stringify(fields));
   }
   assert.notEqual(refusal({ resources: [resource({ title: 5 }), resource({ title: '5' })] }), null);
   const enormous = JSON.stringify(catalogPayload({ resources: [resource({ parameters: 'NUMBER' as never })] }));
   const { refusal: why } = catalog(submit('replace catalog', enormous.replace('"NUMBER"', '1e21'))).contents(() => 0);
-  assert.match(why ?? '', /parameters of a resource are no map/);
+  assert.match(why ?? '', /^Resource \{:type "\w+", :title "[^"]+"\}: parameters are no map\.$/);
 });
 
 test('decode: what is empty passes for an empty list or map, a scalar file for its text', () => {
