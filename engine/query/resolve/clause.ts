@@ -115,7 +115,7 @@ function expandLogic(scope: Scope, op: 'and' | 'or', node: readonly JsonValue[],
 }
 
 /** x of a two-element list `[name, x]`, else undefined. */
-function pairOf(field: JsonValue, name: string): JsonValue | undefined {
+export function pairOf(field: JsonValue, name: string): JsonValue | undefined {
   return isArray(field) && field.length === 2 && field[0] === name ? field[1] : undefined;
 }
 

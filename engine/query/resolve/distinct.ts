@@ -2,12 +2,12 @@
 // (spec/query.md 6.1, 6.3). Operators in any letter case, fewer fields, comparisons that never leave a null open.
 
 import { canonicalK } from '../../json/canonical.ts';
-import { doubleOfNumber, isArray, isNumber, type JsonValue } from '../../json/value.ts';
+import { doubleOfNumber, type Float, isArray, isNumber, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { CompareOp, Filter } from '../tree.ts';
-import { expand } from './clause.ts';
+import { type Clause, expand, pairOf, type Source } from './clause.ts';
 import { printAlone, printClojure, textOf } from './clojure.ts';
-import { deferred, type FilterContext, filterOf, timeOf } from './filter.ts';
+import { comparisonOf, deferred, type FilterContext, filterOf, timeOf } from './filter.ts';
 import { storageMismatch } from './messages.ts';
 import type { OrderColumns } from './order-by.ts';
 import { fieldNamed, type Scope, scopeOf } from './scope.ts';
@@ -110,8 +110,9 @@ function term(kind: Kind, node: JsonValue, context: FilterContext): Filter {
     case '<=':
     case '>=':
       if (kind === 'event') return deferred(context, () => eventComparison(op, args, context), UNKNOWN);
-      if (kind === 'resource' && op !== '=' && op !== '~') break;
-      return otherComparison(kind, op, args, context);
+      if (kind === 'fact') return factComparison(op, args, context);
+      if (op === '=' || op === '~') return resourceComparison(op, args, context);
+      break;
     default:
   }
   throw notWellFormed(node, `query operator '${textOf(written)}' is unknown`);
@@ -222,32 +223,87 @@ function extractProblem(kind: Kind, node: readonly JsonValue[], context: FilterC
   return notWellFormed(node, "an 'extract' is only allowed inside 'in'");
 }
 
-const RESOURCE_FIELDS = words('tag certname environment resource type title tags exported file line');
+// ---- comparisons of resources and facts ----
+
+const RESOURCE_FIELDS = words('tag certname environment catalog resource type title tags exported file line');
 const RESOURCE_REGEX = words('tag certname environment type title file');
 
-/** Inside subqueries the fields are those of the older language and mean what they mean everywhere. */
-function otherComparison(
-  kind: 'resource' | 'fact',
-  op: string,
-  args: readonly JsonValue[],
+/** Both kinds know this and parameters by lists; these mean what they mean everywhere. */
+const isState = (field: JsonValue): boolean => pairOf(field, 'node') === 'active';
+
+function listComparison(kind: Kind, field: JsonValue, value: JsonValue, context: FilterContext): Filter {
+  const scope = SCOPES[kind]();
+  return filterOf(scope, expand(scope, ['=', field, value], {}), context) ?? UNKNOWN;
+}
+
+/** A comparison with what is stored: no value stands for anything else, and nothing is equal to null. */
+function storedComparison(
+  kind: Kind,
+  op: '=' | '~' | CompareOp,
+  field: string,
+  value: JsonValue,
   context: FilterContext,
 ): Filter {
+  if (op === '=' && value === null) return UNKNOWN;
+  return comparisonOf(SCOPES[kind](), op, field, value, context);
+}
+
+function resourceComparison(op: '=' | '~', args: readonly JsonValue[], context: FilterContext): Filter {
   if (args.length !== 2) throw twoArguments(op, args.length);
-  const field = args[0] as JsonValue;
-  const shown = printAlone(field);
-  if (kind === 'fact') {
-    const known = typeof field === 'string' && IN_FIELDS.fact.has(field);
-    const isState = op === '=' && isArray(field) && field[0] === 'node';
-    if (!known && !isState) throw badQuery(`${shown} is not a queryable object for version 4 of the facts query api`);
-  } else if (op === '~') {
-    if (typeof field !== 'string' || !RESOURCE_REGEX.has(field)) {
-      throw badQuery(`'${shown}' cannot be the target of a regexp match for version 4 of the resources API`);
-    }
-  } else if (!isArray(field) && !RESOURCE_FIELDS.has(textOf(field))) {
-    throw badQuery(`'${shown}' is not a queryable object for resources in the version 4 API`);
+  const [field, value] = args as [JsonValue, JsonValue];
+  if (op === '=' && (isState(field) || typeof pairOf(field, 'parameter') === 'string')) {
+    return listComparison('resource', field, value, context);
   }
-  const scope = SCOPES[kind]();
-  return filterOf(scope, expand(scope, [op, ...args], {}), context) ?? { kind: 'const', value: true };
+  if (typeof field !== 'string' || !(op === '=' ? RESOURCE_FIELDS : RESOURCE_REGEX).has(field)) {
+    const shown = printAlone(field);
+    throw badQuery(
+      op === '='
+        ? `'${shown}' is not a queryable object for resources in the version 4 API`
+        : `'${shown}' cannot be the target of a regexp match for version 4 of the resources API`,
+    );
+  }
+  if (field === 'catalog') return ofCatalog(value, context);
+  if (field !== 'tag') return storedComparison('resource', op, field, value, context);
+  // Tags are stored in lower case; patterns are left as they are.
+  const tag = op === '=' && value !== null ? textOf(value).toLowerCase() : value;
+  return storedComparison('resource', op, 'tags', tag, context);
+}
+
+/** Resources do not know their catalog's hash, but a node has one catalog. */
+function ofCatalog(hash: JsonValue, context: FilterContext): Filter {
+  if (hash === null) return UNKNOWN;
+  const filter: Clause = { kind: 'compare', op: '=', field: 'hash', value: hash };
+  const source: Source = { scope: scopeOf('catalogs'), columns: ['certname'], filter, paging: [] };
+  return resolveSource(SCOPES.resource(), ['certname'], source, context);
+}
+
+function factComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[], context: FilterContext): Filter {
+  if (args.length !== 2) throw twoArguments(op, args.length);
+  const [field, value] = args as [JsonValue, JsonValue];
+  if (op === '=' && isState(field)) return listComparison('fact', field, value, context);
+  if (op !== '=' && op !== '~') return factOrder(op, field, value, context);
+  if (typeof field !== 'string' || !IN_FIELDS.fact.has(field)) {
+    const problem =
+      op === '='
+        ? 'is not a queryable object for version 4 of the facts query api'
+        : 'is not a valid version 4 operand for regexp comparison';
+    throw badQuery(`${printAlone(field)} ${problem}`);
+  }
+  return storedComparison('fact', op, field, value, context);
+}
+
+function factOrder(op: CompareOp, field: JsonValue, value: JsonValue, context: FilterContext): Filter {
+  const number = numberOf(value);
+  if (number === null) throw badQuery(`Value ${printAlone(value)} must be a number for ${op} comparison.`);
+  if (field !== 'value') throw badQuery(`${printAlone(field)} is not a queryable object for facts`);
+  return storedComparison('fact', op, field, number, context);
+}
+
+/** Numbers may be spelled as texts. */
+function numberOf(value: JsonValue): number | bigint | Float | null {
+  if (typeof value !== 'string') return isNumber(value) ? value : null;
+  const number = value.trim() === '' ? Number.NaN : Number(value);
+  return Number.isFinite(number) ? number : null;
 }
 
 // ---- order ----

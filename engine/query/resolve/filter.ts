@@ -23,7 +23,7 @@ import {
   notTimestamp,
   storageMismatch,
 } from './messages.ts';
-import { isInequality } from './operators.ts';
+import { type ComparisonOp, isInequality } from './operators.ts';
 import { hasMatch, parseField, pathPattern, withoutIndexes } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 import { resolveSource } from './subquery.ts';
@@ -65,6 +65,15 @@ export function filterOf(scope: Scope, clause: Clause, context: FilterContext): 
   if (clause.kind === 'elided' || clause.kind === 'unknown') return null;
   return toFilter(scope, clause, context);
 }
+
+/** The filter of one comparison whose value means itself. */
+export const comparisonOf = (
+  scope: Scope,
+  op: ComparisonOp,
+  field: string,
+  value: JsonValue,
+  context: FilterContext,
+): Filter => toFilter(scope, { kind: 'compare', op, field, value }, context);
 
 type Condition = Exclude<Clause, { readonly kind: 'and' | 'or' | 'not' }>;
 

@@ -82,6 +82,105 @@ describe('distinct events', () => {
     assert.deepEqual(found.query.filter, { kind: 'member', field: 'tags', value: 'a' });
   });
 
+  describe('distinct: comparisons inside a subquery', () => {
+    const inner = (select: string, condition: string) => {
+      const found = events(`["in","certname",["extract","certname",["${select}",${condition}]]]`).filter;
+      assert.ok(found?.kind === 'in-query');
+      return found.query.filter;
+    };
+    const unknown: Filter = { kind: 'const', value: null };
+
+    for (const [select, fields] of [
+      ['select_facts', 'certname environment name value'],
+      ['select_resources', 'certname environment catalog resource type title tag tags exported file line'],
+    ] as const) {
+      for (const field of fields.split(' ')) {
+        it(`distinct: nothing is equal to null, ${field} of ${select}`, () => {
+          assert.deepEqual(inner(select, `["=","${field}",null]`), unknown);
+          assert.deepEqual(inner(select, `["not",["=","${field}",null]]`), { kind: 'not', arg: unknown });
+        });
+      }
+    }
+
+    it('distinct: a type that is called any is a type', () => {
+      assert.deepEqual(inner('select_resources', '["=","type","any"]'), {
+        kind: 'eq',
+        field: 'type',
+        value: 'any',
+        nullSafe: false,
+      });
+    });
+
+    it('distinct: patterns of tags are left as they are', () => {
+      const pattern = (text: string): Filter => ({ kind: 'regex', field: 'tags', pattern: text, nullIsFalse: true });
+      assert.deepEqual(inner('select_resources', '["~","tag","^\\\\D+$"]'), pattern('^\\D+$'));
+      assert.deepEqual(inner('select_resources', '["~","tag","WEB"]'), pattern('WEB'));
+      assert.deepEqual(inner('select_resources', '["~","tag",null]'), { kind: 'const', value: false });
+    });
+
+    it("distinct: a catalog is known by its hash, as the node's", () => {
+      const found = inner('select_resources', '["=","catalog","ab"]');
+      assert.ok(found?.kind === 'in-query');
+      assert.deepEqual([found.fields, found.columns, found.query.entity], [['certname'], ['certname'], 'catalogs']);
+      assert.deepEqual(found.query.filter, { kind: 'eq', field: 'hash', value: 'ab', nullSafe: false });
+    });
+
+    it('distinct: parameters and states are asked as everywhere', () => {
+      assert.deepEqual(inner('select_resources', '["=",["parameter","ensure"],"present"]'), {
+        kind: 'parameter',
+        op: '=',
+        name: 'ensure',
+        text: '"present"',
+      });
+      const active: Filter = { kind: 'node-state', state: 'active' };
+      assert.deepEqual(inner('select_facts', '["=",["node","active"],true]'), active);
+      assert.deepEqual(inner('select_resources', '["=",["node","active"],true]'), active);
+    });
+
+    it('distinct: values of facts are ordered by numbers, which texts may spell', () => {
+      for (const five of ['5', '"5"', '" 5"']) {
+        const expected = { kind: 'value-order', field: 'value', op: '>', value: 5 };
+        assert.deepEqual(inner('select_facts', `[">","value",${five}]`), expected, five);
+      }
+    });
+
+    const INNER_ERRORS: readonly [string, string, string][] = [
+      ['select_facts', '[">","name",5]', 'name is not a queryable object for facts'],
+      ['select_facts', '[">","name","x"]', 'Value x must be a number for > comparison.'],
+      ['select_facts', '["<=","value",null]', 'Value null must be a number for <= comparison.'],
+      ['select_facts', '["<","value",""]', 'Value  must be a number for < comparison.'],
+      ['select_facts', '["~","zz","x"]', 'zz is not a valid version 4 operand for regexp comparison'],
+      [
+        'select_facts',
+        '["=",["node","zz"],true]',
+        '["node" "zz"] is not a queryable object for version 4 of the facts query api',
+      ],
+      [
+        'select_resources',
+        '["=",["fact","kernel"],"x"]',
+        `'["fact" "kernel"]' is not a queryable object for resources in the version 4 API`,
+      ],
+      [
+        'select_resources',
+        '["=",["parameter",null],"x"]',
+        `'["parameter" nil]' is not a queryable object for resources in the version 4 API`,
+      ],
+      [
+        'select_resources',
+        '["~","catalog","x"]',
+        "'catalog' cannot be the target of a regexp match for version 4 of the resources API",
+      ],
+      ['select_resources', '["=","catalog",5]', 'ERROR: operator does not exist: text = integer'],
+    ];
+    for (const [select, condition, text] of INNER_ERRORS) {
+      it(`distinct: ${condition} inside ${select} is refused with its text`, () =>
+        assert.equal(
+          errorOf(() => inner(select, condition)),
+          text,
+        ));
+    }
+  });
+
   it('distinct: ordering knows hash as another name of report', () => {
     const tree = entity('events', '[]', { distinct, orderBy: [{ field: 'hash' }] });
     assert.deepEqual(tree.orderBy, [{ field: 'report', descending: false }]);
