@@ -83,6 +83,10 @@ const notWellFormed = (clause: JsonValue, problem: string): Error =>
 const twoArguments = (op: string, count: number): Error =>
   badQuery(`${op} requires exactly two arguments, but ${count} were supplied`);
 
+/** What is called with another number of arguments than it takes, its own among them. */
+const wrongArguments = (count: number, called: string): Error =>
+  badQuery(`Wrong number of args (${count}) passed to: puppetlabs.puppetdb.query/${called}`);
+
 function term(kind: Kind, node: JsonValue, context: FilterContext): Filter {
   if (!isArray(node)) throw notWellFormed(node, 'queries must contain at least one operator');
   if (node.length === 0) return UNKNOWN;
@@ -110,8 +114,10 @@ function term(kind: Kind, node: JsonValue, context: FilterContext): Filter {
     case '<=':
     case '>=':
       if (kind === 'event') return deferred(context, () => eventComparison(op, args, context), UNKNOWN);
-      if (kind === 'fact') return factComparison(op, args, context);
-      if (op === '=' || op === '~') return resourceComparison(op, args, context);
+      if (op === '=' || op === '~') {
+        return kind === 'fact' ? factComparison(op, args, context) : resourceComparison(op, args, context);
+      }
+      if (kind === 'fact') return factOrder(op, args, context);
       break;
     default:
   }
@@ -179,7 +185,7 @@ const SELECTS: ReadonlyMap<string, Kind> = new Map([
 ]);
 
 function inSubquery(kind: Kind, node: readonly JsonValue[], context: FilterContext): Filter {
-  if (node.length !== 3) throw twoArguments('in', node.length - 1);
+  if (node.length !== 3) throw wrongArguments(node.length + 2, 'compile-in');
   const [, field, source] = node as [JsonValue, JsonValue, JsonValue];
   if (typeof field !== 'string' || !IN_FIELDS[kind].has(field)) throw unknownInField(kind, field);
   if (!isArray(source) || source[0] !== 'extract') {
@@ -203,15 +209,17 @@ interface Extracted {
 const CANNOT_EXTRACT = "Cant extract unknown {0} field '{1}'. Acceptable fields are: {2}";
 
 function extracted(kind: Kind, node: readonly JsonValue[], context: FilterContext): Extracted {
-  if (node.length !== 3) throw twoArguments('extract', node.length - 1);
+  if (node.length !== 3) throw wrongArguments(node.length + 1, 'compile-extract');
   const [, column, source] = node as [JsonValue, JsonValue, JsonValue];
-  const select = isArray(source) ? textOf(source[0] ?? null) : '';
-  const inner = SELECTS.get(select.toLowerCase());
+  const [select, query] = isArray(source) ? source : [];
+  const inner = typeof select === 'string' ? SELECTS.get(select) : undefined;
   if (!inner) {
     term(kind, source, context);
-    throw badQuery(`The argument to extract must be a select operator, not '${select}'`);
+    throw badQuery(`The argument to extract must be a select operator, not '${printAlone(select ?? null)}'`);
   }
-  const filter = term(inner, (source as readonly JsonValue[])[1] ?? [], context);
+  const { length } = source as readonly JsonValue[];
+  if (length !== 2) throw wrongArguments(length, `${inner}-query->sql`);
+  const filter = term(inner, query ?? [], context);
   if (typeof column !== 'string' || !IN_FIELDS[inner].has(column)) {
     throw badQuery(CANNOT_EXTRACT);
   }
@@ -249,7 +257,9 @@ function storedComparison(
 }
 
 function resourceComparison(op: '=' | '~', args: readonly JsonValue[], context: FilterContext): Filter {
-  if (args.length !== 2) throw twoArguments(op, args.length);
+  if (args.length !== 2) {
+    throw op === '=' ? twoArguments(op, args.length) : wrongArguments(args.length + 1, 'compile-resource-regexp');
+  }
   const [field, value] = args as [JsonValue, JsonValue];
   if (op === '=' && (isState(field) || typeof pairOf(field, 'parameter') === 'string')) {
     return listComparison('resource', field, value, context);
@@ -277,11 +287,10 @@ function ofCatalog(hash: JsonValue, context: FilterContext): Filter {
   return resolveSource(SCOPES.resource(), ['certname'], source, context);
 }
 
-function factComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[], context: FilterContext): Filter {
+function factComparison(op: '=' | '~', args: readonly JsonValue[], context: FilterContext): Filter {
   if (args.length !== 2) throw twoArguments(op, args.length);
   const [field, value] = args as [JsonValue, JsonValue];
   if (op === '=' && isState(field)) return listComparison('fact', field, value, context);
-  if (op !== '=' && op !== '~') return factOrder(op, field, value, context);
   if (typeof field !== 'string' || !IN_FIELDS.fact.has(field)) {
     const problem =
       op === '='
@@ -292,7 +301,9 @@ function factComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[], c
   return storedComparison('fact', op, field, value, context);
 }
 
-function factOrder(op: CompareOp, field: JsonValue, value: JsonValue, context: FilterContext): Filter {
+function factOrder(op: CompareOp, args: readonly JsonValue[], context: FilterContext): Filter {
+  if (args.length !== 2) throw wrongArguments(args.length + 1, 'compile-fact-inequality');
+  const [field, value] = args as [JsonValue, JsonValue];
   const number = numberOf(value);
   if (number === null) throw badQuery(`Value ${printAlone(value)} must be a number for ${op} comparison.`);
   if (field !== 'value') throw badQuery(`${printAlone(field)} is not a queryable object for facts`);

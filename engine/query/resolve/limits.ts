@@ -7,8 +7,16 @@ import { badQuery } from '../errors.ts';
 const QUERY_DEPTH_MAX = 500;
 const QUERY_VALUES_MAX = 2_000_000;
 
+interface Limits {
+  readonly depthMax?: number | undefined;
+  /** Set: the query is one of the older filter language, which has an error of its own for a list that begins with null. */
+  readonly distinct?: object | null | undefined;
+}
+
 /** Throws 400 for a tree beyond the bounds, and for a list that begins with null (PuppetDB fails on these). */
-export function checkLimits(query: JsonValue, depthMax: number = QUERY_DEPTH_MAX): void {
+export function checkLimits(query: JsonValue, limits: Limits): void {
+  const depthMax = limits.depthMax ?? QUERY_DEPTH_MAX;
+  const takesNull = (limits.distinct ?? null) !== null;
   let level: readonly JsonValue[] = [query];
   let count = 1;
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -16,7 +24,7 @@ export function checkLimits(query: JsonValue, depthMax: number = QUERY_DEPTH_MAX
     const next: JsonValue[] = [];
     for (const node of level) {
       if (isArray(node)) {
-        if (node[0] === null) throw badQuery('A list in a query cannot begin with null');
+        if (node[0] === null && !takesNull) throw badQuery('A list in a query cannot begin with null');
         for (const child of node) next.push(child);
       } else if (isObject(node)) {
         for (const key of Object.keys(node)) next.push(node[key] as JsonValue);

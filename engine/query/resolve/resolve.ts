@@ -122,7 +122,7 @@ function fromParts(query: JsonValue): FromParts {
 
 /** A query of the root endpoint, `["from", entity, …]`. Throws QueryError. */
 export function resolveRoot(ast: JsonValue, options: RootOptions = {}): QueryTree {
-  checkLimits(ast, options.depthMax);
+  checkLimits(ast, options);
   const query = options.astOnly ? ast : withActiveNodes(ast);
   const { entity, body, paging } = fromParts(query);
   const name = entityNamed(entity);
@@ -134,7 +134,7 @@ export function resolveRoot(ast: JsonValue, options: RootOptions = {}): QueryTre
 
 /** A query of one of the entity routes; null is no query. Throws QueryError. */
 export function resolveEntity(entity: EntityName, ast: JsonValue | null, options: EntityOptions = {}): QueryTree {
-  checkLimits(ast, options.depthMax);
+  checkLimits(ast, options);
   if (ast !== null && !isArray(ast)) throw fromBody();
   let query: JsonValue = ast;
   for (const filter of options.routeFilters ?? []) query = addFilter(query, filter);
@@ -230,7 +230,7 @@ function countedEvents(query: JsonValue, options: ResolveOptions): QueryTree {
 
 /** Throws the errors of spec/query.md 6.2. */
 export function resolveEventCounts(parameters: EventCountsParameters, options: ResolveOptions = {}): EventCountsTree {
-  checkLimits(parameters.query ?? null, options.depthMax);
+  checkLimits(parameters.query ?? null, options);
   const fields = countFields(options.edition);
   const summarizeBy = parseSummarizeBy(parameters.summarizeBy);
   const orderBy = parameterOrder(countColumns(fields, summarizeBy), options.orderBy);

@@ -149,6 +149,16 @@ describe('distinct events', () => {
       ['select_facts', '[">","name","x"]', 'Value x must be a number for > comparison.'],
       ['select_facts', '["<=","value",null]', 'Value null must be a number for <= comparison.'],
       ['select_facts', '["<","value",""]', 'Value  must be a number for < comparison.'],
+      [
+        'select_facts',
+        '[">","name"]',
+        'Wrong number of args (2) passed to: puppetlabs.puppetdb.query/compile-fact-inequality',
+      ],
+      [
+        'select_resources',
+        '["~","type","a","b"]',
+        'Wrong number of args (4) passed to: puppetlabs.puppetdb.query/compile-resource-regexp',
+      ],
       ['select_facts', '["~","zz","x"]', 'zz is not a valid version 4 operand for regexp comparison'],
       [
         'select_facts',
@@ -203,6 +213,23 @@ describe('distinct events', () => {
     ['[">","timestamp"]', '> requires exactly two arguments, but 1 were supplied'],
     ['["null?","property",true]', `["null?" "property" true] is not well-formed: query operator 'null?' is unknown`],
     ['["Bogus","a"]', `["Bogus" "a"] is not well-formed: query operator 'Bogus' is unknown`],
+    ['[null]', '[nil] is not well-formed: queries must contain at least one operator'],
+    ['["and",[null,{"a":[null]}]]', '[nil {:a [nil]}] is not well-formed: queries must contain at least one operator'],
+    ['["in","zz"]', 'Wrong number of args (4) passed to: puppetlabs.puppetdb.query/compile-in'],
+    [
+      '["in","certname",["extract","zz"]]',
+      'Wrong number of args (3) passed to: puppetlabs.puppetdb.query/compile-extract',
+    ],
+    ['["extract"]', 'Wrong number of args (2) passed to: puppetlabs.puppetdb.query/compile-extract'],
+    [
+      '["in","certname",["extract","zz",["select_facts"]]]',
+      'Wrong number of args (1) passed to: puppetlabs.puppetdb.query/fact-query->sql',
+    ],
+    [
+      '["in","certname",["extract","certname",["select_resources",["=","type","x"],5]]]',
+      'Wrong number of args (3) passed to: puppetlabs.puppetdb.query/resource-query->sql',
+    ],
+    ['["in","certname",["extract","certname",[]]]', "The argument to extract must be a select operator, not 'null'"],
     ['["and"]', 'and requires at least one term'],
     ['["or"]', 'or requires at least one term'],
     ['["not"]', "'not' takes exactly one argument, but 0 were supplied"],
