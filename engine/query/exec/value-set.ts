@@ -11,12 +11,19 @@ import { FALSE, TRUE, type Truth, UNKNOWN } from './truth.ts';
 /** A comparable key of a value seen as the outer field's type; null for null. Values the type cannot hold give a key that nothing has. */
 export function keyOf(value: Value, inner: FieldType, outer: FieldType): string | null {
   if (value === null && inner !== 'V') return null;
-  if (outer === 'V') return inner === 'V' ? identityText(value as JsonValue) : identityText(String(value));
+  if (outer === 'V') return identityText(inner === 'V' ? (value as JsonValue) : jsonOf(value));
   if (inner === 'V') return outer === 'N' ? numberKey(value as JsonValue) : textForm(value as JsonValue);
   // The paths of fact_paths come as encoded texts already.
   if (inner === 'PA') return encodePath(value as unknown as Path);
   if (inner === 'J' || inner === 'X' || inner === 'A') return identityText(value as JsonValue);
   return value instanceof Float ? String(value.value) : String(value);
+}
+
+/** What counts as a text, as JSON: truth values stay such, and times are written as PostgreSQL writes them there. */
+function jsonOf(value: Value): JsonValue {
+  if (typeof value !== 'number') return typeof value === 'boolean' ? value : String(value);
+  const time = new Date(value).toISOString().slice(0, -1);
+  return `${time.replace(/\.?0+$/, '')}+00:00`;
 }
 
 /** A fact value as a number column would hold it: 10.0 and "10" are 10. Texts that are no number equal nothing. */

@@ -132,6 +132,7 @@ export function storageMismatch(field: Field, op: string, value: JsonValue): Que
   }
 }
 
+/** Fact values come as their texts. */
 export const columnMismatch = (outer: Field, inner: Field): QueryError =>
-  noOperator(COLUMN_TYPES[outer.store], '=', COLUMN_TYPES[inner.store]);
+  noOperator(COLUMN_TYPES[outer.store], '=', inner.type === 'V' ? 'text' : COLUMN_TYPES[inner.store]);
 export const arrayMismatch = (field: Field): QueryError => noOperator(COLUMN_TYPES[field.store], '=', 'text');

@@ -15,11 +15,9 @@ import { fieldNamed, type Scope } from './scope.ts';
 /** Fields whose values are compared as they are. */
 function comparable(outer: Field, inner: Field): boolean {
   if (outer.type === 'V' || inner.type === 'V') {
-    // A fact value meets texts as JSON or as its text, and numbers as a number.
-    const other = outer.type === 'V' ? inner : outer;
-    if (other.type === 'V') return true;
-    if (other.type === 'S') return other.store === 'text';
-    return inner.type === 'V' && other.type === 'N';
+    // A fact value meets whatever counts as a text as JSON, or texts as its text, and numbers as a number.
+    if (outer.type === 'V') return inner.type === 'V' || inner.type === 'S';
+    return outer.type === 'N' || (outer.type === 'S' && outer.store === 'text');
   }
   if (isPath(outer) && isPath(inner)) return true;
   if (outer.type === 'N' && inner.type === 'N') return true;

@@ -54,6 +54,31 @@ describe('answers: documents as members of a subquery', () => {
   });
 });
 
+describe('answers: fact values compared with columns that count as texts', () => {
+  it('as what these are in JSON', async () => {
+    const own = newFleet();
+    try {
+      const when = '2026-11-20T12:00:00.5+00:00';
+      own.apply('replace facts', 5, facts('a', { yes: true, no: false, text: 'false', when }));
+      own.apply('replace catalog', 9, catalog('a'));
+      own.apply('store report', 8, report('a'));
+      own.apply('replace facts', 5, facts('gone', {}));
+      own.apply('deactivate node', 3, { certname: 'gone', producer_timestamp: '2026-11-20T12:00:00.500Z' });
+      const found = (entity: string, column: string, filter: unknown): unknown => {
+        const query = JSON.stringify(['in', 'value', ['from', entity, ['extract', [column], filter]]]);
+        const reply = ask(own, { path: '/facts', query: { query } });
+        assert.equal(reply.head.status, 200, reply.text);
+        return (JSON.parse(reply.text) as { name: string }[]).map(({ name }) => name);
+      };
+      assert.deepEqual(found('resources', 'exported', ['=', 'type', 'File']), ['no']);
+      assert.deepEqual(found('reports', 'corrective_change', ['=', 'certname', 'a']), []);
+      assert.deepEqual(found('nodes', 'deactivated', ['=', 'node_state', 'inactive']), ['when']);
+    } finally {
+      await own.close();
+    }
+  });
+});
+
 describe('answers: values of any size', () => {
   it('more than lmdb copies (16 MB) in a fact, a parameter and a list of a report', async () => {
     const own = newFleet();

@@ -260,6 +260,16 @@ const TEXTS: readonly [EntityName, string, string][] = [
     '["=","deactivated","2026"]',
     'ERROR: operator does not exist: timestamp with time zone = character varying',
   ],
+  [
+    'resources',
+    '["in","exported",["extract","value",["select_facts",["~","name","x"]]]]',
+    'ERROR: operator does not exist: boolean = text',
+  ],
+  [
+    'facts',
+    '["in","value",["extract","noop",["select_reports",["=","certname","x"]]]]',
+    'ERROR: operator does not exist: jsonb = boolean',
+  ],
   ['resources', '["in","line",["array",[10]]]', 'ERROR: operator does not exist: integer = text'],
   ['nodes', '["~","certname","("]', 'ERROR: invalid regular expression: parentheses () not balanced'],
   ['inventory', '["=","facts.match(\\"(\\")","x"]', 'ERROR: invalid regular expression: parentheses () not balanced'],
