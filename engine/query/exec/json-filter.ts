@@ -73,7 +73,7 @@ function containment(first: string, rest: readonly PathPart[], value: JsonValue)
 function comparison(filter: JsonFilter, regex: CompileRegex): (found: JsonValue | undefined) => Truth {
   const { op, value } = filter;
   if (op === '~') {
-    const matcher = regex(typeof value === 'string' ? value : (textForm(value) ?? ''));
+    const matcher = regex(textForm(value) ?? '');
     return (found) => {
       if (found === undefined) return UNKNOWN;
       const text = textForm(found);

@@ -4,7 +4,8 @@
 
 import { NodeSet } from '../../store/node-set.ts';
 import { encodePath, matchPaths } from '../paths.ts';
-import { noImplementation } from '../resolve/messages.ts';
+import { isOddValue } from '../resolve/clause.ts';
+import { invalidClause, noImplementation } from '../resolve/messages.ts';
 import type { Filter, PathPart, QueryTree } from '../tree.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
@@ -211,6 +212,8 @@ function expandMatch(filter: Json, ctx: ExecContext): Filter {
     filter.root === 'trusted' ? [{ kind: 'name', name: 'trusted', quoted: false }, ...filter.parts] : filter.parts;
   const matching = matchPaths(parts, paths, ctx.regex);
   if (matching.length === 0) throw noImplementation();
+  // One path is a field like any other; the parts of an `or` are not looked at again.
+  if (matching.length === 1 && filter.op !== '=' && isOddValue(filter.value)) throw invalidClause(filter.op);
   return {
     kind: 'or',
     args: matching.map((path) => ({

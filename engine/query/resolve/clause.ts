@@ -122,7 +122,7 @@ export function pairOf(field: JsonValue, name: string): JsonValue | undefined {
 // ---- comparisons ----
 
 /** What PuppetDB's check of operand shapes refuses: objects, and lists of anything but texts and integers. */
-function isOddValue(value: JsonValue): boolean {
+export function isOddValue(value: JsonValue): boolean {
   if (isArray(value)) return !value.every((item) => typeof item === 'string' || isInteger(item));
   return isObject(value);
 }
@@ -153,7 +153,7 @@ function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonVal
 }
 
 function dottedComparison(op: ComparisonOp, field: string, value: JsonValue): Clause {
-  // What `match()` expands to is not looked at again.
+  // What `match()` stands for is only known where it is expanded.
   if (op !== '=' && isOddValue(value) && !hasMatch(parseField(field).parts)) throw invalidClause(op);
   return { kind: 'compare', op, field, value };
 }

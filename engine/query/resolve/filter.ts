@@ -274,7 +274,7 @@ function regex(scope: Scope, name: string, value: JsonValue, context: FilterCont
     const pattern = textForm(value);
     if (pattern === null) return UNKNOWN;
     context.checkRegex(pattern);
-    return inTrusted({ kind: 'json', op: '~', ...doc, value: pattern });
+    return inTrusted({ kind: 'json', op: '~', ...doc, value });
   }
   const isText = field.type === 'A' || field.type === 'V' || field.type === 'PE';
   if (!isText && (field.type !== 'S' || field.store !== 'text')) throw storageMismatch(field, '~', value);

@@ -54,6 +54,24 @@ describe('answers: documents as members of a subquery', () => {
   });
 });
 
+describe('answers: paths that are found', () => {
+  it('one alone takes the values that a field takes, several take any', () => {
+    const asked = (op: string, pattern: string, value: unknown): Reply => {
+      const query = JSON.stringify([op, `facts.match("${pattern}")`, value]);
+      return ask(fleet, { path: '/inventory', query: { query, limit: '1' } });
+    };
+    for (const op of ['~', '>', '<=']) {
+      for (const value of [{ a: 1 }, ['a', 1.5], [[]]]) {
+        refused(asked(op, '^kernel$', value), 400, `Invalid ${op} clause`);
+        assert.equal(asked(op, '^(kernel|n)$', value).head.status, 200);
+      }
+      assert.equal(asked(op, '^kernel$', ['a', 1]).head.status, 200);
+    }
+    assert.equal(asked('=', '^kernel$', { a: 1 }).head.status, 200);
+    refused(asked('>', '^nothing$', { a: 1 }), 400, /^No implementation of method/);
+  });
+});
+
 describe('answers: fact values compared with columns that count as texts', () => {
   it('as what these are in JSON', async () => {
     const own = newFleet();

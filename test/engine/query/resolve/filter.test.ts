@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Float } from '../../../../engine/json/value.ts';
 import type { Filter, PathPart } from '../../../../engine/query/tree.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
-import { entity, filter } from './support.ts';
+import { entity, filter, json } from './support.ts';
 
 const name = (text: string): PathPart => ({ kind: 'name', name: text, quoted: false });
 const quoted = (text: string): PathPart => ({ kind: 'name', name: text, quoted: true });
@@ -141,13 +141,13 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
       op: '~',
       root: 'facts',
       parts: [name('trusted'), { kind: 'indexed', name: 'x', index: 2 }],
-      value: '5.0',
+      value: json('5.0'),
     },
   ],
   [
     'inventory',
     '["~","facts.a",["b",1]]',
-    { kind: 'json', op: '~', root: 'facts', parts: [name('a')], value: '["b", 1]' },
+    { kind: 'json', op: '~', root: 'facts', parts: [name('a')], value: ['b', 1] },
   ],
   [
     'inventory',
