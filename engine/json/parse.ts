@@ -37,6 +37,7 @@ export type JsonExpected =
   | 'comma-or-close'
   | 'digit'
   | 'quote'
+  | 'key-quote'
   | 'escape'
   | 'end';
 
@@ -252,14 +253,18 @@ const ESCAPES: Readonly<Record<number, string>> = {
   116: '\t',
 };
 
-/** A letter, digit, `_` or `$`: what a bare word is made of, so that an error can name the whole word. */
+/** What an identifier of Java begins with, and what it goes on with. Characters beyond 16 bits are no part of one. */
+const WORD_START = /[\p{L}\p{Nl}\p{Sc}\p{Pc}]/u;
+const WORD_PART = /[\p{L}\p{Nl}\p{Sc}\p{Pc}\p{Nd}\p{Mn}\p{Mc}\p{Cf}\x80-\x9f]/u;
+
+/** What a bare word is made of, so that an error can name the whole word as PuppetDB does. */
 const isWordUnit = (unit: number): boolean =>
   (unit >= 0x61 && unit <= 0x7a) ||
   (unit >= 0x41 && unit <= 0x5a) ||
   (unit >= 0x30 && unit <= 0x39) ||
   unit === 0x5f ||
   unit === 0x24 ||
-  unit > 0x7f;
+  (unit > 0x7f && WORD_PART.test(String.fromCharCode(unit)));
 
 /** What a thread's stack has room for, and more than any value may have that is kept. */
 const RECURSION_MAX = 2000;
@@ -308,7 +313,7 @@ class ExactParser {
     const unit = this.#text.charCodeAt(this.#at);
     switch (unit) {
       case 0x22:
-        return this.#string();
+        return this.#string('quote');
       case 0x7b:
         return this.#object();
       case 0x5b:
@@ -338,7 +343,7 @@ class ExactParser {
     }
     for (let expected: JsonExpected = 'key-or-close'; ; expected = 'key') {
       if (text.charCodeAt(this.#at) !== 0x22) this.#unexpected(expected);
-      const key = this.#string();
+      const key = this.#string('key-quote');
       this.#skipWhite();
       if (text.charCodeAt(this.#at) !== 0x3a) this.#unexpected('colon');
       this.#at++;
@@ -413,7 +418,7 @@ class ExactParser {
     }
     for (let expected: JsonExpected = 'key-or-close'; ; expected = 'key') {
       if (text.charCodeAt(this.#at) !== 0x22) this.#unexpected(expected);
-      const key = this.#string();
+      const key = this.#string('key-quote');
       this.#skipWhite();
       if (text.charCodeAt(this.#at) !== 0x3a) this.#unexpected('colon');
       this.#at++;
@@ -474,7 +479,7 @@ class ExactParser {
     this.#container = outer;
   }
 
-  #string(): string {
+  #string(quote: 'quote' | 'key-quote'): string {
     const text = this.#text;
     const start = this.#at + 1;
     let at = start;
@@ -485,14 +490,14 @@ class ExactParser {
         if (at - start > this.#limits.stringLength) this.#tooLong(start);
         return text.slice(start, at);
       }
-      if (unit === 0x5c || (unit >= 0xd800 && unit <= 0xdfff)) return this.#escapedString(start, at);
-      if (at >= text.length) return this.#end('quote', at);
+      if (unit === 0x5c || (unit >= 0xd800 && unit <= 0xdfff)) return this.#escapedString(start, at, quote);
+      if (at >= text.length) return this.#end(quote, at);
       at++;
     }
   }
 
   // From `at` on there are escapes or surrogates; lone surrogates become `?`, as the encoder of the original does.
-  #escapedString(start: number, at: number): string {
+  #escapedString(start: number, at: number, quote: JsonExpected): string {
     const text = this.#text;
     let result = text.slice(start, at);
     let from = at;
@@ -534,7 +539,7 @@ class ExactParser {
         from = at;
         continue;
       }
-      if (at >= text.length) return this.#end('quote', at);
+      if (at >= text.length) return this.#end(quote, at);
       if (unit >= 0xd800 && unit <= 0xdfff) {
         const next = text.charCodeAt(at + 1);
         if (unit < 0xdc00 && next >= 0xdc00 && next <= 0xdfff) {
@@ -641,7 +646,7 @@ class ExactParser {
     const unit = this.#text.charCodeAt(this.#at);
     if (this.#at >= this.#text.length) return this.#end(expected, this.#at);
     const wantsValue = expected === 'value' || expected === 'value-or-close';
-    if (wantsValue && isWordUnit(unit) && !(unit >= 0x30 && unit <= 0x39)) return this.#unknownToken();
+    if (wantsValue && WORD_START.test(String.fromCharCode(unit))) return this.#unknownToken();
     const found = String.fromCodePoint(this.#text.codePointAt(this.#at) ?? unit);
     return this.#fail('unexpected-character', `unexpected character '${found}'`, expected, this.#at, found);
   }

@@ -47,10 +47,12 @@ export function parseJsonBody(text: string, depthMax: number): JsonValue | undef
   }
 }
 
+/** Other control characters are an error of the parser's. */
+const WHITE = new Set([' ', '\t', '\n', '\r']);
+
 function skipWhite(text: string, start: number): number {
   let at = start;
-  for (let unit = text.charCodeAt(at); unit === 0x20 || (unit >= 0x09 && unit <= 0x0d); unit = text.charCodeAt(at))
-    at++;
+  while (WHITE.has(text.charAt(at))) at++;
   return at;
 }
 
@@ -78,6 +80,7 @@ function readPosition(error: JsonError): number {
     case 'unexpected-character':
     case 'bad-escape':
     case 'bad-number':
+      return error.offset + 1;
     case 'unknown-token':
       return error.offset + error.found.length;
     default:
@@ -90,12 +93,14 @@ const VALUE = "(JSON String, Number, Array, Object or token 'null', 'true' or 'f
 function reason(text: string, error: JsonError): string {
   const { problem, expected, container, found } = error;
   const kind = container?.kind === 'object' ? 'Object' : 'Array';
-  const character = `Unexpected character ('${found}' (code ${found.codePointAt(0) ?? 0}))`;
+  const character = `Unexpected character (${described(found)})`;
   switch (problem) {
     case 'end-of-input':
       if (expected === 'quote') return 'Unexpected end-of-input: was expecting closing quote for a string value';
+      if (expected === 'key-quote') return 'Unexpected end-of-input in field name';
       if (expected === 'escape') return 'Unexpected end-of-input in character escape sequence';
       if (container === null) return 'Unexpected end-of-input';
+      if (IN_ENTRY.has(expected)) return `Unexpected end-of-input within/between ${kind} entries`;
       return (
         `Unexpected end-of-input: expected close marker for ${kind} ` +
         `(start marker at [Source: (StringReader); ${position(text, container.offset)}])`
@@ -110,14 +115,28 @@ function reason(text: string, error: JsonError): string {
       return `${character} in numeric value: digit expected`;
     case 'bad-escape':
       if (text.charAt(error.offset - 1) === '\\') {
-        return `Unrecognized character escape '${found}' (code ${found.codePointAt(0) ?? 0})`;
+        return `Unrecognized character escape ${described(found)}`;
       }
       return `${character}: expected a hex-digit for character escape sequence`;
     case 'unexpected-character':
+      if (found < ' ') {
+        return `Illegal character (${described(found)}): only regular white space (\\r, \\n, \\t) is allowed between tokens`;
+      }
       return `${character}: ${WANTED[expected]?.(kind) ?? `expected a valid value ${VALUE}`}`;
     default:
       return error.message;
   }
+}
+
+/** What is open when a text ends behind a key, its colon, or a comma. */
+const IN_ENTRY: ReadonlySet<JsonError['expected']> = new Set(['colon', 'value', 'key']);
+
+/** One unit of a text: what is beyond 16 bits is met half by half, and a half is shown as a question mark. */
+function described(found: string): string {
+  const code = found.charCodeAt(0);
+  if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return `(CTRL-CHAR, code ${code})`;
+  const shown = code >= 0xd800 && code <= 0xdfff ? '?' : found;
+  return `'${shown}' (code ${code}${code > 0xff ? ` / 0x${code.toString(16)}` : ''})`;
 }
 
 const NON_NUMERIC = new Set(['NaN', 'Infinity', 'INF']);

@@ -13,6 +13,10 @@ function refusal(text: string): string {
   return assert.fail('was accepted');
 }
 
+const VALUE = "(JSON String, Number, Array, Object or token 'null', 'true' or 'false')";
+const illegal = (code: number): string =>
+  `Illegal character ((CTRL-CHAR, code ${code})): only regular white space (\\r, \\n, \\t) is allowed between tokens`;
+
 describe('JSON texts of queries', () => {
   it('a blank text holds no query', () => {
     assert.equal(parseJsonQuery(' \n', 1000), undefined);
@@ -61,6 +65,26 @@ describe('JSON texts of queries', () => {
     ['{"a" 1}', 1, 7, `Unexpected character ('1' (code 49)): was expecting a colon to separate field name and value`],
     ['{a: 1}', 1, 3, `Unexpected character ('a' (code 97)): was expecting double-quote to start field name`],
     ['["\\d"]', 1, 5, "Unrecognized character escape 'd' (code 100)"],
+    ['["\\☃"]', 1, 5, "Unrecognized character escape '☃' (code 9731 / 0x2603)"],
+    ['[☃]', 1, 3, `Unexpected character ('☃' (code 9731 / 0x2603)): expected a valid value ${VALUE}`],
+    ['[\u00a0]', 1, 3, `Unexpected character ('\u00a0' (code 160)): expected a valid value ${VALUE}`],
+    ['[\u0301]', 1, 3, `Unexpected character ('\u0301' (code 769 / 0x301)): expected a valid value ${VALUE}`],
+    ['[😀]', 1, 3, `Unexpected character ('?' (code 55357 / 0xd83d)): expected a valid value ${VALUE}`],
+    ['[\x7f]', 1, 3, `Unexpected character ((CTRL-CHAR, code 127)): expected a valid value ${VALUE}`],
+    ['[true☃]', 1, 7, "Unexpected character ('☃' (code 9731 / 0x2603)): was expecting comma to separate Array entries"],
+    ['[a☃]', 1, 3, `Unrecognized token 'a': was expecting ${VALUE}`],
+    ['[é\u0301٣]', 1, 5, `Unrecognized token 'é\u0301٣': was expecting ${VALUE}`],
+    ['[\f]', 1, 3, illegal(12)],
+    ['{"a":\v1}', 1, 7, illegal(11)],
+    ['\v["a"]', 1, 2, illegal(11)],
+    ['["a"]\f', 1, 7, illegal(12)],
+    ['\f', 1, 2, illegal(12)],
+    ['{"limi', 1, 7, 'Unexpected end-of-input in field name'],
+    ['{"a":"b', 1, 8, 'Unexpected end-of-input: was expecting closing quote for a string value'],
+    ...['{"a"', '{"a":', '{"a":1,'].map(
+      (text) => [text, 1, text.length + 1, 'Unexpected end-of-input within/between Object entries'] as const,
+    ),
+    ['["a",', 1, 6, 'Unexpected end-of-input within/between Array entries'],
   ];
   for (const [text, line, column, reason] of cases) {
     it(`${JSON.stringify(text)} is refused at line ${line}, column ${column}`, () => {
