@@ -21,9 +21,8 @@ export function parseFailure(text: string, offset: number, expected: readonly Ex
     lineStart = at + 1;
   }
   const column = offset - lineStart + 1;
-  // An empty text has no line at all: `null` is printed.
-  const end = text.indexOf('\n', lineStart);
-  const source = text === '' ? 'null' : text.slice(lineStart, end < 0 ? text.length : end).replace(/\r$/, '');
+  // A carriage return ends a line of the source, but does not count. An empty text has no line at all: `null` is printed.
+  const source = text === '' ? 'null' : (text.split(/\r\n|\n|\r/)[line - 1] as string);
 
   const atEnd = expected.filter((e) => e.atEnd).map((e) => `${e.item} (followed by end-of-string)`);
   const inside = expected.filter((e) => !e.atEnd).map((e) => `${e.item}\n`);

@@ -163,6 +163,14 @@ describe('pql: an error points at the furthest place any rule reached', () => {
     assert.equal(place('facts {\n'), 'line 2, column 1:  ^');
   });
 
+  it('a carriage return ends the line that is shown, but is not counted', () => {
+    assert.equal(place('nodes {\r certname = 5x }'), `line 1, column 22: nodes { ${' '.repeat(21)}^`);
+    assert.equal(place('nodes {\rx\n'), 'line 2, column 1: x ^');
+    assert.equal(place('nodes {\n\rcertname x'), `line 2, column 11:  ${' '.repeat(10)}^`);
+    assert.equal(place('nodes {\r\n a b\r\n}'), `line 2, column 4:  a b ${' '.repeat(3)}^`);
+    assert.equal(place('\n'), 'line 2, column 1:  ^');
+  });
+
   it('large numbers are written with separators', () => {
     assert.match(failure(`nodes{${' '.repeat(1514)}`).message, /^PQL parse error at line 1, column 1,521:/);
   });
