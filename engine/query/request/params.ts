@@ -178,7 +178,8 @@ function readBody(request: QueryRequest, options: ReadOptions): Values {
   if (body !== null && !isObject(body)) throw badQuery('The body of a query must be a JSON object');
   const values: Values = new Map(Object.entries((body ?? {}) as JsonObject));
   const query = values.get('query') ?? null;
-  values.set('query', isArray(query) ? query : parseQueryText(query, options));
+  if (query === false) values.set('query', null);
+  else if (!isArray(query)) values.set('query', parseQueryText(query, options));
   return values;
 }
 
@@ -238,14 +239,30 @@ function toText(name: string, value: JsonValue): string | null {
   throw illegal(name, value, 'expected a string.');
 }
 
-const JAVA_INTEGER = /^[+-]?[0-9]+$/;
+/** Digits beyond 16 bits are none to Java. */
+const JAVA_INTEGER = /^[+-]?(?:(?![\u{10000}-\u{10ffff}])\p{Nd})+$/u;
+const NOT_ASCII = /[^\x00-\x7f]/g;
+
+/** A text that is an integer of Java, in the digits of any script; NaN for other texts. */
+function javaInteger(text: string): number {
+  return JAVA_INTEGER.test(text) ? Number(text.replace(NOT_ASCII, digitOf)) : Number.NaN;
+}
+
+/** The digits of a script stand beside each other, and no two scripts' do: the distance to the first is the value. */
+function digitOf(digit: string): string {
+  const code = digit.charCodeAt(0);
+  let value = 0;
+  while (/\p{Nd}/u.test(String.fromCharCode(code - value - 1))) value++;
+  return String(value);
+}
+
 const INT_MAX = 2 ** 31 - 1;
 
 function toCount(name: 'limit' | 'offset', value: JsonValue, min: number, expected: string): number | null {
   if (value === null) return null;
   let count = Number.NaN;
   if (typeof value === 'string') {
-    if (JAVA_INTEGER.test(value)) count = Number(value);
+    count = javaInteger(value);
     if (Math.abs(count) > INT_MAX) count = Number.NaN;
   } else if (typeof value === 'number' || typeof value === 'bigint') {
     count = Number(value);
@@ -270,7 +287,8 @@ function toTimeout(value: JsonValue): number {
 }
 
 function toThreshold(value: JsonValue): number {
-  if (typeof value === 'string' && JAVA_INTEGER.test(value) && Number(value) >= 0) return Number(value);
+  const threshold = typeof value === 'string' ? javaInteger(value) : Number.NaN;
+  if (threshold >= 0) return threshold;
   throw illegal('unresponsive_threshold', value, 'expected a non-negative integer.');
 }
 

@@ -84,6 +84,28 @@ describe('parameters of a URL', () => {
     );
   });
 
+  it('digits of any script count, beside each other too', () => {
+    for (const [text, count] of [
+      ['\u0661', 1],
+      ['+\uff11\u06f20', 120],
+      ['\u096f\u0966', 90],
+      ['\u0662\u0661\u0664\u0667\u0664\u0668\u0663\u0666\u0664\u0667', 2147483647],
+    ] as const) {
+      assert.equal(get(`limit=${encode(text)}`).limit, count);
+      assert.equal(get(`offset=${encode(text)}`).offset, count);
+    }
+    for (const text of ['\u00b2', '\u2460', '\u{1d7cf}', '-\u0661', '\u0660']) {
+      assert.match(
+        refusal(() => get(`limit=${encode(text)}`)),
+        /^Illegal value/,
+      );
+    }
+    assert.match(
+      refusal(() => get(`offset=${encode('\u{1d7cf}')}`)),
+      /^Illegal value/,
+    );
+  });
+
   it('timeout takes plain decimals; zero is no limit', () => {
     assert.equal(get('timeout=30').timeout, 30);
     assert.equal(get('timeout=.5').timeout, 0.5);
@@ -197,6 +219,7 @@ describe('a JSON body', () => {
     assert.deepEqual(post({ query: '["=","a",1.0]' }).query, ['=', 'a', new Float(1)]);
     assert.deepEqual(post({ query: 'nodes{}' }, 'root').query, ['from', 'nodes']);
     assert.equal(post({}, 'root').query, null);
+    assert.equal(post({ query: false }).query, null);
     for (const query of [5, true, { a: 1 }]) refusal(() => post({ query }));
     refusal(() => post('[]'));
   });
