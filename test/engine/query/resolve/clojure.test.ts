@@ -11,6 +11,12 @@ describe('clojure notation', () => {
     );
   });
 
+  it('clojure: control characters that have a short escape are escaped', () => {
+    assert.equal(printClojure('"\\\b\f\n\r\t\v\u0000\u007fé'), '"\\"\\\\\\b\\f\\n\\r\\t\v\u0000\u007fé"');
+    assert.equal(printAlone('a\tb'), 'a\tb');
+    assert.equal(printAlone(['a\tb']), '["a\\tb"]');
+  });
+
   it('clojure: values alone are raw texts, null and grouped numbers', () => {
     assert.equal(printAlone('a"b'), 'a"b');
     assert.equal(printAlone(null), 'null');
