@@ -21,6 +21,8 @@ export interface Field {
   readonly name: string;
   readonly type: FieldType;
   readonly store: StoreType;
+  /** The texts are stored as `character varying`, which only messages tell. */
+  readonly varying: boolean;
   readonly queryable: boolean;
   readonly projectable: boolean;
   readonly orderable: boolean;
@@ -83,6 +85,7 @@ const STORE: Record<FieldType, StoreType> = {
 
 interface FieldOptions {
   store?: StoreType;
+  varying?: boolean;
   /** q: queryable (and orderable) only; p: projectable only. */
   only?: 'q' | 'p';
   requires?: Field['requires'];
@@ -93,6 +96,7 @@ function field(name: string, type: FieldType, options: FieldOptions = {}): Field
     name,
     type,
     store: options.store ?? STORE[type],
+    varying: options.varying ?? false,
     queryable: options.only !== 'p',
     projectable: options.only !== 'q',
     orderable: options.only !== 'p',
@@ -164,10 +168,15 @@ const ENTITIES: readonly Entity[] = [
   ),
   entity(
     'fact_paths',
-    [field('type', 'S'), field('path', 'PE'), field('name', 'S'), field('depth', 'N', { only: 'q' })],
+    [
+      field('type', 'S', { varying: true }),
+      field('path', 'PE'),
+      field('name', 'S', { varying: true }),
+      field('depth', 'N', { only: 'q' }),
+    ],
     'type path name',
   ),
-  entity('fact_names', texts('name'), 'name'),
+  entity('fact_names', [field('name', 'S', { varying: true })], 'name'),
   entity(
     'inventory',
     [

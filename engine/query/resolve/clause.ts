@@ -3,10 +3,10 @@
 // 3.5-3.8, 3.12, 3.13). Types of fields only matter here as far as they decide which operators exist at all.
 
 import { canonicalK } from '../../json/canonical.ts';
-import { Float, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
+import { isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
 import type { CompareOp } from '../tree.ts';
-import { isAtom, textOf } from './clojure.ts';
+import { isAtom, javaClass, textOf } from './clojure.ts';
 import {
   arity,
   arrayOfOneType,
@@ -267,15 +267,8 @@ function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: Sc
 }
 
 /** Class of a value in lists for `["fact", n]`: all values must be of one. */
-function valueClass(value: JsonValue): string {
-  if (value instanceof Float) return 'fraction';
-  if (typeof value === 'bigint') return 'large';
-  if (typeof value === 'number') {
-    if (!Number.isInteger(value)) return 'fraction';
-    return value >= -2_147_483_648 && value <= 2_147_483_647 ? 'integer' : 'large';
-  }
-  return value === null ? 'null' : isArray(value) ? 'list' : typeof value;
-}
+const valueClass = (value: JsonValue): string =>
+  value === null || typeof value === 'string' ? typeof value : javaClass(value);
 
 function factInArray(fact: string, values: JsonValue, options: ScopeOptions): Clause {
   if (isArray(values) && new Set(values.map(valueClass)).size !== 1) throw arrayOfOneType();

@@ -54,8 +54,10 @@ export function textOf(value: JsonValue): string {
   return typeof value === 'string' ? value : printClojure(value);
 }
 
-const INT_MAX = 2_147_483_647;
-const LONG_MAX = 9_223_372_036_854_775_807n;
+const INT_MIN = -(2n ** 31n);
+const INT_MAX = 2n ** 31n - 1n;
+/** Integers of more digits are read as big ones, also those that would fit. */
+const LONG_DIGITS = 18;
 /** Entries up to which Clojure keeps a map as an array. */
 const ARRAY_MAP_MAX = 8;
 
@@ -68,9 +70,9 @@ export function javaClass(value: JsonValue): string {
     return `clojure.lang.Persistent${kind}Map`;
   }
   if (value instanceof Float || (typeof value === 'number' && !Number.isInteger(value))) return 'java.lang.Double';
-  const size = typeof value === 'bigint' ? (value < 0n ? -value : value) : BigInt(Math.abs(value as number));
-  if (size <= INT_MAX) return 'java.lang.Integer';
-  return size <= LONG_MAX ? 'java.lang.Long' : 'java.math.BigInteger';
+  const integer = BigInt(value as number | bigint);
+  if (integer >= INT_MIN && integer <= INT_MAX) return 'java.lang.Integer';
+  return String(integer).replace('-', '').length <= LONG_DIGITS ? 'java.lang.Long' : 'java.math.BigInteger';
 }
 
 /** Numbers and Booleans: what cannot be taken for a list. Texts can, and null is an empty one. */

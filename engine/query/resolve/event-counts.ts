@@ -81,9 +81,5 @@ function countOf(op: string, value: JsonValue): number | null {
   if (typeof value === 'bigint') return Number(value);
   if (value instanceof Float) return value.value;
   if (typeof value === 'string') throw noOperator('bigint', op, 'character varying');
-  throw storageMismatch(
-    { name: '', type: 'N', store: 'bigint', queryable: true, projectable: true, orderable: true, requires: null },
-    op,
-    value,
-  );
+  throw storageMismatch({ type: 'N', store: 'bigint', varying: false }, op, value);
 }

@@ -14,6 +14,7 @@ import {
   arrayNeedsVector,
   arrayOnArray,
   badPathElement,
+  columnType,
   incompatible,
   invalidClause,
   noImplementation,
@@ -400,7 +401,7 @@ function functionTest(scope: Scope, clause: Extract<Clause, { kind: 'function' }
   if (clause.op !== '=' || isInequality(clause.op)) throw invalidClause(clause.op);
   const column = field as Field;
   if (column.type !== 'V' && column.name !== 'parameters') {
-    throw new StoreRefusal(`ERROR: function jsonb_typeof(${column.store}) does not exist`);
+    throw new StoreRefusal(`ERROR: function jsonb_typeof(${columnType(column)}) does not exist`);
   }
   if (typeof value !== 'string') throw storageMismatch({ ...column, store: 'text' }, '=', value);
   return { kind: 'jsonb-typeof', field: column.name, type: value };

@@ -3,7 +3,7 @@
 // same first line is sent with 400: the mistake is in the query, not in the server.
 
 import type { Field } from '../../../schemas/entities.ts';
-import { Float, type JsonValue, kindOf } from '../../json/value.ts';
+import { type JsonValue, kindOf } from '../../json/value.ts';
 import { badQuery, type QueryError, StoreRefusal } from '../errors.ts';
 import { javaClass, printAlone, printClojure } from './clojure.ts';
 
@@ -92,7 +92,7 @@ export const noSequence = (value: JsonValue): QueryError =>
 // ---- what the storage engine of the reference refuses ----
 
 /** PostgreSQL's names of the stored types. */
-export const COLUMN_TYPES: Record<Field['store'], string> = {
+const COLUMN_TYPES: Record<Field['store'], string> = {
   text: 'text',
   boolean: 'boolean',
   integer: 'integer',
@@ -103,25 +103,32 @@ export const COLUMN_TYPES: Record<Field['store'], string> = {
   jsonb: 'jsonb',
 };
 
-const INT_MAX = 2_147_483_647;
+/** What messages tell of a field that is compared. */
+type Stored = Pick<Field, 'type' | 'store' | 'varying'>;
 
-function valueType(value: JsonValue): string {
-  if (typeof value === 'string' || value === null) return 'character varying';
-  if (typeof value === 'boolean') return 'boolean';
-  if (typeof value === 'bigint') return 'bigint';
-  if (value instanceof Float || !Number.isInteger(value)) return 'double precision';
-  return Math.abs(value as number) <= INT_MAX ? 'integer' : 'bigint';
-}
+export const columnType = (field: Stored): string => (field.varying ? 'character varying' : COLUMN_TYPES[field.store]);
+
+const VALUE_TYPES: Readonly<Record<string, string>> = {
+  'java.lang.Boolean': 'boolean',
+  'java.lang.Integer': 'integer',
+  'java.lang.Long': 'bigint',
+  'java.math.BigInteger': 'numeric',
+  'java.lang.Double': 'double precision',
+};
+
+/** Of a text, a number, a Boolean or null. */
+const valueType = (value: JsonValue): string =>
+  typeof value === 'string' || value === null ? 'character varying' : (VALUE_TYPES[javaClass(value)] as string);
 
 export const noOperator = (column: string, op: string, value: string): QueryError =>
   new StoreRefusal(`ERROR: operator does not exist: ${column} ${op} ${value}`);
 
 /** Patterns are compared with the elements of an array, and with the text of a fact value. */
-const comparedType = (field: Field, op: string): string =>
-  op === '~' && (field.type === 'A' || field.type === 'V') ? 'text' : COLUMN_TYPES[field.store];
+const comparedType = (field: Stored, op: string): string =>
+  op === '~' && (field.type === 'A' || field.type === 'V') ? 'text' : columnType(field);
 
 /** A value that the column's stored type cannot be compared with. */
-export function storageMismatch(field: Field, op: string, value: JsonValue): QueryError {
+export function storageMismatch(field: Stored, op: string, value: JsonValue): QueryError {
   switch (kindOf(value)) {
     case 'array':
       return new StoreRefusal("Can't infer the SQL type to use for an instance of clojure.lang.PersistentVector.");
@@ -133,6 +140,6 @@ export function storageMismatch(field: Field, op: string, value: JsonValue): Que
 }
 
 /** Fact values come as their texts. */
-export const columnMismatch = (outer: Field, inner: Field): QueryError =>
-  noOperator(COLUMN_TYPES[outer.store], '=', inner.type === 'V' ? 'text' : COLUMN_TYPES[inner.store]);
-export const arrayMismatch = (field: Field): QueryError => noOperator(COLUMN_TYPES[field.store], '=', 'text');
+export const columnMismatch = (outer: Stored, inner: Stored): QueryError =>
+  noOperator(columnType(outer), '=', inner.type === 'V' ? 'text' : columnType(inner));
+export const arrayMismatch = (field: Stored): QueryError => noOperator(columnType(field), '=', 'text');

@@ -7,7 +7,7 @@ import { badQuery, StoreRefusal } from '../errors.ts';
 import type { AggregateName, Column, FieldRef, GroupKey, OrderTerm } from '../tree.ts';
 import { isAtom, printClojure, textOf } from './clojure.ts';
 import { badMatchPart } from './filter.ts';
-import { COLUMN_TYPES, noSequence } from './messages.ts';
+import { columnType, noSequence } from './messages.ts';
 import { FUNCTIONS } from './operators.ts';
 import { parseField, tryParseField } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
@@ -165,11 +165,11 @@ function functionColumn(scope: Scope, call: readonly JsonValue[]): Column {
     throw noFunction(fn, printClojure(name));
   }
   if (!accepts(fn, field)) {
-    throw noFunction(fn, COLUMN_TYPES[field.store] + (typeof mask === 'string' ? ', character varying' : ''));
+    throw noFunction(fn, columnType(field) + (typeof mask === 'string' ? ', character varying' : ''));
   }
   const ref: FieldRef = { kind: 'field', field: field.name };
   if (fn === 'to_string') {
-    if (typeof mask !== 'string') throw noFunction(fn, `${COLUMN_TYPES[field.store]}, ${printClojure(mask ?? null)}`);
+    if (typeof mask !== 'string') throw noFunction(fn, `${columnType(field)}, ${printClojure(mask ?? null)}`);
     return { kind: 'to_string', key: fn, ref, mask };
   }
   if (fn === 'jsonb_typeof') return { kind: 'jsonb_typeof', key: fn, ref };
