@@ -13,7 +13,7 @@ const DELIMITER = '#~';
 export const DIGITS = /^[0-9]+$/;
 /** Keys of digits, and the empty key: quoted, so that they differ from indexes. */
 const NEEDS_QUOTES = /^[0-9]*$/;
-const QUOTED = /^"[0-9]*"$/;
+const QUOTED = /^"[0-9]+"$/;
 
 // ---- encoded text ----
 
@@ -34,7 +34,7 @@ export function encodePath(path: Path): string {
   return text;
 }
 
-/** The path of an encoded text. A key that itself is quoted digits comes back without its quotes. */
+/** The path of an encoded text. A key that itself is quoted digits comes back without its quotes, the empty key as a pair of quotes. */
 export function decodePath(text: string): (string | number)[] {
   return text.split(DELIMITER).map((element) => {
     if (DIGITS.test(element)) return Number(element);
@@ -43,19 +43,6 @@ export function decodePath(text: string): (string | number)[] {
 }
 
 // ---- ~> ----
-
-/**
- * The operator `~>`. `elements` (fact_contents): as many elements as the pattern has, each matched by itself and
- * unanchored (1 finds the indexes 1, 10 and 21); numbers match indexes only, patterns of digits keys only. `encoded` (fact_paths): one anchored regular
- * expression over the encoded path. Throws QueryError 400 for an invalid regular expression.
- */
-export function pathMatcher(
-  pattern: Path,
-  mode: 'elements' | 'encoded',
-  regex: CompileRegex = compileRegex,
-): (path: Path) => boolean {
-  return mode === 'elements' ? elementMatcher(pattern, regex) : encodedMatcher(pattern, regex);
-}
 
 /** Tests of the elements of a path, one behind the other. */
 export type ElementTests = readonly ElementTest[];
@@ -91,7 +78,12 @@ const exactTest = (wanted: string | number): ElementTest => ({
   test: (element) => element === wanted,
 });
 
-function elementMatcher(pattern: Path, regex: CompileRegex): (path: Path) => boolean {
+/**
+ * The operator `~>` on paths (fact_contents): as many elements as the pattern has, each matched by itself and unanchored (1
+ * finds the indexes 1, 10 and 21); numbers match indexes only, patterns of digits keys only. Throws QueryError 400 for an
+ * invalid regular expression.
+ */
+export function pathMatcher(pattern: Path, regex: CompileRegex = compileRegex): (path: Path) => boolean {
   const tests = elementTests(pattern, regex);
   return (path) => {
     if (path.length !== tests.length || path.length === 0) return false;
@@ -105,15 +97,13 @@ function elementMatcher(pattern: Path, regex: CompileRegex): (path: Path) => boo
 /** Wildcards of one element must not run over the delimiter. */
 function confineWildcards(pattern: string): string {
   return pattern
-    .replace(/\.\*/g, `(?:((?!${DELIMITER}).)+|.?)`)
+    .replace(/\.\*/g, `(?:(?:(?!${DELIMITER}).)+|.?)`)
     .replace(/\.(\+|\{.+\})/g, (_, quantifier: string) => `(?:(?!${DELIMITER}).)${quantifier}`);
 }
 
-function encodedMatcher(pattern: Path, regex: CompileRegex): (path: Path) => boolean {
-  if (pattern.length === 0) return () => false;
-  const elements = pattern.map((element) => (typeof element === 'string' ? confineWildcards(element) : element));
-  const matcher = regex(`^${encodePath(elements)}$`);
-  return (path) => matcher.test(encodePath(path));
+/** The operator `~>` on encoded paths (fact_paths): one regular expression over the whole text. */
+export function encodedPattern(pattern: Path): string {
+  return `^${pattern.map(encodeElement).map(confineWildcards).join(DELIMITER)}$`;
 }
 
 // ---- match() ----

@@ -32,7 +32,7 @@ import {
 import { NODE_NUMBER, NODE_SHAPE, NODE_TEXT } from '../../store/node-record.ts';
 import { withOwnTag } from '../../store/own-tag.ts';
 import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../store/report-record.ts';
-import { encodePath } from '../paths.ts';
+import { decodePath } from '../paths.ts';
 import { writeBoolean, writeReportEvents, writeReportPart, writeTags } from './documents.ts';
 import { FactFinder } from './fact-member.ts';
 import type { Leaf } from './leaf.ts';
@@ -444,14 +444,13 @@ const globals = (names: readonly string[]): Record<string, Access> =>
     ]),
   );
 
-const pathOf = (row: Row): (string | number)[] => (row.body as GlobalRecord)['path'] as (string | number)[];
+const encodedPathOf = (row: Row): string => (row.body as GlobalRecord)['path'] as string;
 const factPaths: Record<string, Access> = {
   ...globals(['type', 'name', 'depth']),
   path: {
     level: 'item',
-    value: (row) => encodePath(pathOf(row)),
-    // PuppetDB decodes its stored text, which leaves the empty key as a pair of quotes.
-    write: (row, out) => out.text(JSON.stringify(pathOf(row).map((element) => (element === '' ? '""' : element)))),
+    value: encodedPathOf,
+    write: (row, out) => out.text(JSON.stringify(decodePath(encodedPathOf(row)))),
   },
 };
 

@@ -154,12 +154,7 @@ const COMPILERS: Compilers = {
     return onPath(filter.field, scope, (path) => wanted.has(JSON.stringify(path)));
   },
   'path-match'(filter, scope) {
-    const matches = pathMatcher(
-      filter.pattern,
-      typeOf(scope.entity, filter.field) === 'PE' ? 'encoded' : 'elements',
-      scope.ctx.regex,
-    );
-    return onPath(filter.field, scope, matches);
+    return onPath(filter.field, scope, pathMatcher(filter.pattern, scope.ctx.regex));
   },
   in(filter, scope) {
     const values = new Set<string | number>(filter.values);
@@ -306,11 +301,8 @@ function disjunction(args: readonly Predicate[]): Predicate {
   };
 }
 
-/** Fields of path type: the path itself, not its printed forms. */
+/** Fields of path type. */
 function onPath(field: string, scope: CompileScope, test: (path: readonly (string | number)[]) => boolean): Predicate {
-  if (scope.access.shape === 'global') {
-    return { deps: ITEM, test: (row) => truthOf(test((row.body as Record<string, (string | number)[]>)['path']!)) };
-  }
   // Leaves that are alike share one path.
   let last: Value = null;
   let verdict: Truth = FALSE;

@@ -3,11 +3,12 @@
 
 import type { EntityName } from '../../../schemas/entities.ts';
 import { canonicalK } from '../../json/canonical.ts';
-import { isObject, type JsonValue } from '../../json/value.ts';
+import { isObject } from '../../json/value.ts';
 import { PACKAGE, RESOURCE } from '../../store/bodies.ts';
 import type { KeptLists } from '../../store/kept-lists.ts';
 import type { View } from '../../store/partition.ts';
 import type { Registered } from '../../store/records.ts';
+import { encodePath } from '../paths.ts';
 import type { GlobalRecord } from './access.ts';
 
 interface Kind {
@@ -50,10 +51,16 @@ export function distinctPaths(views: readonly View[]): readonly TypedPath[] {
   });
 }
 
+/** One for each encoded text and type: paths that are the same text are one. */
 function pathRecords(views: readonly View[]): GlobalRecord[] {
-  return distinctPaths(views)
-    .filter(({ type }) => type !== 'json')
-    .map(({ type, path }) => ({ type, path: path as JsonValue, name: String(path[0]), depth: path.length - 1 }));
+  const records = new Map<string, GlobalRecord>();
+  for (const { type, path } of distinctPaths(views)) {
+    if (type === 'json') continue;
+    const text = encodePath(path);
+    const key = `${type} ${text}`;
+    if (!records.has(key)) records.set(key, { type, path: text, name: String(path[0]), depth: path.length - 1 });
+  }
+  return [...records.values()];
 }
 
 function distinctPackages(views: readonly View[]): GlobalRecord[] {

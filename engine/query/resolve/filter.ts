@@ -6,6 +6,7 @@ import { textForm } from '../../json/compare.ts';
 import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import { parseQueryTime } from '../../time.ts';
 import { badQuery, StoreRefusal } from '../errors.ts';
+import { encodedPattern, encodePath } from '../paths.ts';
 import type { CompareOp, Filter, PathPart, PathRoot } from '../tree.ts';
 import type { Clause } from './clause.ts';
 import { isAtom, printClojure, textOf } from './clojure.ts';
@@ -193,7 +194,7 @@ function equality(scope: Scope, name: string, value: JsonValue, context: FilterC
       if (isAtom(value)) throw noSequence(value);
       return { kind: 'path-eq', field: field.name, paths: [pathOf(field, value)] };
     case 'PE':
-      return { kind: 'path-eq', field: field.name, paths: [pathOf(field, value)] };
+      return { kind: 'eq', field: field.name, value: encodedText(field, value), nullSafe: false };
     case 'V':
       return { kind: 'value-in', field: field.name, values: [withoutNul(value)] };
     default:
@@ -228,6 +229,9 @@ function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
     return typeof element === 'bigint' ? doubleOfNumber(element) : textOf(element);
   });
 }
+
+/** Encoded paths are compared as texts, where several paths may be one: the key `"1"` and the key `1`. */
+const encodedText = (field: Field, value: JsonValue): string => checkText(encodePath(pathOf(field, value)));
 
 // ---- inequality ----
 
@@ -297,31 +301,12 @@ function pathRegex(scope: Scope, name: string, value: JsonValue, context: Filter
   if (value === null) return FALSE;
   const pattern = pathOf(field, value);
   if (field.type === 'PE') {
-    const whole = encodedPathPattern(pattern);
+    const whole = encodedPattern(pattern);
     context.checkRegex(whole);
     return { kind: 'regex', field: field.name, pattern: whole, nullIsFalse: true };
   }
   for (const element of pattern) if (typeof element === 'string') context.checkRegex(element);
   return pattern.length === 0 ? FALSE : { kind: 'path-match', field: field.name, pattern };
-}
-
-/** One character of a path element: whatever does not begin the separator. */
-const NOT_SEPARATOR = '(?:(?!#~).)';
-
-/**
- * One regular expression over encoded paths: elements joined by the separator, wild cards kept from crossing it, texts of
- * digits only in quotes because that is how such keys are encoded (indexes are bare).
- */
-function encodedPathPattern(pattern: readonly (string | number)[]): string {
-  const elements = pattern.map((element) => {
-    if (typeof element === 'number') return String(element);
-    if (/^\d*$/.test(element)) return `"${element}"`;
-    return element
-      .replace(/(\\?#)(\\*~)/g, '\\$1\\$2')
-      .replace(/\.\*/g, () => `(?:${NOT_SEPARATOR}+|.?)`)
-      .replace(/\.(\+|\{.+\})/g, (_, quantifier: string) => `${NOT_SEPARATOR}${quantifier}`);
-  });
-  return `^${elements.join('#~')}$`;
 }
 
 // ---- null ----
@@ -351,8 +336,9 @@ function inArray(scope: Scope, name: string, values: JsonValue): Filter {
     case 'T':
       return inTimes(field, list);
     case 'PA':
-    case 'PE':
       return { kind: 'path-eq', field: field.name, paths: list.map((path) => pathOf(field, path)) };
+    case 'PE':
+      return { kind: 'in', field: field.name, values: list.map((path) => encodedText(field, path)) };
     case 'V':
       return { kind: 'value-in', field: field.name, values: list.map(withoutNul) };
     case 'S':

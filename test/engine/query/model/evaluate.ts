@@ -26,7 +26,7 @@ import type {
   QueryTree,
 } from '../../../../engine/query/tree.ts';
 import { type EntityName, type Field, type FieldType, fieldOf } from '../../../../schemas/entities.ts';
-import type { Cell, ModelRow, Path, World } from './world.ts';
+import { type Cell, encoded, type ModelRow, type Path, type World } from './world.ts';
 
 /** null is unknown. */
 export type Truth = boolean | null;
@@ -89,10 +89,6 @@ const elements = (cell: Cell): readonly string[] => (cell as readonly JsonValue[
 
 const sameList = (a: Cell, b: Cell): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** A path as one text: indexes bare, keys of digits (and the empty one) quoted. Keys with the separator are not generated. */
-const encoded = (path: Path): string =>
-  path.map((e) => (typeof e === 'number' ? String(e) : /^\d*$/.test(e) ? `"${e}"` : e)).join('#~');
-
 const matchers = new Map<string, Matcher>();
 
 function matcherOf(pattern: string): Matcher {
@@ -122,8 +118,6 @@ function compareCells(type: FieldType, a: Cell, b: Cell): number {
       return comparePaths(elements(a), elements(b));
     case 'PA':
       return comparePaths(a as Path, b as Path);
-    case 'PE':
-      return compareText(encoded(a as Path), encoded(b as Path));
     default:
       return typeof a === 'string' && typeof b === 'string' ? compareText(a, b) : Number(a) - Number(b);
   }
@@ -315,7 +309,6 @@ class Evaluation {
   #regex({ field, pattern, nullIsFalse }: Kind<'regex'>, cell: Cell): Truth {
     const matcher = matcherOf(pattern);
     const type = typeOf(this.#entity, field);
-    if (type === 'PE') return matcher.test(encoded(cell as Path));
     if (type === 'A') return cell !== null && elements(cell).some((element) => matcher.test(element));
     const text = type === 'V' ? textForm(cell) : (cell as string | null);
     return text === null ? (nullIsFalse ? false : null) : matcher.test(text);
@@ -492,6 +485,8 @@ function equalCells(outer: Cell, outerType: FieldType, inner: Cell, innerType: F
   }
   if (outerType === 'V') return innerType !== 'V' && inner === null ? null : equalJson(outer, inner);
   if (outer === null || inner === null) return null;
+  if (outerType !== innerType && innerType === 'PA') return outer === encoded(inner as Path);
+  if (outerType !== innerType && outerType === 'PA') return encoded(outer as Path) === inner;
   return equalJson(outer, inner);
 }
 
@@ -517,14 +512,18 @@ const refValue = (entity: EntityName, ref: FieldRef, row: ModelRow): JsonValue =
 
 const isTime = (field: Field | undefined): boolean => field?.store === 'timestamp';
 
-/** Times as texts, values of events as JSON; the empty key of a fact path shows its quotes. */
+/** Times as texts, values of events as JSON, encoded paths as lists. */
 function shownCell(entity: EntityName, field: string, cell: Cell): JsonValue {
   if (cell === null) return null;
   if (isTime(fieldOf(entity, field))) return new Date(cell as number).toISOString();
   if (entity === 'events' && (field === 'new_value' || field === 'old_value')) return parseJson(cell as string);
-  if (entity === 'fact_paths' && field === 'path') return (cell as Path).map((e) => (e === '' ? '""' : e));
+  if (entity === 'fact_paths' && field === 'path') return decoded(cell as string);
   return cell;
 }
+
+/** Digits become indexes, quoted digits keys; the empty key keeps its quotes. */
+const decoded = (text: string): Path =>
+  text.split('#~').map((e) => (/^\d+$/.test(e) ? Number(e) : e.replace(/^"(\d+)"$/, '$1')));
 
 function columnValue(entity: EntityName, column: Column, row: ModelRow): JsonValue {
   switch (column.kind) {

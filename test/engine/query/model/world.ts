@@ -123,6 +123,10 @@ const isContainer = (value: JsonValue): boolean => isArray(value) || isObject(va
 
 export type Path = readonly (string | number)[];
 
+/** A path as one text: indexes bare, keys of digits (and the empty one) quoted. Keys with the separator are not generated. */
+export const encoded = (path: Path): string =>
+  path.map((e) => (typeof e === 'number' ? String(e) : /^\d*$/.test(e) ? `"${e}"` : e)).join('#~');
+
 /** Every scalar inside a value with its path. */
 export function leavesOf(path: Path, value: JsonValue): { path: Path; value: JsonValue }[] {
   if (isArray(value)) return value.flatMap((element, index) => leavesOf([...path, index], element));
@@ -252,7 +256,7 @@ export class World {
       case 'fact_paths':
         return [...this.#paths.values()]
           .filter(({ type }) => type !== 'json')
-          .map(({ type, path }) => free({ type, path, name: path[0]!, depth: path.length - 1 }));
+          .map(({ type, path }) => free({ type, path: encoded(path), name: path[0]!, depth: path.length - 1 }));
       case 'packages':
         return distinct(
           this.rows('package_inventory').map(({ cells }) => {

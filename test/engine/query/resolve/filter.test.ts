@@ -104,19 +104,11 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
     '["~>","path",["a.*",1,"5"]]',
     { kind: 'regex', field: 'path', pattern: '^a(?:(?:(?!#~).)+|.?)#~1#~"5"$', nullIsFalse: true },
   ],
-  ['fact_paths', '["=","path",["a",1.0,0]]', { kind: 'path-eq', field: 'path', paths: [['a', '1.0', 0]] }],
+  ['fact_paths', '["=","path",["a",1.0,0]]', { kind: 'eq', field: 'path', value: 'a#~1.0#~0', nullSafe: false }],
   [
     'fact_paths',
     '["in","path",["array",[["a",1.0],["a",0.5],["a",1]]]]',
-    {
-      kind: 'path-eq',
-      field: 'path',
-      paths: [
-        ['a', '1.0'],
-        ['a', '0.5'],
-        ['a', 1],
-      ],
-    },
+    { kind: 'in', field: 'path', values: ['a#~1.0', 'a#~0.5', 'a#~1'] },
   ],
   ['fact_paths', '["~>","path",["a",1.0]]', { kind: 'regex', field: 'path', pattern: '^a#~1.0$', nullIsFalse: true }],
   [
