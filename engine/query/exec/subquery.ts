@@ -6,6 +6,7 @@ import { NodeSet } from '../../store/node-set.ts';
 import { encodePath, matchPaths } from '../paths.ts';
 import { isOddValue } from '../resolve/clause.ts';
 import { invalidClause, noImplementation } from '../resolve/messages.ts';
+import { partsOfPath } from '../resolve/path.ts';
 import type { Filter, PathPart, QueryTree } from '../tree.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
@@ -216,10 +217,6 @@ function expandMatch(filter: Json, ctx: ExecContext): Filter {
   if (matching.length === 1 && filter.op !== '=' && isOddValue(filter.value)) throw invalidClause(filter.op);
   return {
     kind: 'or',
-    args: matching.map((path) => ({
-      ...filter,
-      root: 'facts',
-      parts: path.map((p): PathPart => ({ kind: 'name', name: String(p), quoted: false })),
-    })),
+    args: matching.map((path) => ({ ...filter, root: 'facts', parts: partsOfPath(path) })),
   };
 }

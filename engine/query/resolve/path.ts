@@ -60,12 +60,26 @@ export function parseField(text: string, options: { readonly matches: boolean } 
 }
 
 /** The same, or null where the text is no field reference at all. */
-export function tryParseField(text: string): FieldPath | null {
+export function tryParseField(text: string, options?: { readonly matches: boolean }): FieldPath | null {
   try {
-    return parseField(text);
+    return parseField(text, options);
   } catch {
     return null;
   }
+}
+
+/** A name with a dot has to be quoted, which cannot be done when it ends in a backslash. */
+const UNQUOTABLE = /\..*\\$/s;
+
+/**
+ * What a stored fact path is as a dotted field. Only names with a dot get quotes, so other names may be read otherwise than
+ * they are stored: the fact `arr[0]` becomes an element of `arr`. A path that is no field then is taken literally.
+ */
+export function partsOfPath(path: readonly (string | number)[]): readonly PathPart[] {
+  const names = path.map(String);
+  const text = names.map((name) => (name.includes('.') ? `."${name}"` : `.${name}`)).join('');
+  const field = names.some((name) => UNQUOTABLE.test(name)) ? null : tryParseField(`facts${text}`, { matches: false });
+  return field?.parts ?? names.map((name) => ({ kind: 'name', name, quoted: false }));
 }
 
 export const hasMatch = (parts: readonly PathPart[]): boolean => parts.some((part) => part.kind === 'match');

@@ -1,4 +1,5 @@
-// Paths of facts in fact_paths: texts, in which keys and indexes can be told apart, but not every key from every other.
+// Paths of facts as texts. In fact_paths keys and indexes can be told apart, but not every key from every other; what match()
+// finds is a dotted field.
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
@@ -10,6 +11,12 @@ before(() => {
   const values = { '': 1, ü: { '': 2 }, k: { '1': 'a', '"1"': 'b', '-1': 'c', '#~': 'd' }, list: [1] };
   fleet.apply('replace facts', 5, facts('a.example.com', values));
   fleet.apply('replace facts', 5, facts('b.example.com', { k: { '"1"': 5 } }));
+  fleet.apply('replace facts', 5, facts('c.example.com', { 'arr[0]': 'literal', 'arr[1]': 1, 'd.e[0]': ['in'] }));
+  fleet.apply(
+    'replace facts',
+    5,
+    facts('d.example.com', { arr: ['in', 2], 'd.e': ['in'], 'x\\y.z\\': 3, w: { '': 4 } }),
+  );
 });
 after(() => fleet.close());
 
@@ -24,7 +31,7 @@ const found = (query?: unknown): string[] => {
 const BOTH = ['["k","1"] integer', '["k","1"] string'];
 
 it('a path is found as it is shown', () => {
-  assert.deepEqual(found(), [
+  assert.deepEqual(found(['~', 'path', '^(""|k#~|list|ü)']), [
     '["\\"\\""] integer',
     '["k","#~"] string',
     '["k","-1"] string',
@@ -50,4 +57,22 @@ it('paths that are the same text are one', () => {
   assert.deepEqual(found(['=', 'path', ['']]), ['["\\"\\""] integer']);
   assert.deepEqual(found(['=', 'path', ['k', -1]]), ['["k","-1"] string']);
   assert.deepEqual(found(['=', 'path', ['k', 1]]), []);
+});
+
+const nodes = (query: unknown): string => {
+  const asked = { path: '/inventory', query: { query: JSON.stringify(['extract', 'certname', query]) } };
+  const rows = JSON.parse(ask(fleet, asked).text) as { certname: string }[];
+  return rows.map(({ certname }) => certname[0]).join('');
+};
+
+it('what match() finds is read as a dotted field', () => {
+  assert.equal(nodes(['=', 'facts.match("^arr")', 'literal']), '');
+  assert.equal(nodes(['=', 'facts.match("^arr.0.$")', 'in']), 'd');
+  assert.equal(nodes(['>=', 'facts.match("^arr.1.$")', 2]), 'd');
+  assert.equal(nodes(['<', 'facts.match("^arr.1.$")', 2]), '');
+  assert.equal(nodes(['~', 'facts.match("^arr.0.$")', 'in|literal']), 'd');
+  assert.equal(nodes(['=', 'facts.match("^d.e.0.$")', 'in']), 'd');
+  // What is no field is taken as it is.
+  assert.equal(nodes(['=', 'facts.match("^x")', 3]), 'd');
+  assert.equal(nodes(['=', 'facts.match("^w")', 4]), 'd');
 });
