@@ -232,6 +232,7 @@ const CLOCK = new RegExp(
   String.raw`^(?:(\d{1,2})(?:[.,](\d{1,9})|:(\d{1,2})(?:[.,](\d{1,9})|:(\d{1,2})(?:[.,](\d{1,9}))?)?)?)?${OFFSET}?$`,
   'i',
 );
+const FULL_CLOCK = new RegExp(String.raw`^\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d{1,9})?${OFFSET}$`, 'i');
 const BASIC_CLOCK = new RegExp(String.raw`^(\d\d)(\d\d)(\d\d)(?:\.(\d{1,9}))?${OFFSET}$`, 'i');
 const SQL_STYLE = /^([+-]?\d{1,9}-\d{1,2}-\d{1,2}) (\d{1,2}:\d{1,2}:\d{1,2})$/;
 const RFC_822 = /^([a-z]+), (\d{1,2}) ([a-z]+) ([+-]?\d{1,9}) (\d{1,2}:\d{1,2}:\d{1,2}) ([+-]\d\d(?::?\d\d)?|z)$/i;
@@ -295,14 +296,21 @@ function clockMillis(parts: readonly string[], millis: number, offsetText: strin
   return ((hour * 60 + minute) * 60 + second) * 1000 + millis - offset;
 }
 
-function parseDate(text: string): number | null {
+/** `clock`: what follows behind a T; null: nothing does. */
+function parseDate(text: string, clock: string | null): number | null {
   let match = CALENDAR.exec(text);
   if (match !== null) {
     const day = calendarDay(Number(match[1]), Number(match[2] ?? 1), Number(match[3] ?? 1));
     if (day !== null) return day;
   }
-  // A text like 2026-32 fits a month by its shape only, and is a day of the year.
-  if ((match = ORDINAL.exec(text)) !== null) return ordinalDay(Number(match[1]), Number(match[2]));
+  // A text like 2026-32 fits a month by its shape only, and is a day of the year: where no clock follows, or one with seconds
+  // and a zone. Of the format that takes any other clock, two digits are a month, whatever their value.
+  match = ORDINAL.exec(text);
+  if (match !== null) {
+    const [, year, dayOfYear = ''] = match;
+    const mayBeShort = clock === null || FULL_CLOCK.test(clock);
+    return dayOfYear.length === 3 || mayBeShort ? ordinalDay(Number(year), Number(dayOfYear)) : null;
+  }
   match = WEEK.exec(text);
   return match === null ? null : weekDay(Number(match[1]), Number(match[2]), Number(match[3] ?? 1));
 }
@@ -331,7 +339,7 @@ function parseRfc822(text: string): number | null {
 
 function parseLenientText(text: string): number | null {
   const sql = SQL_STYLE.exec(text);
-  if (sql !== null) return combine(parseDate(sql[1] as string), parseClock(sql[2] as string));
+  if (sql !== null) return combine(parseDate(sql[1] as string, null), parseClock(sql[2] as string));
   const separator = text.search(/t/i);
   // RFC 822 texts may hold a `t` of their own (Tue, Oct), and only they hold a comma followed by a blank.
   if (text.includes(', ')) return parseRfc822(text);
@@ -341,11 +349,13 @@ function parseLenientText(text: string): number | null {
     const clock = text.slice(separator + 1);
     return BASIC_CLOCK.test(clock)
       ? combine(parseBasicDate(date, true), parseBasicClock(clock))
-      : combine(parseDate(date), parseClock(clock));
+      : combine(parseDate(date, clock), parseClock(clock));
   }
   if (separator === 0) return text.length > 1 ? parseAnyClock(text.slice(1)) : null;
   if (text === '') return null;
-  return combine(parseBasicDate(text, false) ?? parseDate(text), 0) ?? (/^\d/.test(text) ? parseAnyClock(text) : null);
+  return (
+    combine(parseBasicDate(text, false) ?? parseDate(text, null), 0) ?? (/^\d/.test(text) ? parseAnyClock(text) : null)
+  );
 }
 
 const parseAnyClock = (text: string): number | null => parseBasicClock(text) ?? parseClock(text);
