@@ -71,6 +71,12 @@ export class Decimal {
     return new Decimal(this.#units * 10n ** BigInt(places), this.#scale);
   }
 
+  /** The same of an integer of 32 bits, and wrapped around as one: what is no such power of ten is the lowest of them. */
+  shiftedInteger(places: number): Decimal {
+    const power = places < 10 ? 10n ** BigInt(places) : -(2n ** 31n);
+    return new Decimal(BigInt.asIntN(32, this.#units * power), 0);
+  }
+
   /** With exactly `scale` digits after the point; halves go away from zero. */
   rounded(scale: number): Decimal {
     if (scale >= this.#scale) return new Decimal(this.#units * 10n ** BigInt(scale - this.#scale), scale);

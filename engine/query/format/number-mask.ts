@@ -47,9 +47,11 @@ interface Layout {
   readonly zeroEnd: number;
   readonly hasPoint: boolean;
   readonly isFilled: boolean;
-  readonly sign: 'anchored' | 'brackets' | 'minus' | 'plus' | 'both' | 'default';
-  /** Where an anchored sign stands. */
-  readonly signSide: 'before' | 'after';
+  /** Where the sign of `S` stands, which is anchored to the number. */
+  readonly anchored: 'before' | 'after' | null;
+  readonly brackets: boolean;
+  readonly minus: boolean;
+  readonly plus: boolean;
   readonly roman: boolean;
   readonly exponent: boolean;
 }
@@ -121,7 +123,8 @@ function layoutOf(nodes: readonly MaskNode<string>[]): Layout {
         hasShift = true;
         break;
       case 'B':
-        blank = true;
+        // Behind a digit it says nothing.
+        blank ||= before === 0 && after === 0;
         break;
       case 'EEEE':
         if (blank || isFilled || anchored !== null || brackets || minus || plus || roman || hasShift) {
@@ -143,19 +146,10 @@ function layoutOf(nodes: readonly MaskNode<string>[]): Layout {
     zeroEnd,
     hasPoint,
     isFilled,
-    sign:
-      anchored !== null
-        ? 'anchored'
-        : minus && plus
-          ? 'both'
-          : minus
-            ? 'minus'
-            : plus
-              ? 'plus'
-              : brackets
-                ? 'brackets'
-                : 'default',
-    signSide: isLast ? 'after' : 'before',
+    anchored: anchored === null ? null : isLast ? 'after' : 'before',
+    brackets,
+    minus,
+    plus,
     roman,
     exponent,
   };
@@ -163,14 +157,15 @@ function layoutOf(nodes: readonly MaskNode<string>[]): Layout {
 
 /**
  * What a mask makes of numbers. `isInteger`: of a column of integers, which differ from other numbers where a digit before a
- * final 5 is rounded. Throws QueryError for a mask whose patterns contradict each other.
+ * final 5 is rounded, and where `V` makes them too large. Throws QueryError for a mask whose patterns contradict each other.
  */
 export function compileNumberMask(mask: string, isInteger: boolean): (value: Decimal) => string {
   const nodes = parseMask(mask, SYNTAX);
   const layout = layoutOf(nodes);
   return (value) => {
     if (layout.exponent) return `${value.isNegative ? '' : ' '}${value.exponentText(layout.after, isInteger)}`;
-    return new Walk(nodes, layout, value).print();
+    const shifted = isInteger ? value.shiftedInteger(layout.shift) : value.shifted(layout.shift);
+    return new Walk(nodes, layout, value, shifted).print();
   };
 }
 
@@ -224,11 +219,12 @@ class Walk {
   /** A position behind the last digit was written: the original ends its text there. */
   #isCut = false;
 
-  constructor(nodes: readonly MaskNode<string>[], layout: Layout, value: Decimal) {
+  /** `shifted`: the value with the extra digits of `V`. */
+  constructor(nodes: readonly MaskNode<string>[], layout: Layout, value: Decimal, shifted: Decimal) {
     this.#nodes = nodes;
     this.#layout = layout;
     this.#value = value;
-    const rounded = value.shifted(layout.shift).rounded(layout.after);
+    const rounded = shifted.rounded(layout.after);
     this.#isNegative = rounded.isNegative;
     const before = layout.before + layout.shift;
     const { whole, fraction } = rounded;
@@ -236,11 +232,10 @@ class Walk {
     else this.#digits = layout.after > 0 ? `${whole}.${fraction}` : whole;
     this.#blanks = Math.max(before - whole.length, 0);
     this.#lastKept = this.#lastDigitKept();
-    this.#brackets = layout.sign === 'brackets' && (this.#isNegative || !layout.isFilled);
-    this.#signWritten =
-      layout.sign === 'minus' ||
-      layout.sign === 'both' ||
-      (layout.sign !== 'plus' && layout.sign !== 'anchored' && !this.#isNegative && layout.isFilled);
+    const { anchored, brackets, minus, plus, isFilled } = layout;
+    const isBare = isFilled && !minus && !plus && !this.#isNegative;
+    this.#brackets = brackets && !isBare;
+    this.#signWritten = minus || (isBare && anchored === null);
     const count = before + layout.after - 1;
     this.#positionCount = !this.#signWritten && this.#blanks === 0 ? count + 1 : count;
   }
@@ -349,9 +344,9 @@ class Walk {
   }
 
   #leadingSign(): void {
-    const { sign, signSide, isFilled } = this.#layout;
-    if (sign === 'anchored') {
-      if (signSide !== 'before') return;
+    const { anchored, isFilled } = this.#layout;
+    if (anchored !== null) {
+      if (anchored === 'after') return;
       this.#out += this.#isNegative ? '-' : '+';
     } else if (this.#brackets) this.#out += this.#isNegative ? '<' : ' ';
     else if (this.#isNegative) this.#out += '-';
@@ -360,8 +355,7 @@ class Walk {
   }
 
   #trailingSign(): void {
-    const { sign, signSide } = this.#layout;
     if (this.#signWritten && this.#brackets) this.#out += this.#isNegative ? '>' : ' ';
-    else if (sign === 'anchored' && signSide === 'after') this.#out += this.#isNegative ? '-' : '+';
+    else if (this.#layout.anchored === 'after') this.#out += this.#isNegative ? '-' : '+';
   }
 }

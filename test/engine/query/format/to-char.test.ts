@@ -161,6 +161,20 @@ describe('to_char: what the original leaves off', () => {
     [25, '9EEEE', ' 2e+01'],
     [35, '9EEEE', ' 4e+01'],
     [99, '9EEEE', ' 1e+02'],
+    // Only a B that stands before all digits has a meaning.
+    [10, '9BEEEE', ' 1e+01'],
+    // Brackets and signs of their own go together in this order.
+    [10, '99PRMI', '1 0 '],
+    [-10, '99PRMI', '1>0-'],
+    [10, 'FM99PRMI', '1 0'],
+    [10, '99PRPL', ' 10 +'],
+    [-10, '99PRPL', '<10> '],
+    // A column of integers has 32 bits, and so has their product with a power of ten.
+    [2_147_483_647, 'V9TM', '-#TM'],
+    [2_147_483_647, '9V99999', '-100000'],
+    [4_294_967, '9V99999', ' -29600'],
+    [3, 'V9999999999', '-2147483648'],
+    [4, '9V9999999999', '           0'],
   ];
   for (const [value, mask, expected] of INTEGERS) {
     it(`${value} ${mask}`, () => assert.equal(toChar(value, mask, 'integer'), expected));
