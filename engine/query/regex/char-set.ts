@@ -205,6 +205,7 @@ function mergeRanges(ranges: readonly number[]): readonly number[] {
 
 export const ANY = new CharSet([], [], true);
 export const NOT_NEWLINE = new CharSet([NEWLINE, NEWLINE], [], true);
+export const ALPHA = new CharSet([], [{ name: 'alpha', complement: false }]);
 export const WORD = new CharSet([], [{ name: 'word', complement: false }]);
 
 // ---- case ----

@@ -3,7 +3,7 @@
 // token at a time and never looks further ahead. Unknown or unfinished constructs throw the 400 of errors.ts.
 
 import type { Place } from './ast.ts';
-import type { ClassName } from './char-set.ts';
+import { ALPHA, type ClassName } from './char-set.ts';
 import { invalidRegex } from './errors.ts';
 
 export type Token =
@@ -67,7 +67,7 @@ const SIMPLE_ESCAPES: Readonly<Record<string, Token>> = {
 const isBlank = (c: string | undefined): boolean => c !== undefined && /\s/.test(c);
 const isDigit = (c: string | undefined): boolean => c !== undefined && c >= '0' && c <= '9';
 const isAsciiAlphanumeric = (c: string): boolean => /^[A-Za-z0-9]$/.test(c);
-const isLetter = (c: string | undefined): boolean => c !== undefined && /^[A-Za-z]$/.test(c);
+const isLetter = (c: string | undefined): boolean => c !== undefined && ALPHA.has(c.codePointAt(0) as number);
 
 const CODE_POINT_MAX = 0x10ffff;
 
@@ -265,7 +265,7 @@ export class Lexer {
     const last = this.#last?.type;
     switch (c) {
       case '*':
-        return last === undefined || last === 'open' ? char(42) : { type: 'star' };
+        return last === undefined || last === 'open' || this.#isBehindStart ? char(42) : { type: 'star' };
       case '[':
         return this.#openBracket();
       case '.':
@@ -285,6 +285,11 @@ export class Lexer {
       default:
         return char(c.codePointAt(0) as number);
     }
+  }
+
+  /** Behind a `^` that is an anchor. */
+  get #isBehindStart(): boolean {
+    return this.#last?.type === 'place' && (this.#last.place === 'text-start' || this.#last.place === 'line-start');
   }
 
   #basicEscape(): Token {
