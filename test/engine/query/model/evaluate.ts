@@ -16,6 +16,7 @@ import { isArray, isNumber, isObject, type JsonObject, type JsonValue } from '..
 import { DecimalSum } from '../../../../engine/query/format/decimal.ts';
 import { toChar } from '../../../../engine/query/format/to-char.ts';
 import { compileRegex, type Matcher } from '../../../../engine/query/regex/regex.ts';
+import { isOddValue } from '../../../../engine/query/resolve/clause.ts';
 import type {
   Column,
   CompareOp,
@@ -345,6 +346,8 @@ class Evaluation {
     const matcher = matcherOf(pattern);
     const paths = this.#world.pathsForMatch().filter((path) => matcher.test(encoded(path)));
     if (paths.length === 0) throw new ModelError('no path matches');
+    if (paths.length === 1 && filter.op !== '=' && isOddValue(filter.value))
+      throw new ModelError('no value of a field');
     const literal = (path: Path): Filter => ({ ...filter, root: 'facts', parts: path.map((e) => name(String(e))) });
     return this.#test({ kind: 'or', args: paths.map(literal) }, row);
   }
