@@ -3,6 +3,8 @@
 // shared by many nodes.
 
 import { type ByteWriter, type Piece, pieceOf } from '../../bytes.ts';
+import { parseJson } from '../../json/parse.ts';
+import { storedText } from '../../json/stored.ts';
 import {
   EDGE,
   FACT,
@@ -16,7 +18,7 @@ import {
 import { COPY_MAX, Copies } from '../../store/copies.ts';
 import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
 import { EVENT_CODE, EVENT_VALUE } from '../../store/event-record.ts';
-import type { Fields } from '../../store/fields.ts';
+import type { Fields, TextRecord } from '../../store/fields.ts';
 import { Ids } from '../../store/ids.ts';
 import { Scratch } from '../../store/lmdb.ts';
 import { NODE_TEXT } from '../../store/node-record.ts';
@@ -78,10 +80,13 @@ class ItemTexts<R extends Fields> {
 /** Of lists beside which there are none. */
 const NO_COPIES = new Copies();
 
+const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
+const LOWER_A = 0x61;
+const LOWER_Z = 0x7a;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 const DATA = pieceOf('{"data":');
@@ -335,9 +340,11 @@ const CODED = [
   [pieceOf(',"property":'), EVENT_CODE.property],
 ] as const;
 const CORRECTIVE = pieceOf(',"corrective_change":');
-const SHOWN = [
+const VALUES = [
   [pieceOf(',"new_value":'), EVENT_VALUE.newValue],
   [pieceOf(',"old_value":'), EVENT_VALUE.oldValue],
+] as const;
+const SHOWN = [
   [pieceOf(',"message":'), EVENT_VALUE.message],
   [pieceOf(',"file":'), EVENT_VALUE.file],
   [pieceOf(',"line":'), EVENT_VALUE.line],
@@ -345,6 +352,13 @@ const SHOWN = [
 ] as const;
 const CLASS = pieceOf(',"containing_class":');
 const EVENT_NAME = pieceOf(',"name":');
+
+/** Events keep the text of a value; inside a report it is spelled as stored values are. Strings, and words, are the same in both. */
+function writeEventValue(values: TextRecord, place: number, out: ByteWriter): void {
+  const first = values.bytes[values.startOf(place)]!;
+  if (first === QUOTE || (first >= LOWER_A && first <= LOWER_Z)) values.write(place, out);
+  else out.text(storedText(parseJson(values.text(place))));
+}
 
 /** The events of the row's report, expanded. `corrective`: the edition shows corrective changes. */
 export function writeReportEvents(row: Row, corrective: boolean, out: ByteWriter): void {
@@ -368,6 +382,10 @@ export function writeReportEvents(row: Row, corrective: boolean, out: ByteWriter
       if (corrective) events.writeCoded(EVENT_CODE.correctiveChange, out);
       else out.piece(NULL);
       const { values } = events;
+      for (let c = 0; c < VALUES.length; c++) {
+        out.piece(VALUES[c]![0]);
+        writeEventValue(values, VALUES[c]![1], out);
+      }
       for (let c = 0; c < SHOWN.length; c++) {
         out.piece(SHOWN[c]![0]);
         values.write(SHOWN[c]![1], out);
