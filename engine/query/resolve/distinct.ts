@@ -233,12 +233,12 @@ function extractProblem(kind: Kind, node: readonly JsonValue[], context: FilterC
 
 // ---- comparisons of resources and facts ----
 
-const RESOURCE_FIELDS = words('tag certname environment catalog resource type title tags exported file line');
+const RESOURCE_FIELDS: ReadonlySet<string> = new Set(['tag', ...IN_FIELDS.resource]);
 const RESOURCE_REGEX = words('tag certname environment type title file');
 
-/** Both kinds know this and parameters by lists; these mean what they mean everywhere. */
 const isState = (field: JsonValue): boolean => pairOf(field, 'node') === 'active';
 
+/** States of nodes and parameters, which are named by lists, mean what they mean everywhere. */
 function listComparison(kind: Kind, field: JsonValue, value: JsonValue, context: FilterContext): Filter {
   const scope = SCOPES[kind]();
   return filterOf(scope, expand(scope, ['=', field, value], {}), context) ?? UNKNOWN;
