@@ -147,8 +147,8 @@ function reportPayload(row: JsonObject): JsonObject {
   const { hash: _hash, receive_time: _received, resources: _resources, resource_events: events, ...rest } = row;
   return {
     ...rest,
-    metrics: dataOf(row['metrics']),
-    logs: dataOf(row['logs']),
+    metrics: dataIn(row['metrics']),
+    logs: dataIn(row['logs']),
     resources: resourcesOf(dataOf(events)),
   };
 }
@@ -196,9 +196,13 @@ function eventPayload(event: JsonObject): JsonObject {
   return payload;
 }
 
-/** Members of an expanded field (`{"data": [...], "href": "..."}`); none when there is nothing. */
+/** What an expanded field holds (`{"data": [...], "href": "..."}`). */
+const dataIn = (expanded: JsonValue | undefined): JsonValue =>
+  expanded !== undefined && isObject(expanded) ? (expanded['data'] ?? null) : (expanded ?? null);
+
+/** Its members; none when there is nothing. */
 function dataOf(expanded: JsonValue | undefined): readonly JsonObject[] {
-  const data = expanded !== undefined && isObject(expanded) ? (expanded['data'] ?? null) : (expanded ?? null);
+  const data = dataIn(expanded);
   return isArray(data) ? (data as readonly JsonObject[]) : [];
 }
 

@@ -298,6 +298,17 @@ test('export: the archive holds metadata first and then the payloads of every ki
   assert.deepEqual(inputs, rows['/catalog-inputs']?.[0]);
 });
 
+test('export: metrics and logs that a report does not have are null', async () => {
+  const bare = { ...report, metrics: { href: '/x', data: null }, logs: { href: '/x', data: null } };
+  const { mounts } = archive((question) =>
+    question.path === '/reports' ? { text: JSON.stringify([bare]) } : answers(question),
+  );
+  const { bytes } = await request(mounts, '/pdb/admin/v1/archive');
+  const text = (await untar(gunzipSync(bytes)))[`puppetdb-bak/reports/a.example-${timeHash}.json`]!;
+  const { metrics, logs } = JSON.parse(text);
+  assert.deepEqual([metrics, logs], [null, null]);
+});
+
 test("export: a report's resources are put together from its events, numbers keep their spelling", async () => {
   const { files } = await exported();
   const text = files[`puppetdb-bak/reports/a.example-${timeHash}.json`]!;
