@@ -1,9 +1,10 @@
 // POST /pdb/admin/v1/cmd: `clean` and `delete`, carried out before the answer (spec/operations.md 2.1). The texts of refusals
 // are PuppetDB's, the constant `nil` where a reason would be included.
 
+import { parseJson } from '../../engine/json/parse.ts';
+import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { errorReply, prettyReply } from '../http/replies.ts';
-import { isJsonMap, type Json } from './json.ts';
 import { type CleanRequest, type CleanToken, cleanTokens, type MaintenanceScheduler } from './maintenance.ts';
 
 type AdminCommand =
@@ -30,26 +31,26 @@ export async function answerAdminCommand(exchange: Exchange, maintenance: Mainte
 
 /** The checked command, or the text of its refusal. */
 function parseAdminCommand(text: string): AdminCommand | { readonly refused: string } {
-  let body: Json;
+  let body: JsonValue;
   try {
     // An empty body is no command rather than no JSON.
-    body = text.trim() === '' ? null : (JSON.parse(text) as Json);
+    body = text.trim() === '' ? null : parseJson(text);
   } catch (error) {
     return refused(text, error instanceof Error ? error.message : String(error));
   }
-  const members = isJsonMap(body) ? body : {};
+  const members: JsonObject = isObject(body) ? body : {};
   if (members['command'] === 'clean') return cleanCommand(members) ?? refused(text, 'nil');
   if (members['command'] === 'delete') return deleteCommand(members) ?? refused(text, 'nil');
   return refused(text, "Valid commands types are: 'clean' and 'delete'");
 }
 
-function cleanCommand(members: Readonly<Record<string, Json>>): AdminCommand | null {
+function cleanCommand(members: JsonObject): AdminCommand | null {
   if (!isVersionOne(members)) return null;
   const payload = members['payload'] ?? [];
-  if (!Array.isArray(payload)) return null;
+  if (!isArray(payload)) return null;
   const tokens = new Set<CleanToken>();
   let batchLimit: number | null = null;
-  for (const item of payload as readonly Json[]) {
+  for (const item of payload) {
     const limit = batchLimitOf(item);
     if (limit !== null) tokens.add('purge_nodes');
     else if (isToken(item)) tokens.add(item);
@@ -63,27 +64,29 @@ function cleanCommand(members: Readonly<Record<string, Json>>): AdminCommand | n
   };
 }
 
-function deleteCommand(members: Readonly<Record<string, Json>>): AdminCommand | null {
-  const payload = members['payload'];
-  if (!isVersionOne(members) || !isJsonMap(payload)) return null;
+function deleteCommand(members: JsonObject): AdminCommand | null {
+  const payload = members['payload'] ?? null;
+  if (!isVersionOne(members) || !isObject(payload)) return null;
   const certname = payload['certname'];
   if (typeof certname !== 'string' || Object.keys(payload).length !== 1) return null;
   return { kind: 'delete', certname };
 }
 
-/** Exactly command, version 1 and payload; a payload of null is there. */
-function isVersionOne(members: Readonly<Record<string, Json>>): boolean {
+/** Exactly command, version 1 (which 1.0 is not) and payload; a payload of null is there. */
+function isVersionOne(members: JsonObject): boolean {
   return members['version'] === 1 && Object.hasOwn(members, 'payload') && Object.keys(members).length === 3;
 }
 
 /** N of `["purge_nodes", {"batch_limit": N}]`; null for anything else. */
-function batchLimitOf(item: Json): number | null {
-  if (!Array.isArray(item) || item.length !== 2 || item[0] !== 'purge_nodes' || !isJsonMap(item[1])) return null;
-  const limit = item[1]['batch_limit'];
-  return Object.keys(item[1]).length === 1 && Number.isInteger(limit) ? (limit as number) : null;
+function batchLimitOf(item: JsonValue): number | null {
+  if (!isArray(item) || item.length !== 2 || item[0] !== 'purge_nodes') return null;
+  const options = item[1] ?? null;
+  if (!isObject(options) || Object.keys(options).length !== 1) return null;
+  const limit = options['batch_limit'];
+  return typeof limit === 'bigint' || Number.isInteger(limit) ? Number(limit) : null;
 }
 
-const isToken = (item: Json): item is CleanToken => (cleanTokens as readonly Json[]).includes(item);
+const isToken = (item: JsonValue): item is CleanToken => (cleanTokens as readonly JsonValue[]).includes(item);
 
 function refused(text: string, reason: string): { readonly refused: string } {
   return { refused: `Invalid command ${quoted(text)}: ${reason}` };

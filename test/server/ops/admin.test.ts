@@ -98,6 +98,9 @@ test('admin: refusals repeat the body as a string literal', async () => {
     '{"command":"clean","version":1}',
     '{"command":"clean","version":2,"payload":[]}',
     '{"command":"clean","version":"1","payload":[]}',
+    '{"command":"clean","version":1.0,"payload":[]}',
+    '{"command":"clean","version":1e0,"payload":[]}',
+    '{"command":"clean","version":1,"payload":[["purge_nodes",{"batch_limit":5.0}]]}',
     '{"command":"clean","version":1,"payload":[],"certname":"x"}',
     '{"command":"clean","version":1,"payload":[["purge_nodes",{"batch_limit":"5"}]]}',
     '{"command":"clean","version":1,"payload":[["purge_nodes",{}]]}',
@@ -108,6 +111,7 @@ test('admin: refusals repeat the body as a string literal', async () => {
     '{"command":"delete","version":1,"payload":{"certname":null}}',
     '{"command":"delete","version":1,"payload":{"certname":"x","force":true}}',
     '{"command":"delete","version":3,"payload":{"certname":"x"}}',
+    '{"command":"delete","version":1.0,"payload":{"certname":"x"}}',
   ];
   const noCommand = ['[]', 'null', '"clean"', '{}', '', '{ "command" : "nope",  "version":1 }', '{"a\\n":\n\t1}'];
   const literal = (body: string) => JSON.stringify(body);
