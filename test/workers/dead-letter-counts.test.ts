@@ -3,14 +3,13 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { DeadLetters, type DiscardedCommand } from '../../engine/inbox/dead-letters.ts';
 import { CommandMetrics } from '../../workers/command-metrics.ts';
 import { DeadLetterCounts } from '../../workers/dead-letter-counts.ts';
 import { silentLog } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
-import { eventually } from '../server/support/http.ts';
 import { atEnd } from '../support/endings.ts';
+import { until } from '../support/server.ts';
 
 const letter = (seq: number, command: string): DiscardedCommand => ({
   seq,
@@ -38,11 +37,18 @@ test('dead letters are counted anew when other programs have changed them, and n
     letter(2, 'replace facts'),
     letter(3, 'store report'),
   ]);
-  let counted = 0;
+  let [looks, counted] = [0, 0];
+  const looksOf = async (count: number) => {
+    const end = looks + count;
+    await until(`${count} looks`, () => looks >= end, 30_000);
+  };
   const registry = new MetricsRegistry();
   const metrics = new CommandMetrics(registry);
   const counts = new DeadLetterCounts({
-    letters: { state: (now) => letters.state(now), count: () => letters.count().finally(() => counted++) },
+    letters: {
+      state: (now) => letters.state(now).finally(() => looks++),
+      count: () => letters.count().finally(() => counted++),
+    },
     metrics,
     log: silentLog,
     lookMs: 10,
@@ -56,17 +62,17 @@ test('dead letters are counted anew when other programs have changed them, and n
 
   await letters.remove((await letters.find('1'))!);
   await letters.remove((await letters.find('3'))!);
-  await eventually(() => all().join() === '1,1,0', 'two have gone');
+  await until('two have gone', () => all().join() === '1,1,0', 30_000);
   assert.equal(registry.counter('dlo', 'global.filesize').count, added!.filesize);
 
   // Once the last change is a while ago, looking is enough.
   for (const folder of ['', ...readdirSync(dir)]) utimesSync(join(dir, folder), 1, 1);
-  await delay(100);
+  await looksOf(3);
   const before = counted;
-  await delay(200);
+  await looksOf(3);
   assert.equal(counted, before);
   // What is told is added at once, and counted: here it is not among the letters.
   counts.added('replace facts', { messages: 1, filesize: 10 });
   assert.deepEqual(all(), [2, 2, 0]);
-  await eventually(() => all().join() === '1,1,0', 'counted');
+  await until('counted', () => all().join() === '1,1,0', 30_000);
 });
