@@ -121,7 +121,7 @@ function contentsOf(
     columns.about(placed.resource, describeResource);
     resources.push(decodedResource(placed, certname, recall, columns));
   }
-  columns.about(null, describeResource);
+  columns.aboutAll();
   checkDistinct(list, resources, columns);
   return { resources, edges: edgeGroups(edges, list, resources, certname), refusal: columns.refusal };
 }

@@ -7,12 +7,17 @@ import { Float, type JsonValue } from '../json/value.ts';
 export class Columns {
   refusal: string | null = null;
   #describe: (item: never) => string = () => '';
-  #item: unknown = null;
+  #item: object | null = null;
 
-  /** From here on it is about that item, one of many; null: about the command as a whole. */
-  about<T>(item: T | null, describe: (item: T) => string): void {
+  /** From here on it is about that item, one of many, which a refusal names. */
+  about<T extends object>(item: T, describe: (item: T) => string): void {
     this.#item = item;
     this.#describe = describe;
+  }
+
+  /** From here on it is about the command as a whole. */
+  aboutAll(): void {
+    this.#item = null;
   }
 
   refuse(reason: string): void {

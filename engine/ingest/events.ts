@@ -32,7 +32,7 @@ export function deriveEvents(resources: readonly JsonValue[], columns: Columns):
     for (let at = 0; at < own.length; at++)
       addDistinct(events, seen, plainEvent(shared, own[at] as JsonObject, columns));
   }
-  columns.about(null, describeResource);
+  columns.aboutAll();
   return events;
 }
 

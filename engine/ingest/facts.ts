@@ -256,7 +256,7 @@ function packagesOf(payload: JsonObject, columns: Columns): PackageBody[] {
     columns.text(provider, 'provider');
     packages.push({ name, version, provider });
   }
-  columns.about(null, describePackage);
+  columns.aboutAll();
   return packages;
 }
 

@@ -74,7 +74,7 @@ function distinctInputs(sent: readonly JsonValue[], columns: Columns): [string, 
     columns.about(pair, describeInput);
     pairs.push([columns.text(type, 'type'), columns.text(name, 'name')]);
   }
-  columns.about(null, describeInput);
+  columns.aboutAll();
   pairs.sort((a, b) => compareUnits(a[0], b[0]) || compareUnits(a[1], b[1]));
   return pairs.filter(([type, name], index) => {
     const before = pairs[index - 1];
