@@ -157,7 +157,8 @@ function containsObject(left: JsonObject, right: JsonObject): boolean {
 
 const NEEDS_ESCAPE = /["\\\u0000-\u001f]/;
 const ESCAPED = /["\\\u0000-\u001f]/g;
-const SHORT_ESCAPES: Readonly<Record<string, string>> = {
+/** Of what stands in a text as a backslash and a character, also in Clojure's. */
+export const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
   '\\': '\\\\',
   '\b': '\\b',

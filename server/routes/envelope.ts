@@ -3,7 +3,8 @@
 // payload of the first form is never looked at here. Texts and their order are PuppetDB's (command document 1.2-1.6).
 
 import { JsonError, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
-import { type JsonObject, type JsonValue, kindOf } from '../../engine/json/value.ts';
+import type { JsonValue } from '../../engine/json/value.ts';
+import { printClojure } from '../../engine/query/resolve/clojure.ts';
 import { parseStrict } from '../../engine/time.ts';
 import type { FormValue } from '../http/form.ts';
 
@@ -171,7 +172,7 @@ function validate(given: ReadonlyMap<string, JsonValue>): Envelope {
   }
   if (version < versionMin) {
     refuse(
-      `Version ${version} of command ${print(command)} is retired. The minimum supported version is ${versionMin}.`,
+      `Version ${version} of command ${printClojure(command)} is retired. The minimum supported version is ${versionMin}.`,
     );
   }
   const timestamp = given.get('producer-timestamp');
@@ -189,10 +190,10 @@ function validate(given: ReadonlyMap<string, JsonValue>): Envelope {
 }
 
 /** Of what should be a text, and is shown if it is none. */
-const textOf = (value: JsonValue): string => (typeof value === 'string' ? value : print(value));
+const textOf = (value: JsonValue): string => (typeof value === 'string' ? value : printClojure(value));
 
 const refusal = (command: JsonValue, certname: JsonValue, text: string): EnvelopeError =>
-  new EnvelopeError(`Command ${print(command)} for certname ${print(certname)} is invalid. ${text}`);
+  new EnvelopeError(`Command ${printClojure(command)} for certname ${printClojure(certname)} is invalid. ${text}`);
 
 /** Written so that no text is read twice: clients choose it. */
 const SECONDS = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?$/;
@@ -205,34 +206,4 @@ function waitOf(value: JsonValue): number | null {
   if (!SECONDS.test(text)) return null;
   const seconds = Number(text.replace(/[dDfF]$/, ''));
   return seconds <= 0 ? 0 : Math.min(Math.max(1, Math.round(seconds * 1000)), WAIT_MS_MAX);
-}
-
-const STRING_ESCAPES: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\n': '\\n',
-  '\t': '\\t',
-  '\r': '\\r',
-  '\f': '\\f',
-  '\b': '\\b',
-};
-
-/** A value the way the messages show it: quoted text, bare numbers, `nil`, elements with blanks between them. */
-function print(value: JsonValue): string {
-  switch (kindOf(value)) {
-    case 'null':
-      return 'nil';
-    case 'string':
-      return `"${(value as string).replace(/["\\\n\t\r\f\b]/g, (char) => STRING_ESCAPES[char] as string)}"`;
-    case 'array':
-      return `[${(value as readonly JsonValue[]).map(print).join(' ')}]`;
-    case 'object':
-      return `{${Object.entries(value as JsonObject)
-        .map(([key, member]) => `:${key} ${print(member)}`)
-        .join(', ')}}`;
-    case 'number':
-      return typeof value === 'object' ? String((value as { value: number }).value) : String(value);
-    case 'boolean':
-      return String(value);
-  }
 }

@@ -2,6 +2,7 @@
 // errors, so they are matched; nothing else may depend on this notation.
 
 import { javaDouble } from '../../json/canonical.ts';
+import { SHORT_ESCAPES } from '../../json/compare.ts';
 import { Float, isArray, isObject, type JsonValue } from '../../json/value.ts';
 
 function numberText(value: number | bigint | Float): string {
@@ -13,20 +14,11 @@ function numberText(value: number | bigint | Float): string {
 const isNumeric = (value: JsonValue): value is number | bigint | Float =>
   typeof value === 'number' || typeof value === 'bigint' || value instanceof Float;
 
-const ESCAPED: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-};
-
 /** The value inside a structure: strings quoted, null as `nil`, maps with keyword keys. */
 export function printClojure(value: JsonValue): string {
   if (value === null) return 'nil';
-  if (typeof value === 'string') return `"${value.replace(/["\\\b\f\n\r\t]/g, (char) => ESCAPED[char] as string)}"`;
+  if (typeof value === 'string')
+    return `"${value.replace(/["\\\b\f\n\r\t]/g, (char) => SHORT_ESCAPES[char] as string)}"`;
   if (typeof value === 'boolean') return String(value);
   if (isNumeric(value)) return numberText(value);
   if (isArray(value)) return `[${value.map(printClojure).join(' ')}]`;
