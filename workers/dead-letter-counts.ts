@@ -50,7 +50,12 @@ export class DeadLetterCounts {
     const state = await letters.state(Date.now());
     if (state !== null && state === this.#state) return;
     this.#state = state;
-    metrics.setDeadLetters(await letters.count());
+    try {
+      metrics.setDeadLetters(await letters.count());
+    } catch (error) {
+      this.#state = null;
+      throw error;
+    }
   }
 
   async #watch(): Promise<void> {

@@ -162,14 +162,11 @@ function countKeys(object: JsonObject): number {
 
 function placeOf(edge: JsonObject, end: 'source' | 'target', places: ResourcePlaces): number {
   const spec = edge[end] ?? null;
-  if (isObject(spec)) {
-    // With a further key it is not the name of a resource.
-    const isName = countKeys(spec) === 2;
-    const place = isName ? places.get(spec['type'] as JsonValue)?.get(spec['title'] as JsonValue) : undefined;
-    if (place !== undefined) return place;
-  }
-  const isName = isObject(spec) && countKeys(spec) === 2;
-  const shown = isName ? describeSpec(spec['type'] ?? null, spec['title'] ?? null) : excerpt(spec);
+  // With a further key it is not the name of a resource.
+  const name = isObject(spec) && countKeys(spec) === 2 ? spec : null;
+  const place = name === null ? undefined : places.get(name['type'] as JsonValue)?.get(name['title'] as JsonValue);
+  if (place !== undefined) return place;
+  const shown = name === null ? excerpt(spec) : describeSpec(name['type'] ?? null, name['title'] ?? null);
   throw invalid(`Edge '${describeEdge(edge)}' refers to resource '${shown}', which doesnt exist in the catalog.`);
 }
 

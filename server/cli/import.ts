@@ -155,15 +155,17 @@ const queueMetrics: readonly MetricOf[] = [
   { bean: 'mq:name=global.size', attribute: 'Count' },
 ];
 
-/** Where metrics are not for everybody, of the depth alone: then the queue has to become empty. */
+/** Where metrics are not for everybody, or not there, of the depth alone: then the queue has to become empty. */
 async function readQueue(client: Client): Promise<Queue> {
   const figures = await readMetrics(client, queueMetrics).catch((error: unknown) => {
     if (error instanceof CliFailure && error.status === exitStatus.failed) return null;
     throw error;
   });
-  if (figures === null) return { waiting: await queueDepth(client), retrying: 0, entered: 0 };
-  const [depth, retrying, entered] = figures.map((value) => value ?? 0);
-  return { waiting: Math.max(0, depth! - retrying!), retrying: retrying!, entered: entered! };
+  const [depth = null, retrying = null, entered = null] = figures ?? [];
+  if (depth === null || retrying === null || entered === null) {
+    return { waiting: await queueDepth(client), retrying: 0, entered: 0 };
+  }
+  return { waiting: Math.max(0, depth - retrying), retrying, entered };
 }
 
 async function queueDepth(client: Client): Promise<number> {

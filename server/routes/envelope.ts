@@ -4,7 +4,7 @@
 
 import { JsonError, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
-import { printClojure } from '../../engine/query/resolve/clojure.ts';
+import { printClojure, textOf } from '../../engine/query/resolve/clojure.ts';
 import { parseStrict } from '../../engine/time.ts';
 import type { FormValue } from '../http/form.ts';
 
@@ -188,9 +188,6 @@ function validate(given: ReadonlyMap<string, JsonValue>): Envelope {
     waitMs,
   };
 }
-
-/** Of what should be a text, and is shown if it is none. */
-const textOf = (value: JsonValue): string => (typeof value === 'string' ? value : printClojure(value));
 
 const refusal = (command: JsonValue, certname: JsonValue, text: string): EnvelopeError =>
   new EnvelopeError(`Command ${printClojure(command)} for certname ${printClojure(certname)} is invalid. ${text}`);

@@ -237,7 +237,9 @@ describe('archives', () => {
       url.startsWith('/status')
         ? JSON.stringify({ status: { queue_depth: --polls } })
         : url.startsWith('/metrics')
-          ? [403, 'Forbidden']
+          ? polls === 2
+            ? JSON.stringify(Array(3).fill({ status: 404 }))
+            : [403, 'Forbidden']
           : '{"ok": true}',
     );
     const file = join(folder, 'in.tgz');
