@@ -43,6 +43,9 @@ const openPollMs = 5;
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   // Of the whole process, and read by each heap when it is made.
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
+  // Lists that outlived a young collection once would be made in the old generation from then on, and, dead there, keep alive all
+  // that they refer to until the next full collection.
+  setFlagsFromString('--no-allocation-site-pretenuring');
   const ring = await startOwnRing(options);
   try {
     // Loaded while the actors come up; its threads start afterwards: on few cores they would keep each other from coming up.

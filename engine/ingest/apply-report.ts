@@ -2,7 +2,7 @@
 
 import { encodeEvents } from '../store/event-record.ts';
 import type { Batch } from '../store/partition.ts';
-import type { EventRecord, LatestReport, NodeRecord, ReportRecord } from '../store/records.ts';
+import type { EventRecord, LatestReport, NodeId, NodeRecord, ReportRecord } from '../store/records.ts';
 import { activate, assertStorable, recordOf } from './activation.ts';
 import type { Applied } from './apply.ts';
 import type { ReportCommand, ReportContents } from './commands.ts';
@@ -19,8 +19,8 @@ export function applyReport(batch: Batch, command: ReportCommand, settings: Inge
   assertStorable(command.refusal);
   const contents = command.contents();
   const nodeId = activate(batch, certname, producerTimestamp);
-  const { encoded, ...range } = storedEvents(contents, settings);
-  const reportId = batch.addReport({ ...reportRecord(command), nodeId, ...range }, encoded, contents.lists);
+  const { encoded, range } = storedEvents(contents, settings);
+  const reportId = batch.addReport(reportRecord(command, nodeId, range), encoded, contents.lists);
   batch.addEnvironment(command.environment);
   batch.addProducer(command.producer);
   const node = recordOf(batch, nodeId);
@@ -40,13 +40,15 @@ function storedEvents(contents: ReportContents, settings: IngestSettings) {
   const horizon = settings.resourceEventsTtl === 0 ? Infinity : settings.now - settings.resourceEventsTtl;
   if (plain !== null && (plain.count === 0 || plain.timeMin > horizon)) {
     const { count, timeMin, timeMax, encoded } = plain;
-    return { encoded, eventCount: count, eventTimeMin: timeMin, eventTimeMax: timeMax };
+    return { encoded, range: { eventCount: count, eventTimeMin: timeMin, eventTimeMax: timeMax } };
   }
-  const events = contents.events.filter(({ timestamp }) => timestamp > horizon);
-  return { encoded: events.length === 0 ? null : encodeEvents(events), ...eventRange(events) };
+  const events = contents.events().filter(({ timestamp }) => timestamp > horizon);
+  return { encoded: events.length === 0 ? null : encodeEvents(events), range: eventRange(events) };
 }
 
-function eventRange(events: readonly EventRecord[]) {
+type EventRange = Pick<ReportRecord, 'eventCount' | 'eventTimeMin' | 'eventTimeMax'>;
+
+function eventRange(events: readonly EventRecord[]): EventRange {
   let eventTimeMin = events[0]?.timestamp ?? 0;
   let eventTimeMax = eventTimeMin;
   for (const { timestamp } of events) {
@@ -56,7 +58,8 @@ function eventRange(events: readonly EventRecord[]) {
   return { eventCount: events.length, eventTimeMin, eventTimeMax };
 }
 
-function reportRecord(command: ReportCommand) {
+/** Written out: V8 gives a copy by spread syntax a hidden class of its own. */
+function reportRecord(command: ReportCommand, nodeId: NodeId, events: EventRange): ReportRecord {
   return {
     certname: command.certname,
     hash: command.hash,
@@ -79,7 +82,11 @@ function reportRecord(command: ReportCommand) {
     codeId: command.codeId,
     cachedCatalogStatus: command.cachedCatalogStatus,
     jobId: command.jobId,
-  } satisfies Omit<ReportRecord, 'nodeId' | 'eventCount' | 'eventTimeMin' | 'eventTimeMax'>;
+    nodeId,
+    eventCount: events.eventCount,
+    eventTimeMin: events.eventTimeMin,
+    eventTimeMax: events.eventTimeMax,
+  };
 }
 
 const latestReport = (command: ReportCommand, reportId: number): LatestReport => ({

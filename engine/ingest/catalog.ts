@@ -35,7 +35,7 @@ export function catalogHeader(payload: JsonObject): CatalogHeaderFields {
   const text = (key: string): string => columns.text(payload[key] as string, key);
   const textOrNull = (key: string): string | null => columns.textOrNull((payload[key] ?? null) as string | null, key);
   const uuid = (key: string): string | null => columns.uuid((payload[key] ?? null) as string | null, key);
-  const fields = {
+  return {
     certname: text('certname'),
     producerTimestamp: parseLenient(payload['producer_timestamp'] as JsonValue) as number,
     version: text('version'),
@@ -45,8 +45,37 @@ export function catalogHeader(payload: JsonObject): CatalogHeaderFields {
     codeId: textOrNull('code_id'),
     jobId: textOrNull('job_id'),
     producer: textOrNull('producer'),
+    refusal: columns.refusal,
   };
-  return { ...fields, refusal: columns.refusal };
+}
+
+/**
+ * The command of that header. Written out: of an object that is made by spread syntax V8 may keep a hidden class each time, and with
+ * it, until a full collection, the closures among its properties and all that they refer to.
+ */
+export function catalogCommand(
+  header: CatalogHeaderFields,
+  received: number,
+  hash: string,
+  contents: CatalogCommand['contents'],
+): CatalogCommand {
+  return {
+    kind: 'catalog',
+    certname: header.certname,
+    producerTimestamp: header.producerTimestamp,
+    received,
+    version: header.version,
+    environment: header.environment,
+    transactionUuid: header.transactionUuid,
+    catalogUuid: header.catalogUuid,
+    codeId: header.codeId,
+    jobId: header.jobId,
+    producer: header.producer,
+    refusal: header.refusal,
+    hash,
+    memo: null,
+    contents,
+  };
 }
 
 /** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */
@@ -54,14 +83,10 @@ export function decodeCatalog(payload: JsonObject, received: number): CatalogCom
   const header = catalogHeader(payload);
   const resources = inOrder(readResources(payload['resources'] as readonly JsonValue[]));
   const edges = readEdges(payload['edges'] as JsonValue, resources);
-  return {
-    kind: 'catalog',
-    ...header,
-    received,
-    hash: hashOf(header.certname, edges, resources),
-    memo: null,
-    contents: (recall) => contentsOf(resources, edges, header.certname, recall),
-  };
+  const { certname } = header;
+  return catalogCommand(header, received, hashOf(certname, edges, resources), (recall) =>
+    contentsOf(resources, edges, certname, recall),
+  );
 }
 
 /**
@@ -83,14 +108,9 @@ export function decodeCatalogParts(
   const read = list === null ? null : (laidOut(sent, list, certname) ?? readLists(list, sent, certname));
   if (read === null) return null;
   const { resources, edges } = read;
-  return {
-    kind: 'catalog',
-    ...header,
-    received,
-    hash: hashOf(certname, edges, resources),
-    memo: null,
-    contents: (recall) => contentsOf(resources, edges, certname, recall),
-  };
+  return catalogCommand(header, received, hashOf(certname, edges, resources), (recall) =>
+    contentsOf(resources, edges, certname, recall),
+  );
 }
 
 /** Null when the edges are not a JSON list. */

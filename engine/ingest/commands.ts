@@ -60,8 +60,8 @@ export interface FactsCommand extends Storable {
   readonly environment: string | null;
   readonly producer: string | null;
   readonly hash: string;
-  /** What is to be remembered of the payload once it is stored (spans.ts); null: nothing new. */
-  readonly memo: string | null;
+  /** What is to be remembered of the payload once it is stored (spans.ts); null: nothing new. Set last by who decodes. */
+  memo: string | null;
   contents(): FactsContents;
 }
 
@@ -104,8 +104,8 @@ export interface CatalogCommand extends Storable {
   readonly jobId: string | null;
   readonly producer: string | null;
   readonly hash: string;
-  /** What is to be remembered of the payload once it is stored (spans.ts); null: nothing new. */
-  readonly memo: string | null;
+  /** What is to be remembered of the payload once it is stored (spans.ts); null: nothing new. Set last by who decodes. */
+  memo: string | null;
   /** `recall`: the item that a ref remembers, 0 for none; resources with one need not be made. */
   contents(recall: (ref: BodyRef) => ItemId): CatalogContents;
 }
@@ -134,8 +134,11 @@ export interface ReportCommand extends Storable {
 }
 
 export interface ReportContents {
-  /** Distinct, in the order of the report; old ones included. */
-  readonly events: readonly EventRecord[];
+  /**
+   * Distinct, in the order of the report; old ones included. No getter: of an object that is written with one V8 keeps a hidden
+   * class each time, which keeps the getter, and with it the report, until a full collection.
+   */
+  readonly events: () => readonly EventRecord[];
   /** The same as they are stored, where they could be made without values. */
   readonly plainEvents: PlainEvents | null;
   readonly lists: ReportLists;

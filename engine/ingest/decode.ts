@@ -16,10 +16,10 @@ import type { ReportListName, ReportLists } from '../store/report-lists.ts';
 import { formatTime } from '../time.ts';
 import { type FactsFilter, factsFilter } from './blocklist.ts';
 import { payloadBytes } from './body.ts';
-import { catalogHeader, decodeCatalog, decodeCatalogParts } from './catalog.ts';
+import { catalogCommand, catalogHeader, decodeCatalog, decodeCatalogParts } from './catalog.ts';
 import type { CatalogCommand, DecodedCommand, FactsCommand, ReportCommand } from './commands.ts';
 import { CommandFailure } from './errors.ts';
-import { decodeFacts, decodeFactsParts, factsHeader } from './facts.ts';
+import { decodeFacts, decodeFactsParts, factsCommand, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
 import { decodeReport, LIST_READERS } from './report.ts';
 import type { ResourceMemory } from './sent-resources.ts';
@@ -141,8 +141,8 @@ function decodeSplit(
     decodeParts(rest, command, format, split.parts, filter, stored) ??
     decodeJoined(rest, command, format, split.parts, filter);
   if (decoded === null) return null;
-  if (fingerprint === null || decoded.refusal !== null) return decoded;
-  return { ...decoded, memo: memoText(fingerprint, decoded.hash, split.parts) };
+  if (fingerprint !== null && decoded.refusal === null) decoded.memo = memoText(fingerprint, decoded.hash, split.parts);
+  return decoded;
 }
 
 /** What besides the parts decides the hash. */
@@ -169,23 +169,11 @@ function decodeKnown(
   if (format.table !== null && !conforms(format.table, payload)) throw refuse(format, problems(format.table, payload));
   const { received } = command;
   if (command.command === 'replace catalog') {
-    return {
-      kind: 'catalog',
-      ...catalogHeader(payload as JsonObject),
-      received,
-      hash,
-      memo: null,
-      contents: (recall) => (whole() as CatalogCommand).contents(recall),
-    };
+    const known = catalogHeader(payload as JsonObject);
+    return catalogCommand(known, received, hash, (recall) => (whole() as CatalogCommand).contents(recall));
   }
-  return {
-    kind: 'facts',
-    ...factsHeader(payload as JsonObject),
-    received,
-    hash,
-    memo: null,
-    contents: () => (whole() as FactsCommand).contents(),
-  };
+  const known = factsHeader(payload as JsonObject);
+  return factsCommand(known, received, known.refusal, hash, () => (whole() as FactsCommand).contents());
 }
 
 function decodeJoined(

@@ -42,25 +42,42 @@ export function factsHeader(payload: JsonObject): FactsHeader {
   };
 }
 
+/** The command of that header. Written out: see `catalogCommand`. */
+export function factsCommand(
+  header: FactsHeader,
+  received: number,
+  refusal: string | null,
+  hash: string,
+  contents: () => FactsContents,
+): FactsCommand {
+  return {
+    kind: 'facts',
+    certname: header.certname,
+    producerTimestamp: header.producerTimestamp,
+    received,
+    environment: header.environment,
+    producer: header.producer,
+    refusal,
+    hash,
+    memo: null,
+    contents,
+  };
+}
+
 /** Throws JsonError when a value is nested too deeply. */
 export function decodeFacts(payload: JsonObject, received: number, filter: FactsFilter): FactsCommand {
-  const { refusal, ...header } = factsHeader(payload);
+  const header = factsHeader(payload);
   const columns = new Columns();
-  if (refusal !== null) columns.refuse(refusal);
+  if (header.refusal !== null) columns.refuse(header.refusal);
   const sent = payload['values'] as JsonObject;
   checkKeys(sent, columns, VALUE_DEPTH - 1);
   const values = filter(sent);
   const packages = packagesOf(payload, columns);
   const distinct = distinctPackages(packages);
-  return {
-    kind: 'facts',
-    ...header,
-    received,
-    refusal: columns.refusal,
-    hash: factsetHash(header.certname, header.environment, distinct, canonicalValues(values)),
-    memo: null,
-    contents: () => contentsOf(values, distinct.length === packages.length ? packages : withoutRepeats(packages)),
-  };
+  const hash = factsetHash(header.certname, header.environment, distinct, canonicalValues(values));
+  return factsCommand(header, received, columns.refusal, hash, () =>
+    contentsOf(values, distinct.length === packages.length ? packages : withoutRepeats(packages)),
+  );
 }
 
 /**
@@ -75,12 +92,12 @@ export function decodeFactsParts(
   packagesPart: Part | null,
 ): FactsCommand | null {
   if (filter !== keepAll) return null;
-  const { refusal, ...header } = factsHeader(payload);
+  const header = factsHeader(payload);
   const facts = factsOfMap(valuesPart.bytes);
   const list = packagesPart === null ? NO_PACKAGES : packageListOf(packagesPart);
   if (facts === null || list === null) return null;
   const columns = new Columns();
-  if (refusal !== null) columns.refuse(refusal);
+  if (header.refusal !== null) columns.refuse(header.refusal);
   let values = '';
   let isAllAscii = true;
   for (let index = 0; index < facts.length; index++) {
@@ -90,19 +107,12 @@ export function decodeFactsParts(
     isAllAscii &&= fact.isAscii;
   }
   values += facts.length === 0 ? '{}' : '}';
-  return {
-    kind: 'facts',
-    ...header,
-    received,
-    refusal: columns.refusal,
-    hash: factsetHash(header.certname, header.environment, list.text, values, isAllAscii),
-    memo: null,
-    contents: () => ({
-      facts: facts.map((fact) => fact.stored),
-      packages: list.packages,
-      packagesRef: list.ref,
-    }),
-  };
+  const hash = factsetHash(header.certname, header.environment, list.text, values, isAllAscii);
+  return factsCommand(header, received, columns.refusal, hash, () => ({
+    facts: facts.map((fact) => fact.stored),
+    packages: list.packages,
+    packagesRef: list.ref,
+  }));
 }
 
 /** What the elements remembered in a thread may take, in bytes; a longer fact is not remembered. */

@@ -103,10 +103,7 @@ export function decodeReport(payload: JsonObject, received: number, known: Known
       transactionUuid,
     }),
     contents: () => ({
-      get events() {
-        events ??= deriveEvents(resources(), columns);
-        return events;
-      },
+      events: () => (events ??= deriveEvents(resources(), columns)),
       plainEvents,
       lists: known?.lists ?? listsOf(payload),
     }),

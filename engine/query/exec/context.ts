@@ -20,8 +20,8 @@ export interface ContextOptions {
   readonly clock: () => number;
   /** Monotonic milliseconds with fractions, for the times of steps. Default: `clock`. */
   readonly stopwatch?: (() => number) | undefined;
-  /** Epoch ms after which the query ends with an error; Infinity for none. */
-  readonly deadline: number;
+  /** Epoch ms after which the query ends with an error; Infinity for none. Known only once the parameters have been read. */
+  readonly deadline: () => number;
   /** Milliseconds: horizon of `node_state = inactive`; 0: no horizon. */
   readonly nodePurgeTtl: number;
   /** Milliseconds' worth of regular expressions; Infinity for no bound. */
@@ -101,7 +101,7 @@ export class ExecContext {
   tick(): boolean {
     if (this.options.cancelled()) throw new Cancelled();
     const now = this.options.clock();
-    if (now > this.options.deadline) throw new QueryError(500, 'Query exceeded timeout');
+    if (now > this.options.deadline()) throw new QueryError(500, 'Query exceeded timeout');
     return now >= this.#sliceEnd;
   }
 

@@ -297,15 +297,11 @@ class RunningRequest implements OpenRequest {
   #openContext(): ExecContext {
     const { now, nodePurgeTtl, edition, regexBudget } = this.#settings;
     const { partitions, clock, stopwatch, cancelled, slice = SLICE_MS } = this.#store;
-    const deadline = (): number => this.#deadline;
     this.#ctx = openContext(partitions, {
       now,
       clock,
       stopwatch,
-      // Known only once the parameters have been read.
-      get deadline() {
-        return deadline();
-      },
+      deadline: () => this.#deadline,
       nodePurgeTtl,
       regexBudget,
       edition,

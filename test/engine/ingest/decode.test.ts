@@ -405,7 +405,10 @@ test('decode: old reports become new ones', () => {
   ];
   const five = report(submit('store report', { ...head, resource_events: events }, { version: 5 }));
   assert.deepEqual(
-    five.contents().events.map(({ resourceTitle, property, status }) => [resourceTitle, property, status]),
+    five
+      .contents()
+      .events()
+      .map(({ resourceTitle, property, status }) => [resourceTitle, property, status]),
     [
       ['/a', 'ensure', 'success'],
       ['/a', 'mode', 'success'],
@@ -435,7 +438,7 @@ test('decode: old reports become new ones', () => {
   );
   assert.equal(four.producerTimestamp, RECEIVED);
   assert.deepEqual([listText(four, 'logs'), listText(four, 'metrics')], [null, null]);
-  assert.equal(four.contents().events[0]?.newValue, '1');
+  assert.equal(four.contents().events()[0]?.newValue, '1');
   assert.ok(producer_timestamp);
 });
 
@@ -447,7 +450,7 @@ test('decode: in old reports what is empty passes for an empty list, in new ones
     const seven = report(submit('store report', { ...old, resources: none }, { version: 7 }));
     assert.equal(listText(seven, 'resources'), '[]');
     const without = report(submit('store report', { ...old, resources: [{ ...bare, events: none }] }, { version: 7 }));
-    assert.deepEqual(without.contents().events, []);
+    assert.deepEqual(without.contents().events(), []);
     const five = report(submit('store report', { ...old, resource_events: none }, { version: 5 }));
     assert.equal(listText(five, 'resources'), '[]');
   }
@@ -556,7 +559,7 @@ test('decode: events follow from resources', () => {
   const payload = reportPayload({
     resources: [skipped, unchanged, changed, reportResource({ containment_path: null })],
   });
-  const { events } = report(submit('store report', payload)).contents();
+  const events = report(submit('store report', payload)).contents().events();
   assert.deepEqual(
     events.map(({ status, resourceTitle, newValue, oldValue, name }) => [
       status,

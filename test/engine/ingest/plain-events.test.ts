@@ -15,7 +15,8 @@ const contentsOf = (payload: object | Buffer) =>
 
 /** Whether the events were made from bytes; if so, they must be those made from values. */
 function isPlain(payload: object | Buffer): boolean {
-  const { plainEvents, events, lists } = contentsOf(payload);
+  const { plainEvents, lists, ...contents } = contentsOf(payload);
+  const events = contents.events();
   const stored = encodeReportLists(lists);
   for (const name of REPORT_LISTS) assert.deepEqual(listIn(stored, name), listSent(payload, name));
   if (plainEvents === null) return false;

@@ -292,7 +292,7 @@ test('stored list: where there is no WebAssembly nothing is read, and commands a
     const decoded = commands.map(([name, version, payload]) => decodeCommand({ seq: 1, command: name, version, certname: 'a',
       producerTimestamp: null, received: 0, gzip: false, body: Buffer.from(JSON.stringify(payload)), attempts: 0 }, settings, stored));
     const { lists, events } = decoded[0].contents();
-    console.log(JSON.stringify({ hashes: decoded.map(({ hash }) => hash), logs: lists.logs, events: events.length,
+    console.log(JSON.stringify({ hashes: decoded.map(({ hash }) => hash), logs: lists.logs, events: events().length,
       facts: decoded[1].contents().facts.map(({ name, value }) => [name, value]),
       resources: decoded[2].contents(() => 0).resources.map(({ body }) => body), wasm: typeof WebAssembly }));`;
   const commands = [

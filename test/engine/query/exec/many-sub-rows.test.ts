@@ -97,7 +97,7 @@ describe('rows in order: the deadline', () => {
     const options: ContextOptions = {
       now,
       clock: () => now,
-      deadline: NOW + 1000,
+      deadline: () => NOW + 1000,
       nodePurgeTtl: 0,
       regexBudget: Number.POSITIVE_INFINITY,
       edition: 'community',

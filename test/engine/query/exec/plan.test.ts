@@ -86,7 +86,7 @@ interface Planned {
 const contextOptions = {
   now: NOW,
   clock: () => NOW,
-  deadline: Number.POSITIVE_INFINITY,
+  deadline: () => Number.POSITIVE_INFINITY,
   nodePurgeTtl: 0,
   regexBudget: Number.POSITIVE_INFINITY,
   edition: 'community',

@@ -57,7 +57,7 @@ export function contextOf(fleet: Fleet, { restless }: Pace): ExecContext {
   return openContext(fleet.partitions, {
     now: NOW,
     clock: () => NOW,
-    deadline: Number.POSITIVE_INFINITY,
+    deadline: () => Number.POSITIVE_INFINITY,
     nodePurgeTtl: PURGE_TTL,
     regexBudget: Number.POSITIVE_INFINITY,
     edition: fleet.world.edition,
