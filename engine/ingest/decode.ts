@@ -204,7 +204,10 @@ function decodeParts(
   const { received } = command;
   if (command.command === 'replace facts') {
     const values = part('values');
-    return values === null ? null : decodeFactsParts(payload, received, filter, values, part('package_inventory'));
+    const packages = part('package_inventory');
+    // Packages that are there and were not cut out (of a key with blanks before its colon) are read with the rest.
+    const isWhole = packages !== null || (payload['package_inventory'] ?? null) === null;
+    return values === null || !isWhole ? null : decodeFactsParts(payload, received, filter, values, packages);
   }
   const resources = part('resources');
   const edges = part('edges');

@@ -755,6 +755,21 @@ test('decode: parts are found in any order, longer or much shorter than last tim
   }
 });
 
+test('decode: parts are read wherever there are blanks around their keys', () => {
+  const text = JSON.stringify(factsPayload({ values: { a: 1 }, package_inventory: [['p', '1', 'apt']] }));
+  for (const key of ['"values"', '"package_inventory"']) {
+    for (const spelled of [`${key} :`, `${key}: `, ` ${key}:`, `${key}\n\t:`]) {
+      const memos = new Memory();
+      const command = submit('replace facts', text.replace(`${key}:`, spelled));
+      for (let time = 0; time < 2; time++) {
+        const known = memos.decode(command) as FactsCommand;
+        assert.equal(known.hash, facts(command).hash, spelled);
+        assert.deepEqual(withoutMemos(known.contents()), withoutMemos(facts(command).contents()), spelled);
+      }
+    }
+  }
+});
+
 test('decode: a list of packages that many nodes have gives the hash and the packages that it gives by itself', () => {
   const lists = [
     [
