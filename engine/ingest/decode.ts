@@ -129,51 +129,50 @@ function decodeSplit(
   );
   // A part that was not cut out is not covered by the memo, unless it is not there at all.
   const isCovered = others.every((key) => rest[key] === undefined);
-  const fingerprint = isCovered ? fingerprintOf(contextOf(command, rest, settings), split.parts) : null;
+  const header: Record<string, JsonValue> = { ...rest };
+  for (const { key, empty } of split.parts) header[key] = empty;
+  const upgraded = upgrade(header, command, format) as JsonObject;
+  const fingerprint = isCovered ? fingerprintOf(contextOf(command, upgraded, settings), split.parts) : null;
   if (fingerprint !== null && fingerprint === last?.fingerprint) {
     const whole = (): CatalogCommand | FactsCommand =>
       decodeValue(parseJson(textOf(payload), UNBOUNDED_DEPTH), command, format, filter) as
         | CatalogCommand
         | FactsCommand;
-    return decodeKnown(rest, command, format, split.parts, last.hash, whole);
+    return decodeKnown(upgraded, command, format, last.hash, whole);
   }
   const decoded =
-    decodeParts(rest, command, format, split.parts, filter, stored) ??
+    decodeParts(upgraded, command, format, split.parts, filter, stored) ??
     decodeJoined(rest, command, format, split.parts, filter);
   if (decoded === null) return null;
   if (fingerprint !== null && decoded.refusal === null) decoded.memo = memoText(fingerprint, decoded.hash, split.parts);
   return decoded;
 }
 
-/** What besides the parts decides the hash. */
-function contextOf(command: QueuedCommand, rest: JsonObject, settings: DecodeSettings): string {
-  const certname = canonicalS(rest['certname'] ?? null);
+/** What besides the parts decides the hash. `payload`: of the latest version, in which keys have the names that they have here. */
+function contextOf(command: QueuedCommand, payload: JsonObject, settings: DecodeSettings): string {
+  const certname = canonicalS(payload['certname'] ?? null);
   if (command.command === 'replace catalog') return certname;
   const { factsBlocklist, factsBlocklistType } = settings;
-  const environment = canonicalS(rest['environment'] ?? null);
+  const environment = canonicalS(payload['environment'] ?? null);
   return [certname, environment, factsBlocklistType, JSON.stringify(factsBlocklist)].join('\n');
 }
 
-/** The parts stand for what was valid the last time: only the rest is checked. */
+/** The parts, which are empty here, stand for what was valid the last time: only the others are checked. */
 function decodeKnown(
-  rest: JsonObject,
+  payload: JsonObject,
   command: QueuedCommand,
   format: CommandFormat,
-  parts: readonly Part[],
   hash: string,
   whole: () => CatalogCommand | FactsCommand,
 ): CatalogCommand | FactsCommand {
-  const header: Record<string, JsonValue> = { ...rest };
-  for (const { key, empty } of parts) header[key] = empty;
-  const payload = upgrade(header, command, format);
   if (format.table !== null && !conforms(format.table, payload)) throw refuse(format, problems(format.table, payload));
   const { received } = command;
   if (command.command === 'replace catalog') {
-    const known = catalogHeader(payload as JsonObject);
-    return catalogCommand(known, received, hash, (recall) => (whole() as CatalogCommand).contents(recall));
+    const header = catalogHeader(payload);
+    return catalogCommand(header, received, hash, (recall) => (whole() as CatalogCommand).contents(recall));
   }
-  const known = factsHeader(payload as JsonObject);
-  return factsCommand(known, received, known.refusal, hash, () => (whole() as FactsCommand).contents());
+  const header = factsHeader(payload);
+  return factsCommand(header, received, header.refusal, hash, () => (whole() as FactsCommand).contents());
 }
 
 function decodeJoined(
@@ -189,7 +188,7 @@ function decodeJoined(
 
 /** Element by element (see elements.ts); null when that is not possible, or when something is wrong with the payload. */
 function decodeParts(
-  rest: JsonObject,
+  payload: JsonObject,
   command: QueuedCommand,
   format: CommandFormat,
   parts: readonly Part[],
@@ -197,9 +196,6 @@ function decodeParts(
   stored: Recollection,
 ): CatalogCommand | FactsCommand | null {
   const part = (name: string): Part | null => parts.find(({ key }) => key === name) ?? null;
-  const header: Record<string, JsonValue> = { ...rest };
-  for (const { key, empty } of parts) header[key] = empty;
-  const payload = upgrade(header, command, format);
   if (format.table === null || !conforms(format.table, payload)) return null;
   const { received } = command;
   if (command.command === 'replace facts') {

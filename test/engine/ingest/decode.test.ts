@@ -800,6 +800,18 @@ test('decode: a list of packages that many nodes have gives the hash and the pac
   for (const _ of [1, 2, 3]) assert.throws(() => new Memory().decode(wrong), CommandFailure);
 });
 
+test('decode: known parts are those of the certname, under whichever key an old version has it', () => {
+  const memos = new Memory();
+  for (const name of ['m', 'n', 'm']) {
+    const { certname: _, ...rest } = catalogPayload({ name });
+    const old = submit('replace catalog', rest, { version: 5, certname: 'm' });
+    assert.equal((memos.decode(old) as CatalogCommand).hash, catalog(old).hash);
+    const { certname: __, producer_timestamp, producer, ...values } = factsPayload({ name, values: { a: 1 } });
+    const facts3 = submit('replace facts', { ...values, 'producer-timestamp': at(0) }, { version: 3, certname: 'm' });
+    assert.equal((memos.decode(facts3) as FactsCommand).hash, facts(facts3).hash);
+  }
+});
+
 test('decode: a known part does not hide what is wrong with the rest', () => {
   const memos = new Memory();
   memos.decode(submit('replace catalog', catalogPayload()));
