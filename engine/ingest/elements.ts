@@ -145,10 +145,11 @@ const START = /^/;
 
 function behindBlanks(bytes: Uint8Array, from: number, last: number): number {
   let at = from;
-  while (at < last && (bytes[at] as number) <= SPACE) at++;
+  while (at < last && BLANKS.includes(bytes[at] as number)) at++;
   return at;
 }
-const SPACE = 0x20;
+/** Between the tokens of JSON; other control characters make it none. */
+const BLANKS: readonly number[] = [0x20, 0x0a, 0x0d, 0x09];
 
 /** Stands for the node's own certname as a whole string in texts that are compared between nodes. */
 export const OWN_NAME = '"\u0001"';

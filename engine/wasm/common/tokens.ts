@@ -82,7 +82,7 @@ export function skipAllBlanks(from: usize): usize {
   return at;
 }
 
-function isBlank(code: u8): bool {
+export function isBlank(code: u8): bool {
   return code === BLANK || code === NEW_LINE || code === RETURN || code === TAB;
 }
 

@@ -6,9 +6,9 @@
 //
 // Everything is an address; the host lays out the regions.
 
-import { BACKSLASH, BLANK, COMMA, QUOTE } from '../common/characters';
+import { BACKSLASH, COMMA, QUOTE } from '../common/characters';
 import { areEqual, copy, hashOf, SLACK } from '../common/memory';
-import { copyToStop } from '../common/tokens';
+import { copyToStop, isBlank, skipAllBlanks } from '../common/tokens';
 import { writeFact } from './fact';
 import { MARK_SIZE, putMark } from './mark';
 import { beginResources, resourceResult, writeResource } from './resource';
@@ -252,8 +252,8 @@ function readElement(from: usize, last: usize): usize {
   names = 0;
   nameAt = 0;
   isBroken = false;
-  let at = from;
-  while (at < last && load<u8>(at) <= BLANK) at++;
+  // What comes behind the window is none.
+  let at = skipAllBlanks(from);
   let to = written;
   let depth = 0;
   while (at < last) {
@@ -320,7 +320,7 @@ function copyString(start: usize, last: usize, target: usize): usize {
 /** Looks for the element that was read last and notes what was found; false: it is empty. */
 function noteRead(to: usize): bool {
   let size = textEnd - start;
-  while (size > 0 && load<u8>(start + size - 1) <= BLANK) size--;
+  while (size > 0 && isBlank(load<u8>(start + size - 1))) size--;
   if (size === 0) return false;
   const hash = hashOf(start, size, seed);
   store<u32>(to + FOUND_START, u32(start));

@@ -81,6 +81,20 @@ test('elements: a text that is no list is refused, whatever is remembered', () =
     assert.equal(memo.values(Buffer.from(text), read), null, text);
 });
 
+test('elements: only the white space of JSON may surround elements, whatever is remembered', () => {
+  const memo = new ElementMemo<unknown>(1_000_000);
+  for (let code = 0; code <= 0x20; code++) {
+    const blank = String.fromCharCode(code);
+    for (const text of [`[${blank}]`, `[${blank}1,2]`, `[1${blank},2]`, `[1,${blank}2]`, `[1,2${blank}]`]) {
+      const isWhite = ' \n\r\t'.includes(blank);
+      for (let time = 0; time < 3; time++) {
+        memo.values(Buffer.from('[1,2]'), read);
+        assert.deepEqual(memo.values(Buffer.from(text), read), isWhite ? JSON.parse(text) : null, JSON.stringify(text));
+      }
+    }
+  }
+});
+
 test('elements: what came behind an element last time is found without being asked for', () => {
   const memo = new ElementMemo<unknown>(1_000_000);
   const asked: string[] = [];
