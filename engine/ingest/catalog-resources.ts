@@ -1,5 +1,6 @@
 // The resources of a catalog that is read: checked, with their canonical texts, each of them alone and as a list.
 
+import { TAG_PATTERN } from '../../schemas/commands/catalog.ts';
 import { compareUnits } from '../json/canonical.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { tagRank } from '../store/tag-rank.ts';
@@ -33,7 +34,10 @@ interface KnownResource {
 }
 const knownResources = new ElementMemo<KnownResource>(RESOURCE_MEMO_BYTES);
 
-/** `sent`: JSON with its brackets; `stored`: what the node had before. Null when it is no list of maps. */
+/**
+ * `sent`: JSON with its brackets; `stored`: what the node had before. Null when it is no list of maps, or when the certname cannot be taken out
+ * of the tags: only the whole payload says what comes of it.
+ */
 export function resourcesOfList(
   sent: Buffer,
   certname: string,
@@ -44,13 +48,14 @@ export function resourcesOfList(
   if (known === null) return null;
   const { fresh } = elements;
   const list: PlacedResource[] = [];
-  const rank = tagRank(certname);
+  const rank = TAG_PATTERN.test(certname) ? tagRank(certname) : null;
   const tag = `"${certname}"`;
   for (let index = 0; index < known.length; index++) {
     const one = known[index] as KnownResource;
     const { resource, own, digest } = one;
     const sent = fresh.size === 0 ? null : (fresh.get(one) ?? null);
     const text = own ? textWithTag(resource, tag, rank) : resource.text;
+    if (text === null) return null;
     list.push({ resource, own, text, sent, digest });
   }
   return list;
@@ -104,7 +109,8 @@ class ListElements {
     const sent = parseElement(withOwnName(element, this.#certname));
     if (sent === undefined) return null;
     const own = isKept && isTagged(sent, this.#certname);
-    const isShared = isSharedBy(kernel, isKept, own);
+    // Spelled with escapes the certname has no mark: the one that there is may stand for another string.
+    const isShared = isSharedBy(kernel, isKept, own) && !(own && ESCAPES.test(element));
     const resource = readResource(sent, isShared ? element : null, isShared && own ? this.#certname : null);
     return this.#made(kernel, resource, isShared, own, sent as JsonObject);
   }
@@ -123,6 +129,9 @@ class ListElements {
   }
 }
 
+/** With which letters of a tag can be spelled. */
+const ESCAPES = /\\u/;
+
 /** Where the certname is mentioned but among the tags, the resource is of one node only. */
 const isSharedBy = (kernel: ElementKernel, isKept: boolean, own: boolean): boolean =>
   isKept && kernel.names === (own ? 1 : 0);
@@ -135,12 +144,15 @@ function isTagged(sent: JsonValue, certname: string): boolean {
   return Array.isArray(tags) && tags.includes(certname);
 }
 
-/** The text as it is with one more tag, a certname in quotes, of that rank. */
-function textWithTag(shared: ReadResource, tag: string, rank: number): string {
+/** The text as it is with one more tag, a certname in quotes, of that rank; null where it is no tag, or its place is not known. */
+function textWithTag(shared: ReadResource, tag: string, rank: number | null): string | null {
+  if (rank === null) return null;
   const { text, tagsStart } = shared;
   const tags = tagsOf(shared);
   if (tags.length === 0) return `${text.slice(0, tagsStart)}${tag}${text.slice(tagsStart)}`;
   const ranks = (shared.tagRanks ??= tags.map(tagRank));
+  // Tags of one rank stand in the order in which they were sent.
+  if (ranks.includes(rank)) return null;
   // Before the first tag of a higher rank, or at the end.
   let place = 0;
   let at = tagsStart;

@@ -5,6 +5,7 @@ import { isEmpty } from '../../schemas/commands/format.ts';
 import { canonicalK, quote } from '../json/canonical.ts';
 import { storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
+import { hasOwnTag } from '../store/own-tag.ts';
 import type { ItemId, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
 import { parseLenient } from '../time.ts';
@@ -180,7 +181,7 @@ function storedResource(placed: PlacedResource, certname: string, columns: Colum
   const { own } = placed;
   const { type, title, text, parametersStart, parametersEnd } = placed.resource;
   const tags = tagsOf(placed.resource);
-  const ownTag = own || tags.includes(certname);
+  const ownTag = own || hasOwnTag(tags, certname);
   const shared = ownTag && !own ? tags.filter((tag) => tag !== certname) : tags;
   const parameters = parametersStart === parametersEnd ? 'null' : text.slice(parametersStart, parametersEnd);
   const sent = sentOf(placed, certname);

@@ -120,17 +120,17 @@ export class ElementKernel {
     this.#other = this.#exports.otherStart();
   }
 
-  /** A list begins in whose texts a mark stands for the literal of the certname; null: none does. */
-  begin(certname: string | null): void {
+  /** A list begins in whose texts a mark stands for the literal of the certname; null: none does. False: it is too long for that. */
+  begin(certname: string | null): boolean {
     this.#exports.beginList();
-    if (certname === this.#name) return;
-    this.#name = certname;
+    if (certname === this.#name) return true;
     const literal = certname === null ? NO_NAME : Buffer.from(JSON.stringify(certname));
-    // Longer ones stand in the texts.
-    const size = literal.length > NAME_SIZE - SLACK ? 0 : literal.length;
+    if (literal.length > NAME_SIZE - SLACK) return false;
+    this.#name = certname;
     this.#bytes.fill(0, NAME_START, NAME_START + NAME_SIZE);
-    this.#bytes.set(literal.subarray(0, size), NAME_START);
-    this.#exports.setName(size);
+    this.#bytes.set(literal, NAME_START);
+    this.#exports.setName(literal.length);
+    return true;
   }
 
   /** What the young elements take, as `add` was told. */

@@ -47,7 +47,8 @@ export class ElementMemo<T> {
   /**
    * The values of the elements of a JSON list or map (UTF-8, with its brackets), in whose texts OWN_NAME stands for the certname. `read`
    * is asked for elements that are not remembered, and told whether they may be. `recall` is asked before: what it knows (null: nothing)
-   * never is remembered. Null when the bytes have not that form, when `read` gives null, and where nothing can be remembered.
+   * never is remembered. Null when the bytes have not that form, when `read` gives null, and where nothing can be remembered, or not with
+   * so long a certname.
    */
   values(
     list: Uint8Array,
@@ -66,7 +67,7 @@ export class ElementMemo<T> {
     const first = behindBlanks(list, 1, last);
     if (first === last) return values;
     if (kernel.cost > this.#bytesMax / 2) this.#age(kernel);
-    kernel.begin(certname);
+    if (!kernel.begin(certname)) return null;
     for (let at = first; at <= last; at += kernel.place) {
       const count = kernel.walk(list, at, last);
       this.#move(kernel);

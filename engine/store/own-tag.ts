@@ -64,6 +64,13 @@ function placesIn(tags: readonly string[]): TagPlaces {
   return { ranks: tags.map(tagRank), before, after };
 }
 
+/** Whether the certname is among the tags and can be left out: tags of one rank stand in the order in which they were sent. */
+export function hasOwnTag(tags: readonly string[], certname: string): boolean {
+  if (!tags.includes(certname)) return false;
+  const rank = tagRank(certname);
+  return tags.every((tag) => tag === certname || tagRank(tag) !== rank);
+}
+
 /** Where the tag of that rank stands. */
 export function placeOf(places: TagPlaces, rank: number): number {
   const { ranks } = places;

@@ -1,0 +1,89 @@
+// The certname among the tags of a resource that is remembered for all nodes: where it cannot be taken out so that it comes back as
+// it was sent, what is stored is what the whole payload says.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { applyBatch } from '../../../engine/ingest/apply.ts';
+import type { CatalogCommand } from '../../../engine/ingest/commands.ts';
+import { decodeCommand, type Recollection } from '../../../engine/ingest/decode.ts';
+import { CommandFailure } from '../../../engine/ingest/errors.ts';
+import type { QueuedCommand } from '../../../engine/ingest/types.ts';
+import { withOwnTag } from '../../../engine/store/own-tag.ts';
+import { openPartition } from '../../../engine/store/partition.ts';
+import { at, catalogPayload, NOTHING_STORED, resource, SETTINGS, submit } from './support.ts';
+
+function outcome(command: QueuedCommand, stored: Recollection | null): object {
+  try {
+    const { hash, contents } = decodeCommand(command, SETTINGS, stored) as CatalogCommand;
+    return { hash, bodies: contents(() => 0).resources.map(({ body }) => body) };
+  } catch (error) {
+    assert.ok(error instanceof CommandFailure, String(error));
+    return { kind: error.kind, message: error.message };
+  }
+}
+
+/** `tags`: JSON texts. */
+function catalogOf(certname: string, title: string, tags: readonly string[], minute = 0): QueuedCommand {
+  const one = JSON.stringify(resource({ type: 'File', title, tags: 0 })).replace('"tags":0', () => `"tags":[${tags}]`);
+  const payload = JSON.stringify(catalogPayload({ certname, resources: 0, producer_timestamp: at(minute) }));
+  const text = payload.replace('"resources":0', () => `"resources":[${one}]`);
+  return submit('replace catalog', text, { certname });
+}
+
+function assertSame(commands: readonly QueuedCommand[]): void {
+  commands.forEach((command, index) => {
+    assert.deepEqual(outcome(command, NOTHING_STORED), outcome(command, null), `catalog ${index}`);
+  });
+}
+
+test('own tags: spelled with escapes, beside a title that is the certname', () => {
+  const escaped = ['"\\u006fne.example"'];
+  assertSame(
+    ['one', 'one', 'one', 'two', 'two'].map((name) => catalogOf(`${name}.example`, `${name}.example`, escaped)),
+  );
+});
+
+test('own tags: a certname that is no tag is refused each time', () => {
+  assertSame([1, 2, 3].map(() => catalogOf('Upper.example', '/a', ['"Upper.example"', '"file"'])));
+  assertSame(['lower', 'lower', 'lower', 'Upper'].map((name) => catalogOf(name, '/b', [`"${name}"`, '"file"'])));
+});
+
+test('own tags: beside one whose place in the set is the same', () => {
+  // "al" and "c." have one hash in Java.
+  for (const tags of [
+    ['"al"', '"c."'],
+    ['"c."', '"al"'],
+  ])
+    assertSame([1, 2, 3].map(() => catalogOf('al', `/${tags}`, tags)));
+});
+
+test('own tags: what is shown of a node is what it sent, whatever is shared', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'own-tags-'));
+  const partition = openPartition(dir);
+  t.after(async () => {
+    await partition.close();
+    rmSync(dir, { recursive: true });
+  });
+  const long = ['a', 'b', 'c'].map((name) => name.repeat(1100));
+  const sent: [certname: string, tags: string[]][] = [
+    [long[1]!, [long[0]!]],
+    [long[0]!, [long[0]!]],
+    [long[2]!, [long[0]!]],
+    ['al', ['al', 'c.']],
+    ['am', ['c.']],
+  ];
+  sent.forEach(([certname, tags], minute) => {
+    const texts = tags.map((tag) => JSON.stringify(tag));
+    applyBatch(partition, [catalogOf(certname, '/c', texts, minute)], SETTINGS);
+  });
+  const view = partition.snapshot();
+  for (const [certname, tags] of sent) {
+    const [item] = view.resources.list(view.nodeId(certname));
+    const record = view.resources.record(item!);
+    assert.deepEqual(record.ownTag ? withOwnTag(record, certname) : record.tags, tags);
+  }
+  view.close();
+});
