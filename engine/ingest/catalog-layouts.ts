@@ -82,7 +82,8 @@ function hasNames({ names }: Layout, list: readonly PlacedResource[], certname: 
   if (names.length !== list.length * 2) return false;
   for (let index = 0; index < list.length; index++) {
     const { resource } = list[index] as PlacedResource;
-    const title = isOwn(resource, certname) ? null : resource.title;
+    // A title may be null itself, and then is nobody's name.
+    const title = isOwn(resource, certname) ? null : (resource.title ?? undefined);
     if (resource.type !== names[index * 2] || title !== names[index * 2 + 1]) return false;
   }
   return true;

@@ -102,6 +102,20 @@ test('layouts: a catalog is the same whatever was remembered of others', () => {
   assert.ok(isKnown > 600, `only ${isKnown} catalogs were good`);
 });
 
+test('layouts: a resource without a title is not taken for the one that is titled with the certname', () => {
+  const rest = '"tags":[],"exported":false,"parameters":{}';
+  const edge =
+    '{"source":{"type":"Class","title":"main"},"target":{"type":"Host","title":"own"},"relationship":"contains"}';
+  for (const title of ['"title":"own",', '"title":"own",', '"title":"own",', '"title":null,', '']) {
+    const resources = [`{"type":"Class","title":"main",${rest}}`, `{"type":"Host",${title}${rest}}`];
+    const payload = JSON.stringify(catalogPayload({ certname: 'own', resources: 0, edges: 0 }))
+      .replace('"resources":0', () => `"resources":[${resources}]`)
+      .replace('"edges":0', () => `"edges":[${edge}]`);
+    const command = submit('replace catalog', payload, { certname: 'own' });
+    assert.deepEqual(outcome(command, NOTHING_STORED), outcome(command, null), title);
+  }
+});
+
 test('layouts: a certname that is spelled with escapes is not taken for that of other nodes', () => {
   const host = (title: string): string => `{"type":"Host","title":${title}}`;
   const edge = (target: string): string =>
