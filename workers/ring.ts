@@ -312,16 +312,13 @@ export class Ring implements CommandRing {
       return;
     }
     this.#log.error(`command ${entry.record.seq} cannot be read back from the log: ${message}`);
-    const index = flight.entries.indexOf(entry);
-    slot.mailbox.putBack(flight.entries.slice(index));
-    if (index > 0) {
-      // What is before it goes first. It comes again then, alone, as one that killed its actor would.
-      entry.crashes = CRASHES_MAX;
-      slot.mailbox.putBack(flight.entries.slice(0, index));
+    entry.crashes = CRASHES_MAX;
+    slot.mailbox.putBack(flight.entries);
+    if (entry !== flight.entries.find(({ obsolete }) => !obsolete)) {
+      // What is before it goes first. It comes again then, as one that killed its actor would: alone but for obsolete ones.
       this.#plan(slot);
       return;
     }
-    entry.crashes = CRASHES_MAX;
     slot.flight = { id: flight.id, entries: slot.mailbox.take(), sent: false };
     this.#send(slot, slot.flight, [new Uint8Array(0)], `the command could not be read back: ${message}`);
   }

@@ -511,6 +511,31 @@ test('ring: a stored command whose bytes are damaged is given up alone; the othe
   assert.deepEqual(kinds, ['processed', 'processed', 'processed', 'failed', 'processed', 'processed']);
 });
 
+test('ring: a damaged command behind one that it supersedes is given up, too', async (t) => {
+  const dir = temporaryDirectory();
+  const { ring } = await start(t, dir, { limits: { memoryMax: 0 } });
+  await (await ring.submit(submission('a'), true)).outcome;
+  writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
+  const blocker = await ring.submit(submission('a'), true);
+  await until('stalled', () => !ring.healthy);
+  const waiting = [
+    await ring.submit(submission('a', { do: 'store', mark: '<1>' }, { producerTimestamp: 1 }), true),
+    await ring.submit(submission('a', { do: 'store', mark: '<2>' }, { producerTimestamp: 2 }), true),
+    await ring.submit(submission('a', { do: 'store', mark: '<3>' }), true),
+  ];
+  const [name] = readdirSync(join(dir, 'inbox')).filter((file) => file.endsWith('.commands'));
+  const damaged = readFileSync(join(dir, 'inbox', name!)).indexOf('<2>');
+  const log = openSync(join(dir, 'inbox', name!), 'r+');
+  writeSync(log, '?', damaged);
+  closeSync(log);
+  rmSync(join(dir, FAULT_FILE));
+  await blocker.outcome;
+  await until('all are processed', () => ring.depth === 0);
+  const kinds: (string | undefined)[] = [];
+  for (const { outcome } of waiting) kinds.push((await outcome)?.kind);
+  assert.deepEqual(kinds, ['processed', 'failed', 'processed']);
+});
+
 test('ring: a process that cannot go on notes what it hung on, and the next one gives that up', async (t) => {
   const dir = temporaryDirectory();
   const file = join(dir, 'inbox', 'suspects.json');
