@@ -71,6 +71,12 @@ interface Place {
   readonly headSize: number;
 }
 
+/** A file that is kept for the next segment. */
+interface Spare {
+  readonly path: string;
+  readonly file: LogFile;
+}
+
 interface Append {
   readonly envelope: Envelope;
   readonly head: Buffer;
@@ -195,7 +201,9 @@ export class CommandLog implements CommandStream {
   #recovering: Promise<boolean> | null = null;
   #closed = false;
   #removing: Promise<void> = Promise.resolve();
-  #spare: { readonly path: string; readonly file: LogFile } | null = null;
+  #spare: Spare | null = null;
+  /** Is to be the spare one: until its name is gone for good, a power failure makes it the segment again that it was. */
+  #leaving: Spare | null = null;
 
   constructor(options: LogOptions, files: LogFileSystem, segments: Segment[], backlog: StreamRecord[], seq: number) {
     this.#dir = options.dir;
@@ -421,7 +429,11 @@ export class CommandLog implements CommandStream {
           await this.#files.remove(segment.path);
         }
         await this.#files.syncDirectory(this.#dir);
+        this.#spare ??= this.#leaving;
+        this.#leaving = null;
       } catch (error) {
+        if (this.#leaving !== null) await this.#remove(this.#leaving.file, this.#leaving.path);
+        this.#leaving = null;
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return;
       }
       this.#segments.shift();
@@ -442,7 +454,7 @@ export class CommandLog implements CommandStream {
     // A backup that is being made holds its segments by links, which nobody can make any more.
     const { nlink } = await file.stat().catch(() => ({ nlink: 2 }));
     if (nlink > 1) await this.#remove(file, path);
-    else this.#spare = { path, file };
+    else this.#leaving = { path, file };
     return true;
   }
 

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -14,7 +15,7 @@ import {
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { diskFiles } from '../../../engine/inbox/files.ts';
+import { diskFiles, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import type { CommandLog } from '../../../engine/inbox/log.ts';
 import { crc32InScript } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
@@ -303,6 +304,45 @@ test('log: a segment that a backup holds by a link is not written to', async () 
   const restored = await openTestLog(held);
   assert.equal(certnames(restored).length >= 10, true);
   await restored.close();
+});
+
+test('log: a file is not written to for the next segment before it has lost its name for good', async () => {
+  const dir = temporaryDirectory();
+  // What a power failure leaves of it: the file under the name that it had.
+  let held: Promise<void> | null = null;
+  let letGo = (): void => {};
+  let gone: { readonly name: string; readonly path: string; readonly before: Buffer } | null = null;
+  const files: LogFileSystem = {
+    ...diskFiles,
+    rename: async (from, to) => {
+      await diskFiles.rename(from, to);
+      if (!to.endsWith('.spare')) return;
+      gone = { name: basename(from), path: to, before: readFileSync(to) };
+      held = new Promise((resolve) => (letGo = resolve));
+    },
+    syncDirectory: async (path) => {
+      const wait = held;
+      held = null;
+      await wait;
+      await diskFiles.syncDirectory(path);
+    },
+  };
+  const log = await openTestLog(dir, { segmentSizeMax: 1000, files });
+  const records = delivered(log);
+  for (let i = 0; i < 8; i++) await log.append(envelope(`n${i}`), body(`${i}`.repeat(300)));
+  for (const record of records.slice(0, 3)) log.release(record);
+  for (let patience = 200; gone === null && patience > 0; patience--) await sleep(5);
+  const { name, path, before } = gone as unknown as { name: string; path: string; before: Buffer };
+  // Begins segments while the removal is on its way to disk.
+  for (let i = 0; i < 6; i++) await log.append(envelope(`more${i}`), body('y'.repeat(400)));
+  assert.deepEqual(readFileSync(path).subarray(0, before.length), before);
+  const failed = await copyAtRest(dir);
+  renameSync(join(failed, basename(path)), join(failed, name));
+  const again = await openTestLog(failed);
+  assert.equal(certnames(again).length, 14);
+  await again.close();
+  letGo();
+  await log.close();
 });
 
 test('log: a file that is kept goes when the log is opened, and a segment that was just begun in one is empty', async () => {
