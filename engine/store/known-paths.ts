@@ -1,7 +1,9 @@
 // Fact paths that a partition's registry is known to have: they are found element by element, so that the writer, who asks for
 // each leaf of each new fact, puts no text together for those that it knows.
 
-const PATHS_MAX = 50_000;
+/** What all of them may take, and each of their elements beside its text: a path may have a thousand elements. */
+const BYTES_MAX = 32 << 20;
+const ELEMENT_BYTES = 250;
 
 /** A path, and those that go on from it. */
 class Step {
@@ -18,16 +20,23 @@ class Step {
 
 export class KnownPaths {
   #root = new Step();
+  /** Bytes, as if no two began alike. */
   #size = 0;
 
   /** Remembers the path with its type; false: it was known. */
   add(type: string, path: readonly (string | number)[]): boolean {
     let step = this.#root;
-    for (let i = 0; i < path.length; i++) step = step.next(path[i]!);
+    let size = 0;
+    for (let i = 0; i < path.length; i++) {
+      const element = path[i]!;
+      step = step.next(element);
+      size += ELEMENT_BYTES + (typeof element === 'string' ? element.length : 0);
+    }
     if (step.types.includes(type)) return false;
     step.types.push(type);
+    this.#size += size;
     // All are forgotten at once: those that come again are few beside those that came once.
-    if (++this.#size > PATHS_MAX) this.clear();
+    if (this.#size > BYTES_MAX) this.clear();
     return true;
   }
 

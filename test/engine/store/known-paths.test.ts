@@ -28,3 +28,17 @@ test('known paths: forgotten at some number, never taken for known that are not'
   const known = new KnownPaths();
   for (let i = 0; i < 120_000; i++) assert.equal(known.add('string', ['fact', `member ${i}`]), true);
 });
+
+test('known paths: fewer are kept of long ones and of long names', () => {
+  for (const [path, kept] of [
+    [['a', 'b'], 1200],
+    [Array.from({ length: 900 }, () => 0), 0],
+    [['x'.repeat(100_000)], 0],
+  ] as const) {
+    const known = new KnownPaths();
+    for (let i = 0; i < 1200; i++) known.add('string', [i, ...path]);
+    let still = 0;
+    for (let i = 0; i < 300; i++) if (!known.add('string', [i, ...path])) still++;
+    assert.equal(still, Math.min(kept, 300));
+  }
+});
