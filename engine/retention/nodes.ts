@@ -1,6 +1,6 @@
 // Nodes that fell silent expire, nodes inactive for long enough are deleted (command document 8.2, 8.3).
 
-import { isInactive, NODES_ALL, NODES_INACTIVE, type Partition } from '../store/partition.ts';
+import { NODES_ALL, NODES_INACTIVE, type Partition } from '../store/partition.ts';
 import type { NodeId, NodeRecord } from '../store/records.ts';
 import { LOOKED_AT_MAX, NODES_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 
@@ -76,7 +76,8 @@ export function purgeNodes(partition: Partition, { now, ttl, limit }: NodeTtl & 
           return { changed: 0, done: found.next === 0 };
         }
         from = found.next;
-        current = deleteNode(partition, found.certname);
+        // Commands come between its steps: a node that is active again stays.
+        current = deleteNode(partition, found.certname, (record) => isPast(record, horizon));
       }
       const { changed, done } = current.step();
       if (!done) return { changed: 0, done: false };
@@ -96,10 +97,7 @@ function nextInactive(partition: Partition, from: NodeId, horizon: number): { ce
       if (id < from) continue;
       if (lookedAt++ === LOOKED_AT_MAX) return { certname: null, next: id };
       const record = view.node(id);
-      if (record === undefined || !isInactive(record)) continue;
-      const { deactivated, expired } = record;
-      const isPast = (deactivated !== null && deactivated < horizon) || (expired !== null && expired < horizon);
-      if (isPast) return { certname: record.certname, next: id + 1 };
+      if (record !== undefined && isPast(record, horizon)) return { certname: record.certname, next: id + 1 };
     }
     return { certname: null, next: 0 };
   } finally {
@@ -107,17 +105,22 @@ function nextInactive(partition: Partition, from: NodeId, horizon: number): { ce
   }
 }
 
+/** Whether the node has been inactive since before the horizon. */
+const isPast = ({ deactivated, expired }: NodeRecord, horizon: number): boolean =>
+  (deactivated !== null && deactivated < horizon) || (expired !== null && expired < horizon);
+
 /**
- * Deletes everything that belongs to a certname. `changed` of the last step is 1, or 0 for an unknown certname. Superseded
- * reports go first, in bounded steps; what is left of the node goes in one transaction.
+ * Deletes everything that belongs to a certname, as long as its node `goes`. `changed` of the last step is 1, or 0 when nothing was left to
+ * delete, or the node stays. Superseded reports go first, in bounded steps; what is left of the node goes in one transaction.
  */
-export function deleteNode(partition: Partition, certname: string): Sweep {
+export function deleteNode(partition: Partition, certname: string, goes = (_: NodeRecord): boolean => true): Sweep {
   return {
     step(): StepResult {
       return partition.write((batch) => {
         const id = batch.nodeId(certname);
-        if (id === 0) return { changed: 0, done: true };
-        const latest = batch.node(id)?.latestReport?.reportId ?? 0;
+        const record = batch.node(id);
+        if (record === undefined || !goes(record)) return { changed: 0, done: true };
+        const latest = record.latestReport?.reportId ?? 0;
         const reports = batch.view.reportIdsOfNode(id);
         let deleted = 0;
         for (const report of reports) {

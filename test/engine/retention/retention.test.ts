@@ -135,6 +135,23 @@ test('retention: many nodes expire over several steps', () => {
   assert.ok(steps > 1);
 });
 
+test('retention: a node that comes back while its reports are being deleted stays, with what it sent', () => {
+  const reports = Array.from({ length: 250 }, (_, index) => report('back', daysAgo(30 + index / 1000)));
+  const partition = newPartition(...reports, deactivate('back', daysAgo(20)), deactivate('gone', daysAgo(20)));
+  const sweep = purgeNodes(partition, { now: NOW, ttl: 14 * DAY, limit: 0 });
+  assert.equal(sweep.step().done, false);
+  apply(partition, report('back', daysAgo(0)), facts('back', daysAgo(0), { values: { a: 1 } }));
+  assert.equal(run(sweep).changed, 1);
+  assert.deepEqual(certnames(partition, 'active'), ['back']);
+  const left = read(partition, (view) => {
+    const id = view.nodeId('back');
+    const latest = view.node(id)?.latestReport?.reportId ?? 0;
+    return { facts: view.facts.list(id).length, latest: view.report(latest)?.producerTimestamp };
+  });
+  assert.deepEqual(left, { facts: 2, latest: NOW });
+  assert.deepEqual(certnames(partition, 'all'), ['back']);
+});
+
 test('retention: nodes inactive for long enough are deleted, at most as many as asked for', () => {
   const partition = newPartition(
     ...[1, 2, 3, 4, 5].map((index) => deactivate(`gone${index}`, daysAgo(20))),
