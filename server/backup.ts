@@ -131,7 +131,8 @@ async function holdSegments(inbox: string, held: string): Promise<{ stop(): Prom
   const linked = new Set<string>();
   const hold = async () => {
     if (!existsSync(inbox)) return;
-    for (const name of (await readdir(inbox)).sort()) {
+    // The newest first: the server removes the oldest first, so where one has gone, all that are older have, and there is no gap.
+    for (const name of (await readdir(inbox)).sort().reverse()) {
       if (linked.has(name) || !name.endsWith('.commands')) continue;
       try {
         await link(join(inbox, name), join(held, name));
