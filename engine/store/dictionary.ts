@@ -204,7 +204,18 @@ class RecordCache<R> {
     this.#budget.use(bytes + RECORD_OVERHEAD);
     this.#kept.set(id, record, 0);
   }
+
+  delete(id: ItemId): void {
+    this.#kept.delete(id);
+  }
+
+  clear(): void {
+    this.#kept.clear();
+  }
 }
+
+/** So many ids that were given out anew are forgotten one by one, more by forgetting all. */
+const FORGOTTEN_MAX = 100_000;
 
 /** Shared by all views of a thread: item ids are not reused while a snapshot may see them. */
 export class Dictionary<B, R extends Fields = Fields> {
@@ -216,6 +227,8 @@ export class Dictionary<B, R extends Fields = Fields> {
   readonly refs: Refs;
   readonly #budget: RecordBudget;
   readonly #classes = new Map<string, ItemClasses>();
+  /** The id that was the next one to be given out when that was looked at last; 0: not yet. */
+  #next: ItemId = 0;
 
   constructor(env: RootDatabase, spec: DictionarySpec<B, R>, budget: RecordBudget) {
     this.spec = spec;
@@ -238,9 +251,30 @@ export class Dictionary<B, R extends Fields = Fields> {
 
   /** After an aborted transaction: ids it gave out will be given out again. */
   forget(): void {
-    this.cache.clear();
     this.refs.clear();
+    this.#forgetBodies();
+  }
+
+  #forgetBodies(): void {
+    this.cache.clear();
+    this.records.clear();
     for (const classes of this.#classes.values()) classes.forget();
+  }
+
+  /** Where ids begin anew behind the last one: what is kept under those that were given out since this was asked last is of other items. */
+  forgetReused(next: ItemId): void {
+    const from = this.#next;
+    if (from === next) return;
+    this.#next = next;
+    if (from === 0 || next < from || next - from > FORGOTTEN_MAX) {
+      this.#forgetBodies();
+      return;
+    }
+    for (let id = from; id < next; id++) {
+      this.cache.delete(id);
+      this.records.delete(id);
+      for (const classes of this.#classes.values()) classes.delete(id);
+    }
   }
 }
 

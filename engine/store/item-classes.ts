@@ -64,6 +64,12 @@ export class ItemClasses {
     return number;
   }
 
+  /** The id stands for another item from now on. */
+  delete(id: ItemId): void {
+    const page = this.#pages[id >>> PAGE_BITS];
+    if (page !== undefined) page[id & PAGE_MASK] = 0;
+  }
+
   forget(): void {
     this.#pages = [];
   }

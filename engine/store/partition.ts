@@ -353,9 +353,19 @@ export class Partition {
       // Ids given out by the aborted transaction will be given out again: forget what was read under them.
       this.nameIds.clear();
       this.knownPaths.clear();
-      for (const dictionary of [this.resources, this.facts, this.edges, this.packages]) dictionary.forget();
+      for (const dictionary of this.#dictionaries) dictionary.forget();
       throw error;
     }
+  }
+
+  get #dictionaries(): readonly Pick<Dictionary<unknown>, 'spec' | 'forget' | 'forgetReused'>[] {
+    return [this.resources, this.facts, this.edges, this.packages];
+  }
+
+  /** A snapshot of that state begins: what is kept by item ids that were given to others is forgotten. */
+  forgetReused({ wrapped, nextItem }: Readonly<State>): void {
+    if (!wrapped) return;
+    for (const dictionary of this.#dictionaries) dictionary.forgetReused(nextItem[dictionary.spec.name] ?? 1);
   }
 
   /** Commands waiting for another attempt, in stream order. */
@@ -416,6 +426,7 @@ export class View implements EventSource, ViewBounds {
     this.partition = partition;
     this.options = transaction === undefined ? {} : { transaction };
     this.state = transaction === undefined ? partition.readState({}) : partition.stateAt(this.options);
+    if (transaction !== undefined) partition.forgetReused(this.state);
     this.maxNodeId = this.state.nextNode - 1;
     this.resources = new DictionaryView(partition.resources, this.options, this);
     this.facts = new DictionaryView(partition.facts, this.options, this);

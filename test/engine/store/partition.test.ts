@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { FACT } from '../../../engine/store/bodies.ts';
+import { FACT, RESOURCE } from '../../../engine/store/bodies.ts';
+import { encodeState } from '../../../engine/store/codecs.ts';
 import { Copies } from '../../../engine/store/copies.ts';
 import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/dictionary.ts';
 import { Scratch } from '../../../engine/store/lmdb.ts';
@@ -143,6 +144,41 @@ test('dictionary: every ref to a body is forgotten with it', async () => {
     assert.deepEqual([...v.resources.nodes(again).toArray()], [v.nodeId('a')]);
     v.close();
   }
+  await p.close();
+});
+
+test('dictionary: what readers keep by item ids is not taken for that of items that get those ids later', async () => {
+  const p = fresh();
+  const reader = openPartition(p.dir, { readOnly: true });
+  const nextIs = (resource: number): void => {
+    const state = p.readState({});
+    const nextItem = { ...state.nextItem, resource };
+    p.tables.state.putSync(Buffer.from('state'), encodeState({ ...state, nextItem }));
+  };
+  const titles = (): string[] => {
+    const v = reader.snapshot();
+    const types = v.resources.classes([RESOURCE.type]);
+    const found = [...v.resources.list(v.nodeId('n'))].map((id) => {
+      assert.equal(v.resources.record(id).string(RESOURCE.title), v.resources.body(id).title);
+      types.add(id, v.resources.record(id));
+      return v.resources.body(id).title;
+    });
+    assert.equal(types.get(1) !== 0, v.resources.hasBody(1));
+    v.close();
+    return found;
+  };
+  p.write((b) => addNode(b, 'n', ['a', 'b', 'c']));
+  assert.deepEqual(titles(), ['a', 'b', 'c']);
+  nextIs(0xffff_ffff);
+  // The ids begin anew, behind those that are taken.
+  p.write((b) => addNode(b, 'n', ['d']));
+  assert.deepEqual(titles(), ['d']);
+  nextIs(1);
+  p.write((b) => addNode(b, 'n', ['d', 'e', 'f']));
+  assert.deepEqual(titles(), ['d', 'e', 'f']);
+  p.write((b) => addNode(b, 'n', ['g', 'e', 'h']));
+  assert.deepEqual(titles(), ['g', 'e', 'h']);
+  await reader.close();
   await p.close();
 });
 
