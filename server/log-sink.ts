@@ -17,11 +17,19 @@ const fileMode = 0o640;
 /** Lines of so many milliseconds, or bytes, go out together: a write takes more time than the line. */
 const gatherMs = 20;
 const gatherSize = 4096;
+/** Bytes of lines that may wait for a disk that is full, or a reader that has stopped; those that come then are lost. */
+const waitingMax = 4 << 20;
 
 /** `file` null: standard error. Throws when the file cannot be opened. */
 export function openSink(file: string | null): LogSink {
   if (file !== null) closeSync(openSync(file, 'a', fileMode));
-  const stream = destination({ dest: file ?? stderr, sync: false, minLength: gatherSize, mode: fileMode });
+  const stream = destination({
+    dest: file ?? stderr,
+    sync: false,
+    minLength: gatherSize,
+    maxLength: waitingMax,
+    mode: fileMode,
+  });
   stream.on('error', () => {});
   let gathering = false;
   /** Bytes that the stream has and the file has not. */
@@ -32,6 +40,9 @@ export function openSink(file: string | null): LogSink {
   };
   stream.on('ready', flushRest);
   stream.on('drain', flushRest);
+  stream.on('drop', (line: string) => {
+    unwritten -= Buffer.byteLength(line);
+  });
   stream.on('write', (bytes: number) => {
     unwritten = bytes === 0 ? 0 : Math.max(0, unwritten - bytes);
   });

@@ -11,6 +11,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { accessLine, createAccessLog } from '../../server/access-log.ts';
 import type { RequestRecord } from '../../server/http/exchange.ts';
 import { createLogs, readableLine } from '../../server/log.ts';
+import { openSink } from '../../server/log-sink.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-log-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -105,6 +106,17 @@ describe('log', () => {
     const reader = spawn('head', ['-n', '1', file], { stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 });
     const [text] = (await once(reader.stdout, 'data')) as [Buffer];
     assert.match(text.toString(), /INFO {2}\[main\] after\n$/);
+  });
+
+  test('of lines that cannot be written a few megabytes wait', async (t) => {
+    const full = '/dev/full';
+    if (!existsSync(full)) return t.skip('no such device here');
+    const sink = openSink(full);
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 200_000; i++) sink.write(`${'x'.repeat(500)}\n`);
+    await setTimeout(100);
+    const grown = process.memoryUsage().heapUsed - before;
+    assert.ok(grown < 50 << 20, `${grown >>> 20} MB`);
   });
 
   test('readable lines show fields and stacks', () => {
