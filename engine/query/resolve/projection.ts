@@ -45,13 +45,15 @@ export function projectionOf(
       ]
     : defaultColumns(scope);
   const keyed = inOrder(scope, withDistinctKeys(drafts));
+  const shown = new Set(keyed.flatMap((column) => (column.kind === 'field' ? [nameOfRef(column.ref)] : [])));
   const keys =
     groupBy === null
       ? null
-      : groupBy.flatMap((key) => defer<GroupKey | never[]>(() => groupKey(scope, key, keyed), []));
+      : groupBy.flatMap((key) => defer<GroupKey | never[]>(() => groupKey(scope, key, { keyed, shown }), []));
   if (groupBy?.length === 0) throw badQuery("'group_by' takes at least one argument, but none were supplied");
   if (keys !== null || keyed.some(isAggregate)) {
-    for (const column of keyed) defer(() => checkGrouped(column, keyed, keys ?? []), undefined);
+    const grouped = groupedBy(keyed, keys ?? []);
+    for (const column of keyed) defer(() => checkGrouped(column, grouped), undefined);
   }
   return { columns: keyed, projected, groupBy: keys };
 }
@@ -185,9 +187,18 @@ function isDocumentMember(scope: Scope, name: JsonValue): boolean {
 
 const isAggregate = (column: Column): boolean => column.kind === 'aggregate';
 
-const sameRef = (a: FieldRef, b: FieldRef): boolean => JSON.stringify(a) === JSON.stringify(b);
+/** Equal for references to the same. */
+const nameOfRef = (ref: FieldRef): string => JSON.stringify(ref);
 
-function groupKey(scope: Scope, key: JsonValue, columns: readonly Column[]): GroupKey {
+/** What a grouping clause may name beside fields. */
+interface Groupable {
+  /** The columns, their keys given. */
+  readonly keyed: readonly Column[];
+  /** What those of them that are fields, or members of documents, refer to. */
+  readonly shown: ReadonlySet<string>;
+}
+
+function groupKey(scope: Scope, key: JsonValue, { keyed, shown }: Groupable): GroupKey {
   const isCall = isArray(key) && key[0] === 'function' && typeof key[1] === 'string';
   if (isAtom(key)) throw noSequence(key);
   if (!isCall && typeof key !== 'string') throw badQuery(`${printClojure(key)} is not a valid group_by argument`);
@@ -199,16 +210,15 @@ function groupKey(scope: Scope, key: JsonValue, columns: readonly Column[]): Gro
     }
     return { kind: 'ref', ref: { kind: 'field', field: field.name } };
   }
-  if (!isCall && isDocumentMember(scope, name)) return memberKey(scope, name, columns);
+  if (!isCall && isDocumentMember(scope, name)) return memberKey(scope, name, shown);
   if (!FUNCTIONS.has(name)) throw badQuery(`${printClojure(name)} is niether a valid column name nor function name`);
-  return functionKey(name, columns);
+  return functionKey(name, keyed);
 }
 
 /** A member of a document can be grouped by when it is a column. */
-function memberKey(scope: Scope, name: string, columns: readonly Column[]): GroupKey {
+function memberKey(scope: Scope, name: string, shown: Groupable['shown']): GroupKey {
   const ref = fieldRef(scope, name);
-  if (!columns.some((column) => column.kind === 'field' && sameRef(column.ref, ref)))
-    throw new StoreRefusal(`ERROR: column "${name}" does not exist`);
+  if (!shown.has(nameOfRef(ref))) throw new StoreRefusal(`ERROR: column "${name}" does not exist`);
   return { kind: 'ref', ref };
 }
 
@@ -229,15 +239,26 @@ function documentOf(ref: FieldRef): FieldRef | null {
   return ref.field === 'trusted' ? { kind: 'field', field: 'facts' } : null;
 }
 
-function checkGrouped(column: Column, columns: readonly Column[], keys: readonly GroupKey[]): void {
+/** What rows of a group have in common. */
+interface Grouped {
+  readonly refs: ReadonlySet<string>;
+  readonly columns: ReadonlySet<Column>;
+}
+
+function groupedBy(columns: readonly Column[], keys: readonly GroupKey[]): Grouped {
+  const grouped = { refs: new Set<string>(), columns: new Set<Column>() };
+  for (const key of keys) {
+    if (key.kind === 'ref') grouped.refs.add(nameOfRef(key.ref));
+    else grouped.columns.add(columns[key.column] as Column);
+  }
+  return grouped;
+}
+
+function checkGrouped(column: Column, { refs, columns }: Grouped): void {
   if (column.kind === 'aggregate' || column.kind === 'null') return;
   const { ref } = column;
   const whole = documentOf(ref);
-  const isKey = keys.some((key) =>
-    key.kind === 'ref'
-      ? sameRef(key.ref, ref) || (whole !== null && sameRef(key.ref, whole))
-      : columns[key.column] === column,
-  );
+  const isKey = refs.has(nameOfRef(ref)) || (whole !== null && refs.has(nameOfRef(whole))) || columns.has(column);
   if (!isKey) throw notGrouped(column.key);
 }
 
@@ -245,9 +266,9 @@ function checkGrouped(column: Column, columns: readonly Column[], keys: readonly
 export function checkGroupOrder(projection: Projection, orderBy: readonly OrderTerm[]): void {
   const { columns, groupBy } = projection;
   if (groupBy === null && !columns.some(isAggregate)) return;
+  const { refs } = groupedBy(columns, groupBy ?? []);
   for (const term of orderBy) {
-    const ref: FieldRef = { kind: 'field', field: term.field };
-    if (!(groupBy ?? []).some((key) => key.kind === 'ref' && sameRef(key.ref, ref))) throw notGrouped(term.field);
+    if (!refs.has(nameOfRef({ kind: 'field', field: term.field }))) throw notGrouped(term.field);
   }
 }
 
