@@ -77,7 +77,7 @@ const equalTo = (filters: readonly Filter[], field: string): readonly string[] |
   return null;
 };
 
-/** Two long lists of types and titles have more pairs than are worth looking up. */
+/** Two long lists, of types and titles or of names and values, have more pairs than are worth looking up. */
 const PAIRS_MAX = 10_000;
 
 type PathMaker = (filters: readonly Filter[], view: View, regex: CompileRegex) => Omit<ItemAccessPath, 'estimate'>[];
@@ -200,6 +200,7 @@ export function exactFacts(entity: EntityName, filters: readonly Filter[], view:
   const names = equalTo(filters, 'name');
   const values = filters.find((f) => f.kind === 'value-in' && f.values.every((v) => typeof v === 'string'));
   if (names === null || values === undefined || values.kind !== 'value-in') return null;
+  if (names.length * values.values.length > PAIRS_MAX) return null;
   const items = new Set<number>();
   for (const name of names) {
     for (const value of values.values) items.add(view.facts.find({ name, value: storedText(value) }));

@@ -5,12 +5,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseJson } from '../../../../engine/json/parse.ts';
 import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
+import { exactFacts } from '../../../../engine/query/exec/plan.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import type { PartitionPlan } from '../../../../engine/query/exec/source.ts';
 import { Source } from '../../../../engine/query/exec/source.ts';
 import { prepareFilter } from '../../../../engine/query/exec/subquery.ts';
 import { RowList } from '../../../../engine/query/request/body.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
+import type { Filter } from '../../../../engine/query/tree.ts';
 import { NODES_WITH_CATALOG } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
@@ -184,6 +186,24 @@ describe('plan: facts and packages', () => {
   it('a path uses the index of names by its first element', () => {
     assert.equal(access('fact_contents', '["=", "path", ["os", "family"]]'), 'items by name');
     assert.equal(access('fact_contents', '["~>", "path", ["o.", "fam.*"]]'), 'items by name');
+  });
+  it('names and text values are the items themselves, unless the lists are so long that pairs would be too many', () => {
+    const view = fleet.partitions[0]!.snapshot();
+    const texts = (length: number) => Array.from({ length }, (_, i) => (i === 0 ? 'hostname' : `n${i}`));
+    const itemsOf = (length: number) => {
+      const filters: Filter[] = [
+        { kind: 'in', field: 'name', values: texts(length) },
+        { kind: 'value-in', field: 'value', values: texts(length) },
+      ];
+      return exactFacts('facts', filters, view);
+    };
+    try {
+      assert.ok(itemsOf(100)!.length > 0);
+      assert.equal(itemsOf(101), null);
+    } finally {
+      view.close();
+    }
+    assert.equal(access('facts', '["and", ["=", "name", "hostname"], ["=", "value", "n5"]]'), 'items by name');
   });
   it('a value alone has no index', () => {
     assert.deepEqual(indexes('facts', '["=", "value", "n5"]'), NO_INDEX);
