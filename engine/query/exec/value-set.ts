@@ -32,36 +32,94 @@ function numberKey(value: JsonValue): string | null {
   return text === null || text.trim() === '' || Number.isNaN(Number(text)) ? text : String(Number(text));
 }
 
-export class ValueSet {
-  /** Certnames as nodes, per partition; null when the tuple is not the certname alone. */
-  nodes: NodeSet[] | null = null;
-  readonly keys = new Set<string>();
-  /** Tuples with a null in them. */
-  readonly withNull: (readonly (string | null)[])[] = [];
-  rows = 0;
+type Tuple = readonly (string | null)[];
 
-  add(tuple: readonly (string | null)[]): void {
-    this.rows++;
-    if (tuple.includes(null)) {
-      if (tuple.length > 1 || this.withNull.length === 0) this.withNull.push(tuple);
-    } else this.keys.add(tuple.length === 1 ? tuple[0]! : tupleKey(tuple as readonly string[]));
+/** The tuples of a set that have their nulls in the same columns. */
+class Shape {
+  /** Columns that are not null. */
+  readonly columns: readonly number[];
+  /** Texts of these columns, as `keyAt` makes them. */
+  readonly #keys: Iterable<string>;
+  /** By columns, which are some of these: the texts of those alone. Made when they are first asked for. */
+  readonly #parts = new Map<string, ReadonlySet<string>>();
+
+  constructor(columns: readonly number[], keys: Iterable<string>) {
+    this.columns = columns;
+    this.#keys = keys;
   }
 
-  has(tuple: readonly (string | null)[]): Truth {
-    if (this.rows === 0) return FALSE;
-    if (tuple.includes(null)) return this.#couldMatch(tuple) ? UNKNOWN : FALSE;
-    if (this.keys.has(tuple.length === 1 ? tuple[0]! : tupleKey(tuple as readonly string[]))) return TRUE;
-    return this.withNull.some((row) => compatible(row, tuple)) ? UNKNOWN : FALSE;
+  /** Whether one of the tuples is equal in the columns that are null on neither side. */
+  couldBe(tuple: Tuple): boolean {
+    const common = this.columns.filter((column) => tuple[column] !== null);
+    const name = common.join();
+    let part = this.#parts.get(name);
+    if (part === undefined) this.#parts.set(name, (part = this.#partOf(common)));
+    return part.has(keyAt(tuple, common));
   }
 
-  #couldMatch(tuple: readonly (string | null)[]): boolean {
-    if (tuple.length === 1) return true;
-    if (this.withNull.some((row) => compatible(row, tuple))) return true;
-    for (const key of this.keys) if (compatible(JSON.parse(key) as string[], tuple)) return true;
-    return false;
+  #partOf(common: readonly number[]): ReadonlySet<string> {
+    const part = new Set<string>();
+    for (const key of this.#keys) {
+      const tuple: string[] = [];
+      textsOf(key, this.columns).forEach((text, i) => {
+        tuple[this.columns[i]!] = text;
+      });
+      part.add(keyAt(tuple, common));
+    }
+    return part;
   }
 }
 
-const tupleKey = (tuple: readonly string[]): string => JSON.stringify(tuple);
-const compatible = (a: readonly (string | null)[], b: readonly (string | null)[]): boolean =>
-  a.every((x, i) => x === null || b[i] === null || b[i] === undefined || x === b[i]);
+/** One text for the texts of these columns, none of which is null; that of a single one is the text itself. */
+const keyAt = (tuple: Tuple, columns: readonly number[]): string =>
+  columns.length === 1 ? tuple[columns[0]!]! : JSON.stringify(columns.map((column) => tuple[column]));
+const textsOf = (key: string, columns: readonly number[]): readonly string[] =>
+  columns.length === 1 ? [key] : (JSON.parse(key) as string[]);
+
+interface Shapes {
+  readonly whole: Shape;
+  readonly withNull: readonly Shape[];
+}
+
+export class ValueSet {
+  /** Certnames as nodes, per partition; null when the tuple is not the certname alone. */
+  nodes: NodeSet[] | null = null;
+  /** Tuples without a null: of one column its text, else their JSON text. */
+  readonly keys = new Set<string>();
+  /** Tuples with a null in them, by the columns that are not: the same texts of those. */
+  readonly #withNull = new Map<string, { readonly columns: readonly number[]; readonly keys: Set<string> }>();
+  /** What a tuple could be equal to if nulls were values; made when it is first asked for. */
+  #shapes: Shapes | null = null;
+  rows = 0;
+
+  add(tuple: Tuple): void {
+    this.rows++;
+    if (!tuple.includes(null)) {
+      this.keys.add(tuple.length === 1 ? tuple[0]! : JSON.stringify(tuple));
+      return;
+    }
+    const columns = [...tuple.keys()].filter((column) => tuple[column] !== null);
+    const name = columns.join();
+    let alike = this.#withNull.get(name);
+    if (alike === undefined) this.#withNull.set(name, (alike = { columns, keys: new Set() }));
+    alike.keys.add(keyAt(tuple, columns));
+  }
+
+  has(tuple: Tuple): Truth {
+    if (this.rows === 0) return FALSE;
+    const isWhole = !tuple.includes(null);
+    if (isWhole && this.keys.has(tuple.length === 1 ? tuple[0]! : JSON.stringify(tuple))) return TRUE;
+    if (isWhole && this.#withNull.size === 0) return FALSE;
+    const { whole, withNull } = this.#shapesOf(tuple.length);
+    const couldMatch = withNull.some((shape) => shape.couldBe(tuple)) || (!isWhole && whole.couldBe(tuple));
+    return couldMatch ? UNKNOWN : FALSE;
+  }
+
+  #shapesOf(length: number): Shapes {
+    this.#shapes ??= {
+      whole: new Shape([...Array(length).keys()], this.keys),
+      withNull: [...this.#withNull.values()].map(({ columns, keys }) => new Shape(columns, keys)),
+    };
+    return this.#shapes;
+  }
+}
