@@ -13,8 +13,11 @@ export interface FieldPath {
 }
 
 const TOP = /[a-zA-Z][_0-9a-zA-Z]*\??(?=\.|$)/y;
-const MATCH = /match\("(.*[^\\])"\)(?=\.|$)/sy;
-const QUOTED = /"(.*?[^\\])"(?=\.|$)/sy;
+const MATCH = 'match("';
+/** What a `match("…")` ends with: the last of these in the text ends it. */
+const MATCH_END = /[^\\]"\)(?=\.|$)/g;
+/** What a name in quotes ends with: the first of these behind its beginning ends it. */
+const QUOTED_END = /[^\\]"(?=\.|$)/g;
 const BARE = /[^.]+(?=\.|$)/y;
 const INDEXED = /^(.+)\[(\d+)\]$/s;
 const INDEX_MAX = 2_147_483_647;
@@ -22,6 +25,38 @@ const INDEX_MAX = 2_147_483_647;
 function at(pattern: RegExp, text: string, start: number): RegExpExecArray | null {
   pattern.lastIndex = start;
   return pattern.exec(text);
+}
+
+/** Finds the ends of components that begin further and further behind, in one look at the text. */
+class Ends {
+  readonly #text: string;
+  #matchEnd: number | null = null;
+  #quotedEnd = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The quote that ends a `match("` whose pattern begins there; -1: none. */
+  ofMatch(start: number): number {
+    if (this.#matchEnd === null) {
+      this.#matchEnd = -1;
+      for (const { index } of this.#text.matchAll(MATCH_END)) this.#matchEnd = index + 1;
+    }
+    return this.#matchEnd > start ? this.#matchEnd : -1;
+  }
+
+  /** The quote that ends a name in quotes that begins there; -1: none. */
+  ofQuoted(start: number): number {
+    if (this.#quotedEnd >= 0 && this.#quotedEnd <= start) this.#quotedEnd = this.#nextQuoted(start);
+    return this.#quotedEnd;
+  }
+
+  #nextQuoted(start: number): number {
+    QUOTED_END.lastIndex = start;
+    const end = QUOTED_END.exec(this.#text);
+    return end === null ? -1 : end.index + 1;
+  }
 }
 
 function namePart(name: string, quoted: boolean): PathPart {
@@ -40,21 +75,32 @@ export function parseField(text: string, options: { readonly matches: boolean } 
   const head = at(TOP, text, 0);
   if (!head) throw badQuery(`First component of AST field is invalid: ${printClojure(text)}`);
   const parts: PathPart[] = [];
+  const ends = new Ends(text);
   let position = head[0].length;
   while (position < text.length) {
     position += 1;
     if (text.startsWith('""', position)) {
       throw badQuery(`Empty AST field component at character ${position}: ${printClojure(text)}`);
     }
-    const match = options.matches ? at(MATCH, text, position) : null;
-    const quoted = match ? null : at(QUOTED, text, position);
-    const found = match ?? quoted ?? at(BARE, text, position);
-    if (!found) {
+    const pattern = position + MATCH.length;
+    const matchEnd = options.matches && text.startsWith(MATCH, position) ? ends.ofMatch(pattern) : -1;
+    if (matchEnd > 0) {
+      parts.push({ kind: 'match', pattern: text.slice(pattern, matchEnd) });
+      position = matchEnd + 2;
+      continue;
+    }
+    const quotedEnd = text[position] === '"' ? ends.ofQuoted(position + 1) : -1;
+    if (quotedEnd > 0) {
+      parts.push(namePart(text.slice(position + 1, quotedEnd), true));
+      position = quotedEnd + 1;
+      continue;
+    }
+    const bare = at(BARE, text, position);
+    if (!bare) {
       throw badQuery(`Don't recognize AST field component at character ${position}: ${printClojure(text)}`);
     }
-    if (match) parts.push({ kind: 'match', pattern: match[1] as string });
-    else parts.push(namePart(quoted ? (quoted[1] as string) : found[0], quoted !== null));
-    position += found[0].length;
+    parts.push(namePart(bare[0], false));
+    position += bare[0].length;
   }
   return { top: head[0], parts };
 }

@@ -37,6 +37,18 @@ describe('field paths', () => {
     assert.equal(pathPattern(parseField('facts.a[1].match("x.*")').parts), 'a#~1#~x.*');
   });
 
+  it('paths: components that are never closed are names, found in one look at the text', () => {
+    assert.equal(shape('facts.match("a.match("b'), 'match("a | match("b');
+    assert.equal(shape('facts."a."b."c"'), 'quoted a."b."c');
+    assert.equal(shape('facts."a".match("b.match("c").d'), 'quoted a | match b.match("c | d');
+    const began = performance.now();
+    for (const component of ['.match("a', '."a']) {
+      assert.equal(parseField(`facts${component.repeat(100_000)}`).parts.length, 100_000);
+    }
+    // A look for each component's end takes a minute.
+    assert.ok(performance.now() - began < 10_000);
+  });
+
   it('paths: plain fields have no parts', () => {
     assert.deepEqual(parseField('latest_report?'), { top: 'latest_report?', parts: [] });
     assert.equal(
