@@ -4,7 +4,7 @@
 import type { EntityName, FieldType } from '../../../schemas/entities.ts';
 import { fieldOf } from '../../../schemas/entities.ts';
 import { canonicalK } from '../../json/canonical.ts';
-import { compareJson, equalJson, jsonTypeof, textForm } from '../../json/compare.ts';
+import { compareJson, equalJson, identityText, jsonTypeof, textForm } from '../../json/compare.ts';
 import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import { Float, isNumber, isObject, type JsonValue } from '../../json/value.ts';
@@ -67,6 +67,9 @@ function onField(field: string, scope: CompileScope, test: (value: Value) => Tru
 
 /** More texts than that are found faster in a set. */
 const TEXTS_MAX = 4;
+
+/** More values of other kinds than that, too. */
+const OTHERS_MAX = 16;
 
 /** Whether a field is one of the texts, without making its value; null where that is not possible, or not worth while. */
 function onText(field: string, scope: CompileScope, texts: readonly string[], onNull: Truth): Predicate | null {
@@ -172,8 +175,10 @@ const COMPILERS: Compilers = {
       if (typeof value === 'string') texts.add(value);
       else others.push(value);
     }
+    const identities = others.length > OTHERS_MAX ? new Set(others.map(identityText)) : null;
     return onField(filter.field, scope, (value) => {
       if (typeof value === 'string') return truthOf(texts.has(value));
+      if (identities !== null) return truthOf(identities.has(identityText(value as JsonValue)));
       for (const other of others) if (equalJson(value as JsonValue, other)) return TRUE;
       return FALSE;
     });

@@ -72,6 +72,41 @@ describe('answers: paths that are found', () => {
   });
 });
 
+describe('answers: fact values among those of a list', () => {
+  it('are found by value, whatever the length of the list', async () => {
+    const own = newFleet();
+    const values = [5, 5.5, 1e20, '5', '', true, false, null, [], {}, [1, 'a'], { b: 1, a: [2] }, 9007199254740992, -1];
+    try {
+      own.apply('replace facts', 5, facts('n', Object.fromEntries(values.map((value, i) => [`f${i}`, value]))));
+      const found = (texts: readonly string[]): string[] => {
+        const query = `["in","value",["array",[${texts.join()}]]]`;
+        const rows = JSON.parse(ask(own, { path: '/facts', query: { query } }).text) as { name: string }[];
+        return rows.map(({ name }) => name).sort();
+      };
+      const wanted = [
+        '5.0',
+        '"5"',
+        '100000000000000000000',
+        'true',
+        'null',
+        '[]',
+        '[1,"a"]',
+        '[1.0,"a"]',
+        '{"a":[2.0],"b":1}',
+      ];
+      wanted.push('9007199254740993', '-1.0', '"a"', '[2]');
+      const expected = [...new Set(wanted.flatMap((text) => found(['"none"', text])))].sort();
+      assert.equal(expected.length, 9);
+      for (const length of [0, 10, 3000]) {
+        const others = Array.from({ length }, (_, i) => String(i + 1000));
+        assert.deepEqual(found([...wanted, ...others]), expected);
+      }
+    } finally {
+      await own.close();
+    }
+  });
+});
+
 describe('answers: fact values compared with columns that count as texts', () => {
   it('as what these are in JSON', async () => {
     const own = newFleet();
