@@ -159,10 +159,12 @@ function* graph(input: AnswerInput, { catalog, report }: Joined): Work<string> {
 
 /** The texts of `data` of both expanded columns, which follow each other in the row; absent data is an empty list. */
 function expandedData(row: string): string[] {
+  // A parameter may look like the other column: that one is looked for behind the first.
+  let end = 0;
   return ['"resources":{"data":', '"edges":{"data":'].map((key) => {
-    const start = row.indexOf(key);
+    const start = row.indexOf(key, end);
     if (start < 0) return '[]';
-    const end = endOfValue(row, start + key.length);
+    end = endOfValue(row, start + key.length);
     const text = row.slice(start + key.length, end);
     return text === 'null' ? '[]' : text;
   });

@@ -642,6 +642,24 @@ describe('answers: enterprise edition', () => {
     assert.equal(graphs({ order_by: '[{"field":"status"},{"field":"noop","order":"desc"}]', limit: '5' }).length, 1);
   });
 
+  it('resource graphs have the edges of the catalog, whatever parameters look like', async () => {
+    const own = newFleet();
+    try {
+      const whole = catalog('n000');
+      const parameters = { edges: { data: ['none'], href: '' }, resources: { data: [] } };
+      const resources = (whole['resources'] as Record<string, unknown>[]).map((r) => ({ ...r, parameters }));
+      own.apply('replace catalog', 9, { ...whole, resources });
+      const [graph] = JSON.parse(ask(own, { ...enterprise, api: 'ext', path: '/resource-graphs' }).text);
+      assert.deepEqual(
+        graph.edges.map((edge: Record<string, unknown>) => edge['relationship']),
+        ['before'],
+      );
+      assert.deepEqual(graph.resources[0].parameters, parameters);
+    } finally {
+      await own.close();
+    }
+  });
+
   it('resources of a report are what the agent said', () => {
     const resources = json({ ...enterprise, path: `/reports/${agentReport}/resources` }) as {
       resource_title: string;
