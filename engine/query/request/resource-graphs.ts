@@ -86,19 +86,34 @@ function* catalogRows(input: AnswerInput, options: { readonly paged: boolean }):
   return found.rows.map((row) => JSON.parse(row) as Narrow);
 }
 
-/** Conditions on the report become conditions on the transaction. */
-function onCatalogs(clause: JsonValue): JsonValue {
-  if (!isArray(clause)) return clause;
+const OPPOSITE = { and: 'or', or: 'and' } as const;
+
+/**
+ * Conditions on the report become conditions on the transaction. `not` moves inwards to them: like any comparison with null, one
+ * with what a catalog without a report does not have holds neither way.
+ */
+function onCatalogs(clause: JsonValue, isNegated = false): JsonValue {
+  const asItIs: JsonValue = isNegated ? ['not', clause] : clause;
+  if (!isArray(clause)) return asItIs;
   const [op, field, value] = clause;
-  if (op === 'and' || op === 'or' || op === 'not') return [op, ...clause.slice(1).map(onCatalogs)];
-  if (!isReportField(field)) return clause;
-  const reported = (condition: JsonValue): JsonValue => {
-    const join = ['certname', 'transaction_uuid'];
-    return ['in', join, ['extract', join, ['select_reports', condition]]];
-  };
-  // A catalog without a report has no status.
-  const isNull = (op === 'null?' && value !== false && value !== null) || (op === '=' && value === null);
-  return isNull ? ['not', reported(['null?', field as JsonValue, false])] : reported(clause);
+  if (op === 'not' && clause.length === 2) return onCatalogs(clause[1] as JsonValue, !isNegated);
+  if ((op === 'and' || op === 'or') && clause.length > 1) {
+    return [isNegated ? OPPOSITE[op] : op, ...clause.slice(1).map((arg) => onCatalogs(arg, isNegated))];
+  }
+  if (!isReportField(field)) return asItIs;
+  const isNullTest = op === 'null?' || (op === '=' && value === null);
+  if (!isNullTest) return reported(asItIs);
+  const isNull = op === '=' || (value !== false && value !== null);
+  const isThere = reported(['null?', field as JsonValue, false]);
+  return isNull === isNegated ? isThere : ['or', ['null?', JOIN, true], ['not', isThere]];
+}
+
+const JOIN = 'transaction_uuid';
+
+/** The catalog has a report, and that is so. */
+function reported(condition: JsonValue): JsonValue {
+  const columns = ['certname', JOIN];
+  return ['in', columns, ['extract', columns, ['select_reports', ['and', ['null?', JOIN, false], condition]]]];
 }
 
 function* reportOf(input: AnswerInput, catalog: Narrow): Work<Report | null> {

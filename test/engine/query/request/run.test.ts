@@ -642,6 +642,44 @@ describe('answers: enterprise edition', () => {
     assert.equal(graphs({ order_by: '[{"field":"status"},{"field":"noop","order":"desc"}]', limit: '5' }).length, 1);
   });
 
+  it('resource graphs without a report have no status, which is null and equal to nothing', async () => {
+    const own = newFleet();
+    try {
+      for (const certname of ['changed', 'unreported']) own.apply('replace catalog', 9, catalog(certname));
+      own.apply('store report', 8, report('changed'));
+      for (const certname of ['older', 'plain']) {
+        own.apply('replace catalog', 9, { ...catalog(certname), transaction_uuid: null });
+      }
+      own.apply('store report', 8, report('older'));
+      own.apply('store report', 8, report('unreported', { transaction_uuid: null }));
+      const found = (filter: unknown): string => {
+        const query = { query: JSON.stringify(filter), order_by: '[{"field":"certname"}]' };
+        const graphs = JSON.parse(ask(own, { ...enterprise, api: 'ext', path: '/resource-graphs', query }).text);
+        return graphs.map(({ certname }: Record<string, unknown>) => certname).join(' ');
+      };
+      const others = 'older plain unreported';
+      assert.equal(found(['=', 'status', 'changed']), 'changed');
+      assert.equal(found(['not', ['=', 'status', 'failed']]), 'changed');
+      assert.equal(found(['not', ['not', ['~', 'status', 'chan']]]), 'changed');
+      assert.equal(found(['not', ['or', ['=', 'status', 'failed'], ['=', 'noop', true]]]), 'changed');
+      assert.equal(
+        found(['not', ['and', ['=', 'status', 'failed'], ['=', 'certname', 'older']]]),
+        'changed plain unreported',
+      );
+      assert.equal(found(['not', ['=', 'status', 'changed']]), '');
+      for (const isNull of [
+        ['null?', 'status', true],
+        ['=', 'noop', null],
+        ['not', ['null?', 'status', false]],
+      ]) {
+        assert.equal(found(isNull), others);
+        assert.equal(found(['not', isNull]), 'changed');
+      }
+    } finally {
+      await own.close();
+    }
+  });
+
   it('resource graphs have the edges of the catalog, whatever parameters look like', async () => {
     const own = newFleet();
     try {
