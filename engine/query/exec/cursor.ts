@@ -409,27 +409,33 @@ export class ReportCursor implements Cursor {
   }
 }
 
-/** Records that were collected before: names, packages, paths. */
-export class RecordCursor implements Cursor {
+/** Records of all partitions: names, packages, paths. Null among them: none was found yet. */
+export class RecordCursor<T> implements Cursor {
   readonly #row: Row;
-  readonly #records: readonly unknown[];
+  readonly #all: Iterator<T | null>;
   readonly #test: Predicate | null;
-  #at = 0;
+  readonly #rows: T[];
 
-  constructor(row: Row, records: readonly unknown[], test: Predicate | null) {
+  /** `rows`: gets those that are rows; a row's item is its place there. */
+  constructor(row: Row, all: Iterable<T | null>, test: Predicate | null, rows: T[]) {
     this.#row = row;
-    this.#records = records;
+    this.#all = all[Symbol.iterator]();
     this.#test = test;
+    this.#rows = rows;
   }
 
   next(): Step {
     const row = this.#row;
     for (let work = 0; work < WORK_PER_STEP; work++) {
-      if (this.#at >= this.#records.length) return END;
-      row.itemId = this.#at;
-      row.body = this.#records[this.#at++];
+      const { done, value } = this.#all.next();
+      if (done) return END;
+      if (value === null) continue;
+      row.itemId = this.#rows.length;
+      row.body = value;
       row.matched = null;
-      if (this.#test === null || this.#test.test(row) === TRUE) return ROW;
+      if (this.#test !== null && this.#test.test(row) !== TRUE) continue;
+      this.#rows.push(value);
+      return ROW;
     }
     return PAUSE;
   }

@@ -1,4 +1,4 @@
-// Records of the entities that belong to no node: names, paths, packages. Partitions have many of them in common; what is
+// Records of the entities that belong to no node: names, paths, packages, parameters. Partitions have many of them in common; what is
 // known from one is not read in the next, and while nothing of a kind comes or goes its records are those of the query before.
 
 import type { EntityName } from '../../../schemas/entities.ts';
@@ -11,11 +11,10 @@ import type { Registered } from '../../store/records.ts';
 import { encodePath } from '../paths.ts';
 import type { GlobalRecord } from './access.ts';
 
-interface Kind {
-  /** What the records are of; null: there are too many of them to keep any. */
-  readonly of: Registered | null;
-  readonly collect: (views: readonly View[]) => readonly GlobalRecord[];
-}
+type Kind =
+  | { readonly of: Registered; readonly collect: (views: readonly View[]) => readonly GlobalRecord[] }
+  /** There are too many of them to keep any, or to have all of them at once. */
+  | { readonly each: (views: readonly View[]) => Iterable<GlobalRecord | null> };
 
 const KINDS: Partial<Record<EntityName, Kind>> = {
   environments: { of: 'environment', collect: (views) => named(views.flatMap((view) => view.environments())) },
@@ -23,15 +22,16 @@ const KINDS: Partial<Record<EntityName, Kind>> = {
   fact_names: { of: 'fact_path', collect: (views) => named(distinctPaths(views).map(({ path }) => String(path[0]))) },
   fact_paths: { of: 'fact_path', collect: pathRecords },
   packages: { of: 'package', collect: distinctPackages },
-  resource_params: { of: null, collect: resourceParams },
+  resource_params: { each: resourceParams },
 };
 
-/** All records of the entity; `views`: of all partitions. */
-export function collectRecords(entity: EntityName, views: readonly View[]): readonly GlobalRecord[] {
+/** All records of the entity, and nulls between those that take work to find; `views`: of all partitions. */
+export function recordsOf(entity: EntityName, views: readonly View[]): Iterable<GlobalRecord | null> {
   const kind = KINDS[entity];
   if (kind === undefined) throw new Error(`${entity} has no records`);
+  if ('each' in kind) return kind.each(views);
   const { of, collect } = kind;
-  return of === null ? collect(views) : keptOf(views).of(entity, of, views, () => collect(views));
+  return keptOf(views).of(entity, of, views, () => collect(views));
 }
 
 const keptOf = (views: readonly View[]): KeptLists => views[0]!.partition.lists;
@@ -90,12 +90,12 @@ function distinctPackages(views: readonly View[]): GlobalRecord[] {
   return out;
 }
 
-function resourceParams(views: readonly View[]): GlobalRecord[] {
-  const out: GlobalRecord[] = [];
+function* resourceParams(views: readonly View[]): Generator<GlobalRecord | null> {
   const seen = new Set<string>();
   for (const view of views) {
     const reader = view.resources.reader();
     for (const id of view.resources.ids()) {
+      yield null;
       const body = reader.read(id);
       const hash = body.string(RESOURCE.hash)!;
       if (seen.has(hash)) continue;
@@ -103,13 +103,12 @@ function resourceParams(views: readonly View[]): GlobalRecord[] {
       const { parameters } = body;
       if (!isObject(parameters)) continue;
       for (const name of Object.keys(parameters)) {
-        out.push({
+        yield {
           res_param_resource: hash,
           res_param_name: name,
           res_param_value: canonicalK(parameters[name]!),
-        });
+        };
       }
     }
   }
-  return out;
 }

@@ -43,7 +43,7 @@ import {
 } from './cursor.ts';
 import { type CompileScope, compileFilter, type Predicate, scopeOf } from './filter.ts';
 import type { FoldPlan } from './fold.ts';
-import { collectRecords } from './global-records.ts';
+import { recordsOf } from './global-records.ts';
 import type { ItemStates } from './item-states.ts';
 import { Leaf, LeafPaths, type LeafPlace } from './leaf.ts';
 import { evaluateNodes } from './node-filter.ts';
@@ -206,7 +206,8 @@ export class Source {
   readonly parts: readonly number[];
   readonly plans: PartitionPlan[] = [];
   readonly trace: SelectionTrace;
-  #records: readonly GlobalRecord[] | null = null;
+  /** Of a global entity: those that were rows since the last cursor was opened. */
+  #records: GlobalRecord[] = [];
   readonly #nodes: NodeSet[] = [];
   readonly #itemPlans: ItemPlan[] = [];
 
@@ -280,7 +281,7 @@ export class Source {
       case 'report':
         return yield* this.#openReports(row);
       case 'global':
-        return new RecordCursor(row, row.part === 0 ? this.records() : [], this.#whole());
+        return this.#openRecords(row);
     }
   }
 
@@ -385,10 +386,11 @@ export class Source {
     return filter === null ? null : compileFilter(filter, this.scope);
   }
 
-  /** Records of a global entity, over all partitions, made once. */
-  records(): readonly GlobalRecord[] {
-    this.#records ??= collectRecords(this.entity, this.ctx.views);
-    return this.#records;
+  /** Over all partitions. */
+  #openRecords(row: Row): Cursor {
+    this.#records = [];
+    const all = row.part === 0 ? recordsOf(this.entity, this.ctx.views) : [];
+    return new RecordCursor(row, all, this.#whole(), this.#records);
   }
 
   /** Where the row is. */
@@ -416,7 +418,7 @@ export class Source {
         row.openReport(item);
         break;
       case 'global':
-        row.body = this.records()[item];
+        row.body = this.#records[item];
         break;
       case 'node':
         break;
