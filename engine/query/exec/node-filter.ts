@@ -135,6 +135,7 @@ function* conjunction(
   const yes = candidates.copy();
   let possible = candidates.copy();
   for (const arg of inOrderOfCost(args)) {
+    if (scope.ctx.tick()) yield;
     const truths = yield* evaluateNodes(arg, possible, row, scope);
     yes.intersect(truths.yes);
     possible = possible.intersect(truths.yes.copy().union(truths.unknown));
@@ -152,6 +153,7 @@ function* disjunction(
   const unknown = new NodeSet(row.view.maxNodeId + 1);
   const open = candidates.copy();
   for (const arg of inOrderOfCost(args)) {
+    if (scope.ctx.tick()) yield;
     const truths = yield* evaluateNodes(arg, open, row, scope);
     yes.union(truths.yes);
     unknown.union(truths.unknown);
