@@ -2,8 +2,9 @@
 
 import type { FieldType } from '../../../schemas/entities.ts';
 import { identityText, textForm } from '../../json/compare.ts';
-import { Float, type JsonValue } from '../../json/value.ts';
+import { Float, isNumber, type JsonValue } from '../../json/value.ts';
 import type { NodeSet } from '../../store/node-set.ts';
+import { Decimal } from '../format/decimal-value.ts';
 import { encodePath, type Path } from '../paths.ts';
 import type { Value } from './access.ts';
 import { FALSE, TRUE, type Truth, UNKNOWN } from './truth.ts';
@@ -26,10 +27,12 @@ function jsonOf(value: Value): JsonValue {
   return `${time.replace(/\.?0+$/, '')}+00:00`;
 }
 
-/** A fact value as a number column would hold it: 10.0 and "10" are 10. Texts that are no number equal nothing. */
+/** A fact value as a number column would hold it: 10.0 and "10" are 10. What neither is nor spells a number equals nothing. */
 function numberKey(value: JsonValue): string | null {
-  const text = textForm(value);
-  return text === null || text.trim() === '' || Number.isNaN(Number(text)) ? text : String(Number(text));
+  const number = typeof value === 'string' ? Decimal.parse(value) : isNumber(value) ? Decimal.of(value) : null;
+  if (number === null) return textForm(value);
+  const { text } = number;
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 
 type Tuple = readonly (string | null)[];

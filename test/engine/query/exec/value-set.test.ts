@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Float } from '../../../../engine/json/value.ts';
 import { FALSE, TRUE, type Truth, UNKNOWN } from '../../../../engine/query/exec/truth.ts';
-import { ValueSet } from '../../../../engine/query/exec/value-set.ts';
+import { keyOf, ValueSet } from '../../../../engine/query/exec/value-set.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 
 type Tuple = readonly (string | null)[];
@@ -25,6 +26,29 @@ function plainly(tuples: readonly Tuple[], wanted: Tuple): Truth {
   }
   return truth;
 }
+
+it('fact values compared with a number are what they spell, and other spellings of other languages are none', () => {
+  const keyOfLine = (line: number): string | null => keyOf(line, 'N', 'N');
+  for (const value of [16, 16n, new Float(16), '16', ' 16.00 ', '+16', '1.6e1', '160E-1']) {
+    assert.equal(keyOf(value, 'V', 'N'), keyOfLine(16), String(value));
+  }
+  for (const value of [
+    '0x10',
+    '0b10000',
+    '0o20',
+    '16.00000000000000000001',
+    16.5,
+    '',
+    ' ',
+    '16 17',
+    true,
+    null,
+    [16],
+  ]) {
+    for (const line of [0, 1, 16]) assert.notEqual(keyOf(value, 'V', 'N'), keyOfLine(line), String(value));
+  }
+  assert.equal(keyOf('-0.0', 'V', 'N'), keyOfLine(0));
+});
 
 describe('tuples of a subquery', () => {
   it('answer as looking at each of them does', () => {
