@@ -97,7 +97,7 @@ export function* distinctRows(
   const places = new Places(source);
   const order = trace.step('order');
   ctx.trace.enter(order);
-  const entries = top.sorted();
+  const entries = yield* top.sorted(() => ctx.tick());
   order.rows = entries.length;
   const output = trace.step('output');
   ctx.trace.enter(output);

@@ -339,7 +339,7 @@ export function* executeEventCounts(
       });
       top.add(keys, () => s);
     }
-    subjects = top.sorted().map((e) => e.place);
+    subjects = (yield* top.sorted(() => ctx.tick())).map((e) => e.place);
   }
   const end = tree.limit === null ? subjects.length : Math.min(subjects.length, tree.offset + tree.limit);
   const fields = shown(ctx);

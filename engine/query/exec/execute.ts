@@ -104,7 +104,7 @@ function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: Execu
   ctx.trace.enter(order);
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
-  const entries = top.sorted();
+  const entries = yield* top.sorted(() => ctx.tick());
   order.rows = entries.length;
   const output = source.trace.step('output');
   ctx.trace.enter(output);
@@ -175,7 +175,7 @@ export function* emitGroups(
       });
       top.add(keys, () => row);
     }
-    list = top.sorted().map((e) => e.place);
+    list = (yield* top.sorted(() => ctx.tick())).map((e) => e.place);
   }
   let at = 0;
   for (const { json } of list) {

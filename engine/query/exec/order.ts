@@ -78,6 +78,9 @@ export interface Entry<P> {
   readonly serial: number;
 }
 
+/** So many entries are sorted at once; longer lists are merged from such runs. A power of two. */
+const RUN = 4096;
+
 /** Keeps the smallest `max` entries (all for null). */
 export class TopEntries<P> {
   readonly #compare: Compare;
@@ -108,10 +111,41 @@ export class TopEntries<P> {
     this.#down();
   }
 
-  sorted(): Entry<P>[] {
-    const out = this.#heap;
+  /** The entries in order, of which this has none afterwards. Very many take long: `tick` says when to yield. */
+  *sorted(tick: () => boolean): Generator<undefined, Entry<P>[]> {
+    let from = this.#heap;
     this.#heap = [];
-    return out.sort((a, b) => this.#order(a, b));
+    const { length } = from;
+    if (length <= RUN) return from.sort((a, b) => this.#order(a, b));
+    for (let at = 0; at < length; at += RUN) {
+      const run = from.slice(at, at + RUN).sort((a, b) => this.#order(a, b));
+      for (let i = 0; i < run.length; i++) from[at + i] = run[i]!;
+      if (tick()) yield;
+    }
+    let into = [...from];
+    for (let width = RUN; width < length; width *= 2) {
+      for (let at = 0; at < length; at += 2 * width) yield* this.#merge(from, into, { at, width }, tick);
+      [from, into] = [into, from];
+    }
+    return from;
+  }
+
+  /** Two runs in order that lie side by side become one. */
+  *#merge(
+    from: readonly Entry<P>[],
+    into: Entry<P>[],
+    { at, width }: { readonly at: number; readonly width: number },
+    tick: () => boolean,
+  ): Generator<undefined, void> {
+    const middle = Math.min(at + width, from.length);
+    const end = Math.min(middle + width, from.length);
+    let left = at;
+    let right = middle;
+    for (let i = at; i < end; i++) {
+      const isLeft = right === end || (left < middle && this.#order(from[left]!, from[right]!) <= 0);
+      into[i] = from[isLeft ? left++ : right++]!;
+      if ((i & (RUN - 1)) === 0 && tick()) yield;
+    }
   }
 
   #order(a: Entry<P>, b: Entry<P>): number {

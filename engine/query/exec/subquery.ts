@@ -105,7 +105,8 @@ function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Gen
   }
   source.ctx.trace.enter(order);
   const places = new Places(source);
-  for (const { place } of top.sorted().slice(query.offset)) {
+  const entries = yield* top.sorted(() => source.ctx.tick());
+  for (const { place } of entries.slice(query.offset)) {
     take(places.at(place));
     if (source.ctx.tickRow()) yield;
   }

@@ -177,7 +177,7 @@ export function* walked(
     }
     scan.rows += count;
     const first = Math.max(0, offset - seen);
-    const entries = top.sorted();
+    const entries = yield* top.sorted(() => ctx.tick());
     for (let i = first; i < entries.length; i++) {
       ctx.trace.turn(output);
       writer.emit(places.at(entries[i]!.place), sink);
