@@ -16,7 +16,7 @@ it('conditions on nodes give way between one another', async () => {
   const ctx = openContext(fleet.partitions, {
     now: NOW,
     clock: () => NOW,
-    deadline: Number.POSITIVE_INFINITY,
+    deadline: () => Number.POSITIVE_INFINITY,
     nodePurgeTtl: 0,
     regexBudget: Number.POSITIVE_INFINITY,
     edition: 'community',

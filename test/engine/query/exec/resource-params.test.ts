@@ -22,7 +22,7 @@ it('parameters of resources are found a few at a time', async () => {
   const ctx = openContext(fleet.partitions, {
     now: NOW,
     clock: () => NOW,
-    deadline: Number.POSITIVE_INFINITY,
+    deadline: () => Number.POSITIVE_INFINITY,
     nodePurgeTtl: 0,
     regexBudget: Number.POSITIVE_INFINITY,
     edition: 'community',
