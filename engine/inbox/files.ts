@@ -7,8 +7,8 @@ import { makeDirectory } from '../directories.ts';
 /** What `writev` has written is durable when it resolves. */
 export type LogFile = Pick<FileHandle, 'read' | 'writev' | 'datasync' | 'truncate' | 'stat' | 'close'>;
 
-const { O_CREAT, O_DSYNC, O_EXCL, O_RDWR } = constants;
-const OPEN_FLAGS = { 'r+': O_RDWR, 'wx+': O_RDWR | O_CREAT | O_EXCL };
+const { O_CREAT, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = constants;
+const OPEN_FLAGS = { r: O_RDONLY, 'r+': O_RDWR, 'wx+': O_RDWR | O_CREAT | O_EXCL };
 
 /**
  * Linux makes a write durable within the call that writes. Two calls are twice the way through the thread pool, and in between
@@ -36,7 +36,7 @@ export function syncing(file: LogFile): LogFile {
 }
 
 export interface LogFileSystem {
-  open(path: string, flags: 'r+' | 'wx+'): Promise<LogFile>;
+  open(path: string, flags: 'r' | 'r+' | 'wx+'): Promise<LogFile>;
   makeDirectory(path: string): Promise<void>;
   list(path: string): Promise<string[]>;
   remove(path: string): Promise<void>;

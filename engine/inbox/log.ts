@@ -112,20 +112,77 @@ export async function openLog(options: LogOptions): Promise<CommandLog> {
 const SPARE = '.spare';
 const segmentName = (number: number): string => `${String(number).padStart(10, '0')}.commands`;
 
+/** What the segments of a log hold. */
+interface ReadSegments {
+  readonly segments: Segment[];
+  readonly records: StreamRecord[];
+  /** Files that never held a record. */
+  readonly empty: readonly string[];
+  /** The last segment ends in a group that was cut short: nobody was told that it is there. */
+  readonly isTorn: boolean;
+}
+
 /** Reads every segment, cuts a torn tail off the last one, and removes files that never held a record. */
-async function openSegments(
-  dir: string,
-  files: LogFileSystem,
-): Promise<{ segments: Segment[]; records: StreamRecord[] }> {
-  const all = await files.list(dir);
-  for (const name of all) if (name.endsWith(SPARE)) await files.remove(join(dir, name));
-  const names = all.filter((name) => /^\d{10,}\.commands$/.test(name)).sort();
+async function openSegments(dir: string, files: LogFileSystem): Promise<ReadSegments> {
+  for (const name of await files.list(dir)) if (name.endsWith(SPARE)) await files.remove(join(dir, name));
+  const read = await readSegments(dir, files, 'r+');
+  const { segments, empty, isTorn } = read;
+  try {
+    for (const path of empty) await files.remove(path);
+    const { file, size } = segments.at(-1) ?? { file: null, size: 0 };
+    if (isTorn && file !== null) {
+      await file.truncate(size);
+      await file.datasync();
+    }
+  } catch (error) {
+    await closeAll(segments);
+    throw error;
+  }
+  return read;
+}
+
+/**
+ * What would keep the log in `dir` from being opened, with file and offset; null: nothing. Changes nothing. Rejects when it cannot be read.
+ *
+ * A log that is written meanwhile may look damaged where it goes on: only what is found a second time counts.
+ */
+export async function checkLog(dir: string, files: LogFileSystem = diskFiles): Promise<string | null> {
+  let before: string | null = null;
+  for (;;) {
+    const found = await problemOf(dir, files);
+    if (found === null || found === before) return found;
+    before = found;
+  }
+}
+
+async function problemOf(dir: string, files: LogFileSystem): Promise<string | null> {
+  try {
+    const { segments } = await readSegments(dir, files, 'r');
+    await closeAll(segments);
+    return null;
+  } catch (error) {
+    // A segment that is removed when it is its turn is one that nobody needs.
+    if (error instanceof StreamCorrupt || (error as NodeJS.ErrnoException).code === 'ENOENT')
+      return (error as Error).message;
+    throw error;
+  }
+}
+
+const closeAll = async (segments: readonly Segment[]): Promise<void> => {
+  for (const { file } of segments) await file?.close();
+};
+
+/** The segments are open afterwards, unless this throws. */
+async function readSegments(dir: string, files: LogFileSystem, flags: 'r' | 'r+'): Promise<ReadSegments> {
+  const names = (await files.list(dir)).filter((name) => /^\d{10,}\.commands$/.test(name)).sort();
   const segments: Segment[] = [];
   const records: StreamRecord[] = [];
+  const empty: string[] = [];
+  let isTorn = false;
   try {
     for (const name of names) {
       const path = join(dir, name);
-      const file = await files.open(path, 'r+');
+      const file = await files.open(path, flags);
       const { size } = await file.stat();
       const start = Buffer.alloc(SEGMENT_HEADER_SIZE);
       const length = await readFully(file, start, SEGMENT_HEADER_SIZE, 0);
@@ -134,22 +191,23 @@ async function openSegments(
         await file.close();
         // Creation was cut short: records are only written after the header is durable.
         if (size > SEGMENT_HEADER_SIZE) throw new StreamCorrupt(path, 0, header);
-        await files.remove(path);
+        empty.push(path);
         continue;
       }
       segments.push({ path, header, file, size, live: 0 });
     }
     for (let i = 0; i < segments.length; i++) {
-      await readSegment(segments[i]!, segments[i + 1] ?? null, records);
+      isTorn = await readSegment(segments[i]!, segments[i + 1] ?? null, records);
     }
   } catch (error) {
-    for (const segment of segments) await segment.file?.close();
+    await closeAll(segments);
     throw error;
   }
-  return { segments, records };
+  return { segments, records, empty, isTorn };
 }
 
-async function readSegment(segment: Segment, next: Segment | null, records: StreamRecord[]): Promise<void> {
+/** Whether what stands behind its last record does not count. */
+async function readSegment(segment: Segment, next: Segment | null, records: StreamRecord[]): Promise<boolean> {
   const { path, header } = segment;
   const file = segment.file!;
   if (next !== null) {
@@ -171,15 +229,14 @@ async function readSegment(segment: Segment, next: Segment | null, records: Stre
       segment.live++;
     },
   });
-  if (bad === null) return;
+  if (bad === null) return false;
   if (next !== null) throw new StreamCorrupt(path, end, bad);
   const proof = await findProofOfDamage(file, header.salt, end, segment.size);
   if (proof !== null) {
     throw new StreamCorrupt(path, end, `${bad}, before the intact record at offset ${proof}: not a torn tail`);
   }
-  await file.truncate(end);
-  await file.datasync();
   segment.size = end;
+  return true;
 }
 
 /** Use `openLog`. */

@@ -1,9 +1,12 @@
-// `muster check`: holds every page and every index entry of a data directory against what it belongs to. Each partition is
-// checked by a process of its own: a damaged file may end whoever maps it, and then this one says which.
+// `muster check`: reads the command log of a data directory, and holds every page and every index entry against what it belongs to. Each
+// partition is checked by a process of its own: a damaged file may end whoever maps it, and then this one says which.
 
 import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkLog } from '../../engine/inbox/log.ts';
 import { dataFileOf } from '../../engine/store/data-file.ts';
 import { partitionDir, readStoreInfo } from '../../engine/store/store-info.ts';
 import { threadScript } from '../../workers/thread-script.ts';
@@ -17,19 +20,26 @@ export const command: CliCommand = {
   options: dataOptions,
   positionals: { min: 0, max: 0 },
   details:
-    'Walks all partitions: the pages of their files, then lists, shared bodies, postings, indexes, node sets, report indexes and counters, which ' +
+    'Reads the command log as a start does, then walks all partitions: the pages of their files, then lists, shared bodies, postings, indexes, node sets, report indexes and counters, which ' +
     'are compared with each other. Changes nothing. Prints what does not fit, one problem a line, and then exits with status 1. Run it on the ' +
     "machine of the server, as the user of the server; better on a backup than on a running server's directory, whose pages change meanwhile.",
   examples: [['muster check --data /var/lib/muster', 'Says `sound` when all fits together.']],
   run: async (args, terminal) => {
     const data = existingDataPath(args, terminal);
-    const problems = await checkApart(data, readStoreInfo(data).partitions);
+    const { partitions } = readStoreInfo(data);
+    const problems = [...(await checkInbox(data)), ...(await checkApart(data, partitions))];
     for (const problem of problems) terminal.out(`${problem}\n`);
     if (problems.length > 0) return exitStatus.failed;
     terminal.out(`${data}: sound\n`);
     return exitStatus.ok;
   },
 };
+
+async function checkInbox(data: string): Promise<string[]> {
+  const inbox = join(data, 'inbox');
+  const problem = existsSync(inbox) ? await checkLog(inbox) : null;
+  return problem === null ? [] : [`command log: ${problem}`];
+}
 
 /** Problems of all partitions, some of them at a time. */
 async function checkApart(data: string, partitions: number): Promise<string[]> {

@@ -16,7 +16,7 @@ import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diskFiles, type LogFileSystem } from '../../../engine/inbox/files.ts';
-import type { CommandLog } from '../../../engine/inbox/log.ts';
+import { type CommandLog, checkLog } from '../../../engine/inbox/log.ts';
 import { crc32InScript } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
 import { body, delivered, envelope, faultyFiles, nextRandom, openTestLog, temporaryDirectory } from './support.ts';
@@ -209,6 +209,40 @@ test('log: a damaged or missing earlier segment refuses to open', async () => {
   const lost = temporaryDirectory();
   for (const name of names) if (name !== names[2]) copyFileSync(join(dir, name), join(lost, name));
   await assert.rejects(openTestLog(lost), new RegExp(`segment ${names[2]} is missing`));
+});
+
+test('log: a check says what would keep it from being opened, and changes nothing', async () => {
+  const dir = temporaryDirectory();
+  const log = await openTestLog(dir, { segmentSizeMax: 200 });
+  for (let i = 0; i < 6; i++) await log.append(envelope(`n${i}`), body('x'.repeat(100)));
+  assert.equal(await checkLog(dir), null, 'while it is open');
+  await log.close();
+  const files = segments(dir).map((name) => join(dir, name));
+  const contents = (): string => files.map((file) => readFileSync(file, 'latin1')).join('|');
+  const [first, , third] = files as [string, string, string];
+  const last = files.at(-1) as string;
+  const whole = readFileSync(third);
+  const damages: [Buffer, string][] = [
+    [whole.subarray(0, whole.length - 5), 'file is shorter than its'],
+    [Buffer.concat([whole.subarray(0, -3), Buffer.from('???')]), 'checksum of the record'],
+    [Buffer.concat([Buffer.from('XXXX'), whole.subarray(4)]), 'not a segment of the command log'],
+  ];
+  for (const [bytes, text] of damages) {
+    writeFileSync(third, bytes);
+    const before = contents();
+    const found = await checkLog(dir);
+    await assert.rejects(openTestLog(dir), ({ message }: Error) => message === found && message.includes(text));
+    assert.ok(found?.startsWith(`${third}: offset `));
+    assert.equal(contents(), before);
+  }
+  writeFileSync(third, whole);
+  // A group that was cut short is no damage, and a start cuts it off; a check leaves it.
+  writeFileSync(last, Buffer.concat([readFileSync(last), whole.subarray(-40)]));
+  const torn = contents();
+  assert.equal(await checkLog(dir), null);
+  assert.equal(contents(), torn);
+  renameSync(third, `${first}.away`);
+  assert.match((await checkLog(dir)) ?? '', new RegExp(`segment ${basename(third)} is missing`));
 });
 
 test('log: segments go when their records are released, oldest first, the last one stays', async () => {

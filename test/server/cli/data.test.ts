@@ -174,6 +174,16 @@ describe('check', () => {
       cut.out.startsWith(`partition 1: ${file}: it has 20000 bytes and should have ${whole.length}\n`),
       cut.out,
     );
+
+    writeFileSync(file, whole);
+    const [name] = readdirSync(join(data, 'inbox')).filter((one) => one.endsWith('.commands'));
+    const segment = join(data, 'inbox', name as string);
+    writeFileSync(segment, Buffer.concat([Buffer.from('XXXX'), readFileSync(segment).subarray(4), Buffer.alloc(100)]));
+    const log = await run(['check', '--data', data]);
+    assert.deepEqual(
+      [log.status, log.out],
+      [1, `command log: ${segment}: offset 0: not a segment of the command log\n`],
+    );
   });
 });
 
