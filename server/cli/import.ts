@@ -113,7 +113,9 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
   if (commands === 0) {
     const folders = archiveRows.map(({ kind }) => kind).join(', ');
     const missing = `it has no file of a node below ${rootFolder}/ (in ${folders})`;
-    throw new CliFailure(exitStatus.failed, `the archive holds nothing to import: ${missing}`);
+    // The most frequent reason by far: it leaves nothing in PuppetDB's answer nor in its log.
+    const hint = 'A PuppetDB that has deactivated nodes exports nothing until these are deleted, see docs/migrate.md';
+    throw new CliFailure(exitStatus.failed, `the archive holds nothing to import: ${missing}.\n${hint}`);
   }
   terminal.out(`imported ${amount(size, 'bytes')}${commands === null ? '' : `, ${commands} commands`}\n`);
 }

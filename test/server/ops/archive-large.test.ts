@@ -84,6 +84,7 @@ test('import: a limit of its own, an archive of nothing, and files that are none
   await refuses(file, /413 The archive is larger than 1048576 bytes, the archive-max-size of this server/);
   await writeArchive(file, 0, 0);
   await refuses(file, /holds nothing to import: it has no file of a node below puppetdb-bak\/ \(in .*facts.*\)/);
+  await refuses(file, /PuppetDB that has deactivated nodes exports nothing/);
   await pipeline(Readable.from([tarEnd()]), createGzip(), createWriteStream(file));
   await refuses(file, /Unable to find export metadata file 'puppetdb-bak\/export-metadata.json' in archive/);
   await pipeline(Readable.from(['']), createWriteStream(file));
