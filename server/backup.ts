@@ -7,7 +7,7 @@
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
@@ -36,6 +36,8 @@ export interface BackupOptions {
 }
 
 const manifestName = 'backup.json';
+/** What a data directory says of itself (engine/store/store-info.ts). */
+const infoName = 'store.json';
 /** Far shorter than a segment lives: it has to be filled, applied and flushed before the server removes it. */
 const holdMs = 200;
 
@@ -87,7 +89,7 @@ async function copyAll(
   }
   await copyFolder(held, join(part, 'inbox'));
   await copyFolder(join(data, 'discarded'), join(part, 'discarded'), copyIfThere);
-  await copyFile(join(data, 'store.json'), join(part, 'store.json'));
+  await copyFile(join(data, infoName), join(part, infoName));
   const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions };
   await writeFile(join(part, manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
   await syncTree(part);
@@ -177,17 +179,29 @@ export async function restore({ source, data }: RestoreOptions): Promise<BackupM
     const isMissing = !existsSync(folder) && manifest.positions[slot] !== 0;
     if (isMissing) throw new BackupFailed(`${source} is incomplete: ${basename(folder)} is missing`);
   }
-  const part = `${data}.part-${randomUUID().slice(0, 8)}`;
+  // A folder that is there stays: it may be a mount point or what a link leads to, and the one above it somebody else's.
+  const stays = existsSync(data);
+  const id = randomUUID().slice(0, 8);
+  const part = stays ? join(data, `restore-${id}`) : `${data}.part-${id}`;
   await withoutLeftovers([part], async () => {
     makeDirectory(dirname(data), 0o777);
     await copyFolder(source, part);
     await rm(join(part, manifestName));
     await syncTree(part);
-    if (existsSync(data)) await rm(data, { recursive: true });
-    await rename(part, data);
-    await syncDirectory(dirname(data));
+    if (stays) moveUp(part);
+    else await rename(part, data);
+    await syncDirectory(stays ? data : dirname(data));
   });
   return manifest;
+}
+
+/**
+ * Moves what is in the folder into the one above it: with no signal in between, and the description last, without which no
+ * server starts on the rest.
+ */
+function moveUp(folder: string): void {
+  const names = readdirSync(folder).filter((name) => name !== infoName);
+  for (const name of [...names, infoName]) renameSync(join(folder, name), join(dirname(folder), name));
 }
 
 export async function readManifest(source: string): Promise<BackupManifest> {

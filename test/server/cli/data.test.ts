@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -117,6 +118,26 @@ describe('backup and restore', () => {
       assert.equal(await copying.ended, signal);
       assert.deepEqual([...parts(), ...links()], []);
     }
+  });
+
+  test('an empty folder that is there is filled, also behind a link: it is not replaced', async () => {
+    const copy = join(folder, 'copy');
+    const place = join(folder, 'place');
+    const link = join(folder, 'link');
+    mkdirSync(place);
+    symlinkSync(place, link);
+    const { ino } = statSync(place);
+    const put = await run(['restore', '--data', link, copy]);
+    assert.equal(put.status, 0, put.err);
+    assert.ok(lstatSync(link).isSymbolicLink());
+    assert.equal(statSync(place).ino, ino);
+    assert.deepEqual(
+      readdirSync(place).sort(),
+      readdirSync(copy)
+        .filter((name) => name !== 'backup.json')
+        .sort(),
+    );
+    assert.equal((await run(['check', '--data', place])).status, 0);
   });
 
   test('nothing is overwritten, and half a backup is refused', async () => {
