@@ -8,7 +8,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
@@ -220,7 +220,7 @@ export async function readManifest(source: string): Promise<BackupManifest> {
 type Copy = (from: string, to: string) => Promise<void>;
 
 /** `copy`: what is done with each file. */
-async function copyFolder(from: string, to: string, copy: Copy = copyFile): Promise<void> {
+async function copyFolder(from: string, to: string, copy: Copy = copyWritable): Promise<void> {
   makeDirectory(to);
   if (!existsSync(from)) return;
   for (const entry of await readdir(from, { withFileTypes: true })) {
@@ -232,10 +232,16 @@ async function copyFolder(from: string, to: string, copy: Copy = copyFile): Prom
   }
 }
 
+/** A backup may be kept read-only; what is put back is for the server to write. */
+async function copyWritable(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  await chmod(to, 0o600);
+}
+
 /** A running server removes files, of dead letters for example: what has gone need not be in the copy. */
 async function copyIfThere(from: string, to: string): Promise<void> {
   try {
-    await copyFile(from, to);
+    await copyWritable(from, to);
   } catch (error) {
     if (!isGone(error)) throw error;
   }

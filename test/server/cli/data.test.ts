@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -138,6 +139,22 @@ describe('backup and restore', () => {
         .sort(),
     );
     assert.equal((await run(['check', '--data', place])).status, 0);
+  });
+
+  test('what a read-only backup is put back as can be written', async () => {
+    const copy = join(folder, 'copy');
+    const files = (root: string) =>
+      readdirSync(root, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name));
+    for (const file of files(copy)) chmodSync(file, 0o400);
+    const data = join(folder, 'writable');
+    const put = await run(['restore', '--data', data, copy]);
+    assert.equal(put.status, 0, put.err);
+    assert.deepEqual(
+      files(data).filter((file) => (statSync(file).mode & 0o777) !== 0o600),
+      [],
+    );
   });
 
   test('nothing is overwritten, and half a backup is refused', async () => {
