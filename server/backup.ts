@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
 import { openPartition } from '../engine/store/partition.ts';
@@ -221,6 +221,7 @@ type Copy = (from: string, to: string) => Promise<void>;
 
 /** `copy`: what is done with each file. */
 async function copyFolder(from: string, to: string, copy: Copy = copyWritable): Promise<void> {
+  if (isBelow(to, from)) throw new BackupFailed(`${to} lies in ${from}, which is to be copied`);
   makeDirectory(to);
   if (!existsSync(from)) return;
   for (const entry of await readdir(from, { withFileTypes: true })) {
@@ -231,6 +232,8 @@ async function copyFolder(from: string, to: string, copy: Copy = copyWritable): 
     else await copy(join(from, name), join(to, name));
   }
 }
+
+const isBelow = (path: string, folder: string): boolean => resolve(path).startsWith(join(resolve(folder), sep));
 
 /** A backup may be kept read-only; what is put back is for the server to write. */
 async function copyWritable(from: string, to: string): Promise<void> {

@@ -157,6 +157,17 @@ describe('backup and restore', () => {
     );
   });
 
+  test('nothing is copied into itself', async () => {
+    const [data, copy] = [join(folder, 'data'), join(folder, 'copy')];
+    const made = await run(['backup', '--data', data, join(data, 'discarded', 'copy')]);
+    assert.equal(made.status, 2);
+    assert.match(made.err, /lies in .*discarded, which is to be copied/);
+    assert.deepEqual(readdirSync(join(data, 'discarded')), []);
+    const put = await run(['restore', '--data', join(copy, 'data'), copy]);
+    assert.equal(put.status, 2);
+    assert.match(put.err, /lies in .*copy, which is to be copied/);
+  });
+
   test('nothing is overwritten, and half a backup is refused', async () => {
     const copy = join(folder, 'copy');
     const full = join(folder, 'full');
