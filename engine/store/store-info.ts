@@ -53,10 +53,12 @@ export function openStoreInfo(dir: string, options: { partitions?: number } = {}
     if (missing !== undefined)
       throw new Error(`${missing} is missing: without it the data of its nodes is gone; restore a backup`);
     if (info.complete) for (const path of partitionDirs(dir, info)) mustHaveData(path);
+    const stray = strayPartition(dir, info);
+    if (stray !== undefined) throw new Error(`${infoFile(dir)} ${stray}`);
     return info;
   }
   makeDirectory(dir);
-  const left = readdirSync(dir).find((name) => PARTITION.test(name) && existsSync(dataFileOf(join(dir, name))));
+  const left = withData(dir)[0];
   if (left !== undefined) {
     throw new Error(
       `${infoFile(dir)} is missing, but ${left} has data: without it nobody knows which node is where; restore it from a backup`,
@@ -72,6 +74,19 @@ export function openStoreInfo(dir: string, options: { partitions?: number } = {}
   writeInfo(dir, info);
   return info;
 }
+
+/** What is wrong with a description that tells of fewer partitions than have data: that of another directory, perhaps. */
+export function strayPartition(dir: string, { partitions }: StoreInfo): string | undefined {
+  const stray = withData(dir).find((name) => Number(name.slice(name.indexOf('-') + 1)) >= partitions);
+  if (stray === undefined) return undefined;
+  return `tells of ${partitions} partitions, but ${stray} has data: it is not the one of this directory; restore it from a backup`;
+}
+
+/** Names of the partitions that have a file, in order. */
+const withData = (dir: string): string[] =>
+  readdirSync(dir)
+    .filter((name) => PARTITION.test(name) && existsSync(dataFileOf(join(dir, name))))
+    .sort();
 
 /** Reads the directory's description and looks no further. Throws when it was written by a newer version. */
 export function readStoreInfo(dir: string): StoreInfo {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkLog } from '../../engine/inbox/log.ts';
 import { dataFileOf } from '../../engine/store/data-file.ts';
-import { partitionDir, readStoreInfo } from '../../engine/store/store-info.ts';
+import { partitionDir, readStoreInfo, strayPartition } from '../../engine/store/store-info.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type CliCommand, exitStatus } from './command.ts';
 import { dataOptions, existingDataPath } from './data-options.ts';
@@ -26,8 +26,10 @@ export const command: CliCommand = {
   examples: [['muster check --data /var/lib/muster', 'Says `sound` when all fits together.']],
   run: async (args, terminal) => {
     const data = existingDataPath(args, terminal);
-    const { partitions } = readStoreInfo(data);
-    const problems = [...(await checkInbox(data)), ...(await checkApart(data, partitions))];
+    const info = readStoreInfo(data);
+    const problems = [...(await checkInbox(data)), ...(await checkApart(data, info.partitions))];
+    const stray = strayPartition(data, info);
+    if (stray !== undefined) problems.push(`store.json ${stray}`);
     for (const problem of problems) terminal.out(`${problem}\n`);
     if (problems.length > 0) return exitStatus.failed;
     terminal.out(`${data}: sound\n`);

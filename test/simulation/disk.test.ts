@@ -20,6 +20,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checkStore } from '../../engine/store/check.ts';
 import { FORMAT_VERSION, slotOf } from '../../engine/store/store-info.ts';
+import { run } from '../server/cli/support.ts';
 import { replaceCatalog, replaceFacts, timeText } from '../support/commands.ts';
 import { Random, testSeed } from '../support/random.ts';
 import { type ClientCommand, pause, TestServer, until } from '../support/server.ts';
@@ -266,6 +267,11 @@ test('disk: data without their description are refused, and so is a description 
     writeFileSync(file, text);
     await refused(/store\.json is damaged/);
   }
+  writeFileSync(file, description.toString().replace('"partitions":2', '"partitions":1'));
+  await refused(/store\.json tells of 1 partitions, but partition-001 has data/);
+  const { status, out } = await run(['check', '--data', server.dir]);
+  assert.match(out, /^store\.json tells of 1 partitions, but partition-001 has data/m);
+  assert.equal(status, 1);
   rmSync(file);
   await refused(/store\.json is missing, but partition-00\d has data/);
   writeFileSync(file, description);
