@@ -62,6 +62,7 @@ export function reasonOf(error: unknown): string {
 }
 
 export function processTerminal(): Terminal {
+  tellLostOutput();
   return {
     environment: process.env,
     out: (text) => void process.stdout.write(text),
@@ -71,4 +72,18 @@ export function processTerminal(): Terminal {
     errIsTerminal: process.stderr.isTTY === true,
     columns: process.stdout.columns ?? Number(process.env['COLUMNS'] ?? 100),
   };
+}
+
+/** A reader that has seen enough is no failure. Output that is lost otherwise, on a full disk for example, is one. */
+function tellLostOutput(): void {
+  let lost: Error | null = null;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE' || lost !== null) return;
+    lost = error;
+    process.stderr.write(`muster: the output cannot be written: ${reasonOf(error)}\n`);
+  });
+  process.stderr.on('error', () => {});
+  process.on('exit', () => {
+    if (lost !== null) process.exitCode = exitStatus.failed;
+  });
 }

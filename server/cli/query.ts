@@ -75,13 +75,14 @@ function queryValue(text: string): unknown {
   }
 }
 
-/** The bytes as they come, so that a result of any size passes. A reader that has seen enough is no failure. */
+/** The bytes as they come, so that a result of any size passes. */
 async function passOn(answer: IncomingMessage, terminal: Terminal): Promise<void> {
   try {
     await pipeline(answer, terminal.outStream, { end: false });
     terminal.out('\n');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
+    // Of output that cannot be written the terminal tells (command.ts).
+    if ((error as NodeJS.ErrnoException).syscall === 'write') return;
     throw new CliFailure(exitStatus.failed, `the answer broke off: ${(error as Error).message}`);
   }
 }

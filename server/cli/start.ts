@@ -51,8 +51,8 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
     logs.flush();
     process.exit(exitStatus.failed);
   });
-  // Whoever reads the ready line may go away.
-  process.stdout.on('error', () => {});
+  // Whoever reads the ready line may go away, and a server does not fail for it.
+  process.stdout.removeAllListeners('error').on('error', () => {});
   for (const notice of configuration.notices) log[notice.level](notice.message);
 
   const { startServer } = await import('../start.ts');

@@ -1,10 +1,13 @@
 // The command line: arguments, help, what commands send to a server and how they tell failures.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { type OptionSpec, parseArguments } from '../../../server/cli/arguments.ts';
 import { reasonOf } from '../../../server/cli/command.ts';
 import { progressLine, startProgress } from '../../../server/cli/progress.ts';
@@ -282,6 +285,28 @@ describe('what went wrong', () => {
     const cert = await run(['query', '--cert', '/nothing', 'nodes { }']);
     assert.equal(cert.err, 'muster: --cert: /nothing: no such file or directory\n');
     assert.equal(reasonOf(new Error('EXAMPLE: of ours')), 'EXAMPLE: of ours');
+  });
+
+  test('a reader that has seen enough is no failure, output that cannot be written is told', async (t) => {
+    const main = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
+    const muster = (stdio: StdioOptions) =>
+      spawn(process.execPath, ['--import', 'tsx', main, 'config', '--reference'], { stdio });
+    const ended = async (child: ChildProcess) => {
+      let err = '';
+      child.stderr!.on('data', (chunk) => (err += chunk));
+      const [status] = await once(child, 'close');
+      return { status, err };
+    };
+    const read = muster(['ignore', 'pipe', 'pipe']);
+    read.stdout!.destroy();
+    assert.deepEqual(await ended(read), { status: 0, err: '' });
+
+    if (!existsSync('/dev/full')) return t.skip('no full device here');
+    const full = openSync('/dev/full', 'w');
+    const { status, err } = await ended(muster(['ignore', full, 'pipe']));
+    closeSync(full);
+    assert.equal(status, 1);
+    assert.equal(err, 'muster: the output cannot be written: no space left on device\n');
   });
 
   test('client certificates that are of no use are told in a line, before they are used', async () => {
