@@ -7,13 +7,14 @@
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { openStoreInfo, partitionDir } from '../engine/store/store-info.ts';
+import { withoutLeftovers } from './leftovers.ts';
 
 export interface BackupManifest {
   readonly format: 1;
@@ -40,27 +41,6 @@ const manifestName = 'backup.json';
 const infoName = 'store.json';
 /** Far shorter than a segment lives: it has to be filled, applied and flushed before the server removes it. */
 const holdMs = 200;
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-/** Removes the folders when `work` has ended, however it did, or when a signal ends the process meanwhile. */
-async function withoutLeftovers<T>(folders: readonly string[], work: () => Promise<T>): Promise<T> {
-  const onSignal = (signal: NodeJS.Signals): void => {
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-    forget();
-    process.kill(process.pid, signal);
-  };
-  const forget = (): void => {
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-  };
-  for (const signal of SIGNALS) process.on(signal, onSignal);
-  try {
-    return await work();
-  } finally {
-    for (const folder of folders) await rm(folder, { recursive: true, force: true });
-    forget();
-  }
-}
 
 /** Copies `data` to `target`, which must not exist. On failure, also when a signal ends the process, nothing is left there. */
 export async function backup(options: BackupOptions): Promise<BackupManifest> {

@@ -1,9 +1,10 @@
 // `muster export`: everything a running server holds, in PuppetDB's archive format.
 
 import { createWriteStream } from 'node:fs';
-import { access, rename, rm } from 'node:fs/promises';
+import { rename, stat } from 'node:fs/promises';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { withoutLeftovers } from '../leftovers.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, reasonOf } from './command.ts';
 import { amount, startProgress } from './progress.ts';
@@ -41,7 +42,10 @@ export const command: CliCommand = {
     if (!profiles.includes(profile)) {
       throw new CliFailure(exitStatus.usage, `--anonymization: "${profile}" is none of ${profiles.join(', ')}`);
     }
-    if (args.options['force'] !== 'true' && (await exists(file))) {
+    const there = await stat(file).catch(() => null);
+    // A device or a pipe would be replaced by the archive, not written to.
+    if (there?.isFile() === false) throw new CliFailure(exitStatus.usage, `${file} is no file that can be replaced`);
+    if (there !== null && args.options['force'] !== 'true') {
       throw new CliFailure(exitStatus.usage, `${file} is there already; give --force to replace it`);
     }
     const path = `/pdb/admin/v1/archive?anonymization_profile=${profile}`;
@@ -57,11 +61,12 @@ export const command: CliCommand = {
       },
     });
     try {
-      await pipeline(answer, counter, createWriteStream(part, { mode: 0o600, flush: true }));
-      await rename(part, file);
+      await withoutLeftovers([part], async () => {
+        await pipeline(answer, counter, createWriteStream(part, { mode: 0o600, flush: true }));
+        await rename(part, file);
+      });
     } catch (error) {
       progress.finish();
-      await rm(part, { force: true });
       throw new CliFailure(exitStatus.failed, `the export to ${part} broke off: ${reasonOf(error)}`);
     }
     progress.finish();
@@ -69,10 +74,3 @@ export const command: CliCommand = {
     return exitStatus.ok;
   },
 };
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
-}

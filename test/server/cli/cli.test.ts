@@ -3,7 +3,19 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -12,6 +24,8 @@ import { type OptionSpec, parseArguments } from '../../../server/cli/arguments.t
 import { reasonOf } from '../../../server/cli/command.ts';
 import { progressLine, startProgress } from '../../../server/cli/progress.ts';
 import { tableLines } from '../../../server/cli/table.ts';
+import { until } from '../../support/server.ts';
+import { launch } from './server-process.ts';
 import { fakeServer, run } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
@@ -192,6 +206,24 @@ describe('archives', () => {
     await server.close();
     assert.equal((await run(['export', '--url', server.url, join(folder, 'none.tgz')])).status, 3);
     assert.equal(existsSync(join(folder, 'none.tgz')), false);
+  });
+
+  test('export replaces nothing that is no file, and a signal leaves nothing behind', async () => {
+    const device = await run(['export', '-f', '/dev/null']);
+    assert.deepEqual([device.status, device.err], [2, 'muster: /dev/null is no file that can be replaced\n']);
+
+    // The archive begins and does not end.
+    const server = createServer((_, response) => void response.writeHead(200).write('archive'));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const exporting = launch(['export', '--url', url, join(folder, 'begun.tgz')]);
+    const begun = () => readdirSync(folder).filter((name) => name.startsWith('begun.tgz'));
+    await until('the archive begins', () => begun().length > 0, 60_000);
+    exporting.child.kill('SIGINT');
+    assert.equal(await exporting.ended, 'SIGINT');
+    assert.deepEqual(begun(), []);
+    server.closeAllConnections();
+    server.close();
   });
 
   test('import waits for as many commands as were in the queue, whatever comes meanwhile, and for no retries', async () => {
