@@ -1,5 +1,6 @@
 // `muster start`: the server in the foreground, until a signal ends it.
 
+import { readStoreInfo } from '../../engine/store/store-info.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
 import { createLogs, type Logs } from '../log.ts';
@@ -65,6 +66,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   }
   const urls = [server.httpUrl, server.httpsUrl].filter((url) => url !== null).join(' and ');
   terminal.out(`muster: ready on ${urls} (data in ${settings.data}, process ${process.pid})\n`);
+  tellPartitions(configuration, logs);
 
   await signals.untilStop(() => reload(server, args, terminal, logs));
   const overdue = setTimeout(() => {
@@ -76,6 +78,15 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   clearTimeout(overdue);
   signals.close();
   return exitStatus.ok;
+}
+
+/** How many there are was decided when the directory was made, whatever is set later. */
+function tellPartitions({ settings, sources }: Configuration, logs: Logs): void {
+  const { partitions } = readStoreInfo(settings.data);
+  const { kind } = sources.partitions;
+  if (settings.partitions === partitions || kind === 'default' || kind === 'derived') return;
+  const message = `partitions: ${settings.partitions} has no effect, the data directory was made with ${partitions}`;
+  logs.area('main').warn(message);
 }
 
 function openLogs({ settings }: Configuration): Logs {

@@ -47,6 +47,17 @@ describe('muster start', () => {
     assert.equal(await first.ended, 0);
   });
 
+  test('another number of partitions than the directory has is told, and has no effect', async () => {
+    const data = join(folder, 'divided');
+    for (const partitions of ['2', '3']) {
+      const server = await start(['--data', data, '--partitions', partitions]);
+      server.child.kill('SIGTERM');
+      assert.equal(await server.ended, 0);
+      const told = /partitions: 3 has no effect, the data directory was made with 2/.test(server.err());
+      assert.equal(told, partitions === '3');
+    }
+  });
+
   test('a data directory that is a file is refused with a reason', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
