@@ -2,7 +2,7 @@
 // referer, user agent, milliseconds, declared length), so that what reads those files reads these.
 
 import type { RequestRecord } from './http/exchange.ts';
-import { openSink } from './log-sink.ts';
+import { type LogSink, openSink } from './log-sink.ts';
 
 export interface AccessLog {
   write(record: RequestRecord): void;
@@ -13,8 +13,16 @@ export interface AccessLog {
 
 /** Throws when the file cannot be opened. */
 export function createAccessLog(file: string): AccessLog {
-  const sink = openSink(file);
+  const sink = opened(file);
   return { write: (record) => sink.write(accessLine(record)), reopen: sink.reopen, flush: sink.flush };
+}
+
+function opened(file: string): LogSink {
+  try {
+    return openSink(file);
+  } catch (error) {
+    throw new Error(`the access log cannot be opened: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

@@ -58,6 +58,21 @@ describe('muster start', () => {
     }
   });
 
+  test('an access log that cannot be opened is told as one', async () => {
+    const file = join(folder, 'none', 'access.log');
+    const refused = launch([
+      'start',
+      '--http',
+      '127.0.0.1:0',
+      '--data',
+      join(folder, 'unlogged'),
+      '--access-log',
+      file,
+    ]);
+    assert.equal(await refused.ended, 1);
+    assert.match(refused.err(), /^muster: the access log cannot be opened: ENOENT.*none\/access\.log'$/m);
+  });
+
   test('a data directory that is a file is refused with a reason', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
