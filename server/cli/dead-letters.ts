@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { certnameOf, type DeadLetter, DeadLetters } from '../../engine/inbox/dead-letters.ts';
+import { printableLines } from '../printable.ts';
 import type { ParsedArguments } from './arguments.ts';
 import { type Client, clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
@@ -79,13 +80,15 @@ async function list(letters: DeadLetters, args: ParsedArguments, terminal: Termi
 async function show(letters: DeadLetters, args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
   const [letter] = await chosen(letters, args, 1);
   const { cause, body } = args.options;
+  // In a pipe the bytes count; on a terminal nothing that a client sent may act on it.
+  const out = (text: string): void => terminal.out(terminal.outIsTerminal ? printableLines(text) : text);
   if (body !== 'true') {
-    if (cause !== 'true') terminal.out(`${letter!.path}\n\n`);
-    terminal.out(`${(await letters.cause(letter!)).trimEnd()}\n`);
+    if (cause !== 'true') out(`${letter!.path}\n\n`);
+    out(`${(await letters.cause(letter!)).trimEnd()}\n`);
   }
   if (cause === 'true') return exitStatus.ok;
   const bytes = await letters.body(letter!);
-  terminal.out(`${body === 'true' ? '' : '\n'}${unpacked(letter!, bytes).toString('utf8')}\n`);
+  out(`${body === 'true' ? '' : '\n'}${unpacked(letter!, bytes).toString('utf8')}\n`);
   return exitStatus.ok;
 }
 
@@ -160,11 +163,12 @@ async function chosen(letters: DeadLetters, args: ParsedArguments, max: number):
   if (names.length === 0 || names.length > max || isAll) {
     throw new CliFailure(exitStatus.usage, max === 1 ? 'give one NAME' : 'give NAMEs, or --all alone');
   }
-  const found: DeadLetter[] = [];
+  const found = new Map<string, DeadLetter>();
   for (const name of names) {
     const letter = await letters.find(name);
     if (letter === null) throw new CliFailure(exitStatus.usage, `there is no dead letter \`${name}\``);
-    found.push(letter);
+    // Named twice, by its number and its file name perhaps, it is one.
+    found.set(letter.path, letter);
   }
-  return found;
+  return [...found.values()];
 }

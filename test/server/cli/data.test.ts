@@ -264,6 +264,17 @@ describe('dead letters', () => {
     assert.equal((await run(['dead-letters', 'shw', '--data', data])).status, 2);
     assert.equal((await run(['dead-letters', 'list', 'x', '--data', data])).status, 2);
 
+    await submitText(server.url, 'c', '\u001b[2J');
+    while (letters.length < 3) letters = await list();
+    const hostile = letters.at(-1)!.number;
+    const inPipe = await run(['dead-letters', 'show', hostile, '--body', '--data', data]);
+    assert.equal(inPipe.out, '\u001b[2J\n');
+    const onTerminal = await run(['dead-letters', 'show', hostile, '--data', data], { terminal: true });
+    assert.match(onTerminal.out, /^\\u001b\[2J\n$/m);
+    assert.doesNotMatch(onTerminal.out, /\u001b/);
+    const twice = await run(['dead-letters', 'remove', hostile, hostile, '--data', data]);
+    assert.deepEqual([twice.status, twice.out], [0, '1 removed\n']);
+
     const sent = await run(['dead-letters', 'send', '--all', '--data', data, '--url', server.url]);
     assert.equal(sent.status, 0, sent.err);
     assert.match(sent.out, /2 sent/);
