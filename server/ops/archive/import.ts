@@ -154,12 +154,17 @@ async function readCommands(
   commands: CommandQueue,
 ): Promise<void> {
   let versions: { readonly [command: string]: Json } | null = null;
+  /** The first command that came before the metadata. */
+  let early: string | null = null;
   for await (const entry of readTar(archive)) {
     checkName(entry.name);
     if (!entry.isFile) continue;
     if (versions === null) {
-      // What stands before the metadata cannot be understood: it is skipped.
-      if (entry.name === metadataName) versions = versionsOf(await entry.contents(metadataBytesMax));
+      if (entry.name === metadataName) {
+        // Nobody knew the version of what came before, and to skip it would be to lose it.
+        if (early !== null) throw new BadArchive(outOfOrder(early));
+        versions = versionsOf(await entry.contents(metadataBytesMax));
+      } else if (entryOf(entry.name) !== null) early ??= entry.name;
       continue;
     }
     const found = entryOf(entry.name);
@@ -177,6 +182,9 @@ async function readCommands(
   }
   if (versions === null) throw new BadArchive(`Unable to find export metadata file '${metadataName}' in archive`);
 }
+
+const outOfOrder = (name: string): string =>
+  `The archive has '${name}' before its metadata file '${metadataName}', which must be the first: pack it again in that order`;
 
 /** Names are only names here, but one that leaves its folder was not written by an export. */
 function checkName(name: string): void {

@@ -424,12 +424,11 @@ const metadata = (versions: unknown = { replace_facts: 4 }) => ({
   'puppetdb-bak/export-metadata.json': JSON.stringify({ command_versions: versions }),
 });
 
-test('import: versions come from the metadata, unknown entries and what stands before it are skipped', async () => {
+test('import: versions come from the metadata, unknown entries are skipped', async () => {
   const { ring, post } = archive();
   const files = {
-    'puppetdb-bak/facts/early.json': '{}',
-    ...metadata(),
     README: 'hello',
+    ...metadata(),
     'puppetdb-bak/unknown/x.json': '{}',
     'puppetdb-bak/catalogs/no-hash.json': '{}',
     'puppetdb-bak/facts/a-b.json': '{"a":1}',
@@ -459,6 +458,11 @@ test('import: bad archives are refused with a reason, and what was queued before
     'application/json',
   );
   await refuses(tarOf(metadata()), 'Input is not in the .gz format');
+  await refuses(
+    gzipSync(tarOf({ ...facts, ...metadata() })),
+    "The archive has 'puppetdb-bak/facts/a.json' before its metadata file 'puppetdb-bak/export-metadata.json', which must be " +
+      'the first: pack it again in that order',
+  );
   await refuses(gzipSync(Buffer.alloc(2000, 66)), 'Input is not in the tar format');
   await refuses(
     gzipSync(tarOf(facts)),
