@@ -109,6 +109,8 @@ function reload(server: Server, args: ParsedArguments, terminal: Terminal, logs:
   }
 }
 
+const ignore = (): void => {};
+
 /** Signals are caught from the beginning: one that comes during the start is acted on once there is a server. */
 class Signals {
   #stops = 0;
@@ -130,6 +132,8 @@ class Signals {
     process.on('SIGTERM', this.#stop);
     process.on('SIGINT', this.#stop);
     process.on('SIGHUP', this.#hangUp);
+    // Left alone, Node opens a debugger, through which every user of the machine may run code as this one.
+    process.on('SIGUSR1', ignore);
   }
 
   untilStop(onHangUp: () => void): Promise<void> {

@@ -170,6 +170,15 @@ describe('muster start', () => {
     assert.equal(await server.ended, 0);
   });
 
+  test('SIGUSR1 opens no debugger', async () => {
+    const server = await start(['--data', join(folder, 'usr1')]);
+    server.child.kill('SIGUSR1');
+    assert.equal(await (await fetch(`${server.url}/status/v1/simple`)).text(), 'running');
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+    assert.doesNotMatch(server.err(), /Debugger/);
+  });
+
   test('a second signal ends it at once, whatever is still running', async () => {
     const server = await start(['--data', join(folder, 'second')]);
     const { hostname, port } = new URL(server.url);
