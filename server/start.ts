@@ -238,7 +238,12 @@ class RunningServer implements Server {
     this.#logs.setLevels(logLevelsOf(configuration.settings));
     const fixed = changedSettings(this.#configuration.settings, configuration.settings);
     if (fixed.length > 0) this.#log.warn({ settings: fixed }, 'these settings take effect after a restart');
-    countRestart(this.#configuration.settings.restartFile);
+    try {
+      countRestart(this.#configuration.settings.restartFile);
+    } catch (error) {
+      // What has been taken over stays so, only who waits for the counter does not hear of it.
+      this.#log.error({ err: error }, 'the restart file cannot be written');
+    }
     this.#log.info('configuration read again');
   }
 

@@ -2,7 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -122,6 +131,12 @@ describe('muster start', () => {
     server.child.kill('SIGHUP');
     await server.seen('err', /configuration read again/);
     assert.equal(readFileSync(restarts, 'utf8'), '2');
+    // What has been read is taken over all the same.
+    rmSync(join(folder, 'run'), { recursive: true });
+    writeFileSync(join(folder, 'run'), '');
+    server.child.kill('SIGHUP');
+    await server.seen('err', /the restart file cannot be written.*configuration read again/s);
+    assert.doesNotMatch(server.err(), /of no use; everything stays/);
     server.child.kill('SIGTERM');
     assert.equal(await server.ended, 0);
   });
