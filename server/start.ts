@@ -7,7 +7,7 @@
 //   TLS gate --accept--> listener
 
 import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
 import type { QuerySettings } from '../engine/query/request.ts';
@@ -375,6 +375,8 @@ function countRestart(file: string | null): void {
 
 function writeWhole(file: string, text: string): void {
   makeDirectory(dirname(file), 0o777);
-  writeFileSync(`${file}.new`, text);
-  renameSync(`${file}.new`, file);
+  // A device or a pipe is written to: it must not be replaced by a file.
+  const inPlace = statSync(file, { throwIfNoEntry: false })?.isFile() === false;
+  writeFileSync(inPlace ? file : `${file}.new`, text);
+  if (!inPlace) renameSync(`${file}.new`, file);
 }

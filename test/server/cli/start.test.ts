@@ -141,6 +141,15 @@ describe('muster start', () => {
     assert.equal(await server.ended, 0);
   });
 
+  test('a port file that is a device is written to, not replaced', async () => {
+    const device = join(folder, 'device');
+    symlinkSync('/dev/null', device);
+    const server = await start(['--data', join(folder, 'device-data'), '--port-file', device]);
+    assert.ok(statSync(device).isCharacterDevice());
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+  });
+
   test('a wrong configuration gives status 2 and starts nothing', async () => {
     const data = join(folder, 'never');
     const server = launch(['start', '--data', data, '--node-ttl', 'x', '--command-threads', '0']);
