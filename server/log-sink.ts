@@ -30,13 +30,19 @@ export function openSink(file: string | null): LogSink {
     maxLength: waitingMax,
     mode: fileMode,
   });
-  stream.on('error', () => {});
+  /** The last write failed. */
+  let failing = false;
+  /** The stream was given up, with what it had not written. */
+  let givenUp = false;
+  stream.on('error', () => {
+    failing = true;
+  });
   let gathering = false;
   /** Bytes that the stream has and the file has not. */
   let unwritten = 0;
   // The stream does nothing about a flush while it is opening the file or writing, and says when it is done.
   const flushRest = (): void => {
-    if (unwritten > 0 && !gathering) stream.flush();
+    if (unwritten > 0 && !gathering && !givenUp) stream.flush();
   };
   stream.on('ready', flushRest);
   stream.on('drain', flushRest);
@@ -44,23 +50,31 @@ export function openSink(file: string | null): LogSink {
     unwritten -= Buffer.byteLength(line);
   });
   stream.on('write', (bytes: number) => {
+    if (bytes > 0) failing = false;
     unwritten = bytes === 0 ? 0 : Math.max(0, unwritten - bytes);
   });
   return {
     write: (line) => {
+      if (givenUp) return;
       unwritten += Buffer.byteLength(line);
       stream.write(line);
       if (gathering) return;
       gathering = true;
       setTimeout(() => {
         gathering = false;
-        stream.flush();
+        if (!givenUp) stream.flush();
       }, gatherMs).unref();
     },
     reopen: () => {
-      if (file !== null) stream.reopen();
+      if (file !== null && !givenUp) stream.reopen();
     },
     flush: () => {
+      if (failing) {
+        // Asked to write at once, here or at the exit, it would try for ever, and nothing else would go on.
+        givenUp = true;
+        stream.destroy();
+        return;
+      }
       try {
         stream.flushSync();
         unwritten = 0;

@@ -17,6 +17,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../../support/server.ts';
 import { type Certificates, makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { cleanUp, launch, nodes, start, submit } from './server-process.ts';
@@ -192,6 +193,16 @@ describe('muster start', () => {
     );
     server.child.kill('SIGTERM');
     assert.equal(await server.ended, 0);
+  });
+
+  test('logs that cannot be written keep it neither from working nor from ending', async (t) => {
+    if (!existsSync('/dev/full')) return t.skip('no full device here');
+    const logs = ['--log-file', '/dev/full', '--access-log', '/dev/full'];
+    const server = await start(['--data', join(folder, 'unwritten'), ...logs]);
+    assert.equal(await (await fetch(`${server.url}/status/v1/simple`)).text(), 'running');
+    server.child.kill('SIGTERM');
+    const ended = await Promise.race([server.ended, pause(20_000, 'still there', { ref: false })]);
+    assert.equal(ended, 0);
   });
 
   test('SIGUSR1 opens no debugger', async () => {
