@@ -34,6 +34,7 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
+import { type Placed, RunningQueries } from './running-queries.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
 import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from './types.ts';
 
@@ -109,8 +110,7 @@ const STOP_MS = 10_000;
 const COME_UP_MS = 30_000;
 const PAUSE_MS = 5000;
 
-interface Query {
-  readonly id: number;
+interface Query extends Placed {
   /** What is to know of it. */
   readonly metrics: MetricsRegistry;
   readonly request: QueryRequest;
@@ -119,8 +119,6 @@ interface Query {
   /** Monotonic ms when it came, and when it got its place. */
   readonly came: number;
   began: number;
-  /** Index of its cancel flag while it runs, else -1. */
-  flag: number;
   /** Known from the head on, when the answer streams. */
   port: MessagePort | null;
   headSent: boolean;
@@ -170,8 +168,7 @@ export class ThreadQueryPool implements QueryPool {
   readonly #openMax: number;
   readonly #cancelled: Int32Array;
   readonly #activity = new QueryActivity();
-  readonly #freeFlags: number[] = [];
-  readonly #running = new Map<number, Query>();
+  readonly #running: RunningQueries<Query>;
   /** Of the running ones: those that wait for their clients. */
   #parked = 0;
   /** Queries that wait for a place, in turn. */
@@ -179,7 +176,6 @@ export class ThreadQueryPool implements QueryPool {
   readonly #threads = new Map<number, Thread>();
   readonly #watch: NodeJS.Timeout;
   #pool: Piscina;
-  #nextId = 1;
   #onWarm = (): void => {};
   /** Resolves when a query thread has warmed up: not before the store has some nodes. */
   readonly warmedUp = new Promise<void>((resolve) => {
@@ -202,7 +198,7 @@ export class ThreadQueryPool implements QueryPool {
     this.#places = this.#threadCount * this.#limits.perThread;
     this.#openMax = Math.max(this.#places, this.#limits.openMax);
     this.#cancelled = new Int32Array(new SharedArrayBuffer(this.#openMax * 4));
-    for (let flag = this.#openMax - 1; flag >= 0; flag--) this.#freeFlags.push(flag);
+    this.#running = new RunningQueries(this.#openMax);
     this.#pool = this.#startPool();
     this.#watch = setInterval(
       () => {
@@ -224,7 +220,7 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   get #hasPlace(): boolean {
-    return this.#running.size - this.#parked < this.#places && this.#freeFlags.length > 0;
+    return this.#running.size - this.#parked < this.#places && !this.#running.isFull;
   }
 
   run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers): QueryHandle {
@@ -233,7 +229,7 @@ export class ThreadQueryPool implements QueryPool {
 
   #run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers, metrics: MetricsRegistry): QueryHandle {
     const query: Query = {
-      id: this.#nextId++,
+      id: 0,
       metrics,
       request,
       settings,
@@ -270,11 +266,10 @@ export class ThreadQueryPool implements QueryPool {
   // ------------------------------------------------------------------ a query's life
 
   #begin(query: Query): void {
-    query.flag = this.#freeFlags.pop()!;
+    this.#running.add(query);
     query.began = performance.now();
     query.metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
     Atomics.store(this.#cancelled, query.flag, 0);
-    this.#running.set(query.id, query);
     this.#activity.began();
     query.window = this.#nextWindow();
     query.credit = query.window;
@@ -450,11 +445,9 @@ export class ThreadQueryPool implements QueryPool {
 
   /** Gives the place to the next one. */
   #leave(query: Query): void {
-    if (!this.#running.delete(query.id)) return;
+    if (!this.#running.delete(query)) return;
     if (query.credit <= 0) this.#parked--;
     else this.#activity.rested();
-    this.#freeFlags.push(query.flag);
-    query.flag = -1;
     const now = performance.now();
     query.metrics.histogram('database', 'PDBReadPool.pool.Usage').update(now - query.began);
     if (query.streamed > 0) query.metrics.stages.stream.observe(now - query.streamed);
@@ -468,12 +461,12 @@ export class ThreadQueryPool implements QueryPool {
   /** While queries wait and no more may be open: as many as wait are ended of those that wait for the slowest clients. */
   #endSlowest(): void {
     const wanted = this.#waiting.size;
-    if (wanted === 0 || this.#freeFlags.length > 0) return;
+    if (wanted === 0 || !this.#running.isFull) return;
     const now = performance.now();
     const rate = (query: Query): number => (query.sent - query.window) / (now - query.streamed);
-    const slow = [...this.#running.values()].filter(
-      (query) => !query.over && query.credit <= 0 && now - query.streamed >= this.#limits.slowMin,
-    );
+    const slow = this.#running
+      .all()
+      .filter((query) => !query.over && query.credit <= 0 && now - query.streamed >= this.#limits.slowMin);
     slow.sort((a, b) => rate(a) - rate(b));
     for (const query of slow.slice(0, wanted)) {
       this.#fail(query, 'The client is too slow: other queries wait for this one to end');
@@ -546,7 +539,7 @@ export class ThreadQueryPool implements QueryPool {
   #lost(thread: Thread): void {
     this.#threads.delete(thread.id);
     this.#tellFirst();
-    for (const query of this.#running.values()) {
+    for (const query of this.#running.all()) {
       if (query.port !== thread.port || !query.settled) continue;
       if (!query.over) this.#fail(query, 'An unexpected error occurred');
       this.#leave(query);
@@ -597,7 +590,7 @@ export class ThreadQueryPool implements QueryPool {
       query.handlers.onLeft?.(null);
     }
     await this.#idle();
-    for (const query of this.#running.values()) {
+    for (const query of this.#running.all()) {
       if (!query.over) this.#fail(query, 'The server is shutting down', 503);
     }
     await this.#resting(() => (this.#threads.size >= this.#threadCount ? [...this.#threads.values()] : null));
