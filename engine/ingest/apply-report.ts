@@ -58,7 +58,7 @@ function eventRange(events: readonly EventRecord[]): EventRange {
   return { eventCount: events.length, eventTimeMin, eventTimeMax };
 }
 
-/** Written out: V8 gives a copy by spread syntax a hidden class of its own. */
+/** Written out: of each copy by spread syntax V8 would keep a hidden class until the next full collection. */
 function reportRecord(command: ReportCommand, nodeId: NodeId, events: EventRange): ReportRecord {
   return {
     certname: command.certname,

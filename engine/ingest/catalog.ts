@@ -50,33 +50,14 @@ export function catalogHeader(payload: JsonObject): CatalogHeaderFields {
   };
 }
 
-/**
- * The command of that header. Written out: of an object that is made by spread syntax V8 may keep a hidden class each time, and with
- * it, until a full collection, the closures among its properties and all that they refer to.
- */
+/** The command of that header. */
 export function catalogCommand(
   header: CatalogHeaderFields,
   received: number,
   hash: string,
   contents: CatalogCommand['contents'],
 ): CatalogCommand {
-  return {
-    kind: 'catalog',
-    certname: header.certname,
-    producerTimestamp: header.producerTimestamp,
-    received,
-    version: header.version,
-    environment: header.environment,
-    transactionUuid: header.transactionUuid,
-    catalogUuid: header.catalogUuid,
-    codeId: header.codeId,
-    jobId: header.jobId,
-    producer: header.producer,
-    refusal: header.refusal,
-    hash,
-    memo: null,
-    contents,
-  };
+  return { kind: 'catalog', ...header, received, hash, memo: null, contents };
 }
 
 /** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */

@@ -42,7 +42,7 @@ export function factsHeader(payload: JsonObject): FactsHeader {
   };
 }
 
-/** The command of that header. Written out: see `catalogCommand`. */
+/** The command of that header; `refusal`: the header's reason not to store, or another one. */
 export function factsCommand(
   header: FactsHeader,
   received: number,
@@ -50,18 +50,7 @@ export function factsCommand(
   hash: string,
   contents: () => FactsContents,
 ): FactsCommand {
-  return {
-    kind: 'facts',
-    certname: header.certname,
-    producerTimestamp: header.producerTimestamp,
-    received,
-    environment: header.environment,
-    producer: header.producer,
-    refusal,
-    hash,
-    memo: null,
-    contents,
-  };
+  return { kind: 'facts', ...header, received, refusal, hash, memo: null, contents };
 }
 
 /** Throws JsonError when a value is nested too deeply. */
