@@ -2,6 +2,7 @@
 // referer, user agent, milliseconds, declared length), so that what reads those files reads these.
 
 import type { RequestRecord } from './http/exchange.ts';
+import type { Logger } from './log.ts';
 import { type LogSink, openSink } from './log-sink.ts';
 
 export interface AccessLog {
@@ -11,15 +12,17 @@ export interface AccessLog {
   flush(): void;
 }
 
-/** Throws when the file cannot be opened. */
-export function createAccessLog(file: string): AccessLog {
-  const sink = opened(file);
+/** Throws when the file cannot be opened. `log` is told of lines that were lost. */
+export function createAccessLog(file: string, log: Logger): AccessLog {
+  const sink = opened(file, (lines) =>
+    log.warn(`${lines} lines of the access log were lost, there was no room for them`),
+  );
   return { write: (record) => sink.write(accessLine(record)), reopen: sink.reopen, flush: sink.flush };
 }
 
-function opened(file: string): LogSink {
+function opened(file: string, onLost: (lines: number) => void): LogSink {
   try {
-    return openSink(file);
+    return openSink(file, onLost);
   } catch (error) {
     throw new Error(`the access log cannot be opened: ${(error as Error).message}`, { cause: error });
   }

@@ -20,8 +20,8 @@ const gatherSize = 4096;
 /** Bytes of lines that may wait for a disk that is full, or a reader that has stopped; those that come then are lost. */
 const waitingMax = 4 << 20;
 
-/** `file` null: standard error. Throws when the file cannot be opened. */
-export function openSink(file: string | null): LogSink {
+/** `file` null: standard error. `onLost`: told how many lines were lost, once there is room again. Throws when the file cannot be opened. */
+export function openSink(file: string | null, onLost: (lines: number) => void): LogSink {
   if (file !== null) closeSync(openSync(file, 'a', fileMode));
   const stream = destination({
     dest: file ?? stderr,
@@ -44,10 +44,17 @@ export function openSink(file: string | null): LogSink {
   const flushRest = (): void => {
     if (unwritten > 0 && !gathering && !givenUp) stream.flush();
   };
+  let lost = 0;
   stream.on('ready', flushRest);
-  stream.on('drain', flushRest);
+  stream.on('drain', () => {
+    const lines = lost;
+    lost = 0;
+    if (lines > 0) onLost(lines);
+    flushRest();
+  });
   stream.on('drop', (line: string) => {
     unwritten -= Buffer.byteLength(line);
+    lost++;
   });
   stream.on('write', (bytes: number) => {
     if (bytes > 0) failing = false;

@@ -47,7 +47,9 @@ const redacted = ['password', 'privateKey', 'authorization', 'cookie', 'token', 
 export function createLogs(options: LogOptions): Logs {
   const isTerminal = options.file === null && process.stderr.isTTY === true;
   const readable = options.format === 'readable' || (options.format === 'auto' && isTerminal);
-  const sink = openSink(options.file);
+  const sink = openSink(options.file, (lines) =>
+    logs.area('main').warn(`${lines} lines of the log were lost, there was no room for them`),
+  );
   const stream: DestinationStream = readable
     ? { write: (line: string) => void sink.write(readableLine(line, isTerminal)) }
     : sink;

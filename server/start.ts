@@ -93,7 +93,7 @@ class RunningServer implements Server {
     this.#logs = logs;
     this.#log = logs.area('main');
     this.#access = new Access(accessOptions(configuration, logs));
-    this.#accessLog = settings.accessLog === null ? null : createAccessLog(settings.accessLog);
+    this.#accessLog = settings.accessLog === null ? null : createAccessLog(settings.accessLog, this.#log);
     this.#recordHttp = createHttpRecorder(this.#registry);
     this.#ops = createOps({
       ring: this.#ring,

@@ -3,14 +3,24 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { accessLine, createAccessLog } from '../../server/access-log.ts';
 import type { RequestRecord } from '../../server/http/exchange.ts';
-import { createLogs, readableLine } from '../../server/log.ts';
+import { createLogs, readableLine, silentLogs } from '../../server/log.ts';
 import { openSink } from '../../server/log-sink.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-log-'));
@@ -111,12 +121,44 @@ describe('log', () => {
   test('of lines that cannot be written a few megabytes wait', async (t) => {
     const full = '/dev/full';
     if (!existsSync(full)) return t.skip('no such device here');
-    const sink = openSink(full);
+    const sink = openSink(full, () => {});
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 200_000; i++) sink.write(`${'x'.repeat(500)}\n`);
     await setTimeout(100);
     const grown = process.memoryUsage().heapUsed - before;
     assert.ok(grown < 50 << 20, `${grown >>> 20} MB`);
+  });
+
+  test('lines that were lost are counted and told, once there is room again', async (t) => {
+    const file = join(folder, 'unread.log');
+    if (spawnSync('mkfifo', [file]).status !== 0) return t.skip('no mkfifo here');
+    // Open at both ends, so that neither waits for the other; nobody reads yet.
+    const fifo = openSync(file, constants.O_RDWR | constants.O_NONBLOCK);
+    t.after(() => closeSync(fifo));
+    let lost = 0;
+    const sink = openSink(file, (lines) => (lost += lines));
+    const lines = 20_000;
+    for (let i = 0; i < lines; i++) sink.write(`${'x'.repeat(499)}\n`);
+    await setTimeout(100);
+    assert.equal(lost, 0);
+    let read = 0;
+    const buffer = Buffer.alloc(64 << 10);
+    for (let patience = 2000; lost === 0 && patience > 0; patience--) {
+      try {
+        read += readSync(fifo, buffer);
+      } catch {
+        await setTimeout(5);
+      }
+    }
+    assert.ok(lost > 0);
+    for (let patience = 20; read < (lines - lost) * 500 && patience > 0; patience--) {
+      try {
+        read += readSync(fifo, buffer);
+      } catch {
+        await setTimeout(5);
+      }
+    }
+    assert.equal(read / 500 + lost, lines);
   });
 
   test('readable lines show fields and stacks', () => {
@@ -207,7 +249,7 @@ describe('access log', () => {
 
   test('goes to its file', async () => {
     const file = join(folder, 'access.log');
-    const log = createAccessLog(file);
+    const log = createAccessLog(file, silentLogs().area('http'));
     log.write(record);
     assert.equal(await written(file, log), accessLine(record));
   });
