@@ -3,10 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { ContextOptions } from '../../../../engine/query/exec/context.ts';
 import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
-import { type Asked, ask, type Fleet, facts, NOW, newFleet } from '../request/fleet.ts';
+import { type Asked, ask, contextOptions, type Fleet, facts, NOW, newFleet } from '../request/fleet.ts';
 
 const LEAVES = 6000;
 const OWNERS = 3;
@@ -94,16 +93,7 @@ describe('rows in order: the deadline', () => {
   function rowsWhenLate(order: string): number {
     let now = NOW;
     let rows = 0;
-    const options: ContextOptions = {
-      now,
-      clock: () => now,
-      deadline: () => NOW + 1000,
-      nodePurgeTtl: 0,
-      regexBudget: Number.POSITIVE_INFINITY,
-      edition: 'community',
-      cancelled: () => false,
-      slice: 50,
-    };
+    const options = { ...contextOptions, clock: () => now, deadline: () => NOW + 1000, slice: 50 };
     const row = (): void => {
       if (++rows === 100) now += 2000;
     };

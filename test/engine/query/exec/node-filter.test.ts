@@ -8,21 +8,12 @@ import { evaluateNodes } from '../../../../engine/query/exec/node-filter.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
 import { NODES_ALL } from '../../../../engine/store/partition.ts';
-import { facts, NOW, newFleet } from '../request/fleet.ts';
+import { contextOptions, facts, newFleet } from '../request/fleet.ts';
 
 it('conditions on nodes give way between one another', async () => {
   const fleet = newFleet();
   for (let i = 0; i < 100; i++) fleet.apply('replace facts', 5, facts(`n${i}`, { kernel: 'Linux' }));
-  const ctx = openContext(fleet.partitions, {
-    now: NOW,
-    clock: () => NOW,
-    deadline: () => Number.POSITIVE_INFINITY,
-    nodePurgeTtl: 0,
-    regexBudget: Number.POSITIVE_INFINITY,
-    edition: 'community',
-    cancelled: () => false,
-    slice: 0,
-  });
+  const ctx = openContext(fleet.partitions, { ...contextOptions, slice: 0 });
   try {
     const named = (name: string): Filter => ({ kind: 'eq', field: 'certname', value: name, nullSafe: false });
     const args = Array.from({ length: 50 }, (_, i) => named(`n${i}`));

@@ -16,7 +16,7 @@ import type { Filter } from '../../../../engine/query/tree.ts';
 import { NODES_WITH_CATALOG } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
-import { ask, catalog, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
+import { ask, catalog, contextOptions, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
 
 const NODES = 120;
 const HOUR = 3_600_000;
@@ -84,17 +84,6 @@ interface Planned {
   readonly source: Source;
   readonly plans: readonly PartitionPlan[];
 }
-
-const contextOptions = {
-  now: NOW,
-  clock: () => NOW,
-  deadline: () => Number.POSITIVE_INFINITY,
-  nodePurgeTtl: 0,
-  regexBudget: Number.POSITIVE_INFINITY,
-  edition: 'community',
-  cancelled: () => false,
-  slice: 1,
-} as const;
 
 /** What is decided for the query (JSON text of a filter) on each partition. */
 function planned(entity: EntityName, query: string): Planned {

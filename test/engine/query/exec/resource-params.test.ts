@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { END, PAUSE, ROW } from '../../../../engine/query/exec/cursor.ts';
 import { openContext } from '../../../../engine/query/exec/execute.ts';
 import { Source, TreeRows } from '../../../../engine/query/exec/source.ts';
-import { catalog, NOW, newFleet } from '../request/fleet.ts';
+import { catalog, contextOptions, newFleet } from '../request/fleet.ts';
 
 const RESOURCES = 3000;
 
@@ -19,16 +19,7 @@ it('parameters of resources are found a few at a time', async () => {
     parameters: i % 1000 === 0 ? { ensure: 'present', rare: i } : { ensure: 'present' },
   }));
   fleet.apply('replace catalog', 9, { ...catalog('n'), edges: [], resources });
-  const ctx = openContext(fleet.partitions, {
-    now: NOW,
-    clock: () => NOW,
-    deadline: () => Number.POSITIVE_INFINITY,
-    nodePurgeTtl: 0,
-    regexBudget: Number.POSITIVE_INFINITY,
-    edition: 'community',
-    cancelled: () => false,
-    slice: 1,
-  });
+  const ctx = openContext(fleet.partitions, contextOptions);
   try {
     const filter = { kind: 'eq', field: 'res_param_name', value: 'rare', nullSafe: false } as const;
     const rows = new TreeRows(new Source({ entity: 'resource_params', filter }, ctx));

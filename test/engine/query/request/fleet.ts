@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyBatch } from '../../../../engine/ingest/apply.ts';
+import type { ContextOptions } from '../../../../engine/query/exec/context.ts';
 import { type OpenRequest, openRequest, type QueryStore } from '../../../../engine/query/request/run.ts';
 import type { QueryHead, QuerySettings } from '../../../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
@@ -12,6 +13,18 @@ import { slotOf } from '../../../../engine/store/store-info.ts';
 export const NOW = Date.UTC(2026, 10, 21);
 const PARTITIONS = 2;
 const TRANSACTION = '8aa0ab9a-6e11-4bd0-aa7d-e07af3ae37ac';
+
+/** Of a query that is run without a request. */
+export const contextOptions: ContextOptions = {
+  now: NOW,
+  clock: () => NOW,
+  deadline: () => Number.POSITIVE_INFINITY,
+  nodePurgeTtl: 0,
+  regexBudget: Number.POSITIVE_INFINITY,
+  edition: 'community',
+  cancelled: () => false,
+  slice: 1,
+};
 
 export const settings: QuerySettings = {
   now: NOW,
