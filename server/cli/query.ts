@@ -19,7 +19,7 @@ export const command: CliCommand = {
     table: { type: 'switch', doc: 'A table, also in a pipe.' },
     explain: { type: 'switch', doc: 'The plan and what each step of it took, instead of the result.' },
     ast: { type: 'switch', doc: 'The query as a tree, instead of the result.' },
-    timeout: { type: 'text', value: 'SECONDS', doc: 'Time the query may take.' },
+    timeout: { type: 'text', value: 'SECONDS', doc: 'Time the query may take. 0: as long as the server lets it.' },
     ...clientOptions,
   },
   positionals: { min: 1, max: 1 },
@@ -59,9 +59,10 @@ export const command: CliCommand = {
   },
 };
 
-function secondsOf(timeout: string): number {
+/** As the parameter takes it: no limit is the text `0` there, the number is no time at all. */
+function secondsOf(timeout: string): number | string {
   const seconds = timeout.trim() === '' ? Number.NaN : Number(timeout);
-  if (Number.isFinite(seconds) && seconds >= 0) return seconds;
+  if (Number.isFinite(seconds) && seconds >= 0) return seconds === 0 ? '0' : seconds;
   throw new CliFailure(exitStatus.usage, `--timeout: \`${timeout}\` is no number of seconds`);
 }
 

@@ -364,6 +364,9 @@ describe('what went wrong', () => {
     assert.equal(server.asked.length, 0);
     assert.equal((await query('--timeout', '1.5', 'nodes { }')).status, 0);
     assert.equal(JSON.parse(server.asked[0]!.body).timeout, 1.5);
+    // The number would be no time at all.
+    assert.equal((await query('--timeout', '0', 'nodes { }')).status, 0);
+    assert.equal(JSON.parse(server.asked[1]!.body).timeout, '0');
     await server.close();
   });
 
