@@ -13,7 +13,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
 import { openPartition } from '../engine/store/partition.ts';
-import { openStoreInfo, partitionDir } from '../engine/store/store-info.ts';
+import { infoName, openStoreInfo, partitionDir } from '../engine/store/store-info.ts';
 import { withoutLeftovers } from './leftovers.ts';
 
 export interface BackupManifest {
@@ -37,8 +37,6 @@ export interface BackupOptions {
 }
 
 const manifestName = 'backup.json';
-/** What a data directory says of itself (engine/store/store-info.ts). */
-const infoName = 'store.json';
 /** Far shorter than a segment lives: it has to be filled, applied and flushed before the server removes it. */
 const holdMs = 200;
 

@@ -7,7 +7,7 @@
 
 import { textOf } from '../bytes.ts';
 import { nameOwn, type ReadEdges, sharedEdges } from './catalog-edges.ts';
-import { bySortKey, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
+import { bySortKey, ESCAPES, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
 import { Pieces } from './hashes.ts';
 import { isOwn } from './read-resource.ts';
 import { Sighted } from './sighted.ts';
@@ -134,8 +134,6 @@ function isExact(
 ): boolean {
   return isTaken ? !ESCAPES.test(textOf(bytes)) : !nameOwn(edges, list, certname);
 }
-/** With which letters of a certname can be spelled. */
-const ESCAPES = /\\[u/]/;
 
 function sizeOf({ texts, codes }: ReadEdges, resources: number): number {
   let size = resources * BYTES_PER_RESOURCE + codes.length * BYTES_PER_EDGE;

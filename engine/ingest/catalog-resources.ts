@@ -129,8 +129,8 @@ class ListElements {
   }
 }
 
-/** With which letters of a tag can be spelled. */
-const ESCAPES = /\\u/;
+/** With which letters of a certname can be spelled. */
+export const ESCAPES = /\\[u/]/;
 
 /** Where the certname is mentioned but among the tags, the resource is of one node only. */
 const isSharedBy = (kernel: ElementKernel, isKept: boolean, own: boolean): boolean =>

@@ -151,7 +151,8 @@ function sync(path: string): void {
   }
 }
 
-const infoFile = (dir: string): string => join(dir, 'store.json');
+export const infoName = 'store.json';
+const infoFile = (dir: string): string => join(dir, infoName);
 
 export const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
   Array.from({ length: partitions }, (_, slot) => partitionDir(dir, slot));

@@ -490,6 +490,15 @@ test('ring: bodies beyond the memory budget are read back from the log', async (
   for (const outcome of await Promise.all(outcomes)) assert.equal((outcome as { kind: string }).kind, 'processed');
 });
 
+/** Changes a byte of the log's only segment, where the text begins. */
+function damageStored(dir: string, text: string): void {
+  const [name] = readdirSync(join(dir, 'inbox')).filter((file) => file.endsWith('.commands'));
+  const segment = join(dir, 'inbox', name!);
+  const log = openSync(segment, 'r+');
+  writeSync(log, '?', readFileSync(segment).indexOf(text));
+  closeSync(log);
+}
+
 test('ring: a stored command whose bytes are damaged is given up alone; the others are applied', async (t) => {
   const dir = temporaryDirectory();
   const { ring } = await start(t, dir, { limits: { memoryMax: 0 } });
@@ -499,12 +508,7 @@ test('ring: a stored command whose bytes are damaged is given up alone; the othe
   await until('stalled', () => !ring.healthy);
   const accepted = [];
   for (let i = 0; i < 5; i++) accepted.push(await ring.submit(submission('a', { do: 'store', mark: `<${i}>` }), true));
-  const [name] = readdirSync(join(dir, 'inbox')).filter((file) => file.endsWith('.commands'));
-  const bytes = readFileSync(join(dir, 'inbox', name!));
-  const damaged = bytes.indexOf('<2>');
-  const log = openSync(join(dir, 'inbox', name!), 'r+');
-  writeSync(log, '?', damaged);
-  closeSync(log);
+  damageStored(dir, '<2>');
   rmSync(join(dir, FAULT_FILE));
   const kinds: (string | undefined)[] = [];
   for (const { outcome } of [blocker, ...accepted]) kinds.push((await outcome)?.kind);
@@ -523,11 +527,7 @@ test('ring: a damaged command behind one that it supersedes is given up, too', a
     await ring.submit(submission('a', { do: 'store', mark: '<2>' }, { producerTimestamp: 2 }), true),
     await ring.submit(submission('a', { do: 'store', mark: '<3>' }), true),
   ];
-  const [name] = readdirSync(join(dir, 'inbox')).filter((file) => file.endsWith('.commands'));
-  const damaged = readFileSync(join(dir, 'inbox', name!)).indexOf('<2>');
-  const log = openSync(join(dir, 'inbox', name!), 'r+');
-  writeSync(log, '?', damaged);
-  closeSync(log);
+  damageStored(dir, '<2>');
   rmSync(join(dir, FAULT_FILE));
   await blocker.outcome;
   await until('all are processed', () => ring.depth === 0);

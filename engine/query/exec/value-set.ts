@@ -76,6 +76,8 @@ class Shape {
 /** One text for the texts of these columns, none of which is null; that of a single one is the text itself. */
 const keyAt = (tuple: Tuple, columns: readonly number[]): string =>
   columns.length === 1 ? tuple[columns[0]!]! : JSON.stringify(columns.map((column) => tuple[column]));
+/** The same for all of its columns. */
+const wholeKey = (tuple: Tuple): string => (tuple.length === 1 ? tuple[0]! : JSON.stringify(tuple));
 const textsOf = (key: string, columns: readonly number[]): readonly string[] =>
   columns.length === 1 ? [key] : (JSON.parse(key) as string[]);
 
@@ -98,7 +100,7 @@ export class ValueSet {
   add(tuple: Tuple): void {
     this.rows++;
     if (!tuple.includes(null)) {
-      this.keys.add(tuple.length === 1 ? tuple[0]! : JSON.stringify(tuple));
+      this.keys.add(wholeKey(tuple));
       return;
     }
     const columns = [...tuple.keys()].filter((column) => tuple[column] !== null);
@@ -111,7 +113,7 @@ export class ValueSet {
   has(tuple: Tuple): Truth {
     if (this.rows === 0) return FALSE;
     const isWhole = !tuple.includes(null);
-    if (isWhole && this.keys.has(tuple.length === 1 ? tuple[0]! : JSON.stringify(tuple))) return TRUE;
+    if (isWhole && this.keys.has(wholeKey(tuple))) return TRUE;
     if (isWhole && this.#withNull.size === 0) return FALSE;
     const { whole, withNull } = this.#shapesOf(tuple.length);
     const couldMatch = withNull.some((shape) => shape.couldBe(tuple)) || (!isWhole && whole.couldBe(tuple));
