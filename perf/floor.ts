@@ -4,15 +4,14 @@
 // Processor time of this process (with its helper threads), not time on the clock: that is what other load on the machine
 // disturbs least. The disk's own work is not in it.
 
-import { createHash } from 'node:crypto';
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import type { Kind } from './fleet.ts';
 import { digestOfParts } from './lib/digest.ts';
 import { median, show, spread, sum, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
+import { hash, parse, unpack } from './lib/floor-work.ts';
 import { History, type Prepared, prepareRun } from './lib/load.ts';
 import { describeMachine } from './lib/machine.ts';
 import { commonOptions, type Given, type Program } from './lib/options.ts';
@@ -50,30 +49,30 @@ export function meanFloor(results: ReadonlyMap<Kind, FloorResult>, counts: Reado
 
 /** Measures bodies of one kind. `group`: commands that share one flush. */
 export function measureFloor(bodies: readonly Buffer[], rounds: number, group: number): FloorResult {
-  const plain = bodies.map((body) => gunzipSync(body));
+  const plain = bodies.map(unpack);
   const steps: Record<FloorStep, number[]> = { gunzip: [], parse: [], hash: [], append: [] };
   const clocks: number[] = [];
   const dir = mkdtempSync(join(tmpdir(), 'muster-floor-'));
   try {
     // The first round only warms up.
     for (let round = -1; round < rounds; round++) {
-      const gunzip = cpuMsOf(() => {
-        for (const body of bodies) gunzipSync(body);
+      const gunzipMs = cpuMsOf(() => {
+        for (const body of bodies) unpack(body);
       });
-      const parse = cpuMsOf(() => {
-        for (const bytes of plain) JSON.parse(bytes.toString('utf8'));
+      const parseMs = cpuMsOf(() => {
+        for (const bytes of plain) parse(bytes);
       });
-      const hash = cpuMsOf(() => {
-        for (const bytes of plain) createHash('sha1').update(bytes).digest();
+      const hashMs = cpuMsOf(() => {
+        for (const bytes of plain) hash(bytes);
       });
       const start = performance.now();
-      const append = cpuMsOf(() => appendAll(join(dir, String(round)), bodies, group));
+      const appendMs = cpuMsOf(() => appendAll(join(dir, String(round)), bodies, group));
       if (round < 0) continue;
       clocks.push((performance.now() - start) / bodies.length);
-      steps.gunzip.push(gunzip / bodies.length);
-      steps.parse.push(parse / bodies.length);
-      steps.hash.push(hash / bodies.length);
-      steps.append.push(append / bodies.length);
+      steps.gunzip.push(gunzipMs / bodies.length);
+      steps.parse.push(parseMs / bodies.length);
+      steps.hash.push(hashMs / bodies.length);
+      steps.append.push(appendMs / bodies.length);
     }
   } finally {
     rmSync(dir, { recursive: true, force: true });
@@ -145,7 +144,7 @@ async function run(given: Given): Promise<void> {
   console.log(table(head, rows));
   const counts = new Map([...results].map(([kind, { commands }]) => [kind, commands]));
   const mean = meanFloor(results, counts);
-  const digest = digestOfParts(requests.map(({ body }) => gunzipSync(body)));
+  const digest = digestOfParts(requests.map(({ body }) => unpack(body)));
   console.log(`\nfloor of the mean command: ${show(mean)} ms; digest of the payloads ${digest}`);
   writeResult(given, { machine: describeMachine(), kinds: Object.fromEntries(results), mean, digest });
 }

@@ -1,6 +1,7 @@
 // How many commands a second does the server take in, and what does one cost it? Four runs of a fleet, one after the other
 // (first, changed, unchanged, reports only), each sent and processed to the end before the next. Every round has a new
-// server with an empty store. Beside each run stands the floor of its own bytes (floor.ts), measured just before it.
+// server with an empty store. Beside each run stands the floor of its own bytes (floor.ts), measured just before it, and what
+// the floor server (floor-server.ts) takes of them in a second, measured at the end of each round.
 
 import type { Kind } from './fleet.ts';
 import { meanFloor, measureRunFloor } from './floor.ts';
@@ -17,6 +18,7 @@ import {
   type RunName,
   runNames,
   runTexts,
+  type Submission,
   submitAll,
 } from './lib/load.ts';
 import { describeMachine, OthersWatch } from './lib/machine.ts';
@@ -24,7 +26,7 @@ import { commonOptions, type Given, type Program, UsageError } from './lib/optio
 import { MemoryWatch, type Processes } from './lib/processes.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
-import { type Server, serverFor, serverOptions } from './lib/server.ts';
+import { type Server, serverFor, serverOptions, startFloorServer } from './lib/server.ts';
 
 export interface RunResult {
   readonly run: RunName;
@@ -50,6 +52,17 @@ export interface RunResult {
   readonly stages: Readonly<Record<string, number>>;
   /** Of what the server answers afterwards. */
   readonly digest: string;
+}
+
+/** A run as the floor server took it. */
+export interface FloorServerResult {
+  readonly processedPerSecond: number;
+  /** Its processor time per command, ms. */
+  readonly cpu: number;
+}
+
+interface RoundResult extends RunResult {
+  readonly floorServer: FloorServerResult;
 }
 
 /** Timers of the server, mean milliseconds of the last thousand or so. */
@@ -131,10 +144,7 @@ export async function measureRun(
   const threads = processes.threadCpuMs();
   const cpuBefore = processes.cpuMs();
   const others = new OthersWatch();
-  const start = performance.now();
-  const { latencies, seconds } = await submitAll(client, requests, connections);
-  await drained(control);
-  const elapsed = (performance.now() - start) / 1000;
+  const { latencies, seconds, elapsed } = await sendAll(client, control, requests, connections);
   const cpu = processes.cpuMs() - cpuBefore;
   const othersShare = others.share(cpu);
   const perThread = threadsSince(processes, threads);
@@ -169,15 +179,52 @@ export async function measureRun(
   };
 }
 
+/** Sends everything and waits until it is processed. `elapsed`: seconds until then. */
+async function sendAll(
+  client: Client,
+  control: Client,
+  requests: readonly Prepared[],
+  connections: number,
+): Promise<Submission & { readonly elapsed: number }> {
+  const start = performance.now();
+  const submission = await submitAll(client, requests, connections);
+  await drained(control);
+  return { ...submission, elapsed: (performance.now() - start) / 1000 };
+}
+
+/** The same runs, one after the other, sent to a floor server. */
+async function measureFloorServer(
+  runs: readonly (readonly Prepared[])[],
+  connections: number,
+): Promise<FloorServerResult[]> {
+  const server = await startFloorServer();
+  try {
+    const client = new Client(server.url, connections);
+    const control = new Client(server.url, 1);
+    const results: FloorServerResult[] = [];
+    for (const requests of runs) {
+      const cpuBefore = server.processes.cpuMs();
+      const { elapsed } = await sendAll(client, control, requests, connections);
+      const cpu = server.processes.cpuMs() - cpuBefore;
+      results.push({ processedPerSecond: requests.length / elapsed, cpu: cpu / requests.length });
+    }
+    client.close();
+    control.close();
+    return results;
+  } finally {
+    await server.stop();
+  }
+}
+
 function countsOf(requests: readonly Prepared[]): Map<Kind, number> {
   const counts = new Map<Kind, number>();
   for (const { kind } of requests) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return counts;
 }
 
-function printResults(names: readonly RunName[], rounds: readonly (readonly RunResult[])[]): void {
+function printResults(names: readonly RunName[], rounds: readonly (readonly RoundResult[])[]): void {
   const rows = names.map((run, i) => {
-    const of = (pick: (result: RunResult) => number): number[] => rounds.map((results) => pick(results[i]!));
+    const of = (pick: (result: RoundResult) => number): number[] => rounds.map((results) => pick(results[i]!));
     return [
       run,
       String(rounds[0]![i]!.commands),
@@ -188,6 +235,7 @@ function printResults(names: readonly RunName[], rounds: readonly (readonly RunR
       [0, 1, 2].map((thread) => show(median(of((r) => r.threads[thread]!)))).join(' / '),
       spread(of((r) => r.floor)),
       spread(of((r) => r.cpu / r.floor)),
+      `${show(median(of((r) => r.floorServer.processedPerSecond)))} / ${show(median(of((r) => r.floorServer.cpu)))}`,
       `${show(median(of((r) => r.peakPss)))} / ${show(median(of((r) => r.peakAnonymous)))}`,
       show(median(of((r) => r.diskPerNode / 1000))),
       show(median(of((r) => r.others * 100))),
@@ -203,6 +251,7 @@ function printResults(names: readonly RunName[], rounds: readonly (readonly RunR
     'main / busiest / other threads',
     'floor ms',
     'multiple',
+    'floor server: processed/s / CPU ms',
     'peak MiB, all / anonymous',
     'disk KB per node',
     'others %',
@@ -253,14 +302,14 @@ async function run(given: Given): Promise<void> {
   const prepared = new Map<RunName, Prepared[]>();
   for (const name of names) prepared.set(name, await prepareRun(history, name, 0, nodes));
 
-  const results: RunResult[][] = [];
+  const results: RoundResult[][] = [];
   const starts: number[] = [];
   let resident = 0;
   for (let round = 0; round < rounds; round++) {
     const server = await serverFor(given);
+    const of: RunResult[] = [];
     try {
       starts.push(server.startMs);
-      const of: RunResult[] = [];
       for (const name of names) {
         const result = await measureRun(server, name, prepared.get(name)!, plan);
         of.push(result);
@@ -268,11 +317,12 @@ async function run(given: Given): Promise<void> {
           `round ${round + 1} ${name}: ${show(result.processedPerSecond)}/s, ${show(result.cpu)} ms CPU per command`,
         );
       }
-      results.push(of);
       resident = Math.max(resident, server.processes.peakResident());
     } finally {
       await server.stop();
     }
+    const floorServer = await measureFloorServer([...prepared.values()], connections);
+    results.push(of.map((result, i) => ({ ...result, floorServer: floorServer[i]! })));
   }
 
   console.log(`\n${names.map((name) => `${name}: ${runTexts[name]}`).join('; ')}\n`);

@@ -4,6 +4,7 @@ import { Given, helpOf, type Program, UsageError } from './lib/options.ts';
 
 const loaders: Readonly<Record<string, () => Promise<{ readonly program: Program }>>> = {
   floor: () => import('./floor.ts'),
+  'floor-server': () => import('./floor-server.ts'),
   apply: () => import('./apply.ts'),
   ingest: () => import('./ingest.ts'),
   queries: () => import('./queries.ts'),
@@ -16,7 +17,7 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly program: Program
 async function listing(): Promise<string> {
   const lines: string[] = [];
   for (const [name, load] of Object.entries(loaders))
-    lines.push(`  ${name.padEnd(10)} ${(await load()).program.summary}`);
+    lines.push(`  ${name.padEnd(12)} ${(await load()).program.summary}`);
   return (
     `usage: npm run perf -- <name> [options]\n\n${lines.join('\n')}\n\n` +
     'Each takes --help and --small. perf/README.md says how to read the figures. `npm run fill` only loads a server.'

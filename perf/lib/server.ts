@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client } from './client.ts';
 import type { Given, OptionTable } from './options.ts';
@@ -81,7 +82,7 @@ export async function serverFor(given: Given): Promise<Server> {
   };
 }
 
-const running = new Set<Muster>();
+const running = new Set<{ abandon(): void }>();
 process.on('exit', () => {
   for (const one of running) one.abandon();
 });
@@ -159,4 +160,28 @@ class Muster implements Server {
     this.#child.kill('SIGKILL');
     rmSync(this.#home, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** Starts `perf -- floor-server` on a free port. */
+export async function startFloorServer(): Promise<Server> {
+  const started = performance.now();
+  const main = join(projectDir, 'dist', 'perf', 'main.js');
+  const child = spawn(process.execPath, [main, 'floor-server'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  const one = { abandon: () => void child.kill('SIGKILL') };
+  running.add(one);
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const { value: url, done } = await lines.next();
+  if (done === true) throw new Error('the floor server did not get ready');
+  return {
+    url,
+    processes: new Processes([child.pid!]),
+    dirs: [],
+    logDirs: [],
+    startMs: performance.now() - started,
+    stop: async () => {
+      if (child.kill('SIGTERM')) await ended;
+      running.delete(one);
+    },
+  };
 }

@@ -48,7 +48,7 @@ async function resultOf<Result>(name: string, ...args: string[]): Promise<Result
 test('perf: --help lists every program, and each explains its options', async () => {
   const { status, out } = await perf('--help');
   assert.equal(status, 0);
-  for (const name of ['floor', 'apply', 'ingest', 'queries', 'growth', 'latency', 'stream'])
+  for (const name of ['floor', 'floor-server', 'apply', 'ingest', 'queries', 'growth', 'latency', 'stream'])
     assert.match(out, new RegExp(`^ {2}${name} .*\\?$`, 'm'));
   assert.match((await perf('ingest', '--help')).out, /--nodes N .*\(200; 4 with --small\)/);
 });
@@ -119,6 +119,7 @@ test('ingest: four runs against a started server, with figures of the server pro
     readonly peakPss: number;
     readonly diskPerNode: number;
     readonly digest: string;
+    readonly floorServer: { readonly processedPerSecond: number; readonly cpu: number };
   }
   const { rounds, text } = await resultOf<{ readonly rounds: Run[][] }>('ingest');
   const runs = rounds[0]!;
@@ -135,6 +136,7 @@ test('ingest: four runs against a started server, with figures of the server pro
     for (const figure of ['processedPerSecond', 'floor', 'peakPss', 'diskPerNode'] as const) {
       assert.ok(run[figure] > 0, `${run.run}: ${figure}`);
     }
+    assert.ok(run.floorServer.processedPerSecond > 0, run.run);
   }
   assert.equal(new Set(runs.map(({ digest }) => digest)).size, 4, 'each run changes what the server answers');
   assert.match(text, /digests of the answers/);
