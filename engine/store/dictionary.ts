@@ -304,6 +304,11 @@ export class RecordReader<R extends Fields> {
     return this.#record;
   }
 
+  /** The body's bytes, as `raw` gives them. */
+  bytes(id: ItemId): Buffer {
+    return this.#raw(id);
+  }
+
   /** The body that begins there: the record lives until the next call. */
   at(bytes: Buffer, start: number): R {
     this.#record.load(bytes, start);

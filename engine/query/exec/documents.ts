@@ -2,7 +2,7 @@
 // together from the records of the items; what an item contributes is kept from its second use on, because most items are
 // shared by many nodes.
 
-import { type ByteWriter, type Piece, pieceOf } from '../../bytes.ts';
+import { type ByteWriter, bytesOf, type Piece, pieceOf } from '../../bytes.ts';
 import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import {
@@ -27,6 +27,7 @@ import type { View } from '../../store/partition.ts';
 import type { ItemId } from '../../store/records.ts';
 import { REPORT_TEXT } from '../../store/report-record.ts';
 import { formatEventTime } from '../../time.ts';
+import { type FactForm, type FactLease, leaseKernel } from './fact-kernel.ts';
 import { KeptItems } from './item-states.ts';
 import type { Row } from './row.ts';
 
@@ -93,6 +94,11 @@ const DATA = pieceOf('{"data":');
 const NULL = pieceOf('null');
 const NEXT_LIST = pieceOf(',[');
 const NOTHING = new Uint8Array(0);
+/** A fact in the object of all, and in the list. */
+const MEMBER: FactForm = { before: bytesOf(','), after: NOTHING, isRow: false };
+const ELEMENT: FactForm = { before: bytesOf(',{"name":'), after: bytesOf('}'), isRow: true };
+/** For so many nodes of a partition no kernel is worth its while. */
+const FEW_NODES = 32;
 const HREF = pieceOf(',"href":"/pdb/query/v4/');
 const NAME = pieceOf(',{"name":');
 const TRUE_TEXT = pieceOf('true');
@@ -176,6 +182,36 @@ function renderEdges(edge: StoredEdge, out: ByteWriter): void {
   }
 }
 
+/** The facts of a partition's nodes: by a kernel where many are asked for, else one by one. */
+class FactTexts {
+  readonly #items: DictionaryView<unknown, StoredFact>;
+  readonly #form: FactForm;
+  readonly #texts: ItemTexts<StoredFact>;
+  readonly #bodyOf: (item: ItemId) => Buffer;
+  #nodes = 0;
+  #lease: FactLease | null = null;
+
+  constructor(
+    items: DictionaryView<unknown, StoredFact>,
+    form: FactForm,
+    render: (record: StoredFact, out: ByteWriter) => void,
+  ) {
+    this.#items = items;
+    this.#form = form;
+    this.#texts = new ItemTexts(items, render);
+    const reader = items.reader();
+    this.#bodyOf = (item) => reader.bytes(item);
+  }
+
+  /** Appends the facts of a node's list, which is not empty: `open` stands instead of the first one's comma. */
+  writeAll(list: Ids, open: number, copies: Copies, out: ByteWriter): void {
+    if (++this.#nodes === FEW_NODES) this.#lease = leaseKernel(this.#items.end, this.#form);
+    const start = out.length;
+    if (this.#lease?.write(list, copies, this.#bodyOf, out) === true) out.bytes[start] = open;
+    else this.#texts.writeAll(list, 2, open, copies, out);
+  }
+}
+
 /** A resource of the catalog document: its text is kept in two halves, because a node's own tag stands between them. */
 interface ResourceText {
   readonly record: StoredResource;
@@ -185,8 +221,8 @@ interface ResourceText {
 
 export class Documents {
   readonly #view: View;
-  #facts: ItemTexts<StoredFact> | null = null;
-  #factRows: ItemTexts<StoredFact> | null = null;
+  #facts: FactTexts | null = null;
+  #factRows: FactTexts | null = null;
   #packages: ItemTexts<Fields> | null = null;
   #edges: ItemTexts<StoredEdge> | null = null;
   #resources: KeptItems<ResourceText> | null = null;
@@ -203,18 +239,23 @@ export class Documents {
 
   /** The object of all facts. */
   facts(row: Row, out: ByteWriter): void {
-    this.#facts ??= new ItemTexts(this.#view.facts, renderFact);
+    this.#facts ??= new FactTexts(this.#view.facts, MEMBER, renderFact);
     const { factList } = row;
     if (factList.length === 0) out.byte(OPEN);
-    else this.#facts.writeAll(factList, 2, OPEN, this.#copiesOf(row), out);
+    else this.#facts.writeAll(factList, OPEN, this.#copiesOf(row), out);
     out.byte(CLOSE);
   }
 
   /** The expanded facts of a factset. */
   factset(row: Row, out: ByteWriter): void {
-    this.#factRows ??= new ItemTexts(this.#view.facts, renderFactRow);
+    this.#factRows ??= new FactTexts(this.#view.facts, ELEMENT, renderFactRow);
+    const { factList } = row;
     out.piece(DATA);
-    writeList(out, this.#factRows, row.factList, 2, this.#copiesOf(row));
+    if (factList.length === 0) out.piece(NULL);
+    else {
+      this.#factRows.writeAll(factList, OPEN_LIST, this.#copiesOf(row), out);
+      out.byte(CLOSE_LIST);
+    }
     href(out, row.node, NODE_TEXT.certname, 'factsets/', '/facts');
   }
 
@@ -233,7 +274,7 @@ export class Documents {
   packages(row: Row, out: ByteWriter): void {
     this.#packages ??= new ItemTexts(this.#view.packages, renderPackage);
     this.#view.packages.readList(row.nodeId, this.#list);
-    if (this.#list.length > 0) writeList(out, this.#packages, this.#list, 1);
+    if (this.#list.length > 0) writeList(out, this.#packages, this.#list);
     else out.text('[]');
   }
 
@@ -281,24 +322,18 @@ export class Documents {
     this.#edges ??= new ItemTexts(this.#view.edges, renderEdges);
     this.#view.edges.readList(row.nodeId, this.#list);
     out.piece(DATA);
-    writeList(out, this.#edges, this.#list, 1);
+    writeList(out, this.#edges, this.#list);
     href(out, row.node, NODE_TEXT.certname, 'catalogs/', '/edges');
   }
 }
 
 /** The items' texts as a list; null without items. */
-function writeList<R extends Fields>(
-  out: ByteWriter,
-  texts: ItemTexts<R>,
-  list: Ids,
-  stride: number,
-  copies = NO_COPIES,
-): void {
+function writeList<R extends Fields>(out: ByteWriter, texts: ItemTexts<R>, list: Ids): void {
   if (list.length === 0) {
     out.piece(NULL);
     return;
   }
-  texts.writeAll(list, stride, OPEN_LIST, copies, out);
+  texts.writeAll(list, 1, OPEN_LIST, NO_COPIES, out);
   out.byte(CLOSE_LIST);
 }
 

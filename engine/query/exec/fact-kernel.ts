@@ -1,0 +1,144 @@
+// The WebAssembly that puts the facts of nodes together (engine/wasm/facts) and its memory.
+//
+//   memory   what stands around a fact | what is known of each item | kept texts | a node's list and copies | a body | text on its way out
+//
+// A thread has a few instances, which go from one partition of a query to the next: who has lost his goes on without one.
+
+import { type ByteWriter, Memory } from '../../bytes.ts';
+import { COPY_MAX, type Copies } from '../../store/copies.ts';
+import type { Ids } from '../../store/ids.ts';
+import type { ItemId } from '../../store/records.ts';
+import { FACTS } from '../../wasm/facts.bytes.ts';
+import { instanceOf, memoryOf, type WasmExports, whereThereIsRoom } from '../../wasm/instance.ts';
+
+/** The first bytes of the memory are its own. */
+const FORM_START = 256;
+const FORM_SIZE = 64;
+const TABLE_START = FORM_START + 2 * FORM_SIZE;
+const TEXTS_SIZE = 2 << 20;
+const NODE_SIZE = 256 << 10;
+const BODY_SIZE = 64 << 10;
+const OUT_SIZE = 64 << 10;
+/** More than is touched behind a text. */
+const SLACK = 64;
+/** With more items their table would be too large. */
+const ITEMS_MAX = 1 << 20;
+const KERNELS_MAX = 4;
+/** As in engine/wasm/facts: how it ends. */
+const DONE = 0;
+const FULL = 1;
+const UNKNOWN = 2;
+
+/** What stands around each fact: behind a comma, `before` its name and `after` its value. A row has `,"value":` between them, else a colon. */
+export interface FactForm {
+  readonly before: Uint8Array;
+  readonly after: Uint8Array;
+  readonly isRow: boolean;
+}
+
+interface Exports extends WasmExports {
+  begin(table: number, items: number, texts: number, textsLimit: number, out: number, outLimit: number): void;
+  setForm(before: number, beforeSize: number, after: number, afterSize: number, isRow: boolean): void;
+  setNode(list: number, listEnd: number, copies: number, copiesEnd: number): void;
+  write(): number;
+  item(): ItemId;
+  put(body: number, size: number, sharedMax: number): number;
+  take(): number;
+}
+
+const kernels: FactKernel[] = [];
+
+/** The right to use a kernel, until somebody else gets it. */
+export interface FactLease {
+  /**
+   * Appends the facts of a node. False: nothing is appended, because the kernel was lost, or for a node that is too large for it or damaged.
+   * `bodyOf`: an item's body, as `raw` of store/lmdb.ts gives it.
+   */
+  write(list: Ids, copies: Copies, bodyOf: (item: ItemId) => Buffer, out: ByteWriter): boolean;
+}
+
+/** A kernel for the facts of a partition, whose item ids are below `items`. Null where there is none for so many. */
+export function leaseKernel(items: ItemId, form: FactForm): FactLease | null {
+  if (items > ITEMS_MAX) return null;
+  const kernel = kernels.length < KERNELS_MAX ? whereThereIsRoom(() => new FactKernel()) : kernels.shift()!;
+  if (kernel === null || whereThereIsRoom(() => kernel.begin(items, form)) === null) return null;
+  kernels.push(kernel);
+  const number = kernel.lease;
+  return {
+    write: (list, copies, bodyOf, out) => kernel.lease === number && kernel.write(list, copies, bodyOf, out),
+  };
+}
+
+class FactKernel {
+  readonly #exports = instanceOf<Exports>(FACTS, {});
+  #bytes = memoryOf(this.#exports, TABLE_START);
+  #words: Uint32Array = new Uint32Array(0);
+  #node = 0;
+  #body = 0;
+  #out = 0;
+  readonly #copiesSource = new Memory();
+  readonly #bodySource = new Memory();
+  readonly #outSource = new Memory();
+  /** Who began last. */
+  lease = 0;
+
+  begin(items: ItemId, { before, after, isRow }: FactForm): true {
+    const texts = TABLE_START + items * 4 + SLACK;
+    this.#node = texts + TEXTS_SIZE;
+    this.#body = this.#node + NODE_SIZE + SLACK;
+    this.#out = this.#body + BODY_SIZE + SLACK;
+    const end = this.#out + OUT_SIZE;
+    if (end + SLACK > this.#bytes.length) this.#bytes = memoryOf(this.#exports, end + SLACK);
+    this.#words = new Uint32Array(this.#bytes.buffer);
+    this.#bytes.fill(0, TABLE_START, texts);
+    this.#bytes.set(before, FORM_START);
+    this.#bytes.set(after, FORM_START + FORM_SIZE);
+    this.#exports.begin(TABLE_START, items, texts, this.#node, this.#out, end);
+    this.#exports.setForm(FORM_START, before.length, FORM_START + FORM_SIZE, after.length, isRow);
+    this.lease++;
+    return true;
+  }
+
+  write(list: Ids, copies: Copies, bodyOf: (item: ItemId) => Buffer, out: ByteWriter): boolean {
+    const exports = this.#exports;
+    const { length: count, values } = list;
+    const { size, bytes } = copies;
+    if (count * 4 + size > NODE_SIZE) return false;
+    const words = this.#words;
+    const first = this.#node >>> 2;
+    for (let i = 0; i < count; i++) words[first + i] = values[i]!;
+    const copiesStart = this.#node + count * 4;
+    if (size > 0) this.#bytes.set(this.#copiesSource.of(bytes, 0, size), copiesStart);
+    exports.setNode(this.#node, copiesStart, copiesStart, copiesStart + size);
+    const sharedMax = size > 0 ? COPY_MAX : 0;
+    const start = out.length;
+    let state = exports.write();
+    while (state !== DONE) {
+      if (state === UNKNOWN) state = this.#put(bodyOf(exports.item()), sharedMax);
+      if (state === FULL) state = this.#flush(out) === 0 ? -1 : DONE;
+      if (state !== DONE) {
+        exports.take();
+        out.length = start;
+        return false;
+      }
+      state = exports.write();
+    }
+    this.#flush(out);
+    return true;
+  }
+
+  #put(body: Buffer, sharedMax: number): number {
+    const size = body.length;
+    if (size > BODY_SIZE) return -1;
+    this.#bytes.set(this.#bodySource.of(body, 0, size), this.#body);
+    return this.#exports.put(this.#body, size, sharedMax);
+  }
+
+  /** Bytes that were appended. */
+  #flush(out: ByteWriter): number {
+    const size = this.#exports.take();
+    out.room(size).set(this.#outSource.of(this.#bytes, this.#out, size), out.length);
+    out.length += size;
+    return size;
+  }
+}
