@@ -337,6 +337,11 @@ export class DictionaryView<B, R extends Fields = Fields> {
     this.#postings = new PostingsReader(dictionary.tables.post, () => bounds.maxNodeId, options);
   }
 
+  /** The same for all views of a thread, while no item's id is given out anew. */
+  get identity(): object {
+    return this.#dictionary;
+  }
+
   /** Item ids are below it. */
   get end(): ItemId {
     return this.#bounds.itemsEnd(this.#dictionary.spec.name);

@@ -205,7 +205,7 @@ class FactTexts {
 
   /** Appends the facts of a node's list, which is not empty: `open` stands instead of the first one's comma. */
   writeAll(list: Ids, open: number, copies: Copies, out: ByteWriter): void {
-    if (++this.#nodes === FEW_NODES) this.#lease = leaseKernel(this.#items.end, this.#form);
+    if (++this.#nodes === FEW_NODES) this.#lease = leaseKernel(this.#items.identity, this.#items.end, this.#form);
     const start = out.length;
     if (this.#lease?.write(list, copies, this.#bodyOf, out) === true) out.bytes[start] = open;
     else this.#texts.writeAll(list, 2, open, copies, out);

@@ -2,7 +2,8 @@
 //
 //   memory   what stands around a fact | what is known of each item | kept texts | a node's list and copies | a body | text on its way out
 //
-// A thread has a few instances, which go from one partition of a query to the next: who has lost his goes on without one.
+// A thread has a few instances. What one knows of a partition's items serves the next queries, too: an item's body never changes. They go
+// from one partition to another; who has lost his goes on without one.
 
 import { type ByteWriter, Memory } from '../../bytes.ts';
 import { COPY_MAX, type Copies } from '../../store/copies.ts';
@@ -21,9 +22,15 @@ const BODY_SIZE = 64 << 10;
 const OUT_SIZE = 64 << 10;
 /** More than is touched behind a text. */
 const SLACK = 64;
-/** With more items their table would be too large. */
+/** With more items their table would be too large. Long before ids are given out anew. */
 const ITEMS_MAX = 1 << 20;
-const KERNELS_MAX = 4;
+/** A table has room for this many times the items there are, and some. */
+const GROWTH = 1.25;
+const GROWTH_MIN = 1000;
+/** With fewer bytes left for texts all are forgotten before the next query: many may be of items that are gone. */
+const TEXTS_LEFT_MIN = TEXTS_SIZE / 4;
+/** How many a thread has at most. */
+export const KERNELS_MAX = 8;
 /** As in engine/wasm/facts: how it ends. */
 const DONE = 0;
 const FULL = 1;
@@ -44,8 +51,10 @@ interface Exports extends WasmExports {
   item(): ItemId;
   put(body: number, size: number, sharedMax: number): number;
   take(): number;
+  nextText(): number;
 }
 
+/** Those of this thread: the one that was leased last comes last. */
 const kernels: FactKernel[] = [];
 
 /** The right to use a kernel, until somebody else gets it. */
@@ -57,33 +66,54 @@ export interface FactLease {
   write(list: Ids, copies: Copies, bodyOf: (item: ItemId) => Buffer, out: ByteWriter): boolean;
 }
 
-/** A kernel for the facts of a partition, whose item ids are below `items`. Null where there is none for so many. */
-export function leaseKernel(items: ItemId, form: FactForm): FactLease | null {
+/** A kernel for facts of one partition. `of`: what stands for it, `items`: their ids are below it. Null where there is none for so many. */
+export function leaseKernel(of: object, items: ItemId, form: FactForm): FactLease | null {
   if (items > ITEMS_MAX) return null;
-  const kernel = kernels.length < KERNELS_MAX ? whereThereIsRoom(() => new FactKernel()) : kernels.shift()!;
-  if (kernel === null || whereThereIsRoom(() => kernel.begin(items, form)) === null) return null;
+  const kernel = kernelFor(of, items, form);
+  if (kernel === null) return null;
   kernels.push(kernel);
-  const number = kernel.lease;
+  const { beginning } = kernel;
   return {
-    write: (list, copies, bodyOf, out) => kernel.lease === number && kernel.write(list, copies, bodyOf, out),
+    write: (list, copies, bodyOf, out) => kernel.beginning === beginning && kernel.write(list, copies, bodyOf, out),
   };
+}
+
+/** One that knows items already, a new one, or the one that was leased before all others. */
+function kernelFor(of: object, items: ItemId, form: FactForm): FactKernel | null {
+  const place = kernels.findIndex((kernel) => kernel.serves(of, items, form));
+  if (place >= 0) return kernels.splice(place, 1)[0]!;
+  const kernel = kernels.length < KERNELS_MAX ? whereThereIsRoom(() => new FactKernel()) : kernels.shift()!;
+  return kernel === null ? null : whereThereIsRoom(() => kernel.begin(of, items, form));
 }
 
 class FactKernel {
   readonly #exports = instanceOf<Exports>(FACTS, {});
   #bytes = memoryOf(this.#exports, TABLE_START);
   #words: Uint32Array = new Uint32Array(0);
+  /** Where the regions begin. */
   #node = 0;
   #body = 0;
   #out = 0;
+  #of: object | null = null;
+  #items = 0;
+  #form: FactForm | null = null;
   readonly #copiesSource = new Memory();
   readonly #bodySource = new Memory();
   readonly #outSource = new Memory();
-  /** Who began last. */
-  lease = 0;
+  /** How often it has forgotten all. */
+  beginning = 0;
 
-  begin(items: ItemId, { before, after, isRow }: FactForm): true {
-    const texts = TABLE_START + items * 4 + SLACK;
+  serves(of: object, items: ItemId, form: FactForm): boolean {
+    if (of !== this.#of || form !== this.#form || items > this.#items) return false;
+    return this.#node - this.#exports.nextText() >= TEXTS_LEFT_MIN;
+  }
+
+  /** Forgets all, for other facts. */
+  begin(of: object, items: ItemId, form: FactForm): this {
+    this.beginning++;
+    this.#of = null;
+    const room = Math.min(ITEMS_MAX, Math.ceil(items * GROWTH) + GROWTH_MIN);
+    const texts = TABLE_START + room * 4 + SLACK;
     this.#node = texts + TEXTS_SIZE;
     this.#body = this.#node + NODE_SIZE + SLACK;
     this.#out = this.#body + BODY_SIZE + SLACK;
@@ -91,12 +121,15 @@ class FactKernel {
     if (end + SLACK > this.#bytes.length) this.#bytes = memoryOf(this.#exports, end + SLACK);
     this.#words = new Uint32Array(this.#bytes.buffer);
     this.#bytes.fill(0, TABLE_START, texts);
+    const { before, after, isRow } = form;
     this.#bytes.set(before, FORM_START);
     this.#bytes.set(after, FORM_START + FORM_SIZE);
-    this.#exports.begin(TABLE_START, items, texts, this.#node, this.#out, end);
+    this.#exports.begin(TABLE_START, room, texts, this.#node, this.#out, end);
     this.#exports.setForm(FORM_START, before.length, FORM_START + FORM_SIZE, after.length, isRow);
-    this.lease++;
-    return true;
+    this.#of = of;
+    this.#items = room;
+    this.#form = form;
+    return this;
   }
 
   write(list: Ids, copies: Copies, bodyOf: (item: ItemId) => Buffer, out: ByteWriter): boolean {

@@ -64,6 +64,11 @@ export function begin(
   to = outStart;
 }
 
+/** Where the next text will be kept. */
+export function nextText(): usize {
+  return texts;
+}
+
 export function setForm(start: usize, startSize: usize, end: usize, endSize: usize, rows: bool): void {
   before = start;
   beforeSize = startSize;

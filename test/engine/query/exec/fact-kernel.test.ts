@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ByteWriter, bytesOf } from '../../../../engine/bytes.ts';
-import { leaseKernel } from '../../../../engine/query/exec/fact-kernel.ts';
+import { KERNELS_MAX, leaseKernel } from '../../../../engine/query/exec/fact-kernel.ts';
 import { Copies } from '../../../../engine/store/copies.ts';
 import { Ids } from '../../../../engine/store/ids.ts';
 import { ask, type Fleet, facts, newFleet } from '../request/fleet.ts';
@@ -13,7 +13,6 @@ import { ask, type Fleet, facts, newFleet } from '../request/fleet.ts';
 const NODES = 300;
 /** Later than that in its partition. */
 const LATE = 250;
-const KERNELS = 4;
 
 const valuesOf = (n: number): Record<string, unknown> => ({
   kernel: 'Linux',
@@ -78,7 +77,7 @@ describe('facts of many nodes', () => {
         let steps = 0;
         const take = (): void => {
           steps++;
-          if (steps === taken) for (let i = 0; i < KERNELS; i++) leaseKernel(10, form);
+          if (steps === taken) for (let i = 0; i < KERNELS_MAX; i++) leaseKernel({}, 10, form);
         };
         const { text, chunks } = ask(fleet, { path, bytesMax: 1, after: take });
         assert.ok(chunks.length > NODES);
@@ -115,7 +114,7 @@ describe('a kernel', () => {
   const never = (): Buffer => assert.fail('the body was asked for');
 
   it('reads a body until its text is kept: at its second use, at the first beside copies', () => {
-    const lease = leaseKernel(100, form)!;
+    const lease = leaseKernel({}, 100, form)!;
     const asked: number[] = [];
     const bodyOf = (item: number): Buffer => {
       asked.push(item);
@@ -128,15 +127,46 @@ describe('a kernel', () => {
     const own = copiesOf(9, body('"own"', '[1]'));
     for (let i = 0; i < 3; i++) assert.ok(lease.write(listOf(8, 9), own, bodyOf, out));
     assert.deepEqual(asked, [7, 7, 8]);
-    // Beyond what the snapshot has: as any other, and never kept.
-    for (let i = 0; i < 3; i++) assert.ok(lease.write(listOf(100), none, bodyOf, out));
-    assert.deepEqual(asked, [7, 7, 8, 100, 100, 100]);
-    const expected = `${',"n7":7'.repeat(4)}${',"n8":8,"own":[1]'.repeat(3)}${',"n100":100'.repeat(3)}`;
+    // Behind the table: as any other, and never kept.
+    for (let i = 0; i < 3; i++) assert.ok(lease.write(listOf(10_000), none, bodyOf, out));
+    assert.deepEqual(asked, [7, 7, 8, 10_000, 10_000, 10_000]);
+    const expected = `${',"n7":7'.repeat(4)}${',"n8":8,"own":[1]'.repeat(3)}${',"n10000":10000'.repeat(3)}`;
     assert.equal(out.toString(), expected);
   });
 
+  it('knows for the next query what it was asked by the last one, until its room is used up', () => {
+    const [partition, other] = [{}, {}];
+    const text = `"${'x'.repeat(20_000)}"`;
+    let asked = 0;
+    const ask = (of: object, items: number, count: number): void => {
+      const lease = leaseKernel(of, items, form)!;
+      const out = new ByteWriter(100);
+      const bodyOf = (item: number): Buffer => {
+        asked++;
+        return body(`"n${item}"`, text);
+      };
+      for (let use = 0; use < 2; use++) {
+        for (let item = 1; item <= count; item++) assert.ok(lease.write(listOf(item), new Copies(), bodyOf, out));
+      }
+      const expected = Array.from({ length: count }, (_, i) => `,"n${i + 1}":${text}`).join('');
+      assert.ok(out.toString() === expected + expected);
+    };
+    const askedBy = (...given: Parameters<typeof ask>): number => {
+      const before = asked;
+      ask(...given);
+      return asked - before;
+    };
+    assert.equal(askedBy(partition, 100, 5), 10);
+    assert.equal(askedBy(partition, 100, 5), 0);
+    assert.equal(askedBy(other, 100, 5), 10, 'of another partition');
+    assert.equal(askedBy(partition, 110, 5), 0, 'a few more items');
+    assert.equal(askedBy(partition, 100_000, 5), 10, 'more than the table has room for');
+    assert.equal(askedBy(partition, 100_000, 90), 170, 'most of the room for texts');
+    assert.equal(askedBy(partition, 100_000, 5), 10, 'all is forgotten');
+  });
+
   it('appends nothing of what is damaged or too large', () => {
-    const lease = leaseKernel(100, form)!;
+    const lease = leaseKernel({}, 100, form)!;
     const out = new ByteWriter(100);
     out.text('before');
     const good = body('"n"', '1');
@@ -160,16 +190,16 @@ describe('a kernel', () => {
   });
 
   it('belongs to who took it last', () => {
-    const first = leaseKernel(100, form)!;
-    const others = Array.from({ length: KERNELS }, () => leaseKernel(100, form)!);
+    const first = leaseKernel({}, 100, form)!;
+    const others = Array.from({ length: KERNELS_MAX }, () => leaseKernel({}, 100, form)!);
     const out = new ByteWriter(100);
     const bodyOf = () => body('"n"', '1');
     assert.equal(first.write(listOf(1), new Copies(), bodyOf, out), false);
     for (const other of others) assert.ok(other.write(listOf(1), new Copies(), bodyOf, out));
-    assert.equal(out.toString(), ',"n":1'.repeat(KERNELS));
+    assert.equal(out.toString(), ',"n":1'.repeat(KERNELS_MAX));
   });
 
   it('there is none for more items than its table may have', () => {
-    assert.equal(leaseKernel(2 ** 32, form), null);
+    assert.equal(leaseKernel({}, 2 ** 20 + 1, form), null);
   });
 });
