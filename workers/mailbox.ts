@@ -67,7 +67,15 @@ export interface BatchLimits {
   readonly countMax: number;
   /** Bytes of bodies; a larger single command is a batch of its own. */
   readonly sizeMax: number;
+  /** Milliseconds of the actor's work, as far as what it took before says. */
+  readonly workMax: number;
 }
+
+/** What a command is taken to cost before the first ones are known, and how much of what is known the last batch decides. */
+const WORK_FIRST = 1;
+const WORK_SHARE = 0.25;
+/** A batch this small is worth its commit, however dear its commands are. */
+const COUNT_MIN = 16;
 
 export interface Pushed {
   /** The new command is obsolete itself. */
@@ -93,6 +101,8 @@ export class Mailbox {
   /** Waiting entries that somebody waits for. */
   #awaited = 0;
   readonly #latest = new Map<string, Entry>();
+  /** Milliseconds that a command takes. */
+  #work = WORK_FIRST;
 
   constructor(budget: BodyBudget, limits: BatchLimits) {
     this.#budget = budget;
@@ -111,11 +121,24 @@ export class Mailbox {
 
   /** Nothing is gained by waiting for more: a batch is full, one must go alone, or somebody waits. */
   get isPressing(): boolean {
-    const { countMax, sizeMax } = this.#limits;
     if (this.count === 0) return false;
     return (
-      this.#awaited > 0 || this.count >= countMax || this.#size >= sizeMax || this.#entries[this.#first]!.crashes > 0
+      this.#awaited > 0 ||
+      this.count >= this.#batchCount ||
+      this.#size >= this.#limits.sizeMax ||
+      this.#entries[this.#first]!.crashes > 0
     );
+  }
+
+  /** Commands of a full batch. */
+  get #batchCount(): number {
+    const { countMax, workMax } = this.#limits;
+    return Math.min(countMax, Math.max(COUNT_MIN, Math.floor(workMax / this.#work)));
+  }
+
+  /** So many commands of a batch were executed, in so many milliseconds. */
+  worked(count: number, ms: number): void {
+    if (count > 0) this.#work += WORK_SHARE * (ms / count - this.#work);
   }
 
   push(entry: Entry): Pushed {
@@ -127,7 +150,8 @@ export class Mailbox {
 
   /** The next batch in stream order; empty when nothing waits. A command that may have killed an actor goes alone. */
   take(): Entry[] {
-    const { countMax, sizeMax } = this.#limits;
+    const { sizeMax } = this.#limits;
+    const countMax = this.#batchCount;
     const batch: Entry[] = [];
     let executed = 0;
     let size = 0;

@@ -40,9 +40,10 @@ export interface RingLimits {
   readonly memoryMax: number;
   /** Bytes of bodies on their way to the log. */
   readonly writingSizeMax: number;
-  /** Commands and bytes of a batch. Each partition has at most one batch at its actor. */
+  /** Commands and bytes of a batch, and milliseconds of work for its actor. Each partition has at most one batch at its actor. */
   readonly batchMax: number;
   readonly batchSizeMax: number;
+  readonly batchWorkMax: number;
   /** Milliseconds from one batch of a partition to the next one, unless that is full or somebody waits for it. */
   readonly batchPause: number;
   /** Milliseconds one batch or maintenance step may take before its actor counts as hung. */
@@ -57,9 +58,10 @@ export const ringLimits: RingLimits = {
   waitingSizeMax: 8 * 2 ** 30,
   memoryMax: 8 << 20,
   writingSizeMax: 128 << 20,
-  batchMax: 64,
+  batchMax: 256,
   batchSizeMax: 4 << 20,
-  batchPause: 50,
+  batchWorkMax: 100,
+  batchPause: 100,
   hangMax: 300_000,
   actorHeapMax: 0,
 };

@@ -426,6 +426,10 @@ export class Ring implements CommandRing {
     const { flight } = slot;
     if (flight === null || flight.id !== id) return;
     slot.flight = null;
+    slot.mailbox.worked(
+      handled.length,
+      handled.reduce((sum, { duration }) => sum + duration, 0),
+    );
     const now = Date.now();
     let next = 0;
     for (const entry of flight.entries) {
@@ -515,7 +519,8 @@ export class Ring implements CommandRing {
   #startActors(positions: readonly number[]): void {
     const partitions = positions.length;
     const { dir, engine = null, threads: wanted, script } = this.#options;
-    const limits: BatchLimits = { countMax: this.#limits.batchMax, sizeMax: this.#limits.batchSizeMax };
+    const { batchMax: countMax, batchSizeMax: sizeMax, batchWorkMax: workMax } = this.#limits;
+    const limits: BatchLimits = { countMax, sizeMax, workMax };
     const threads = Math.min(Math.max(1, wanted ?? defaultThreads()), partitions);
     for (let index = 0; index < threads; index++) {
       const slots: number[] = [];

@@ -9,7 +9,7 @@ const entry = (certname: string, rest: Partial<Envelope> = {}, bytes = 10): Entr
   newEntry({ seq: ++seq, envelope: envelope(certname, rest), bytes, place: null });
 
 const mailbox = (countMax = 4, sizeMax = 100, budget = new BodyBudget(1000)): Mailbox =>
-  new Mailbox(budget, { countMax, sizeMax });
+  new Mailbox(budget, { countMax, sizeMax, workMax: 1000 });
 
 test('mailbox: batches leave in order, bounded in count and bytes', () => {
   const box = mailbox(3, 100);
@@ -22,6 +22,30 @@ test('mailbox: batches leave in order, bounded in count and bytes', () => {
   assert.deepEqual(batches, [[0, 1, 2], [3], [4], [5], [6]]);
   assert.equal(box.size, 0);
   assert.deepEqual(box.take(), []);
+});
+
+test('mailbox: a batch is as much work as it may be, as far as those before it tell, but never a few commands only', () => {
+  const box = new Mailbox(new BodyBudget(1000), { countMax: 200, sizeMax: 1e9, workMax: 100 });
+  const next = (): number => {
+    while (!box.isPressing) box.push(entry('n'));
+    assert.equal(box.count, box.take().length, 'it presses as soon as a batch is full');
+    for (let i = 0; i < 300; i++) box.push(entry('n'));
+    const { length } = box.take();
+    while (box.count > 0) box.take();
+    return length;
+  };
+  const after = (ms: number): number => {
+    for (let i = 0; i < 30; i++) box.worked(10, 10 * ms);
+    return next();
+  };
+  assert.equal(after(1.25), 80);
+  assert.equal(after(0.81), 123);
+  assert.equal(after(0.1), 200, 'no more than are allowed');
+  assert.equal(after(50), 16);
+  box.worked(0, 0);
+  assert.equal(next(), 16, 'a batch of nothing says nothing');
+  box.worked(1, 1);
+  assert.equal(next(), 16, 'nor does one alone say much');
 });
 
 test('mailbox: a newer command makes the waiting one obsolete, an older or equal one is obsolete itself', () => {
