@@ -2,7 +2,7 @@
 // and applied before the next one is looked at: of a whole batch decoded at once, most would outlive the young generation.
 
 import type { Fingerprints } from '../engine/fingerprint.ts';
-import { applyPrepared, prepare } from '../engine/ingest/apply.ts';
+import { applyPrepared, batchSize, prepare } from '../engine/ingest/apply.ts';
 import { Inflater } from '../engine/ingest/inflater.ts';
 import { measureWith } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../engine/ingest/types.ts';
@@ -81,21 +81,24 @@ export class EngineHost implements PartitionHost {
     const timings: Timing[] = [];
     measureWith({ now: stopwatch, took: (name, value) => timings.push({ name, value }) });
     let written = 0;
-    const outcomes = this.#partition.write((batch) => {
-      const all: ApplyOutcome[] = [];
-      for (let i = 0; i < commands.length; i++) {
-        // Superseded commands were left out when the batch was formed.
-        const start = stopwatch();
-        const prepared = prepare(batch, commands[i]!, settings);
-        parses[i] = stopwatch() - start;
-        all.push(applyPrepared(batch, prepared, settings));
-        durations[i] = stopwatch() - start;
-      }
-      writeHeld(batch, held(all));
-      if (position > batch.position) batch.position = position;
-      written = stopwatch();
-      return all;
-    });
+    const outcomes = this.#partition.write(
+      (batch) => {
+        const all: ApplyOutcome[] = [];
+        for (let i = 0; i < commands.length; i++) {
+          // Superseded commands were left out when the batch was formed.
+          const start = stopwatch();
+          const prepared = prepare(batch, commands[i]!, settings);
+          parses[i] = stopwatch() - start;
+          all.push(applyPrepared(batch, prepared, settings));
+          durations[i] = stopwatch() - start;
+        }
+        writeHeld(batch, held(all));
+        if (position > batch.position) batch.position = position;
+        written = stopwatch();
+        return all;
+      },
+      batchSize(commands, settings),
+    );
     timings.push({ name: 'commit', value: stopwatch() - written });
     return { outcomes, durations: [...durations], parses: [...parses], timings };
   }

@@ -2,7 +2,7 @@
 // into one transaction; each of them either fails before its first write or is applied whole. What throws here is a defect
 // or a failing store, and takes the transaction with it.
 
-import type { Batch, MemoKind, Partition } from '../store/partition.ts';
+import type { Batch, MemoKind } from '../store/partition.ts';
 import { applyCatalog } from './apply-catalog.ts';
 import { applyFacts } from './apply-facts.ts';
 import { applyDeactivate, applyExpiration, applyInputs } from './apply-node.ts';
@@ -49,29 +49,14 @@ export interface Applied {
 }
 
 /**
- * Applies a batch in one transaction of its own, together with the stream position (that of the last command, unless the
- * partition is already further). Outcomes are in the order of the commands.
+ * About how many bytes of content a batch brings at most, for `Partition.write`. A payload of more than `decompressedMax` is
+ * refused before anything of it is stored, so what its gzip says of its size is believed up to there.
  */
-export function applyBatch(
-  partition: Partition,
-  commands: readonly QueuedCommand[],
-  settings: IngestSettings,
-): ApplyOutcome[] {
-  const obsolete = supersededCommands(commands);
-  return partition.write((batch) => {
-    const outcomes = commands.map((command): ApplyOutcome => {
-      const { seq, certname } = command;
-      if (obsolete.has(command)) return { kind: 'processed', seq, detail: 'obsolete', certname, hash: null };
-      return applyPrepared(batch, prepare(batch, command, settings), settings);
-    });
-    const last = commands[commands.length - 1]?.seq ?? 0;
-    if (last > batch.position) batch.position = last;
-    return outcomes;
-  }, sizeOf(commands));
+export function batchSize(commands: readonly QueuedCommand[], { decompressedMax }: IngestSettings): number {
+  let size = 0;
+  for (const { body, gzip } of commands) size += Math.min(payloadSize(body, gzip), decompressedMax);
+  return size;
 }
-
-const sizeOf = (commands: readonly QueuedCommand[]): number =>
-  commands.reduce((size, { body, gzip }) => size + payloadSize(body, gzip), 0);
 
 /** A command that has been decoded, or that has its outcome already. */
 export type Prepared =
@@ -137,25 +122,3 @@ const failed = (seq: number, error: CommandFailure): CommandOutcome => ({
   exception: error.exception,
   stack: [],
 });
-
-const COALESCING: ReadonlySet<string> = new Set(['replace catalog', 'replace facts']);
-
-/**
- * Catalogs and factsets that another queued one of the same certname supersedes (command document 2.3): the strictly newer
- * producer timestamp wins, among equal ones the one that came first. Only commands submitted with that parameter count.
- */
-export function supersededCommands(commands: readonly QueuedCommand[]): ReadonlySet<QueuedCommand> {
-  const superseded = new Set<QueuedCommand>();
-  const remembered = new Map<string, QueuedCommand>();
-  for (const command of commands) {
-    if (command.producerTimestamp === null || command.attempts > 0 || !COALESCING.has(command.command)) continue;
-    const key = `${command.command}\u0000${command.certname}`;
-    const other = remembered.get(key);
-    if (other === undefined) remembered.set(key, command);
-    else if (command.producerTimestamp > (other.producerTimestamp as number)) {
-      superseded.add(other);
-      remembered.set(key, command);
-    } else superseded.add(command);
-  }
-  return superseded;
-}

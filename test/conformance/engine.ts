@@ -4,12 +4,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { applyBatch } from '../../engine/ingest/apply.ts';
 import type { IngestSettings } from '../../engine/ingest/types.ts';
 import { openRequest } from '../../engine/query/request/run.ts';
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
 import { slotOf } from '../../engine/store/store-info.ts';
+import { applyBatch } from '../support/apply.ts';
 import {
   type Answer,
   areas,

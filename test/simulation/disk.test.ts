@@ -30,8 +30,8 @@ import { checkAppliedOnce } from './checks.ts';
 const DAY = 86_400_000;
 
 /** Facts of some size that nothing makes smaller. */
-function largeFacts(certname: string, version: number, time: number, random: Random): ClientCommand {
-  const noise = Array.from({ length: 60 }, () => {
+function largeFacts(certname: string, version: number, time: number, random: Random, count = 60): ClientCommand {
+  const noise = Array.from({ length: count }, () => {
     return Array.from({ length: 60 }, () => random.below(2 ** 32).toString(36)).join('');
   });
   const payload = {
@@ -156,7 +156,7 @@ test('disk: when only the store has no room acknowledged commands wait for it, a
   const server = await serverWithStoreOn(t, volume);
   const acknowledged = await submitNodes(server, 1, 400, new Random(testSeed('disk of the store')));
   const isTold = (): boolean =>
-    server.logLines().some(({ level, msg }) => level === 'error' && /^partition 0: .* 1 MB left/.test(msg));
+    server.logLines().some(({ level, msg }) => level === 'error' && /^partition 0: .* \d MB left/.test(msg));
   await until('the trouble is told', isTold).catch((error) => {
     throw new Error(`${error.message}; the server said: ${server.output}`);
   });
@@ -201,6 +201,31 @@ test('disk: the line that tells of a full store is whole, and says what is wante
   await server.drained();
   await compare(server, acknowledged);
   assert.equal(await server.stop(), 0);
+});
+
+test('disk: a command that is larger than the room waits for room, and hurts nothing', async (t) => {
+  const volume = smallVolume(t, 48);
+  if (volume === null) return t.skip('needs a small file system');
+  const random = new Random(testSeed('command beyond the room'));
+  const server = await serverWithStoreOn(t, volume);
+  const acknowledged = await submitNodes(server, 1, 5, random);
+  await server.drained();
+  const answer = await server.submit(largeFacts('node-6', 6, Date.now() - DAY, random, 150_000));
+  assert.equal(answer.status, 200, answer.text);
+  const wanted = (): string | undefined =>
+    server.logLines().flatMap(({ msg }) => /^partition 0: .* (\d+) MB are wanted/.exec(msg)?.[1] ?? [])[0];
+  await until('the trouble is told', () => wanted() !== undefined).catch((error) => {
+    throw new Error(`${error.message}; the server said: ${server.output}`);
+  });
+  assert.ok(Number(wanted()) > 48, `${wanted()} MB`);
+  assert.equal(await server.depth(), 1);
+  await compare(server, acknowledged);
+  volume.resize(512);
+  await server.drained();
+  await compare(server, acknowledged.set('node-6', 6));
+  checkAppliedOnce(server);
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(await checkStore(server.dir), []);
 });
 
 test('disk: a directory that cannot be written is refused with the reason', async (t) => {

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { applyBatch } from '../../../engine/ingest/apply.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
 import { openPartition, type Partition, type View } from '../../../engine/store/partition.ts';
 import type { NodeRecord } from '../../../engine/store/records.ts';
+import { applyBatch } from '../../support/apply.ts';
 import {
   at,
   catalogPayload,
@@ -437,25 +437,6 @@ test('apply: a stale command passes whatever it holds', () => {
     ['stale', 'stale', 'duplicate', 'stale'],
   );
   assert.notEqual(store.apply(inputs(6, [['h', 'y']], { catalog_uuid: 'abc' }))[0], 'stored');
-});
-
-test('apply: of queued catalogs and facts of one node the newest is carried out, the first of equal ones', () => {
-  const store = new Store();
-  const queued = (minute: number, value: number): QueuedCommand =>
-    submit('replace facts', factsPayload({ producer_timestamp: at(minute), values: { a: value } }), {
-      queryTime: at(minute),
-    });
-  const plain = facts(1, { values: { a: 9 } });
-  assert.deepEqual(store.apply(plain, queued(2, 1), queued(12, 2), queued(7, 3), queued(12, 4)), [
-    'stored',
-    'obsolete',
-    'stored',
-    'obsolete',
-    'obsolete',
-  ]);
-  assert.deepEqual(store.facts(), { a: '2' });
-  const reports = [report(1), report(2)].map((command) => ({ ...command, producerTimestamp: 1 }));
-  assert.deepEqual(store.apply(...reports), ['stored', 'stored']);
 });
 
 test('apply: data goes where the payload says', () => {

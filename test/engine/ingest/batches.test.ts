@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { applyBatch } from '../../../engine/ingest/apply.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { NODES_ALL, openPartition, type Partition, type View } from '../../../engine/store/partition.ts';
 import { REPORT_LISTS } from '../../../engine/store/report-lists.ts';
+import { applyBatch } from '../../support/apply.ts';
 import {
   at,
   catalogPayload,

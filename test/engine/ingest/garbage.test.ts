@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { applyBatch } from '../../../engine/ingest/apply.ts';
 import { Inflater } from '../../../engine/ingest/inflater.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
+import { applyBatch } from '../../support/apply.ts';
 import { at, event, reportPayload, reportResource, SETTINGS, submit } from './support.ts';
 
 // As the server has it (server/threads.ts).

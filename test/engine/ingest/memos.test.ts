@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Fingerprints, newKey } from '../../../engine/fingerprint.ts';
-import { applyBatch, prepare } from '../../../engine/ingest/apply.ts';
+import { prepare } from '../../../engine/ingest/apply.ts';
 import type { CatalogCommand, FactsCommand } from '../../../engine/ingest/commands.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { deleteNode } from '../../../engine/retention/nodes.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
+import { applyBatch } from '../../support/apply.ts';
 import { at, catalogPayload, factsPayload, resource, SETTINGS, submit } from './support.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'memos-'));

@@ -6,13 +6,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { applyBatch } from '../../../engine/ingest/apply.ts';
 import type { CatalogCommand } from '../../../engine/ingest/commands.ts';
 import { decodeCommand, type Recollection } from '../../../engine/ingest/decode.ts';
 import { CommandFailure } from '../../../engine/ingest/errors.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { withOwnTag } from '../../../engine/store/own-tag.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
+import { applyBatch } from '../../support/apply.ts';
 import { at, catalogPayload, NOTHING_STORED, resource, SETTINGS, submit } from './support.ts';
 
 function outcome(command: QueuedCommand, stored: Recollection | null): object {

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { applyBatch } from '../../../engine/ingest/apply.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { deleteNode, expireNodes, purgeNodes } from '../../../engine/retention/nodes.ts';
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../../../engine/retention/reports.ts';
 import { dayOf, firstKeptDay, type Sweep } from '../../../engine/retention/sweep.ts';
 import { gcCatalogs, gcFactPaths } from '../../../engine/retention/unused.ts';
 import { openPartition, type Partition, type View } from '../../../engine/store/partition.ts';
+import { applyBatch } from '../../support/apply.ts';
 import {
   at,
   catalogPayload,

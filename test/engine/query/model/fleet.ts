@@ -5,7 +5,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { applyBatch } from '../../../../engine/ingest/apply.ts';
 import type { IngestSettings, QueuedCommand } from '../../../../engine/ingest/types.ts';
 import { printJson } from '../../../../engine/json/print.ts';
 import { Float, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
@@ -13,6 +12,7 @@ import { deleteNode } from '../../../../engine/retention/nodes.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
 import { Random } from '../../../../perf/random.ts';
+import { applyBatch } from '../../../support/apply.ts';
 import type {
   Catalog,
   Edge,

@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { applyBatch } from '../../../../engine/ingest/apply.ts';
 import type { ContextOptions } from '../../../../engine/query/exec/context.ts';
 import { type OpenRequest, openRequest, type QueryStore } from '../../../../engine/query/request/run.ts';
 import type { QueryHead, QuerySettings } from '../../../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
+import { applyBatch } from '../../../support/apply.ts';
 
 export const NOW = Date.UTC(2026, 10, 21);
 const PARTITIONS = 2;

@@ -1,0 +1,19 @@
+// Commands applied to a partition without threads around it.
+
+import { applyPrepared, prepare } from '../../engine/ingest/apply.ts';
+import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../engine/ingest/types.ts';
+import type { Partition } from '../../engine/store/partition.ts';
+
+/** Applies the commands as one batch, with the stream position of the last one. Outcomes are in their order. */
+export function applyBatch(
+  partition: Partition,
+  commands: readonly QueuedCommand[],
+  settings: IngestSettings,
+): ApplyOutcome[] {
+  return partition.write((batch) => {
+    const outcomes = commands.map((command) => applyPrepared(batch, prepare(batch, command, settings), settings));
+    const last = commands.at(-1)?.seq ?? 0;
+    if (last > batch.position) batch.position = last;
+    return outcomes;
+  });
+}
