@@ -166,20 +166,9 @@ export function reportHash(report: ReportIdentity): string {
   );
 }
 
-/** Canonical text of a package. */
+/** 4.7: canonical text of a package. */
 export const packageText = (body: PackageBody & { readonly canonical?: string }): string =>
   body.canonical ?? `[${quote(body.name)},${quote(body.version)},${quote(body.provider)}]`;
-
-/** 4.7, one package. */
-export function packageHash(body: PackageBody): string {
-  return sha1(packageText(body));
-}
-
-/** 4.7, a node's package set: over the ascending list of package hashes. */
-export function packageSetHash(hashes: readonly string[]): string {
-  const sorted = [...hashes].sort();
-  return sha1(sorted.length === 0 ? '[]' : `["${sorted.join('","')}"]`);
-}
 
 /** Distinct packages in the order of 4.5: by name, version, provider. The same list when it is that already. */
 export function distinctPackages(packages: readonly PackageBody[]): readonly PackageBody[] {
@@ -229,34 +218,3 @@ export function tagOrder(tags: readonly string[]): string[] {
   }
   return distinct;
 }
-
-export interface EventIdentity {
-  readonly file: string | null;
-  readonly line: number | null;
-  readonly message: string | null;
-  readonly name: string | null;
-  /** Stored JSON texts. */
-  readonly newValue: string;
-  readonly oldValue: string;
-  readonly property: string | null;
-  readonly resourceTitle: string;
-  readonly resourceType: string;
-  readonly status: string;
-  /** Epoch ms. */
-  readonly timestamp: number;
-}
-
-/**
- * 4.9: the canonical text that tells events of one report apart. `reportId` and the time's text only matter where the
- * original's hash is wanted.
- */
-export function eventText(event: EventIdentity, reportId: number, timestamp: string): string {
-  return (
-    `{"file":${orNull(event.file)},"line":${event.line},"message":${orNull(event.message)},"name":${orNull(event.name)}` +
-    `,"new_value":${quote(event.newValue)},"old_value":${quote(event.oldValue)},"property":${orNull(event.property)}` +
-    `,"report_id":${reportId},"resource_title":${quote(event.resourceTitle)}` +
-    `,"resource_type":${quote(event.resourceType)},"status":${quote(event.status)},"timestamp":${quote(timestamp)}}`
-  );
-}
-
-const orNull = (text: string | null): string => (text === null ? 'null' : quote(text));

@@ -31,11 +31,6 @@ export class DecimalSum {
     this.#addUnits(BigInt(whole + fraction) * BigInt(weight), fraction.length);
   }
 
-  /** Adds another sum: for totals that were made in parts. */
-  addSum(other: DecimalSum): void {
-    this.#addUnits(other.#total(), other.#scale);
-  }
-
   #addUnits(units: bigint, scale: number): void {
     if (scale > this.#scale) {
       this.#units *= 10n ** BigInt(scale - this.#scale);

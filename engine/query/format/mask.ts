@@ -1,10 +1,6 @@
 // Formatting masks cut into patterns and plain characters, the same way for times and for numbers. Patterns are matched
 // longest first wherever they stand, also inside words; text in double quotes is plain.
 
-export interface Mask<Key extends string> {
-  readonly nodes: readonly MaskNode<Key>[];
-}
-
 export type MaskNode<Key extends string> =
   | { readonly kind: 'text'; readonly text: string }
   | {

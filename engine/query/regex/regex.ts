@@ -11,7 +11,7 @@ import { concat, itemsOf, type Regex, type RegexNode } from './ast.ts';
 import { BacktrackMatcher } from './backtrack.ts';
 import { type StepBudget, unlimited } from './budget.ts';
 import { LinearMatcher } from './linear.ts';
-import { chainOf, prefixOf, testChain, textsOf } from './literal.ts';
+import { chainOf, testChain } from './literal.ts';
 import { mindsSurrogates, NATIVE_FLAGS, nativeLengthMax, nativeSource } from './native.ts';
 import { parseRegex } from './parser.ts';
 import { checkSize, compileProgram } from './program.ts';
@@ -101,20 +101,3 @@ function shorten(items: RegexNode[], index: number): void {
   if (node?.kind !== 'repeat' || min === null) return;
   items.splice(index, 1, ...(min === 0 ? [] : [{ ...node, max: min }]));
 }
-
-/**
- * Text that every matching text begins with, for a range of an index; null: the pattern names none. Throws like
- * compileRegex.
- */
-export function literalPrefix(pattern: string): string | null {
-  return prefixOf(parseRegex(pattern).root) || null;
-}
-
-/** The only text that matches (`^text$`), or null. Throws like compileRegex. */
-export function literalOf(pattern: string): string | null {
-  const texts = literalTexts(pattern);
-  return texts?.length === 1 ? (texts[0] as string) : null;
-}
-
-/** All texts that match, where the pattern lists them (`^(a|b)$`), without order; or null. Throws like compileRegex. */
-export const literalTexts = (pattern: string): readonly string[] | null => textsOf(parseRegex(pattern).root);

@@ -176,15 +176,6 @@ function pagingOf(scope: Scope, columns: OrderColumns, clauses: readonly JsonVal
   };
 }
 
-/** The parameter form of `order_by` for an entity's rows, already parsed. Throws the errors of spec/query.md 5.2. */
-export function resolveOrderBy(
-  entity: EntityName,
-  value: JsonValue,
-  options: ResolveOptions = {},
-): readonly OrderTerm[] {
-  return parameterOrder(scopeColumns(scopeOf(entity, bodyOptions(options))), value);
-}
-
 // ---- events ----
 
 function resolveDistinct(body: JsonValue, clauses: readonly JsonValue[], options: ResolveOptions): QueryTree {

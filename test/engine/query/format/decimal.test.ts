@@ -54,7 +54,7 @@ describe('decimal sums', () => {
     assert.equal(sum.sum(), '27021597764222983.0');
   });
 
-  it('are the same whatever the order, and in parts', () => {
+  it('are the same whatever the order', () => {
     const value = fc.oneof(
       fc.maxSafeInteger(),
       fc.bigInt(),
@@ -63,11 +63,10 @@ describe('decimal sums', () => {
     fc.assert(
       fc.property(fc.array(value), fc.array(value), (a, b) => {
         const whole = sumOf(...a, ...b);
-        const parts = sumOf(...b);
-        parts.addSum(sumOf(...a));
-        assert.equal(parts.sum(), whole.sum());
+        const turned = sumOf(...b, ...a);
+        assert.equal(turned.sum(), whole.sum());
         const count = a.length + b.length;
-        if (count > 0) assert.equal(parts.avg(count), whole.avg(count));
+        if (count > 0) assert.equal(turned.avg(count), whole.avg(count));
       }),
       { seed, numRuns: 300 },
     );

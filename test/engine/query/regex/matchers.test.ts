@@ -2,14 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { QueryError } from '../../../../engine/query/errors.ts';
-import {
-  compileRegex,
-  literalOf,
-  literalPrefix,
-  literalTexts,
-  type Matcher,
-  type MatcherKind,
-} from '../../../../engine/query/regex/regex.ts';
+import { compileRegex, type Matcher, type MatcherKind } from '../../../../engine/query/regex/regex.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
 console.log(`matchers.test seed ${seed}`);
@@ -162,56 +155,5 @@ describe('patterns made to run away', () => {
     const source = '((a?){100}){100}b\\y';
     assert.equal(compileRegex(source).kind, 'linear');
     assert.ok([null, false].includes(answer(matcherOf(source, undefined), 'a'.repeat(100_000))));
-  });
-});
-
-describe('what an index can use of a pattern', () => {
-  const prefixes: [string, string | null][] = [
-    ['^web', 'web'],
-    ['^web.*com$', 'web'],
-    ['\\Aweb[0-9]', 'web'],
-    ['^(web)01', 'web01'],
-    ['^a\\.b\\-', 'a.b-'],
-    ['^webs?', 'web'],
-    ['^webs*', 'web'],
-    ['web', null],
-    ['^', null],
-    ['^web|^db', null],
-    ['^(?:web|db)', null],
-    ['(?i)^web', null],
-    ['(?i)^123', '123'],
-    ['(?n)^web', null],
-    ['(?q)^web', null],
-    ['^[w]eb', 'web'],
-    ['^^web', null],
-  ];
-  for (const [source, prefix] of prefixes) {
-    it(`${source} begins with ${prefix ?? 'anything'}`, () => assert.equal(literalPrefix(source), prefix));
-  }
-
-  it('is the whole text, or the list of texts, where the pattern says so', () => {
-    assert.equal(literalOf('^web01\\.example\\.com$'), 'web01.example.com');
-    assert.equal(literalOf('^$'), '');
-    assert.equal(literalOf('^a.b$'), null);
-    assert.equal(literalOf('^a$|^b$'), null);
-    assert.deepEqual(literalTexts('^(web|db)0(1|2)$'), ['web01', 'web02', 'db01', 'db02']);
-    assert.deepEqual(literalTexts('^a$|^b$'), ['a', 'b']);
-    assert.equal(literalTexts('^a|b$'), null);
-    assert.equal(literalTexts('^(a|b)+$'), null);
-    assert.equal(literalTexts(`^${'(a|b|c|d)'.repeat(20)}$`), null);
-    assert.throws(() => literalPrefix('('), QueryError);
-  });
-
-  it('agrees with the matcher', () => {
-    fc.assert(
-      fc.property(pattern, text, (body, subject) => {
-        const source = `^${body}`;
-        if (!compileRegex(source).test(subject)) return;
-        assert.ok(subject.startsWith(literalPrefix(source) ?? ''));
-        const texts = literalTexts(source);
-        if (texts !== null) assert.ok(texts.includes(subject));
-      }),
-      { seed, numRuns: 2000 },
-    );
   });
 });

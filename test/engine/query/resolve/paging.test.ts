@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { resolveOrderBy } from '../../../../engine/query/resolve/resolve.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
 import { entity, errorOf, json, root } from './support.ts';
 
 const COLUMNS = "Supported columns are 'certname', 'environment', 'name', 'value'";
 
 describe('order_by parameter', () => {
-  const order = (value: string) => resolveOrderBy('facts', json(value));
+  const order = (value: string) => entity('facts', 'null', { orderBy: json(value) }).orderBy;
 
   it('order_by: directions in any case, ascending by default, the first mention counts', () => {
     assert.deepEqual(order('[{"field":"name","order":"DESC"},{"field":"certname","order":null},{"field":"name"}]'), [
