@@ -96,7 +96,7 @@ export function daysFromCivil(year: number, month: number, dayOfMonth: number): 
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-export const isLeapYear = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+const isLeapYear = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 
 const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 const monthLength = (year: number, month: number): number =>

@@ -2,7 +2,7 @@
 // any node can be made again without making the others.
 
 /** 32-bit mix of the numbers (murmur-style finalizer). */
-export function mix(...numbers: number[]): number {
+function mix(...numbers: number[]): number {
   let h = 0x9e3779b9;
   for (const n of numbers) {
     h = Math.imul(h ^ (n >>> 0), 0x85ebca6b);

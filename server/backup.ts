@@ -182,7 +182,7 @@ function moveUp(folder: string): void {
   for (const name of [...names, infoName]) renameSync(join(folder, name), join(dirname(folder), name));
 }
 
-export async function readManifest(source: string): Promise<BackupManifest> {
+async function readManifest(source: string): Promise<BackupManifest> {
   let manifest: BackupManifest;
   try {
     manifest = JSON.parse(await readFile(join(source, manifestName), 'utf8')) as BackupManifest;

@@ -28,7 +28,7 @@ export interface ActorData {
 }
 
 /** Opens a partition. Transactions that `apply` begins must run inside the guard. */
-export type OpenHost = (slot: number, guard: Guard) => PartitionHost;
+type OpenHost = (slot: number, guard: Guard) => PartitionHost;
 
 export interface ActorOptions {
   readonly data: ActorData;
@@ -39,7 +39,7 @@ export interface ActorOptions {
 
 const OPEN_AGAIN_MS = 5000;
 
-export class Actor {
+class Actor {
   readonly #options: ActorOptions;
   readonly #activity: ActivityMark;
   readonly #deadLetters: DeadLetters;

@@ -23,7 +23,7 @@ export interface WarmingUpTimes {
   readonly commandsMax: number;
 }
 
-export const warmingUpTimes: WarmingUpTimes = {
+const warmingUpTimes: WarmingUpTimes = {
   budget: 3000,
   after: 300,
   pause: 2000,

@@ -19,7 +19,7 @@ import type { Envelope } from './stream.ts';
 
 export const SEGMENT_HEADER_SIZE = 48;
 export const RECORD_HEADER_SIZE = 32;
-export const LOG_FORMAT = 1;
+const LOG_FORMAT = 1;
 /** A certname is the only part of an envelope that can be long; the longest request line is far below this. */
 export const ENVELOPE_SIZE_MAX = 1 << 20;
 /** Lengths are 32 bit; Node's buffers end at 4 GiB. */

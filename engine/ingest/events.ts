@@ -110,7 +110,7 @@ function eventValue(value: JsonValue): string {
 }
 
 /** The innermost class: the last element of the path that is not empty and names no resource (`Type[title]`). */
-export function containingClass(path: readonly string[] | null): string | null {
+function containingClass(path: readonly string[] | null): string | null {
   if (path === null) return null;
   for (let index = path.length - 1; index >= 0; index--) {
     const element = path[index] as string;

@@ -67,7 +67,7 @@ function valueConforms(type: WireType, value: JsonValue): boolean {
 }
 
 /** An integer of any size: a double is none, however integral. */
-export const isInteger = (value: JsonValue): value is number | bigint =>
+const isInteger = (value: JsonValue): value is number | bigint =>
   typeof value === 'number' ? Number.isInteger(value) : typeof value === 'bigint';
 
 const TIMES_MAX = 4096;

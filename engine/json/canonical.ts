@@ -65,7 +65,7 @@ export function sortedKeysS(object: JsonObject): string[] {
 }
 
 /** Keys in order K. */
-export function sortedKeysK(object: JsonObject): string[] {
+function sortedKeysK(object: JsonObject): string[] {
   const keys = Object.keys(object);
   sortUnits(keys);
   for (let index = 0; index < keys.length; index++) {

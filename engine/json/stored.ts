@@ -43,7 +43,7 @@ export function storedText(value: JsonValue, depth = 0): string {
 }
 
 /** A string literal with NUL replaced. */
-export function storedString(text: string): string {
+function storedString(text: string): string {
   return quote(text.includes('\u0000') ? text.replaceAll('\u0000', '\ufffd') : text);
 }
 

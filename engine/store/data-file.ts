@@ -167,7 +167,7 @@ function pick(a: Meta, b: Meta, boot: bigint): Meta {
 }
 
 /** What LMDB takes for the machine's run: the first group of the kernel's id; 0 where there is none. */
-export function bootId(): bigint {
+function bootId(): bigint {
   try {
     const [group] = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').split('-');
     return BigInt(`0x${group}`);

@@ -141,7 +141,7 @@ export interface DictionaryTables {
   index: Database<Buffer, Buffer>;
 }
 
-export function openDictionaryTables(
+function openDictionaryTables(
   env: RootDatabase,
   { name, copies }: Pick<DictionarySpec<unknown>, 'name' | 'copies'>,
 ): DictionaryTables {

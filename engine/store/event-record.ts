@@ -29,12 +29,12 @@ export const EVENT_CODE = {
   correctiveChange: 6,
 } as const;
 /** How many coded columns there are. */
-export const EVENT_CODES = 7;
+const EVENT_CODES = 7;
 
 /** Places of the texts that are only shown. */
 export const EVENT_VALUE = { newValue: 0, oldValue: 1, message: 2, file: 3, line: 4, containmentPath: 5 } as const;
 /** How many texts a record has. */
-export const EVENT_VALUES = 6;
+const EVENT_VALUES = 6;
 export const EVENT_VALUE_SHAPE = fieldsShape(0, ['', '', '', '', '', '']);
 
 const NOTHING: Buffer = Buffer.alloc(0);

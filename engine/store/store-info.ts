@@ -29,7 +29,7 @@ export interface StoreInfo {
   readonly key?: string;
 }
 
-export const PARTITIONS_DEFAULT = 4;
+const PARTITIONS_DEFAULT = 4;
 
 /** FNV-1a over the UTF-8 bytes of the certname, finished so that low bits are good; mod the number of partitions. */
 export function slotOf(certname: string, partitions: number): number {

@@ -20,7 +20,7 @@ export function describeMachine(): string {
 }
 
 /** Processor time that the whole machine has spent since it was started, ms. NaN where there is no /proc. */
-export function machineCpuMs(): number {
+function machineCpuMs(): number {
   try {
     const [user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'utf8')
       .split('\n', 1)[0]!

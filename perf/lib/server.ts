@@ -88,7 +88,7 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-export async function startServer(options: StartOptions = {}): Promise<Server> {
+async function startServer(options: StartOptions = {}): Promise<Server> {
   const server = new Muster(options);
   await server.untilReady();
   return server;

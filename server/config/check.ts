@@ -118,7 +118,7 @@ function checkCertificates(settings: Settings, report: Report): void {
 }
 
 /** TLS versions, oldest first. Those before 1.2 are only there because old files name them. */
-export const tlsVersions = { TLSv1: 0, 'TLSv1.1': 1, 'TLSv1.2': 2, 'TLSv1.3': 3 } as const;
+const tlsVersions = { TLSv1: 0, 'TLSv1.1': 1, 'TLSv1.2': 2, 'TLSv1.3': 3 } as const;
 
 function checkPatterns(settings: Settings, report: Report): void {
   if (settings.factsBlocklistType !== 'regex') return;

@@ -1,7 +1,7 @@
 // "Did you mean": the known name nearest to a mistyped one.
 
 /** The nearest of `names` within a third of its length in edits, or null. */
-export function suggest(typed: string, names: Iterable<string>): string | null {
+function suggest(typed: string, names: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const name of names) {

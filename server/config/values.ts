@@ -10,7 +10,7 @@ export type RawValue = string | number | boolean | readonly string[];
 /** A value that its setting does not take: `message` says what would be taken. */
 export class ValueRefused extends Error {}
 
-export const durationUnits: Readonly<Record<string, number>> = {
+const durationUnits: Readonly<Record<string, number>> = {
   d: 86_400_000,
   h: 3_600_000,
   m: 60_000,
@@ -119,7 +119,7 @@ export function printSetting(row: SettingRow, value: PlainValue | null): string 
 }
 
 /** `14d`, `90m`: the largest unit that leaves no fraction. Zero is `0s`. */
-export function printDuration(ms: number): string {
+function printDuration(ms: number): string {
   if (ms === 0) return '0s';
   for (const unit of Object.keys(durationUnits)) {
     const size = durationUnits[unit]!;
@@ -128,7 +128,7 @@ export function printDuration(ms: number): string {
   return `${ms}ms`;
 }
 
-export function printBytes(bytes: number): string {
+function printBytes(bytes: number): string {
   for (const unit of ['G', 'M', 'K']) {
     const size = byteUnits[unit.toLowerCase()]!;
     if (bytes >= size && bytes % size === 0) return `${bytes / size}${unit}`;

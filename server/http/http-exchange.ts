@@ -479,7 +479,7 @@ const isCompressible = (head: ReplyHead): boolean =>
   !(head.headers?.some(([name]) => name.toLowerCase() === 'content-encoding') ?? false);
 
 /** Whether an Accept-Encoding header names gzip with a weight above zero. */
-export function acceptsGzip(header: string): boolean {
+function acceptsGzip(header: string): boolean {
   if (header === '') return false;
   const match = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q\s*=\s*([\d.]+)\s*)?(?=,|$)/i.exec(header);
   return match !== null && Number(match[1] ?? 1) > 0;

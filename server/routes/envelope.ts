@@ -9,7 +9,7 @@ import { parseStrict } from '../../engine/time.ts';
 import type { FormValue } from '../http/form.ts';
 
 /** Oldest version of each command that is accepted. There is no newest: too new ones fail when they are processed. */
-export const COMMAND_VERSIONS_MIN: Readonly<Record<string, number>> = {
+const COMMAND_VERSIONS_MIN: Readonly<Record<string, number>> = {
   'configure expiration': 1,
   'deactivate node': 3,
   'replace catalog': 6,

@@ -170,7 +170,7 @@ export async function listAll(server: Asked): Promise<Listing> {
 }
 
 /** Rows by certname. */
-export function byCertname<R extends Row>(rows: readonly R[]): Map<string, R[]> {
+function byCertname<R extends Row>(rows: readonly R[]): Map<string, R[]> {
   const groups = new Map<string, R[]>();
   for (const row of rows) {
     const group = groups.get(row.certname);

@@ -369,7 +369,7 @@ export async function until(what: string, condition: () => boolean | Promise<boo
   }
 }
 
-export async function withTimeout<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
+async function withTimeout<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`in vain for ${ms} ms: ${what}`)), ms);

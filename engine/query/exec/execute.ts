@@ -151,7 +151,7 @@ function* foldItems(grouping: Grouping, source: Source): Generator<undefined, vo
   });
 }
 
-export function* emitGroups(
+function* emitGroups(
   tree: QueryTree,
   rows: Iterable<GroupedRow>,
   sink: RowSink,

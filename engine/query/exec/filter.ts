@@ -261,7 +261,7 @@ function parameterMatches({ name, text }: Of<'parameter'>, { ctx }: CompileScope
 }
 
 /** Whether a tag of that text can be a node's own (see own-tag.ts): then the shared body does not tell. */
-export const isCertname = (text: string, ctx: ExecContext): boolean => ctx.hasNode(text);
+const isCertname = (text: string, ctx: ExecContext): boolean => ctx.hasNode(text);
 
 export function typeOf(entity: EntityName, field: string): FieldType {
   return fieldOf(entity, field)?.type ?? 'S';

@@ -63,7 +63,7 @@ const made = (level: Level, value: (row: Row) => JsonValue): Access => ({
 });
 
 /** to_string of a time or a number; null stays null, and a fact value that neither is nor spells a number has no such text. */
-export function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access {
+function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access {
   const { level, value } = accessRef(ref, scope);
   const kind = ref.kind === 'field' ? maskedKind(scope.entity, ref.field) : 'number';
   const get = (row: Row): string | null => {
@@ -73,7 +73,7 @@ export function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): 
   return made(level, get);
 }
 
-export function typeofAccess(ref: FieldRef, scope: CompileScope): Access {
+function typeofAccess(ref: FieldRef, scope: CompileScope): Access {
   const { level, value } = accessRef(ref, scope);
   const isDocument = ref.kind === 'path' || fieldOf(scope.entity, ref.field)?.type === 'J';
   const get = (row: Row): JsonValue => {

@@ -46,7 +46,7 @@ export function splitFilter(filter: Filter | null, scope: CompileScope): SplitFi
   return split;
 }
 
-export function conjuncts(filter: Filter | null): readonly Filter[] {
+function conjuncts(filter: Filter | null): readonly Filter[] {
   if (filter === null) return [];
   return filter.kind === 'and' ? filter.args.flatMap(conjuncts) : [filter];
 }
@@ -164,7 +164,7 @@ export function isExact(path: ItemAccessPath, filters: readonly Filter[]): boole
 }
 
 /** The smallest index range that covers the conditions, null when no index helps. */
-export function itemAccessPath(
+function itemAccessPath(
   entity: EntityName,
   filters: readonly Filter[],
   view: View,

@@ -3,7 +3,7 @@
 import type { Filter } from '../tree.ts';
 
 /** The fields, or null when the filter reads more than fields (documents, parameters, subqueries). */
-export function fieldsRead(filter: Filter): readonly string[] | null {
+function fieldsRead(filter: Filter): readonly string[] | null {
   switch (filter.kind) {
     case 'and':
     case 'or':

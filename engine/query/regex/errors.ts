@@ -3,7 +3,7 @@
 
 import { type QueryError, StoreRefusal } from '../errors.ts';
 
-export const REASONS = {
+const REASONS = {
   backReference: 'invalid backreference number',
   braces: 'braces {} not balanced',
   brackets: 'brackets [] not balanced',
@@ -19,7 +19,7 @@ export const REASONS = {
   tooComplex: 'regular expression is too complex',
 } as const;
 
-export type Reason = keyof typeof REASONS;
+type Reason = keyof typeof REASONS;
 
 export const invalidRegex = (reason: Reason): QueryError =>
   new StoreRefusal(`ERROR: invalid regular expression: ${REASONS[reason]}`);

@@ -61,7 +61,7 @@ const ONE_WAY: Cost = { factor: 1, degree: 0 };
  * Bound of the ways in which a backtracking engine can match the tree from one place on. Look around is tried once for
  * each way, so what it costs inside counts once.
  */
-export function costOf(node: RegexNode): Cost {
+function costOf(node: RegexNode): Cost {
   switch (node.kind) {
     case 'set':
     case 'place':

@@ -57,7 +57,7 @@ function skipWhite(text: string, start: number): number {
 }
 
 /** The 400 for a text that is not JSON. */
-export function jsonFailure(text: string, error: JsonError): QueryError {
+function jsonFailure(text: string, error: JsonError): QueryError {
   const offset = readPosition(error);
   let line = 1;
   let lineStart = 0;

@@ -67,7 +67,7 @@ export interface OpenRequest {
 }
 
 /** Body bytes per chunk unless the caller says otherwise. */
-export const CHUNK_BYTES = 128 * 1024;
+const CHUNK_BYTES = 128 * 1024;
 const SLICE_MS = 5;
 /** What a thread's answers are put together in. */
 const spareMemory = new SpareMemory(4, 1 << 20);

@@ -10,7 +10,7 @@ import { type Ended, run } from '../../support/programs.ts';
 
 export const puppetPackages = ['puppet-agent', 'puppet-terminus-puppetdb'];
 
-export const environments = fileURLToPath(new URL('../puppet/environments', import.meta.url));
+const environments = fileURLToPath(new URL('../puppet/environments', import.meta.url));
 const manifest = join(environments, 'production/manifests/site.pp');
 const runMaxMs = 90_000;
 

@@ -21,7 +21,7 @@ export interface Started extends Launched {
 
 const main = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
 /** Wide, since tests run on busy machines. */
-export const limitMs = 60_000;
+const limitMs = 60_000;
 const children = new Set<ChildProcess>();
 
 /** Ends what a failed test left running. */

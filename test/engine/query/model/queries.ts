@@ -404,7 +404,7 @@ function subqueryClause(outer: EntityName, filterOf: (entity: EntityName) => Arb
 // ---- filters ----
 
 /** Any filter on the entity. `depth`: levels of logic, `nested`: levels of subqueries. */
-export function filterArb(world: World): (entity: EntityName, depth: number, nested: number) => Arb {
+function filterArb(world: World): (entity: EntityName, depth: number, nested: number) => Arb {
   const pools = new Pools(world);
   const arb = (entity: EntityName, depth: number, nested: number): Arb => {
     const { fields, hasCertname } = entityOf(entity);

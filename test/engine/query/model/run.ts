@@ -53,7 +53,7 @@ export interface Pace {
 }
 
 /** A context at the fleet's moment. */
-export function contextOf(fleet: Fleet, { restless }: Pace): ExecContext {
+function contextOf(fleet: Fleet, { restless }: Pace): ExecContext {
   return openContext(fleet.partitions, {
     now: NOW,
     clock: () => NOW,
@@ -67,7 +67,7 @@ export function contextOf(fleet: Fleet, { restless }: Pace): ExecContext {
 }
 
 /** Runs a generator of the executor to its end. */
-export function drive<T>(work: Generator<undefined, T>): T {
+function drive<T>(work: Generator<undefined, T>): T {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;

@@ -128,7 +128,7 @@ export const encoded = (path: Path): string =>
   path.map((e) => (typeof e === 'number' ? String(e) : /^\d*$/.test(e) ? `"${e}"` : e)).join('#~');
 
 /** Every scalar inside a value with its path. */
-export function leavesOf(path: Path, value: JsonValue): { path: Path; value: JsonValue }[] {
+function leavesOf(path: Path, value: JsonValue): { path: Path; value: JsonValue }[] {
   if (isArray(value)) return value.flatMap((element, index) => leavesOf([...path, index], element));
   if (isObject(value)) return Object.keys(value).flatMap((key) => leavesOf([...path, key], value[key]!));
   return [{ path, value }];
@@ -294,7 +294,7 @@ type PerNode = Exclude<
 const href = (path: string): string => `/pdb/query/v4${path}`;
 const orNull = <T extends JsonValue>(list: readonly T[]): JsonValue => (list.length === 0 ? null : list);
 
-export function latestReport(node: ModelNode): Report | null {
+function latestReport(node: ModelNode): Report | null {
   let latest: Report | null = null;
   for (const report of node.reports) {
     if (report.type === 'agent' && (latest === null || report.producer_timestamp > latest.producer_timestamp)) {
