@@ -10,8 +10,8 @@ import { deleteNode, expireNodes, purgeNodes } from '../engine/retention/nodes.t
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../engine/retention/reports.ts';
 import { firstKeptDay, type Sweep } from '../engine/retention/sweep.ts';
 import { gcCatalogs, gcFactPaths, gcPackages } from '../engine/retention/unused.ts';
-import { seqKey } from '../engine/store/keys.ts';
-import { type Batch, openPartition, type Partition } from '../engine/store/partition.ts';
+import type { Batch } from '../engine/store/batch.ts';
+import { openPartition, type Partition } from '../engine/store/partition.ts';
 import { partitionDir, slotOf } from '../engine/store/store-info.ts';
 import type { SweepKind, Timing } from './messages.ts';
 import type { Applied, ApplyContext, Guard, HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
@@ -111,13 +111,11 @@ export class EngineHost implements PartitionHost {
   }
 
   heldSeqs(): number[] {
-    const seqs: number[] = [];
-    for (const key of this.#partition.tables.retry.getKeys({})) seqs.push(Number(key.readBigUInt64BE(0)));
-    return seqs;
+    return this.#partition.retrySeqs();
   }
 
   readHeld(seq: number): Uint8Array | null {
-    return this.#partition.tables.retry.get(seqKey(seq)) ?? null;
+    return this.#partition.retry(seq);
   }
 
   flush(): Promise<void> {

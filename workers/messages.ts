@@ -5,7 +5,7 @@ import type { DeadLetterCount } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { Part } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
-import type { PartitionCounts } from '../engine/store/partition.ts';
+import type { PartitionCounts } from '../engine/store/state.ts';
 import type { Maintenance } from './types.ts';
 
 /** Work of one partition. `position`: the stream position its commit brings the partition to. */

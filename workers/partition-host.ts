@@ -2,7 +2,7 @@
 // threads may put a smaller one in its place.
 
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
-import type { PartitionCounts } from '../engine/store/partition.ts';
+import type { PartitionCounts } from '../engine/store/state.ts';
 import type { SweepKind, Timing } from './messages.ts';
 
 /** A change of the table of held commands; null removes the entry. */

@@ -1,7 +1,7 @@
 // The first step of every command that brings data (command document 3.1): the node exists afterwards, and is active again
 // if the data is strictly newer than its deactivation or expiry.
 
-import type { Batch } from '../store/partition.ts';
+import type { Batch } from '../store/batch.ts';
 import type { NodeId, NodeRecord } from '../store/records.ts';
 import { CommandFailure } from './errors.ts';
 

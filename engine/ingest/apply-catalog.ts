@@ -1,8 +1,8 @@
 // replace catalog on a partition (command document 3.2).
 
+import type { Batch } from '../store/batch.ts';
 import { RESOURCE } from '../store/bodies.ts';
 import type { KnownItem } from '../store/known-items.ts';
-import type { Batch } from '../store/partition.ts';
 import type { ItemId, NodeId, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';

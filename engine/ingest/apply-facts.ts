@@ -2,8 +2,8 @@
 
 import { parseJson } from '../json/parse.ts';
 import type { JsonValue } from '../json/value.ts';
+import type { Batch } from '../store/batch.ts';
 import { Ids } from '../store/ids.ts';
-import type { Batch } from '../store/partition.ts';
 import type { ItemId, NodeId } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { Applied } from './apply.ts';

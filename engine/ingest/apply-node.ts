@@ -1,6 +1,6 @@
 // deactivate node, configure expiration and replace catalog inputs on a partition (command document 3.1, 3.6, 3.7).
 
-import type { Batch } from '../store/partition.ts';
+import type { Batch } from '../store/batch.ts';
 import type { NodeRecord } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { Applied } from './apply.ts';

@@ -1,7 +1,7 @@
 // store report on a partition (command document 3.4).
 
+import type { Batch } from '../store/batch.ts';
 import { encodeEvents } from '../store/event-record.ts';
-import type { Batch } from '../store/partition.ts';
 import type { EventRecord, LatestReport, NodeId, NodeRecord, ReportRecord } from '../store/records.ts';
 import { activate, assertStorable, recordOf } from './activation.ts';
 import type { Applied } from './apply.ts';

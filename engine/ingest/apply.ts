@@ -2,7 +2,8 @@
 // into one transaction; each of them either fails before its first write or is applied whole. What throws here is a defect
 // or a failing store, and takes the transaction with it.
 
-import type { Batch, MemoKind } from '../store/partition.ts';
+import type { Batch } from '../store/batch.ts';
+import type { MemoKind } from '../store/tables.ts';
 import { applyCatalog } from './apply-catalog.ts';
 import { applyFacts } from './apply-facts.ts';
 import { applyDeactivate, applyExpiration, applyInputs } from './apply-node.ts';

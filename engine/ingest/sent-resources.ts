@@ -1,10 +1,10 @@
 // Resources that a node sent with its last catalog, known by a digest of the text they came as. A part of every catalog is of one
 // node only, and of thousands of nodes too much to be remembered in memory: what such a text says is read from the body.
 
+import type { Batch } from '../store/batch.ts';
 import type { StoredResource } from '../store/bodies.ts';
 import type { RecordReader } from '../store/dictionary.ts';
 import type { KnownItems } from '../store/known-items.ts';
-import type { Batch } from '../store/partition.ts';
 import { BodyRef } from '../store/refs.ts';
 
 /** A resource as it is stored. */

@@ -1,7 +1,8 @@
 // Nodes that fell silent expire, nodes inactive for long enough are deleted (command document 8.2, 8.3).
 
-import { NODES_ALL, NODES_INACTIVE, type Partition } from '../store/partition.ts';
+import type { Partition } from '../store/partition.ts';
 import type { NodeId, NodeRecord } from '../store/records.ts';
+import { NODES_ALL, NODES_INACTIVE } from '../store/tables.ts';
 import { LOOKED_AT_MAX, NODES_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 
 export interface NodeTtl {

@@ -2,8 +2,9 @@
 // node's latest report stays, however old, and so do its events. Which day is dropped is decided over all partitions: each
 // tells its oldest expired day, and the smallest of them is dropped everywhere.
 
-import type { Partition, View } from '../store/partition.ts';
+import type { Partition } from '../store/partition.ts';
 import type { ReportId, ReportRecord } from '../store/records.ts';
+import type { View } from '../store/view.ts';
 import { DAY_MS, dayOf, LOOKED_AT_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 
 /** Oldest day (number) before `firstKeptDay` that has a report to drop, by producer time; null when there is none. */

@@ -4,8 +4,10 @@
 
 import { factPaths } from '../ingest/facts.ts';
 import { parseJson } from '../json/parse.ts';
-import { NODES_ALL, type Partition, type View } from '../store/partition.ts';
+import type { Partition } from '../store/partition.ts';
 import type { ItemId, NodeId, ReportId } from '../store/records.ts';
+import { NODES_ALL } from '../store/tables.ts';
+import type { View } from '../store/view.ts';
 import { reportIdsFrom } from './reports.ts';
 import { LOOKED_AT_MAX, type StepResult, type Sweep } from './sweep.ts';
 

@@ -12,8 +12,13 @@ import { DIGEST_SIZE, KNOWN_SIZE } from './known-items.ts';
 import { present } from './lmdb.ts';
 import { decodeNode } from './node-record.ts';
 import { walkDataFile } from './page-walk.ts';
+import { openPartition, type Partition } from './partition.ts';
+import { CHUNK_BITS, chunkIds } from './postings.ts';
+import type { NodeId, NodeRecord } from './records.ts';
+import { isInactive } from './records.ts';
+import { decodeReport } from './report-record.ts';
+import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
 import {
-  isInactive,
   MEMO_TABLES,
   NODES_ALL,
   NODES_INACTIVE,
@@ -22,16 +27,10 @@ import {
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
   NODES_WITH_REPORT,
-  openPartition,
-  type Partition,
   REPORTS_LATEST,
   REPORTS_WITH_EVENTS,
-  type View,
-} from './partition.ts';
-import { CHUNK_BITS, chunkIds } from './postings.ts';
-import type { NodeId, NodeRecord } from './records.ts';
-import { decodeReport } from './report-record.ts';
-import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
+} from './tables.ts';
+import type { View } from './view.ts';
 
 const PROBLEMS_MAX = 50;
 /** What a memo looks like (ingest/spans.ts). */

@@ -62,6 +62,8 @@ export interface NodeRecord {
   inputs: InputsHeader | null;
 }
 
+export const isInactive = (node: NodeRecord): boolean => node.deactivated !== null || node.expired !== null;
+
 /** A node of which nothing has come yet. */
 export const emptyNode = (certname: string): NodeRecord => ({
   certname,

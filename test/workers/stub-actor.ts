@@ -16,7 +16,8 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
-import { type Batch, openPartition, type Partition } from '../../engine/store/partition.ts';
+import type { Batch } from '../../engine/store/batch.ts';
+import { openPartition, type Partition } from '../../engine/store/partition.ts';
 import { openStoreInfo, partitionDir, slotOf } from '../../engine/store/store-info.ts';
 import { type ActorData, serveActor } from '../../workers/actor.ts';
 import type {
@@ -129,11 +130,11 @@ class StubHost implements PartitionHost {
   }
 
   heldSeqs(): number[] {
-    return this.#partition.retries().map(({ seq }) => seq);
+    return this.#partition.retrySeqs();
   }
 
   readHeld(seq: number): Uint8Array | null {
-    return this.#partition.retries().find((retry) => retry.seq === seq)?.bytes ?? null;
+    return this.#partition.retry(seq);
   }
 
   flush(): Promise<void> {

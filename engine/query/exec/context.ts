@@ -2,10 +2,11 @@
 // that were evaluated already. Created per query, closed with it.
 
 import type { ByteWriter } from '../../bytes.ts';
-import type { Partition, View } from '../../store/partition.ts';
+import type { Partition } from '../../store/partition.ts';
 import type { NodeRecord, ReportId } from '../../store/records.ts';
 import type { ReportListName } from '../../store/report-lists.ts';
 import { slotOf } from '../../store/store-info.ts';
+import type { View } from '../../store/view.ts';
 import { QueryError } from '../errors.ts';
 import { budgetOf, type StepBudget } from '../regex/budget.ts';
 import { type CompileRegex, compileRegex, type Matcher } from '../regex/regex.ts';

@@ -9,8 +9,8 @@
 import type { DictionaryView } from '../../store/dictionary.ts';
 import { Ids } from '../../store/ids.ts';
 import type { NodeSet } from '../../store/node-set.ts';
-import type { View } from '../../store/partition.ts';
 import type { ItemId } from '../../store/records.ts';
+import type { View } from '../../store/view.ts';
 import type { Access } from './access.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';

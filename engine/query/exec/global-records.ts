@@ -6,8 +6,8 @@ import { canonicalK } from '../../json/canonical.ts';
 import { isObject } from '../../json/value.ts';
 import { PACKAGE, RESOURCE } from '../../store/bodies.ts';
 import type { KeptLists } from '../../store/kept-lists.ts';
-import type { View } from '../../store/partition.ts';
 import type { Registered } from '../../store/records.ts';
+import type { View } from '../../store/view.ts';
 import { encodePath } from '../paths.ts';
 import type { GlobalRecord } from './access.ts';
 

@@ -5,7 +5,7 @@
 import { storedText } from '../../json/stored.ts';
 import { FACT_BY_NAME } from '../../store/dictionary.ts';
 import { NodeSet } from '../../store/node-set.ts';
-import { NODES_INACTIVE } from '../../store/partition.ts';
+import { NODES_INACTIVE } from '../../store/tables.ts';
 import type { Filter } from '../tree.ts';
 import { type CompileScope, compileFilter, NODE } from './filter.ts';
 import { firstKeyTest, type JsonFilter } from './json-filter.ts';

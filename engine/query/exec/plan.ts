@@ -12,7 +12,7 @@ import {
   RESOURCE_BY_TYPE_TITLE,
   RESOURCE_EXPORTED,
 } from '../../store/dictionary.ts';
-import type { View } from '../../store/partition.ts';
+import type { View } from '../../store/view.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import { type CompileScope, compileFilter, ITEM, NODE, SUB } from './filter.ts';

@@ -7,10 +7,11 @@ import { StoredEvents } from '../../store/event-record.ts';
 import { Ids, placeAmong } from '../../store/ids.ts';
 import { Scratch } from '../../store/lmdb.ts';
 import { encodeNode, NODE_TEXT, StoredNode } from '../../store/node-record.ts';
-import { REPORTS_LATEST, type View } from '../../store/partition.ts';
 import { emptyNode, type ItemId, type NodeId, type ReportId } from '../../store/records.ts';
 import { StoredReport } from '../../store/report-record.ts';
+import { REPORTS_LATEST } from '../../store/tables.ts';
 import { tagRank } from '../../store/tag-rank.ts';
+import type { View } from '../../store/view.ts';
 import type { Matched } from './cursor.ts';
 import { Documents } from './documents.ts';
 

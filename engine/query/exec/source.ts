@@ -8,6 +8,8 @@ import type { StoredEvents } from '../../store/event-record.ts';
 import { placeAmong } from '../../store/ids.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
 import type { NodeSet } from '../../store/node-set.ts';
+import type { NodeId, ReportId } from '../../store/records.ts';
+import { REPORT_NUMBER, type StoredReport } from '../../store/report-record.ts';
 import {
   NODES_ALL,
   NODES_INACTIVE,
@@ -17,10 +19,8 @@ import {
   NODES_WITH_PACKAGES,
   REPORTS_LATEST,
   REPORTS_WITH_EVENTS,
-  type View,
-} from '../../store/partition.ts';
-import type { NodeId, ReportId } from '../../store/records.ts';
-import { REPORT_NUMBER, type StoredReport } from '../../store/report-record.ts';
+} from '../../store/tables.ts';
+import type { View } from '../../store/view.ts';
 import { type ElementTests, elementTests, exactTests, leavesAlong } from '../paths.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';

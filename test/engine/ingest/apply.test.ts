@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
-import { openPartition, type Partition, type View } from '../../../engine/store/partition.ts';
+import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import type { NodeRecord } from '../../../engine/store/records.ts';
+import type { View } from '../../../engine/store/view.ts';
 import { applyBatch } from '../../support/apply.ts';
 import {
   at,

@@ -8,8 +8,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
-import { NODES_ALL, openPartition, type Partition, type View } from '../../../engine/store/partition.ts';
+import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import { REPORT_LISTS } from '../../../engine/store/report-lists.ts';
+import { NODES_ALL } from '../../../engine/store/tables.ts';
+import type { View } from '../../../engine/store/view.ts';
 import { applyBatch } from '../../support/apply.ts';
 import {
   at,

@@ -12,7 +12,8 @@ import { decodeCommand, type Recollection } from '../../../engine/ingest/decode.
 import { CommandFailure } from '../../../engine/ingest/errors.ts';
 import { SentResources } from '../../../engine/ingest/sent-resources.ts';
 import type { ApplyOutcome, QueuedCommand } from '../../../engine/ingest/types.ts';
-import { type Batch, openPartition, type Partition } from '../../../engine/store/partition.ts';
+import type { Batch } from '../../../engine/store/batch.ts';
+import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import { at, catalogPayload, NOTHING_STORED, SETTINGS, submit } from './support.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'known-'));

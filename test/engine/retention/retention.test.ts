@@ -8,7 +8,8 @@ import { deleteNode, expireNodes, purgeNodes } from '../../../engine/retention/n
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../../../engine/retention/reports.ts';
 import { dayOf, firstKeptDay, type Sweep } from '../../../engine/retention/sweep.ts';
 import { gcCatalogs, gcFactPaths } from '../../../engine/retention/unused.ts';
-import { openPartition, type Partition, type View } from '../../../engine/store/partition.ts';
+import { openPartition, type Partition } from '../../../engine/store/partition.ts';
+import type { View } from '../../../engine/store/view.ts';
 import { applyBatch } from '../../support/apply.ts';
 import {
   at,

@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { checkStore } from '../../../engine/store/check.ts';
-import { type MemoKind, openPartition, type Partition } from '../../../engine/store/partition.ts';
+import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import { openStoreInfo, partitionDir } from '../../../engine/store/store-info.ts';
+import type { MemoKind } from '../../../engine/store/tables.ts';
 
 const dirs: string[] = [];
 after(() => {

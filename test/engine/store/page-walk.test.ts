@@ -16,10 +16,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type { Batch } from '../../../engine/store/batch.ts';
 import { DataFile, DataFileDamaged, dataFileOf } from '../../../engine/store/data-file.ts';
 import { tellsOfDamage } from '../../../engine/store/lmdb.ts';
 import { checkDataFile, walkDataFile } from '../../../engine/store/page-walk.ts';
-import { type Batch, openPartition } from '../../../engine/store/partition.ts';
+import { openPartition } from '../../../engine/store/partition.ts';
 import { Random, testSeed } from '../../support/random.ts';
 
 const PAGE = 4096;

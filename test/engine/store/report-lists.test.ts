@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { ByteWriter } from '../../../engine/bytes.ts';
 import { LIST_READERS } from '../../../engine/ingest/report.ts';
-import { decodeState, encodeState } from '../../../engine/store/codecs.ts';
-import { type Batch, openPartition, type Partition } from '../../../engine/store/partition.ts';
+import type { Batch } from '../../../engine/store/batch.ts';
+import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import {
   encodeReportLists,
   REPORT_LISTS,
@@ -16,6 +16,7 @@ import {
   type ReportLists,
   writeReportList,
 } from '../../../engine/store/report-lists.ts';
+import { decodeState, encodeState } from '../../../engine/store/state.ts';
 import { FORMAT_VERSION, markComplete, openStoreInfo, partitionDir } from '../../../engine/store/store-info.ts';
 import { reportRecord } from './report-records.ts';
 

@@ -7,7 +7,7 @@ import { scopeOf } from '../../../../engine/query/exec/filter.ts';
 import { evaluateNodes } from '../../../../engine/query/exec/node-filter.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
-import { NODES_ALL } from '../../../../engine/store/partition.ts';
+import { NODES_ALL } from '../../../../engine/store/tables.ts';
 import { contextOptions, facts, newFleet } from '../request/fleet.ts';
 
 it('conditions on nodes give way between one another', async () => {

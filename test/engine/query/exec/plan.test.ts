@@ -13,8 +13,8 @@ import { prepareFilter } from '../../../../engine/query/exec/subquery.ts';
 import { RowList } from '../../../../engine/query/request/body.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
-import { NODES_WITH_CATALOG } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
+import { NODES_WITH_CATALOG } from '../../../../engine/store/tables.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
 import { ask, catalog, contextOptions, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
 

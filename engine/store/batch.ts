@@ -1,0 +1,386 @@
+// Changes of a partition within one transaction. Node records, node sets, lists and counters are collected, and written when it
+// ends.
+
+import { DictionaryWriter } from './dictionary.ts';
+import { type EncodedEvents, encodeEvents } from './event-record.ts';
+import { digest16, pairKey, seqKey, textKey, timeKey } from './keys.ts';
+import { encodeKnown, type KnownItem, KnownItems } from './known-items.ts';
+import { fast, present } from './lmdb.ts';
+import { decodeNode, encodeNode } from './node-record.ts';
+import type { Partition } from './partition.ts';
+import { PostingsWriter } from './postings.ts';
+import {
+  type EdgeBody,
+  type EventRecord,
+  emptyNode,
+  type FactBody,
+  isInactive,
+  type NodeId,
+  type NodeRecord,
+  type PackageBody,
+  type Registered,
+  type ReportId,
+  type ReportRecord,
+  type ResourceBody,
+} from './records.ts';
+import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
+import { decodeReport, encodeReport } from './report-record.ts';
+import { encodeState, type PartitionCounts, STATE, type State } from './state.ts';
+import { FORMAT_VERSION } from './store-info.ts';
+import {
+  MEMO_TABLES,
+  type MemoKind,
+  NODES_ALL,
+  NODES_INACTIVE,
+  NODES_WITH_CATALOG,
+  NODES_WITH_FACTS,
+  NODES_WITH_INPUTS,
+  NODES_WITH_PACKAGES,
+  NODES_WITH_REPORT,
+  REPORTS_LATEST,
+  REPORTS_WITH_EVENTS,
+} from './tables.ts';
+import { View } from './view.ts';
+
+const EMPTY = Buffer.alloc(0);
+
+/** Everything one transaction changes. Only valid inside `Partition.write`. Reads see the changes made so far. */
+export class Batch {
+  readonly partition: Partition;
+  readonly resources: DictionaryWriter<ResourceBody>;
+  readonly facts: DictionaryWriter<FactBody>;
+  readonly edges: DictionaryWriter<EdgeBody>;
+  readonly packages: DictionaryWriter<PackageBody>;
+  /** Reads inside the transaction (bodies, lists, reports); node records go through `node`. */
+  readonly view: View;
+  readonly #sets: PostingsWriter;
+  readonly #state: State;
+  readonly #nodes = new Map<NodeId, NodeRecord>();
+  readonly #dirtyNodes = new Set<NodeId>();
+  readonly #seenNames = new Set<string>();
+
+  constructor(partition: Partition) {
+    this.partition = partition;
+    this.#state = partition.readState({});
+    const ids = {
+      maxNode: () => this.#state.nextNode - 1,
+      nextItem: (name: string, taken: (id: number) => boolean) => this.#nextItem(name, taken),
+      changed: (name: Registered) => this.#changed(name),
+    };
+    this.resources = new DictionaryWriter(partition.resources, ids);
+    this.facts = new DictionaryWriter(partition.facts, ids);
+    this.edges = new DictionaryWriter(partition.edges, ids);
+    this.packages = new DictionaryWriter(partition.packages, ids);
+    // Some are sets of reports.
+    this.#sets = new PostingsWriter(partition.tables.node_set, () =>
+      Math.max(this.#state.nextNode, this.#state.nextReport),
+    );
+    this.view = new View(partition, undefined);
+  }
+
+  get position(): number {
+    return this.#state.position;
+  }
+  set position(seq: number) {
+    if (seq < this.#state.position) throw new Error(`stream position ${seq} is before ${this.#state.position}`);
+    this.#state.position = seq;
+  }
+
+  get counts(): PartitionCounts {
+    return this.#state.counts;
+  }
+
+  nodeId(certname: string): NodeId {
+    const bytes = fast(this.partition.tables.node_id, textKey(certname));
+    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  /** The node's record; change it only through `putNode`. */
+  node(id: NodeId): NodeRecord | undefined {
+    const cached = this.#nodes.get(id);
+    if (cached !== undefined) return cached;
+    const bytes = fast(this.partition.tables.node, id);
+    if (bytes === undefined) return undefined;
+    const record = decodeNode(bytes);
+    this.#nodes.set(id, record);
+    return record;
+  }
+
+  createNode(certname: string): NodeId {
+    const id = this.#state.nextNode++;
+    const value = Buffer.allocUnsafe(4);
+    value.writeUInt32BE(id, 0);
+    this.partition.tables.node_id.putSync(textKey(certname), value);
+    this.#sets.add(NODES_ALL, id);
+    this.#state.counts.nodes++;
+    this.putNode(id, emptyNode(certname));
+    return id;
+  }
+
+  /** Replaces the node's record; the node sets follow from it. */
+  putNode(id: NodeId, record: NodeRecord): void {
+    const before = this.node(id);
+    this.#member(NODES_INACTIVE, id, before ? isInactive(before) : false, isInactive(record));
+    this.#member(NODES_WITH_CATALOG, id, !!before?.catalog, record.catalog !== null);
+    this.#member(NODES_WITH_FACTS, id, !!before?.factset, record.factset !== null);
+    this.#member(NODES_WITH_REPORT, id, !!before?.latestReport, record.latestReport !== null);
+    this.#member(NODES_WITH_INPUTS, id, !!before?.inputs, record.inputs !== null);
+    this.#latest(before?.latestReport?.reportId ?? 0, record.latestReport?.reportId ?? 0);
+    this.#state.counts.catalogs += Number(record.catalog !== null) - Number(!!before?.catalog);
+    this.#state.counts.factsets += Number(record.factset !== null) - Number(!!before?.factset);
+    this.#nodes.set(id, record);
+    this.#dirtyNodes.add(id);
+  }
+
+  #latest(was: ReportId, is: ReportId): void {
+    if (was === is) return;
+    if (was !== 0) this.#sets.remove(REPORTS_LATEST, was);
+    if (is !== 0) this.#sets.add(REPORTS_LATEST, is);
+  }
+
+  #member(set: number, id: NodeId, was: boolean, is: boolean): void {
+    if (is && !was) this.#sets.add(set, id);
+    else if (was && !is) this.#sets.remove(set, id);
+  }
+
+  /** Removes the node itself; its data must have been removed before (lists emptied, reports deleted). */
+  deleteNode(id: NodeId): void {
+    const record = this.node(id);
+    if (record === undefined) return;
+    this.putNode(id, {
+      ...record,
+      deactivated: null,
+      expired: null,
+      factset: null,
+      catalog: null,
+      latestReport: null,
+      inputs: null,
+    });
+    this.#sets.remove(NODES_ALL, id);
+    this.#state.counts.nodes--;
+    this.partition.tables.node_id.removeSync(textKey(record.certname));
+    this.partition.tables.node.removeSync(id);
+    this.partition.tables.inputs.removeSync(id);
+    for (const table of Object.values(MEMO_TABLES)) this.partition.tables[table].removeSync(id);
+    this.#nodes.delete(id);
+    this.#dirtyNodes.delete(id);
+  }
+
+  /** Replaces the node's resources: item ids in catalog order. `known`: by what some of them are known again. */
+  setResources(node: NodeId, items: Uint32Array, known: KnownItem[] = []): void {
+    this.#state.counts.resources += this.resources.setList(node, items);
+    const table = this.partition.tables.resource_known;
+    if (known.length > 0) table.putSync(node, encodeKnown(known));
+    else table.removeSync(node);
+  }
+
+  /** By what resources of the certname's catalog are known; null: none of them is. */
+  knownResources(certname: string): KnownItems | null {
+    const bytes = fast(this.partition.tables.resource_known, this.nodeId(certname));
+    return bytes === undefined ? null : new KnownItems(Buffer.from(bytes));
+  }
+
+  /** See `setMemo`; undefined for nothing. */
+  memo(kind: MemoKind, certname: string): string | undefined {
+    return fast(this.partition.tables[MEMO_TABLES[kind]], this.nodeId(certname))?.toString('latin1');
+  }
+  setEdges(node: NodeId, items: Uint32Array): void {
+    this.edges.setList(node, items);
+  }
+  /** Replaces the node's facts: name id, item id pairs. */
+  setFacts(node: NodeId, pairs: Uint32Array): void {
+    this.#state.counts.facts += this.facts.setList(node, pairs);
+  }
+  setPackages(node: NodeId, items: Uint32Array): void {
+    const had = this.packages.hasList(node);
+    this.#state.counts.packages += this.packages.setList(node, items);
+    this.#member(NODES_WITH_PACKAGES, node, had, items.length > 0);
+  }
+
+  /** What is remembered of the payload that the node's catalog or factset came with: ASCII text. */
+  setMemo(kind: MemoKind, node: NodeId, text: string): void {
+    this.partition.tables[MEMO_TABLES[kind]].putSync(node, Buffer.from(text, 'latin1'));
+  }
+
+  /** Stored JSON text `[[type, name], ...]`, or null for none. */
+  setInputs(node: NodeId, text: string | null): void {
+    if (text === null) this.partition.tables.inputs.removeSync(node);
+    else this.partition.tables.inputs.putSync(node, Buffer.from(text, 'utf8'));
+  }
+
+  /** Id of a fact name, new if need be. */
+  nameId(name: string): number {
+    const { nameIds, tables } = this.partition;
+    const known = nameIds.get(name);
+    if (known !== undefined) return known;
+    const key = textKey(name);
+    const bytes = fast(tables.fact_name, key);
+    let id: number;
+    if (bytes !== undefined) id = bytes.readUInt32BE(0);
+    else {
+      id = this.#state.nextName++;
+      const value = Buffer.allocUnsafe(4);
+      value.writeUInt32BE(id, 0);
+      tables.fact_name.putSync(key, value);
+      return id; // not cached before the commit
+    }
+    if (nameIds.size < 100_000) nameIds.set(name, id);
+    return id;
+  }
+
+  /** Registers a fact path with its type name (`string`, `integer`, ...; `json` is not shown but may be registered). */
+  addFactPath(type: string, path: readonly (string | number)[]): void {
+    if (!this.partition.knownPaths.add(type, path)) return;
+    const text = JSON.stringify([type, ...path]);
+    const key = digest16(text);
+    if (!present(this.partition.tables.fact_path, key)) {
+      this.partition.tables.fact_path.putSync(key, Buffer.from(text, 'utf8'));
+      this.#changed('fact_path');
+    }
+  }
+
+  /** Takes paths out of the registry, by their keys. */
+  removeFactPaths(keys: readonly Buffer[]): void {
+    const { knownPaths, tables } = this.partition;
+    for (const key of keys) tables.fact_path.removeSync(key);
+    knownPaths.clear();
+    this.#changed('fact_path');
+  }
+
+  addEnvironment(name: string | null): void {
+    this.#addName('environment', name);
+  }
+  addProducer(name: string | null): void {
+    this.#addName('producer', name);
+  }
+  #addName(table: 'environment' | 'producer', name: string | null): void {
+    if (name === null) return;
+    const mark = `${table}\n${name}`;
+    if (this.#seenNames.has(mark)) return;
+    this.#seenNames.add(mark);
+    const key = textKey(name);
+    const names = this.partition.tables[table];
+    if (present(names, key)) return;
+    names.putSync(key, Buffer.from(name, 'utf8'));
+    this.#changed(table);
+  }
+
+  removeEnvironments(names: readonly string[]): void {
+    for (const name of names) this.partition.tables.environment.removeSync(textKey(name));
+    this.#changed('environment');
+  }
+
+  #changed(kind: Registered): void {
+    const { changes } = this.#state;
+    changes[kind] = (changes[kind] ?? 0) + 1;
+  }
+
+  /** Stores a report with its lists and events (null for none; the record counts them); the caller has checked that its hash is new. */
+  addReport(record: ReportRecord, events: EncodedEvents | null, lists: ReportLists): ReportId {
+    const { tables } = this.partition;
+    const id = this.#state.nextReport++;
+    tables.report.putSync(id, encodeReport(record));
+    const value = Buffer.allocUnsafe(4);
+    value.writeUInt32BE(id, 0);
+    tables.report_digest.putSync(Buffer.from(record.hash, 'hex'), value);
+    tables.report_node.putSync(pairKey(record.nodeId, id), EMPTY);
+    tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
+    if (events !== null) this.#putEvents(id, events);
+    tables.report_lists.putSync(id, encodeReportLists(lists));
+    this.#state.counts.reports++;
+    this.#state.counts.events += record.eventCount;
+    return id;
+  }
+
+  report(id: ReportId): ReportRecord | undefined {
+    const bytes = fast(this.partition.tables.report, id);
+    return bytes === undefined ? undefined : decodeReport(bytes);
+  }
+
+  reportId(hash: string): ReportId {
+    const bytes = fast(this.partition.tables.report_digest, Buffer.from(hash, 'hex'));
+    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  /** Replaces a stored report's events (retention); header counts follow. */
+  setEvents(id: ReportId, events: readonly EventRecord[]): void {
+    const record = this.report(id);
+    if (record === undefined) return;
+    this.#state.counts.events += events.length - record.eventCount;
+    let min = 0;
+    let max = 0;
+    for (const { timestamp } of events) {
+      min = min === 0 ? timestamp : Math.min(min, timestamp);
+      max = Math.max(max, timestamp);
+    }
+    const { tables } = this.partition;
+    tables.report.putSync(
+      id,
+      encodeReport({ ...record, eventCount: events.length, eventTimeMin: min, eventTimeMax: max }),
+    );
+    if (events.length > 0) this.#putEvents(id, encodeEvents(events));
+    else this.#removeEvents(id);
+  }
+
+  #putEvents(id: ReportId, { columns, values }: EncodedEvents): void {
+    const { tables } = this.partition;
+    tables.report_event.putSync(id, columns);
+    if (values !== null) tables.report_event_value.putSync(id, values);
+    this.#sets.add(REPORTS_WITH_EVENTS, id);
+  }
+
+  #removeEvents(id: ReportId): void {
+    const { tables } = this.partition;
+    tables.report_event.removeSync(id);
+    tables.report_event_value.removeSync(id);
+    this.#sets.remove(REPORTS_WITH_EVENTS, id);
+  }
+
+  deleteReport(id: ReportId): void {
+    const record = this.report(id);
+    if (record === undefined) return;
+    const { tables } = this.partition;
+    tables.report_digest.removeSync(Buffer.from(record.hash, 'hex'));
+    tables.report_node.removeSync(pairKey(record.nodeId, id));
+    tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
+    if (record.eventCount > 0) this.#removeEvents(id);
+    tables.report.removeSync(id);
+    if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
+    else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);
+    this.#state.counts.reports--;
+    this.#state.counts.events -= record.eventCount;
+  }
+
+  putRetry(seq: number, bytes: Uint8Array): void {
+    this.partition.tables.retry.putSync(seqKey(seq), Buffer.from(bytes));
+  }
+  removeRetry(seq: number): void {
+    this.partition.tables.retry.removeSync(seqKey(seq));
+  }
+
+  #nextItem(name: string, taken: (id: number) => boolean): number {
+    const state = this.#state;
+    let id = state.nextItem[name] ?? 1;
+    if (id > 0xffff_fffe) {
+      state.wrapped = true;
+      id = 1;
+    }
+    if (state.wrapped) while (taken(id)) id++;
+    state.nextItem[name] = id + 1;
+    return id;
+  }
+
+  /** Writes what was collected. Called by `Partition.write`. */
+  finish(): void {
+    const { tables } = this.partition;
+    for (const id of this.#dirtyNodes) tables.node.putSync(id, encodeNode(this.#nodes.get(id) as NodeRecord));
+    this.resources.flush();
+    this.facts.flush();
+    this.edges.flush();
+    this.packages.flush();
+    this.#sets.flush();
+    // From now on there may be what an older version does not know.
+    this.#state.format = FORMAT_VERSION;
+    tables.state.putSync(STATE, encodeState(this.#state));
+  }
+}

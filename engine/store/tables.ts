@@ -1,0 +1,99 @@
+// The tables of a partition, with their keys. What is in the dictionaries' tables (bodies, lists, postings) is told in
+// dictionary.ts.
+//
+//   state          'state'           -> counters, ids, stream position (msgpack)
+//   node_id        certname          -> u32 node
+//   node           u32 node          -> node record
+//   node_set       postings of the sets below: of nodes, and of reports
+//   inputs         u32 node          -> JSON text [[type, name], ...]
+//   catalog_memo, factset_memo   u32 node -> what is remembered of the payload it came with (ingest/spans.ts), as text
+//   resource_known u32 node          -> by what some of its resources are known when they are sent again (known-items.ts)
+//   fact_name      fact name         -> u32 name id
+//   fact_path      digest            -> JSON text [type, path...]: the registry behind fact_paths
+//   report         u32 report        -> report record;  by the same id: report_event / _event_value (event-record.ts),
+//                                       report_lists (report-lists.ts); before format 2 report_logs / _metrics / _resources
+//   report_digest  20-byte hash      -> u32 report
+//   report_node    u32 node u32 report -> empty
+//   report_time    producer time, u32 report -> empty
+//   environment, producer   name     -> the name
+//   retry          u64 seq           -> a command that waits for another attempt
+//   dictionaries   see dictionary.ts
+
+import type { Database, RootDatabase } from 'lmdb';
+
+/** Sets of nodes kept as postings. */
+export const NODES_ALL = 1;
+/** `deactivated` or `expired` is set. */
+export const NODES_INACTIVE = 2;
+export const NODES_WITH_CATALOG = 3;
+export const NODES_WITH_FACTS = 4;
+export const NODES_WITH_REPORT = 5;
+export const NODES_WITH_INPUTS = 6;
+export const NODES_WITH_PACKAGES = 7;
+/** Sets of reports kept the same way: those that are the latest of their nodes, those with events. */
+export const REPORTS_LATEST = 8;
+export const REPORTS_WITH_EVENTS = 9;
+
+/** Of what a payload is remembered, so that it is known when it comes again. */
+export type MemoKind = 'catalog' | 'factset';
+export const MEMO_TABLES = { catalog: 'catalog_memo', factset: 'factset_memo' } as const satisfies Record<
+  MemoKind,
+  keyof Tables
+>;
+
+export interface Tables {
+  state: Database<Buffer, Buffer>;
+  node_id: Database<Buffer, Buffer>;
+  node: Database<Buffer, number>;
+  node_set: Database<Buffer, Buffer>;
+  inputs: Database<Buffer, number>;
+  catalog_memo: Database<Buffer, number>;
+  factset_memo: Database<Buffer, number>;
+  resource_known: Database<Buffer, number>;
+  fact_name: Database<Buffer, Buffer>;
+  fact_path: Database<Buffer, Buffer>;
+  report: Database<Buffer, number>;
+  report_event: Database<Buffer, number>;
+  report_event_value: Database<Buffer, number>;
+  report_lists: Database<Buffer, number>;
+  report_logs: Database<Buffer, number>;
+  report_metrics: Database<Buffer, number>;
+  report_resources: Database<Buffer, number>;
+  report_digest: Database<Buffer, Buffer>;
+  report_node: Database<Buffer, Buffer>;
+  report_time: Database<Buffer, Buffer>;
+  environment: Database<Buffer, Buffer>;
+  producer: Database<Buffer, Buffer>;
+  retry: Database<Buffer, Buffer>;
+}
+
+export function openTables(env: RootDatabase): Tables {
+  const bytes = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
+  const byId = { encoding: 'binary', keyEncoding: 'uint32', cache: false } as const;
+  const packed = { ...byId, compression: true } as const;
+  return {
+    state: env.openDB<Buffer, Buffer>('state', bytes),
+    node_id: env.openDB<Buffer, Buffer>('node_id', bytes),
+    node: env.openDB<Buffer, number>('node', byId),
+    node_set: env.openDB<Buffer, Buffer>('node_set', bytes),
+    inputs: env.openDB<Buffer, number>('inputs', byId),
+    catalog_memo: env.openDB<Buffer, number>('catalog_memo', byId),
+    factset_memo: env.openDB<Buffer, number>('factset_memo', byId),
+    resource_known: env.openDB<Buffer, number>('resource_known', byId),
+    fact_name: env.openDB<Buffer, Buffer>('fact_name', bytes),
+    fact_path: env.openDB<Buffer, Buffer>('fact_path', bytes),
+    report: env.openDB<Buffer, number>('report', byId),
+    report_event: env.openDB<Buffer, number>('report_event', byId),
+    report_event_value: env.openDB<Buffer, number>('report_event_value', packed),
+    report_lists: env.openDB<Buffer, number>('report_lists', byId),
+    report_logs: env.openDB<Buffer, number>('report_logs', packed),
+    report_metrics: env.openDB<Buffer, number>('report_metrics', packed),
+    report_resources: env.openDB<Buffer, number>('report_resources', packed),
+    report_digest: env.openDB<Buffer, Buffer>('report_digest', bytes),
+    report_node: env.openDB<Buffer, Buffer>('report_node', bytes),
+    report_time: env.openDB<Buffer, Buffer>('report_time', bytes),
+    environment: env.openDB<Buffer, Buffer>('environment', bytes),
+    producer: env.openDB<Buffer, Buffer>('producer', bytes),
+    retry: env.openDB<Buffer, Buffer>('retry', bytes),
+  };
+}

@@ -1,0 +1,298 @@
+// Reads of a partition at one snapshot, which later commits do not change.
+
+import type { Database } from 'lmdb';
+import { ByteWriter } from '../bytes.ts';
+import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
+import { DictionaryView, FACT_BY_NAME, type ViewBounds } from './dictionary.ts';
+import { decodeEvents, type EventSource } from './event-record.ts';
+import { idOfTimeKey, KEY_TEXT_MAX, pairKey, textKey, timeKey, timeOfKey } from './keys.ts';
+import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
+import { decodeNode, type StoredNode } from './node-record.ts';
+import type { NodeSet } from './node-set.ts';
+import type { Partition } from './partition.ts';
+import { postingIds, postingsOf } from './postings.ts';
+import type {
+  Counted,
+  EdgeBody,
+  EventRecord,
+  FactBody,
+  ItemId,
+  NodeId,
+  NodeRecord,
+  PackageBody,
+  ReportId,
+  ReportRecord,
+  ResourceBody,
+} from './records.ts';
+import { type ReportListName, writeReportList } from './report-lists.ts';
+import { decodeReport, type StoredReport } from './report-record.ts';
+import type { PartitionCounts, State } from './state.ts';
+
+export interface NamedNode {
+  /** The certname as UTF-8. */
+  readonly name: Uint8Array;
+  readonly node: NodeId;
+}
+
+/** Epoch ms, inclusive. */
+interface TimeRange {
+  readonly from?: number;
+  readonly to?: number;
+  readonly reverse?: boolean;
+}
+
+interface FactPath {
+  readonly type: string;
+  readonly path: (string | number)[];
+}
+
+/** Reads at one snapshot. Not for use after `close`. */
+export class View implements EventSource, ViewBounds {
+  readonly partition: Partition;
+  readonly options: ReadOptions;
+  readonly resources: DictionaryView<ResourceBody, StoredResource>;
+  readonly facts: DictionaryView<FactBody, StoredFact>;
+  readonly edges: DictionaryView<EdgeBody, StoredEdge>;
+  readonly packages: DictionaryView<PackageBody, StoredPackage>;
+  readonly maxNodeId: NodeId;
+  readonly state: Readonly<State>;
+  /** Ranges that were begun. One that is left before its end holds the snapshot, so `close` ends them. */
+  readonly #ranges: Generator[] = [];
+
+  // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
+  constructor(partition: Partition, transaction: any) {
+    this.partition = partition;
+    this.options = transaction === undefined ? {} : { transaction };
+    this.state = transaction === undefined ? partition.readState({}) : partition.stateAt(this.options);
+    if (transaction !== undefined) partition.forgetReused(this.state);
+    this.maxNodeId = this.state.nextNode - 1;
+    this.resources = new DictionaryView(partition.resources, this.options, this);
+    this.facts = new DictionaryView(partition.facts, this.options, this);
+    this.edges = new DictionaryView(partition.edges, this.options, this);
+    this.packages = new DictionaryView(partition.packages, this.options, this);
+  }
+
+  itemsEnd(name: string): ItemId {
+    return this.state.wrapped ? 0xffff_ffff : (this.state.nextItem[name] ?? 1);
+  }
+
+  close(): void {
+    for (const range of this.#ranges.splice(0)) range.return(undefined);
+    this.options.transaction?.done();
+    delete this.options.transaction;
+  }
+
+  #range<Row>(rows: Generator<Row, void, undefined>): Generator<Row, void, undefined> {
+    this.#ranges.push(rows);
+    return rows;
+  }
+
+  get counts(): PartitionCounts {
+    return this.state.counts;
+  }
+
+  /** How often things of that kind came or went before this snapshot. */
+  changes(kind: Counted): number {
+    // A node that comes takes the next number, which is not given again: those that are not there have gone.
+    if (kind === 'node') return this.maxNodeId + (this.maxNodeId - this.counts.nodes);
+    return this.state.changes[kind] ?? 0;
+  }
+
+  /** 0 when the certname is not known. */
+  nodeId(certname: string): NodeId {
+    const bytes = fast(this.partition.tables.node_id, textKey(certname), this.options);
+    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  /** All nodes in the order of their certnames, which come as UTF-8. */
+  nodesByName(descending: boolean): Generator<NamedNode, void, undefined> {
+    return this.#range(this.#nodesByName(descending));
+  }
+
+  *#nodesByName(descending: boolean): Generator<NamedNode, void, undefined> {
+    // Keys of long names end in a digest: those that begin alike are put in order here.
+    let alike: { name: Buffer; node: NodeId }[] = [];
+    const sign = descending ? -1 : 1;
+    for (const { key, value } of this.partition.tables.node_id.getRange({ reverse: descending, ...this.options })) {
+      const node = value.readUInt32BE(0);
+      const isLong = key.length > KEY_TEXT_MAX;
+      if (alike.length > 0 && !(isLong && beginsAlike(key, alike[0]!.name))) {
+        yield* alike.sort((a, b) => sign * Buffer.compare(a.name, b.name));
+        alike = [];
+      }
+      if (isLong) alike.push({ name: Buffer.from(this.node(node)!.certname, 'utf8'), node });
+      else yield { name: key, node };
+    }
+    yield* alike.sort((a, b) => sign * Buffer.compare(a.name, b.name));
+  }
+
+  node(id: NodeId): NodeRecord | undefined {
+    const bytes = fast(this.partition.tables.node, id, this.options);
+    return bytes === undefined ? undefined : decodeNode(bytes);
+  }
+
+  /** Puts the node's record into `into`, which then reads it in `scratch`; false when there is no such node. */
+  readNode(id: NodeId, into: StoredNode, scratch: Scratch): boolean {
+    const bytes = raw(this.partition.tables.node, id, this.options);
+    if (bytes === undefined) return false;
+    into.load(scratch.copy(bytes));
+    return true;
+  }
+
+  /** One of the NODES_ sets. */
+  set(which: number): NodeSet {
+    return postingsOf(this.partition.tables.node_set, which, this.maxNodeId, this.options);
+  }
+
+  inputs(id: NodeId): string | null {
+    return this.text(this.partition.tables.inputs, id);
+  }
+
+  text(table: Database<Buffer, number>, id: number): string | null {
+    const bytes = fast(table, id, this.options);
+    return bytes === undefined ? null : bytes.toString('utf8', 0, bytes.length);
+  }
+
+  /** 0 when no factset ever had the name. */
+  nameId(name: string): number {
+    const { nameIds, tables } = this.partition;
+    const known = nameIds.get(name);
+    if (known !== undefined) return known;
+    const bytes = fast(tables.fact_name, textKey(name), this.options);
+    if (bytes === undefined) return 0;
+    const id = bytes.readUInt32BE(0);
+    if (nameIds.size < 100_000) nameIds.set(name, id);
+    return id;
+  }
+
+  report(id: ReportId): ReportRecord | undefined {
+    const bytes = fast(this.partition.tables.report, id, this.options);
+    return bytes === undefined ? undefined : decodeReport(bytes);
+  }
+
+  /** Puts the report's record into `into`, which then reads it in `scratch`; false when there is no such report. */
+  readReport(id: ReportId, into: StoredReport, scratch: Scratch): boolean {
+    const bytes = raw(this.partition.tables.report, id, this.options);
+    if (bytes === undefined) return false;
+    into.load(scratch.copy(bytes));
+    return true;
+  }
+
+  /** One of the REPORTS_ sets, ascending. */
+  reportSet(which: number): Uint32Array {
+    return postingIds(this.partition.tables.node_set, which, this.options);
+  }
+
+  /** 0 when there is no report of that hash here. */
+  reportId(hash: string): ReportId {
+    if (!/^[0-9a-f]{40}$/.test(hash)) return 0;
+    const bytes = fast(this.partition.tables.report_digest, Buffer.from(hash, 'hex'), this.options);
+    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+  }
+
+  events(id: ReportId): EventRecord[] {
+    return decodeEvents(this, id);
+  }
+
+  eventColumns(id: ReportId): Buffer | undefined {
+    return raw(this.partition.tables.report_event, id, this.options);
+  }
+
+  eventValues(id: ReportId): Buffer | undefined {
+    return raw(this.partition.tables.report_event_value, id, this.options);
+  }
+
+  reportLists(id: ReportId): Buffer | undefined {
+    return raw(this.partition.tables.report_lists, id, this.options);
+  }
+
+  /** Appends the stored JSON text of one of the report's lists; false, and nothing, when the report has none. */
+  writeReportList(id: ReportId, name: ReportListName, out: ByteWriter): boolean {
+    const { tables } = this.partition;
+    const bytes = fast(tables.report_lists, id, this.options);
+    if (bytes !== undefined) return writeReportList(bytes, name, out);
+    const text = fast(tables[`report_${name}`], id, this.options);
+    if (text === undefined) return false;
+    out.put(text);
+    return true;
+  }
+
+  /** The same as a text; null when the report has none. */
+  reportList(id: ReportId, name: ReportListName): string | null {
+    const out = new ByteWriter(0);
+    return this.writeReportList(id, name, out) ? out.toString() : null;
+  }
+
+  /** All report ids, ascending (order of arrival). */
+  reportIds(): Uint32Array {
+    const out: number[] = [];
+    for (const id of this.partition.tables.report.getKeys({ ...this.options })) out.push(id);
+    return Uint32Array.from(out);
+  }
+
+  reportIdsOfNode(node: NodeId): Uint32Array {
+    const out: number[] = [];
+    const range = { start: pairKey(node, 0), end: pairKey(node + 1, 0), ...this.options };
+    for (const key of this.partition.tables.report_node.getKeys(range)) out.push(key.readUInt32BE(4));
+    return Uint32Array.from(out);
+  }
+
+  /** Reports by producer time, `from` and `to` inclusive epoch ms. */
+  reportsByTime(range: TimeRange): Generator<{ time: number; id: ReportId }, void, undefined> {
+    return this.#range(this.#reportsByTime(range));
+  }
+
+  *#reportsByTime(range: TimeRange): Generator<{ time: number; id: ReportId }, void, undefined> {
+    const low = range.from === undefined ? Buffer.alloc(12) : timeKey(range.from, 0);
+    const high = range.to === undefined ? Buffer.alloc(13, 0xff) : timeKey(range.to + 1, 0);
+    const bounds = range.reverse ? { start: high, end: low, reverse: true } : { start: low, end: high };
+    for (const key of this.partition.tables.report_time.getKeys({ ...bounds, ...this.options })) {
+      yield { time: timeOfKey(key), id: idOfTimeKey(key) };
+    }
+  }
+
+  environments(): string[] {
+    return this.#names(this.partition.tables.environment);
+  }
+
+  producers(): string[] {
+    return this.#names(this.partition.tables.producer);
+  }
+
+  hasName(table: 'environment' | 'producer', name: string): boolean {
+    return present(this.partition.tables[table], textKey(name), this.options);
+  }
+
+  #names(table: Database<Buffer, Buffer>): string[] {
+    const out: string[] = [];
+    for (const { value } of table.getRange({ ...this.options })) out.push(value.toString('utf8'));
+    return out;
+  }
+
+  /**
+   * Registered fact paths: type name and path. Those whose digests are in `seen` are passed over, the others added to it:
+   * for the paths of several partitions, which have most of them in common.
+   */
+  factPaths(seen = new Set<string>()): Generator<FactPath, void, undefined> {
+    return this.#range(this.#factPaths(seen));
+  }
+
+  *#factPaths(seen: Set<string>): Generator<FactPath, void, undefined> {
+    const { fact_path: table } = this.partition.tables;
+    for (const key of table.getKeys({ ...this.options })) {
+      const digest = key.toString('latin1');
+      if (seen.has(digest)) continue;
+      seen.add(digest);
+      const text = fast(table, key, this.options)!.toString('utf8');
+      const [type, ...path] = JSON.parse(text) as [string, ...(string | number)[]];
+      yield { type, path };
+    }
+  }
+
+  /** Fact names that some stored factset has. */
+  factNames(): string[] {
+    return this.facts.indexTexts(FACT_BY_NAME, ({ name }) => name);
+  }
+}
+
+const beginsAlike = (a: Buffer, b: Buffer): boolean => a.subarray(0, KEY_TEXT_MAX).equals(b.subarray(0, KEY_TEXT_MAX));
