@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IngestSettings } from '../../engine/ingest/types.ts';
 import { openRequest } from '../../engine/query/request/run.ts';
-import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
+import type { QueryRequest } from '../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
 import { slotOf } from '../../engine/store/store-info.ts';
 import { applyBatch } from '../support/apply.ts';
+import { querySettings } from '../support/query-settings.ts';
 import {
   type Answer,
   areas,
@@ -86,19 +87,7 @@ function loadCorpus(dir: string, partitions: readonly Partition[]): void {
 }
 
 function answerOf(recorded: RecordedRequest, partitions: readonly Partition[]): Answer {
-  const settings: QuerySettings = {
-    now: Date.now(),
-    nodePurgeTtl: CENTURY,
-    addAgentReportFilter: true,
-    edition: 'community',
-    vocabulary: 'puppetdb',
-    prettyPrint: false,
-    timeoutDefault: 600_000,
-    timeoutMax: 0,
-    queryDepthMax: 1000,
-    regexBudget: 30_000,
-    planAfter: 0,
-  };
+  const settings = { ...querySettings, now: Date.now(), nodePurgeTtl: CENTURY };
   const run = openRequest(requestOf(recorded), { partitions, clock: Date.now }, settings);
   const chunks: Uint8Array[] = [];
   while (!run.done) {

@@ -15,7 +15,8 @@ import { checkQuiet } from '../simulation/checks.ts';
 import { replaceCatalog, replaceFacts, storeReport, timeText } from '../support/commands.ts';
 import { testNumber, testSeed } from '../support/random.ts';
 import { RawClient } from '../support/raw-client.ts';
-import { type Answer, type Ask, pause, TestServer, until } from '../support/server.ts';
+import { type Answer, type Ask, TestServer } from '../support/server.ts';
+import { pause, until } from '../support/waiting.ts';
 
 import {
   adminBody,

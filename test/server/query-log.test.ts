@@ -8,7 +8,7 @@ import type { QueryRequest } from '../../engine/query/request.ts';
 import type { Logger } from '../../server/log.ts';
 import { withQueryLog } from '../../server/query-log.ts';
 import type { QueryHandlers, QueryPool } from '../../workers/types.ts';
-import { querySettings } from './ops/support.ts';
+import { querySettings } from '../support/query-settings.ts';
 
 const PLAN: QueryPlan = { Plan: null, 'Planning Time': 1, 'Execution Time': 2 };
 const SLOW_MS = 20;

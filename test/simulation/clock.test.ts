@@ -10,7 +10,8 @@ import { checkStore } from '../../engine/store/check.ts';
 import { replaceCatalog, replaceFacts, storeReport, timeText } from '../support/commands.ts';
 import { atEnd } from '../support/endings.ts';
 import { RawClient } from '../support/raw-client.ts';
-import { pause, TestServer, until } from '../support/server.ts';
+import { TestServer } from '../support/server.ts';
+import { pause, until } from '../support/waiting.ts';
 import { checkQuiet } from './checks.ts';
 
 const HOUR = 3_600_000;

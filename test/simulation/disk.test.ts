@@ -23,8 +23,9 @@ import { FORMAT_VERSION, slotOf } from '../../engine/store/store-info.ts';
 import { run } from '../server/cli/support.ts';
 import { replaceCatalog, replaceFacts, timeText } from '../support/commands.ts';
 import { Random, testSeed } from '../support/random.ts';
-import { type ClientCommand, pause, TestServer, until } from '../support/server.ts';
+import { type ClientCommand, TestServer } from '../support/server.ts';
 import { smallVolume, type Volume } from '../support/volume.ts';
+import { pause, until } from '../support/waiting.ts';
 import { checkAppliedOnce } from './checks.ts';
 
 const DAY = 86_400_000;

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { deactivateNode, replaceCatalog, replaceFacts, respelled, storeReport } from '../support/commands.ts';
 import type { Random } from '../support/random.ts';
-import { type ClientCommand, pause, type TestServer } from '../support/server.ts';
+import type { ClientCommand, TestServer } from '../support/server.ts';
+import { pause } from '../support/waiting.ts';
 import { type Kind, NodeModel, type NodeState, type Sent } from './model.ts';
 
 const DAY = 86_400_000;

@@ -10,7 +10,8 @@ import { replaceFacts, timeText } from '../support/commands.ts';
 import { atEnd } from '../support/endings.ts';
 import { testNumber } from '../support/random.ts';
 import { RawClient } from '../support/raw-client.ts';
-import { askPort, pause, TestServer, until } from '../support/server.ts';
+import { askPort, TestServer } from '../support/server.ts';
+import { pause, until } from '../support/waiting.ts';
 import { checkQuiet } from './checks.ts';
 
 const DAY = 86_400_000;

@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import type { QuerySettings } from '../../engine/query/request.ts';
 import { checkStore } from '../../engine/store/check.ts';
 import { type Asker, askRows } from '../../server/ops/internal-query.ts';
 import type { Log } from '../../workers/log.ts';
@@ -16,27 +15,14 @@ import { queryPoolLimits, startQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
 import { SubmissionRefused } from '../../workers/types.ts';
 import { atEnd } from '../support/endings.ts';
+import { querySettings } from '../support/query-settings.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
-import { pause, until } from '../support/server.ts';
+import { pause, until } from '../support/waiting.ts';
 import { checkIndexes } from './checks.ts';
 import { Fleet, type Target } from './fleet.ts';
 import { type Asked, listAll, statesOf } from './model.ts';
 
 const THREADS = 2;
-
-const querySettings: QuerySettings = {
-  now: 0,
-  nodePurgeTtl: 0,
-  addAgentReportFilter: true,
-  edition: 'community',
-  vocabulary: 'puppetdb',
-  prettyPrint: false,
-  timeoutDefault: 0,
-  timeoutMax: 0,
-  queryDepthMax: 1000,
-  regexBudget: 30_000,
-  planAfter: 0,
-};
 
 function asked(asker: Asker): Asked {
   return {

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { atEnd, type Owner } from './endings.ts';
 import { testNumber } from './random.ts';
+import { pause, until, withTimeout } from './waiting.ts';
 
 const program = fileURLToPath(new URL('../../bin/muster', import.meta.url));
 /** Wide, since tests run on busy machines; long runs do so for hours, and say by `MUSTER_PATIENCE` how many times wider. */
@@ -355,29 +356,6 @@ export class TestServer {
     const stat = readFileSync(`/proc/${this.pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) * 10;
-  }
-}
-
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Waits until the condition holds. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, maxMs = 10_000): Promise<void> {
-  const deadline = Date.now() + maxMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`in vain for ${maxMs} ms: ${what}`);
-    await pause(20);
-  }
-}
-
-async function withTimeout<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`in vain for ${ms} ms: ${what}`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -5,30 +5,20 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { openPartition } from '../../engine/store/partition.ts';
-import { partitionDir } from '../../engine/store/store-info.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
-import { temporaryDirectory } from '../engine/inbox/support.ts';
 import { submissionOf } from '../support/commands.ts';
+import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
 import { smallVolume } from '../support/volume.ts';
+import { pause, until } from '../support/waiting.ts';
+import { applications } from './applications.ts';
 
 const PARTITIONS = 3;
 const script = threadScript('stub-actor', import.meta.url);
 /** Kills in the short mode; MUSTER_TEST_KILLS for more. */
 const KILLS = Number(process.env['MUSTER_TEST_KILLS'] ?? 4);
-
-const tick = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-async function until(what: string, condition: () => boolean): Promise<void> {
-  const end = Date.now() + 30_000;
-  while (!condition()) {
-    if (Date.now() > end) assert.fail(`in vain: ${what}`);
-    await tick(10);
-  }
-}
 
 /** Runs the child until it has acknowledged something and `ms` more have passed; returns what it acknowledged. */
 async function runAndKill(dir: string, ms: number): Promise<string[]> {
@@ -41,23 +31,11 @@ async function runAndKill(dir: string, ms: number): Promise<string[]> {
   child.stdout.on('data', (text: string) => {
     output += text;
   });
-  await until('the child acknowledges', () => output.includes('\n'));
-  await tick(ms);
+  await until('the child acknowledges', () => output.includes('\n'), 30_000);
+  await pause(ms);
   child.kill('SIGKILL');
   await once(child.stdout, 'end');
   return output.split('\n').slice(0, -1);
-}
-
-async function applications(dir: string): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
-  for (let slot = 0; slot < PARTITIONS; slot++) {
-    const partition = openPartition(partitionDir(dir, slot));
-    for (const { key, value } of partition.tables.environment.getRange({})) {
-      counts.set(key.toString().replace('applied ', ''), Number(value.toString()));
-    }
-    await partition.close();
-  }
-  return counts;
 }
 
 test('crash: after SIGKILL at any moment every acknowledged command is applied exactly once', async (t) => {
@@ -66,8 +44,8 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
   const dir = temporaryDirectory();
   const acknowledged: string[] = [];
   for (let kill = 0; kill < KILLS; kill++) {
-    const pause = (Math.imul(seed + kill, 2654435761) >>> 0) % 300;
-    acknowledged.push(...(await runAndKill(dir, pause)));
+    const life = (Math.imul(seed + kill, 2654435761) >>> 0) % 300;
+    acknowledged.push(...(await runAndKill(dir, life)));
   }
   const ring = await startRing({ dir, script, times: { flushDelay: 20, retryDelay: 50 } });
   await until('everything is applied', () => ring.healthy && ring.depth === 0);

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { lockDataDirectory } from '../../workers/data-lock.ts';
-import { temporaryDirectory } from '../engine/inbox/support.ts';
+import { temporaryDirectory } from '../support/directories.ts';
 
 const script = new URL('../../workers/data-lock.ts', import.meta.url).href;
 

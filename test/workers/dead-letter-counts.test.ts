@@ -9,7 +9,7 @@ import { DeadLetterCounts } from '../../workers/dead-letter-counts.ts';
 import { silentLog } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { atEnd } from '../support/endings.ts';
-import { until } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
 
 const letter = (seq: number, command: string): DiscardedCommand => ({
   seq,

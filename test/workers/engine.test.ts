@@ -13,8 +13,9 @@ import { type EngineSettings, engineDefaults } from '../../workers/engine-host.t
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
 import type { Submission } from '../../workers/types.ts';
-import { temporaryDirectory } from '../engine/inbox/support.ts';
+import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
+import { until } from '../support/waiting.ts';
 
 const PARTITIONS = 4;
 const DAY = 86_400_000;
@@ -99,14 +100,6 @@ const report = (certname: string, time: number): object => {
     resources: [],
   };
 };
-
-async function until(what: string, condition: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!condition()) {
-    if (Date.now() > end) assert.fail(`in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 const certnameIn = (slot: number): string => {
   for (let i = 0; ; i++) if (slotOf(`n${i}`, PARTITIONS) === slot) return `n${i}`;

@@ -19,6 +19,8 @@ import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import type { AnswerHead, QueryHandle } from '../../workers/types.ts';
 import { replaceCatalog, resourcesOf, submissionOf } from '../support/commands.ts';
+import { querySettings } from '../support/query-settings.ts';
+import { pause, until } from '../support/waiting.ts';
 
 const NODES = 40;
 /** Of the one catalog, of node n0. */
@@ -69,20 +71,7 @@ const request = (path: string, query?: unknown): QueryRequest => ({
   body: null,
 });
 
-const settings = (rest: Partial<QuerySettings> = {}): QuerySettings => ({
-  now: Date.now(),
-  nodePurgeTtl: 0,
-  addAgentReportFilter: true,
-  edition: 'community',
-  vocabulary: 'puppetdb',
-  prettyPrint: false,
-  timeoutDefault: 60_000,
-  timeoutMax: 0,
-  queryDepthMax: 100,
-  regexBudget: 1000,
-  planAfter: 0,
-  ...rest,
-});
+const settings = (rest: Partial<QuerySettings> = {}): QuerySettings => ({ ...querySettings, now: Date.now(), ...rest });
 
 interface Answer {
   readonly head: AnswerHead | null;
@@ -136,16 +125,6 @@ function ask(
     onLeft: (plan) => left.push(plan),
   });
   return Object.assign(client, { handle, finished, left });
-}
-
-const tick = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-async function until(what: string, condition: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!condition()) {
-    if (Date.now() > end) assert.fail(`in vain: ${what}`);
-    await tick(5);
-  }
 }
 
 test('query pool: a short answer comes whole with its head', async () => {
@@ -224,7 +203,7 @@ test('query pool: a client that takes nothing gets its window and no more, and o
     await until('the window is full', () => slow.text.length >= limits.windowSize);
     const quick = await ask(pool, request('/facts')).finished;
     assert.equal(JSON.parse(quick.text).length, NODES * 202);
-    await tick(50);
+    await pause(50);
     assert.ok(slow.text.length <= limits.windowSize + limits.chunkSize + 2000, `${slow.text.length}`);
     assert.equal(slow.end, null);
     slow.handle.grant(1e9);
@@ -244,7 +223,7 @@ test('query pool: cancelling stops the work, and nothing is told any more', asyn
     await until('both are gone', () => pool.stats().running === 0);
     const { chunks } = waiting;
     waiting.handle.grant(1e6);
-    await tick(20);
+    await pause(20);
     assert.equal(early.head, null);
     assert.equal(waiting.chunks, chunks);
     assert.equal(waiting.end, null);
@@ -265,7 +244,7 @@ test('query pool: a client for whom the store has to grow is ended, one that kee
   await withPool({ threads: 1, limits }, async (pool) => {
     const slow = ask(pool, request('/facts'), { grants: false });
     await until('the window is full', () => slow.text.length >= limits.windowSize);
-    await tick(50);
+    await pause(50);
     // Far more than there was, and nothing that a query sees.
     const partition = openPartition(partitionDir(dir, 0));
     const size = statSync(dataFileOf(partition.dir)).size;
@@ -299,7 +278,7 @@ test('query pool: queries that wait for their clients keep no places from others
     assert.equal(pool.stats().waiting, 0);
     // All that may be open are: the next one waits until one of them has gone.
     const point = ask(pool, request('/nodes/n1'));
-    await tick(50);
+    await pause(50);
     assert.equal(pool.stats().waiting, 1);
     slow[0]!.handle.cancel();
     assert.equal((await point.finished).head?.status, 200);
@@ -320,7 +299,7 @@ test('query pool: the slowest clients are ended when all that may be open are an
     await ask(pool, request('/nodes/n1')).finished;
     const slow = Array.from({ length: 3 }, () => ask(pool, request('/facts'), { grants: false }));
     await until('all wait for their clients', () => pool.stats().parked === 3);
-    await tick(400);
+    await pause(400);
     assert.deepEqual(
       slow.map(({ end }) => end),
       [null, null, null],
@@ -351,7 +330,7 @@ test('query pool: queries whose clients have left wait no more', async () => {
     assert.equal(pool.stats().waiting, 0);
     // Nobody waits, so the slow one may go on.
     await until('it waits for its client', () => pool.stats().parked === 1);
-    await tick(200);
+    await pause(200);
     assert.equal(slow.end, null);
     slow.handle.cancel();
     const next = [ask(pool, request('/nodes/n1')), ask(pool, request('/nodes/n2'))];
@@ -463,7 +442,7 @@ test('query pool: a slow query leaves its plan behind, however it ends, a quick 
     const slow = settings({ now: Date.now() - 10_000, planAfter: 5000, timeoutDefault: 0 });
     const gone = async (client: Client): Promise<QueryPlan | null> => {
       await until('nothing is left of the query', () => client.left.length > 0);
-      await tick(5);
+      await pause(5);
       assert.equal(client.left.length, 1, 'told once');
       return client.left[0]!;
     };

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openPartition } from '../../engine/store/partition.ts';
-import { partitionDir, slotOf } from '../../engine/store/store-info.ts';
+import { slotOf } from '../../engine/store/store-info.ts';
 import type { Log } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, type RingOptions, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
-import { temporaryDirectory } from '../engine/inbox/support.ts';
 import { submissionOf } from '../support/commands.ts';
+import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
+import { until } from '../support/waiting.ts';
+import { applications } from './applications.ts';
 
 const PARTITIONS = 4;
 /** While it exists in the data directory, partitions cannot be written; see stub-actor.ts. */
@@ -43,28 +44,6 @@ async function start(t: TestContext, dir: string, rest: Partial<RingOptions> = {
 
 function submission(certname: string, what: object = { do: 'store' }, rest: Partial<Submission> = {}): Submission {
   return submissionOf({ command: 'replace facts', version: 5, certname, payload: JSON.stringify(what) }, rest);
-}
-
-/** Waits until the condition holds, at most ten seconds. */
-async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > end) assert.fail(`in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-/** How often each command was applied, by uuid, over all partitions. Only while no ring runs. */
-async function applications(dir: string): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
-  for (let slot = 0; slot < PARTITIONS; slot++) {
-    const partition = openPartition(partitionDir(dir, slot));
-    for (const { key, value } of partition.tables.environment.getRange({})) {
-      counts.set(key.toString().replace('applied ', ''), Number(value.toString()));
-    }
-    await partition.close();
-  }
-  return counts;
 }
 
 const sameSlot = (other: string, slot = slotOf(other, PARTITIONS)): string => {

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { openPartition } from '../../engine/store/partition.ts';
 import { ActivityMark } from '../../workers/activity.ts';
 import { threadScript } from '../../workers/thread-script.ts';
-import { temporaryDirectory } from '../engine/inbox/support.ts';
+import { temporaryDirectory } from '../support/directories.ts';
 
 const { url, ...options } = threadScript('ending-thread', import.meta.url);
 

@@ -5,16 +5,9 @@ import { after, afterEach, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QueryActivity } from '../../workers/query-activity.ts';
 import { type WarmingUpOptions, warmUp } from '../../workers/warming-up.ts';
+import { until } from '../support/waiting.ts';
 
 const SAMPLE = { certname: 'web1.example.com', report: null };
-
-/** Until it holds, for ten seconds at most. */
-async function until(holds: () => boolean): Promise<void> {
-  for (let looks = 0; !holds(); looks++) {
-    assert.ok(looks < 2000, 'that never came');
-    await sleep(5);
-  }
-}
 
 /** A thread whose work takes so many steps, in a pool and a store that the test changes. */
 class Thread {
@@ -96,7 +89,7 @@ it('commands keep it from beginning, and make it rest', async () => {
   await sleep(100);
   assert.equal(thread.steps, 0);
   clearInterval(first);
-  await until(() => thread.steps > 0);
+  await until('it begins', () => thread.steps > 0);
   const second = load(thread);
   await sleep(60);
   assert.ok(thread.rests > 0);
@@ -104,29 +97,29 @@ it('commands keep it from beginning, and make it rest', async () => {
   await sleep(60);
   assert.equal(thread.steps, steps);
   clearInterval(second);
-  await until(() => thread.steps > steps);
+  await until('it goes on', () => thread.steps > steps);
 });
 
 it('clients of any thread go first, long queries and short ones', async () => {
   const thread = start({ stepsMax: Infinity });
-  await until(() => thread.steps > 0);
+  await until('it begins', () => thread.steps > 0);
   thread.activity.began();
   await sleep(20);
   const { steps } = thread;
   await sleep(40);
   assert.equal(thread.steps, steps, 'one runs');
   thread.activity.rested();
-  await until(() => thread.steps > steps);
+  await until('it goes on', () => thread.steps > steps);
   const { rests } = thread;
   thread.activity.began();
   thread.activity.rested();
-  await until(() => thread.rests > rests);
+  await until('it rests', () => thread.rests > rests);
 });
 
 it('a thread that is ended meanwhile is not warm', async () => {
   const waiting = start({ hasData: false });
   const working = start({ stepsMax: Infinity });
-  await until(() => working.steps > 0);
+  await until('it begins', () => working.steps > 0);
   for (const thread of [waiting, working]) {
     thread.isEnding = true;
     assert.equal(await thread.done, false);

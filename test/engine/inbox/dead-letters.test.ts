@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { causeFileName, commandFileName, parseCommandFileName } from '../../../engine/inbox/command-file.ts';
 import { causeText, certnameOf, type DeadLetter, DeadLetters } from '../../../engine/inbox/dead-letters.ts';
-import { body, envelope, temporaryDirectory } from './support.ts';
+import { temporaryDirectory } from '../../support/directories.ts';
+import { body, envelope } from './support.ts';
 
 const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex');
 

@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { diskFiles, type LogFile, syncing, writeAll } from '../../../engine/inbox/files.ts';
-import { temporaryDirectory } from './support.ts';
+import { temporaryDirectory } from '../../support/directories.ts';
 
 test('log files: the system makes each write durable', { skip: process.platform !== 'linux' }, async () => {
   const path = join(temporaryDirectory(), 'segment');

@@ -19,7 +19,8 @@ import { diskFiles, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import { type CommandLog, checkLog } from '../../../engine/inbox/log.ts';
 import { crc32InScript } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
-import { body, delivered, envelope, faultyFiles, nextRandom, openTestLog, temporaryDirectory } from './support.ts';
+import { temporaryDirectory } from '../../support/directories.ts';
+import { body, delivered, envelope, faultyFiles, nextRandom, openTestLog } from './support.ts';
 
 const segments = (dir: string): string[] => readdirSync(dir).filter((name) => name.endsWith('.commands'));
 

@@ -1,30 +1,8 @@
-// What the inbox tests share: temporary directories, envelopes, and a file system whose operations fail on demand.
+// What the inbox tests share: envelopes, and a file system whose operations fail on demand.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { diskFiles, type LogFile, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import { type CommandLog, type LogOptions, openLog } from '../../../engine/inbox/log.ts';
 import type { Envelope, StreamRecord } from '../../../engine/inbox/stream.ts';
-
-const folders: string[] = [];
-
-// Not when the test ends: hooks run in the order in which they were given, so threads that a later one stops still write there.
-process.on('exit', () => {
-  for (const folder of folders) {
-    try {
-      rmSync(folder, { recursive: true, force: true });
-    } catch {
-      // A thread that is being ended has written once more.
-    }
-  }
-});
-
-export function temporaryDirectory(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'muster-inbox-'));
-  folders.push(dir);
-  return dir;
-}
 
 let random = 12345;
 export const nextRandom = (): number => (random = (Math.imul(random, 1664525) + 1013904223) >>> 0);

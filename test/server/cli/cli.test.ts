@@ -24,7 +24,7 @@ import { type OptionSpec, parseArguments } from '../../../server/cli/arguments.t
 import { reasonOf } from '../../../server/cli/command.ts';
 import { progressLine, startProgress } from '../../../server/cli/progress.ts';
 import { tableLines } from '../../../server/cli/table.ts';
-import { until } from '../../support/server.ts';
+import { until } from '../../support/waiting.ts';
 import { launch } from './server-process.ts';
 import { fakeServer, run } from './support.ts';
 

@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Random, testSeed } from '../../support/random.ts';
-import { until } from '../../support/server.ts';
+import { until } from '../../support/waiting.ts';
 import { cleanUp, launch, nodes, start, submit, submitText } from './server-process.ts';
 import { run } from './support.ts';
 

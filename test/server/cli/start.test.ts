@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { until } from '../../support/server.ts';
+import { until } from '../../support/waiting.ts';
 import { type Certificates, makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { cleanUp, launch, nodes, start, submit } from './server-process.ts';
 

@@ -5,7 +5,8 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { BodyTooLarge, ClientGone, type Mount } from '../../../server/http/exchange.ts';
 import { atEnd } from '../../support/endings.ts';
-import { ask, eventually, listen, RawClient } from '../support/http.ts';
+import { until } from '../../support/waiting.ts';
+import { ask, listen, RawClient } from '../support/http.ts';
 
 const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
 const MIB = 1024 * 1024;
@@ -93,7 +94,7 @@ test('body in parts: a slow client may take longer than other requests, a silent
   const silent = performance.now();
   await client.closed();
   assert.ok(performance.now() - silent > 100);
-  await eventually(() => seen.error !== null, 'end of the body');
+  await until('end of the body', () => seen.error !== null);
   assert.ok(seen.error instanceof ClientGone);
   assert.equal(seen.bytes, 500);
   assert.equal(client.received, '');
@@ -141,10 +142,10 @@ test('body in parts: a client that leaves while the handler works ends the body'
   const client = await RawClient.open(listener.port);
   client.send(`POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: ${50 * MIB}\r\n\r\n`);
   client.send(Buffer.alloc(2 * MIB));
-  await eventually(() => begun > 0, 'first part');
+  await until('first part', () => begun > 0);
   client.close();
-  await eventually(() => seen.error !== null, 'end of the body');
+  await until('end of the body', () => seen.error !== null);
   assert.ok(seen.error instanceof ClientGone);
-  await eventually(() => listener.requestCount === 0 && listener.connectionCount === 0, 'end of the connection');
+  await until('end of the connection', () => listener.requestCount === 0 && listener.connectionCount === 0);
   assert.deepEqual(listener.errors, []);
 });

@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { BodyWriter, Exchange, Mount } from '../../../server/http/exchange.ts';
 import { atEnd } from '../../support/endings.ts';
-import { ask, eventually, listen, RawClient } from '../support/http.ts';
+import { until } from '../../support/waiting.ts';
+import { ask, listen, RawClient } from '../support/http.ts';
 
 const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
 
@@ -27,7 +28,7 @@ test('listener: answers a request and reports it once', async (t) => {
   assert.equal(answer.headers['content-type'], 'text/plain;charset=utf-8');
   assert.equal(answer.headers['content-length'], '5');
   assert.equal(answer.headers['vary'], 'Accept-Encoding, User-Agent');
-  await eventually(() => listener.records.length === 1, 'record');
+  await until('record', () => listener.records.length === 1);
   const record = listener.records[0];
   assert.equal(record?.path, '/hello');
   assert.equal(record?.queryString, 'a=1');
@@ -102,7 +103,7 @@ test('listener: a body too long to be thrown away is answered before its end, an
     assert.match(await chunked.until(isAnswered), new RegExp(`^HTTP/1.1 ${status} `));
     assert.equal(chunked.isClosed, false);
     chunked.send(chunk + chunk);
-    await eventually(() => chunked.isClosed, 'end of the connection');
+    await until('end of the connection', () => chunked.isClosed);
   }
 });
 
@@ -111,7 +112,7 @@ test('listener: a body nobody asked for is read before the answer goes out', asy
   const client = await RawClient.open(listener.port);
   atEnd(t, () => client.close());
   client.send('POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc');
-  await eventually(() => listener.requestCount === 1, 'request');
+  await until('request', () => listener.requestCount === 1);
   assert.equal(client.received, '');
   client.send('def');
   assert.match(await client.until((received) => received.endsWith('hello')), /^HTTP\/1\.1 200/);
@@ -122,7 +123,7 @@ test('listener: bodies in several pieces, in chunks and after 100-continue', asy
   const client = await RawClient.open(listener.port);
   atEnd(t, () => client.close());
   client.send('POST /size HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
-  await eventually(() => listener.requestCount === 1, 'request');
+  await until('request', () => listener.requestCount === 1);
   client.send('4\r\ndefg\r\n0\r\n\r\n');
   await client.until((received) => received.endsWith('\r\n\r\n7'));
   client.received = '';
@@ -244,7 +245,7 @@ test('listener: garbage behind a request is not taken for its answer', async (t)
   const client = await RawClient.open(listener.port);
   client.send('GET /never HTTP/1.1\r\nHost: x\r\n\r\ngarbage\r\n\r\n');
   assert.equal(await client.closed(), '');
-  await eventually(() => listener.requestCount === 0, 'end of the request');
+  await until('end of the request', () => listener.requestCount === 0);
 });
 
 test('listener: a header that would split the answer is a 500, not a second header', async (t) => {
@@ -338,7 +339,7 @@ test('listener: streamed answers arrive whole, plain and compressed', async (t) 
   const zipped = await ask(listener.port, '/stream', { headers: { 'accept-encoding': 'gzip' } });
   assert.equal(zipped.headers['content-encoding'], 'gzip');
   assert.ok(gunzipSync(zipped.bytes).equals(plain.bytes));
-  await eventually(() => listener.records.length === 2, 'records');
+  await until('records', () => listener.records.length === 2);
   assert.equal(listener.records[0]?.bytes, plain.bytes.byteLength);
   assert.equal(listener.records[1]?.bytes, zipped.bytes.byteLength);
 });
@@ -363,7 +364,7 @@ for (const coding of ['identity', 'gzip']) {
     }
     assert.ok(seen.written < 32 * 1024 * 1024, `${seen.written} bytes were taken`);
     socket.destroy();
-    await eventually(() => listener.records.length === 1, 'the end of the request');
+    await until('the end of the request', () => listener.records.length === 1);
     assert.equal(listener.records[0]?.completed, false);
     assert.equal(listener.requestCount, 0);
   });
@@ -378,7 +379,7 @@ test('listener: a client that takes nothing for too long is cut off', async (t) 
   });
   await once(socket, 'connect');
   socket.write('GET /stream HTTP/1.1\r\nHost: x\r\n\r\n');
-  await eventually(() => listener.records.length === 1, 'the cut');
+  await until('the cut', () => listener.records.length === 1);
   assert.equal(listener.records[0]?.completed, false);
 });
 
@@ -408,9 +409,9 @@ test('listener: a client that stops sending its body is cut off; one that leaves
   await stalled.closed();
   const leaving = await RawClient.open(listener.port);
   leaving.send('POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc');
-  await eventually(() => listener.requestCount === 1, 'request');
+  await until('request', () => listener.requestCount === 1);
   leaving.close();
-  await eventually(() => listener.records.length === 2, 'records');
+  await until('records', () => listener.records.length === 2);
   assert.deepEqual(
     listener.records.map(({ status, completed }) => [status, completed]),
     [
@@ -447,7 +448,7 @@ test('listener: a request that trickles in for too long is cut off', async (t) =
   const drip = setInterval(() => client.send('z'), 50);
   assert.match(await client.closed(), /^HTTP\/1\.1 408 /);
   clearInterval(drip);
-  await eventually(() => listener.records[0]?.completed === false, 'record');
+  await until('record', () => listener.records[0]?.completed === false);
 });
 
 test('listener: a working handler may take longer than any time-out of the connection', async (t) => {
@@ -487,14 +488,14 @@ test('listener: bodies beyond the common budget are refused with 503 until other
   };
   const listener = await listen(t, [holder], { limits: { bodiesBytesMax: 1000 } });
   const first = ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(800) });
-  await eventually(() => release.length === 1, 'first body');
+  await until('first body', () => release.length === 1);
   const second = await ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(300) });
   assert.equal(second.status, 503);
   assert.equal(second.headers['retry-after'], '1');
   release[0]?.();
   assert.equal((await first).text, '800');
   const third = ask(listener.port, '/hold', { method: 'POST', body: 'x'.repeat(900) });
-  await eventually(() => release.length === 2, 'third body');
+  await until('third body', () => release.length === 2);
   release[1]?.();
   assert.equal((await third).text, '900');
 });
@@ -515,7 +516,7 @@ test('listener: stopping lets running requests finish and closes the rest', asyn
   idle.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n');
   await idle.until((received) => received.endsWith('hello'));
   const answer = ask(listener.port, '/wait', { agent: new Agent({ keepAlive: true }) });
-  await eventually(() => listener.requestCount === 1, 'request');
+  await until('request', () => listener.requestCount === 1);
   const stopped = listener.stop(2000);
   await idle.closed();
   await assert.rejects(ask(listener.port, '/hello'));
@@ -530,7 +531,7 @@ test('listener: stopping cuts what does not finish in time', async (t) => {
   const listener = await listen(t, [{ prefix: '/never', handler: () => new Promise<void>(() => {}) }]);
   const answer = ask(listener.port, '/never');
   answer.catch(() => {});
-  await eventually(() => listener.requestCount === 1, 'request');
+  await until('request', () => listener.requestCount === 1);
   await listener.stop(50);
   await assert.rejects(answer);
 });

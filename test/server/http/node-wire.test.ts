@@ -4,7 +4,8 @@ import { HTTP_LIMITS } from '../../../server/http/limits.ts';
 import { createNodeServer } from '../../../server/http/node-wire.ts';
 import type { Wire } from '../../../server/http/wire.ts';
 import { atEnd } from '../../support/endings.ts';
-import { eventually, RawClient } from '../support/http.ts';
+import { until } from '../../support/waiting.ts';
+import { RawClient } from '../support/http.ts';
 
 async function listening(t: TestContext, onWire: (wire: Wire) => void): Promise<number> {
   const server = createNodeServer('http', HTTP_LIMITS, onWire);
@@ -68,6 +69,6 @@ test('wire: bytes that a broken connection never takes are free when it is over'
   const client = await RawClient.open(port);
   client.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await client.closed();
-  await eventually(() => isGone, 'gone');
-  await eventually(() => freed === 2, 'free');
+  await until('gone', () => isGone);
+  await until('free', () => freed === 2);
 });

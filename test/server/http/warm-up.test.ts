@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Exchange, Mount } from '../../../server/http/exchange.ts';
 import { type FrontEndWarmUp, warmUpFrontEnd } from '../../../server/http/warm-up.ts';
 import { replaceCatalog, replaceFacts } from '../../support/commands.ts';
-import { TestServer, until } from '../../support/server.ts';
+import { TestServer } from '../../support/server.ts';
+import { until } from '../../support/waiting.ts';
 
 const TEXT = { status: 200, contentType: 'text/plain', body: 'x' } as const;
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ask, askNumber, askRows, askTotal, RowSplitter } from '../../../server/ops/internal-query.ts';
-import { FakePool, type PoolAnswer, querySettings } from './support.ts';
+import { querySettings } from '../../support/query-settings.ts';
+import { FakePool, type PoolAnswer } from './support.ts';
 
 function asker(answer: PoolAnswer) {
   const pool = new FakePool(() => answer);

@@ -6,7 +6,8 @@ import { silentLogs } from '../../../server/log.ts';
 import { createHttpRecorder, prefixesOf } from '../../../server/ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from '../../../server/ops/ops.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
-import { FakePool, FakeRing, noSchedule, querySettings } from './support.ts';
+import { querySettings } from '../../support/query-settings.ts';
+import { FakePool, FakeRing, noSchedule } from './support.ts';
 
 const settings = {
   ...noSchedule,

@@ -10,6 +10,7 @@ import { type AdminDeps, createAdminMounts } from '../../../server/ops/admin-mou
 import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Accepted, CommandRing, Maintenance, QueryPool, Submission } from '../../../workers/types.ts';
+import { querySettings } from '../../support/query-settings.ts';
 
 export interface Asked {
   readonly method?: string;
@@ -176,20 +177,6 @@ export class FakePool implements QueryPool {
 
   async stop(): Promise<void> {}
 }
-
-export const querySettings: QuerySettings = {
-  now: 0,
-  nodePurgeTtl: 0,
-  addAgentReportFilter: true,
-  edition: 'community',
-  vocabulary: 'puppetdb',
-  prettyPrint: false,
-  timeoutDefault: 1000,
-  timeoutMax: 1000,
-  queryDepthMax: 100,
-  regexBudget: 1000,
-  planAfter: 0,
-};
 
 /** Nothing runs by itself. */
 export const noSchedule: MaintenanceSettings = {

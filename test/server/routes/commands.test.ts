@@ -5,7 +5,8 @@ import { gzipSync } from 'node:zlib';
 import type { CommandOutcome } from '../../../engine/ingest/types.ts';
 import { type CommandSettings, createCommandHandler } from '../../../server/routes/commands.ts';
 import { SubmissionRefused } from '../../../workers/types.ts';
-import { type Ask, ask, eventually, listen, RawClient } from '../support/http.ts';
+import { until } from '../../support/waiting.ts';
+import { type Ask, ask, listen, RawClient } from '../support/http.ts';
 import { FakeRing } from './fakes.ts';
 
 const UUID = '11111111-2222-4333-8444-555555555555';
@@ -225,9 +226,9 @@ test('commands: a wait ends with its time, or with its client', async (t) => {
   assert.deepEqual(JSON.parse(answer.text), { uuid: UUID, processed: false, timed_out: true });
   const client = await RawClient.open(listener.port);
   client.send(`POST ${WAIT} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`);
-  await eventually(() => ring.submissions.length === 2, 'submission');
+  await until('submission', () => ring.submissions.length === 2);
   client.close();
-  await eventually(() => listener.requestCount === 0, 'end of the request');
+  await until('end of the request', () => listener.requestCount === 0);
   assert.deepEqual(listener.errors, []);
 });
 
@@ -276,9 +277,9 @@ test('commands: a client that leaves in the middle of its body leaves nothing be
   const { ring, listener } = await start(t);
   const client = await RawClient.open(listener.port);
   client.send(`POST ${FACTS} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"certname"`);
-  await eventually(() => listener.requestCount === 1, 'request');
+  await until('request', () => listener.requestCount === 1);
   client.close();
-  await eventually(() => listener.requestCount === 0, 'end of the request');
+  await until('end of the request', () => listener.requestCount === 0);
   assert.equal(ring.submissions.length, 0);
   assert.deepEqual(listener.errors, []);
 });

@@ -87,16 +87,3 @@ export const jsonHead = (body: string | null, status = 200): QueryHead => ({
   headers: [],
   body,
 });
-
-export const QUERY_SETTINGS = {
-  nodePurgeTtl: 0,
-  addAgentReportFilter: true,
-  edition: 'community',
-  vocabulary: 'puppetdb',
-  prettyPrint: false,
-  timeoutDefault: 0,
-  timeoutMax: 0,
-  queryDepthMax: 100,
-  regexBudget: 1000,
-  planAfter: 0,
-} as const;

@@ -6,8 +6,10 @@ import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { createExtHandler, createQueryHandler } from '../../../server/routes/query.ts';
 import { atEnd } from '../../support/endings.ts';
-import { ask, eventually, listen, RawClient } from '../support/http.ts';
-import { FakePool, type FakeRun, jsonHead, QUERY_SETTINGS } from './fakes.ts';
+import { querySettings } from '../../support/query-settings.ts';
+import { until } from '../../support/waiting.ts';
+import { ask, listen, RawClient } from '../support/http.ts';
+import { FakePool, type FakeRun, jsonHead } from './fakes.ts';
 
 const empty = (run: FakeRun): void => run.handlers.onHead(jsonHead('[]'));
 
@@ -17,7 +19,7 @@ async function start(
   edition: 'community' | 'enterprise' = 'community',
 ) {
   const pool = new FakePool(play);
-  const deps = { pool, settings: () => ({ ...QUERY_SETTINGS, edition }), bodyMax: 1000, now: () => 42 };
+  const deps = { pool, settings: () => ({ ...querySettings, edition }), bodyMax: 1000, now: () => 42 };
   const listener = await listen(t, [
     { prefix: '/pdb/query', handler: createQueryHandler(deps) },
     { prefix: '/pdb/ext', handler: createExtHandler(deps) },
@@ -140,7 +142,7 @@ test('query: headers of the answer come through; HEAD has no body', async (t) =>
   const head = await ask(port, '/pdb/query/v4/nodes', { method: 'HEAD' });
   assert.equal(head.status, 200);
   assert.equal(head.text, '');
-  await eventually(() => listener.requestCount === 0, 'end');
+  await until('end', () => listener.requestCount === 0);
 });
 
 test('query: credit comes back as the client reads', async (t) => {
@@ -181,8 +183,8 @@ test('query: credit comes back as the client reads', async (t) => {
   }
   assert.ok(before < total, 'an unread answer stops');
   socket.destroy();
-  await eventually(() => run().cancelled === 1, 'cancellation');
-  await eventually(() => listener.requestCount === 0, 'end of the request');
+  await until('cancellation', () => run().cancelled === 1);
+  await until('end of the request', () => listener.requestCount === 0);
 });
 
 test('query: chunks that come before the handle is known are granted too', async (t) => {
@@ -194,7 +196,7 @@ test('query: chunks that come before the handle is known are granted too', async
     return run.call(this, request, settings, handlers);
   };
   assert.equal((await ask(port, '/pdb/query/v4/nodes')).text, '[]');
-  await eventually(() => pool.runs[0]?.granted === 2, 'grant');
+  await until('grant', () => pool.runs[0]?.granted === 2);
 });
 
 test('query: an answer that is cut short shows why and breaks off', async (t) => {
@@ -209,7 +211,7 @@ test('query: an answer that is cut short shows why and breaks off', async (t) =>
   assert.match(received, /^HTTP\/1\.1 200 OK/);
   assert.match(received, /\[\{"a":1\}[\s\S]*PDBQuery:1: exceeded timeout/);
   assert.ok(!received.endsWith('0\r\n\r\n'), 'not complete');
-  await eventually(() => listener.records[0]?.completed === false, 'record');
+  await until('record', () => listener.records[0]?.completed === false);
 });
 
 test('query: a compressed answer that is cut short shows all that was sent and why', async (t) => {
@@ -225,16 +227,16 @@ test('query: a compressed answer that is cut short shows all that was sent and w
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
   await assert.rejects(once(response, 'end'), /aborted/);
   assert.equal(gunzipSync(Buffer.concat(chunks)).toString(), `[${rows}PDBQuery:1: exceeded timeout`);
-  await eventually(() => listener.records[0]?.completed === false, 'record');
+  await until('record', () => listener.records[0]?.completed === false);
 });
 
 test('query: a client that leaves while nothing has come yet stops the work', async (t) => {
   const { pool, port, listener } = await start(t, () => {});
   const client = await RawClient.open(port);
   client.send('GET /pdb/query/v4/nodes HTTP/1.1\r\nHost: x\r\n\r\n');
-  await eventually(() => pool.runs.length === 1, 'run');
+  await until('run', () => pool.runs.length === 1);
   client.close();
-  await eventually(() => pool.runs[0]?.cancelled === 1, 'cancellation');
+  await until('cancellation', () => pool.runs[0]?.cancelled === 1);
   // What was on its way meanwhile is of no use to anyone.
   pool.runs[0]?.handlers.onHead(jsonHead(null));
   pool.runs[0]?.handlers.onChunk(Buffer.from('x'));
@@ -284,7 +286,7 @@ for (const coding of ['identity', 'gzip'] as const) {
       const expected = Buffer.alloc(SIZE, index + 1);
       assert.equal(Buffer.compare(body.subarray(index * SIZE, (index + 1) * SIZE), expected), 0, `chunk ${index}`);
     }
-    await eventually(() => lender.free === COUNT, 'all free');
+    await until('all free', () => lender.free === COUNT);
   });
 }
 
@@ -310,7 +312,7 @@ test('query: a client that does not read keeps little of the shared memory, and 
   const kept = lender.lent - lender.free;
   assert.ok(kept >= 1 && kept <= 10, `${kept} of ${lender.lent} kept`);
   client.close();
-  await eventually(() => pool.runs[0]?.cancelled === 1 && lender.free === lender.lent, 'all free');
+  await until('all free', () => pool.runs[0]?.cancelled === 1 && lender.free === lender.lent);
 });
 
 test('query: an answer in parts whose size is known says it, unless it is compressed', async (t) => {
@@ -331,7 +333,7 @@ test('query: an answer in parts whose size is known says it, unless it is compre
   assert.ok(gunzipSync(packed.bytes).equals(expected));
   const head = await ask(port, path, { method: 'HEAD' });
   assert.deepEqual([head.headers['content-length'], head.text], ['300000', '']);
-  await eventually(() => lender.free === lender.lent, 'all free');
+  await until('all free', () => lender.free === lender.lent);
 });
 
 test('query: an answer to HEAD gives shared memory back at once', async (t) => {

@@ -112,12 +112,3 @@ export class RawClient {
     this.socket.destroy();
   }
 }
-
-/** Resolves once the condition holds; checked on every turn of the event loop, fails after two seconds. */
-export async function eventually(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 2000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`did not happen: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

@@ -16,7 +16,7 @@ import { type Logger, silentLogs } from '../../../server/log.ts';
 import { Access, readAllowlist } from '../../../server/tls/access.ts';
 import { type GateOptions, startTlsGate, type TlsGate } from '../../../server/tls/gate.ts';
 import { cipherName } from '../../../server/tls/options.ts';
-import { eventually } from '../support/http.ts';
+import { until } from '../../support/waiting.ts';
 import { type Certificates, makeCertificates, opensslMissing } from './certificates.ts';
 
 const log = silentLogs().area('tls');
@@ -170,7 +170,7 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     await refusedBy('/pdb/meta', { client: 'stranger' }, /UNKNOWN_CA|ECONNRESET|alert|hang up/i);
     await refusedBy('/pdb/meta', { client: 'expired' }, /EXPIRED|ECONNRESET|alert|hang up/i);
     await refusedBy('/pdb/meta', { client: 'revoked' }, /REVOKED|ECONNRESET|alert|hang up/i);
-    await eventually(() => refusals.length === 3, 'the log tells of three');
+    await until('the log tells of three', () => refusals.length === 3);
     assert.match(refusals.join(), /^[A-Z_]*(?:ISSUER|VERIFY|SIGNATURE)[A-Z_]*,CERT_HAS_EXPIRED,CERT_REVOKED$/);
     assert.ok(addresses.length >= 3);
     for (const address of addresses) assert.match(String(address), /127\.0\.0\.1$/);

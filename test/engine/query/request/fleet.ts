@@ -9,6 +9,7 @@ import type { QueryHead, QuerySettings } from '../../../../engine/query/request.
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
 import { applyBatch } from '../../../support/apply.ts';
+import { querySettings } from '../../../support/query-settings.ts';
 
 export const NOW = Date.UTC(2026, 10, 21);
 const PARTITIONS = 2;
@@ -26,19 +27,7 @@ export const contextOptions: ContextOptions = {
   slice: 1,
 };
 
-export const settings: QuerySettings = {
-  now: NOW,
-  nodePurgeTtl: 0,
-  addAgentReportFilter: true,
-  edition: 'community',
-  vocabulary: 'puppetdb',
-  prettyPrint: false,
-  timeoutDefault: 600_000,
-  timeoutMax: 0,
-  queryDepthMax: 1000,
-  regexBudget: 30_000,
-  planAfter: 0,
-};
+export const settings: QuerySettings = { ...querySettings, now: NOW };
 
 export interface Fleet {
   readonly partitions: readonly Partition[];
