@@ -449,42 +449,21 @@ class Parser {
           const patterns = this.#list(() => this.#string());
           return patterns && ['~>', field, patterns];
         }
-        return this.#literal('~')
-          ? this.#operand(
-              '~',
-              field,
-              this.#afterWhite(() => this.#string()),
-            )
-          : undefined;
+        return this.#literal('~') ? this.#operand('~', field, () => this.#string()) : undefined;
       case 0x3c: // <
       case 0x3e: {
         const op = this.#text.slice(start, this.#text.charCodeAt(start + 1) === 0x3d ? start + 2 : start + 1);
         this.#at = start + op.length;
-        return this.#operand(
-          op,
-          field,
-          this.#afterWhite(() => this.#number() ?? this.#string()),
-        );
+        return this.#operand(op, field, () => this.#number() ?? this.#string());
       }
       case 0x3d: // =
         this.#at = start + 1;
-        return this.#operand(
-          '=',
-          field,
-          this.#afterWhite(() => this.#value()),
-        );
+        return this.#operand('=', field, () => this.#value());
       case 0x21: {
         const op = this.#literal('!=') ? '=' : this.#literal('!~') ? '~' : null;
-        const condition =
-          op &&
-          this.#operand(
-            op,
-            field,
-            this.#afterWhite(() => this.#value()),
-          );
-        if (condition) return ['not', condition];
-        if (op) return undefined;
-        break;
+        if (op === null) break;
+        const condition = this.#operand(op, field, () => this.#value());
+        return condition && ['not', condition];
       }
       case 0x69: // i
         if (this.#literal('in')) {
@@ -501,7 +480,10 @@ class Parser {
     return undefined;
   }
 
-  #operand(op: string, field: string, value: Ast | undefined): Ast | undefined {
+  /** What an operator is followed by. */
+  #operand(op: string, field: string, rule: () => Ast | undefined): Ast | undefined {
+    this.#white();
+    const value = rule();
     return value === undefined ? undefined : [op, field, value];
   }
 
@@ -744,11 +726,6 @@ class Parser {
     if (this.#at > start) return true;
     this.#miss(start, SHOWN.white, false);
     return false;
-  }
-
-  #afterWhite<T>(rule: () => T): T {
-    this.#white();
-    return rule();
   }
 
   #miss(offset: number, item: string, atEnd: boolean): void {
