@@ -53,8 +53,8 @@ export interface SettingRow {
   readonly formerly?: readonly string[];
   /** Further environment variables: the names that PuppetDB's container images use. */
   readonly environment?: readonly string[];
-  /** Never printed or logged. */
-  readonly secret?: boolean;
+  /** A reload (SIGHUP) takes it over; the others take effect after a restart. */
+  readonly reloaded?: boolean;
   readonly doc: string;
 }
 
@@ -168,6 +168,7 @@ export const settingRows = {
     name: 'ssl-cert',
     type: 'path',
     default: null,
+    reloaded: true,
     doc: "The server's certificate, PEM; may hold a chain.",
   },
   sslKey: {
@@ -175,6 +176,7 @@ export const settingRows = {
     name: 'ssl-key',
     type: 'path',
     default: null,
+    reloaded: true,
     doc: "The server's private key, unencrypted PEM.",
   },
   sslCaCert: {
@@ -182,6 +184,7 @@ export const settingRows = {
     name: 'ssl-ca-cert',
     type: 'path',
     default: null,
+    reloaded: true,
     doc: 'Certificates of the authorities whose clients are trusted, PEM.',
   },
   sslCertChain: {
@@ -189,6 +192,7 @@ export const settingRows = {
     name: 'ssl-cert-chain',
     type: 'path',
     default: null,
+    reloaded: true,
     doc: 'Intermediate certificates, PEM; replaces everything after the first certificate of ssl-cert.',
   },
   sslCrl: {
@@ -196,6 +200,7 @@ export const settingRows = {
     name: 'ssl-crl-path',
     type: 'path',
     default: null,
+    reloaded: true,
     doc: 'Certificate revocation lists, PEM. Revoked clients are refused.',
   },
   clientAuth: {
@@ -211,6 +216,7 @@ export const settingRows = {
     name: 'ssl-protocols',
     type: 'list',
     default: 'TLSv1.3,TLSv1.2',
+    reloaded: true,
     doc: 'TLS versions that are offered: TLSv1.2, TLSv1.3.',
   },
   cipherSuites: {
@@ -218,6 +224,7 @@ export const settingRows = {
     name: 'cipher-suites',
     type: 'list',
     default: null,
+    reloaded: true,
     doc: "Cipher suites that are offered, OpenSSL's or Java's names. Default: AES-GCM with forward secrecy.",
   },
   allowlist: {
@@ -226,6 +233,7 @@ export const settingRows = {
     formerly: ['certificate-whitelist'],
     type: 'path',
     default: null,
+    reloaded: true,
     doc: 'File of certificate names, one a line, that may use /pdb over HTTPS. Default: all that the authority signed.',
   },
   idleTimeout: {
@@ -347,6 +355,7 @@ export const settingRows = {
     doc: 'Commands that may wait (half a kilobyte of memory each). Beyond it, submissions get 503 and a time to come back.',
   },
 
+  // Memory
   mappedMemory: {
     section: 'muster',
     name: 'mapped-memory',
@@ -607,6 +616,7 @@ export const settingRows = {
     type: 'choice',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     default: 'info',
+    reloaded: true,
     doc: 'What is logged. Read again on SIGHUP.',
   },
   logLevels: {
@@ -614,6 +624,7 @@ export const settingRows = {
     name: 'log-levels',
     type: 'list',
     default: '',
+    reloaded: true,
     doc: 'Levels of single areas: `http=debug,query=warn`. Areas: main http query command store maintenance tls.',
   },
   logFormat: {

@@ -1,8 +1,8 @@
 // The log: pino, one child logger per area, JSON or readable lines, to standard error or a file. Levels can be changed
 // while running (SIGHUP reads them again). Lines go out asynchronously except for the last ones: `flush` before exit.
 //
-// Nothing secret is logged: settings marked secret are masked where they are printed, request bodies and keys are never
-// given to a logger, and `redact` below catches what slips into fields by name.
+// Nothing secret is logged: no setting is secret, request bodies and keys are never given to a logger, and `redact` below
+// catches what slips into fields by name.
 
 import { type DestinationStream, type Level, type Logger, pino } from 'pino';
 import { openSink } from './log-sink.ts';

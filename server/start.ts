@@ -1,17 +1,15 @@
-// The composition root: puts the server together and takes it apart. Starting: the listener (answers 503
-// below /pdb, and the status) beside ring (which locks the data directory) and query pool; timers; then `running`. Stopping goes the other way:
-// no new connections, running requests finish, timers, queries; the ring commits what it holds and gives the lock back.
+// The composition root: puts the server together and takes it apart. Starting: the listener (which answers 503 below /pdb,
+// and the status) beside ring (which locks the data directory) and query pool; timers; then `running`. Stopping goes the
+// other way: no new connections, running requests finish, timers, queries; the ring commits what it holds and gives the
+// lock back.
 //
 //   listener --mounts--> routes ----> ring  (commands)        workers/ring.ts
 //                        ops   \----> pool  (queries)         workers/query-pool.ts
 //   TLS gate --accept--> listener
 
 import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { makeDirectory } from '../engine/directories.ts';
 import type { QuerySettings } from '../engine/query/request.ts';
-import { type SettingKey, type Settings, settingRows } from '../schemas/config.ts';
+import { type SettingKey, type SettingRow, type Settings, settingRows } from '../schemas/config.ts';
 import { MetricsRegistry } from '../workers/metrics.ts';
 import type { QueryPool } from '../workers/types.ts';
 import { type AccessLog, createAccessLog } from './access-log.ts';
@@ -26,6 +24,7 @@ import type { Logger, Logs } from './log.ts';
 import { createHttpRecorder } from './ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from './ops/ops.ts';
 import { withQueryLog } from './query-log.ts';
+import { countRestart, writePorts } from './ready-files.ts';
 import { createMounts } from './routes/mounts.ts';
 import { startThreads } from './threads.ts';
 import { Access, type AccessOptions, readAllowlist } from './tls/access.ts';
@@ -236,7 +235,7 @@ class RunningServer implements Server {
     this.#gate?.reload(configuration.settings);
     this.#access.replace(access);
     this.#logs.setLevels(logLevelsOf(configuration.settings));
-    const fixed = changedSettings(this.#configuration.settings, configuration.settings);
+    const fixed = fixedChanges(this.#configuration.settings, configuration.settings);
     if (fixed.length > 0) this.#log.warn({ settings: fixed }, 'these settings take effect after a restart');
     try {
       countRestart(this.#configuration.settings.restartFile);
@@ -324,25 +323,11 @@ async function listening<T>(
   }
 }
 
-/** Settings that `reload` takes over. */
-const reloadable: ReadonlySet<SettingKey> = new Set([
-  'logLevel',
-  'logLevels',
-  'allowlist',
-  'sslCert',
-  'sslKey',
-  'sslCaCert',
-  'sslCertChain',
-  'sslCrl',
-  'sslProtocols',
-  'cipherSuites',
-]);
-
-function changedSettings(before: Settings, after: Settings): string[] {
-  const keys = Object.keys(settingRows) as SettingKey[];
-  return keys
-    .filter((key) => !reloadable.has(key) && JSON.stringify(before[key]) !== JSON.stringify(after[key]))
-    .map((key) => settingRows[key].name);
+/** Names of the settings that differ and that a reload does not take over. */
+function fixedChanges(before: Settings, after: Settings): string[] {
+  return (Object.entries(settingRows) as [SettingKey, SettingRow][])
+    .filter(([key, { reloaded }]) => !reloaded && JSON.stringify(before[key]) !== JSON.stringify(after[key]))
+    .map(([, { name }]) => name);
 }
 
 /** `localhost` is bound as 127.0.0.1, whatever the resolver puts first: clients that want IPv6 try IPv4 too. */
@@ -353,30 +338,4 @@ function boundHost(host: string): string {
 function shownHost(host: string): string {
   const bound = boundHost(host);
   return bound.includes(':') ? `[${bound}]` : bound;
-}
-
-/** One port a line, in a file that is there only once the server is ready. */
-function writePorts(file: string | null, ports: readonly (number | undefined)[]): void {
-  if (file === null) return;
-  writeWhole(file, `${ports.filter((port) => port !== undefined).join('\n')}\n`);
-}
-
-/** Service scripts wait for this counter to change. It wraps to 1. */
-function countRestart(file: string | null): void {
-  if (file === null) return;
-  let count = 0;
-  try {
-    count = Number.parseInt(readFileSync(file, 'utf8'), 10) || 0;
-  } catch {
-    // The first start.
-  }
-  writeWhole(file, String(count >= Number.MAX_SAFE_INTEGER ? 1 : count + 1));
-}
-
-function writeWhole(file: string, text: string): void {
-  makeDirectory(dirname(file), 0o777);
-  // A device or a pipe is written to: it must not be replaced by a file.
-  const inPlace = statSync(file, { throwIfNoEntry: false })?.isFile() === false;
-  writeFileSync(inPlace ? file : `${file}.new`, text);
-  if (!inPlace) renameSync(`${file}.new`, file);
 }

@@ -62,7 +62,7 @@ function linesOf({ settings, sources }: Configuration): Line[] {
     return {
       section: row.section,
       name: row.name,
-      value: value === null ? null : row.secret === true ? '[hidden]' : printSetting(row, value),
+      value: value === null ? null : printSetting(row, value),
       source: sourceText(source),
       flag: `--${flagOf(row)}`,
       variable: environmentOf(row),

@@ -1,0 +1,31 @@
+// Files that tell scripts around the server that it is ready.
+
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { makeDirectory } from '../engine/directories.ts';
+
+/** One port a line, in a file that is there only once the server is ready. */
+export function writePorts(file: string | null, ports: readonly (number | undefined)[]): void {
+  if (file === null) return;
+  writeWhole(file, `${ports.filter((port) => port !== undefined).join('\n')}\n`);
+}
+
+/** Service scripts wait for this counter to change. It wraps to 1. */
+export function countRestart(file: string | null): void {
+  if (file === null) return;
+  let count = 0;
+  try {
+    count = Number.parseInt(readFileSync(file, 'utf8'), 10) || 0;
+  } catch {
+    // The first start.
+  }
+  writeWhole(file, String(count >= Number.MAX_SAFE_INTEGER ? 1 : count + 1));
+}
+
+function writeWhole(file: string, text: string): void {
+  makeDirectory(dirname(file), 0o777);
+  // A device or a pipe is written to: it must not be replaced by a file.
+  const inPlace = statSync(file, { throwIfNoEntry: false })?.isFile() === false;
+  writeFileSync(inPlace ? file : `${file}.new`, text);
+  if (!inPlace) renameSync(`${file}.new`, file);
+}
