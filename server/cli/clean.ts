@@ -1,19 +1,11 @@
 // `muster clean`: maintenance now, by the administrative interface of a running server.
 
 import { suggestion } from '../config/suggest.ts';
+import { cleanTokens } from '../ops/maintenance.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 
-const operations = [
-  'expire_nodes',
-  'purge_nodes',
-  'purge_reports',
-  'purge_resource_events',
-  'gc_packages',
-  'gc_catalogs',
-  'gc_fact_paths',
-  'other',
-];
+const operations: readonly string[] = cleanTokens;
 
 export const command: CliCommand = {
   name: 'clean',
