@@ -8,7 +8,7 @@ import { Client } from './lib/client.ts';
 import { digestOfParts } from './lib/digest.ts';
 import { diskBytes } from './lib/disk.ts';
 import { median, show, table } from './lib/figures.ts';
-import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
+import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History, prepareRun } from './lib/load.ts';
 import { describeMachine } from './lib/machine.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
@@ -163,12 +163,7 @@ export const program: Program = {
       doc: 'numbers of nodes; the store is filled up to each in turn',
     },
     senders: { value: 'N', default: '150', small: '4', doc: 'nodes that send the measured runs at each size' },
-    ...fleetOptions,
-    resources: {
-      ...fleetOptions.resources,
-      default: '40-120',
-      doc: `${fleetOptions.resources.doc}; small, so that many nodes fit`,
-    },
+    ...manyNodesOptions,
     ...serverOptions,
     ...commonOptions,
   },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from './lib/client.ts';
 import { digestOf, digestOfParts } from './lib/digest.ts';
 import { median, quantile, show, table } from './lib/figures.ts';
-import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
+import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History } from './lib/load.ts';
 import { describeMachine, OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
@@ -293,12 +293,7 @@ export const program: Program = {
     only: { value: 'REGEXP', doc: 'just the queries whose name matches' },
     'no-dumps': { value: null, doc: 'leave out what reads the whole store' },
     markdown: { value: 'FILE', doc: 'where the tables go (perf/results/queries-SIZES.md; nowhere with --small)' },
-    ...fleetOptions,
-    resources: {
-      ...fleetOptions.resources,
-      default: '40-120',
-      doc: `${fleetOptions.resources.doc}; small, so that many nodes fit`,
-    },
+    ...manyNodesOptions,
     ...serverOptions,
     ...commonOptions,
   },

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Client } from './lib/client.ts';
 import { median, quantile, show, table } from './lib/figures.ts';
-import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
+import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History } from './lib/load.ts';
 import { describeMachine, OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program } from './lib/options.ts';
@@ -210,12 +210,7 @@ export const program: Program = {
   options: {
     nodes: { value: 'N', default: '20000', small: '60', doc: 'nodes; the store is filled up to this number' },
     crawl: { value: 'KB', default: '100', doc: 'kilobytes a second that the slow reader takes' },
-    ...fleetOptions,
-    resources: {
-      ...fleetOptions.resources,
-      default: '40-120',
-      doc: `${fleetOptions.resources.doc}; small, so that many nodes fit`,
-    },
+    ...manyNodesOptions,
     ...serverOptions,
     ...commonOptions,
   },

@@ -26,6 +26,16 @@ export const fleetOptions = {
   },
 } as const satisfies OptionTable;
 
+/** Where what is asked is about many nodes. */
+export const manyNodesOptions = {
+  ...fleetOptions,
+  resources: {
+    ...fleetOptions.resources,
+    default: '40-120',
+    doc: `${fleetOptions.resources.doc}; small, so that many nodes fit`,
+  },
+} as const satisfies OptionTable;
+
 export function fleetFor(given: Given): Fleet {
   const [resourcesMin, resourcesMax] = given.range('resources');
   const start = given.text('start');
