@@ -39,8 +39,6 @@ import { threadScript } from './thread-script.ts';
 import { ownMemory } from './transfer.ts';
 import type { Accepted, CommandRing, Maintenance, Submission } from './types.ts';
 
-export type { RingLimits, RingOptions, RingStats } from './ring-options.ts';
-
 interface CountsRequest {
   readonly actor: ActorHandle;
   readonly resolve: (counts: readonly SlotCounts[]) => void;

@@ -11,11 +11,11 @@ import {
   RESOURCE_BY_TYPE,
   RESOURCE_BY_TYPE_TITLE,
   RESOURCE_EXPORTED,
-} from '../../store/dictionary.ts';
+} from '../../store/dictionaries.ts';
 import type { View } from '../../store/view.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
-import { type CompileScope, compileFilter, ITEM, NODE, SUB } from './filter.ts';
+import { type CompileScope, compileFilter, NODE, SUB } from './filter.ts';
 
 /** The filter's conjuncts by what they read. */
 export interface SplitFilter {
@@ -306,5 +306,3 @@ export function reportPath(entity: EntityName, filters: readonly Filter[], narro
   }
   return from === null && to === null ? { kind: 'all' } : { kind: 'time', from, to };
 }
-
-export { ITEM, NODE, SUB };

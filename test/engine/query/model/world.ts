@@ -7,7 +7,7 @@ import { resourceHash, tagOrder } from '../../../../engine/ingest/hashes.ts';
 import { canonicalK } from '../../../../engine/json/canonical.ts';
 import { parseJson } from '../../../../engine/json/parse.ts';
 import { storedText } from '../../../../engine/json/stored.ts';
-import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
+import { Float, isArray, isObject, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
 
 export type Cell = JsonValue;
@@ -118,8 +118,6 @@ export interface Inputs extends Sent {
 
 /** A value as it comes back from storage. */
 const stored = (value: JsonValue): JsonValue => parseJson(storedText(value));
-
-const isContainer = (value: JsonValue): boolean => isArray(value) || isObject(value);
 
 export type Path = readonly (string | number)[];
 
@@ -569,5 +567,3 @@ const OF_NODE: Record<PerNode, NodeRows> = {
   not_active_nodes: (node) =>
     node.deactivated !== null || node.expired !== null ? certnameRow(node, 'community') : [],
 };
-
-export { isContainer, isNumber };
