@@ -10,122 +10,20 @@
 //   <name>_index   tag, texts, chunk (item id >>> 11) -> which items, as in postings.ts
 
 import type { Database, RootDatabase } from 'lmdb';
-import {
-  decodeEdge,
-  decodeFact,
-  decodePackage,
-  decodeResource,
-  encodeEdge,
-  encodeFact,
-  encodePackage,
-  encodeResource,
-  FACT,
-  PACKAGE,
-  RESOURCE,
-  StoredEdge,
-  StoredFact,
-  StoredPackage,
-  StoredResource,
-  textOfEdge,
-  textOfFact,
-  textOfPackage,
-  textOfResource,
-} from './bodies.ts';
 import { type Copies, copiesFor } from './copies.ts';
+import type { DictionarySpec } from './dictionaries.ts';
 import type { Fields } from './fields.ts';
 import { Generations } from './generations.ts';
 import { Ids } from './ids.ts';
 import { IndexChunks } from './index-chunks.ts';
-import { ClassBudget, type ItemClasses } from './item-classes.ts';
-import { KeptLists } from './kept-lists.ts';
+import type { ItemClasses } from './item-classes.ts';
 import { digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
 import { CHUNK_BITS, chunkCount, chunkIds, PostingsReader, PostingsWriter } from './postings.ts';
-import type { DictionaryName, EdgeBody, FactBody, ItemId, NodeId, PackageBody, ResourceBody } from './records.ts';
+import { type RecordBudget, RecordCache } from './record-cache.ts';
+import type { DictionaryName, ItemId, NodeId } from './records.ts';
 import { type BodyRef, type ListRef, Refs } from './refs.ts';
-
-/** B: the whole body, R: the same as a record whose fields are read one at a time. */
-export interface DictionarySpec<B, R extends Fields = Fields> {
-  readonly name: DictionaryName;
-  /** The text that determines the body: its identity. */
-  text(body: B): string;
-  encode(body: B): Buffer;
-  decode(bytes: Buffer): B;
-  record(): R;
-  /** Secondary index entries: tag and texts. */
-  indexes(body: B): readonly IndexEntry[];
-  /** Places of fields that take few values over many items. */
-  readonly shared: readonly number[];
-  /** Numbers per entry of a node's list; the item id is the last of them. */
-  readonly stride: 1 | 2;
-  /** Bodies that come with a node are copied beside its list (copies.ts): many and small ones. */
-  readonly copies: boolean;
-}
-type IndexEntry = readonly [tag: number, texts: readonly string[]];
-
-/** Index tags. */
-export const RESOURCE_BY_TYPE_TITLE = 1;
-export const RESOURCE_BY_TITLE = 2;
-export const RESOURCE_BY_TAG = 3;
-export const RESOURCE_EXPORTED = 4;
-export const RESOURCE_BY_TYPE = 5;
-export const FACT_BY_NAME = 1;
-export const PACKAGE_BY_NAME = 1;
-
-export const RESOURCES: DictionarySpec<ResourceBody, StoredResource> = {
-  name: 'resource',
-  text: textOfResource,
-  encode: encodeResource,
-  decode: decodeResource,
-  record: () => new StoredResource(),
-  indexes(body) {
-    const entries: IndexEntry[] = [
-      [RESOURCE_BY_TYPE_TITLE, [body.type, body.title]],
-      [RESOURCE_BY_TITLE, [body.title]],
-      [RESOURCE_BY_TYPE, [body.type]],
-    ];
-    for (const tag of body.tags) entries.push([RESOURCE_BY_TAG, [tag]]);
-    if (body.exported) entries.push([RESOURCE_EXPORTED, []]);
-    return entries;
-  },
-  shared: [RESOURCE.type, RESOURCE.exported, RESOURCE.file],
-  stride: 1,
-  copies: false,
-};
-export const FACTS: DictionarySpec<FactBody, StoredFact> = {
-  name: 'fact',
-  text: textOfFact,
-  encode: encodeFact,
-  decode: decodeFact,
-  record: () => new StoredFact(),
-  indexes: (body) => [[FACT_BY_NAME, [body.name]]],
-  shared: [FACT.name],
-  stride: 2,
-  copies: true,
-};
-export const EDGES: DictionarySpec<EdgeBody, StoredEdge> = {
-  name: 'edge',
-  text: textOfEdge,
-  encode: encodeEdge,
-  decode: decodeEdge,
-  record: () => new StoredEdge(),
-  indexes: () => [],
-  shared: [],
-  stride: 1,
-  copies: false,
-};
-export const PACKAGES: DictionarySpec<PackageBody, StoredPackage> = {
-  name: 'package',
-  text: textOfPackage,
-  encode: encodePackage,
-  decode: decodePackage,
-  record: () => new StoredPackage(),
-  indexes: (body) => [[PACKAGE_BY_NAME, [body.name]]],
-  shared: [PACKAGE.name, PACKAGE.version, PACKAGE.provider],
-  stride: 1,
-  copies: false,
-};
 
 const EMPTY_LIST = new Uint32Array(0);
 /** Decoded bodies kept per dictionary and thread, counted in stored bytes. */
@@ -155,63 +53,6 @@ function openDictionaryTables(
     copy: copies ? env.openDB<Buffer, number>(`${name}_copy`, byId) : null,
     index: env.openDB<Buffer, Buffer>(`${name}_index`, byBytes),
   };
-}
-
-/** Bytes that records kept by all dictionaries of a thread may take. */
-const RECORDS_BYTES_MAX = 16 * 1024 * 1024;
-/** What a kept record takes beside its bytes. */
-const RECORD_OVERHEAD = 400;
-
-/**
- * Records kept for the next queries, over all dictionaries of a store as one thread sees it: in two generations, of which
- * the older one goes when the younger one has used up its half of the budget.
- */
-export class RecordBudget {
-  /** What is known of items by class has a bound of its own. */
-  readonly classes = new ClassBudget();
-  /** So have lists of all that there is of a kind. */
-  readonly lists = new KeptLists();
-  readonly #caches: { turn(): void }[] = [];
-  #used = 0;
-
-  join(cache: { turn(): void }): void {
-    this.#caches.push(cache);
-  }
-
-  use(bytes: number): void {
-    this.#used += bytes;
-    if (this.#used <= RECORDS_BYTES_MAX / 2) return;
-    this.#used = bytes;
-    for (const cache of this.#caches) cache.turn();
-  }
-}
-
-class RecordCache<R> {
-  readonly #budget: RecordBudget;
-  /** The budget of all caches bounds it. */
-  readonly #kept = new Generations<R>(Number.POSITIVE_INFINITY);
-
-  constructor(budget: RecordBudget) {
-    this.#budget = budget;
-    budget.join(this.#kept);
-  }
-
-  get(id: ItemId): R | undefined {
-    return this.#kept.get(id);
-  }
-
-  set(id: ItemId, record: R, bytes: number): void {
-    this.#budget.use(bytes + RECORD_OVERHEAD);
-    this.#kept.set(id, record, 0);
-  }
-
-  delete(id: ItemId): void {
-    this.#kept.delete(id);
-  }
-
-  clear(): void {
-    this.#kept.clear();
-  }
 }
 
 /** So many ids that were given out anew are forgotten one by one, more by forgetting all. */

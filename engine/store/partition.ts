@@ -5,7 +5,8 @@ import type { RootDatabase, TransactionFlags } from 'lmdb';
 import { makeDirectory } from '../directories.ts';
 import { Batch } from './batch.ts';
 import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
-import { Dictionary, EDGES, FACTS, PACKAGES, RESOURCES, RecordBudget } from './dictionary.ts';
+import { EDGES, FACTS, PACKAGES, RESOURCES } from './dictionaries.ts';
+import { Dictionary } from './dictionary.ts';
 import { Generations } from './generations.ts';
 import type { KeptLists } from './kept-lists.ts';
 import { seqKey } from './keys.ts';
@@ -20,6 +21,7 @@ import {
   writeTransaction,
 } from './lmdb.ts';
 import { checkDataFile } from './page-walk.ts';
+import { RecordBudget } from './record-cache.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
 import { decodeState, freshState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';

@@ -1,7 +1,7 @@
 // A store: all partitions of a data directory.
 
-import { RecordBudget } from './dictionary.ts';
 import { openPartition, type Partition, type PartitionOptions } from './partition.ts';
+import { RecordBudget } from './record-cache.ts';
 import { partitionDir, type StoreInfo } from './store-info.ts';
 
 /** All partitions of a store, by slot. */

@@ -3,7 +3,8 @@
 import type { Database } from 'lmdb';
 import { ByteWriter } from '../bytes.ts';
 import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
-import { DictionaryView, FACT_BY_NAME, type ViewBounds } from './dictionary.ts';
+import { FACT_BY_NAME } from './dictionaries.ts';
+import { DictionaryView, type ViewBounds } from './dictionary.ts';
 import { decodeEvents, type EventSource } from './event-record.ts';
 import { idOfTimeKey, KEY_TEXT_MAX, pairKey, textKey, timeKey, timeOfKey } from './keys.ts';
 import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';

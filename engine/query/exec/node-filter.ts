@@ -3,7 +3,7 @@
 // records of the candidates that are still left, so cheap conditions go first.
 
 import { storedText } from '../../json/stored.ts';
-import { FACT_BY_NAME } from '../../store/dictionary.ts';
+import { FACT_BY_NAME } from '../../store/dictionaries.ts';
 import { NodeSet } from '../../store/node-set.ts';
 import { NODES_INACTIVE } from '../../store/tables.ts';
 import type { Filter } from '../tree.ts';

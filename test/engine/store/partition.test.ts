@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import type { Batch } from '../../../engine/store/batch.ts';
 import { FACT, RESOURCE } from '../../../engine/store/bodies.ts';
 import { Copies } from '../../../engine/store/copies.ts';
-import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/dictionary.ts';
+import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/dictionaries.ts';
 import { Scratch } from '../../../engine/store/lmdb.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
 import type { ResourceBody } from '../../../engine/store/records.ts';
