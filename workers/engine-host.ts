@@ -104,10 +104,11 @@ export class EngineHost implements PartitionHost {
   }
 
   writeHeld(changes: readonly HeldChange[], position: number): void {
+    const size = changes.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
     this.#partition.write((batch) => {
       writeHeld(batch, changes);
       if (position > batch.position) batch.position = position;
-    });
+    }, size);
   }
 
   heldSeqs(): number[] {
