@@ -78,11 +78,6 @@ export function createLogs(options: LogOptions): Logs {
   return logs;
 }
 
-/** A log that keeps quiet, for tests and for tools that talk to a terminal. */
-export function silentLogs(): Logs {
-  return createLogs({ level: 'silent', areas: {}, format: 'json', file: null });
-}
-
 const colours: Readonly<Record<string, string>> = {
   trace: '\x1b[2m',
   debug: '\x1b[2m',

@@ -36,13 +36,6 @@ const PROBLEMS_MAX = 50;
 /** What a memo looks like (ingest/spans.ts). */
 const MEMO = /^[0-9a-f]{40} [0-9a-f]{40}( [a-z_]+ \d+)+$/;
 
-/** Checks all partitions, one after the other, in this process. */
-export async function checkStore(dir: string): Promise<string[]> {
-  const problems: string[] = [];
-  for (let slot = 0; slot < readStoreInfo(dir).partitions; slot++) problems.push(...(await checkPartition(dir, slot)));
-  return problems.slice(0, PROBLEMS_MAX);
-}
-
 /**
  * Problems of one partition. Its file's pages come first, read without LMDB; what is not sound there is not given to LMDB. The
  * rest needs the file mapped: should that end the process all the same, only a process around it can tell.

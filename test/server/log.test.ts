@@ -20,8 +20,9 @@ import { after, describe, test } from 'node:test';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { accessLine, createAccessLog } from '../../server/access-log.ts';
 import type { RequestRecord } from '../../server/http/exchange.ts';
-import { createLogs, readableLine, silentLogs } from '../../server/log.ts';
+import { createLogs, readableLine } from '../../server/log.ts';
 import { openSink } from '../../server/log-sink.ts';
+import { silentLogs } from '../support/logs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-log-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkStore } from '../../engine/store/check.ts';
+import { checkStore } from '../support/check-store.ts';
 import { replaceCatalog, replaceFacts, storeReport, timeText } from '../support/commands.ts';
 import { atEnd } from '../support/endings.ts';
 import { RawClient } from '../support/raw-client.ts';

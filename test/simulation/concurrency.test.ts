@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkStore } from '../../engine/store/check.ts';
+import { checkStore } from '../support/check-store.ts';
 import {
   eventsOf,
   factsOf,

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkStore } from '../../engine/store/check.ts';
+import { checkStore } from '../support/check-store.ts';
 import { replaceCatalog, resourcesOf, storeReport } from '../support/commands.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
 import { TestServer } from '../support/server.ts';

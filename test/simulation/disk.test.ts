@@ -18,9 +18,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { checkStore } from '../../engine/store/check.ts';
 import { FORMAT_VERSION, slotOf } from '../../engine/store/store-info.ts';
 import { run } from '../server/cli/support.ts';
+import { checkStore } from '../support/check-store.ts';
 import { replaceCatalog, replaceFacts, timeText } from '../support/commands.ts';
 import { Random, testSeed } from '../support/random.ts';
 import { type ClientCommand, TestServer } from '../support/server.ts';

@@ -76,7 +76,7 @@ export interface LogLine {
 }
 
 /** The server answered with a status that the caller did not expect. */
-export class UnexpectedAnswer extends Error {
+class UnexpectedAnswer extends Error {
   readonly answer: Answer;
   constructor(what: string, answer: Answer) {
     super(`${what}: ${answer.status} ${answer.text.slice(0, 500)}`);

@@ -22,7 +22,7 @@ import { FALSE, negate, TRUE, type Truth, truthOf, UNKNOWN } from './truth.ts';
 import { keyOf } from './value-set.ts';
 
 export const NODE = 1;
-export const ITEM = 2;
+const ITEM = 2;
 export const SUB = 4;
 const DEPS: Record<Level, number> = { node: NODE, item: ITEM, sub: SUB, row: NODE | ITEM };
 

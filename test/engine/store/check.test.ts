@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { checkStore } from '../../../engine/store/check.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import { openStoreInfo, partitionDir } from '../../../engine/store/store-info.ts';
 import type { MemoKind } from '../../../engine/store/tables.ts';
+import { checkStore } from '../../support/check-store.ts';
 
 const dirs: string[] = [];
 after(() => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { silentLogs } from '../../../server/log.ts';
 import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
+import { silentLogs } from '../../support/logs.ts';
 import { FakeRing, noSchedule } from './support.ts';
 
 const minute = 60_000;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Settings } from '../../../schemas/config.ts';
 import { type Listener, startListener } from '../../../server/http/listener.ts';
-import { silentLogs } from '../../../server/log.ts';
 import { createHttpRecorder, prefixesOf } from '../../../server/ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from '../../../server/ops/ops.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
+import { silentLogs } from '../../support/logs.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { FakePool, FakeRing, noSchedule } from './support.ts';
 

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import type { QueryRequest, QuerySettings } from '../../../engine/query/request.ts';
 import type { BodyWriter, Exchange, Handler, Mount, Reply, ReplyHead } from '../../../server/http/exchange.ts';
 import { BodyTooLarge } from '../../../server/http/exchange.ts';
-import { silentLogs } from '../../../server/log.ts';
 import { type AdminDeps, createAdminMounts } from '../../../server/ops/admin-mounts.ts';
 import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Accepted, CommandRing, Maintenance, QueryPool, Submission } from '../../../workers/types.ts';
+import { silentLogs } from '../../support/logs.ts';
 import { querySettings } from '../../support/query-settings.ts';
 
 export interface Asked {

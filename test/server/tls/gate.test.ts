@@ -12,10 +12,11 @@ import { parseHocon } from '../../../server/config/hocon.ts';
 import type { Problem } from '../../../server/config/tree.ts';
 import type { Exchange } from '../../../server/http/exchange.ts';
 import { type Listener, startListener } from '../../../server/http/listener.ts';
-import { type Logger, silentLogs } from '../../../server/log.ts';
+import type { Logger } from '../../../server/log.ts';
 import { Access, readAllowlist } from '../../../server/tls/access.ts';
 import { type GateOptions, startTlsGate, type TlsGate } from '../../../server/tls/gate.ts';
 import { cipherName } from '../../../server/tls/options.ts';
+import { silentLogs } from '../../support/logs.ts';
 import { until } from '../../support/waiting.ts';
 import { type Certificates, makeCertificates, opensslMissing } from './certificates.ts';
 
