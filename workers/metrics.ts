@@ -77,8 +77,8 @@ export class Counter {
     this.#count += by;
   }
 
-  dec(by = 1): void {
-    this.#count -= by;
+  dec(): void {
+    this.#count--;
   }
 
   set(count: number): void {

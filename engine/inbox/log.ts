@@ -146,18 +146,18 @@ async function openSegments(dir: string, files: LogFileSystem): Promise<ReadSegm
  *
  * A log that is written meanwhile may look damaged where it goes on: only what is found a second time counts.
  */
-export async function checkLog(dir: string, files: LogFileSystem = diskFiles): Promise<string | null> {
+export async function checkLog(dir: string): Promise<string | null> {
   let before: string | null = null;
   for (;;) {
-    const found = await problemOf(dir, files);
+    const found = await problemOf(dir);
     if (found === null || found === before) return found;
     before = found;
   }
 }
 
-async function problemOf(dir: string, files: LogFileSystem): Promise<string | null> {
+async function problemOf(dir: string): Promise<string | null> {
   try {
-    const { segments } = await readSegments(dir, files, 'r');
+    const { segments } = await readSegments(dir, diskFiles, 'r');
     await closeAll(segments);
     return null;
   } catch (error) {

@@ -118,13 +118,8 @@ export type MemberVisitor = (name: string, start: number) => number;
  * values: for texts of any size of which only a little matters. Everything is checked as `parseJson` would. Returns the
  * offset behind the object, or -1 when the value there is no object. Throws JsonError.
  */
-export function walkMembers(
-  text: string,
-  start: number,
-  visit: MemberVisitor,
-  limits: JsonLimits = JSON_LIMITS,
-): number {
-  const parser = new ExactParser(text, start, limits);
+export function walkMembers(text: string, start: number, visit: MemberVisitor): number {
+  const parser = new ExactParser(text, start, JSON_LIMITS);
   return parser.walk(visit) ? parser.offset : -1;
 }
 

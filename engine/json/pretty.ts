@@ -12,14 +12,11 @@ export function prettyJson(value: JsonValue): string {
   return prettyText(printJson(value));
 }
 
-/**
- * Pretty form of a JSON text. `level` is the number of objects that already enclose it, for pretty printing a part of a
- * larger answer. Linear in the length of the text.
- */
-export function prettyText(text: string, level = 0): string {
+/** Pretty form of a JSON text. Linear in the length of the text. */
+export function prettyText(text: string): string {
   const out = new ByteWriter(text.length * 2);
   const source = Buffer.from(text, 'utf8');
-  writePretty(source, 0, source.length, out, level);
+  writePretty(source, 0, source.length, out);
   return out.toString();
 }
 
@@ -44,8 +41,8 @@ const BETWEEN_MAX = 4;
  * The same for UTF-8: appends the pretty form of the JSON text that lies from `start` to `end`. One loop without calls: it
  * is compiled while the first long document passes through it.
  */
-export function writePretty(source: Uint8Array, start: number, end: number, out: ByteWriter, level = 0): void {
-  let depth = level;
+export function writePretty(source: Uint8Array, start: number, end: number, out: ByteWriter): void {
+  let depth = 0;
   // One entry per open container: true for an object.
   const objects: boolean[] = [];
   let inObject = false;

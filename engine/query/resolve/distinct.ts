@@ -7,7 +7,7 @@ import { badQuery } from '../errors.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Clause, expand, pairOf, type Source } from './clause.ts';
 import { printAlone, printClojure, textOf } from './clojure.ts';
-import { comparisonOf, deferred, type FilterContext, filterOf, timeOf } from './filter.ts';
+import { checkRegex, comparisonOf, deferred, type FilterContext, filterOf, timeOf } from './filter.ts';
 import { storageMismatch } from './messages.ts';
 import type { OrderColumns } from './order-by.ts';
 import { fieldNamed, type Scope, scopeOf } from './scope.ts';
@@ -113,7 +113,7 @@ function term(kind: Kind, node: JsonValue, context: FilterContext): Filter {
     case '>':
     case '<=':
     case '>=':
-      if (kind === 'event') return deferred(context, () => eventComparison(op, args, context), UNKNOWN);
+      if (kind === 'event') return deferred(context, () => eventComparison(op, args), UNKNOWN);
       if (op === '=' || op === '~') {
         return kind === 'fact' ? factComparison(op, args, context) : resourceComparison(op, args, context);
       }
@@ -132,12 +132,12 @@ const eventName = (field: JsonValue): JsonValue => (typeof field === 'string' ? 
 const notAnEventField = (field: JsonValue): Error =>
   badQuery(`'${printAlone(eventName(field))}' is not a queryable object for version 4 of the resource events API`);
 
-function eventComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[], context: FilterContext): Filter {
+function eventComparison(op: '=' | '~' | CompareOp, args: readonly JsonValue[]): Filter {
   if (args.length !== 2) throw twoArguments(op, args.length);
   const [field, value] = args as [JsonValue, JsonValue];
   if (op === '=' || op === '~') {
     const name = textOf(eventName(field));
-    return op === '=' ? eventEquality(name, field, value) : eventRegex(name, field, value, context);
+    return op === '=' ? eventEquality(name, field, value) : eventRegex(name, field, value);
   }
   if (typeof field !== 'string' || !TIMES.has(field)) {
     throw badQuery(`${op} operator does not support object '${printAlone(field)}' for resource events`);
@@ -161,12 +161,12 @@ function eventEquality(name: string, field: JsonValue, value: JsonValue): Filter
   return { kind: 'eq', field: name, value: value as string, nullSafe: nullable };
 }
 
-function eventRegex(name: string, field: JsonValue, value: JsonValue, context: FilterContext): Filter {
+function eventRegex(name: string, field: JsonValue, value: JsonValue): Filter {
   const nullable = NULLABLE.has(name);
   if ((!nullable && !NOT_NULL.has(name)) || NO_REGEX.has(name)) throw notAnEventField(field);
   const column = fieldNamed(scopeOf('events'), name);
   if (column && (column.type !== 'S' || typeof value !== 'string')) throw storageMismatch(column, '~', value);
-  context.checkRegex(value as string);
+  checkRegex(value as string);
   return { kind: 'regex', field: name, pattern: value as string, nullIsFalse: nullable };
 }
 

@@ -7,6 +7,7 @@ import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../
 import { parseQueryTime } from '../../time.ts';
 import { badQuery, StoreRefusal } from '../errors.ts';
 import { encodedPattern, encodePath } from '../paths.ts';
+import { compileRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter, PathPart, PathRoot } from '../tree.ts';
 import type { Clause } from './clause.ts';
 import { isAtom, printClojure, textOf } from './clojure.ts';
@@ -30,9 +31,12 @@ import { hasMatch, parseField, pathPattern, withoutIndexes } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 import { resolveSource } from './subquery.ts';
 
+/** Throws QueryError for an invalid regular expression. */
+export function checkRegex(pattern: string): void {
+  compileRegex(pattern);
+}
+
 export interface FilterContext {
-  /** Throws QueryError for an invalid regular expression. */
-  readonly checkRegex: (pattern: string) => void;
   /** What the database would refuse, kept until everything else has been checked: the first of it. */
   readonly refusal: Refusal;
 }
@@ -99,10 +103,10 @@ function conditionOf(scope: Scope, clause: Condition, context: FilterContext): F
     case 'refused':
       throw clause.error;
     case 'compare':
-      if (clause.op === '=') return equality(scope, clause.field, clause.value, context);
-      if (clause.op === '~') return regex(scope, clause.field, clause.value, context);
-      if (clause.op === '~>') return pathRegex(scope, clause.field, clause.value, context);
-      return inequality(scope, clause.op, clause.field, clause.value, context);
+      if (clause.op === '=') return equality(scope, clause.field, clause.value);
+      if (clause.op === '~') return regex(scope, clause.field, clause.value);
+      if (clause.op === '~>') return pathRegex(scope, clause.field, clause.value);
+      return inequality(scope, clause.op, clause.field, clause.value);
     case 'null':
       return nullTest(scope, clause.field, clause.isNull);
     case 'in-array':
@@ -117,8 +121,8 @@ function conditionOf(scope: Scope, clause: Condition, context: FilterContext): F
       // No resource has a parameter without a name.
       if (clause.name === null) return FALSE;
       if (clause.op === '~') {
-        context.checkRegex(clause.name);
-        context.checkRegex(clause.text);
+        checkRegex(clause.name);
+        checkRegex(clause.text);
       }
       return { kind: 'parameter', op: clause.op, name: clause.name, text: clause.text };
     case 'node-state':
@@ -172,10 +176,10 @@ function withoutNul(value: JsonValue): JsonValue {
 
 // ---- equality ----
 
-function equality(scope: Scope, name: string, value: JsonValue, context: FilterContext): Filter {
+function equality(scope: Scope, name: string, value: JsonValue): Filter {
   const { field, document: doc } = target(scope, name, { matches: !name.startsWith('parameters') });
   if (doc) {
-    checkMatch(doc.parts, field, context);
+    checkMatch(doc.parts, field);
     return inTrusted({ kind: 'json', op: '=', ...doc, value: withoutNul(value) });
   }
   switch (field.type) {
@@ -235,10 +239,10 @@ const encodedText = (field: Field, value: JsonValue): string => checkText(encode
 
 // ---- inequality ----
 
-function inequality(scope: Scope, op: CompareOp, name: string, value: JsonValue, context: FilterContext): Filter {
+function inequality(scope: Scope, op: CompareOp, name: string, value: JsonValue): Filter {
   const { field, document: doc, dotted } = target(scope, name);
   if (doc && (dotted || doc.parts.length > 0)) {
-    checkMatch(doc.parts, field, context);
+    checkMatch(doc.parts, field);
     return inTrusted({ kind: 'json', op, ...doc, value: withoutNul(value) });
   }
   if (field.type === 'T') return { kind: 'order', field: field.name, op, value: timeOf(value) };
@@ -249,10 +253,10 @@ function inequality(scope: Scope, op: CompareOp, name: string, value: JsonValue,
 }
 
 /** `match()` is only for facts; its pieces make one regular expression, which must be valid. */
-function checkMatch(parts: readonly PathPart[], field: Field, context: FilterContext): void {
+function checkMatch(parts: readonly PathPart[], field: Field): void {
   if (!hasMatch(parts)) return;
   if (field.name === 'parameters') throw badMatchPart('match');
-  context.checkRegex(pathPattern(parts));
+  checkRegex(pathPattern(parts));
 }
 
 /**
@@ -272,20 +276,20 @@ export const badMatchPart = (kind: 'match' | 'indexed'): Error =>
 
 // ---- regular expressions ----
 
-function regex(scope: Scope, name: string, value: JsonValue, context: FilterContext): Filter {
+function regex(scope: Scope, name: string, value: JsonValue): Filter {
   const { field, document: doc, dotted } = target(scope, name);
   if (doc && (dotted || doc.parts.length > 0)) {
-    checkMatch(doc.parts, field, context);
+    checkMatch(doc.parts, field);
     const pattern = textForm(value);
     if (pattern === null) return UNKNOWN;
-    context.checkRegex(pattern);
+    checkRegex(pattern);
     return inTrusted({ kind: 'json', op: '~', ...doc, value });
   }
   const isText = field.type === 'A' || field.type === 'V' || field.type === 'PE';
   if (!isText && (field.type !== 'S' || field.store !== 'text')) throw storageMismatch(field, '~', value);
   if (value === null) return matchesNull(field);
   if (typeof value !== 'string') throw storageMismatch(field, '~', value);
-  context.checkRegex(value);
+  checkRegex(value);
   return { kind: 'regex', field: field.name, pattern: value, nullIsFalse: field.type !== 'V' };
 }
 
@@ -296,16 +300,16 @@ function matchesNull(field: Field): Filter {
   return { kind: 'and', args: [UNKNOWN, not({ kind: 'null', field: field.name })] };
 }
 
-function pathRegex(scope: Scope, name: string, value: JsonValue, context: FilterContext): Filter {
+function pathRegex(scope: Scope, name: string, value: JsonValue): Filter {
   const field = fieldNamed(scope, name) as Field;
   if (value === null) return FALSE;
   const pattern = pathOf(field, value);
   if (field.type === 'PE') {
     const whole = encodedPattern(pattern);
-    context.checkRegex(whole);
+    checkRegex(whole);
     return { kind: 'regex', field: field.name, pattern: whole, nullIsFalse: true };
   }
-  for (const element of pattern) if (typeof element === 'string') context.checkRegex(element);
+  for (const element of pattern) if (typeof element === 'string') checkRegex(element);
   return pattern.length === 0 ? FALSE : { kind: 'path-match', field: field.name, pattern };
 }
 

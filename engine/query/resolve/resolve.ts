@@ -6,7 +6,6 @@
 import { type EntityName, findEntity } from '../../../schemas/entities.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
-import { compileRegex } from '../regex/regex.ts';
 import { countFields, type EventCountsTree, type OrderTerm, type QueryTree } from '../tree.ts';
 import { type BodyOptions, resolveBody } from './body.ts';
 import { expand } from './clause.ts';
@@ -45,8 +44,6 @@ export interface ResolveOptions {
   readonly vocabulary?: 'neutral' | 'puppetdb' | undefined;
   /** Levels of nesting a query may have. */
   readonly depthMax?: number | undefined;
-  /** Throws QueryError for a regular expression that is not valid. Default: `compileRegex`. */
-  readonly regexCheck?: ((pattern: string) => void) | undefined;
 }
 
 export interface RootOptions extends ResolveOptions {
@@ -57,13 +54,7 @@ export interface RootOptions extends ResolveOptions {
 export interface EntityOptions extends ResolveOptions {
   /** Clauses that the route adds, such as `["=", "certname", "x"]`; the first is the innermost. */
   readonly routeFilters?: readonly JsonValue[] | undefined;
-  /** The route shows active nodes unless the query says otherwise. */
-  readonly activeFilter?: boolean | undefined;
 }
-
-const checkRegexDefault = (pattern: string): void => {
-  compileRegex(pattern);
-};
 
 function bodyOptions(options: RootOptions): BodyOptions {
   return {
@@ -71,7 +62,6 @@ function bodyOptions(options: RootOptions): BodyOptions {
     includePackageInventory: options.includePackageInventory === true,
     vocabulary: options.vocabulary ?? 'puppetdb',
     addAgentReportFilter: options.addAgentReportFilter !== false,
-    checkRegex: options.regexCheck ?? checkRegexDefault,
     refusal: { error: null },
     astOnly: options.astOnly === true,
   };
@@ -138,7 +128,6 @@ export function resolveEntity(entity: EntityName, ast: JsonValue | null, options
   if (ast !== null && !isArray(ast)) throw fromBody();
   let query: JsonValue = ast;
   for (const filter of options.routeFilters ?? []) query = addFilter(query, filter);
-  if (options.activeFilter && !(query !== null && mentionsNodeState(query))) query = addFilter(query, ACTIVE_FILTER);
   return resolveLevel(entity, query ?? [], [], options);
 }
 

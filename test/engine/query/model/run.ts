@@ -7,6 +7,7 @@ import { QueryError } from '../../../../engine/query/errors.ts';
 import type { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
 import { planOf, type SelectionPlan } from '../../../../engine/query/exec/explain.ts';
+import { ACTIVE_FILTER, mentionsNodeState } from '../../../../engine/query/resolve/defaults.ts';
 import { resolveEntity, resolveEventCounts, resolveRoot } from '../../../../engine/query/resolve/resolve.ts';
 import type { ExecuteOptions, RowSink } from '../../../../engine/query/sink.ts';
 import type { EventCountsTree, QueryTree } from '../../../../engine/query/tree.ts';
@@ -22,7 +23,9 @@ export function resolved(asked: Asked, edition: 'community' | 'enterprise'): Que
   const terms = orderBy.map(({ field, order }): JsonValue => ({ field, order }));
   try {
     if (asked.form === 'root') return resolveRoot(['from', entity, body ?? []], { ...options, orderBy: terms });
-    return resolveEntity(entity, body, { ...options, orderBy: terms, activeFilter: asked.activeFilter });
+    const isActiveOnly = asked.activeFilter && (body === null || !mentionsNodeState(body));
+    const routeFilters = isActiveOnly ? [ACTIVE_FILTER] : [];
+    return resolveEntity(entity, body, { ...options, orderBy: terms, routeFilters });
   } catch (error) {
     if (error instanceof QueryError) return null;
     throw error;

@@ -343,13 +343,13 @@ const TEXTS: readonly [EntityName, string, string][] = [
 describe('errors', () => {
   for (const [name, query, text] of TEXTS) {
     it(`errors: ${name} ${query} is refused with its text`, () => {
-      assert.equal(entityError(name, query, { activeFilter: false }), text);
+      assert.equal(entityError(name, query), text);
     });
   }
 
   for (const [name, query, text] of ORDER) {
     it(`errors: of the mistakes in ${query} on ${name} the first that PuppetDB finds is told`, () => {
-      assert.equal(entityError(name, query, { activeFilter: false }), text);
+      assert.equal(entityError(name, query), text);
     });
   }
 

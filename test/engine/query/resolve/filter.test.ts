@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Float } from '../../../../engine/json/value.ts';
 import type { Filter, PathPart } from '../../../../engine/query/tree.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
-import { entity, filter, json } from './support.ts';
+import { entity, filter, json, root } from './support.ts';
 
 const name = (text: string): PathPart => ({ kind: 'name', name: text, quoted: false });
 const quoted = (text: string): PathPart => ({ kind: 'name', name: text, quoted: true });
@@ -347,20 +347,14 @@ describe('defaults', () => {
 
   it('defaults: active nodes are asked for unless node_state is mentioned anywhere', () => {
     const active: Filter = { kind: 'node-state', state: 'active' };
-    const options = { activeFilter: true };
-    assert.deepEqual(entity('nodes', 'null', options).filter, active);
-    assert.deepEqual(entity('nodes', '["extract","certname"]', options).filter, active);
-    assert.deepEqual(
-      entity('nodes', '["extract",[["function","count"],"certname"],["group_by","certname"]]', options).filter,
-      active,
-    );
-    assert.deepEqual(entity('nodes', '["=","certname","a"]', options).filter, {
-      kind: 'and',
-      args: [eq('certname', 'a'), active],
-    });
-    const nested = entity('nodes', '["subquery","facts",["not",["=","node_state","any"]]]', options).filter;
-    assert.equal(nested?.kind, 'in-query');
-    assert.deepEqual(entity('nodes', '["null?","deactivated",false]', options).filter, {
+    const nodes = (...clauses: string[]) =>
+      root(`["from","nodes"${clauses.map((clause) => `,${clause}`).join('')}]`).filter;
+    assert.deepEqual(nodes(), active);
+    assert.deepEqual(nodes('["extract","certname"]'), active);
+    assert.deepEqual(nodes('["extract",[["function","count"],"certname"],["group_by","certname"]]'), active);
+    assert.deepEqual(nodes('["=","certname","a"]'), { kind: 'and', args: [eq('certname', 'a'), active] });
+    assert.equal(nodes('["subquery","facts",["not",["=","node_state","any"]]]')?.kind, 'in-query');
+    assert.deepEqual(nodes('["null?","deactivated",false]'), {
       kind: 'and',
       args: [not(isNull('deactivated')), active],
     });

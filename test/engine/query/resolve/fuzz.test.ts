@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { JsonValue } from '../../../../engine/json/value.ts';
 import { QueryError } from '../../../../engine/query/errors.ts';
+import { ACTIVE_FILTER } from '../../../../engine/query/resolve/defaults.ts';
 import {
   resolveAggregateEventCounts,
   resolveEntity,
@@ -65,7 +66,7 @@ describe(`random queries (FUZZ_SEED=${seed})`, () => {
         const list = Array.isArray(ast) ? ast : null;
         answers(() => resolveRoot(['from', entity, ast]));
         answers(() => resolveRoot(ast, { astOnly: flag }));
-        answers(() => resolveEntity(entity, list, { activeFilter: flag, orderBy: ast }));
+        answers(() => resolveEntity(entity, list, { routeFilters: flag ? [ACTIVE_FILTER] : [], orderBy: ast }));
         answers(() => resolveEntity('events', list, { distinct: { start: 0, end: 1 } }));
         answers(() => resolveEventCounts({ summarizeBy: 'resource', query: ast, countsFilter: ast }));
         answers(() => resolveAggregateEventCounts({ summarizeBy: 'certname,resource', query: ast }));
