@@ -50,13 +50,13 @@ export interface Applied {
 }
 
 /**
- * About how many bytes of content a batch brings at most, for `Partition.write`. A payload of more than `decompressedMax` is
- * refused before anything of it is stored, so what its gzip says of its size is believed up to there.
+ * About how many bytes of content a batch brings, for `Partition.write`. What gzip says of sizes is believed up to that of the
+ * largest command: damaged ones must not hold back a partition whose disk has room.
  */
 export function batchSize(commands: readonly QueuedCommand[], { decompressedMax }: IngestSettings): number {
   let size = 0;
-  for (const { body, gzip } of commands) size += Math.min(payloadSize(body, gzip), decompressedMax);
-  return size;
+  for (const { body, gzip } of commands) size += payloadSize(body, gzip);
+  return Math.min(size, decompressedMax);
 }
 
 /** A command that has been decoded, or that has its outcome already. */

@@ -2,7 +2,8 @@
 //
 //   bytes -> gunzip -> text -> JSON -> upgraded to the latest version -> validated -> hashed
 //
-// Pure: the result depends on the command, the settings and nothing stored. Every way to fail is a CommandFailure.
+// Pure: what a command says depends on the command and the settings. What is stored of its node (Recollection) only shortens
+// the way to it. Every way to fail is a CommandFailure.
 
 import { isUtf8 } from 'node:buffer';
 import type { CommandFormat, WireTable } from '../../schemas/commands/format.ts';

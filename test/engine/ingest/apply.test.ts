@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { batchSize } from '../../../engine/ingest/apply.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import type { NodeRecord } from '../../../engine/store/records.ts';
@@ -438,6 +439,16 @@ test('apply: a stale command passes whatever it holds', () => {
     ['stale', 'stale', 'duplicate', 'stale'],
   );
   assert.notEqual(store.apply(inputs(6, [['h', 'y']], { catalog_uuid: 'abc' }))[0], 'stored');
+});
+
+test('apply: the room a batch asks for is that of its payloads, and of no more than the largest command may have', () => {
+  const plain = facts(1);
+  const packed = submit('replace facts', factsPayload({ values: { a: 'x'.repeat(1000) } }), { gzip: true });
+  const size = batchSize([plain, packed], SETTINGS);
+  assert.ok(size > plain.body.length + 1000 && size < plain.body.length + 1500, `${size}`);
+  const lying = Uint8Array.from([...packed.body.slice(0, -4), 0xff, 0xff, 0xff, 0xff]);
+  const many = Array.from({ length: 500 }, () => ({ ...packed, body: lying }));
+  assert.equal(batchSize(many, SETTINGS), SETTINGS.decompressedMax);
 });
 
 test('apply: data goes where the payload says', () => {
