@@ -4,15 +4,13 @@
 import {
   environmentOf,
   flagOf,
-  type IgnoredReason,
-  ignoredSettings,
   type Machine,
   type SettingKey,
   type SettingRow,
   type Settings,
-  sectionAliases,
   settingRows,
 } from '../../schemas/config.ts';
+import { type IgnoredReason, ignoredSettings, sectionAliases } from '../../schemas/puppetdb-settings.ts';
 import { suggestion } from './suggest.ts';
 import { type ConfigObject, type ConfigValue, type Place, type Problem, placeText } from './tree.ts';
 import { type PlainValue, parseSetting, type RawValue, ValueRefused } from './values.ts';
