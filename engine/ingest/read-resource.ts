@@ -295,8 +295,8 @@ function goodTag(tag: string): string | null {
   const known = goodTags.get(tag);
   if (known !== undefined) return known;
   if (!TAG_PATTERN.test(tag)) return null;
-  // A part of a text keeps all of it in memory. Tags are of letters, digits and a few signs.
-  const own = Buffer.from(tag, 'latin1').toString('latin1');
+  // A part of a text keeps all of it in memory.
+  const own = Buffer.from(tag).toString();
   if (goodTags.size >= TAGS_MAX) goodTags.clear();
   goodTags.set(own, own);
   return own;

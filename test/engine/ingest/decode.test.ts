@@ -252,6 +252,16 @@ test('decode: catalogs that are refused', () => {
   );
 });
 
+test('decode: a tag is none, whichever tags came before', () => {
+  const tagged = (tag: string): QueuedCommand =>
+    submit('replace catalog', catalogPayload({ resources: [resource({ tags: [tag] })] }));
+  // Letters, and the characters that end in the same byte.
+  for (const [letter, other] of ['ń/D', '丢/"', '乜/\\', 'ſ/\x7f', 'ġ/!'].map((pair) => pair.split('/'))) {
+    assert.deepEqual(catalog(tagged(letter!)).contents(() => 0).resources[0]?.body?.tags, [letter]);
+    refused(tagged(other!), 'invalid', /invalid tag/);
+  }
+});
+
 test('decode: catalogs that are valid and cannot be stored', () => {
   const refusal = (fields: object): string | null => {
     const command = catalog(submit('replace catalog', catalogPayload(fields as never)));
