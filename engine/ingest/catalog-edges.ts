@@ -147,11 +147,15 @@ export function sharedEdges({ codes }: ReadEdges, resources: readonly PlacedReso
   return { texts: new Pieces(pieces), isPlain: true, codes: codes.slice(), groups: null };
 }
 
-/** Whether one of the edges names a resource titled with the certname. */
-export function nameOwn({ codes }: ReadEdges, resources: readonly PlacedResource[], certname: string): boolean {
-  if (!resources.some(({ resource }) => isOwn(resource, certname))) return false;
-  const own = resources.map(({ resource }) => isOwn(resource, certname));
-  return codes.some((code) => own[sourceOf(code, own.length)] || own[targetOf(code, own.length)]);
+/** How often the edges, of which equal ones count once, name a resource titled with the certname. */
+export function countOwn({ codes }: ReadEdges, resources: readonly PlacedResource[], certname: string): number {
+  if (!resources.some(({ resource }) => isOwn(resource, certname))) return 0;
+  const own = resources.map(({ resource }) => (isOwn(resource, certname) ? 1 : 0));
+  let count = 0;
+  for (const code of codes) {
+    count += (own[sourceOf(code, own.length)] as number) + (own[targetOf(code, own.length)] as number);
+  }
+  return count;
 }
 
 function countKeys(object: JsonObject): number {

@@ -6,7 +6,7 @@
 // of them when the certname is taken out of names and edges, and comes to stand at the same place of the order.
 
 import { textOf } from '../bytes.ts';
-import { nameOwn, type ReadEdges, sharedEdges } from './catalog-edges.ts';
+import { countOwn, type ReadEdges, sharedEdges } from './catalog-edges.ts';
 import { bySortKey, ESCAPES, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
 import { Pieces } from './hashes.ts';
 import { isOwn } from './read-resource.ts';
@@ -123,8 +123,8 @@ export function rememberLayout(
 }
 
 /**
- * Whether the certname is exactly where it was taken out: a text may spell it with escapes, too, and then name in the catalogs
- * of other nodes what it names here.
+ * Whether the certname is exactly where it was taken out, and nothing but a title there: a text may spell it with escapes, too, and then
+ * name in the catalogs of other nodes what it names here; and what is a type, a relationship or a key here is none with another certname.
  */
 function isExact(
   { isOwn: isTaken, bytes }: SentEdges,
@@ -132,7 +132,10 @@ function isExact(
   edges: ReadEdges,
   certname: string,
 ): boolean {
-  return isTaken ? !ESCAPES.test(textOf(bytes)) : !nameOwn(edges, list, certname);
+  const titles = countOwn(edges, list, certname);
+  if (!isTaken) return titles === 0;
+  const text = textOf(bytes);
+  return !ESCAPES.test(text) && text.split(JSON.stringify(certname)).length - 1 === titles;
 }
 
 function sizeOf({ texts, codes }: ReadEdges, resources: number): number {

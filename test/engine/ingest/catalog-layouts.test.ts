@@ -138,3 +138,26 @@ test('layouts: a certname that is spelled with escapes is not taken for that of 
     assert.match(other.message ?? 'decoded', /refers to resource .*mine\.example.*doesnt exist/);
   }
 });
+
+test('layouts: a certname that is no title in the edges is not taken for that of other nodes', () => {
+  const catalog = (certname: string, [key, type, relationship]: readonly string[]): QueuedCommand => {
+    const rest = '"tags":[],"exported":false,"parameters":{}';
+    const resources = [`{"type":"Class","title":"main",${rest}}`, `{"type":"host","title":"b",${rest}}`];
+    const edge = `{"source":{"${key}":"Class","title":"main"},"target":{"type":"${type}","title":"b"},"relationship":"${relationship}"}`;
+    const payload = JSON.stringify(catalogPayload({ certname, resources: 0, edges: 0 }))
+      .replace('"resources":0', `"resources":[${resources}]`)
+      .replace('"edges":0', `"edges":[${edge}]`);
+    return submit('replace catalog', payload, { certname });
+  };
+  const good = ['type', 'host', 'before'];
+  for (const [place, mine] of good.entries()) {
+    for (const round of [1, 2, 3]) {
+      const command = catalog(mine, good);
+      assert.deepEqual(outcome(command, NOTHING_STORED), outcome(command, null), `round ${round}`);
+    }
+    for (const other of ['other.example', 'contains']) {
+      const command = catalog(other, good.with(place, other));
+      assert.deepEqual(outcome(command, NOTHING_STORED), outcome(command, null), `${mine} and ${other}`);
+    }
+  }
+});
