@@ -39,7 +39,7 @@ export interface Exchange {
   reply(reply: Reply): void;
   /** Starts a streamed answer. `size`: bytes that will be written, when they are known. */
   stream(head: ReplyHead, size?: number): BodyWriter;
-  /** Calls back once when the client goes away before the answer is complete. */
+  /** Calls back once when the client goes away before the answer is complete; closing its side of the connection is going, too. */
   onAbort(callback: () => void): void;
   readonly aborted: boolean;
 }

@@ -113,8 +113,12 @@ export class HttpExchange implements Exchange {
   }
 
   onAbort(callback: () => void): void {
-    if (this.#aborted) callback();
-    else this.#abortCallbacks.push(callback);
+    if (this.#aborted) {
+      callback();
+      return;
+    }
+    this.#abortCallbacks.push(callback);
+    this.#wire.needClient();
   }
 
   body(max: number): Promise<Uint8Array> {

@@ -24,6 +24,8 @@ interface Connection {
   active: NodeWire | null;
   /** The next answer is the last. */
   isEnding: boolean;
+  /** The client has closed its side: it sends no more, but may wait for answers. */
+  isHalfClosed: boolean;
   /** Those that came before it was answered. */
   readonly ahead: [IncomingMessage, ServerResponse][];
 }
@@ -47,11 +49,20 @@ export function createNodeServer(
   });
   // Inactivity of the socket in either direction; what it means depends on the phase (below).
   server.timeout = limits.stallMs;
+  // A client that closes its side behind its request (nc does) gets its answer.
+  (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   // Heads and whole requests are timed from here on, also when the server never listens itself.
   server.emit('listening');
 
   const track = (socket: Duplex, client: ClientIdentity | null): Connection => {
-    const connection: Connection = { socket, client, active: null, isEnding: false, ahead: [] };
+    const connection: Connection = {
+      socket,
+      client,
+      active: null,
+      isEnding: false,
+      isHalfClosed: false,
+      ahead: [],
+    };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
     return connection;
@@ -73,7 +84,11 @@ export function createNodeServer(
   };
 
   server.on('connection', (socket: Duplex) => {
-    if (!connections.has(socket)) track(socket, null);
+    const connection = connections.get(socket) ?? track(socket, null);
+    socket.once('end', () => {
+      connection.isHalfClosed = true;
+      connection.active?.halfClosed();
+    });
   });
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket) ?? track(request.socket, null);
@@ -183,6 +198,7 @@ class NodeWire implements Wire {
   /** What to call for bytes that are on their way. */
   readonly #unsent = new Set<() => void>();
   #isLong = false;
+  #needsClient = false;
   /** Whether the next move is the client's: to send more of its request, or to take more of the answer. */
   waitsForClient = false;
 
@@ -288,6 +304,16 @@ class NodeWire implements Wire {
 
   destroy(): void {
     this.#request.socket.destroy();
+  }
+
+  needClient(): void {
+    this.#needsClient = true;
+    if (this.#connection.isHalfClosed) this.halfClosed();
+  }
+
+  /** The client has closed its side. Whether it still listens shows only when something is written to it. */
+  halfClosed(): void {
+    if (this.#needsClient) this.#connection.socket.end();
   }
 
   /** Of bytes that a broken connection never takes Node does not always tell: those are free when it is over. */

@@ -50,6 +50,8 @@ export interface Wire {
   breakOff(): void;
   /** Cuts the connection at once. */
   destroy(): void;
+  /** The answer costs too much to be made for nobody: a client that closes its side counts as gone. */
+  needClient(): void;
 
   /** There is room again after `write` returned false. */
   drained: (() => void) | null;

@@ -72,3 +72,33 @@ test('wire: bytes that a broken connection never takes are free when it is over'
   await until('gone', () => isGone);
   await until('free', () => freed === 2);
 });
+
+test('wire: a client that closes its side behind the request is answered, unless the answer needs it to stay', async (t) => {
+  const gone: string[] = [];
+  const port = await listening(t, (wire) => {
+    const answer = (): void => wire.send({ status: 200, headers: [] }, wire.path, wire.path.length);
+    wire.gone = () => gone.push(wire.path);
+    if (wire.path.startsWith('/dear')) wire.needClient();
+    if (wire.hasBody) wire.readBody({ chunk: () => {}, end: () => setTimeout(answer, 30) }, false);
+    else setTimeout(answer, 30);
+  });
+  const answered = async (sent: string): Promise<string> => {
+    const client = await RawClient.open(port);
+    client.socket.end(sent);
+    return client.closed();
+  };
+  assert.match(await answered('GET /a HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200 .*\r\n\/a$/s);
+  assert.match(
+    await answered('POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'),
+    /^HTTP\/1.1 200 .*\r\n\/b$/s,
+  );
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  assert.match(await answered(get('/c') + get('/d')), / 200 .*\r\n\/cHTTP\/1.1 200 .*\r\n\/d$/s);
+  assert.deepEqual(gone, []);
+  assert.equal(await answered(get('/dear')), '');
+  assert.match(await answered(get('/e') + get('/dearer')), /^HTTP\/1.1 200 .*\r\n\/e$/s);
+  await eventually(() => gone.length > 0, 'gone');
+  assert.equal(gone[0], '/dear');
+  // A request that stops in the middle is none.
+  assert.match(await answered('POST /f HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{'), /^(HTTP\/1.1 400 .*)?$/s);
+});
