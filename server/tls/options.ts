@@ -45,6 +45,8 @@ export function secureContextOptions(settings: SecureSettings): SecureContextOpt
     ...protocolRange(settings.sslProtocols),
     ciphers,
     honorCipherOrder: true,
+    // Without parameters no suite with DHE can be agreed on.
+    dhparam: 'auto',
     // No resumption: a resumed session would skip the checks of revocation and expiry.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };

@@ -1,12 +1,13 @@
 // The TLS gate before a real HTTP listener, with real certificates: who gets in, who does not, and what they are told.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { connect } from 'node:tls';
+import { type ConnectionOptions, connect } from 'node:tls';
 import { readRules } from '../../../server/config/authorization.ts';
 import { parseHocon } from '../../../server/config/hocon.ts';
 import type { Problem } from '../../../server/config/tree.ts';
@@ -222,10 +223,7 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1);
   });
 
-  function raw(
-    text: string,
-    options: { minVersion?: 'TLSv1.2'; maxVersion?: 'TLSv1.2' | 'TLSv1.1' } = {},
-  ): Promise<string> {
+  function raw(text: string, options: ConnectionOptions = {}): Promise<string> {
     return new Promise((resolve, reject) => {
       const credentials = { ...certificates.client('right'), ca: readFileSync(certificates.ca), ...options };
       const socket = connect({ host: '127.0.0.1', port: gate.port, ...credentials });
@@ -241,6 +239,27 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     const text = 'GET /pdb/meta HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
     assert.match(await raw(text, { maxVersion: 'TLSv1.2' }), /^HTTP\/1\.1 200 /);
     await assert.rejects(raw(text, { maxVersion: 'TLSv1.1' }));
+  });
+
+  test('each of the suites for TLS 1.2 that are offered by default can be agreed on', async (t) => {
+    const files = { cert: certificates.path('rsa', 'pem'), key: certificates.path('rsa', 'key') };
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
+    const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', files.key, '-out', files.cert, ...subject];
+    execFileSync('openssl', ['req', '-x509', ...made], { stdio: 'ignore' });
+    const ofRsa = await startTlsGate({
+      settings: settingsOf({ sslCert: files.cert, sslKey: files.key }),
+      listener,
+      log,
+    });
+    t.after(() => ofRsa.stop());
+    const text = 'GET /pdb/meta HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    for (const exchange of ['ECDHE-ECDSA', 'ECDHE-RSA', 'DHE-RSA']) {
+      const at = exchange.endsWith('-RSA') ? { port: ofRsa.port, ca: readFileSync(files.cert) } : {};
+      for (const algorithm of ['AES256-GCM-SHA384', 'AES128-GCM-SHA256']) {
+        const ciphers = `${exchange}-${algorithm}`;
+        assert.match(await raw(text, { maxVersion: 'TLSv1.2', ciphers, ...at }), /^HTTP\/1\.1 200 /, ciphers);
+      }
+    }
   });
 
   test('cleartext on the TLS port is turned away and the gate goes on', async () => {
