@@ -98,13 +98,12 @@ export function readParams(request: QueryRequest, set: ParamSet, options: ReadOp
 function readUrl(request: QueryRequest): Values {
   const values: Values = new Map();
   readForm(request.queryString, values);
-  // A form in the body of a GET counts like the URL and wins.
-  if (request.method === 'GET' && request.body !== null) {
-    const form: Values = new Map();
-    readForm(request.body, form);
-    for (const [name, value] of form) values.set(name, value);
-  }
-  return values;
+  if (request.method !== 'GET' || request.body === null) return values;
+  // A form in the body of a GET counts too, for what the URL does not name.
+  const all: Values = new Map();
+  readForm(request.body, all);
+  for (const [name, value] of values) all.set(name, value);
+  return all;
 }
 
 function readForm(text: string, values: Values): void {

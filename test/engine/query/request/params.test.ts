@@ -43,6 +43,15 @@ describe('parameters of a URL', () => {
     assert.equal(get('').pretty, null);
   });
 
+  it('go before those of a form in the body of a GET', () => {
+    const request = { method: 'GET', path: '', api: 'query', queryString: 'limit=2&origin=u' } as const;
+    const params = readParams({ ...request, body: 'limit=1&offset=3&origin' }, 'typical', {
+      depthMax: 100,
+      pql: false,
+    });
+    assert.deepEqual([params.limit, params.offset, params.origin], [2, 3, 'u']);
+  });
+
   it('are none in a text without any =', () => {
     for (const text of ['foo', 'foo&limit', '%zz']) assert.equal(get(text).limit, null, text);
     assert.match(
