@@ -201,7 +201,7 @@ export const settingRows = {
     type: 'path',
     default: null,
     reloaded: true,
-    doc: 'Certificate revocation lists, PEM. Revoked clients are refused.',
+    doc: 'Certificate revocation lists, PEM, of every authority in the chain. Revoked clients are refused.',
   },
   clientAuth: {
     section: 'jetty',

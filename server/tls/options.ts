@@ -41,7 +41,7 @@ export function secureContextOptions(settings: SecureSettings): SecureContextOpt
       settings.sslCertChain === null ? certificate : firstOf(certificate) + readFileSync(settings.sslCertChain, 'utf8'),
     key,
     ca: readFileSync(settings.sslCaCert),
-    ...(settings.sslCrl === null ? {} : { crl: readFileSync(settings.sslCrl) }),
+    ...(settings.sslCrl === null ? {} : { crl: revocationLists(settings.sslCrl) }),
     ...protocolRange(settings.sslProtocols),
     ciphers,
     honorCipherOrder: true,
@@ -58,6 +58,15 @@ function usable<T>(setting: string, file: string, read: () => T): T {
   } catch (error) {
     throw new Error(`${setting} ${file}: ${(error as Error).message}`);
   }
+}
+
+const LIST = /-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g;
+
+/** One of each authority, the root included: Node takes one of a text, and OpenSSL asks for all that the chain needs. */
+function revocationLists(file: string): string[] {
+  const lists = readFileSync(file, 'utf8').match(LIST);
+  if (lists === null) throw new Error(`ssl-crl-path ${file}: no certificate revocation list in it`);
+  return lists;
 }
 
 function firstOf(certificates: string): string {

@@ -10,6 +10,8 @@ export interface Certificates {
   readonly folder: string;
   readonly ca: string;
   readonly crl: string;
+  /** An authority below `ca`, that one, and the lists of both, as Puppet's CA has them. */
+  readonly chain: { readonly ca: string; readonly crl: string };
   path(name: string, kind: 'pem' | 'key'): string;
   /** What node's clients take. */
   client(name: string): { readonly cert: Buffer; readonly key: Buffer };
@@ -54,29 +56,37 @@ subjectAltName = DNS:alias.example.com, IP:192.0.2.7, IP:2001:db8::7, URI:urn:x,
 1.3.6.1.4.1.34380.1.3.39 = ASN1:UTF8String:true
 [policy]
 commonName = supplied
+[authority]
+basicConstraints = critical, CA:TRUE
 [server]
 subjectAltName = DNS:localhost, IP:127.0.0.1
 [client]
 basicConstraints = CA:FALSE
 `;
 
-/** Makes an authority `ca` with server `server` and clients `right`, `extended` (with extensions), `unlisted`, `revoked`, `expired`, and a stranger. */
+/**
+ * Makes an authority `ca` with server `server` and clients `right`, `extended` (with extensions), `unlisted`,
+ * `revoked`, `expired`, and a stranger. An authority `below` that one has clients `deep` and `deep-revoked`.
+ */
 export function makeCertificates(): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'muster-tls-'));
   const path = (name: string, kind: string) => join(folder, `${name}.${kind}`);
   const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const authority = (name: string) => {
-    const subject = ['-subj', `/CN=${name}`, '-days', '2'];
-    openssl('req', '-x509', ...newKey, '-keyout', path(name, 'key'), '-out', path(name, 'pem'), ...subject);
+  const books = (name: string) => {
     writeFileSync(path(name, 'cnf'), configuration(folder, name));
     writeFileSync(path(name, 'index'), '');
     writeFileSync(path(name, 'serial'), '01\n');
+  };
+  const authority = (name: string) => {
+    const subject = ['-subj', `/CN=${name}`, '-days', '2'];
+    openssl('req', '-x509', ...newKey, '-keyout', path(name, 'key'), '-out', path(name, 'pem'), ...subject);
+    books(name);
   };
   const issue = (
     ca: string,
     name: string,
     commonName: string,
-    kind: 'server' | 'client' | 'extended',
+    kind: 'server' | 'client' | 'extended' | 'authority',
     dates: string[] = [],
   ) => {
     const request = path(name, 'csr');
@@ -84,7 +94,7 @@ export function makeCertificates(): Certificates {
     const files = ['-in', request, '-out', path(name, 'pem'), '-extensions', kind];
     openssl('ca', '-batch', '-notext', '-config', path(ca, 'cnf'), ...files, ...dates);
   };
-  const writeCrl = () => openssl('ca', '-gencrl', '-config', path('ca', 'cnf'), '-out', path('ca', 'crl'));
+  const writeCrl = (name = 'ca') => openssl('ca', '-gencrl', '-config', path(name, 'cnf'), '-out', path(name, 'crl'));
 
   authority('ca');
   authority('other');
@@ -103,10 +113,24 @@ export function makeCertificates(): Certificates {
   openssl('ca', '-config', path('ca', 'cnf'), '-revoke', path('revoked', 'pem'));
   writeCrl();
 
+  issue('ca', 'below', 'below', 'authority');
+  books('below');
+  issue('below', 'deep', 'deep.example.com', 'client');
+  issue('below', 'deep-revoked', 'deep-revoked.example.com', 'client');
+  openssl('ca', '-config', path('below', 'cnf'), '-revoke', path('deep-revoked', 'pem'));
+  writeCrl('below');
+  for (const kind of ['pem', 'crl']) {
+    writeFileSync(
+      path('chain', kind),
+      readFileSync(path('below', kind), 'utf8') + readFileSync(path('ca', kind), 'utf8'),
+    );
+  }
+
   return {
     folder,
     ca: path('ca', 'pem'),
     crl: path('ca', 'crl'),
+    chain: { ca: path('chain', 'pem'), crl: path('chain', 'crl') },
     path,
     client: (name) => ({ cert: readFileSync(path(name, 'pem')), key: readFileSync(path(name, 'key')) }),
     renew: (name, commonName) => issue('ca', name, commonName, 'server'),

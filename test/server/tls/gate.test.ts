@@ -289,6 +289,21 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     await other.stop();
   });
 
+  test('an authority below another has a revocation list of its own', async () => {
+    const { ca, crl } = certificates.chain;
+    const other = await startTlsGate({ settings: settingsOf({ sslCaCert: ca, sslCrl: crl }), listener, log });
+    const { port } = other;
+    for (const client of ['right', 'deep']) {
+      assert.equal((await ask('/status', { client, port })).body, `https ${client}.example.com`);
+    }
+    for (const client of ['revoked', 'deep-revoked']) await refusedBy('/status', { client, port }, /./);
+    assert.throws(
+      () => other.reload(settingsOf({ sslCrl: ca })),
+      /ssl-crl-path .*chain\.pem: no certificate revocation/,
+    );
+    await other.stop();
+  });
+
   test('client-auth = none: nobody is asked', async () => {
     const other = await startTlsGate({ settings: settingsOf({ clientAuth: 'none' }), listener, log });
     assert.equal((await ask('/status', { port: other.port })).body, 'https null');
