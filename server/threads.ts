@@ -74,6 +74,7 @@ function poolOptions({ settings, registry, logs }: ThreadsOptions): QueryPoolOpt
 }
 
 function startOwnRing({ settings, registry, logs }: ThreadsOptions): Promise<CommandRing> {
+  const maintenanceLog = logs.area('maintenance');
   return startRing({
     dir: settings.data,
     partitions: settings.partitions,
@@ -81,6 +82,7 @@ function startOwnRing({ settings, registry, logs }: ThreadsOptions): Promise<Com
     limits: { waitingMax: settings.enqueuedMax },
     metrics: registry,
     log: logs.area('command'),
+    onExpired: (certname) => maintenanceLog.info(`Auto-expired node ${certname}`),
     engine: engineSettings(settings),
   });
 }

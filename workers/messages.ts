@@ -109,6 +109,8 @@ export type FromActor =
       readonly day: number | null;
       readonly error: string | null;
     }
+  /** A step of a sweep let these nodes expire. */
+  | { readonly kind: 'expired'; readonly certnames: readonly string[] }
   /** null: the command is not here any more. */
   | {
       readonly kind: 'fetched';

@@ -12,6 +12,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import type { StepResult } from '../engine/retention/sweep.ts';
 import { DAMAGE_ADVICE } from '../engine/store/data-file.ts';
 import { tellsOfDamage } from '../engine/store/lmdb.ts';
 import type { ActivityMark } from './activity.ts';
@@ -174,11 +175,13 @@ export class PartitionActor {
     else void this.#exclusive(() => more(0));
   }
 
-  #sweepStep(id: number, sweep: HostSweep): { changed: number; done: boolean } {
+  #sweepStep(id: number, sweep: HostSweep): StepResult {
     this.#activity.begin('sweep', this.#slot, id);
     try {
       const result = sweep.step();
-      if (result.changed > 0) this.#flushSoon(this.#times.flushDelay);
+      const { changed, expired = [] } = result;
+      if (changed > 0) this.#flushSoon(this.#times.flushDelay);
+      if (expired.length > 0) this.#post({ kind: 'expired', certnames: expired });
       return result;
     } finally {
       this.#activity.end();

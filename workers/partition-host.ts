@@ -2,6 +2,7 @@
 // threads may put a smaller one in its place.
 
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import type { StepResult } from '../engine/retention/sweep.ts';
 import type { PartitionCounts } from '../engine/store/state.ts';
 import type { SweepKind, Timing } from './messages.ts';
 
@@ -32,7 +33,7 @@ export interface Applied {
 
 export interface HostSweep {
   /** One bounded step. Synchronous. */
-  step(): { readonly changed: number; readonly done: boolean };
+  step(): StepResult;
   /** What a search found, once done. */
   readonly day: number | null;
 }

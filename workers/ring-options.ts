@@ -19,6 +19,8 @@ export interface RingOptions {
   readonly metrics?: MetricsRegistry;
   readonly log?: Log;
   readonly times?: Partial<ActorTimes>;
+  /** A node has expired. */
+  readonly onExpired?: (certname: string) => void;
   /**
    * An actor hangs while something holds it (activity.ts) and cannot be ended: only a new process can go on. What it was doing is
    * noted for that process. Default: throws where nobody catches, which ends the process.

@@ -112,6 +112,7 @@ export class Ring implements CommandRing {
   readonly #limits: RingLimits;
   readonly #times: ActorTimes;
   readonly #log: Log;
+  readonly #onExpired: (certname: string) => void;
   readonly #lock: DataLock;
   readonly #marker: RunMarker;
   readonly #stream: CommandLog;
@@ -135,6 +136,7 @@ export class Ring implements CommandRing {
     this.#limits = { ...ringLimits, ...options.limits };
     this.#times = { ...actorTimes, ...options.times };
     this.#log = options.log ?? silentLog;
+    this.#onExpired = options.onExpired ?? (() => {});
     this.#lock = parts.lock;
     this.#marker = parts.marker;
     this.#stream = parts.log;
@@ -376,6 +378,9 @@ export class Ring implements CommandRing {
         break;
       case 'swept':
         this.#sweeps.finished(message);
+        break;
+      case 'expired':
+        for (const certname of message.certnames) this.#onExpired(certname);
         break;
       case 'fetched':
         this.#held.fetched(message);

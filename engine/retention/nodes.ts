@@ -20,6 +20,7 @@ export function expireNodes(partition: Partition, { now, ttl }: NodeTtl): Sweep 
     step(): StepResult {
       const view = partition.snapshot();
       const silent: NodeId[] = [];
+      const expired: string[] = [];
       let done = true;
       try {
         let lookedAt = 0;
@@ -31,7 +32,9 @@ export function expireNodes(partition: Partition, { now, ttl }: NodeTtl): Sweep 
             break;
           }
           const record = view.node(id);
-          if (record !== undefined && isSilent(record, horizon)) silent.push(id);
+          if (record === undefined || !isSilent(record, horizon)) continue;
+          silent.push(id);
+          expired.push(record.certname);
         }
       } finally {
         view.close();
@@ -41,7 +44,7 @@ export function expireNodes(partition: Partition, { now, ttl }: NodeTtl): Sweep 
           for (const id of silent) batch.putNode(id, { ...(batch.node(id) as NodeRecord), expired: now });
         });
       }
-      return { changed: silent.length, done };
+      return { changed: silent.length, done, expired };
     },
   };
 }

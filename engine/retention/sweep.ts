@@ -6,6 +6,8 @@ export interface StepResult {
   readonly changed: number;
   /** false: call again. */
   readonly done: boolean;
+  /** Certnames of nodes that expired in this step. */
+  readonly expired?: readonly string[];
 }
 
 export interface Sweep {

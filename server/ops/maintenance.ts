@@ -39,6 +39,8 @@ export interface MaintenanceSettings {
   readonly nodeTtl: number;
   readonly nodePurgeTtl: number;
   readonly nodePurgeBatch: number;
+  readonly reportTtl: number;
+  readonly resourceEventsTtl: number;
 }
 
 export interface MaintenanceDeps {
@@ -53,6 +55,10 @@ export interface MaintenanceDeps {
 
 interface StepRow {
   readonly token: CleanToken;
+  /** What the log calls it, in PuppetDB's words: they are searched for. */
+  readonly title: string;
+  /** The age that is told with it. */
+  readonly threshold?: 'nodeTtl' | 'nodePurgeTtl' | 'reportTtl' | 'resourceEventsTtl';
   /** Word of the `cleaning` gauge. The gauge tells what was asked for, for as long as it is being done. */
   readonly activity: string;
   readonly counter: string;
@@ -64,17 +70,43 @@ interface StepRow {
 
 /** In the order in which they run, whatever the order of the request. */
 const steps: readonly StepRow[] = [
-  step('expire_nodes', 'expiring-nodes', 'node-expirations', 'node-expiration-time'),
-  step('purge_nodes', 'purging-nodes', 'node-purges', 'node-purge-time'),
-  step('purge_reports', 'purging-reports', 'report-purges', 'report-purge-time'),
-  step('purge_resource_events', 'purging-resource-events', 'resource-event-purges', 'resource-events-purge-time'),
-  step('gc_packages', 'package-gc', 'package-gcs', 'package-gc-time', 'gc-packages-time'),
+  {
+    ...step('expire_nodes', 'expiring-nodes', 'node-expirations', 'node-expiration-time'),
+    title: 'sweep of stale nodes',
+    threshold: 'nodeTtl',
+  },
+  {
+    ...step('purge_nodes', 'purging-nodes', 'node-purges', 'node-purge-time'),
+    title: 'purge deactivated and expired nodes',
+    threshold: 'nodePurgeTtl',
+  },
+  {
+    ...step('purge_reports', 'purging-reports', 'report-purges', 'report-purge-time'),
+    title: 'sweep of stale reports',
+    threshold: 'reportTtl',
+  },
+  {
+    ...step('purge_resource_events', 'purging-resource-events', 'resource-event-purges', 'resource-events-purge-time'),
+    title: 'sweep of stale resource events',
+    threshold: 'resourceEventsTtl',
+  },
+  {
+    ...step('gc_packages', 'package-gc', 'package-gcs', 'package-gc-time', 'gc-packages-time'),
+    title: 'gc packages',
+  },
   {
     ...step('other', 'other', 'other-cleans', 'other-clean-time'),
     kinds: ['gc_catalogs', 'gc_fact_paths'],
+    title: 'database garbage collection',
   },
-  step('gc_catalogs', 'catalog-gc', 'catalog-gcs', 'catalog-gc-time', 'gc-catalogs-time'),
-  step('gc_fact_paths', 'fact-paths-gc', 'fact-path-gcs', 'fact-path-gc-time', 'gc-fact-paths'),
+  {
+    ...step('gc_catalogs', 'catalog-gc', 'catalog-gcs', 'catalog-gc-time', 'gc-catalogs-time'),
+    title: 'sweep of stale catalog data',
+  },
+  {
+    ...step('gc_fact_paths', 'fact-paths-gc', 'fact-path-gcs', 'fact-path-gc-time', 'gc-fact-paths'),
+    title: 'sweep of unused fact paths',
+  },
 ];
 
 interface Job {
@@ -214,7 +246,10 @@ export class MaintenanceScheduler {
   }
 
   async #runStep(row: StepRow, request: CleanRequest): Promise<void> {
-    const { ring, registry, log } = this.#deps;
+    const { ring, registry, log, settings } = this.#deps;
+    const { threshold } = row;
+    const title = threshold === undefined ? row.title : `${row.title} (threshold: ${periodText(settings[threshold])})`;
+    log.info(`Starting ${title}`);
     registry.counter('admin', row.counter).inc();
     const began = performance.now();
     try {
@@ -223,11 +258,11 @@ export class MaintenanceScheduler {
         const maintenance = stepOf(kind, request);
         if (maintenance !== null) changed += await ring.maintain(maintenance);
       }
-      log.info({ changed, ms: Math.round(performance.now() - began) }, `maintenance: ${row.activity}`);
+      log.info({ changed, ms: Math.round(performance.now() - began) }, `Finished ${title}`);
     } catch (error) {
       this.#failures++;
       this.#lastFailure = error instanceof Error ? error.message : String(error);
-      log.error({ err: error }, `maintenance: ${row.activity} failed`);
+      log.error({ err: error }, `${title} failed`);
     }
     const elapsed = performance.now() - began;
     registry.timer('admin', row.timer).update(elapsed);
@@ -241,8 +276,22 @@ function step(
   counter: string,
   timer: string,
   storageTimer: string | null = null,
-): StepRow {
+): Omit<StepRow, 'title'> {
   return { token, activity, counter, timer, storageTimer, kinds: token === 'other' ? [] : [token] };
+}
+
+const units = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+  ['millisecond', 1],
+] as const;
+
+/** `14 days`: in the largest unit that divides it. */
+function periodText(ms: number): string {
+  const [unit, size] = units.find(([, size]) => ms >= size && ms % size === 0) ?? units[3];
+  return `${ms / size} ${unit}${ms === size ? '' : 's'}`;
 }
 
 /** null: nothing to do. The limit of a request is an upper bound, the ring's 0 means none. */

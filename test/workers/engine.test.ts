@@ -24,6 +24,7 @@ async function start(
   t: TestContext,
   dir: string,
   engine: Partial<EngineSettings> = {},
+  onExpired?: (certname: string) => void,
 ): Promise<{ ring: Ring; metrics: MetricsRegistry }> {
   const metrics = new MetricsRegistry();
   const ring = await startRing({
@@ -31,6 +32,7 @@ async function start(
     partitions: PARTITIONS,
     threads: 2,
     metrics,
+    ...(onExpired !== undefined && { onExpired }),
     times: { flushDelay: 20, retryDelay: 50 },
     engine: { ...engineDefaults, ...engine },
   });
@@ -187,10 +189,14 @@ test('engine: a purge of reports takes the oldest expired day of the whole store
 });
 
 test('engine: nodes expire, are purged within the limit, and are deleted by name', async (t) => {
-  const { ring } = await start(t, temporaryDirectory(), { nodeTtl: DAY, nodePurgeTtl: 0 });
+  const expired: string[] = [];
+  const { ring } = await start(t, temporaryDirectory(), { nodeTtl: DAY, nodePurgeTtl: 0 }, (certname) => {
+    expired.push(certname);
+  });
   const old = Date.now() - 3 * DAY;
   for (let i = 0; i < 12; i++) await send(ring, 'replace facts', 5, facts(`n${i}`, {}, i < 6 ? old : Date.now()));
   assert.equal(await ring.maintain({ kind: 'expire_nodes' }), 6);
+  assert.deepEqual(expired.sort(), ['n0', 'n1', 'n2', 'n3', 'n4', 'n5']);
   await new Promise((resolve) => setTimeout(resolve, 5));
   assert.equal(await ring.maintain({ kind: 'purge_nodes', batchLimit: 4 }), 4);
   assert.equal(await ring.maintain({ kind: 'purge_nodes', batchLimit: 0 }), 2);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
+import type { Logger } from '../../../server/log.ts';
 import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { silentLogs } from '../../support/logs.ts';
@@ -7,10 +8,9 @@ import { FakeRing, noSchedule } from './support.ts';
 
 const minute = 60_000;
 
-function scheduler(settings: Partial<MaintenanceSettings>) {
+function scheduler(settings: Partial<MaintenanceSettings>, log = silentLogs().area('maintenance')) {
   const ring = new FakeRing();
   const registry = new MetricsRegistry();
-  const log = silentLogs().area('maintenance');
   const merged = { ...noSchedule, gcInterval: minute, ...settings };
   const maintenance = new MaintenanceScheduler({
     ring,
@@ -147,6 +147,35 @@ test('maintenance: stop waits for the running step and lets no other begin', asy
   finish();
   await Promise.all([running, stop]);
   assert.deepEqual(kinds(), ['expire_nodes']);
+});
+
+test('maintenance: the log tells when each step begins and ends, and the age that counts', async () => {
+  const told: string[] = [];
+  const tell = (...args: unknown[]) => void told.push(String(args.at(-1)));
+  const log: Logger = Object.assign(Object.create(silentLogs().area('maintenance')) as Logger, {
+    info: tell,
+    error: tell,
+  });
+  const { ring, maintenance } = scheduler({ nodeTtl: 3_600_000, nodePurgeTtl: 0 }, log);
+  ring.onMaintain = (step) => {
+    if (step.kind === 'gc_packages') throw new Error('disk gone');
+  };
+  await maintenance.clean({ tokens: new Set(cleanTokens), batchLimit: null });
+  const titles = [
+    'sweep of stale nodes (threshold: 1 hour)',
+    'purge deactivated and expired nodes (threshold: 0 seconds)',
+    'sweep of stale reports (threshold: 14 days)',
+    'sweep of stale resource events (threshold: 36 hours)',
+    'gc packages',
+    'database garbage collection',
+    'sweep of stale catalog data',
+    'sweep of unused fact paths',
+  ];
+  const ended = (title: string) => (title === 'gc packages' ? `${title} failed` : `Finished ${title}`);
+  assert.deepEqual(
+    told,
+    titles.flatMap((title) => [`Starting ${title}`, ended(title)]),
+  );
 });
 
 test('maintenance: runs are counted and timed, failures remembered', async () => {

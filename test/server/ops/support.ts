@@ -190,6 +190,8 @@ export const noSchedule: MaintenanceSettings = {
   nodeTtl: 7 * 24 * 3_600_000,
   nodePurgeTtl: 14 * 24 * 3_600_000,
   nodePurgeBatch: 25,
+  reportTtl: 14 * 24 * 3_600_000,
+  resourceEventsTtl: 36 * 3_600_000,
 };
 
 /** Everything below /pdb/admin over stand-ins. */
