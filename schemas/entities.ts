@@ -26,8 +26,8 @@ export interface Field {
   readonly queryable: boolean;
   readonly projectable: boolean;
   readonly orderable: boolean;
-  /** Only there with this request parameter. */
-  readonly requires: 'include_facts_expiration' | 'include_package_inventory' | null;
+  /** Only there with this request parameter, or in that edition. */
+  readonly requires: 'include_facts_expiration' | 'include_package_inventory' | 'enterprise' | null;
 }
 
 export type EntityName =
@@ -244,11 +244,12 @@ const ENTITIES: readonly Entity[] = [
       field('latest_report?', 'S', { only: 'q', store: 'boolean' }),
       field('start_time', 'T'),
       field('resource_events', 'X', { only: 'p' }),
+      field('resources', 'X', { only: 'p', requires: 'enterprise' }),
       field('metrics', 'X', { only: 'p' }),
       field('producer_timestamp', 'T'),
       field('report_format', 'N', { store: 'smallint' }),
     ],
-    'catalog_uuid receive_time producer hash transaction_uuid puppet_version noop corrective_change logs report_format start_time producer_timestamp type cached_catalog_status end_time resource_events status configuration_version environment code_id noop_pending certname metrics job_id',
+    'catalog_uuid receive_time producer hash transaction_uuid puppet_version noop corrective_change logs report_format start_time producer_timestamp type cached_catalog_status end_time resource_events status configuration_version environment code_id resources noop_pending certname metrics job_id',
   ),
   entity(
     'events',

@@ -380,6 +380,7 @@ const reports = (corrective: boolean): Record<string, Access> => ({
   metrics: document('item', (row, out) => writeReportPart(row, 'metrics', out)),
   logs: document('item', (row, out) => writeReportPart(row, 'logs', out)),
   resource_events: document('item', (row, out) => writeReportEvents(row, corrective, out)),
+  resources: document('item', (row, out) => writeReportPart(row, 'resources', out)),
 });
 
 const eventsOf = (row: Row): StoredEvents => row.sub as StoredEvents;

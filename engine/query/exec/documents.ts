@@ -24,6 +24,7 @@ import { Scratch } from '../../store/lmdb.ts';
 import { NODE_TEXT } from '../../store/node-record.ts';
 import { placeOf } from '../../store/own-tag.ts';
 import type { ItemId } from '../../store/records.ts';
+import type { ReportListName } from '../../store/report-lists.ts';
 import { REPORT_TEXT } from '../../store/report-record.ts';
 import type { View } from '../../store/view.ts';
 import { formatEventTime } from '../../time.ts';
@@ -360,8 +361,8 @@ export function writeTags(resource: StoredResource, row: Row, out: ByteWriter): 
   out.put(places.after[place]!);
 }
 
-/** Logs or metrics of the row's report, expanded. */
-export function writeReportPart(row: Row, part: 'logs' | 'metrics', out: ByteWriter): void {
+/** A list of the row's report, expanded. */
+export function writeReportPart(row: Row, part: ReportListName, out: ByteWriter): void {
   out.piece(DATA);
   if (!row.view.writeReportList(row.reportId, part, out)) out.piece(NULL);
   href(out, row.report, REPORT_TEXT.hash, 'reports/', `/${part}`);

@@ -61,6 +61,7 @@ function bodyOptions(options: RootOptions): BodyOptions {
     includeFactsExpiration: options.includeFactsExpiration === true,
     includePackageInventory: options.includePackageInventory === true,
     vocabulary: options.vocabulary ?? 'puppetdb',
+    edition: options.edition ?? 'community',
     addAgentReportFilter: options.addAgentReportFilter !== false,
     refusal: { error: null },
     astOnly: options.astOnly === true,

@@ -8,6 +8,7 @@ export interface ScopeOptions {
   readonly includeFactsExpiration?: boolean;
   readonly includePackageInventory?: boolean;
   readonly vocabulary?: 'neutral' | 'puppetdb';
+  readonly edition?: 'community' | 'enterprise';
 }
 
 export interface Scope {
@@ -53,7 +54,8 @@ function build(entity: Entity, options: ScopeOptions): Scope {
     (field) =>
       field.requires === null ||
       (field.requires === 'include_facts_expiration' && options.includeFactsExpiration === true) ||
-      (field.requires === 'include_package_inventory' && options.includePackageInventory === true),
+      (field.requires === 'include_package_inventory' && options.includePackageInventory === true) ||
+      (field.requires === 'enterprise' && options.edition === 'enterprise'),
   );
   const byName = new Map(fields.map((field) => [field.name, field]));
   const neutralNames = new Map<string, string>();
@@ -79,7 +81,8 @@ function build(entity: Entity, options: ScopeOptions): Scope {
 
 /** The scope of a top-level query over the entity. */
 export function scopeOf(name: EntityName, options: ScopeOptions = {}): Scope {
-  const key = `${name} ${options.includeFactsExpiration === true} ${options.includePackageInventory === true} ${options.vocabulary}`;
+  const { includeFactsExpiration, includePackageInventory, vocabulary, edition } = options;
+  const key = `${name} ${includeFactsExpiration === true} ${includePackageInventory === true} ${vocabulary} ${edition}`;
   let scope = SCOPES.get(key);
   if (!scope) {
     scope = build(entityOf(name), options);

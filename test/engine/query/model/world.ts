@@ -397,6 +397,23 @@ function resourceEvents(report: Report, edition: Edition): JsonValue {
   return { data: orNull(data as unknown as JsonValue[]), href: href(`/reports/${report.hash}/events`) };
 }
 
+const shownTime = (ms: number): string => new Date(ms).toISOString();
+
+/** Of the enterprise edition: all resources, changed or not, as the agent sent them. */
+function reportResources({ resources, hash }: Report): JsonValue {
+  const data = resources.map(({ timestamp, events, ...rest }) => ({
+    ...rest,
+    timestamp: shownTime(timestamp),
+    // A name that is null was not sent.
+    events: events.map(({ name, ...event }) => ({
+      ...event,
+      ...(name !== null && { name }),
+      timestamp: shownTime(event.timestamp),
+    })),
+  }));
+  return { data: data as unknown as JsonValue[], href: href(`/reports/${hash}/resources`) };
+}
+
 const reportRows: NodeRows = (node, edition) => {
   const latest = latestReport(node);
   return node.reports.map((report) => ({
@@ -426,6 +443,7 @@ const reportRows: NodeRows = (node, edition) => {
       metrics: { data: report.metrics, href: href(`/reports/${report.hash}/metrics`) },
       logs: { data: report.logs, href: href(`/reports/${report.hash}/logs`) },
       resource_events: resourceEvents(report, edition),
+      ...(edition === 'enterprise' && { resources: reportResources(report) }),
     },
     node,
   }));

@@ -706,6 +706,12 @@ describe('answers: enterprise edition', () => {
       resources.map((r) => r.resource_title),
       ['/etc/hosts'],
     );
+    const query = JSON.stringify(['=', 'hash', agentReport]);
+    const reports = (asked: object) =>
+      json({ path: '/reports', query: { query }, ...asked }) as Record<string, unknown>[];
+    const href = `/pdb/query/v4/reports/${agentReport}/resources`;
+    assert.deepEqual(reports(enterprise)[0]?.['resources'], { data: resources, href });
+    assert.equal('resources' in (reports({})[0] as object), false);
   });
 });
 
