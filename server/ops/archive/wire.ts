@@ -143,13 +143,14 @@ function factsPayload(row: JsonObject): JsonObject {
   };
 }
 
+/** Resources come with reports of the enterprise edition; else those that had events are put together from these. */
 function reportPayload(row: JsonObject): JsonObject {
-  const { hash: _hash, receive_time: _received, resources: _resources, resource_events: events, ...rest } = row;
+  const { hash: _hash, receive_time: _received, resources, resource_events: events, ...rest } = row;
   return {
     ...rest,
     metrics: dataIn(row['metrics']),
     logs: dataIn(row['logs']),
-    resources: resourcesOf(dataOf(events)),
+    resources: dataIn(resources) ?? resourcesOf(dataOf(events)),
   };
 }
 

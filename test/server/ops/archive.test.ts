@@ -340,6 +340,17 @@ test("export: a report's resources are put together from its events, numbers kee
   ]);
 });
 
+test('export: the resources that a report comes with are exported as they are', async () => {
+  const resources = [{ resource_type: 'File', resource_title: '/unchanged', skipped: false, line: 7, events: [] }];
+  const whole = { ...report, resources: { href: '/x', data: resources } };
+  const { mounts } = archive((question) =>
+    question.path === '/reports' ? { text: JSON.stringify([whole]) } : answers(question),
+  );
+  const { bytes } = await request(mounts, '/pdb/admin/v1/archive');
+  const text = (await untar(gunzipSync(bytes)))[`puppetdb-bak/reports/a.example-${timeHash}.json`]!;
+  assert.deepEqual(JSON.parse(text).resources, resources);
+});
+
 test('export: an unknown profile anonymises nothing', async () => {
   const [plain, unknown] = [await exported(), await exported('?anonymization_profile=extreme')];
   assert.deepEqual(unknown.files, plain.files);
