@@ -97,7 +97,7 @@ test('wire: a client that closes its side behind the request is answered, unless
   assert.deepEqual(gone, []);
   assert.equal(await answered(get('/dear')), '');
   assert.match(await answered(get('/e') + get('/dearer')), /^HTTP\/1.1 200 .*\r\n\/e$/s);
-  await eventually(() => gone.length > 0, 'gone');
+  await until('gone', () => gone.length > 0);
   assert.equal(gone[0], '/dear');
   // A request that stops in the middle is none.
   assert.match(await answered('POST /f HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{'), /^(HTTP\/1.1 400 .*)?$/s);

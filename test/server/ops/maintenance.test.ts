@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import type { Logger } from '../../../server/log.ts';
-import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
+import { cleanTokens, MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { silentLogs } from '../../support/logs.ts';
 import { FakeRing, noSchedule } from './support.ts';
