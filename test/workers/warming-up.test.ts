@@ -91,8 +91,7 @@ it('commands keep it from beginning, and make it rest', async () => {
   clearInterval(first);
   await until('it begins', () => thread.steps > 0);
   const second = load(thread);
-  await sleep(60);
-  assert.ok(thread.rests > 0);
+  await until('it rests', () => thread.rests > 0);
   const { steps } = thread;
   await sleep(60);
   assert.equal(thread.steps, steps);
