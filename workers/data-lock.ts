@@ -39,7 +39,7 @@ export async function lockDataDirectory(dir: string): Promise<DataLock> {
 
 async function takeOver(path: string, dir: string): Promise<Server> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const server = await listen(path);
+    const server = await listen(path, dir);
     if (server !== null) return server;
     const found = identityOf(path);
     if (await answers(path, dir)) break;
@@ -82,12 +82,12 @@ function addressIn(dir: string): Address {
 }
 
 /** null when the address is taken, by a living process or a dead one. */
-function listen(path: string): Promise<Server | null> {
+function listen(path: string, dir: string): Promise<Server | null> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(null);
-      else reject(error);
+      else reject(new Error(`the data directory ${dir} cannot be written: ${error.message}`, { cause: error }));
     });
     server.listen(path, () => {
       server.unref();

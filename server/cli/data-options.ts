@@ -1,9 +1,9 @@
 // Where commands that work on a data directory find it: as `muster start` with the same configuration would.
 
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
-import { CliFailure, exitStatus, type Terminal } from './command.ts';
+import { CliFailure, exitStatus, reasonOf, type Terminal } from './command.ts';
 import { configurationOf } from './setting-options.ts';
 
 export const dataOptions: Readonly<Record<string, OptionSpec>> = {
@@ -24,9 +24,13 @@ export function dataPath(args: ParsedArguments, terminal: Terminal): string {
   return configurationOf({ options, positionals: [], problems: [] }, terminal).settings.data;
 }
 
-/** A data directory that is there. Throws CliFailure when it holds no store. */
+/** A data directory that is there. Throws CliFailure when it holds no store, or nobody here may look. */
 export function existingDataPath(args: ParsedArguments, terminal: Terminal): string {
   const path = dataPath(args, terminal);
-  if (existsSync(join(path, 'store.json'))) return path;
+  try {
+    if (statSync(join(path, 'store.json'), { throwIfNoEntry: false }) !== undefined) return path;
+  } catch (error) {
+    throw new CliFailure(exitStatus.failed, `${path} cannot be read: ${reasonOf(error)}`);
+  }
   throw new CliFailure(exitStatus.usage, `${path} is no data directory of Muster; give --data DIR`);
 }

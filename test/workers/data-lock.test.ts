@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { lockDataDirectory } from '../../workers/data-lock.ts';
@@ -52,6 +52,25 @@ test('data lock: directories with long names are locked, whatever the path and t
   await lock.release();
   assert.deepEqual(readdirSync(dir), []);
   await (await lockDataDirectory(short)).release();
+});
+
+test('data lock: a directory that may not be written is told by its name', async (t) => {
+  if (process.getuid === undefined) return t.skip('there are no users here');
+  const base = temporaryDirectory();
+  const dir = join(base, 'data');
+  mkdirSync(dir, { mode: 0o500 });
+  chmodSync(base, 0o755);
+  const code = `const { lockDataDirectory } = await import(${JSON.stringify(script)});
+    if (process.getuid() === 0) process.seteuid(65534);
+    await lockDataDirectory(${JSON.stringify(dir)}).catch(({ message }) => console.log(message));`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: new URL('../..', import.meta.url),
+  });
+  const [told] = await once(child.stdout, 'data');
+  await once(child, 'exit');
+  const why = String(told).trim();
+  assert.equal(why, `the data directory ${dir} cannot be written: listen EACCES: permission denied ${dir}/lock`);
 });
 
 /** Tries the lock as another process with another temporary folder does. */

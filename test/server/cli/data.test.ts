@@ -286,3 +286,17 @@ describe('dead letters', () => {
     assert.equal((await run(['dead-letters', 'send', '--all', '--data', join(folder, 'none')])).status, 2);
   });
 });
+
+test('a directory that holds no store, and one that cannot be looked into, are told apart', async () => {
+  const empty = join(folder, 'empty');
+  mkdirSync(empty);
+  const none = await run(['check', '--data', empty]);
+  assert.deepEqual([none.status, none.err], [2, `muster: ${empty} is no data directory of Muster; give --data DIR\n`]);
+  // Looking fails for everybody here, as it does elsewhere for who may not look.
+  const closed = join(folder, 'closed');
+  symlinkSync('closed', closed);
+  for (const command of ['check', 'dead-letters']) {
+    const { status, err } = await run([command, '--data', closed]);
+    assert.deepEqual([status, err], [1, `muster: ${closed} cannot be read: too many symbolic links encountered\n`]);
+  }
+});
