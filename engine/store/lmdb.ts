@@ -1,7 +1,8 @@
 // The one place that knows how lmdb is opened and read fast. `getBinaryFast` returns a buffer that the next read overwrites, and whose
 // true size is its `length` property only; `fast` gives back a plain view of the right size, valid until the next read.
 
-import { accessSync, constants, statfsSync, writeSync } from 'node:fs';
+import { accessSync, constants, existsSync, statfsSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type Database,
   type Key,
@@ -36,6 +37,22 @@ export function isOnReadOnlyFileSystem(dir: string): boolean {
     return false;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EROFS';
+  }
+}
+
+/**
+ * Throws when the files of the environment in `dir` may not be used, or made where they are not there: lmdb does not survive a
+ * lock file that it cannot open. They are not opened here, as closing a lock file lets go of the locks that the process has on it.
+ */
+export function checkAccess(dir: string): void {
+  const files = ['data.mdb', 'lock.mdb'].map((name) => join(dir, name));
+  for (const path of [dir, ...files.filter((file) => existsSync(file))]) {
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      const advice = 'all files of a data directory belong to the user of the server';
+      throw new Error(`${path} cannot be read and written: ${(error as Error).message}; ${advice}`, { cause: error });
+    }
   }
 }
 

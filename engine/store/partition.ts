@@ -12,6 +12,7 @@ import type { KeptLists } from './kept-lists.ts';
 import { seqKey } from './keys.ts';
 import { KnownPaths } from './known-paths.ts';
 import {
+  checkAccess,
   fast,
   inOneTransaction,
   isOnReadOnlyFileSystem,
@@ -81,6 +82,7 @@ export class Partition {
     if (!this.readOnly) makeDirectory(dir);
     checkDataFile(dir);
     const isFixed = this.readOnly && isOnReadOnlyFileSystem(dir);
+    if (!isFixed) checkAccess(dir);
     this.env = openEnvironment({
       path: dir,
       noSubdir: false,

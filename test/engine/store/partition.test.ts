@@ -1,7 +1,8 @@
 // The store by itself: what a batch writes, a view reads; what is shared is stored once; what nobody has is gone.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -322,4 +323,40 @@ test('partition: a closed view holds no snapshot, also when its ranges were left
     assert.equal(heldSnapshots(p), 0, String(range));
   }
   await p.close();
+});
+
+test('store: files that may not be used are told by their names', async (t) => {
+  if (process.getuid === undefined) return t.skip('there are no users here');
+  const p = fresh();
+  await p.close();
+  const module = new URL('../../../engine/store/partition.ts', import.meta.url).href;
+  const opened = () => {
+    const code = `const { openPartition } = await import(${JSON.stringify(module)});
+      if (process.getuid() === 0) process.setuid(65534);
+      try { await openPartition(${JSON.stringify(p.dir)}).close(); } catch (error) { console.log(error.message); }`;
+    const cwd = new URL('../../..', import.meta.url);
+    return spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+      cwd,
+      encoding: 'utf8',
+    });
+  };
+  const all = (mode: number) => {
+    for (const name of readdirSync(p.dir)) chmodSync(join(p.dir, name), mode);
+  };
+  chmodSync(p.dir, 0o777);
+  all(0o666);
+  assert.deepEqual([opened().status, opened().stdout], [0, '']);
+  for (const name of ['data.mdb', 'lock.mdb']) {
+    all(0o666);
+    chmodSync(join(p.dir, name), 0o444);
+    const { status, stdout } = opened();
+    assert.equal(status, 0, stdout);
+    assert.match(stdout, new RegExp(`${name} cannot be read and written: EACCES: permission denied`));
+  }
+  // Where the lock file is missing it has to be made.
+  rmSync(join(p.dir, 'lock.mdb'));
+  all(0o666);
+  chmodSync(p.dir, 0o555);
+  assert.match(opened().stdout, /cannot be read and written: EACCES: permission denied/);
+  chmodSync(p.dir, 0o700);
 });
