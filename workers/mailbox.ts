@@ -75,7 +75,7 @@ export interface BatchLimits {
 const WORK_FIRST = 1;
 const WORK_SHARE = 0.25;
 /** A batch this small is worth its commit, however dear its commands are. */
-const COUNT_MIN = 16;
+const COUNT_MIN = 64;
 
 export interface Pushed {
   /** The new command is obsolete itself. */

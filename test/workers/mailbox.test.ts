@@ -41,11 +41,11 @@ test('mailbox: a batch is as much work as it may be, as far as those before it t
   assert.equal(after(1.25), 80);
   assert.equal(after(0.81), 123);
   assert.equal(after(0.1), 200, 'no more than are allowed');
-  assert.equal(after(50), 16);
+  assert.equal(after(50), 64);
   box.worked(0, 0);
-  assert.equal(next(), 16, 'a batch of nothing says nothing');
+  assert.equal(next(), 64, 'a batch of nothing says nothing');
   box.worked(1, 1);
-  assert.equal(next(), 16, 'nor does one alone say much');
+  assert.equal(next(), 64, 'nor does one alone say much');
 });
 
 test('mailbox: a newer command makes the waiting one obsolete, an older or equal one is obsolete itself', () => {
