@@ -9,7 +9,8 @@ export interface AccessLog {
   write(record: RequestRecord): void;
   /** Opens the file again, after rotation. */
   reopen(): void;
-  flush(): void;
+  /** Writes out what is buffered, as far as it can be written. */
+  end(): Promise<void>;
 }
 
 /** Throws when the file cannot be opened. `log` is told of lines that were lost. */
@@ -17,7 +18,7 @@ export function createAccessLog(file: string, log: Logger): AccessLog {
   const sink = opened(file, (lines) =>
     log.warn(`${lines} lines of the access log were lost, there was no room for them`),
   );
-  return { write: (record) => sink.write(accessLine(record)), reopen: sink.reopen, flush: sink.flush };
+  return { write: (record) => sink.write(accessLine(record)), reopen: sink.reopen, end: sink.end };
 }
 
 function opened(file: string, onLost: (lines: number) => void): LogSink {

@@ -2,14 +2,17 @@
 // troubles (full disk, gone reader) end the lines but never the server.
 
 import { closeSync, openSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { destination } from 'pino';
 
 export interface LogSink {
   write(line: string): void;
   /** Opens the file by its name again. Nothing to do for standard error. */
   reopen(): void;
-  /** Writes out what is buffered, synchronously. */
+  /** Writes out what is buffered, synchronously: for who cannot wait. On a full disk that nothing tells of yet it does not come back. */
   flush(): void;
+  /** Writes out what is buffered, as far as it can be written; nothing is written after that where it cannot. */
+  end(): Promise<void>;
 }
 
 const stderr = 2;
@@ -19,6 +22,8 @@ const gatherMs = 20;
 const gatherSize = 4096;
 /** Bytes of lines that may wait for a disk that is full, or a reader that has stopped; those that come then are lost. */
 const waitingMax = 4 << 20;
+/** How long the end waits for them. */
+const endMs = 1000;
 
 /** `file` null: standard error. `onLost`: told how many lines were lost, once there is room again. Throws when the file cannot be opened. */
 export function openSink(file: string | null, onLost: (lines: number) => void): LogSink {
@@ -60,6 +65,20 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
     if (bytes > 0) failing = false;
     unwritten = bytes === 0 ? 0 : Math.max(0, unwritten - bytes);
   });
+  const flush = (): void => {
+    if (failing) {
+      // Asked to write at once, here or at the exit, it would try for ever, and nothing else would go on.
+      givenUp = true;
+      stream.destroy();
+      return;
+    }
+    try {
+      stream.flushSync();
+      unwritten = 0;
+    } catch {
+      // Not open yet (it will be written by itself), or nobody is left to tell.
+    }
+  };
   return {
     write: (line) => {
       if (givenUp) return;
@@ -75,19 +94,13 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
     reopen: () => {
       if (file !== null && !givenUp) stream.reopen();
     },
-    flush: () => {
-      if (failing) {
-        // Asked to write at once, here or at the exit, it would try for ever, and nothing else would go on.
-        givenUp = true;
-        stream.destroy();
-        return;
+    flush,
+    end: async () => {
+      if (!failing && !givenUp && unwritten > 0) {
+        const written = new Promise<void>((resolve) => stream.flush(() => resolve()));
+        await Promise.race([written, pause(endMs, undefined, { ref: false })]);
       }
-      try {
-        stream.flushSync();
-        unwritten = 0;
-      } catch {
-        // Not open yet (it will be written by itself), or nobody is left to tell.
-      }
+      flush();
     },
   };
 }

@@ -1,5 +1,5 @@
 // The log: pino, one child logger per area, JSON or readable lines, to standard error or a file. Levels can be changed
-// while running (SIGHUP reads them again). Lines go out asynchronously except for the last ones: `flush` before exit.
+// while running (SIGHUP reads them again). Lines go out asynchronously except for the last ones: `end` before exit.
 //
 // Nothing secret is logged: no setting is secret, request bodies and keys are never given to a logger, and `redact` below
 // catches what slips into fields by name.
@@ -33,8 +33,10 @@ export interface Logs {
   levels(): Readonly<Record<LogArea, LogLevel>>;
   /** Opens the log file again, after rotation. Nothing to do for standard error. */
   reopen(): void;
-  /** Writes out what is buffered, synchronously. */
+  /** Writes out what is buffered, synchronously: for who cannot wait. */
   flush(): void;
+  /** Writes out what is buffered, as far as it can be written. */
+  end(): Promise<void>;
 }
 
 const redacted = ['password', 'privateKey', 'authorization', 'cookie', 'token', '*.password', '*.privateKey'];
@@ -73,6 +75,7 @@ export function createLogs(options: LogOptions): Logs {
     levels: () => Object.fromEntries(logAreas.map((area) => [area, loggers[area].level])) as Record<LogArea, LogLevel>,
     reopen: sink.reopen,
     flush: sink.flush,
+    end: sink.end,
   };
   logs.setLevels(options);
   return logs;

@@ -268,9 +268,9 @@ class RunningServer implements Server {
       await stop();
       this.#log.debug({ ms: Math.round(performance.now() - began) }, `stopped: ${what}`);
     }
-    this.#accessLog?.flush();
+    await this.#accessLog?.end();
     this.#log.info('stopped');
-    this.#logs.flush();
+    await this.#logs.end();
   }
 }
 

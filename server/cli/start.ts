@@ -61,7 +61,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   try {
     server = await startServer(configuration, logs);
   } catch (error) {
-    logs.flush();
+    await logs.end();
     throw new CliFailure(exitStatus.failed, (error as Error).message);
   }
   const urls = [server.httpUrl, server.httpsUrl].filter((url) => url !== null).join(' and ');

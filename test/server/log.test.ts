@@ -28,10 +28,10 @@ const folder = mkdtempSync(join(tmpdir(), 'muster-log-'));
 after(() => rmSync(folder, { recursive: true }));
 
 /** The text of the file once there is some: files are opened and written in the background. */
-async function written(file: string, log: { flush(): void }, again = () => {}): Promise<string> {
+async function written(file: string, log: { end(): Promise<void> }, again = () => {}): Promise<string> {
   for (;;) {
     again();
-    log.flush();
+    await log.end();
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
     if (text !== '') return text;
     await setImmediate();
@@ -128,6 +128,23 @@ describe('log', () => {
     await setTimeout(100);
     const grown = process.memoryUsage().heapUsed - before;
     assert.ok(grown < 50 << 20, `${grown >>> 20} MB`);
+  });
+
+  test('a log that cannot be written ends, also when no line was tried yet', (t) => {
+    if (!existsSync('/dev/full')) return t.skip('no such device here');
+    const sink = new URL('../../server/log-sink.ts', import.meta.url).href;
+    const program = `
+      const { openSink } = await import(${JSON.stringify(sink)});
+      const sink = openSink('/dev/full', () => {});
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      sink.write('line\\n');
+      await sink.end();
+      sink.write('later\\n');
+      await sink.end();
+      console.log('ended');`;
+    const args = ['--import', 'tsx', '--input-type=module', '-e', program];
+    const { stdout, status } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
+    assert.deepEqual([stdout, status], ['ended\n', 0]);
   });
 
   test('lines that were lost are counted and told, once there is room again', async (t) => {
