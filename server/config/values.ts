@@ -118,15 +118,18 @@ export function printSetting(row: SettingRow, value: PlainValue | null): string 
   return row.type === 'bytes' ? printBytes(value) : String(value);
 }
 
-/** `14d`, `90m`: the largest unit that leaves no fraction. Zero is `0s`. */
-function printDuration(ms: number): string {
-  if (ms === 0) return '0s';
+/** A time in the largest unit that leaves no fraction. Zero is in seconds. */
+export function inLargestUnit(ms: number): readonly [count: number, unit: string] {
+  if (ms === 0) return [0, 's'];
   for (const unit of Object.keys(durationUnits)) {
     const size = durationUnits[unit]!;
-    if (ms % size === 0) return `${ms / size}${unit}`;
+    if (ms % size === 0) return [ms / size, unit];
   }
-  return `${ms}ms`;
+  return [ms, 'ms'];
 }
+
+/** `14d`, `90m`. */
+const printDuration = (ms: number): string => inLargestUnit(ms).join('');
 
 function printBytes(bytes: number): string {
   for (const unit of ['G', 'M', 'K']) {

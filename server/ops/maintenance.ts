@@ -6,6 +6,7 @@
 
 import type { MetricsRegistry } from '../../workers/metrics.ts';
 import type { CommandRing, Maintenance as MaintenanceStep } from '../../workers/types.ts';
+import { inLargestUnit } from '../config/values.ts';
 import type { Logger } from '../log.ts';
 import type { Json } from './json.ts';
 
@@ -280,18 +281,18 @@ function step(
   return { token, activity, counter, timer, storageTimer, kinds: token === 'other' ? [] : [token] };
 }
 
-const units = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-  ['second', 1000],
-  ['millisecond', 1],
-] as const;
+const unitNames: Readonly<Record<string, string>> = {
+  d: 'day',
+  h: 'hour',
+  m: 'minute',
+  s: 'second',
+  ms: 'millisecond',
+};
 
-/** `14 days`: in the largest unit that divides it. */
+/** `14 days`. */
 function periodText(ms: number): string {
-  const [unit, size] = units.find(([, size]) => ms >= size && ms % size === 0) ?? units[3];
-  return `${ms / size} ${unit}${ms === size ? '' : 's'}`;
+  const [count, unit] = inLargestUnit(ms);
+  return `${count} ${unitNames[unit]}${count === 1 ? '' : 's'}`;
 }
 
 /** null: nothing to do. The limit of a request is an upper bound, the ring's 0 means none. */

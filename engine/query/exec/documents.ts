@@ -2,7 +2,7 @@
 // together from the records of the items; what an item contributes is kept from its second use on, because most items are
 // shared by many nodes.
 
-import { type ByteWriter, bytesOf, type Piece, pieceOf } from '../../bytes.ts';
+import { type ByteWriter, type Piece, pieceOf } from '../../bytes.ts';
 import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import {
@@ -35,9 +35,16 @@ import type { Row } from './row.ts';
 /** Bytes of kept texts per document and partition. */
 const KEPT_MAX = 4 << 20;
 
+/** The texts of all items of a list. */
+interface ListTexts {
+  /** Appends them, each entry's last number is the item: `open` stands instead of the first one's comma. The list is not empty. */
+  writeAll(list: Ids, open: number, copies: Copies, out: ByteWriter): void;
+}
+
 /** What each item contributes to a kind of document. */
-class ItemTexts<R extends Fields> {
+class ItemTexts<R extends Fields> implements ListTexts {
   readonly #reader: RecordReader<R>;
+  readonly #stride: number;
   /** The text begins with a comma. */
   readonly #render: (record: R, out: ByteWriter) => void;
   readonly #kept: KeptItems<Uint8Array>;
@@ -45,13 +52,14 @@ class ItemTexts<R extends Fields> {
 
   constructor(items: DictionaryView<unknown, R>, render: (record: R, out: ByteWriter) => void) {
     this.#reader = items.reader();
+    this.#stride = items.stride;
     this.#render = render;
     this.#kept = new KeptItems(items.end);
   }
 
-  /** Appends the texts of a list's items, each entry's last number: `open` stands instead of the first one's comma. */
-  writeAll({ length, values }: Ids, stride: number, open: number, copies: Copies, out: ByteWriter): void {
+  writeAll({ length, values }: Ids, open: number, copies: Copies, out: ByteWriter): void {
     const start = out.length;
+    const stride = this.#stride;
     const hasCopies = copies.size > 0;
     for (let i = stride - 1; i < length; i += stride) {
       const item = values[i]!;
@@ -96,12 +104,11 @@ const NULL = pieceOf('null');
 const NEXT_LIST = pieceOf(',[');
 const NOTHING = new Uint8Array(0);
 /** A fact in the object of all, and in the list. */
-const MEMBER: FactForm = { before: bytesOf(','), after: NOTHING, isRow: false };
-const ELEMENT: FactForm = { before: bytesOf(',{"name":'), after: bytesOf('}'), isRow: true };
+const MEMBER: FactForm = { before: pieceOf(','), after: pieceOf(''), isRow: false };
+const ELEMENT: FactForm = { before: pieceOf(',{"name":'), after: pieceOf('}'), isRow: true };
 /** For so many nodes of a partition no kernel is worth its while. */
 const FEW_NODES = 32;
 const HREF = pieceOf(',"href":"/pdb/query/v4/');
-const NAME = pieceOf(',{"name":');
 const TRUE_TEXT = pieceOf('true');
 const FALSE_TEXT = pieceOf('false');
 
@@ -133,18 +140,18 @@ const EDGE_TARGET = [
   { before: pieceOf(',"relationship":'), place: TARGET.relationship },
 ] as const;
 
-function renderFact({ record }: StoredFact, out: ByteWriter): void {
-  out.byte(COMMA);
-  record.write(FACT.name, out);
-  out.byte(COLON);
-  record.write(FACT.value, out);
-}
-
-function renderFactRow({ record }: StoredFact, out: ByteWriter): void {
-  out.piece(NAME);
-  record.writeSpan(FACT.name, FACT.value, out);
-  out.byte(CLOSE);
-}
+const renderFact =
+  ({ before, after, isRow }: FactForm) =>
+  ({ record }: StoredFact, out: ByteWriter): void => {
+    out.piece(before);
+    if (isRow) record.writeSpan(FACT.name, FACT.value, out);
+    else {
+      record.write(FACT.name, out);
+      out.byte(COLON);
+      record.write(FACT.value, out);
+    }
+    out.piece(after);
+  };
 
 function renderPackage({ record }: Fields, out: ByteWriter): void {
   out.piece(NEXT_LIST);
@@ -184,7 +191,7 @@ function renderEdges(edge: StoredEdge, out: ByteWriter): void {
 }
 
 /** The facts of a partition's nodes: by a kernel where many are asked for, else one by one. */
-class FactTexts {
+class FactTexts implements ListTexts {
   readonly #items: DictionaryView<unknown, StoredFact>;
   readonly #form: FactForm;
   readonly #texts: ItemTexts<StoredFact>;
@@ -192,24 +199,19 @@ class FactTexts {
   #nodes = 0;
   #lease: FactLease | null = null;
 
-  constructor(
-    items: DictionaryView<unknown, StoredFact>,
-    form: FactForm,
-    render: (record: StoredFact, out: ByteWriter) => void,
-  ) {
+  constructor(items: DictionaryView<unknown, StoredFact>, form: FactForm) {
     this.#items = items;
     this.#form = form;
-    this.#texts = new ItemTexts(items, render);
+    this.#texts = new ItemTexts(items, renderFact(form));
     const reader = items.reader();
     this.#bodyOf = (item) => reader.bytes(item);
   }
 
-  /** Appends the facts of a node's list, which is not empty: `open` stands instead of the first one's comma. */
   writeAll(list: Ids, open: number, copies: Copies, out: ByteWriter): void {
     if (++this.#nodes === FEW_NODES) this.#lease = leaseKernel(this.#items.identity, this.#items.end, this.#form);
     const start = out.length;
     if (this.#lease?.write(list, copies, this.#bodyOf, out) === true) out.bytes[start] = open;
-    else this.#texts.writeAll(list, 2, open, copies, out);
+    else this.#texts.writeAll(list, open, copies, out);
   }
 }
 
@@ -240,7 +242,7 @@ export class Documents {
 
   /** The object of all facts. */
   facts(row: Row, out: ByteWriter): void {
-    this.#facts ??= new FactTexts(this.#view.facts, MEMBER, renderFact);
+    this.#facts ??= new FactTexts(this.#view.facts, MEMBER);
     const { factList } = row;
     if (factList.length === 0) out.byte(OPEN);
     else this.#facts.writeAll(factList, OPEN, this.#copiesOf(row), out);
@@ -249,14 +251,9 @@ export class Documents {
 
   /** The expanded facts of a factset. */
   factset(row: Row, out: ByteWriter): void {
-    this.#factRows ??= new FactTexts(this.#view.facts, ELEMENT, renderFactRow);
-    const { factList } = row;
+    this.#factRows ??= new FactTexts(this.#view.facts, ELEMENT);
     out.piece(DATA);
-    if (factList.length === 0) out.piece(NULL);
-    else {
-      this.#factRows.writeAll(factList, OPEN_LIST, this.#copiesOf(row), out);
-      out.byte(CLOSE_LIST);
-    }
+    writeList(out, this.#factRows, row.factList, this.#copiesOf(row));
     href(out, row.node, NODE_TEXT.certname, 'factsets/', '/facts');
   }
 
@@ -329,12 +326,12 @@ export class Documents {
 }
 
 /** The items' texts as a list; null without items. */
-function writeList<R extends Fields>(out: ByteWriter, texts: ItemTexts<R>, list: Ids): void {
+function writeList(out: ByteWriter, texts: ListTexts, list: Ids, copies = NO_COPIES): void {
   if (list.length === 0) {
     out.piece(NULL);
     return;
   }
-  texts.writeAll(list, 1, OPEN_LIST, NO_COPIES, out);
+  texts.writeAll(list, OPEN_LIST, copies, out);
   out.byte(CLOSE_LIST);
 }
 

@@ -5,7 +5,7 @@
 // A thread has a few instances. What one knows of a partition's items serves the next queries, too: an item's body never changes. They go
 // from one partition to another; who has lost his goes on without one.
 
-import { type ByteWriter, Memory } from '../../bytes.ts';
+import { type ByteWriter, Memory, type Piece } from '../../bytes.ts';
 import { COPY_MAX, type Copies } from '../../store/copies.ts';
 import type { Ids } from '../../store/ids.ts';
 import type { ItemId } from '../../store/records.ts';
@@ -38,8 +38,8 @@ const UNKNOWN = 2;
 
 /** What stands around each fact: behind a comma, `before` its name and `after` its value. A row has `,"value":` between them, else a colon. */
 export interface FactForm {
-  readonly before: Uint8Array;
-  readonly after: Uint8Array;
+  readonly before: Piece;
+  readonly after: Piece;
   readonly isRow: boolean;
 }
 
@@ -122,10 +122,10 @@ class FactKernel {
     this.#words = new Uint32Array(this.#bytes.buffer);
     this.#bytes.fill(0, TABLE_START, texts);
     const { before, after, isRow } = form;
-    this.#bytes.set(before, FORM_START);
-    this.#bytes.set(after, FORM_START + FORM_SIZE);
+    this.#bytes.set(before.bytes, FORM_START);
+    this.#bytes.set(after.bytes, FORM_START + FORM_SIZE);
     this.#exports.begin(TABLE_START, room, texts, this.#node, this.#out, end);
-    this.#exports.setForm(FORM_START, before.length, FORM_START + FORM_SIZE, after.length, isRow);
+    this.#exports.setForm(FORM_START, before.size, FORM_START + FORM_SIZE, after.size, isRow);
     this.#of = of;
     this.#items = room;
     this.#form = form;

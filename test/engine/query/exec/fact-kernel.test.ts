@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ByteWriter, bytesOf } from '../../../../engine/bytes.ts';
+import { ByteWriter, pieceOf } from '../../../../engine/bytes.ts';
 import { KERNELS_MAX, leaseKernel } from '../../../../engine/query/exec/fact-kernel.ts';
 import { Copies } from '../../../../engine/store/copies.ts';
 import { Ids } from '../../../../engine/store/ids.ts';
@@ -29,7 +29,7 @@ const valuesOf = (n: number): Record<string, unknown> => ({
   ...(n > LATE + 1 ? { shared: 's'.repeat(70_000), kept: 'k'.repeat(10_000) } : {}),
 });
 
-const form = { before: bytesOf(','), after: bytesOf(''), isRow: false };
+const form = { before: pieceOf(','), after: pieceOf(''), isRow: false };
 
 let fleet: Fleet;
 let names: string[];
