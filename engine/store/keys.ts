@@ -18,6 +18,14 @@ export function textKey(text: string): Buffer {
   ]);
 }
 
+/** The keys of all texts that begin with one that is not empty. */
+export function textKeyRange(prefix: string): { readonly start: Buffer; readonly end: Buffer } {
+  const start = Buffer.from(prefix, 'utf8').subarray(0, KEY_TEXT_MAX);
+  const end = Buffer.from(start);
+  end[end.length - 1]!++; // no byte of UTF-8 is 255
+  return { start, end };
+}
+
 /** First 16 bytes of SHA-1: the content address of a body. */
 export const digest16 = (content: string | Uint8Array): Buffer => Buffer.from(digestText(content), 'latin1');
 

@@ -6,7 +6,7 @@ import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bo
 import { FACT_BY_NAME } from './dictionaries.ts';
 import { DictionaryView, type ViewBounds } from './dictionary.ts';
 import { decodeEvents, type EventSource } from './event-record.ts';
-import { idOfTimeKey, KEY_TEXT_MAX, pairKey, textKey, timeKey, timeOfKey } from './keys.ts';
+import { idOfTimeKey, KEY_TEXT_MAX, pairKey, textKey, textKeyRange, timeKey, timeOfKey } from './keys.ts';
 import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
@@ -31,7 +31,7 @@ import type { PartitionCounts, State } from './state.ts';
 
 export interface NamedNode {
   /** The certname as UTF-8. */
-  readonly name: Uint8Array;
+  readonly name: Buffer;
   readonly node: NodeId;
 }
 
@@ -107,14 +107,19 @@ export class View implements EventSource, ViewBounds {
 
   /** All nodes in the order of their certnames, which come as UTF-8. */
   nodesByName(descending: boolean): Generator<NamedNode, void, undefined> {
-    return this.#range(this.#nodesByName(descending));
+    return this.#range(this.#nodesByName({ reverse: descending }));
   }
 
-  *#nodesByName(descending: boolean): Generator<NamedNode, void, undefined> {
+  /** Nodes whose certnames begin with a text that is not empty, in their order; some others, where it has more than KEY_TEXT_MAX bytes. */
+  nodesByPrefix(prefix: string): Generator<NamedNode, void, undefined> {
+    return this.#range(this.#nodesByName({ reverse: false, ...textKeyRange(prefix) }));
+  }
+
+  *#nodesByName(range: { reverse: boolean; start?: Buffer; end?: Buffer }): Generator<NamedNode, void, undefined> {
     // Keys of long names end in a digest: those that begin alike are put in order here.
     let alike: { name: Buffer; node: NodeId }[] = [];
-    const sign = descending ? -1 : 1;
-    for (const { key, value } of this.partition.tables.node_id.getRange({ reverse: descending, ...this.options })) {
+    const sign = range.reverse ? -1 : 1;
+    for (const { key, value } of this.partition.tables.node_id.getRange({ ...range, ...this.options })) {
       const node = value.readUInt32BE(0);
       const isLong = key.length > KEY_TEXT_MAX;
       if (alike.length > 0 && !(isLong && beginsAlike(key, alike[0]!.name))) {

@@ -6,6 +6,7 @@ import { storedText } from '../../json/stored.ts';
 import { FACT_BY_NAME } from '../../store/dictionaries.ts';
 import { NodeSet } from '../../store/node-set.ts';
 import { NODES_INACTIVE } from '../../store/tables.ts';
+import type { Matcher } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import { type CompileScope, compileFilter, NODE } from './filter.ts';
 import { firstKeyTest, type JsonFilter } from './json-filter.ts';
@@ -19,7 +20,7 @@ export interface Truths {
   readonly unknown: NodeSet;
 }
 
-/** Up to this many candidates a look at each node's own facts is cheaper than all values of a fact name. */
+/** Up to this many candidates a look at each node's own facts, or name, is cheaper than all values of a fact name, or an index. */
 const FEW = 32;
 
 const none = (): NodeSet => new NodeSet(0);
@@ -57,6 +58,12 @@ export function* evaluateNodes(
       if (filter.field === 'certname')
         return { yes: byName(filter.values as string[], candidates, row), unknown: none() };
       break;
+    case 'regex':
+      if (filter.field === 'certname' && candidates.count() > FEW) {
+        const matcher = scope.ctx.regex(filter.pattern);
+        if (matcher.prefix !== '') return yield* byPrefix(matcher, candidates, row, scope);
+      }
+      break;
     case 'in-query': {
       const nodes = scope.ctx.subqueries.get(filter)?.nodes;
       if (nodes) return { yes: nodes[row.part]!.copy().intersect(candidates), unknown: none() };
@@ -79,6 +86,17 @@ function byName(names: readonly string[], candidates: NodeSet, row: Row): NodeSe
     if (id !== 0 && candidates.has(id)) yes.add(id);
   }
   return yes;
+}
+
+/** Only certnames that begin as those which match do, from the index of certnames. */
+function* byPrefix(matcher: Matcher, candidates: NodeSet, row: Row, scope: CompileScope): Generator<undefined, Truths> {
+  const yes = new NodeSet(row.view.maxNodeId + 1);
+  let looks = 0;
+  for (const { name, node } of row.view.nodesByPrefix(matcher.prefix)) {
+    if ((++looks & 127) === 0 && scope.ctx.tick()) yield;
+    if (candidates.has(node) && matcher.test(name.toString('utf8'))) yes.add(node);
+  }
+  return { yes, unknown: none() };
 }
 
 /** All values of the fact's name, each tested once, its nodes taken from the postings. */

@@ -1,4 +1,5 @@
-// Patterns that are plain texts with gaps, which need no regular expression engine: `foo`, `^foo`, `foo$`, `^a.*b$`.
+// What of a pattern is plain text. Patterns that are nothing else but for gaps need no regular expression engine: `foo`, `^foo`,
+// `foo$`, `^a.*b$`; of others the text that they begin with tells where to look.
 
 import { itemsOf, type RegexNode } from './ast.ts';
 
@@ -57,4 +58,21 @@ export function testChain({ pieces, atStart, atEnd }: Chain, text: string): bool
     position = found + piece.length;
   }
   return !atEnd || (text.length - end.length >= position && text.endsWith(end));
+}
+
+/** The text that every text which matches begins with: `web-` of `^web-[0-9]+$`. Empty: there is none, or it is not known. */
+export function prefixOf(root: RegexNode): string {
+  const [first, ...items] = itemsOf(root);
+  if (first?.kind !== 'place' || first.place !== 'text-start') return '';
+  let prefix = '';
+  for (const item of items) {
+    const isOnce = item.kind !== 'repeat' || item.min > 0;
+    const node = item.kind === 'repeat' ? item.item : item;
+    const code = isOnce && node.kind === 'set' ? node.set.single : null;
+    // What is stored knows no half of a surrogate pair.
+    if (code === null || (code >= 0xd800 && code <= 0xdfff)) break;
+    prefix += String.fromCodePoint(code);
+    if (item.kind === 'repeat') break;
+  }
+  return prefix;
 }

@@ -11,7 +11,7 @@ import { concat, itemsOf, type Regex, type RegexNode } from './ast.ts';
 import { BacktrackMatcher } from './backtrack.ts';
 import { type StepBudget, unlimited } from './budget.ts';
 import { LinearMatcher } from './linear.ts';
-import { chainOf, testChain } from './literal.ts';
+import { chainOf, prefixOf, testChain } from './literal.ts';
 import { mindsSurrogates, NATIVE_FLAGS, nativeLengthMax, nativeSource } from './native.ts';
 import { parseRegex } from './parser.ts';
 import { checkSize, compileProgram } from './program.ts';
@@ -21,6 +21,8 @@ export type MatcherKind = 'literal' | 'native' | 'linear' | 'backtrack';
 export interface Matcher {
   readonly pattern: string;
   readonly kind: MatcherKind;
+  /** What every text that matches begins with; empty: nothing that is known. */
+  readonly prefix: string;
   /** Whether some part of the text matches. Throws QueryError 400 if the text would cost too much to decide. */
   test(text: string): boolean;
 }
@@ -40,32 +42,38 @@ export function compileRegex(pattern: string, options: MatcherOptions = {}): Mat
   const regex = parseRegex(pattern);
   const { kind, budget = unlimited() } = options;
   if (kind === 'backtrack' || regex.groups.size > 0) return backtrackMatcher(pattern, regex, budget);
+  const prefix = prefixOf(regex.root);
   const root = trimAnyText(regex.root);
   const chain = chainOf(regex.root);
   if (chain !== null && (kind === undefined || kind === 'literal')) {
-    return { pattern, kind: 'literal', test: (text) => testChain(chain, text) };
+    return { pattern, kind: 'literal', prefix, test: (text) => testChain(chain, text) };
   }
   checkSize(root);
-  if (kind === 'native') return nativeMatcher(pattern, root, Number.POSITIVE_INFINITY, budget);
+  if (kind === 'native') return nativeMatcher({ pattern, prefix }, root, Number.POSITIVE_INFINITY, budget);
   const lengthMax = kind === undefined ? nativeLengthMax(root) : 0;
-  if (lengthMax > 0) return nativeMatcher(pattern, root, lengthMax, budget);
+  if (lengthMax > 0) return nativeMatcher({ pattern, prefix }, root, lengthMax, budget);
   const linear = new LinearMatcher(compileProgram(root), budget);
-  return { pattern, kind: 'linear', test: (text) => linear.test(text) };
+  return { pattern, kind: 'linear', prefix, test: (text) => linear.test(text) };
 }
 
 function backtrackMatcher(pattern: string, { root, ignoreCase }: Regex, budget: StepBudget): Matcher {
   const matcher = new BacktrackMatcher(compileProgram(root, { captures: true }), ignoreCase, budget);
-  return { pattern, kind: 'backtrack', test: (text) => matcher.test(text) };
+  return { pattern, kind: 'backtrack', prefix: prefixOf(root), test: (text) => matcher.test(text) };
 }
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-function nativeMatcher(pattern: string, root: RegexNode, lengthMax: number, budget: StepBudget): Matcher {
+function nativeMatcher(
+  known: Pick<Matcher, 'pattern' | 'prefix'>,
+  root: RegexNode,
+  lengthMax: number,
+  budget: StepBudget,
+): Matcher {
   const native = new RegExp(nativeSource(root), NATIVE_FLAGS);
   const isLimited = mindsSurrogates(root);
   let linear: LinearMatcher | null = null;
   return {
-    pattern,
+    ...known,
     kind: 'native',
     test: (text) => {
       if (text.length <= lengthMax && !(isLimited && SURROGATE.test(text))) return native.test(text);

@@ -1,4 +1,5 @@
-// Conditions on nodes may be very many, such as the paths that a `match()` finds: they give way between one another.
+// Conditions on nodes may be very many, such as the paths that a `match()` finds: they give way between one another. Of certnames
+// that begin in a certain way no others are looked at.
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -37,6 +38,51 @@ it('conditions on nodes give way between one another', async () => {
     }
   } finally {
     ctx.close();
+    await fleet.close();
+  }
+});
+
+it('certnames by regular expression: those alone that begin as it does, long and odd ones, too', async () => {
+  const long = 'L'.repeat(1100);
+  const names = [
+    ...Array.from({ length: 80 }, (_, i) => `web-${i}`),
+    ...['web', 'wec', 'we', 'WEB-1', 'é1', 'é2', 'f', '🎉1', '🎉2'],
+    ...['a', 'b', 'ba', 'c'].map((end) => long + end),
+  ];
+  const cases: [pattern: string, looks: number][] = [
+    ['^web-7', 11],
+    ['^web-[0-9]$', 80],
+    ['^web', 81],
+    ['^é', 2],
+    ['^🎉.', 2],
+    [`^${long}b`, 4],
+    ['^zz', 0],
+  ];
+  const fleet = newFleet();
+  for (const name of names) fleet.apply('replace facts', 5, facts(name, { kernel: 'Linux' }));
+  try {
+    for (const [pattern, looks] of cases) {
+      const ctx = openContext(fleet.partitions, contextOptions);
+      try {
+        let looked = 0;
+        const { test, ...matcher } = ctx.regex(pattern);
+        const counting = { ...matcher, test: (name: string) => ++looked > 0 && test(name) };
+        const scope = scopeOf(Object.assign(Object.create(ctx) as typeof ctx, { regex: () => counting }), 'nodes');
+        const found = ctx.views.flatMap((view, part) => {
+          const filter: Filter = { kind: 'regex', field: 'certname', pattern, nullIsFalse: false };
+          const work = evaluateNodes(filter, view.set(NODES_ALL), new Row(view, part), scope);
+          let step = work.next();
+          while (!step.done) step = work.next();
+          return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
+        });
+        const wanted = new RegExp(pattern, 'u');
+        assert.deepEqual(found.sort(), names.filter((name) => wanted.test(name)).sort(), pattern);
+        assert.equal(looked, looks, pattern);
+      } finally {
+        ctx.close();
+      }
+    }
+  } finally {
     await fleet.close();
   }
 });

@@ -67,6 +67,7 @@ describe('the ways of matching', () => {
           const message = `${source} ${JSON.stringify(subject)}`;
           assert.equal(answer(linear, subject), expected, `linear ${message}`);
           assert.equal(answer(chosen, subject), expected, `chosen ${message}`);
+          if (expected === true) assert.ok(subject.startsWith(chosen!.prefix), `prefix of ${message}`);
           const backtracked = answer(backtrack, subject);
           if (backtracked !== null) assert.equal(backtracked, expected, `backtrack ${message}`);
         }
@@ -120,6 +121,33 @@ describe('the choice between them', () => {
   for (const [source, kind] of kinds) {
     it(`takes ${source} for ${kind}`, () => {
       assert.equal(compileRegex(source).kind, kind);
+    });
+  }
+});
+
+describe('what all that matches begins with', () => {
+  const prefixes: [string, string][] = [
+    ['^node-000[0-4]', 'node-000'],
+    ['^web$', 'web'],
+    ['^web\\.db.*$', 'web.db'],
+    ['^ab*', 'a'],
+    ['^ab+c', 'ab'],
+    ['^ab{2}c', 'ab'],
+    ['^(?:ab)+c', ''],
+    ['^é🎉[0-9](x)\\1', 'é🎉'],
+    ['^ab|cd', ''],
+    ['^(?:ab|cd)', ''],
+    ['(?i)^ab1', ''],
+    ['(?n)^ab', ''],
+    ['^', ''],
+    ['^.*ab', ''],
+    ['ab', ''],
+    ['^a(?=b)b', 'a'],
+    ['^\\ud83dx', ''],
+  ];
+  for (const [source, prefix] of prefixes) {
+    it(`of ${source} is '${prefix}'`, () => {
+      assert.equal(compileRegex(source).prefix, prefix);
     });
   }
 });
