@@ -1,28 +1,45 @@
-// A small state per item of a dictionary, for the time of a query. Item ids are dense unless a store has lived long enough to
-// use very many of them; then a map takes less room than an array.
+// A small state per item of a dictionary, for the time of a query. Few are kept in a map, so that a query about little costs the
+// same in a store of any size; many in an array over all items. Item ids are dense unless a store has lived long enough to use
+// very many of them; then a map takes less room than an array.
 
 import type { ItemId } from '../../store/records.ts';
 
 const DENSE_BYTES_MAX = 1 << 24;
+const SPARSE_MAX = 64;
 
 /** Numbers by item, 0 at first. */
 export class ItemStates {
-  readonly #dense: Uint8Array | Uint32Array | null;
-  readonly #sparse: Map<ItemId, number> | null;
+  readonly #end: number;
+  readonly #Numbers: Uint8ArrayConstructor | Uint32ArrayConstructor;
+  #dense: Uint8Array | Uint32Array | null = null;
+  readonly #sparse = new Map<ItemId, number>();
+  /** How many the map may hold before they are spread. */
+  readonly #sparseMax: number;
 
   /** `end`: item ids are below it. `Numbers`: which of them hold the numbers. */
   constructor(end: number, Numbers: Uint8ArrayConstructor | Uint32ArrayConstructor = Uint8Array) {
-    this.#dense = end * Numbers.BYTES_PER_ELEMENT <= DENSE_BYTES_MAX ? new Numbers(end) : null;
-    this.#sparse = this.#dense === null ? new Map() : null;
+    this.#end = end;
+    this.#Numbers = Numbers;
+    this.#sparseMax = end * Numbers.BYTES_PER_ELEMENT <= DENSE_BYTES_MAX ? SPARSE_MAX : Number.POSITIVE_INFINITY;
   }
 
   get(id: ItemId): number {
-    return this.#dense === null ? (this.#sparse!.get(id) ?? 0) : this.#dense[id]!;
+    return this.#dense === null ? (this.#sparse.get(id) ?? 0) : this.#dense[id]!;
   }
 
   set(id: ItemId, state: number): void {
-    if (this.#dense === null) this.#sparse!.set(id, state);
-    else this.#dense[id] = state;
+    if (this.#dense !== null) this.#dense[id] = state;
+    else {
+      this.#sparse.set(id, state);
+      if (this.#sparse.size > this.#sparseMax) this.#spread();
+    }
+  }
+
+  #spread(): void {
+    const dense = new this.#Numbers(this.#end);
+    for (const [id, state] of this.#sparse) dense[id] = state;
+    this.#sparse.clear();
+    this.#dense = dense;
   }
 }
 

@@ -63,6 +63,8 @@ export interface ItemAccessPath {
   readonly fields: readonly string[];
   /** A condition on the text that follows in the index: what fails it is not read. */
   readonly next?: (text: string) => boolean;
+  /** The items, where they were found by themselves: the index is not read. */
+  readonly items?: Uint32Array;
   /** Estimated number of items. */
   readonly estimate: number;
 }
@@ -170,6 +172,8 @@ function itemAccessPath(
   view: View,
   regex: CompileRegex,
 ): ItemAccessPath | null {
+  const exact = exactFacts(entity, filters, view);
+  if (exact !== null) return exact;
   const dictionary = view[DICTIONARY[entity]!];
   let best: ItemAccessPath | null = null;
   for (const path of PATHS[entity]?.(filters, view, regex) ?? []) {
@@ -194,22 +198,25 @@ function byNextText(path: ItemAccessPath, filters: readonly Filter[], regex: Com
   return path;
 }
 
-/** Facts with one name and text values: the items themselves, without a scan of the name. Null when the filter is not of that kind. */
-export function exactFacts(entity: EntityName, filters: readonly Filter[], view: View): Uint32Array | null {
+/** Facts with certain names and text values are found by their digests. Null when the conditions are not of that kind. */
+function exactFacts(entity: EntityName, filters: readonly Filter[], view: View): ItemAccessPath | null {
   if (entity !== 'facts') return null;
   const names = equalTo(filters, 'name');
   const values = filters.find((f) => f.kind === 'value-in' && f.values.every((v) => typeof v === 'string'));
   if (names === null || values === undefined || values.kind !== 'value-in') return null;
   if (names.length * values.values.length > PAIRS_MAX) return null;
-  const items = new Set<number>();
+  const found = new Set<number>();
   for (const name of names) {
-    for (const value of values.values) items.add(view.facts.find({ name, value: storedText(value) }));
+    for (const value of values.values) found.add(view.facts.find({ name, value: storedText(value) }));
   }
-  items.delete(0);
-  return Uint32Array.from(items).sort();
+  found.delete(0);
+  const items = Uint32Array.from(found).sort();
+  const keys = names.map((name) => [name]);
+  return { index: 'name and value', tag: FACT_BY_NAME, keys, fields: ['name', 'value'], items, estimate: items.length };
 }
 
 export function itemsOf(path: ItemAccessPath, entity: EntityName, view: View): Uint32Array {
+  if (path.items !== undefined) return path.items;
   const dictionary = view[DICTIONARY[entity]!];
   const { next } = path;
   const lookup = (key: readonly string[]): Uint32Array =>

@@ -51,7 +51,6 @@ import {
   all,
   asksForLatest,
   DICTIONARY,
-  exactFacts,
   type ItemPlan,
   isExact,
   itemsOf,
@@ -330,8 +329,6 @@ export class Source {
 
   /** Items that can pass: those of the plan's index, or all. */
   items({ view }: Row, plan: ItemPlan): Uint32Array {
-    const exact = exactFacts(this.entity, this.itemFilters, view);
-    if (exact !== null) return exact;
     return plan.path === null ? this.dictionary(view).ids() : itemsOf(plan.path, this.entity, view);
   }
 

@@ -5,11 +5,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseJson } from '../../../../engine/json/parse.ts';
 import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
-import { exactFacts } from '../../../../engine/query/exec/plan.ts';
+import { planItems } from '../../../../engine/query/exec/plan.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import type { PartitionPlan } from '../../../../engine/query/exec/source.ts';
 import { Source } from '../../../../engine/query/exec/source.ts';
 import { prepareFilter } from '../../../../engine/query/exec/subquery.ts';
+import { compileRegex } from '../../../../engine/query/regex/regex.ts';
 import { RowList } from '../../../../engine/query/request/body.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
@@ -184,15 +185,18 @@ describe('plan: facts and packages', () => {
         { kind: 'in', field: 'name', values: texts(length) },
         { kind: 'value-in', field: 'value', values: texts(length) },
       ];
-      return exactFacts('facts', filters, view);
+      return planItems('facts', filters, NODES, view, compileRegex).path?.items;
     };
     try {
       assert.ok(itemsOf(100)!.length > 0);
-      assert.equal(itemsOf(101), null);
+      assert.equal(itemsOf(101), undefined);
     } finally {
       view.close();
     }
-    assert.equal(access('facts', '["and", ["=", "name", "hostname"], ["=", "value", "n5"]]'), 'items by name');
+    assert.equal(
+      access('facts', '["and", ["=", "name", "hostname"], ["=", "value", "n5"]]'),
+      'items by name and value',
+    );
   });
   it('a value alone has no index', () => {
     assert.deepEqual(indexes('facts', '["=", "value", "n5"]'), NO_INDEX);

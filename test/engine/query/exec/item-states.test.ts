@@ -1,0 +1,37 @@
+// Numbers kept by item: in a map while they are few, in an array when there are more, in a map again where an array would be large.
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { ItemStates, KeptItems } from '../../../../engine/query/exec/item-states.ts';
+
+for (const [name, end, Numbers, max] of [
+  ['bytes', 1000, Uint8Array, 255],
+  ['words', 1000, Uint32Array, 1e9],
+  ['too many for an array', 2 ** 31, Uint8Array, 255],
+] as const) {
+  it(`what was set is there, whatever their number: ${name}`, () => {
+    const states = new ItemStates(end, Numbers);
+    const wanted = new Map<number, number>();
+    for (let i = 0; i < 500; i++) {
+      const id = (i * 7) % 997;
+      assert.equal(states.get(id), 0);
+      states.set(id, (i + 1) % max);
+      wanted.set(id, (i + 1) % max);
+      if (i % 50 === 0) for (const [known, state] of wanted) assert.equal(states.get(known), state);
+    }
+    states.set(7, 0);
+    wanted.set(7, 0);
+    for (let id = 0; id < 1000; id++) assert.equal(states.get(id), wanted.get(id) ?? 0);
+  });
+}
+
+it('what is met once is not kept, before and after there are many', () => {
+  const kept = new KeptItems<string>(300);
+  for (let id = 0; id < 300; id++) {
+    assert.equal(kept.meets(id), false);
+    assert.equal(kept.get(id), undefined);
+    assert.equal(kept.meets(id), true);
+    if (id % 3 === 0) kept.keep(id, `item ${id}`);
+  }
+  for (let id = 0; id < 300; id++) assert.equal(kept.get(id), id % 3 === 0 ? `item ${id}` : undefined);
+});
