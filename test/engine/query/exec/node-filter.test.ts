@@ -46,7 +46,15 @@ it('certnames by regular expression: those alone that begin as it does, long and
   const long = 'L'.repeat(1100);
   const names = [
     ...Array.from({ length: 80 }, (_, i) => `web-${i}`),
-    ...['web', 'wec', 'we', 'WEB-1', 'é1', 'é2', 'f', '🎉1', '🎉2'],
+    'web',
+    'wec',
+    'we',
+    'WEB-1',
+    'é1',
+    'é2',
+    'f',
+    '🎉1',
+    '🎉2',
     ...['a', 'b', 'ba', 'c'].map((end) => long + end),
   ];
   const cases: [pattern: string, looks: number][] = [
