@@ -161,11 +161,14 @@ export function estimateReportRows(
     hash: () => (path.kind === 'hash' ? path.hashes.filter((hash) => view.reportId(hash) !== 0).length : 0),
     latest: () => view.reportSet(REPORTS_LATEST).length * ofNodes,
     nodes: () => reports * ofNodes,
-    time: () => reports * SHARE.order * ofNodes,
+    time: () => reports * (path.kind === 'time' && isBounded(path) ? SHARE.order : 1) * ofNodes,
     all: () => reports * ofNodes,
   }[path.kind]();
   return Math.ceil(from * perReport * shareOfAll(open, knownOf(entity)));
 }
+
+const isBounded = ({ from, to }: { readonly from: number | null; readonly to: number | null }): boolean =>
+  from !== null || to !== null;
 
 const COVERED: Readonly<Record<ReportPath['kind'], readonly string[]>> = {
   hash: ['hash', 'report'],

@@ -6,6 +6,7 @@ import type { Partition } from '../../store/partition.ts';
 import { badQuery } from '../errors.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
+import type { Value } from './access.ts';
 import { type GroupedRow, Grouping, isAggregated } from './aggregate.ts';
 import { type ContextOptions, ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
@@ -13,6 +14,7 @@ import { distinctRows } from './distinct.ts';
 import { countRows, foldRows } from './fold.ts';
 import { compareByTypes, orderingOf, TopEntries } from './order.ts';
 import { RowWriter } from './output.ts';
+import { timeOrderOf } from './plan.ts';
 import type { Locator } from './row.ts';
 import { Source, TreeRows } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
@@ -35,7 +37,8 @@ export function* execute(
   const filter = yield* prepareFilter(tree.filter, tree, ctx);
   if (tree.distinct !== null) yield* distinctRows({ ...tree, filter }, ctx, trace, sink, options);
   else {
-    const source = new Source({ entity: tree.entity, filter }, ctx, trace);
+    const order = isAggregated(tree) ? null : timeOrderOf(tree);
+    const source = new Source({ entity: tree.entity, filter, order }, ctx, trace);
     yield* wayOf(tree, source)(tree, source, sink, options);
   }
   ctx.trace.end(trace);
@@ -82,7 +85,10 @@ function* streamed(
   }
 }
 
-/** Rows in order: places first, then texts. */
+/**
+ * Rows in order: places first, then texts. Where rows come in the order of the first term, those that are behind a full page are
+ * not looked at.
+ */
 function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
   const { ctx } = source;
   const ordering = orderingOf(tree.orderBy, source.scope);
@@ -90,12 +96,15 @@ function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: Execu
   const top = new TopEntries<Locator>(ordering.compare, end);
   const order = source.trace.step('order');
   const rows = new TreeRows(source);
+  const isBehind = (keys: readonly Value[]): boolean => top.last !== null && ordering.compareFirst(keys, top.last) > 0;
   let total = 0;
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
       total++;
       ctx.trace.turn(order);
-      top.add(ordering.keys(rows.row), () => rows.locator());
+      const keys = ordering.keys(rows.row);
+      if (!options.onTotal && rows.isInOrder && isBehind(keys)) rows.leave();
+      else top.add(keys, () => rows.locator());
       ctx.trace.turn(rows.scan);
     }
     if (ctx.tickStep(step === ROW)) yield;

@@ -59,16 +59,20 @@ export function compareByTypes(types: readonly FieldType[], descending: readonly
 
 export interface Ordering {
   readonly compare: Compare;
+  /** By the first term alone. */
+  readonly compareFirst: Compare;
   keys(row: Row): Value[];
 }
 
 export function orderingOf(terms: readonly OrderTerm[], scope: CompileScope): Ordering {
   const access = terms.map((t) => accessFor(scope, t.field));
-  const compare = compareByTypes(
-    terms.map((t) => typeOf(scope.entity, t.field)),
-    terms.map((t) => t.descending),
-  );
-  return { compare, keys: (row) => access.map((a) => a.value(row)) };
+  const types = terms.map((t) => typeOf(scope.entity, t.field));
+  const descending = terms.map((t) => t.descending);
+  return {
+    compare: compareByTypes(types, descending),
+    compareFirst: compareByTypes(types.slice(0, 1), descending),
+    keys: (row) => access.map((a) => a.value(row)),
+  };
 }
 
 export interface Entry<P> {
@@ -109,6 +113,11 @@ export class TopEntries<P> {
     if (this.#compare(keys, heap[0]!.keys) >= 0) return; // a later equal one loses
     heap[0] = { keys, place: place(), serial };
     this.#down();
+  }
+
+  /** Keys of the last one of as many as are kept; null while there is room. */
+  get last(): readonly Value[] | null {
+    return this.#max === null || this.#heap.length < this.#max ? null : (this.#heap[0]?.keys ?? null);
   }
 
   /** The entries in order, of which this has none afterwards. Very many take long: `tick` says when to yield. */

@@ -14,7 +14,7 @@ import {
 } from '../../store/dictionaries.ts';
 import type { View } from '../../store/view.ts';
 import type { CompileRegex } from '../regex/regex.ts';
-import type { Filter } from '../tree.ts';
+import type { Filter, QueryTree } from '../tree.ts';
 import { type CompileScope, compileFilter, NODE, SUB } from './filter.ts';
 
 /** The filter's conjuncts by what they read. */
@@ -284,20 +284,34 @@ export function planItems(
 
 const DICTIONARY_NAME = { resources: 'resource', facts: 'fact', edges: 'edge', packages: 'package' } as const;
 
-/** What narrows the reports to look at. */
+export type TimeOrder = 'ascending' | 'descending';
+
+/** The order of producer times in which a page of the tree's rows is found soonest; null: there is none. */
+export function timeOrderOf({ entity, limit, orderBy: [first] }: QueryTree): TimeOrder | null {
+  if (entity !== 'reports' || limit === null || first?.field !== 'producer_timestamp') return null;
+  return first.descending ? 'descending' : 'ascending';
+}
+
+/** What narrows the reports to look at, or puts them in order. */
 export type ReportPath =
   | { readonly kind: 'hash'; readonly hashes: readonly string[] }
   | { readonly kind: 'latest' }
   | { readonly kind: 'nodes' }
-  | { readonly kind: 'time'; readonly from: number | null; readonly to: number | null }
+  /** From the index of producer times. `order`: rows have to come in that order of theirs. */
+  | { readonly kind: 'time'; readonly from: number | null; readonly to: number | null; readonly order?: TimeOrder }
   | { readonly kind: 'all' };
 
 /** Whether only nodes' latest reports pass the condition. */
 export const asksForLatest = (filter: Filter): boolean =>
   filter.kind === 'eq' && filter.field === 'latest_report?' && filter.value === true;
 
-/** `narrow`: the node conditions leave few nodes. */
-export function reportPath(entity: EntityName, filters: readonly Filter[], narrow: boolean): ReportPath {
+/** `narrow`: the node conditions leave few nodes. `order`: what the rows should come in, if they are not few. */
+export function reportPath(
+  entity: EntityName,
+  filters: readonly Filter[],
+  narrow: boolean,
+  order: TimeOrder | null,
+): ReportPath {
   if (entity === 'latest_report' || entity === 'latest_report_id') return { kind: 'latest' };
   const hashes = equalTo(filters, entity === 'events' ? 'report' : 'hash');
   if (hashes) return { kind: 'hash', hashes };
@@ -311,5 +325,6 @@ export function reportPath(entity: EntityName, filters: readonly Filter[], narro
       else to = Math.min(to ?? f.value, f.value);
     } else if (f.kind === 'eq' && f.field === 'producer_timestamp' && typeof f.value === 'number') from = to = f.value;
   }
+  if (order !== null) return { kind: 'time', from, to, order };
   return from === null && to === null ? { kind: 'all' } : { kind: 'time', from, to };
 }

@@ -59,6 +59,7 @@ import {
   reportPath,
   type SplitFilter,
   splitFilter,
+  type TimeOrder,
 } from './plan.ts';
 import { type Locator, Row } from './row.ts';
 import { SelectionTrace, type Step as TraceStep } from './trace.ts';
@@ -67,6 +68,8 @@ import { SelectionTrace, type Step as TraceStep } from './trace.ts';
 export interface Selection {
   readonly entity: EntityName;
   readonly filter: Filter | null;
+  /** Of reports: what they should come in, as far as that is no more work. */
+  readonly order?: TimeOrder | null;
 }
 
 /** What was decided for one partition. */
@@ -205,6 +208,7 @@ export class Source {
   readonly parts: readonly number[];
   readonly plans: PartitionPlan[] = [];
   readonly trace: SelectionTrace;
+  readonly #order: TimeOrder | null;
   /** Of a global entity: those that were rows since the last cursor was opened. */
   #records: GlobalRecord[] = [];
   readonly #nodes: NodeSet[] = [];
@@ -213,6 +217,7 @@ export class Source {
   /** `trace`: where the work on the selection is written down. */
   constructor(selection: Selection, ctx: ExecContext, trace = new SelectionTrace(null, null, null)) {
     this.entity = selection.entity;
+    this.#order = selection.order ?? null;
     this.trace = trace;
     trace.source = this;
     this.scope = scopeOf(ctx, selection.entity);
@@ -249,6 +254,12 @@ export class Source {
   /** true when each node of the set is a row, and there are no others. */
   get isPlainNodes(): boolean {
     return this.shape === 'node' && this.residual === null && this.subs === null;
+  }
+
+  /** Whether the partition's rows, of which the first was asked for, come in the order that was wanted. */
+  isInOrder(part: number): boolean {
+    const reports = this.plans[part]?.reports;
+    return reports?.kind === 'time' && reports.order !== undefined;
   }
 
   /** Nodes the selection can have rows of: determined once a partition, not to be changed. */
@@ -356,7 +367,7 @@ export class Source {
     const filtered = this.split.node.length > 0;
     const nodes = filtered ? yield* this.nodes(row) : null;
     const narrow = nodes !== null && nodes.count() * FEW_NODES < view.counts.nodes;
-    const path = reportPath(this.entity, this.split.item, narrow);
+    const path = reportPath(this.entity, this.split.item, narrow, this.#order);
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const skip = this.entity === 'events' ? skipByTime(this.split.sub) : null;
     return new ReportCursor(
@@ -478,7 +489,7 @@ function* reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Generato
       for (const id of nodes!.toArray()) yield* view.reportIdsOfNode(id);
       return;
     case 'time': {
-      const range: { from?: number; to?: number } = {};
+      const range: { from?: number; to?: number; reverse: boolean } = { reverse: path.order === 'descending' };
       if (path.from !== null) range.from = path.from;
       if (path.to !== null) range.to = path.to;
       for (const { id } of view.reportsByTime(range)) yield id;
@@ -515,6 +526,7 @@ export class TreeRows {
   #at = 0;
   #opening: Generator<undefined, Cursor> | null = null;
   #cursor: Cursor | null = null;
+  #isLeft = false;
 
   constructor(source: Source) {
     this.source = source;
@@ -534,9 +546,10 @@ export class TreeRows {
       if (!done) return PAUSE;
       this.#cursor = value;
     }
-    const step = this.#cursor.next();
+    const step = this.#isLeft ? END : this.#cursor.next();
     if (step === ROW) this.scan.rows++;
     if (step !== END) return step;
+    this.#isLeft = false;
     this.#cursor = null;
     const part = this.#parts[++this.#at];
     if (part === undefined) {
@@ -549,6 +562,16 @@ export class TreeRows {
     ctx.trace.enter(this.scan);
     this.#opening = this.source.open(this.row);
     return PAUSE;
+  }
+
+  /** Whether the present partition's rows come in the order that the source was asked for. */
+  get isInOrder(): boolean {
+    return this.source.isInOrder(this.row.part);
+  }
+
+  /** Passes over the rest of the present partition. */
+  leave(): void {
+    this.#isLeft = true;
   }
 
   /** Skips up to so many sub-rows behind the present row, as far as all of them are rows: how many. */

@@ -190,10 +190,11 @@ export function* walked(
 }
 
 /** Rows that are equal in all terms come in the order of their items, whichever way they were found. */
-function withItems({ compare, keys }: Ordering): Ordering {
+function withItems(ordering: Ordering): Ordering {
   return {
-    compare: (a, b) => compare(a, b) || (a.at(-1) as number) - (b.at(-1) as number),
-    keys: (row) => [...keys(row), row.itemId],
+    ...ordering,
+    compare: (a, b) => ordering.compare(a, b) || (a.at(-1) as number) - (b.at(-1) as number),
+    keys: (row) => [...ordering.keys(row), row.itemId],
   };
 }
 
