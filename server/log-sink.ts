@@ -9,8 +9,6 @@ export interface LogSink {
   write(line: string): void;
   /** Opens the file by its name again. Nothing to do for standard error. */
   reopen(): void;
-  /** Writes out what is buffered, synchronously: for who cannot wait. On a full disk that nothing tells of yet it does not come back. */
-  flush(): void;
   /** Writes out what is buffered, as far as it can be written; nothing is written after that where it cannot. */
   end(): Promise<void>;
 }
@@ -65,6 +63,7 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
     if (bytes > 0) failing = false;
     unwritten = bytes === 0 ? 0 : Math.max(0, unwritten - bytes);
   });
+  /** What is left, synchronously. */
   const flush = (): void => {
     if (failing) {
       // Asked to write at once, here or at the exit, it would try for ever, and nothing else would go on.
@@ -94,7 +93,6 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
     reopen: () => {
       if (file !== null && !givenUp) stream.reopen();
     },
-    flush,
     end: async () => {
       if (!failing && !givenUp && unwritten > 0) {
         const written = new Promise<void>((resolve) => stream.flush(() => resolve()));

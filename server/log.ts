@@ -33,8 +33,6 @@ export interface Logs {
   levels(): Readonly<Record<LogArea, LogLevel>>;
   /** Opens the log file again, after rotation. Nothing to do for standard error. */
   reopen(): void;
-  /** Writes out what is buffered, synchronously: for who cannot wait. */
-  flush(): void;
   /** Writes out what is buffered, as far as it can be written. */
   end(): Promise<void>;
 }
@@ -74,7 +72,6 @@ export function createLogs(options: LogOptions): Logs {
     },
     levels: () => Object.fromEntries(logAreas.map((area) => [area, loggers[area].level])) as Record<LogArea, LogLevel>,
     reopen: sink.reopen,
-    flush: sink.flush,
     end: sink.end,
   };
   logs.setLevels(options);

@@ -4,6 +4,7 @@ import { readStoreInfo } from '../../engine/store/store-info.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
 import { createLogs, type Logs } from '../log.ts';
+import { checkOpenFiles } from '../open-files.ts';
 import type { Server } from '../start.ts';
 import type { ParsedArguments } from './arguments.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, reasonOf, type Terminal } from './command.ts';
@@ -44,13 +45,13 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   const signals = new Signals();
   const configuration = configurationOf(args, terminal);
   const { settings } = configuration;
+  requireOpenFiles(configuration);
   const logs = openLogs(configuration);
   const log = logs.area('main');
   log.info(`Muster version ${ownVersion()}`);
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'an error that nobody expected; the process ends');
-    logs.flush();
-    process.exit(exitStatus.failed);
+    void logs.end().then(() => process.exit(exitStatus.failed));
   });
   // Whoever reads the ready line may go away, and a server does not fail for it.
   process.stdout.removeAllListeners('error').on('error', () => {});
@@ -71,8 +72,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   await signals.untilStop(() => reload(server, args, terminal, logs));
   const overdue = setTimeout(() => {
     log.fatal('the server does not come to its end; the process is killed. What was acknowledged is safe');
-    logs.flush();
-    process.kill(process.pid, 'SIGKILL');
+    void logs.end().then(() => process.kill(process.pid, 'SIGKILL'));
   }, settings.stopTimeout + stopMarginMs);
   await server.stop();
   clearTimeout(overdue);
@@ -87,6 +87,24 @@ function tellPartitions({ settings, sources }: Configuration, logs: Logs): void 
   if (settings.partitions === partitions || kind === 'default' || kind === 'derived') return;
   const message = `partitions: ${settings.partitions} has no effect, the data directory was made with ${partitions}`;
   logs.area('main').warn(message);
+}
+
+function requireOpenFiles({ settings }: Configuration): void {
+  try {
+    const { partitions = settings.partitions } = knownStoreInfo(settings.data) ?? {};
+    checkOpenFiles({ ...settings, partitions });
+  } catch (error) {
+    throw new CliFailure(exitStatus.failed, reasonOf(error));
+  }
+}
+
+/** null: there is none yet, or it is of no use, which the start tells. */
+function knownStoreInfo(dir: string): { readonly partitions: number } | null {
+  try {
+    return readStoreInfo(dir);
+  } catch {
+    return null;
+  }
 }
 
 function openLogs({ settings }: Configuration): Logs {

@@ -1,6 +1,7 @@
 // `muster start` as a process: the ready line, what it answers, signals, the lock, and data that outlives it.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -18,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { until } from '../../support/waiting.ts';
 import { type Certificates, makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { cleanUp, launch, nodes, start, submit } from './server-process.ts';
@@ -203,6 +205,28 @@ describe('muster start', () => {
     server.child.kill('SIGTERM');
     const ended = await Promise.race([server.ended, pause(20_000, 'still there', { ref: false })]);
     assert.equal(ended, 0);
+  });
+
+  test('an error that nobody expected ends it, also when its log cannot be written and nothing has told so', async (t) => {
+    if (!existsSync('/dev/full')) return t.skip('no full device here');
+    const fails = "process.on('SIGUSR2', () => { throw new Error('unexpected'); });";
+    const imports = `--import=data:text/javascript,${encodeURIComponent(fails)}`;
+    const logs = ['--log-file', '/dev/full', '--log-level', 'fatal'];
+    const server = await start(['--data', join(folder, 'crashed'), ...logs], { NODE_OPTIONS: imports });
+    server.child.kill('SIGUSR2');
+    assert.equal(await Promise.race([server.ended, pause(20_000, 'still there', { ref: false })]), 1);
+  });
+
+  test('a limit of open files that is too low is told with what is needed', async (t) => {
+    if (!existsSync('/proc/self/limits')) return t.skip('no limits to read here');
+    const main = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
+    const server = `'${process.execPath}' --import tsx '${main}' start --data '${join(folder, 'files')}' --http 127.0.0.1:0`;
+    const run = (limit: number, partitions: number) =>
+      spawnSync('sh', ['-c', `ulimit -n ${limit}; exec ${server} --partitions ${partitions}`], { timeout: 30_000 });
+    const { status, stderr } = run(150, 50);
+    assert.equal(status, 1);
+    assert.match(stderr.toString(), /^muster: .*at most 150 open files.* needs \d+ .*\n$/);
+    assert.equal(existsSync(join(folder, 'files')), false);
   });
 
   test('SIGUSR1 opens no debugger', async () => {

@@ -1,0 +1,37 @@
+// How many files the process may have open, and how many a server needs: threads that cannot open theirs would die and be started
+// again without an end.
+
+import { readFileSync } from 'node:fs';
+import type { Settings } from '../schemas/config.ts';
+
+/** Measured of running servers: what each has open. */
+const FILES_OF = { partition: 3, actor: 4, queryThread: 5, process: 25 } as const;
+/** For modules while they are loaded, and some connections. */
+const SPARE = 10;
+
+/** Files that a server with these settings has open before clients come, and some more. */
+export function filesNeeded({ partitions, actorThreads, queryThreads }: FileUsers): number {
+  const ofThreads = actorThreads * FILES_OF.actor + queryThreads * FILES_OF.queryThread;
+  return FILES_OF.process + partitions * FILES_OF.partition + ofThreads + SPARE;
+}
+
+export type FileUsers = Pick<Settings, 'partitions' | 'actorThreads' | 'queryThreads'>;
+
+/** Throws Error when the system allows fewer open files than the server needs. `path`: where Linux tells; elsewhere nothing is checked. */
+export function checkOpenFiles(users: FileUsers, path = '/proc/self/limits'): void {
+  const allowed = Number(/^Max open files +(\d+)/m.exec(textOf(path))?.[1] ?? Number.POSITIVE_INFINITY);
+  const needed = filesNeeded(users);
+  if (allowed >= needed) return;
+  throw new Error(
+    `the system allows at most ${allowed} open files (ulimit -n, LimitNOFILE), and the server needs ${needed} for ` +
+      `${users.partitions} partitions and its threads, beside one for each connection`,
+  );
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
