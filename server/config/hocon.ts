@@ -53,14 +53,17 @@ class HoconReader {
   #member(object: ConfigObject): void {
     const place = this.#place();
     const path = this.#keyPath();
-    this.#skip(false);
-    const sign = this.#peek();
+    const at = this.#place();
+    // An object may begin on a later line, a sign may not.
+    const line = this.#line;
+    this.#skip(true);
+    const sign = this.#line === line || this.#peek() === '{' ? this.#peek() : '';
     if (sign === '+') throw this.#error('`+=` is not supported; write the whole list');
     if (sign === '=' || sign === ':') {
       this.#advance();
       this.#skip(true);
     } else if (sign !== '{') {
-      throw this.#error(`expected \`=\`, \`:\` or \`{\` after \`${path.join('.')}\``);
+      throw new FormatError(at, `expected \`=\`, \`:\` or \`{\` after \`${path.join('.')}\``);
     }
     const value = this.#value();
     let target = object;

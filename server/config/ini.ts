@@ -1,6 +1,6 @@
 // Reader for `*.ini` (and, with dotted keys instead of sections, `*.properties`). As PuppetDB reads them: `[section]`,
 // `key = value` or `key: value`, comments on lines of their own that begin with `#` or `;`, values are text up to the end
-// of the line. Matching quotes around a whole value are taken off. A key twice in a file is an error.
+// of the line; in properties `#` and `!`, as Java has it. Matching quotes around a whole value are taken off. A key twice in a file is an error.
 
 import { type ConfigObject, depthMax, emptyObject, FormatError, type Place, placeText } from './tree.ts';
 
@@ -8,7 +8,7 @@ export function parseIni(text: string, file: string): ConfigObject {
   const root = emptyObject({ file, line: 1 });
   let section: ConfigObject | null = null;
   let sectionName = '';
-  forEachLine(text, (line, number) => {
+  forEachLine(text, '#;', (line, number) => {
     const place = { file, line: number };
     if (line.startsWith('[')) {
       const end = line.indexOf(']');
@@ -28,7 +28,7 @@ export function parseIni(text: string, file: string): ConfigObject {
 /** `a.b.c = value` lines, the first part being the section. */
 export function parseProperties(text: string, file: string): ConfigObject {
   const root = emptyObject({ file, line: 1 });
-  forEachLine(text, (line, number) => {
+  forEachLine(text, '#!', (line, number) => {
     const place = { file, line: number };
     const [key, value] = splitPair(line, place);
     const parts = key.split('.');
@@ -40,11 +40,12 @@ export function parseProperties(text: string, file: string): ConfigObject {
   return root;
 }
 
-function forEachLine(text: string, take: (line: string, number: number) => void): void {
+/** `comments`: the characters that a comment begins with. */
+function forEachLine(text: string, comments: string, take: (line: string, number: number) => void): void {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index]!.trim();
-    if (line !== '' && !line.startsWith('#') && !line.startsWith(';')) take(line, index + 1);
+    if (line !== '' && !comments.includes(line[0]!)) take(line, index + 1);
   }
 }
 

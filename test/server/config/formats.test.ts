@@ -60,6 +60,11 @@ describe('ini', () => {
     assert.match(refusal(() => ini('[]\nx = 1')).message, /without a name/);
   });
 
+  test('properties: both signs begin a comment, a semicolon does not', () => {
+    const text = '! comment\n  # comment\n;a.b = 1\nc.d = 2';
+    assert.deepEqual(plainValue(parseProperties(text, 'x.properties')), { ';a': { b: '1' }, c: { d: '2' } });
+  });
+
   test('properties: dotted keys', () => {
     const text = '# c\ndatabase.node-ttl=1d\nmetrics.metrics-webservice.jolokia.enabled=false\n';
     assert.deepEqual(plainValue(parseProperties(text, 'x.properties')), {
@@ -134,6 +139,11 @@ describe('hocon', () => {
 
   test('quoted parts of dotted keys and triple quotes', () => {
     assert.deepEqual(hocon('"a.b".c = """x "y"\nz"""'), { 'a.b': { c: 'x "y"\nz' } });
+  });
+
+  test('an object may begin on a line below its key', () => {
+    assert.deepEqual(hocon('a\n{ x = 1 }\nb # why\n\n{\n y = 2 }'), { a: { x: 1 }, b: { y: 2 } });
+    assert.equal(refusal(() => hocon('a\nb = 1')).line, 1);
   });
 
   test('what is not supported is refused by name', () => {
