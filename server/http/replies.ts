@@ -21,6 +21,10 @@ export const prettyReply = (status: number, value: JsonValue): Reply => ({
 /** `{"error": text}`. */
 export const errorReply = (status: number, text: string): Reply => prettyReply(status, { error: text });
 
+/** The same with the text as `msg`, too, which is what PuppetDB's own import client shows. */
+export const archiveErrorReply = (status: number, text: string): Reply =>
+  prettyReply(status, { error: text, msg: text });
+
 const compactReply = (status: number, value: unknown): Reply => ({
   status,
   contentType: JSON_TYPE,

@@ -10,7 +10,7 @@ import { createGunzip } from 'node:zlib';
 import type { CommandRing, Submission } from '../../../workers/types.ts';
 import { SubmissionRefused } from '../../../workers/types.ts';
 import { BodyTooLarge, ClientGone, type Exchange } from '../../http/exchange.ts';
-import { errorReply, prettyReply } from '../../http/replies.ts';
+import { archiveErrorReply, prettyReply } from '../../http/replies.ts';
 import type { Logger } from '../../log.ts';
 import { isJsonMap, type Json } from '../json.ts';
 import { BadForm, boundaryOf, fieldContents } from './multipart.ts';
@@ -66,10 +66,10 @@ export async function answerImport(exchange: Exchange, deps: ImportDeps): Promis
     const refusal = refusalOf(error, archiveMax);
     if (refusal !== null) {
       deps.log.warn({ commands: queued }, `import refused: ${refusal.text}`);
-      exchange.reply(errorReply(refusal.status, `${refusal.text}${already}`));
+      exchange.reply(archiveErrorReply(refusal.status, `${refusal.text}${already}`));
     } else if (error instanceof SubmissionRefused) {
       const headers = [['Retry-After', String(Math.ceil(error.retryAfter))]] as const;
-      exchange.reply({ ...errorReply(503, `${error.message}${already}`), headers });
+      exchange.reply({ ...archiveErrorReply(503, `${error.message}${already}`), headers });
     } else throw error;
   }
 }

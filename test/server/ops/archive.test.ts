@@ -458,7 +458,7 @@ test('import: versions come from the metadata, unknown entries are skipped', asy
 test('import: bad archives are refused with a reason, and what was queued before is told', async () => {
   const { ring, post } = archive();
   const refuses = async (contents: Uint8Array, error: string, ...form: [string?, string?]) =>
-    assert.deepEqual(await post(contents, ...form), [400, { error }]);
+    assert.deepEqual(await post(contents, ...form), [400, { error, msg: error }]);
   const facts = { 'puppetdb-bak/facts/a.json': '{}' };
   const good = gzipSync(tarOf({ ...metadata(), ...facts }));
   await refuses(good, "The form has no field named 'archive'", 'file');
@@ -521,7 +521,7 @@ test('import: a full queue is waited for, a stopping one is not', async () => {
   ring.onSubmit = () => {
     throw new SubmissionRefused('stopping', 'going down', 5);
   };
-  assert.deepEqual(await post(contents), [503, { error: 'going down' }]);
+  assert.deepEqual(await post(contents), [503, { error: 'going down', msg: 'going down' }]);
 });
 
 test('import: a refusal in the middle tells how many commands were queued before it', async () => {
@@ -531,7 +531,8 @@ test('import: a refusal in the middle tells how many commands were queued before
   };
   const files = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`puppetdb-bak/facts/n${i}.json`, '{}']));
   const answer = await post(gzipSync(tarOf({ ...metadata(), ...files })));
-  assert.deepEqual(answer, [503, { error: 'going down (3 commands before it were queued)' }]);
+  const error = 'going down (3 commands before it were queued)';
+  assert.deepEqual(answer, [503, { error, msg: error }]);
 });
 
 test('import: no more commands are under way than the bound allows', async () => {
