@@ -37,6 +37,9 @@ export async function answerExport(exchange: Exchange, deps: ExportDeps): Promis
   });
   if (exchange.method === 'HEAD') return writer.end();
   deps.log.info('Export triggered for PuppetDB');
+  if (profile !== 'none' && !anonymizationProfiles.has(profile)) {
+    deps.log.warn({ profile }, 'there is no such anonymization profile: nothing is anonymised in this export');
+  }
   const gzip = createGzip();
   const source = Readable.from(archiveBytes(deps, profile, now), { objectMode: false });
   exchange.onAbort(() => source.destroy());

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import type { Logger } from '../../../server/log.ts';
 import { boundaryOf, fieldContents } from '../../../server/ops/archive/multipart.ts';
 import { readTar, tarEnd, tarFile } from '../../../server/ops/archive/tar.ts';
 import { SubmissionRefused } from '../../../workers/types.ts';
+import { silentLogs } from '../../support/logs.ts';
 import { adminMounts, type FakePool, request } from './support.ts';
 
 async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
@@ -349,6 +351,18 @@ test('export: the resources that a report comes with are exported as they are', 
   const { bytes } = await request(mounts, '/pdb/admin/v1/archive');
   const text = (await untar(gunzipSync(bytes)))[`puppetdb-bak/reports/a.example-${timeHash}.json`]!;
   assert.deepEqual(JSON.parse(text).resources, resources);
+});
+
+test('export: an unknown profile is told in the log', async () => {
+  const told: unknown[] = [];
+  const log = Object.assign(Object.create(silentLogs().area('maintenance')) as Logger, {
+    warn: (fields: unknown) => told.push(fields),
+  });
+  const { mounts } = adminMounts({ log }, answers);
+  for (const profile of ['extreme', 'none', 'low']) {
+    await request(mounts, `/pdb/admin/v1/archive?anonymization_profile=${profile}`);
+  }
+  assert.deepEqual(told, [{ profile: 'extreme' }]);
 });
 
 test('export: an unknown profile anonymises nothing', async () => {
