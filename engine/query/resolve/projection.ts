@@ -49,7 +49,9 @@ export function projectionOf(
   const keys =
     groupBy === null
       ? null
-      : groupBy.flatMap((key) => defer<GroupKey | never[]>(() => groupKey(scope, key, { keyed, shown }), []));
+      : distinctKeys(
+          groupBy.flatMap((key) => defer<GroupKey | never[]>(() => groupKey(scope, key, { keyed, shown }), [])),
+        );
   if (groupBy?.length === 0) throw badQuery("'group_by' takes at least one argument, but none were supplied");
   if (keys !== null || keyed.some(isAggregate)) {
     const grouped = groupedBy(keyed, keys ?? []);
@@ -213,6 +215,16 @@ function groupKey(scope: Scope, key: JsonValue, { keyed, shown }: Groupable): Gr
   if (!isCall && isDocumentMember(scope, name)) return memberKey(scope, name, shown);
   if (!FUNCTIONS.has(name)) throw badQuery(`${printClojure(name)} is niether a valid column name nor function name`);
   return functionKey(name, keyed);
+}
+
+/** Each key once: a repeated one divides no group, and would be looked at for every row. */
+function distinctKeys(keys: readonly GroupKey[]): readonly GroupKey[] {
+  const named = new Map<string, GroupKey>();
+  for (const key of keys) {
+    const name = key.kind === 'ref' ? nameOfRef(key.ref) : String(key.column);
+    if (!named.has(name)) named.set(name, key);
+  }
+  return [...named.values()];
 }
 
 /** A member of a document can be grouped by when it is a column. */

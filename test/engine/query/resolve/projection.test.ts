@@ -22,6 +22,22 @@ describe('projection', () => {
     assert.equal(entity('facts', '["extract",[]]').projected, false);
   });
 
+  it('projection: a repeated grouping key is one key', () => {
+    const groups = (keys: unknown[]) =>
+      entity(
+        'reports',
+        JSON.stringify([
+          'extract',
+          ['status', 'hash', ['function', 'to_string', 'end_time', 'YY']],
+          ['group_by', ...keys],
+        ]),
+      ).groupBy;
+    const mask = ['function', 'to_string'];
+    const once = groups(['status', mask, 'hash']);
+    assert.equal(once?.length, 3);
+    assert.deepEqual(groups(['status', mask, 'status', 'hash', mask, ...Array(100_000).fill('hash')]), once);
+  });
+
   it('projection: functions come first and repeated columns get suffixes', () => {
     const query = '["extract",["certname",["function","count"],["function","count","status"]],["group_by","certname"]]';
     assert.equal(keys(entity('reports', query)), 'count count_2 certname');
