@@ -20,31 +20,44 @@ export function oldestReportDay(partition: Partition, firstKeptDay: number): num
   }
 }
 
-/** Drops the reports of one day, by producer time. */
+/** Drops the reports of one day, by producer time. Each step goes on where the last one stopped: latest reports are passed once. */
 export function purgeReportDay(partition: Partition, day: number): Sweep {
+  let start: ReportPlace = { from: day * DAY_MS, fromId: 0 };
   return {
     step(): StepResult {
-      const { ids, done } = reportsOfDay(partition, day);
+      const { ids, next } = reportsOfDay(partition, day, start);
       if (ids.length > 0) {
         partition.write((batch) => {
           for (const id of ids) batch.deleteReport(id);
         });
       }
-      return { changed: ids.length, done };
+      if (next !== null) start = next;
+      return { changed: ids.length, done: next === null };
     },
   };
 }
 
-function reportsOfDay(partition: Partition, day: number): { ids: ReportId[]; done: boolean } {
+/** A place in the order of producer times. */
+interface ReportPlace {
+  readonly from: number;
+  readonly fromId: ReportId;
+}
+
+/** What is to go of the day from `start` on, a bounded number; `next` is where to go on, null at the day's end. */
+function reportsOfDay(
+  partition: Partition,
+  day: number,
+  start: ReportPlace,
+): { ids: ReportId[]; next: ReportPlace | null } {
   const view = partition.snapshot();
   try {
     const ids: ReportId[] = [];
-    for (const { id } of view.reportsByTime({ from: day * DAY_MS, to: (day + 1) * DAY_MS - 1 })) {
-      if (isLatest(view, id, view.report(id))) continue;
-      if (ids.length === REPORTS_MAX) return { ids, done: false };
-      ids.push(id);
+    let lookedAt = 0;
+    for (const { time, id } of view.reportsByTime({ ...start, to: (day + 1) * DAY_MS - 1 })) {
+      if (lookedAt++ === LOOKED_AT_MAX || ids.length === REPORTS_MAX) return { ids, next: { from: time, fromId: id } };
+      if (!isLatest(view, id, view.report(id))) ids.push(id);
     }
-    return { ids, done: true };
+    return { ids, next: null };
   } finally {
     view.close();
   }

@@ -38,6 +38,8 @@ export interface NamedNode {
 /** Epoch ms, inclusive. */
 interface TimeRange {
   readonly from?: number;
+  /** Of the reports of the time `from`, those from this id on. */
+  readonly fromId?: ReportId;
   readonly to?: number;
   readonly reverse?: boolean;
 }
@@ -249,7 +251,7 @@ export class View implements EventSource, ViewBounds {
   }
 
   *#reportsByTime(range: TimeRange): Generator<{ time: number; id: ReportId }, void, undefined> {
-    const low = range.from === undefined ? Buffer.alloc(12) : timeKey(range.from, 0);
+    const low = range.from === undefined ? Buffer.alloc(12) : timeKey(range.from, range.fromId ?? 0);
     const high = range.to === undefined ? Buffer.alloc(13, 0xff) : timeKey(range.to + 1, 0);
     const bounds = range.reverse ? { start: high, end: low, reverse: true } : { start: low, end: high };
     for (const key of this.partition.tables.report_time.getKeys({ ...bounds, ...this.options })) {

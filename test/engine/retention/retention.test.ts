@@ -225,6 +225,36 @@ test('retention: the oldest expired day of reports goes, latest reports stay', (
   assert.deepEqual(times(), [100, 60, 2]);
 });
 
+test('retention: a day of many reports is gone through once', () => {
+  const old = daysAgo(40);
+  const later = new Date(NOW - 40 * DAY + 1000).toISOString();
+  const kept = Array.from({ length: 50 }, (_, i) => report(`kept${i}`, old));
+  const gone = Array.from({ length: 250 }, (_, i) => report('busy', later, { configuration_version: `v${i}` }));
+  const partition = newPartition(...kept, ...gone, report('busy', daysAgo(1)));
+  const { snapshot } = partition;
+  const looked: number[] = [];
+  partition.snapshot = () => {
+    const view = snapshot.call(partition);
+    const { report: read } = view;
+    view.report = (id) => {
+      looked.push(id);
+      return read.call(view, id);
+    };
+    return view;
+  };
+  try {
+    assert.equal(run(purgeReportDay(partition, dayOf(NOW - 40 * DAY))).changed, 250);
+  } finally {
+    partition.snapshot = snapshot;
+  }
+  assert.equal(looked.length, 300);
+  assert.equal(new Set(looked).size, 300);
+  assert.equal(
+    read(partition, (view) => [...view.reportsByTime({})].length),
+    51,
+  );
+});
+
 test('retention: a day is kept until it has expired as a whole', () => {
   const partition = newPartition(report('a', '2036-05-18T00:00:00.000Z'), report('a', daysAgo(0)));
   const at18 = Date.parse('2036-05-18T00:00:00.000Z');
