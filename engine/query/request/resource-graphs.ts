@@ -8,8 +8,10 @@ import { isArray, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import { execute } from '../exec/execute.ts';
 import { ACTIVE_FILTER, mentionsNodeState } from '../resolve/defaults.ts';
+import { checkNames } from '../resolve/names.ts';
 import { type OrderColumns, parameterOrder } from '../resolve/order-by.ts';
 import { resolveEntity } from '../resolve/resolve.ts';
+import { scopeOf, scopeWith } from '../resolve/scope.ts';
 import type { OrderTerm } from '../tree.ts';
 import { type Answer, type AnswerInput, openList, resolveOptions, totalTo, type Work } from './answer.ts';
 import { RowList } from './body.ts';
@@ -25,6 +27,12 @@ const CATALOG_FIELDS = [
 const REPORT_FIELDS = ['status', 'noop'] as const;
 const FIELDS: readonly string[] = [...CATALOG_FIELDS, ...REPORT_FIELDS];
 const COLUMNS: OrderColumns = { names: FIELDS, find: (name) => (FIELDS.includes(name) ? name : null) };
+
+/** What a filter may name. */
+const SCOPE = scopeWith('resource-graphs', [
+  [scopeOf('catalogs'), CATALOG_FIELDS],
+  [scopeOf('reports'), REPORT_FIELDS],
+]);
 
 type Narrow = Record<(typeof CATALOG_FIELDS)[number], string | null>;
 interface Report {
@@ -74,6 +82,7 @@ function* catalogRows(input: AnswerInput, options: { readonly paged: boolean }):
   const { params, settings, ctx } = input;
   const filter = params.query === null || (isArray(params.query) && params.query.length === 0) ? null : params.query;
   if (isArray(filter) && filter[0] === 'extract') throw badQuery("an 'extract' is not possible on resource graphs");
+  if (filter !== null) checkNames(SCOPE, filter, { vocabulary: settings.vocabulary });
   const query: JsonValue[] = ['extract', [...CATALOG_FIELDS]];
   if (filter !== null) query.push(onCatalogs(filter));
   const paging = options.paged ? {} : { orderBy: null, limit: null, offset: null };

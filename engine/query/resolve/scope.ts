@@ -91,6 +91,22 @@ export function scopeOf(name: EntityName, options: ScopeOptions = {}): Scope {
   return scope;
 }
 
+/** A scope of fields of several others, under its own name: for rows that are put together from several entities. */
+export function scopeWith(alias: string, parts: readonly (readonly [scope: Scope, names: readonly string[]])[]): Scope {
+  const fields = parts.flatMap(([scope, names]) =>
+    names.map((name) => [name, fieldNamed(scope, name) as Field] as const),
+  );
+  const names = fields.map(([name]) => name);
+  return {
+    ...UNKNOWN,
+    alias,
+    fields: new Map(fields),
+    queryable: names,
+    queryableSorted: [...names].sort(),
+    projectable: names,
+  };
+}
+
 const SELECT_PREFIX = 'select_';
 
 function selectable(name: string): Entity | null {

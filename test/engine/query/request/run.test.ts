@@ -642,6 +642,29 @@ describe('answers: enterprise edition', () => {
     assert.equal(graphs({ order_by: '[{"field":"status"},{"field":"noop","order":"desc"}]', limit: '5' }).length, 1);
   });
 
+  it('resource graphs: what a filter may name are their own fields', () => {
+    const asked = (filter: unknown) =>
+      ask(fleet, { ...enterprise, api: 'ext', path: '/resource-graphs', query: { query: JSON.stringify(filter) } });
+    const known =
+      "Known queryable objects are 'catalog_uuid', 'certname', 'code_id', 'environment', 'noop', 'producer_timestamp', 'status', and 'transaction_uuid'";
+    for (const field of ['nonsense', 'hash', 'version', 'producer']) {
+      refused(asked(['=', field, 'x']), 400, `'${field}' is not a queryable object for resource-graphs. ${known}`);
+    }
+    refused(
+      asked(['and', ['=', 'status', 'changed'], ['not', ['~', 'edges', 'x']]]),
+      400,
+      /'edges' is not a queryable/,
+    );
+    for (const filter of [
+      ['=', 'node_state', 'any'],
+      ['subquery', 'nodes', ['=', 'certname', 'n000']],
+      ['in', 'certname', ['extract', 'certname', ['select_nodes', ['=', 'certname', 'n000']]]],
+      ['=', ['node', 'active'], true],
+    ]) {
+      assert.equal(JSON.parse(asked(filter).text).length, 1, JSON.stringify(filter));
+    }
+  });
+
   it('resource graphs without a report have no status, which is null and equal to nothing', async () => {
     const own = newFleet();
     try {
