@@ -4,7 +4,7 @@
 // All writing goes through `#exclusive`, one piece of work after the other. What goes wrong is told apart like this:
 //   a command fails       its outcome says so; the same commit puts it into the table of held commands
 //   the store cannot be   (disk full, I/O error) the batch is kept and tried again with growing pauses; nothing is lost or
-//   written               answered meanwhile, and the main thread is told
+//   written               answered meanwhile, and the main thread is told. Where it is room that is wanted, half of the batch is tried first
 //   a page is damaged     the same: what was acknowledged stays in the log
 //   the engine throws     five quick attempts, then each command alone; one that still throws is a failed command
 
@@ -249,17 +249,31 @@ export class PartitionActor {
     let lastError: unknown = null;
     for (let attempt = 0; attempt < QUICK_ATTEMPTS; attempt++) {
       try {
-        const executed = await this.#whileWritable(() => this.#apply(items, position, activity));
+        const executed = await this.#whileWritable(() => this.#apply(items, position, activity), items.length > 1);
         return executed;
       } catch (error) {
+        if (items.length > 1 && isOutOfRoom(error))
+          return this.#executeParts(items, items.length >> 1, position, activity);
         lastError = error;
       }
     }
     if (items.length === 1) return this.#whileWritable(() => this.#recordThrown(items[0]!, position, lastError));
+    return this.#executeParts(items, 1, position, activity);
+  }
+
+  /** The same with at most `size` items at a time. */
+  async #executeParts(
+    items: readonly Item[],
+    size: number,
+    position: number,
+    activity: Doing,
+  ): Promise<Executed | null> {
     const all: Executed = { handled: [], timings: [] };
-    for (let i = 0; i < items.length; i++) {
-      const upTo = i === items.length - 1 ? position : Math.min(position, items[i]!.command.seq);
-      const executed = await this.#execute([items[i]!], upTo, activity);
+    for (let start = 0; start < items.length; start += size) {
+      const part = items.slice(start, start + size);
+      const isLast = start + size >= items.length;
+      const upTo = isLast ? position : Math.min(position, part[part.length - 1]!.command.seq);
+      const executed = await this.#execute(part, upTo, activity);
       if (executed === null) return null;
       all.handled.push(...executed.handled);
       all.timings.push(...executed.timings);
@@ -267,14 +281,18 @@ export class PartitionActor {
     return all;
   }
 
-  /** Runs `write`; while the store is what fails, pauses and runs it again. Throws what is not the store's fault. */
-  async #whileWritable<T>(write: () => T): Promise<T | null> {
+  /**
+   * Runs `write`; while the store is what fails, pauses and runs it again. Throws what is not the store's fault, and a want of room where
+   * less can be written first.
+   */
+  async #whileWritable<T>(write: () => T, isDivisible = false): Promise<T | null> {
     for (let pause = this.#times.stallMin; ; pause = Math.min(pause * 2, this.#times.stallMax)) {
       try {
         const result = write();
         this.#setTrouble(null);
         return result;
       } catch (error) {
+        if (isDivisible && isOutOfRoom(error)) throw error;
         const isDamaged = tellsOfDamage(error);
         if (!isDamaged && !isSystemError(error) && this.#canWrite()) throw error;
         this.#setTrouble(isDamaged ? `${error.message}; its file is damaged: ${DAMAGE_ADVICE}` : textOf(error));
@@ -633,6 +651,9 @@ const systemCodes: ReadonlySet<unknown> = new Set<unknown>([
   122,
   -30792, // MDB_MAP_FULL
 ]);
+
+const isOutOfRoom = (error: unknown): boolean =>
+  error instanceof Error && (error as { code?: unknown }).code === 'ENOSPC';
 
 function isSystemError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

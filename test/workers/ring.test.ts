@@ -18,6 +18,7 @@ import { applications } from './applications.ts';
 const PARTITIONS = 4;
 /** While it exists in the data directory, partitions cannot be written; see stub-actor.ts. */
 const FAULT_FILE = 'fault';
+const ROOM_FILE = 'room';
 const script = threadScript('stub-actor', import.meta.url);
 const times = { retryDelay: 30, flushDelay: 20, stallMin: 10, stallMax: 50 };
 
@@ -339,6 +340,28 @@ test('ring: while a partition cannot be written nothing is lost, and it goes on 
   assert.equal((await waiting.outcome)?.kind, 'processed');
   assert.equal(ring.healthy, true);
   assert.match(lines.join('\n'), /works again/);
+});
+
+test('ring: where a batch has no room, what fits of it is applied', async (t) => {
+  const dir = temporaryDirectory();
+  const { ring } = await start(t, dir);
+  await (await ring.submit(submission('a'), true)).outcome;
+  const applied = (): number => readFileSync(join(dir, 'applied.txt'), 'utf8').trim().split('\n').length;
+  const before = applied();
+  writeFileSync(join(dir, ROOM_FILE), '2');
+  const other = sameSlot('a');
+  const accepted = await Promise.all([
+    ...Array.from({ length: 5 }, () => ring.submit(submission(other), true)),
+    ring.submit(submission('a', { do: 'large' }), true),
+    ring.submit(submission(other), true),
+  ]);
+  let trouble = '';
+  while (!/partition \d: ENOSPC/.test(trouble)) trouble = (await ring.stats()).trouble.join();
+  assert.equal(applied(), before + 5);
+  rmSync(join(dir, ROOM_FILE));
+  const outcomes = await Promise.all(accepted.map(({ outcome }) => outcome));
+  assert.ok(outcomes.every((outcome) => outcome?.kind === 'processed'));
+  assert.equal(applied(), before + 7);
 });
 
 test('ring: a command that makes the engine throw hurts no other of its batch', async (t) => {

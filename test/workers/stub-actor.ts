@@ -36,6 +36,7 @@ interface Script {
     | 'refuse'
     | 'retry'
     | 'throw'
+    | 'large'
     | 'move'
     | 'die'
     | 'die committed'
@@ -47,6 +48,9 @@ interface Script {
 
 /** While this file exists in the data directory, partitions cannot be written: its content is the error's code. */
 const FAULT_FILE = 'fault';
+
+/** While this file exists, there is room for so many commands of a batch as it says, and for none that is large. */
+const ROOM_FILE = 'room';
 
 /** What hangs inside ends when this file is in the data directory, or after the time in ms. */
 const RELEASE_FILE = 'release';
@@ -78,6 +82,7 @@ class StubHost implements PartitionHost {
       if (what === 'die') process.exit(7);
       if (what === 'hang') for (;;);
     }
+    this.#requireRoom(commands);
     const outcomes = this.#write((batch) => {
       const all = commands.map((command) => this.#applyOne(command));
       writeHeld(batch, context.held(all));
@@ -89,6 +94,15 @@ class StubHost implements PartitionHost {
     }
     if (commands.some((command) => scriptOf(command).do === 'die committed')) process.exit(7);
     return { outcomes, durations: null, parses: outcomes.map(() => 1), timings: [{ name: 'commit', value: 1 }] };
+  }
+
+  #requireRoom(commands: readonly QueuedCommand[]): void {
+    const file = join(this.#dir, ROOM_FILE);
+    if (!existsSync(file)) return;
+    const isLarge = commands.some((command) => scriptOf(command).do === 'large');
+    if (isLarge || commands.length > Number(readFileSync(file, 'utf8'))) {
+      throw Object.assign(new Error('ENOSPC: injected'), { code: 'ENOSPC' });
+    }
   }
 
   #applyOne(command: QueuedCommand): ApplyOutcome {
