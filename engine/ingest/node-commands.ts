@@ -67,11 +67,12 @@ const describeInput = (pair: JsonValue): string => `Input ${excerpt(pair)}`;
 function distinctInputs(sent: readonly JsonValue[], columns: Columns): [string, string][] {
   const pairs: [string, string][] = [];
   for (const pair of sent) {
-    const [type, name] = Array.isArray(pair) ? (pair as readonly JsonValue[]) : [];
-    if (!Array.isArray(pair) || pair.length !== 2 || typeof type !== 'string' || typeof name !== 'string') {
+    if (!Array.isArray(pair) || !pair.every((text) => typeof text === 'string')) {
       throw notStorable(`An input is not a pair of texts: ${excerpt(pair)}`);
     }
+    const [type = '', name = ''] = pair as readonly string[];
     columns.about(pair, describeInput);
+    if (pair.length !== 2) columns.refuse('it is no pair.');
     pairs.push([columns.text(type, 'type'), columns.text(name, 'name')]);
   }
   columns.aboutAll();

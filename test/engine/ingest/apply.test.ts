@@ -396,6 +396,20 @@ test('apply: inputs of an equal time are stale, empty ones change nothing', () =
   assert.equal(store.node()?.inputs?.catalogUuid, '22222222-2222-2222-2222-222222222222');
 });
 
+test('apply: of older inputs neither the UUID nor the length of a pair matters', () => {
+  const store = new Store();
+  const odd = (minute: number): QueuedCommand[] => [
+    inputs(minute, [['h', 'x']], { catalog_uuid: 'none' }),
+    inputs(minute, [['h']]),
+    inputs(minute, [['h', 5]]),
+    inputs(minute, 5),
+  ];
+  assert.deepEqual(store.apply(...odd(1)), Array(4).fill('NotStorable'));
+  store.apply(inputs(2, [['h', 'x']]));
+  assert.deepEqual(store.apply(...odd(1)), ['stale', 'stale', 'NotStorable', 'NotStorable']);
+  assert.deepEqual(store.apply(...odd(3)), Array(4).fill('NotStorable'));
+});
+
 // ---- batches
 
 test('apply: a failing command leaves nothing behind and does not disturb its neighbours', () => {

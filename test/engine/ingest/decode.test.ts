@@ -666,12 +666,13 @@ test('decode: inputs are distinct and sorted', () => {
   assert.equal(decoded.inputs?.text, '[["a","b"],["a","z"],["b","y"]]');
   assert.equal(decoded.inputs?.hash, '5959c85331e9cb11979599ae68c76f1cedd7ff52');
   assert.match(inputs({ inputs: [['a', 'b']], catalog_uuid: 'x' }).refusal ?? '', /catalog_uuid is not a UUID/);
+  for (const odd of [['a'], ['a', 'b', 'c'], []])
+    assert.match(inputs({ inputs: [odd] }).refusal ?? '', /it is no pair/);
   for (const nothing of [[], null, undefined, {}, '']) assert.equal(inputs({ inputs: nothing }).inputs, null);
   assert.equal(inputs({ inputs: [], catalog_uuid: 'x', producer_timestamp: 'soon' }).inputs, null);
   for (const fields of [
-    { inputs: [['a']] },
     { inputs: [['a', 5]] },
-    { inputs: [['a', 'b', 'c']] },
+    { inputs: ['ab'] },
     { inputs: 5 },
     { inputs: [['a', 'b']], catalog_uuid: null },
     { inputs: [['a', 'b']], producer_timestamp: 'soon' },
