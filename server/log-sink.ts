@@ -43,9 +43,11 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
   let gathering = false;
   /** Bytes that the stream has and the file has not. */
   let unwritten = 0;
+  /** Waits for a flush: when the file is open then, the stream writes by itself, and asked once more it would write the same again. */
+  let isAwaited = false;
   // The stream does nothing about a flush while it is opening the file or writing, and says when it is done.
   const flushRest = (): void => {
-    if (unwritten > 0 && !gathering && !givenUp) stream.flush();
+    if (unwritten > 0 && !gathering && !givenUp && !isAwaited) stream.flush();
   };
   let lost = 0;
   stream.on('ready', flushRest);
@@ -95,8 +97,10 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
     },
     end: async () => {
       if (!failing && !givenUp && unwritten > 0) {
+        isAwaited = true;
         const written = new Promise<void>((resolve) => stream.flush(() => resolve()));
         await Promise.race([written, pause(endMs, undefined, { ref: false })]);
+        isAwaited = false;
       }
       flush();
     },

@@ -70,6 +70,17 @@ describe('log', () => {
     assert.doesNotMatch(await written(file, logs), /geheim/);
   });
 
+  test('lines of a log that ends while its file is being opened, which takes long, are written once', async () => {
+    const file = join(folder, 'opening.log');
+    const sink = openSink(file, () => {});
+    sink.write('a line\n');
+    const ended = sink.end();
+    const until = performance.now() + 60;
+    while (performance.now() < until);
+    await ended;
+    assert.equal(await written(file, sink), 'a line\n');
+  });
+
   test('lines go out by themselves, together, in a moment', async () => {
     const file = join(folder, 'moment.log');
     const logs = createLogs({ level: 'info', areas: {}, format: 'json', file });
