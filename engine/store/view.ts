@@ -117,6 +117,11 @@ export class View implements EventSource, ViewBounds {
     return this.#range(this.#nodesByName({ reverse: false, ...textKeyRange(prefix) }));
   }
 
+  /** How many certnames `nodesByPrefix` would give. */
+  countByPrefix(prefix: string): number {
+    return this.partition.tables.node_id.getKeysCount({ ...textKeyRange(prefix), ...this.options });
+  }
+
   *#nodesByName(range: { reverse: boolean; start?: Buffer; end?: Buffer }): Generator<NamedNode, void, undefined> {
     // Keys of long names end in a digest: those that begin alike are put in order here.
     let alike: { name: Buffer; node: NodeId }[] = [];

@@ -4,7 +4,7 @@ import { readStoreInfo } from '../../engine/store/store-info.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
 import { createLogs, type Logs } from '../log.ts';
-import { checkOpenFiles } from '../open-files.ts';
+import { checkOpenFiles, type FileUsers } from '../open-files.ts';
 import type { Server } from '../start.ts';
 import type { ParsedArguments } from './arguments.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, reasonOf, type Terminal } from './command.ts';
@@ -45,7 +45,8 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   const signals = new Signals();
   const configuration = configurationOf(args, terminal);
   const { settings } = configuration;
-  requireOpenFiles(configuration);
+  const partitions = knownStoreInfo(settings.data)?.partitions ?? settings.partitions;
+  requireOpenFiles({ ...settings, partitions });
   const logs = openLogs(configuration);
   const log = logs.area('main');
   log.info(`Muster version ${ownVersion()}`);
@@ -67,7 +68,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   }
   const urls = [server.httpUrl, server.httpsUrl].filter((url) => url !== null).join(' and ');
   terminal.out(`muster: ready on ${urls} (data in ${settings.data}, process ${process.pid})\n`);
-  tellPartitions(configuration, logs);
+  tellPartitions(configuration, partitions, logs);
 
   await signals.untilStop(() => reload(server, args, terminal, logs));
   const overdue = setTimeout(() => {
@@ -81,18 +82,16 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
 }
 
 /** How many there are was decided when the directory was made, whatever is set later. */
-function tellPartitions({ settings, sources }: Configuration, logs: Logs): void {
-  const { partitions } = readStoreInfo(settings.data);
+function tellPartitions({ settings, sources }: Configuration, partitions: number, logs: Logs): void {
   const { kind } = sources.partitions;
   if (settings.partitions === partitions || kind === 'default' || kind === 'derived') return;
   const message = `partitions: ${settings.partitions} has no effect, the data directory was made with ${partitions}`;
   logs.area('main').warn(message);
 }
 
-function requireOpenFiles({ settings }: Configuration): void {
+function requireOpenFiles(users: FileUsers): void {
   try {
-    const { partitions = settings.partitions } = knownStoreInfo(settings.data) ?? {};
-    checkOpenFiles({ ...settings, partitions });
+    checkOpenFiles(users);
   } catch (error) {
     throw new CliFailure(exitStatus.failed, reasonOf(error));
   }

@@ -1,6 +1,6 @@
 // Reader for `*.ini` (and, with dotted keys instead of sections, `*.properties`). As PuppetDB reads them: `[section]`,
-// `key = value` or `key: value`, comments on lines of their own that begin with `#` or `;`, values are text up to the end
-// of the line; in properties `#` and `!`, as Java has it. Matching quotes around a whole value are taken off. A key twice in a file is an error.
+// `key = value` or `key: value`, comments on lines of their own that begin with `#` or `;` (in properties `#` or `!`, as Java has it),
+// values are text up to the end of the line. Matching quotes around a whole value are taken off. A key twice in a file is an error.
 
 import { type ConfigObject, depthMax, emptyObject, FormatError, type Place, placeText } from './tree.ts';
 

@@ -23,6 +23,9 @@ export interface Truths {
 /** Up to this many candidates a look at each node's own facts, or name, is cheaper than all values of a fact name, or an index. */
 const FEW = 32;
 
+/** A certname from the index takes as long as those of so many records, which come in the order of their ids. */
+const COST_INDEXED = 3;
+
 const none = (): NodeSet => new NodeSet(0);
 
 /** A generator so that a long evaluation can be interrupted: yields now and then, returns the truths. */
@@ -59,9 +62,9 @@ export function* evaluateNodes(
         return { yes: byName(filter.values as string[], candidates, row), unknown: none() };
       break;
     case 'regex':
-      if (filter.field === 'certname' && candidates.count() > FEW) {
+      if (filter.field === 'certname') {
         const matcher = scope.ctx.regex(filter.pattern);
-        if (matcher.prefix !== '') return yield* byPrefix(matcher, candidates, row, scope);
+        if (isNarrow(matcher.prefix, candidates, row)) return yield* byPrefix(matcher, candidates, row, scope);
       }
       break;
     case 'in-query': {
@@ -86,6 +89,12 @@ function byName(names: readonly string[], candidates: NodeSet, row: Row): NodeSe
     if (id !== 0 && candidates.has(id)) yes.add(id);
   }
   return yes;
+}
+
+/** Whether so few certnames begin with the text that finding them in their index is cheaper than a look at each candidate. */
+function isNarrow(prefix: string, candidates: NodeSet, { view }: Row): boolean {
+  const count = candidates.count();
+  return prefix !== '' && count > FEW && view.countByPrefix(prefix) * COST_INDEXED < count;
 }
 
 /** Only certnames that begin as those which match do, from the index of certnames. */

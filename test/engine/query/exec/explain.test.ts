@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { QueryPlan, SelectionPlan } from '../../../../engine/query/exec/explain.ts';
-import { ask, catalog, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
+import { ask, catalog, type Fleet, facts, NOW, newFleet, planOf, report } from '../request/fleet.ts';
 
 const NODES = 90;
 let fleet: Fleet;
@@ -25,13 +25,8 @@ function watch(): () => number {
   return () => ++looks;
 }
 
-function explained(query: Record<string, string>, path = ''): QueryPlan {
-  const { text, head } = ask(fleet, { path, query: { ...query, explain: 'analyze' }, store: { stopwatch: watch() } });
-  assert.equal(head.status, 200, text);
-  const [{ 'query plan': plans }] = JSON.parse(text) as [{ 'query plan': [QueryPlan] }];
-  assert.equal(plans.length, 1);
-  return plans[0];
-}
+const explained = (query: Record<string, string>, path = ''): QueryPlan =>
+  planOf(fleet, { path, query, store: { stopwatch: watch() } });
 
 const planned = (query: string): SelectionPlan => explained({ query }).Plan!;
 const step = (plan: SelectionPlan, name: string) => plan.Steps.find((s) => s.step === name);

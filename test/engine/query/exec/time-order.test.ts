@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { Random, testSeed } from '../../../support/random.ts';
-import { ask, type Fleet, NOW, newFleet, report } from '../request/fleet.ts';
+import { ask, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';
 
 const REPORTS = 240;
 const random = new Random(testSeed('time-order'));
@@ -44,11 +44,7 @@ function shown(query: string, more: Record<string, string> = {}): Shown[] {
 }
 
 function scanned(query: string): number {
-  const { text } = ask(fleet, { query: { query, explain: 'analyze' } });
-  const [{ 'query plan': plans }] = JSON.parse(text) as [
-    { 'query plan': [{ Plan: { Steps: { step: string; 'actual rows': number }[] } }] },
-  ];
-  return plans[0].Plan.Steps.find(({ step }) => step === 'scan')!['actual rows'];
+  return planOf(fleet, { query: { query } }).Plan!.Steps.find(({ step }) => step === 'scan')!['actual rows']!;
 }
 
 /** As PQL and as a test of a report. */

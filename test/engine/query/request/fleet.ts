@@ -1,9 +1,11 @@
 // A small fleet in real partitions, and a way to ask it: what the tests of whole answers share.
 
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ContextOptions } from '../../../../engine/query/exec/context.ts';
+import type { QueryPlan } from '../../../../engine/query/exec/explain.ts';
 import { type OpenRequest, openRequest, type QueryStore } from '../../../../engine/query/request/run.ts';
 import type { QueryHead, QuerySettings } from '../../../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
@@ -212,4 +214,13 @@ export function ask(fleet: Fleet, asked: Asked): Reply {
   const { body } = run.head;
   const text = typeof body === 'string' ? body : Buffer.concat(body === null ? parts : [body]).toString();
   return { head: run.head, text, chunks: parts.map((p) => p.length), run };
+}
+
+/** Runs the query with `explain=analyze`: the plan that is answered. */
+export function planOf(fleet: Fleet, asked: Asked): QueryPlan {
+  const { text, head } = ask(fleet, { ...asked, query: { ...asked.query, explain: 'analyze' } });
+  assert.equal(head.status, 200, text);
+  const [{ 'query plan': plans }] = JSON.parse(text) as [{ 'query plan': [QueryPlan] }];
+  assert.equal(plans.length, 1);
+  return plans[0];
 }
