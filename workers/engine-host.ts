@@ -3,7 +3,7 @@
 
 import type { Fingerprints } from '../engine/fingerprint.ts';
 import { applyPrepared, batchSize, prepare } from '../engine/ingest/apply.ts';
-import { Inflater } from '../engine/ingest/inflater.ts';
+import { type BodyInflater, Inflater } from '../engine/ingest/inflater.ts';
 import { measureWith } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../engine/ingest/types.ts';
 import { deleteNode, expireNodes, purgeNodes } from '../engine/retention/nodes.ts';
@@ -13,6 +13,7 @@ import { gcCatalogs, gcFactPaths, gcPackages } from '../engine/retention/unused.
 import type { Batch } from '../engine/store/batch.ts';
 import { openPartition, type Partition } from '../engine/store/partition.ts';
 import { partitionDir, slotOf } from '../engine/store/store-info.ts';
+import { libdeflate } from './libdeflate.ts';
 import type { SweepKind, Timing } from './messages.ts';
 import type { Applied, ApplyContext, Guard, HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
 
@@ -26,8 +27,8 @@ export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns' | 'i
 
 const day = 86_400_000;
 const stopwatch = (): number => performance.now();
-/** Of this thread: its commands are decoded and applied one by one. */
-const inflater = new Inflater();
+/** Of this thread: its commands are decoded and applied one by one. Made for the first of them, as it takes some milliseconds. */
+let inflater: BodyInflater | null = null;
 
 export const engineDefaults: EngineSettings = {
   resourceEventsTtl: 14 * day,
@@ -75,6 +76,7 @@ export class EngineHost implements PartitionHost {
 
   #apply(commands: readonly QueuedCommand[], { now, position, held }: ApplyContext): Applied {
     const fingerprints = this.#fingerprints;
+    inflater ??= libdeflate() ?? new Inflater();
     const settings: IngestSettings = { ...this.#settings, now, owns: this.#owns, inflater, fingerprints };
     const durations = new Float64Array(commands.length);
     const parses = new Float64Array(commands.length);

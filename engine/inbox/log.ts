@@ -11,10 +11,10 @@
 // one that makes it longer. What stands behind the records of a segment may therefore be of an earlier one; it has another salt.
 
 import { join } from 'node:path';
+import { crc32 } from '../crc32.ts';
 import { diskFiles, type LogFile, type LogFileSystem, readFully, writeAll } from './files.ts';
 import {
   BODY_SIZE_MAX,
-  crc32,
   decodeRecordHeader,
   decodeSegmentHeader,
   ENVELOPE_SIZE_MAX,

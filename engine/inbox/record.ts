@@ -14,7 +14,7 @@
 // The salt is random per segment, so a body cannot imitate a record. `durable` tells a torn tail (may be cut: nothing in it
 // was acknowledged) from damage before acknowledged records (must not be cut); see scan.ts.
 
-import zlib from 'node:zlib';
+import { crc32 } from '../crc32.ts';
 import type { Envelope } from './stream.ts';
 
 export const SEGMENT_HEADER_SIZE = 48;
@@ -26,26 +26,6 @@ export const ENVELOPE_SIZE_MAX = 1 << 20;
 export const BODY_SIZE_MAX = 2 ** 31;
 
 const SEGMENT_MAGIC = 0x4745534d;
-
-const crcTable: Uint32Array = (() => {
-  const table = new Uint32Array(256);
-  for (let n = 0; n < 256; n++) {
-    let c = n;
-    for (let bit = 0; bit < 8; bit++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
-    table[n] = c >>> 0;
-  }
-  return table;
-})();
-
-/** The same sum as zlib's, for Node versions before 20.15. */
-export function crc32InScript(bytes: Uint8Array, seed = 0): number {
-  let crc = ~seed;
-  for (let i = 0; i < bytes.length; i++) crc = crcTable[(crc ^ bytes[i]!) & 0xff]! ^ (crc >>> 8);
-  return ~crc >>> 0;
-}
-
-export const crc32: (bytes: Uint8Array, seed?: number) => number =
-  typeof zlib.crc32 === 'function' ? zlib.crc32 : crc32InScript;
 
 export interface SegmentHeader {
   readonly number: number;

@@ -5,9 +5,9 @@
 // gone, and cutting would silently lose acknowledged commands. Each record says how many bytes of the segment were durable
 // when it was written; a valid record further on that claims the bad offset as durable proves damage.
 
+import { crc32 } from '../crc32.ts';
 import { type LogFile, readFully } from './files.ts';
 import {
-  crc32,
   decodeEnvelope,
   decodeRecordHeader,
   RECORD_HEADER_SIZE,

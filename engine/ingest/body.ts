@@ -1,8 +1,9 @@
 // From the bytes that were received to the bytes of the payload: gunzip, first member only, bounded.
 
 import { gunzipSync, inflateRawSync, type ZlibOptions } from 'node:zlib';
+import { crc32 } from '../crc32.ts';
 import { CommandFailure } from './errors.ts';
-import type { Inflater } from './inflater.ts';
+import type { BodyInflater } from './inflater.ts';
 
 /** Largest output buffer allocated on the word of the size field alone; larger outputs grow in chunks of this size. */
 const CHUNK_MAX = 4 * 1024 * 1024;
@@ -17,7 +18,7 @@ export function payloadBytes(
   body: Uint8Array,
   gzip: boolean,
   sizeMax: number,
-  inflater: Inflater | null = null,
+  inflater: BodyInflater | null = null,
 ): Buffer {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (!gzip) return bytes;
@@ -101,19 +102,4 @@ function gzipHeaderSize(bytes: Buffer): number {
   }
   if (flags & FHCRC) size += 2;
   return size <= bytes.length ? size : 0;
-}
-
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  return crc >>> 0;
-});
-
-// Only for bodies with something behind their first member; zlib checks the rest.
-function crc32(bytes: Uint8Array): number {
-  let crc = 0xffffffff;
-  for (let index = 0; index < bytes.length; index++) {
-    crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ (bytes[index] as number)) & 0xff] as number);
-  }
-  return (crc ^ 0xffffffff) >>> 0;
 }

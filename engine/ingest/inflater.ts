@@ -22,17 +22,38 @@ interface Handle {
   onerror: (message: string, code: number, name: string) => void;
 }
 
+/** Decompresses gzip bodies one after the other, into memory that the next one overwrites. */
+export interface BodyInflater {
+  /** The payload of a gzip body that says at its end that it has `size` bytes; null unless that is so, to the last byte. */
+  inflate(body: Uint8Array, size: number): Buffer | null;
+}
+
 /** Larger payloads are rare enough to have memory of their own. */
 const SIZE_MAX = 1 << 20;
 const SIZE_MIN = 128 << 10;
 /** Room for zlib to see that there is no more. */
 const SLACK = 64;
 
-export class Inflater {
+/** Memory for one payload after the other. */
+export class PayloadMemory {
+  #memory = Buffer.alloc(0);
+
+  /** More than `size` bytes, the same ones again unless they are too few; null for a payload that is too large for that. */
+  room(size: number): Buffer | null {
+    if (size > SIZE_MAX) return null;
+    if (this.#memory.length < size + SLACK) {
+      this.#memory = Buffer.allocUnsafeSlow(Math.max(SIZE_MIN, Math.min(size * 2, SIZE_MAX) + SLACK));
+    }
+    return this.#memory;
+  }
+}
+
+/** By the zlib of Node. */
+export class Inflater implements BodyInflater {
   readonly #handle: Handle | null;
   /** What zlib left over after a call: room in the output, bytes of the input. */
   readonly #left: Uint32Array;
-  #output = Buffer.alloc(0);
+  readonly #memory = new PayloadMemory();
   #hasFailed = false;
 
   constructor() {
@@ -49,21 +70,15 @@ export class Inflater {
     }
   }
 
-  /**
-   * The payload of a gzip body that says at its end that it has `size` bytes: in memory that the next call overwrites. null
-   * unless that is so, to the last byte.
-   */
   inflate(body: Uint8Array, size: number): Buffer | null {
     const handle = this.#handle;
-    if (handle === null || size > SIZE_MAX) return null;
-    if (this.#output.length < size + SLACK) {
-      this.#output = Buffer.allocUnsafeSlow(Math.max(SIZE_MIN, Math.min(size * 2, SIZE_MAX) + SLACK));
-    }
+    const output = handle === null ? null : this.#memory.room(size);
+    if (handle === null || output === null) return null;
     this.#hasFailed = false;
     handle.reset();
-    handle.writeSync(constants.Z_FINISH, body, 0, body.length, this.#output, 0, this.#output.length);
+    handle.writeSync(constants.Z_FINISH, body, 0, body.length, output, 0, output.length);
     const [room, rest] = this.#left as unknown as [number, number];
-    if (this.#hasFailed || rest !== 0 || this.#output.length - room !== size) return null;
-    return this.#output.subarray(0, size);
+    if (this.#hasFailed || rest !== 0 || output.length - room !== size) return null;
+    return output.subarray(0, size);
   }
 }

@@ -1,7 +1,7 @@
 // What travels from the inbox to the code that applies commands, and back.
 
 import type { Fingerprints } from '../fingerprint.ts';
-import type { Inflater } from './inflater.ts';
+import type { BodyInflater } from './inflater.ts';
 
 /** A command as the inbox delivers it: envelope from the submission, body bytes exactly as received. */
 export interface QueuedCommand {
@@ -74,7 +74,7 @@ export interface IngestSettings {
   /** Largest decompressed body, bytes. */
   readonly decompressedMax: number;
   /** Decompresses bodies; then what is prepared must be applied before the next command is. Absent: each body gets memory of its own. */
-  readonly inflater?: Inflater;
+  readonly inflater?: BodyInflater;
   /** By which payloads are known again. Absent: nothing that is remembered is of use to another thread, or a later run. */
   readonly fingerprints?: Fingerprints;
   /** Whether data of the certname belongs to the partition at hand; absent: all of it does. */

@@ -17,7 +17,6 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diskFiles, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import { type CommandLog, checkLog } from '../../../engine/inbox/log.ts';
-import { crc32InScript } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { body, delivered, envelope, faultyFiles, nextRandom, openTestLog } from './support.ts';
@@ -589,11 +588,6 @@ test('log: random sequences of appends, releases, faults and reopenings lose no 
     }
   }
   await log.close();
-});
-
-test('crc32: the script gives the sums that zlib gives', () => {
-  assert.equal(crc32InScript(Buffer.from('123456789')), 0xcbf43926);
-  assert.equal(crc32InScript(Buffer.from('6789'), crc32InScript(Buffer.from('12345'))), 0xcbf43926);
 });
 
 test('command log: an envelope that could not be read back is refused, and the log opens as before', async () => {
