@@ -4,8 +4,8 @@
 import { readFileSync } from 'node:fs';
 import type { Settings } from '../schemas/config.ts';
 
-/** Measured of running servers: what each has open. */
-const FILES_OF = { partition: 3, actor: 4, queryThread: 5, process: 25 } as const;
+/** Measured of running servers: what each has open, an actor while it warms up. */
+const FILES_OF = { partition: 3, actor: 7, queryThread: 5, process: 25 } as const;
 /** For modules while they are loaded, and some connections. */
 const SPARE = 10;
 

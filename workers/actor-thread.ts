@@ -1,13 +1,32 @@
 // Entry of an actor thread with the real engine.
 
 import { Fingerprints, newKey } from '../engine/fingerprint.ts';
-import { openStoreInfo } from '../engine/store/store-info.ts';
-import { serveActor } from './actor.ts';
+import { warmUpRuns } from '../engine/ingest/warm-up.ts';
+import { openStoreInfo, scratchDir } from '../engine/store/store-info.ts';
+import { type ActorData, serveActor } from './actor.ts';
+import type { WarmUp } from './actor-warm-up.ts';
 import { EngineHost, type EngineSettings, engineDefaults } from './engine-host.ts';
 
-serveActor(({ dir, engine }) => {
-  const { partitions, key } = openStoreInfo(dir);
-  const fingerprints = new Fingerprints(key ?? newKey());
-  const settings: EngineSettings = { ...engineDefaults, ...(engine as Partial<EngineSettings> | null) };
-  return (slot, guard) => new EngineHost({ dir, slot, partitions, fingerprints, settings, guard });
+const settingsOf = ({ engine }: ActorData): EngineSettings => ({
+  ...engineDefaults,
+  ...(engine as Partial<EngineSettings> | null),
 });
+
+/** In a store of its own, of one partition. */
+function warmUpWith(data: ActorData): WarmUp {
+  const dir = scratchDir(data.dir, data.slots[0] ?? 0);
+  const settings = settingsOf(data);
+  const fingerprints = new Fingerprints(newKey());
+  return {
+    dir,
+    open: (guard) => new EngineHost({ dir, slot: 0, partitions: 1, fingerprints, settings, guard }),
+    batches: warmUpRuns,
+  };
+}
+
+serveActor((data) => {
+  const { partitions, key } = openStoreInfo(data.dir);
+  const fingerprints = new Fingerprints(key ?? newKey());
+  const settings = settingsOf(data);
+  return (slot, guard) => new EngineHost({ dir: data.dir, slot, partitions, fingerprints, settings, guard });
+}, warmUpWith);

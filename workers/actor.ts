@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { ActivityMark } from './activity.ts';
+import { type WarmUp, warmUpActor } from './actor-warm-up.ts';
 import { guardedHost } from './guarded-host.ts';
 import type { FromActor, SlotCounts, ToActor } from './messages.ts';
 import { type ActorTimes, PartitionActor } from './partition-actor.ts';
@@ -33,6 +34,8 @@ type OpenHost = (slot: number, guard: Guard) => PartitionHost;
 export interface ActorOptions {
   readonly data: ActorData;
   readonly open: OpenHost;
+  /** null: the thread does not warm up. */
+  readonly warmUp: WarmUp | null;
   readonly post: (message: FromActor) => void;
   readonly exit: () => void;
 }
@@ -46,12 +49,25 @@ class Actor {
   readonly #partitions = new Map<number, PartitionActor>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #stopping = false;
+  /** Commands have come, or the thread is to end. */
+  readonly #warmUpEnd = new AbortController();
+  readonly #warmedUp: Promise<unknown>;
 
   constructor(options: ActorOptions) {
     this.#options = options;
     this.#activity = new ActivityMark(options.data.activity);
     this.#deadLetters = new DeadLetters(discardedDir(options.data.dir));
     for (const slot of options.data.slots) this.#open(slot);
+    this.#warmedUp = options.warmUp === null ? Promise.resolve() : this.#warmUp(options.warmUp);
+  }
+
+  #warmUp(warmUp: WarmUp): Promise<number> {
+    return warmUpActor({
+      ...warmUp,
+      guard: (work) => this.#activity.holding(work),
+      over: this.#warmUpEnd.signal,
+      now: Date.now,
+    });
   }
 
   receive(message: ToActor): void {
@@ -73,6 +89,7 @@ class Actor {
     if (partition === undefined) throw new Error(`${message.kind} for partition ${message.slot}, which is not open`);
     switch (message.kind) {
       case 'batch':
+        this.#warmUpEnd.abort();
         partition.batch(message);
         break;
       case 'sweep':
@@ -140,8 +157,9 @@ class Actor {
 
   async #stop(): Promise<void> {
     this.#stopping = true;
+    this.#warmUpEnd.abort();
     for (const timer of this.#timers) clearTimeout(timer);
-    await Promise.all([...this.#partitions.values()].map((partition) => partition.stop()));
+    await Promise.all([this.#warmedUp, ...[...this.#partitions.values()].map((partition) => partition.stop())]);
     this.#options.post({ kind: 'stopped' });
     this.#options.exit();
   }
@@ -159,8 +177,11 @@ function giveWay(): void {
   }
 }
 
-/** Makes this thread an actor: to be called once by a thread entry. `openWith` gets the engine's settings. */
-export function serveActor(openWith: (data: ActorData) => OpenHost): void {
+/** Makes this thread an actor: to be called once by a thread entry. Both get the engine's settings. */
+export function serveActor(
+  openWith: (data: ActorData) => OpenHost,
+  warmUpWith: (data: ActorData) => WarmUp | null = () => null,
+): void {
   const port = parentPort;
   if (port === null) throw new Error('an actor runs in a thread of its own');
   giveWay();
@@ -168,6 +189,7 @@ export function serveActor(openWith: (data: ActorData) => OpenHost): void {
   const actor = new Actor({
     data,
     open: openWith(data),
+    warmUp: warmUpWith(data),
     post: (message) => port.postMessage(message),
     exit: () => port.close(),
   });

@@ -24,6 +24,8 @@ const MADV_DONTNEED = 4;
 const STATM_RESIDENT = 1;
 const STATM_SHARED = 2;
 const DATA_FILE = '/data.mdb';
+/** What the names of those folders begin with whose files stay mapped as long as the process lives. */
+const PARTITION = 'partition-';
 
 /** Gives mappings back to the system. */
 export type Release = (start: bigint, size: number) => void;
@@ -77,13 +79,13 @@ export interface Mapping {
   readonly size: number;
 }
 
-/** Mappings of the data files below the folder. */
+/** Mappings of the partitions' files below the folder. */
 export function dataMappings(folder: string): Mapping[] {
   const found: Mapping[] = [];
   for (const line of readFileSync('/proc/self/maps', 'utf8').split('\n')) {
     // 7f00-7f10 r--s 00000000 fe:00 123    /data/partition-0/data.mdb
     const at = line.indexOf('/');
-    if (at < 0 || !line.endsWith(DATA_FILE) || !line.startsWith(join(folder, '/'), at)) continue;
+    if (at < 0 || !line.endsWith(DATA_FILE) || !line.startsWith(join(folder, PARTITION), at)) continue;
     const [start = '', end = ''] = line.slice(0, line.indexOf(' ')).split('-');
     found.push(mapping(start, end));
   }

@@ -15,7 +15,14 @@ import { type CommandLog, openLog } from '../engine/inbox/log.ts';
 import { type Envelope, StreamCorrupt, type StreamRecord } from '../engine/inbox/stream.ts';
 import type { CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import { openPartition } from '../engine/store/partition.ts';
-import { markComplete, openStoreInfo, partitionDir, type StoreInfo, slotOf } from '../engine/store/store-info.ts';
+import {
+  markComplete,
+  openStoreInfo,
+  partitionDir,
+  removeScratch,
+  type StoreInfo,
+  slotOf,
+} from '../engine/store/store-info.ts';
 import type { Activity } from './activity.ts';
 import { discardedDir } from './actor.ts';
 import { ActorHandle } from './actor-handle.ts';
@@ -58,6 +65,7 @@ export async function startRing(options: RingOptions): Promise<Ring> {
   const marker = new RunMarker(options.dir);
   try {
     const info = openStoreInfo(options.dir, options.partitions === undefined ? {} : { partitions: options.partitions });
+    removeScratch(options.dir);
     if (marker.quickEnds >= QUICK_ENDS_MAX) {
       options.log?.warn(
         `the last ${marker.quickEnds} runs ended soon and not in order; reading all pages of the store first`,

@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -161,3 +162,22 @@ export const partitionDir = (dir: string, slot: number): string =>
   join(dir, `partition-${String(slot).padStart(3, '0')}`);
 /** The names of those. */
 const PARTITION = /^partition-\d{3,}$/;
+
+/** For what a thread writes and nobody reads later. `slot`: the first one of the thread. */
+export const scratchDir = (dir: string, slot: number): string => join(dir, `scratch-${String(slot).padStart(3, '0')}`);
+/** The names of those. */
+const SCRATCH = /^scratch-\d{3,}$/;
+
+/** Removes what a process that was killed has left of those, as far as that is possible. */
+export function removeScratch(dir: string): void {
+  for (const name of readdirSync(dir)) if (SCRATCH.test(name)) removeFolder(join(dir, name));
+}
+
+/** Removes the folder, if it is there and may be removed: it does no harm, and one that is left goes at the next start. */
+export function removeFolder(dir: string): void {
+  try {
+    rmSync(dir, { recursive: true, force: true });
+  } catch {
+    // As on a file system that has become read-only.
+  }
+}

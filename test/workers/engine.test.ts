@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -106,6 +106,25 @@ const report = (certname: string, time: number): object => {
 const certnameIn = (slot: number): string => {
   for (let i = 0; ; i++) if (slotOf(`n${i}`, PARTITIONS) === slot) return `n${i}`;
 };
+
+test('engine: actors warm up in folders of their own, which are gone afterwards; none of it is data, and commands end it', async (t) => {
+  const dir = temporaryDirectory();
+  const scratch = (): string[] => readdirSync(dir).filter((name) => name.startsWith('scratch-'));
+  // A process that was killed had more threads.
+  mkdirSync(join(dir, 'scratch-007', 'partition-000'), { recursive: true });
+  const { ring } = await start(t, dir);
+  assert.equal(existsSync(join(dir, 'scratch-007')), false);
+  await until('two actors warm up', () => scratch().length === 2);
+  const { kind } = await send(ring, 'replace facts', 5, facts('one'));
+  assert.equal(kind, 'processed');
+  await until('the actor that has something to do ends it, the other one goes on', () => scratch().length === 1);
+  await until('nothing is left', () => scratch().length === 0);
+  const nodes = (await ring.stats()).partitions.map((partition) => partition.nodes);
+  assert.equal(
+    nodes.reduce((sum, count) => sum + count),
+    1,
+  );
+});
 
 test('engine: commands are stored, and figures told', async (t) => {
   const { ring, metrics } = await start(t, temporaryDirectory());

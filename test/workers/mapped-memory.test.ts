@@ -24,7 +24,12 @@ const residentFiles = (): number => residentMemory(page as number).files;
 
 function filled(t: Owner) {
   const dir = mkdtempSync(join(tmpdir(), 'muster-mapped-'));
-  const env = open<Buffer, number>({ path: dir, noSubdir: false, encoding: 'binary', keyEncoding: 'uint32' });
+  const env = open<Buffer, number>({
+    path: join(dir, 'partition-000'),
+    noSubdir: false,
+    encoding: 'binary',
+    keyEncoding: 'uint32',
+  });
   atEnd(t, async () => {
     await env.close();
     rmSync(dir, { recursive: true, force: true });
@@ -67,8 +72,9 @@ test('mapped memory: given back, and read again', { skip }, (t) => {
   const after = residentFiles();
   assert.ok(before - after > 30 * MiB, `${before} bytes before, ${after} after`);
   assert.equal(sum(), total);
-  // Only what lies below the folder.
+  // Only what lies below the folder, in partitions: others may be unmapped at any time.
   assert.deepEqual(dataMappings(`${dir}-other`), []);
+  assert.deepEqual(dataMappings(join(dir, 'partition-000')), []);
 });
 
 test('mapped memory: of the program, what it does not use again stays away', { skip }, async () => {
