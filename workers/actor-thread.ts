@@ -16,10 +16,12 @@ const settingsOf = ({ engine }: ActorData): EngineSettings => ({
 function warmUpWith(data: ActorData): WarmUp {
   const dir = scratchDir(data.dir, data.slots[0] ?? 0);
   const settings = settingsOf(data);
-  const fingerprints = new Fingerprints(newKey());
   return {
     dir,
-    open: (guard) => new EngineHost({ dir, slot: 0, partitions: 1, fingerprints, settings, guard }),
+    open: (guard) => {
+      const fingerprints = new Fingerprints(newKey());
+      return new EngineHost({ dir, slot: 0, partitions: 1, fingerprints, settings, guard });
+    },
     batches: warmUpRuns,
   };
 }

@@ -5,6 +5,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { QueuedCommand } from '../engine/ingest/types.ts';
 import { removeFolder } from '../engine/store/store-info.ts';
+import { openGuarded } from './guarded-host.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
 
 /** Milliseconds from the start: other threads come up meanwhile, and clients that wait for the server may have commands. */
@@ -39,7 +40,7 @@ export async function warmUpActor(options: ActorWarmUpOptions): Promise<number> 
   let applied = 0;
   try {
     removeFolder(dir);
-    host = guard(() => open(guard));
+    host = openGuarded(() => open(guard), guard);
     const begun = performance.now();
     for (const commands of batches(now())) {
       host.apply(commands, { now: now(), position: commands.at(-1)!.seq, held: () => [] });
@@ -50,7 +51,7 @@ export async function warmUpActor(options: ActorWarmUpOptions): Promise<number> 
   } catch {
     // A full disk, no room for another mapping.
   }
-  await host?.close();
+  await host?.close().catch(() => {});
   removeFolder(dir);
   return applied;
 }

@@ -8,7 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { ActivityMark } from './activity.ts';
 import { type WarmUp, warmUpActor } from './actor-warm-up.ts';
-import { guardedHost } from './guarded-host.ts';
+import { openGuarded } from './guarded-host.ts';
 import type { FromActor, SlotCounts, ToActor } from './messages.ts';
 import { type ActorTimes, PartitionActor } from './partition-actor.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
@@ -120,10 +120,7 @@ class Actor {
     this.#activity.begin('open', slot, 0);
     try {
       const guard: Guard = (work) => this.#activity.holding(work);
-      host = guardedHost(
-        guard(() => open(slot, guard)),
-        guard,
-      );
+      host = openGuarded(() => open(slot, guard), guard);
     } catch (error) {
       post({
         kind: 'trouble',

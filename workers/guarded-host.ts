@@ -4,7 +4,9 @@
 
 import type { ApplyContext, Guard, HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
 
-export function guardedHost(host: PartitionHost, guard: Guard): PartitionHost {
+/** Opens the host, which is such a piece of work, too. Throws what `open` throws. */
+export function openGuarded(open: () => PartitionHost, guard: Guard): PartitionHost {
+  const host = guard(open);
   return {
     get position() {
       return guard(() => host.position);

@@ -12,6 +12,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PARTITION_PREFIX } from '../engine/store/store-info.ts';
 import { nativeFunction } from './native.ts';
 import { procFile } from './proc-file.ts';
 
@@ -24,8 +25,6 @@ const MADV_DONTNEED = 4;
 const STATM_RESIDENT = 1;
 const STATM_SHARED = 2;
 const DATA_FILE = '/data.mdb';
-/** What the names of those folders begin with whose files stay mapped as long as the process lives. */
-const PARTITION = 'partition-';
 
 /** Gives mappings back to the system. */
 export type Release = (start: bigint, size: number) => void;
@@ -79,13 +78,13 @@ export interface Mapping {
   readonly size: number;
 }
 
-/** Mappings of the partitions' files below the folder. */
+/** Mappings of the partitions' files below the folder: other ones may be unmapped, and their addresses given to others, before they are given back. */
 export function dataMappings(folder: string): Mapping[] {
   const found: Mapping[] = [];
   for (const line of readFileSync('/proc/self/maps', 'utf8').split('\n')) {
     // 7f00-7f10 r--s 00000000 fe:00 123    /data/partition-0/data.mdb
     const at = line.indexOf('/');
-    if (at < 0 || !line.endsWith(DATA_FILE) || !line.startsWith(join(folder, PARTITION), at)) continue;
+    if (at < 0 || !line.endsWith(DATA_FILE) || !line.startsWith(join(folder, PARTITION_PREFIX), at)) continue;
     const [start = '', end = ''] = line.slice(0, line.indexOf(' ')).split('-');
     found.push(mapping(start, end));
   }

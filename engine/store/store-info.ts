@@ -158,10 +158,12 @@ const infoFile = (dir: string): string => join(dir, infoName);
 export const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
   Array.from({ length: partitions }, (_, slot) => partitionDir(dir, slot));
 
+/** What the names of partitions' folders begin with, and no other one in the data directory. */
+export const PARTITION_PREFIX = 'partition-';
 export const partitionDir = (dir: string, slot: number): string =>
-  join(dir, `partition-${String(slot).padStart(3, '0')}`);
+  join(dir, `${PARTITION_PREFIX}${String(slot).padStart(3, '0')}`);
 /** The names of those. */
-const PARTITION = /^partition-\d{3,}$/;
+const PARTITION = new RegExp(`^${PARTITION_PREFIX}\\d{3,}$`);
 
 /** For what a thread writes and nobody reads later. `slot`: the first one of the thread. */
 export const scratchDir = (dir: string, slot: number): string => join(dir, `scratch-${String(slot).padStart(3, '0')}`);
