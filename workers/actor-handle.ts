@@ -64,8 +64,8 @@ export class ActorHandle {
     return this.#worker !== null;
   }
 
-  post(message: ToActor, transfer: ArrayBuffer[] = []): void {
-    this.#worker?.postMessage(message, transfer);
+  post(message: ToActor): void {
+    this.#worker?.postMessage(message);
   }
 
   /**

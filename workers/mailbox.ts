@@ -1,5 +1,5 @@
-// The commands of one partition that wait for its actor, in stream order, and the batches they leave in. Bodies stay in
-// memory only while a budget shared by all mailboxes allows; the others are read back from the stream when their turn comes.
+// The commands of one partition that wait for its actor, in stream order, and the batches they leave in. Their bodies are in the
+// stream.
 //
 // Superseded commands (spec/commands.md 2.3): of two waiting catalogs (or factsets) of one certname that both came with a
 // producer-timestamp, the older one is obsolete. It keeps its place, so that the stream position passes it in order, but it
@@ -16,8 +16,6 @@ export interface Waiter {
 
 export interface Entry {
   readonly record: StreamRecord;
-  /** null: not in memory (any more). */
-  body: Uint8Array | null;
   obsolete: boolean;
   /** How often an actor died while it was working on a batch with this command. */
   crashes: number;
@@ -26,41 +24,10 @@ export interface Entry {
 
 export const newEntry = (record: StreamRecord, waiter: Waiter | null = null): Entry => ({
   record,
-  body: null,
   obsolete: false,
   crashes: 0,
   waiter,
 });
-
-/** Bytes of bodies that may wait in memory, over all mailboxes of the process. */
-export class BodyBudget {
-  readonly max: number;
-  #used = 0;
-
-  constructor(max: number) {
-    this.max = max;
-  }
-
-  get used(): number {
-    return this.#used;
-  }
-
-  /** Lets the entry keep the body in memory if there is room. */
-  keep(entry: Entry, body: Uint8Array): void {
-    if (entry.obsolete || this.#used + body.length > this.max) return;
-    entry.body = body;
-    this.#used += body.length;
-  }
-
-  /** Takes the body out of the entry; null when it is not in memory. */
-  take(entry: Entry): Uint8Array | null {
-    const { body } = entry;
-    if (body === null) return null;
-    this.#used -= body.length;
-    entry.body = null;
-    return body;
-  }
-}
 
 export interface BatchLimits {
   /** Commands to execute; obsolete ones come on top, as many again. */
@@ -92,7 +59,6 @@ const keyOf = ({ record: { envelope } }: Entry): string | null =>
     : null;
 
 export class Mailbox {
-  readonly #budget: BodyBudget;
   readonly #limits: BatchLimits;
   /** Entries from `#first` on are waiting; the space before is given back now and then. */
   #entries: Entry[] = [];
@@ -104,8 +70,7 @@ export class Mailbox {
   /** Milliseconds that a command takes. */
   #work = WORK_FIRST;
 
-  constructor(budget: BodyBudget, limits: BatchLimits) {
-    this.#budget = budget;
+  constructor(limits: BatchLimits) {
     this.#limits = limits;
   }
 
@@ -189,7 +154,6 @@ export class Mailbox {
       this.#left(entry);
       const key = keyOf(entry);
       if (key !== null && this.#latest.get(key) === entry) this.#latest.delete(key);
-      this.#budget.take(entry);
       dropped.push(entry);
     }
     this.#compact();
@@ -222,12 +186,10 @@ export class Mailbox {
     }
     if (timestampOf(arriving) <= timestampOf(remembered)) {
       arriving.obsolete = true;
-      this.#budget.take(arriving);
       return null;
     }
     remembered.obsolete = true;
     this.#size -= remembered.record.bytes;
-    this.#budget.take(remembered);
     this.#latest.set(key, arriving);
     return remembered;
   }

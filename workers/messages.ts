@@ -1,12 +1,16 @@
-// What the main thread and an actor thread say to each other. Plain data; bodies of commands travel as transferred memory.
-// A batch is answered by exactly one `applied`, however long its partition is stalled, unless the actor dies.
+// What the main thread and an actor thread say to each other. Plain data; the bodies of a batch's commands are read by the actor. A batch is
+// answered by exactly one `applied`, however long its partition is stalled, or by one `unread`, unless the actor dies.
 
 import type { DeadLetterCount } from '../engine/inbox/dead-letters.ts';
+import type { StoredBody } from '../engine/inbox/stored-body.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { Part } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { PartitionCounts } from '../engine/store/state.ts';
 import type { Maintenance } from './types.ts';
+
+/** A command without its body. */
+export type StoredCommand = Omit<QueuedCommand, 'body'>;
 
 /** Work of one partition. `position`: the stream position its commit brings the partition to. */
 export interface BatchMessage {
@@ -14,7 +18,9 @@ export interface BatchMessage {
   readonly slot: number;
   readonly id: number;
   readonly position: number;
-  readonly commands: readonly QueuedCommand[];
+  readonly commands: readonly StoredCommand[];
+  /** Where their bodies are, by index of `commands`; null: it has none any more, and is given up. */
+  readonly bodies: readonly (StoredBody | null)[];
   /** Declared sizes by index of `commands`: kept with commands that must wait or be given up. */
   readonly sizes: readonly (number | null)[];
   /** Not null: give the one command up without trying it, for this reason. */
@@ -88,6 +94,16 @@ export type FromActor =
       readonly id: number;
       readonly handled: readonly Handled[];
       readonly timings: readonly Timing[];
+    }
+  /** The body of the command of that index cannot be read: nothing of the batch was applied. */
+  | {
+      readonly kind: 'unread';
+      readonly slot: number;
+      readonly id: number;
+      readonly index: number;
+      /** It never can be: its bytes are damaged. */
+      readonly isDamaged: boolean;
+      readonly text: string;
     }
   /** Commands that were waiting for another attempt were tried again. */
   | {

@@ -10,6 +10,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
+import { BodyReader, Unreadable } from '../engine/inbox/stored-body.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { StepResult } from '../engine/retention/sweep.ts';
@@ -25,6 +26,7 @@ import type {
   FromActor,
   Handled,
   Held,
+  StoredCommand,
   SweepKind,
   Timing,
   ToActor,
@@ -100,6 +102,7 @@ export class PartitionActor {
   readonly #activity: ActivityMark;
   readonly #post: (message: FromActor) => void;
   readonly #now: () => number;
+  readonly #reader = new BodyReader();
   readonly #waiting = new Map<number, WaitingCommand>();
   /** To go to the partition of that certname, by seq. */
   readonly #moving = new Map<number, string>();
@@ -139,16 +142,32 @@ export class PartitionActor {
 
   batch(message: BatchMessage): void {
     void this.#exclusive(async () => {
-      const { commands, sizes, giveUp, position } = message;
+      const { sizes, giveUp, position } = message;
+      const commands = this.#read(message);
+      if (commands === null) return;
       const items = commands.map((command, i) => newItem(command, sizes[i] ?? null, []));
       const executed =
         giveUp === null
           ? await this.#execute(items, position, { kind: 'batch', id: message.id })
           : await this.#whileWritable(() => this.#giveUp(items, position, giveUp));
+      this.#reader.rest();
       if (executed === null) return;
       this.#post({ kind: 'applied', slot: this.#slot, id: message.id, ...executed });
       this.#committed();
     });
+  }
+
+  /** The commands with their bodies, which last until the next batch; null: the main thread is told that one cannot be read. */
+  #read({ id, commands, bodies: stored }: BatchMessage): QueuedCommand[] | null {
+    try {
+      const bodies = this.#reader.read(stored);
+      return commands.map((command, i) => withBody(command, bodies[i]!));
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      const { index, isDamaged, message: text } = error;
+      this.#post({ kind: 'unread', slot: this.#slot, id, index, isDamaged, text });
+      return null;
+    }
   }
 
   /** Runs a sweep step by step; between two steps whatever arrived meanwhile has its turn. */
@@ -598,6 +617,11 @@ export class PartitionActor {
       this.#wake.add(wake);
     });
   }
+}
+
+function withBody(stored: StoredCommand, body: Uint8Array): QueuedCommand {
+  const { seq, uuid, command, version, certname, received, producerTimestamp, gzip, attempts } = stored;
+  return { seq, uuid, command, version, certname, received, producerTimestamp, gzip, body, attempts };
 }
 
 function newItem(command: QueuedCommand, size: number | null, attempts: readonly Attempt[]): Item {

@@ -36,10 +36,8 @@ export interface RingLimits {
   readonly waitingMax: number;
   /** Commands that may wait of one certname: a node gone wild must not use up the room of all others. */
   readonly waitingPerCertnameMax: number;
-  /** Bytes of the bodies of waiting commands; on disk, except for `memoryMax`. */
+  /** Bytes of the bodies of waiting commands, which are on disk. */
   readonly waitingSizeMax: number;
-  /** Bytes of bodies that wait in memory, so that they need not be read back. */
-  readonly memoryMax: number;
   /** Bytes of bodies on their way to the log. */
   readonly writingSizeMax: number;
   /** Commands and bytes of a batch, and milliseconds of work for its actor. Each partition has at most one batch at its actor. */
@@ -58,7 +56,6 @@ export const ringLimits: RingLimits = {
   waitingMax: 200_000,
   waitingPerCertnameMax: 20_000,
   waitingSizeMax: 8 * 2 ** 30,
-  memoryMax: 8 << 20,
   writingSizeMax: 128 << 20,
   batchMax: 256,
   batchSizeMax: 4 << 20,

@@ -12,8 +12,9 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { type CommandLog, openLog } from '../engine/inbox/log.ts';
-import { type Envelope, StreamCorrupt, type StreamRecord } from '../engine/inbox/stream.ts';
-import type { CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import type { StoredBody } from '../engine/inbox/stored-body.ts';
+import type { Envelope, StreamRecord } from '../engine/inbox/stream.ts';
+import type { CommandOutcome } from '../engine/ingest/types.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import {
   markComplete,
@@ -33,8 +34,8 @@ import { type DataLock, lockDataDirectory } from './data-lock.ts';
 import { DeadLetterCounts } from './dead-letter-counts.ts';
 import { HeldCommands } from './held-commands.ts';
 import { type Log, silentLog } from './log.ts';
-import { type BatchLimits, BodyBudget, type Entry, Mailbox, newEntry, type Waiter } from './mailbox.ts';
-import type { BatchMessage, FromActor, Handled, Held, SlotCounts } from './messages.ts';
+import { type BatchLimits, type Entry, Mailbox, newEntry, type Waiter } from './mailbox.ts';
+import type { BatchMessage, FromActor, Handled, Held, SlotCounts, StoredCommand } from './messages.ts';
 import { MetricsRegistry } from './metrics.ts';
 import { type ActorTimes, actorTimes } from './partition-actor.ts';
 import { type RingLimits, type RingOptions, type RingStats, ringLimits } from './ring-options.ts';
@@ -43,7 +44,6 @@ import { CRASHES_MAX, deadlyText, type Flight, type Slot } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
 import { threadScript } from './thread-script.ts';
-import { ownMemory } from './transfer.ts';
 import type { Accepted, CommandRing, Maintenance, Submission } from './types.ts';
 
 interface CountsRequest {
@@ -124,7 +124,6 @@ export class Ring implements CommandRing {
   readonly #lock: DataLock;
   readonly #marker: RunMarker;
   readonly #stream: CommandLog;
-  readonly #budget: BodyBudget;
   readonly #admission: Admission;
   readonly #suspects: Suspects;
   readonly #held: HeldCommands;
@@ -148,7 +147,6 @@ export class Ring implements CommandRing {
     this.#lock = parts.lock;
     this.#marker = parts.marker;
     this.#stream = parts.log;
-    this.#budget = new BodyBudget(this.#limits.memoryMax);
     this.metrics = new CommandMetrics(options.metrics ?? new MetricsRegistry());
     this.deadLetters = new DeadLetterCounts({ letters: parts.deadLetters, metrics: this.metrics, log: this.#log });
     this.#admission = new Admission({
@@ -162,7 +160,7 @@ export class Ring implements CommandRing {
     this.#held = new HeldCommands(this.metrics, this.#suspects, home);
     this.#sweeps = new Sweeps(this.#slots, home);
     this.#startActors(parts.positions);
-    this.#stream.subscribe((record, body) => this.#delivered(record, body));
+    this.#stream.subscribe((record) => this.#delivered(record));
     this.#watch = setInterval(() => this.#checkActors(), Math.min(WATCH_MS, this.#limits.hangMax / 4));
     this.#watch.unref();
   }
@@ -229,7 +227,7 @@ export class Ring implements CommandRing {
     return this.#slots[slotOf(certname, this.#slots.length)]!;
   }
 
-  #delivered(record: StreamRecord, body: Uint8Array | null): void {
+  #delivered(record: StreamRecord): void {
     const { envelope } = record;
     const slot = this.#slotOf(envelope.certname);
     if (record.seq <= slot.begunAt) {
@@ -248,7 +246,6 @@ export class Ring implements CommandRing {
       this.metrics.superseded(superseded.record.envelope, true);
       this.#admission.superseded(superseded);
     }
-    if (body !== null) this.#budget.keep(entry, body);
     this.#plan(slot);
   }
 
@@ -278,71 +275,21 @@ export class Ring implements CommandRing {
     const entries = slot.mailbox.take();
     if (entries.length === 0) return;
     slot.tookAt = performance.now();
-    const flight: Flight = { id: this.#nextId++, entries, sent: false };
-    slot.flight = flight;
-    const bodies: (Uint8Array | null)[] = [];
-    let missing = false;
-    for (const entry of entries) {
-      if (entry.obsolete) continue;
-      const body = this.#budget.take(entry);
-      missing ||= body === null;
-      bodies.push(body);
-    }
-    if (missing) void this.#readAndSend(slot, flight, bodies);
-    else this.#send(slot, flight, bodies as Uint8Array[], null);
+    slot.flight = { id: this.#nextId++, entries };
+    this.#send(slot, slot.flight, null);
   }
 
-  async #readAndSend(slot: Slot, flight: Flight, bodies: (Uint8Array | null)[]): Promise<void> {
-    const executed = flight.entries.filter((entry) => !entry.obsolete);
-    for (let i = 0; i < executed.length; i++) {
-      if (bodies[i] !== null) continue;
-      try {
-        bodies[i] = await this.#stream.read(executed[i]!.record);
-      } catch (error) {
-        if (slot.flight === flight && this.#stopping === null) this.#unreadable(slot, flight, executed[i]!, error);
-        return;
-      }
-      // The actor died meanwhile, and the batch was put back.
-      if (slot.flight !== flight) return;
-    }
-    if (slot.trouble?.startsWith(READ_TROUBLE)) this.#troubled(slot, null);
-    this.#send(slot, flight, bodies as Uint8Array[], null);
-  }
-
-  /** A stored command cannot be read. When its bytes are damaged it is given up, without its body; else it is read again. */
-  #unreadable(slot: Slot, flight: Flight, entry: Entry, error: unknown): void {
-    const { message } = error as Error;
-    slot.flight = null;
-    if (!(error instanceof StreamCorrupt)) {
-      slot.mailbox.putBack(flight.entries);
-      this.#troubled(slot, `${READ_TROUBLE}${message}`);
-      setTimeout(() => this.#plan(slot), READ_AGAIN_MS).unref();
-      return;
-    }
-    this.#log.error(`command ${entry.record.seq} cannot be read back from the log: ${message}`);
-    entry.crashes = CRASHES_MAX;
-    slot.mailbox.putBack(flight.entries);
-    if (entry !== flight.entries.find(({ obsolete }) => !obsolete)) {
-      // What is before it goes first. It comes again then, as one that killed its actor would: alone but for obsolete ones.
-      this.#plan(slot);
-      return;
-    }
-    slot.flight = { id: flight.id, entries: slot.mailbox.take(), sent: false };
-    this.#send(slot, slot.flight, [new Uint8Array(0)], `the command could not be read back: ${message}`);
-  }
-
-  #send(slot: Slot, flight: Flight, bodies: readonly Uint8Array[], giveUp: string | null): void {
-    const commands: QueuedCommand[] = [];
+  /** `unreadable`: why the only command to be executed has no body. */
+  #send(slot: Slot, flight: Flight, unreadable: string | null): void {
+    const commands: StoredCommand[] = [];
+    const bodies: (StoredBody | null)[] = [];
     const sizes: (number | null)[] = [];
-    const transfer: ArrayBuffer[] = [];
-    let reason = giveUp;
-    for (const entry of flight.entries) {
-      if (entry.obsolete) continue;
+    let reason = unreadable;
+    for (const entry of executed(flight)) {
       const { seq, envelope } = entry.record;
       const { uuid, command, version, certname, received, producerTimestamp, gzip, size } = envelope;
-      const body = ownMemory(bodies[commands.length]!);
-      transfer.push(body.buffer);
-      commands.push({ seq, uuid, command, version, certname, received, producerTimestamp, gzip, body, attempts: 0 });
+      commands.push({ seq, uuid, command, version, certname, received, producerTimestamp, gzip, attempts: 0 });
+      bodies.push(unreadable === null ? this.#stream.locate(entry.record) : null);
       sizes.push(size);
       if (entry.crashes >= CRASHES_MAX) reason ??= deadlyText;
     }
@@ -353,11 +300,11 @@ export class Ring implements CommandRing {
       id: flight.id,
       position,
       commands,
+      bodies,
       sizes,
       giveUp: reason,
     };
-    flight.sent = true;
-    slot.actor.post(message, transfer);
+    slot.actor.post(message);
   }
 
   // ------------------------------------------------------------------ from the actors
@@ -370,6 +317,9 @@ export class Ring implements CommandRing {
       case 'applied':
         this.#applied(this.#slots[message.slot]!, message.id, message.handled);
         this.metrics.timings(message.timings);
+        break;
+      case 'unread':
+        this.#unread(this.#slots[message.slot]!, message);
         break;
       case 'retried':
         for (const result of message.results) this.#retried(this.#slots[message.slot]!, result);
@@ -437,6 +387,7 @@ export class Ring implements CommandRing {
     const { flight } = slot;
     if (flight === null || flight.id !== id) return;
     slot.flight = null;
+    if (slot.trouble?.startsWith(READ_TROUBLE)) this.#troubled(slot, null);
     slot.mailbox.worked(
       handled.length,
       handled.reduce((sum, { duration }) => sum + duration, 0),
@@ -452,6 +403,34 @@ export class Ring implements CommandRing {
     }
     for (const landed of this.#onLanded) landed();
     this.#plan(slot);
+  }
+
+  /** A stored command cannot be read. When its bytes are damaged it is given up, without its body; else it is read again. */
+  #unread(slot: Slot, { id, index, isDamaged, text }: Extract<FromActor, { kind: 'unread' }>): void {
+    const { flight } = slot;
+    if (flight === null || flight.id !== id) return;
+    slot.flight = null;
+    slot.mailbox.putBack(flight.entries);
+    if (this.#stopping !== null) {
+      for (const landed of this.#onLanded) landed();
+      return;
+    }
+    if (!isDamaged) {
+      this.#troubled(slot, `${READ_TROUBLE}${text}`);
+      setTimeout(() => this.#plan(slot), READ_AGAIN_MS).unref();
+      return;
+    }
+    const entries = executed(flight);
+    const entry = entries[index]!;
+    this.#log.error(`command ${entry.record.seq} cannot be read back from the log: ${text}`);
+    entry.crashes = CRASHES_MAX;
+    if (index > 0) {
+      // What is before it goes first. It comes again then, as one that killed its actor would: alone but for obsolete ones.
+      this.#plan(slot);
+      return;
+    }
+    slot.flight = { id, entries: slot.mailbox.take() };
+    this.#send(slot, slot.flight, `the command could not be read back: ${text}`);
   }
 
   #finished(slot: Slot, entry: Entry, handled: Handled, now: number): void {
@@ -560,7 +539,7 @@ export class Ring implements CommandRing {
         this.#slots[slot] = {
           slot,
           begunAt: positions[slot]!,
-          mailbox: new Mailbox(this.#budget, limits),
+          mailbox: new Mailbox(limits),
           actor,
           up: false,
           flight: null,
@@ -680,7 +659,7 @@ export class Ring implements CommandRing {
 
   /** Resolves when no batch is at an actor. A partition that cannot be written gives its batch up when its actor stops. */
   #allLanded(): Promise<void> {
-    const flying = (): boolean => this.#slots.some((slot) => slot.flight?.sent === true && slot.trouble === null);
+    const flying = (): boolean => this.#slots.some((slot) => slot.flight !== null && slot.trouble === null);
     return new Promise((resolve) => {
       const check = (): void => {
         if (flying()) return;
@@ -700,6 +679,9 @@ const throwInTheOpen = (error: Error): void => {
 };
 
 const defaultThreads = (): number => Math.max(1, availableParallelism() - 1);
+
+/** What a batch is about, superseded commands left out. */
+const executed = ({ entries }: Flight): Entry[] => entries.filter(({ obsolete }) => !obsolete);
 
 const heldOf = (seq: number, { command, version }: Envelope, certname: string, state: Held['state']): Held => ({
   seq,

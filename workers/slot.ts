@@ -9,8 +9,6 @@ import type { Held } from './messages.ts';
 export interface Flight {
   readonly id: number;
   readonly entries: readonly Entry[];
-  /** false while bodies are read from the log. */
-  sent: boolean;
 }
 
 export interface Slot {

@@ -5,7 +5,7 @@ import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises
 import { makeDirectory } from '../directories.ts';
 
 /** What `writev` has written is durable when it resolves. */
-export type LogFile = Pick<FileHandle, 'read' | 'writev' | 'datasync' | 'truncate' | 'stat' | 'close'>;
+export type LogFile = Pick<FileHandle, 'fd' | 'read' | 'writev' | 'datasync' | 'truncate' | 'stat' | 'close'>;
 
 const { O_CREAT, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = constants;
 const OPEN_FLAGS = { r: O_RDONLY, 'r+': O_RDWR, 'wx+': O_RDWR | O_CREAT | O_EXCL };
@@ -22,6 +22,7 @@ async function openDurably(path: string, flags: keyof typeof OPEN_FLAGS): Promis
 /** The same file, each write followed by a sync. */
 export function syncing(file: LogFile): LogFile {
   return {
+    fd: file.fd,
     read: file.read.bind(file),
     datasync: () => file.datasync(),
     truncate: (size) => file.truncate(size),

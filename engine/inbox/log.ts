@@ -11,11 +11,9 @@
 // one that makes it longer. What stands behind the records of a segment may therefore be of an earlier one; it has another salt.
 
 import { join } from 'node:path';
-import { crc32 } from '../crc32.ts';
 import { diskFiles, type LogFile, type LogFileSystem, readFully, writeAll } from './files.ts';
 import {
   BODY_SIZE_MAX,
-  decodeRecordHeader,
   decodeSegmentHeader,
   ENVELOPE_SIZE_MAX,
   encodeRecordHead,
@@ -25,6 +23,7 @@ import {
   sealRecord,
 } from './record.ts';
 import { findProofOfDamage, scanSegment } from './scan.ts';
+import type { StoredBody, StoredIn } from './stored-body.ts';
 import {
   type CommandStream,
   type Deliver,
@@ -59,11 +58,22 @@ interface Segment {
   readonly path: string;
   readonly header: SegmentHeader;
   file: LogFile | null;
+  /** The same for whoever reads bodies. */
+  readonly storedIn: StoredIn;
   /** Bytes that count: everything before is durable. */
   size: number;
   /** Records not released yet. */
   live: number;
 }
+
+const newSegment = (path: string, header: SegmentHeader, file: LogFile, size: number): Segment => ({
+  path,
+  header,
+  file,
+  storedIn: { path, fd: file.fd, salt: header.salt },
+  size,
+  live: 0,
+});
 
 interface Place {
   readonly segment: Segment;
@@ -194,7 +204,7 @@ async function readSegments(dir: string, files: LogFileSystem, flags: 'r' | 'r+'
         empty.push(path);
         continue;
       }
-      segments.push({ path, header, file, size, live: 0 });
+      segments.push(newSegment(path, header, file, size));
     }
     for (let i = 0; i < segments.length; i++) {
       isTorn = await readSegment(segments[i]!, segments[i + 1] ?? null, records);
@@ -310,23 +320,13 @@ export class CommandLog implements CommandStream {
     this.#deliver = deliver;
     const backlog = this.#backlog;
     this.#backlog = [];
-    for (const record of backlog) deliver(record, null);
+    for (const record of backlog) deliver(record);
   }
 
-  async read(record: StreamRecord): Promise<Uint8Array> {
-    const { segment, offset, headSize } = record.place as Place;
-    if (segment.file === null) throw new Error(`seq ${record.seq} was released`);
-    const bytes = Buffer.allocUnsafeSlow(headSize + record.bytes);
-    const length = await readFully(segment.file, bytes, bytes.length, offset);
-    const header = length < bytes.length ? null : decodeRecordHeader(bytes, 0, segment.header.salt);
-    if (header === null || header.seq !== record.seq) {
-      throw new StreamCorrupt(segment.path, offset, `seq ${record.seq} is not there any more`);
-    }
-    if (crc32(bytes.subarray(8), segment.header.salt) !== header.crc) {
-      throw new StreamCorrupt(segment.path, offset, 'checksum of the record');
-    }
-    // Memory of its own: the consumer may transfer it to another thread.
-    return new Uint8Array(bytes.buffer.slice(headSize));
+  locate({ seq, bytes, place }: StreamRecord): StoredBody {
+    const { segment, offset, headSize } = place as Place;
+    if (segment.file === null) throw new Error(`seq ${seq} was released`);
+    return { file: segment.storedIn, seq, offset, headSize, bytes };
   }
 
   release(record: StreamRecord): void {
@@ -411,7 +411,7 @@ export class CommandLog implements CommandStream {
     for (let i = 0; i < records.length; i++) {
       group[i]!.resolve(records[i]!.seq);
       if (this.#deliver === null) this.#backlog.push(records[i]!);
-      else this.#deliver(records[i]!, group[i]!.body);
+      else this.#deliver(records[i]!);
     }
     return null;
   }
@@ -455,7 +455,7 @@ export class CommandLog implements CommandStream {
       if (file !== null) await this.#files.remove(path).catch(() => {});
       return false;
     }
-    this.#segments.push({ path, header, file, size: SEGMENT_HEADER_SIZE, live: 0 });
+    this.#segments.push(newSegment(path, header, file, SEGMENT_HEADER_SIZE));
     this.#trouble = null;
     this.#removing = this.#removing.then(() => this.#removeOldest());
     return true;

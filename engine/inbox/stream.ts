@@ -6,6 +6,8 @@
 //   delivery  in seq order, each record once per subscription, own and foreign appends alike
 //   position  belongs to the consumer, who stores it with the data; after a restart it skips what it has applied
 
+import type { StoredBody } from './stored-body.ts';
+
 /** What is known of a command without looking into its body. */
 export interface Envelope {
   readonly uuid: string;
@@ -32,19 +34,16 @@ export interface StreamRecord {
   readonly place: unknown;
 }
 
-/**
- * Called for every record. `body` is the memory given to `append`, if it still is at hand: the consumer owns it from here
- * on and may transfer or drop it; `read` gets it again.
- */
-export type Deliver = (record: StreamRecord, body: Uint8Array | null) => void;
+/** Called for every record. */
+export type Deliver = (record: StreamRecord) => void;
 
 export interface CommandStream {
   /** Resolves with the seq once durable; rejects with StreamUnavailable. The body must not change before it settles. */
   append(envelope: Envelope, body: Uint8Array): Promise<number>;
   /** Delivers everything stored, then every append. One subscription per stream, for its whole life. */
   subscribe(deliver: Deliver): void;
-  /** The body of a delivered record that was not released yet. Rejects with StreamCorrupt or a system error. */
-  read(record: StreamRecord): Promise<Uint8Array>;
+  /** Where any thread of the process can read the body of a delivered record, until that is released (BodyReader). */
+  locate(record: StreamRecord): StoredBody;
   /** The record is applied and that is durable: the stream may forget it. Each record once. */
   release(record: StreamRecord): void;
   /** null while appends can succeed, else why they cannot. */

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Envelope } from '../../engine/inbox/stream.ts';
-import { BodyBudget, type Entry, Mailbox, newEntry, type Waiter } from '../../workers/mailbox.ts';
+import { type Entry, Mailbox, newEntry, type Waiter } from '../../workers/mailbox.ts';
 import { envelope } from '../engine/inbox/support.ts';
 
 let seq = 0;
 const entry = (certname: string, rest: Partial<Envelope> = {}, bytes = 10): Entry =>
   newEntry({ seq: ++seq, envelope: envelope(certname, rest), bytes, place: null });
 
-const mailbox = (countMax = 4, sizeMax = 100, budget = new BodyBudget(1000)): Mailbox =>
-  new Mailbox(budget, { countMax, sizeMax, workMax: 1000 });
+const mailbox = (countMax = 4, sizeMax = 100): Mailbox => new Mailbox({ countMax, sizeMax, workMax: 1000 });
 
 test('mailbox: batches leave in order, bounded in count and bytes', () => {
   const box = mailbox(3, 100);
@@ -25,7 +24,7 @@ test('mailbox: batches leave in order, bounded in count and bytes', () => {
 });
 
 test('mailbox: a batch is as much work as it may be, as far as those before it tell, but never a few commands only', () => {
-  const box = new Mailbox(new BodyBudget(1000), { countMax: 200, sizeMax: 1e9, workMax: 100 });
+  const box = new Mailbox({ countMax: 200, sizeMax: 1e9, workMax: 100 });
   const next = (): number => {
     while (!box.isPressing) box.push(entry('n'));
     assert.equal(box.count, box.take().length, 'it presses as soon as a batch is full');
@@ -49,14 +48,11 @@ test('mailbox: a batch is as much work as it may be, as far as those before it t
 });
 
 test('mailbox: a newer command makes the waiting one obsolete, an older or equal one is obsolete itself', () => {
-  const budget = new BodyBudget(1000);
-  const box = mailbox(10, 1000, budget);
+  const box = mailbox(10, 1000);
   const first = entry('n', { producerTimestamp: 10 });
-  budget.keep(first, new Uint8Array(10));
   assert.deepEqual(box.push(first), { obsolete: false, superseded: null });
   const newer = entry('n', { producerTimestamp: 20 });
   assert.deepEqual(box.push(newer), { obsolete: false, superseded: first });
-  assert.equal(budget.used, 0, 'the body of an obsolete command is let go');
   assert.equal(box.push(entry('n', { producerTimestamp: 20 })).obsolete, true);
   assert.equal(box.push(entry('n', { producerTimestamp: 15 })).obsolete, true);
   assert.equal(box.size, 10);
@@ -130,15 +126,10 @@ test('mailbox: a batch put back comes out again first, suspects alone', () => {
 });
 
 test('mailbox: what the partition has already is dropped', () => {
-  const budget = new BodyBudget(1000);
-  const box = mailbox(4, 1000, budget);
+  const box = mailbox(4, 1000);
   const all = ['a', 'b', 'c'].map((name) => entry(name, { producerTimestamp: 3 }));
-  for (const one of all) {
-    budget.keep(one, new Uint8Array(10));
-    box.push(one);
-  }
+  for (const one of all) box.push(one);
   assert.deepEqual(box.dropThrough(all[1]!.record.seq), all.slice(0, 2));
-  assert.equal(budget.used, 10);
   assert.equal(box.size, 10);
   assert.equal(box.push(entry('a', { producerTimestamp: 1 })).obsolete, false, 'dropped commands are forgotten');
   assert.deepEqual([...box.entries()].length, 2);
@@ -174,19 +165,6 @@ test('mailbox: it presses with a full batch, with one that must go alone, and wh
   assert.equal(box.isPressing, true, 'put back');
   box.dropThrough(waited.record.seq);
   assert.equal(box.isPressing, false, 'dropped');
-});
-
-test('mailbox: bodies beyond the budget are not kept', () => {
-  const budget = new BodyBudget(25);
-  const entries = [entry('a'), entry('b'), entry('c')];
-  for (const one of entries) budget.keep(one, new Uint8Array(10));
-  assert.deepEqual(
-    entries.map((one) => one.body !== null),
-    [true, true, false],
-  );
-  assert.equal(budget.take(entries[0]!)?.length, 10);
-  assert.equal(budget.take(entries[0]!), null);
-  assert.equal(budget.used, 10);
 });
 
 test('mailbox: long queues keep their order through many takes', () => {

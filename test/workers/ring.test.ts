@@ -18,6 +18,7 @@ import { applications } from './applications.ts';
 const PARTITIONS = 4;
 /** While it exists in the data directory, partitions cannot be written; see stub-actor.ts. */
 const FAULT_FILE = 'fault';
+const UNREADABLE_FILE = 'unreadable';
 const ROOM_FILE = 'room';
 const script = threadScript('stub-actor', import.meta.url);
 const times = { retryDelay: 30, flushDelay: 20, stallMin: 10, stallMax: 50 };
@@ -483,14 +484,46 @@ test('ring: one certname cannot use up the room of the others', async (t) => {
   await ring.submit(submission('a'), false);
 });
 
-test('ring: bodies beyond the memory budget are read back from the log', async (t) => {
+test('ring: many waiting commands are all read from the log', async (t) => {
   const dir = temporaryDirectory();
-  const { ring } = await start(t, dir, { limits: { memoryMax: 100, waitingSizeMax: 1e6 } });
+  const { ring } = await start(t, dir, { limits: { waitingSizeMax: 1e6 } });
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
   const outcomes: Promise<unknown>[] = [];
   for (let i = 0; i < 200; i++) outcomes.push((await ring.submit(submission(`n${i}`), true)).outcome!);
   rmSync(join(dir, FAULT_FILE));
   for (const outcome of await Promise.all(outcomes)) assert.equal((outcome as { kind: string }).kind, 'processed');
+});
+
+test('ring: while the log cannot be read commands wait, the status says why, and then they are applied', async (t) => {
+  const dir = temporaryDirectory();
+  const { ring, lines } = await start(t, dir);
+  await (await ring.submit(submission('a'), true)).outcome;
+  writeFileSync(join(dir, UNREADABLE_FILE), 'EIO');
+  const accepted = [];
+  for (let i = 0; i < 3; i++) accepted.push(await ring.submit(submission('a'), true));
+  await until('it is told', () => !ring.healthy);
+  const reason = /^partition \d: commands cannot be read from the log: EIO: injected into read$/;
+  assert.match((await ring.stats()).trouble.join(), reason);
+  rmSync(join(dir, UNREADABLE_FILE));
+  for (const { outcome } of accepted) assert.equal((await outcome)?.kind, 'processed');
+  assert.equal(ring.healthy, true);
+  assert.match(lines.join('\n'), /partition \d: works again/);
+  await ring.stop();
+  assert.deepEqual([...(await applications(dir)).values()], [1, 1, 1, 1]);
+});
+
+test('ring: a stop does not wait for commands that cannot be read, and the next start applies them', async (t) => {
+  const dir = temporaryDirectory();
+  const first = await start(t, dir);
+  await (await first.ring.submit(submission('a'), true)).outcome;
+  writeFileSync(join(dir, UNREADABLE_FILE), 'EIO');
+  await first.ring.submit(submission('a'), false);
+  await first.ring.stop();
+  rmSync(join(dir, UNREADABLE_FILE));
+  const { ring } = await start(t, dir);
+  await until('it is applied', () => ring.depth === 0);
+  await ring.stop();
+  assert.deepEqual([...(await applications(dir)).values()], [1, 1]);
 });
 
 /** Changes a byte of the log's only segment, where the text begins. */
@@ -504,7 +537,7 @@ function damageStored(dir: string, text: string): void {
 
 test('ring: a stored command whose bytes are damaged is given up alone; the others are applied', async (t) => {
   const dir = temporaryDirectory();
-  const { ring } = await start(t, dir, { limits: { memoryMax: 0 } });
+  const { ring } = await start(t, dir);
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
   const blocker = await ring.submit(submission('a'), true);
@@ -520,7 +553,7 @@ test('ring: a stored command whose bytes are damaged is given up alone; the othe
 
 test('ring: a damaged command behind one that it supersedes is given up, too', async (t) => {
   const dir = temporaryDirectory();
-  const { ring } = await start(t, dir, { limits: { memoryMax: 0 } });
+  const { ring } = await start(t, dir);
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
   const blocker = await ring.submit(submission('a'), true);

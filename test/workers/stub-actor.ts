@@ -15,6 +15,7 @@
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BodyReader, Unreadable } from '../../engine/inbox/stored-body.ts';
 import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
 import type { Batch } from '../../engine/store/batch.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
@@ -48,6 +49,9 @@ interface Script {
 
 /** While this file exists in the data directory, partitions cannot be written: its content is the error's code. */
 const FAULT_FILE = 'fault';
+
+/** While this file exists, bodies cannot be read from the log: its content is the error's code. */
+const UNREADABLE_FILE = 'unreadable';
 
 /** While this file exists, there is room for so many commands of a batch as it says, and for none that is large. */
 const ROOM_FILE = 'room';
@@ -188,4 +192,18 @@ function writeHeld(batch: Batch, changes: readonly HeldChange[]): void {
   }
 }
 
-serveActor((data: ActorData) => (slot, guard) => new StubHost(data.dir, slot, guard));
+/** Injects failures into the reading of bodies. */
+function failToRead(dir: string): void {
+  const { read } = BodyReader.prototype;
+  BodyReader.prototype.read = function (this: BodyReader, stored) {
+    const file = join(dir, UNREADABLE_FILE);
+    if (!existsSync(file)) return read.call(this, stored);
+    const code = readFileSync(file, 'utf8');
+    throw new Unreadable(0, Object.assign(new Error(`${code}: injected into read`), { code }));
+  };
+}
+
+serveActor((data: ActorData) => {
+  failToRead(data.dir);
+  return (slot, guard) => new StubHost(data.dir, slot, guard);
+});

@@ -2,6 +2,7 @@
 
 import { diskFiles, type LogFile, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import { type CommandLog, type LogOptions, openLog } from '../../../engine/inbox/log.ts';
+import { BodyReader } from '../../../engine/inbox/stored-body.ts';
 import type { Envelope, StreamRecord } from '../../../engine/inbox/stream.ts';
 
 let random = 12345;
@@ -26,6 +27,10 @@ export const body = (text: string): Uint8Array => new Uint8Array(Buffer.from(tex
 export function openTestLog(dir: string, rest: Partial<LogOptions> = {}): Promise<CommandLog> {
   return openLog({ dir, seqAfter: 0, random: nextRandom, ...rest });
 }
+
+/** The body of a record as text. Throws Unreadable. */
+export const bodyText = (log: CommandLog, record: StreamRecord): string =>
+  Buffer.from(new BodyReader().read([log.locate(record)])[0]!).toString();
 
 /** Everything a freshly opened log delivers. */
 export function delivered(log: CommandLog): StreamRecord[] {
@@ -60,7 +65,7 @@ export function faultyFiles(): FaultyFiles {
     async open(path, flags) {
       if (flags === 'wx+') pass('open');
       const file = await diskFiles.open(path, flags);
-      const wrapped: Record<string, unknown> = {};
+      const wrapped: Record<string, unknown> = { fd: file.fd };
       for (const name of ['read', 'stat', 'close'] as const) wrapped[name] = file[name].bind(file);
       wrapped['writev'] = async (buffers: Uint8Array[], position: number) => {
         if (files.shortWrite < Number.POSITIVE_INFINITY) {

@@ -1,0 +1,94 @@
+// The way from the command log to whoever applies commands: where a stored command is, as plain data that any thread of the process can
+// read by. Bodies themselves do not travel: they were written a moment ago, and the system still has their pages.
+
+import { readSync } from 'node:fs';
+import { crc32 } from '../crc32.ts';
+import { decodeRecordHeader } from './record.ts';
+import { StreamCorrupt } from './stream.ts';
+
+/** A file of records, open as long as one of them is not released. */
+export interface StoredIn {
+  readonly path: string;
+  /** Of this process. */
+  readonly fd: number;
+  readonly salt: number;
+}
+
+/** Where a stored command is: its record, and how much of that is the body. */
+export interface StoredBody {
+  readonly file: StoredIn;
+  readonly seq: number;
+  /** Where the record begins, and bytes of it before the body. */
+  readonly offset: number;
+  readonly headSize: number;
+  readonly bytes: number;
+}
+
+/** What is kept of the memory from one batch to the next. */
+const KEPT_MAX = 4 << 20;
+
+/** A body that cannot be read: the first one of those that were asked for. `cause`: StreamCorrupt, or what the system said. */
+export class Unreadable extends Error {
+  /** Of what was asked for. */
+  readonly index: number;
+
+  constructor(index: number, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'Unreadable';
+    this.index = index;
+  }
+
+  /** The bytes are not what was written: they never will be. */
+  get isDamaged(): boolean {
+    return this.cause instanceof StreamCorrupt;
+  }
+}
+
+/** Reads the bodies of one batch after the other. */
+export class BodyReader {
+  #memory = Buffer.alloc(0);
+
+  /** The bodies, checked, until the next call or `rest`; an empty one for null. Waits for the disk. Throws Unreadable. */
+  read(stored: readonly (StoredBody | null)[]): Uint8Array[] {
+    const size = stored.reduce((sum, one) => sum + (one === null ? 0 : one.headSize + one.bytes), 0);
+    if (this.#memory.length < size) this.#memory = Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * size, KEPT_MAX)));
+    const bodies: Uint8Array[] = [];
+    let at = 0;
+    for (let index = 0; index < stored.length; index++) {
+      const one = stored[index] as StoredBody | null;
+      if (one === null) {
+        bodies.push(new Uint8Array(0));
+        continue;
+      }
+      const end = at + one.headSize + one.bytes;
+      const record = this.#memory.subarray(at, end);
+      try {
+        readRecord(one, record);
+      } catch (error) {
+        throw new Unreadable(index, error);
+      }
+      bodies.push(record.subarray(one.headSize));
+      at = end;
+    }
+    return bodies;
+  }
+
+  /** Nobody looks at the bodies any more. */
+  rest(): void {
+    if (this.#memory.length > KEPT_MAX) this.#memory = Buffer.alloc(0);
+  }
+}
+
+/** Fills `record`. Throws StreamCorrupt when something else stands there, and a system error. */
+function readRecord({ file, seq, offset }: StoredBody, record: Buffer): void {
+  const { path, fd, salt } = file;
+  let done = 0;
+  while (done < record.length) {
+    const count = readSync(fd, record, done, record.length - done, offset + done);
+    if (count === 0) break;
+    done += count;
+  }
+  const header = done < record.length ? null : decodeRecordHeader(record, 0, salt);
+  if (header === null || header.seq !== seq) throw new StreamCorrupt(path, offset, `seq ${seq} is not there any more`);
+  if (crc32(record.subarray(8), salt) !== header.crc) throw new StreamCorrupt(path, offset, 'checksum of the record');
+}
