@@ -9,7 +9,7 @@
 // Only Linux tells where the mappings are, and only with the optional package `koffi` can madvise be called; elsewhere nothing
 // is bounded.
 
-import { readFileSync, realpathSync } from 'node:fs';
+import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PARTITION_PREFIX } from '../engine/store/store-info.ts';
@@ -18,6 +18,8 @@ import { procFile } from './proc-file.ts';
 
 /** A load of new nodes touches 100 MB a second. */
 const CHECK_MS = 50;
+/** To read where all is mapped takes longer than to see whether it still is: half a millisecond, with the heaps of some threads. */
+const READ_MAPS_MS = 1000;
 /** Bytes by which files grow again, where giving back was not enough, before it is done once more. */
 const GROWTH_MIN = 16 << 20;
 const MADV_DONTNEED = 4;
@@ -47,6 +49,7 @@ export function boundMappedMemory({ dir, max, total }: MappedMemoryOptions): (()
   // Loaded when it is needed first: small stores never do.
   let release: Release | null = null;
   let isProgramReleased = false;
+  const known = new KnownMappings(folder);
   let turn = 0;
   /** What stayed of files the last time when that was still too much: the program alone may be. */
   let left = 0;
@@ -59,7 +62,7 @@ export function boundMappedMemory({ dir, max, total }: MappedMemoryOptions): (()
     // Where it cannot be read, nothing is given back.
     if (!isProgramReleased) releaseProgram(release).catch(() => {});
     isProgramReleased = true;
-    const mappings = dataMappings(folder);
+    const mappings = known.now();
     // In turn, and no more than has to go: what is being read should stay.
     for (let count = 0; count < mappings.length && isTooMuch(now); count++) {
       const { start, size } = mappings[turn++ % mappings.length] as Mapping;
@@ -76,6 +79,36 @@ export function boundMappedMemory({ dir, max, total }: MappedMemoryOptions): (()
 export interface Mapping {
   readonly start: bigint;
   readonly size: number;
+}
+
+/** The same mappings, while they are there, and others a moment after they have come. */
+export class KnownMappings {
+  readonly #folder: string;
+  #known: readonly Mapping[] = [];
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  now(): readonly Mapping[] {
+    const now = performance.now();
+    if (now - this.#readAt >= READ_MAPS_MS || !this.#known.every(isMapped)) {
+      this.#known = dataMappings(this.#folder);
+      this.#readAt = now;
+    }
+    return this.#known;
+  }
+}
+
+/** Whether a file is mapped just there, where the system tells. */
+function isMapped({ start, size }: Mapping): boolean {
+  const [from, to] = [start, start + BigInt(size)].map((address) => address.toString(16));
+  try {
+    return lstatSync(`/proc/self/map_files/${from}-${to}`, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** Mappings of the partitions' files below the folder: other ones may be unmapped, and their addresses given to others, before they are given back. */

@@ -10,6 +10,7 @@ import { open } from 'lmdb';
 import {
   boundMappedMemory,
   dataMappings,
+  KnownMappings,
   madvise,
   pageSize,
   releaseProgram,
@@ -75,6 +76,21 @@ test('mapped memory: given back, and read again', { skip }, (t) => {
   // Only what lies below the folder, in partitions: others may be unmapped at any time.
   assert.deepEqual(dataMappings(`${dir}-other`), []);
   assert.deepEqual(dataMappings(join(dir, 'partition-000')), []);
+});
+
+test('mapped memory: mappings are known while they are there, and no longer', { skip }, async (t) => {
+  const { dir } = filled(t);
+  const known = new KnownMappings(dir);
+  const first = known.now();
+  assert.deepEqual(first, dataMappings(dir));
+  assert.equal(known.now(), first, 'all of them are where they were');
+  const other = open({ path: join(dir, 'partition-001'), noSubdir: false });
+  await sleep(1100);
+  const both = known.now();
+  assert.deepEqual(both, dataMappings(dir));
+  assert.ok(both.length > first.length);
+  await other.close();
+  assert.deepEqual(known.now(), first, 'at once');
 });
 
 test('mapped memory: of the program, what it does not use again stays away', { skip }, async () => {
