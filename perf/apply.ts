@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import type { Kind } from './fleet.ts';
 import { digestOfParts } from './lib/digest.ts';
 import { median, show, sum, table } from './lib/figures.ts';
@@ -158,6 +159,8 @@ function resultOf(build: Build, run: RunName, commands: number): BuildResult {
 }
 
 async function run(given: Given): Promise<void> {
+  // As in the server (server/threads.ts).
+  setFlagsFromString('--no-allocation-site-pretenuring');
   const nodes = given.number('nodes', 1, 100_000);
   const size = given.number('batch', 1, 10_000);
   const against = given.text('against');
