@@ -1,5 +1,4 @@
-// The commands of one partition that wait for its actor, in stream order, and the batches they leave in. Their bodies are in the
-// stream.
+// The commands of one partition that wait for its actor, in stream order, and the batches they leave in. Their bodies stay in the stream.
 //
 // Superseded commands (spec/commands.md 2.3): of two waiting catalogs (or factsets) of one certname that both came with a
 // producer-timestamp, the older one is obsolete. It keeps its place, so that the stream position passes it in order, but it

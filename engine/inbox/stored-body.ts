@@ -50,8 +50,7 @@ export class BodyReader {
 
   /** The bodies, checked, until the next call or `rest`; an empty one for null. Waits for the disk. Throws Unreadable. */
   read(stored: readonly (StoredBody | null)[]): Uint8Array[] {
-    const size = stored.reduce((sum, one) => sum + (one === null ? 0 : one.headSize + one.bytes), 0);
-    if (this.#memory.length < size) this.#memory = Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * size, KEPT_MAX)));
+    this.#reserve(stored.reduce((sum, one) => sum + (one === null ? 0 : one.headSize + one.bytes), 0));
     const bodies: Uint8Array[] = [];
     let at = 0;
     for (let index = 0; index < stored.length; index++) {
@@ -71,6 +70,16 @@ export class BodyReader {
       at = end;
     }
     return bodies;
+  }
+
+  #reserve(size: number): void {
+    if (size <= this.#memory.length) return;
+    try {
+      this.#memory = Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * size, KEPT_MAX)));
+    } catch (error) {
+      // There may be memory for it later.
+      throw new Unreadable(0, error);
+    }
   }
 
   /** Nobody looks at the bodies any more. */

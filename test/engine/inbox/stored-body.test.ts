@@ -57,6 +57,8 @@ test('stored bodies: the first that cannot be read is named, and whether it ever
   const closed = failure([{ ...one, file: { ...one.file, fd: 2 ** 30 } }]);
   assert.deepEqual([closed.index, closed.isDamaged], [0, false]);
   assert.match(closed.message, /EBADF/);
+  const huge = failure([{ ...one, bytes: 2 ** 50 }, two]);
+  assert.deepEqual([huge.index, huge.isDamaged], [0, false]);
   truncateSync(three.file.path, three.offset + three.headSize + 1);
   assert.equal(failure([one, two, three]).index, 2);
   assert.deepEqual(textsOf(new BodyReader().read([one, two])), ['one', 'two']);
