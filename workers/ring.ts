@@ -401,7 +401,7 @@ export class Ring implements CommandRing {
       if (entry.obsolete) this.#obsolete(entry);
       else this.#finished(slot, entry, handled[next++]!, now);
     }
-    for (const landed of this.#onLanded) landed();
+    this.#landed();
     this.#plan(slot);
   }
 
@@ -412,7 +412,7 @@ export class Ring implements CommandRing {
     slot.flight = null;
     slot.mailbox.putBack(flight.entries);
     if (this.#stopping !== null) {
-      for (const landed of this.#onLanded) landed();
+      this.#landed();
       return;
     }
     if (!isDamaged) {
@@ -501,7 +501,7 @@ export class Ring implements CommandRing {
     if (text === null) this.#log.info(`partition ${slot.slot}: works again`);
     else this.#log.error(`partition ${slot.slot}: ${text}`);
     // A stop does not wait for a batch that has no place to land.
-    for (const landed of this.#onLanded) landed();
+    this.#landed();
   }
 
   // ------------------------------------------------------------------ supervision
@@ -565,7 +565,7 @@ export class Ring implements CommandRing {
       for (const entry of entries) entry.crashes = this.#suspects.crashes(entry.record.seq);
       slot.mailbox.putBack(entries);
     }
-    for (const landed of this.#onLanded) landed();
+    this.#landed();
     this.#sweeps.down(activity, reason);
     this.#held.down(slots);
     for (const [id, request] of this.#counting) {
@@ -655,6 +655,10 @@ export class Ring implements CommandRing {
     for (const request of this.#counting.values()) request.resolve([]);
     this.#marker.end();
     await this.#lock.release();
+  }
+
+  #landed(): void {
+    for (const landed of this.#onLanded) landed();
   }
 
   /** Resolves when no batch is at an actor. A partition that cannot be written gives its batch up when its actor stops. */

@@ -1,8 +1,8 @@
 // The way from the command log to whoever applies commands: where a stored command is, as plain data that any thread of the process can
 // read by. Bodies themselves do not travel: they were written a moment ago, and the system still has their pages.
 
-import { readSync } from 'node:fs';
 import { crc32 } from '../crc32.ts';
+import { readFullySync } from '../read-fully.ts';
 import { decodeRecordHeader } from './record.ts';
 import { StreamCorrupt } from './stream.ts';
 
@@ -91,13 +91,8 @@ export class BodyReader {
 /** Fills `record`. Throws StreamCorrupt when something else stands there, and a system error. */
 function readRecord({ file, seq, offset }: StoredBody, record: Buffer): void {
   const { path, fd, salt } = file;
-  let done = 0;
-  while (done < record.length) {
-    const count = readSync(fd, record, done, record.length - done, offset + done);
-    if (count === 0) break;
-    done += count;
-  }
-  const header = done < record.length ? null : decodeRecordHeader(record, 0, salt);
+  const isWhole = readFullySync(fd, record, offset) === record.length;
+  const header = isWhole ? decodeRecordHeader(record, 0, salt) : null;
   if (header === null || header.seq !== seq) throw new StreamCorrupt(path, offset, `seq ${seq} is not there any more`);
   if (crc32(record.subarray(8), salt) !== header.crc) throw new StreamCorrupt(path, offset, 'checksum of the record');
 }

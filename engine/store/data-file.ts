@@ -9,8 +9,9 @@
 //
 // Transaction N writes meta N mod 2; the flushed one follows once its pages are on the disk.
 
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readFullySync } from '../read-fully.ts';
 
 /** What to do about a damaged file: the end of every message that tells of one. */
 export const DAMAGE_ADVICE = '`muster check` tells more; restore a backup';
@@ -109,12 +110,8 @@ export class DataFile {
 
   /** Fills `into` from `offset`. Throws DataFileDamaged when the file ends before. */
   read(into: Buffer, offset: number): void {
-    let filled = 0;
-    while (filled < into.length) {
-      const count = readSync(this.#fd, into, filled, into.length - filled, offset + filled);
-      if (count === 0) throw this.damaged(`it ends at ${offset + filled}, in the middle of a page`);
-      filled += count;
-    }
+    const filled = readFullySync(this.#fd, into, offset);
+    if (filled < into.length) throw this.damaged(`it ends at ${offset + filled}, in the middle of a page`);
   }
 
   damaged(problem: string): DataFileDamaged {
