@@ -25,6 +25,7 @@ import {
 } from './records.ts';
 import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
 import { decodeReport, encodeReport } from './report-record.ts';
+import { REWRITTEN, type RewrittenKind, withRewritten } from './rewritten.ts';
 import { encodeState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 import {
@@ -57,6 +58,8 @@ export class Batch {
   readonly #state: State;
   readonly #nodes = new Map<NodeId, NodeRecord>();
   readonly #dirtyNodes = new Set<NodeId>();
+  /** Ids of those that were there before, written anew or removed. */
+  readonly #rewritten: Record<RewrittenKind, Set<number>> = { node: new Set(), report: new Set() };
   readonly #seenNames = new Set<string>();
 
   constructor(partition: Partition) {
@@ -130,6 +133,7 @@ export class Batch {
     this.#state.counts.factsets += Number(record.factset !== null) - Number(!!before?.factset);
     this.#nodes.set(id, record);
     this.#dirtyNodes.add(id);
+    this.#rewritten.node.add(id);
   }
 
   #latest(was: ReportId, is: ReportId): void {
@@ -307,6 +311,7 @@ export class Batch {
     const record = this.report(id);
     if (record === undefined) return;
     this.#state.counts.events += events.length - record.eventCount;
+    this.#rewritten.report.add(id);
     let min = 0;
     let max = 0;
     for (const { timestamp } of events) {
@@ -340,6 +345,7 @@ export class Batch {
     const record = this.report(id);
     if (record === undefined) return;
     const { tables } = this.partition;
+    this.#rewritten.report.add(id);
     tables.report_digest.removeSync(Buffer.from(record.hash, 'hex'));
     tables.report_node.removeSync(pairKey(record.nodeId, id));
     tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
@@ -370,10 +376,22 @@ export class Batch {
     return id;
   }
 
+  #tellRewritten(): void {
+    const { state } = this.partition.tables;
+    const { rewritten } = this.#state;
+    for (const kind of Object.keys(REWRITTEN) as RewrittenKind[]) {
+      const ids = this.#rewritten[kind];
+      if (ids.size === 0) continue;
+      rewritten[kind] = (rewritten[kind] ?? 0) + ids.size;
+      state.putSync(REWRITTEN[kind], withRewritten(fast(state, REWRITTEN[kind]), ids));
+    }
+  }
+
   /** Writes what was collected. Called by `Partition.write`. */
   finish(): void {
     const { tables } = this.partition;
     for (const id of this.#dirtyNodes) tables.node.putSync(id, encodeNode(this.#nodes.get(id) as NodeRecord));
+    this.#tellRewritten();
     this.resources.flush();
     this.facts.flush();
     this.edges.flush();

@@ -17,6 +17,7 @@ import { Generations } from './generations.ts';
 import { Ids } from './ids.ts';
 import { IndexChunks } from './index-chunks.ts';
 import type { ItemClasses } from './item-classes.ts';
+import { KeptBytes, QUERY_ROOM } from './kept-bytes.ts';
 import { digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
@@ -64,6 +65,8 @@ export class Dictionary<B, R extends Fields = Fields> {
   readonly tables: DictionaryTables;
   readonly cache = new Generations<B>(CACHE_BYTES_MAX);
   readonly records: RecordCache<R>;
+  /** Bodies as they are stored. */
+  readonly bodies: KeptBytes;
   /** Of the one writer. */
   readonly refs: Refs;
   readonly #budget: RecordBudget;
@@ -75,6 +78,7 @@ export class Dictionary<B, R extends Fields = Fields> {
     this.spec = spec;
     this.tables = openDictionaryTables(env, spec);
     this.records = new RecordCache(budget);
+    this.bodies = new KeptBytes(budget);
     this.refs = new Refs(spec.name);
     this.#budget = budget;
   }
@@ -99,6 +103,7 @@ export class Dictionary<B, R extends Fields = Fields> {
   #forgetBodies(): void {
     this.cache.clear();
     this.records.clear();
+    this.bodies.clear();
     for (const classes of this.#classes.values()) classes.forget();
   }
 
@@ -114,6 +119,7 @@ export class Dictionary<B, R extends Fields = Fields> {
     for (let id = from; id < next; id++) {
       this.cache.delete(id);
       this.records.delete(id);
+      this.bodies.delete(id);
       for (const classes of this.#classes.values()) classes.delete(id);
     }
   }
@@ -123,25 +129,32 @@ export class Dictionary<B, R extends Fields = Fields> {
 export class RecordReader<R extends Fields> {
   readonly #record: R;
   readonly #kept: RecordCache<R>;
+  readonly #bodies: KeptBytes;
   readonly #raw: (id: ItemId) => Buffer;
   readonly #scratch = new Scratch();
+  #room = QUERY_ROOM;
 
-  constructor(record: R, kept: RecordCache<R>, raw: (id: ItemId) => Buffer) {
+  constructor(record: R, kept: RecordCache<R>, bodies: KeptBytes, raw: (id: ItemId) => Buffer) {
     this.#record = record;
     this.#kept = kept;
+    this.#bodies = bodies;
     this.#raw = raw;
   }
 
   read(id: ItemId): R {
     const kept = this.#kept.get(id);
     if (kept !== undefined) return kept;
-    this.#record.load(this.#scratch.copy(this.#raw(id)));
+    if (this.#bodies.load(id, this.#record)) return this.#record;
+    const bytes = this.#raw(id);
+    this.#room -= bytes.length;
+    if (this.#room >= 0) this.#bodies.keep(id, bytes, this.#record);
+    else this.#record.load(this.#scratch.copy(bytes));
     return this.#record;
   }
 
   /** The same for an item that is hardly asked for again: the record lives until anything else is read of the store. */
   glance(id: ItemId): R {
-    this.#record.load(this.#raw(id));
+    if (!this.#bodies.load(id, this.#record)) this.#record.load(this.#raw(id));
     return this.#record;
   }
 
@@ -214,8 +227,8 @@ export class DictionaryView<B, R extends Fields = Fields> {
 
   /** For looking at bodies one after the other. */
   reader(): RecordReader<R> {
-    const { records, spec } = this.#dictionary;
-    return new RecordReader(spec.record(), records, (id) => this.#raw(id));
+    const { records, bodies, spec } = this.#dictionary;
+    return new RecordReader(spec.record(), records, bodies, (id) => this.#raw(id));
   }
 
   /** The body as a record that stays as it is, and is kept for a while: for items that are looked at again. */

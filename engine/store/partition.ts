@@ -24,6 +24,7 @@ import {
 import { checkDataFile } from './page-walk.ts';
 import { RecordBudget } from './record-cache.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
+import { KeptRecords, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 import { openTables, type Tables } from './tables.ts';
@@ -65,6 +66,9 @@ export class Partition {
   /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
   readonly nameIds = new Map<string, number>();
 
+  /** What the thread keeps of these for its next snapshots. */
+  readonly kept: Readonly<Record<RewrittenKind, KeptRecords>>;
+
   /** Of all partitions that the thread reads together. */
   readonly lists: KeptLists;
 
@@ -96,6 +100,7 @@ export class Partition {
     });
     const budget = options.budget ?? new RecordBudget();
     this.lists = budget.lists;
+    this.kept = { node: new KeptRecords(budget), report: new KeptRecords(budget) };
     const openAll = () => ({
       tables: openTables(this.env),
       resources: new Dictionary(this.env, RESOURCES, budget),

@@ -2,6 +2,7 @@
 
 import { Packr } from 'msgpackr';
 import type { Registered } from './records.ts';
+import type { RewrittenKind } from './rewritten.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 
 /** Counters of rows, kept by the writer. */
@@ -29,6 +30,8 @@ export interface State {
   counts: PartitionCounts;
   /** How often things of a kind came or went: while it is the same, there are the same ones. Absent in older stores. */
   changes: Partial<Record<Registered, number>>;
+  /** How often records were written anew or removed (rewritten.ts). Absent in older stores. */
+  rewritten: Partial<Record<RewrittenKind, number>>;
 }
 
 export const freshState = (): State => ({
@@ -41,6 +44,7 @@ export const freshState = (): State => ({
   wrapped: false,
   counts: { nodes: 0, catalogs: 0, factsets: 0, resources: 0, facts: 0, packages: 0, reports: 0, events: 0 },
   changes: {},
+  rewritten: {},
 });
 
 /** Where it lies in its table. */
@@ -51,5 +55,6 @@ const packr = new Packr({ useRecords: false, int64AsType: 'number' });
 export const encodeState = (state: State): Buffer => packr.pack(state);
 export const decodeState = (bytes: Uint8Array): State => ({
   changes: {},
-  ...(packr.unpack(bytes) as Omit<State, 'changes'>),
+  rewritten: {},
+  ...(packr.unpack(bytes) as Omit<State, 'changes' | 'rewritten'>),
 });

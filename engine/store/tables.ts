@@ -2,6 +2,7 @@
 // dictionary.ts.
 //
 //   state          'state'           -> counters, ids, stream position (msgpack)
+//                  'rewritten_nodes', 'rewritten_reports' -> those whose records changed last (rewritten.ts)
 //   node_id        certname          -> u32 node
 //   node           u32 node          -> node record
 //   node_set       postings of the sets below: of nodes, and of reports

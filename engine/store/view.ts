@@ -6,6 +6,8 @@ import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bo
 import { FACT_BY_NAME } from './dictionaries.ts';
 import { DictionaryView, type ViewBounds } from './dictionary.ts';
 import { decodeEvents, type EventSource } from './event-record.ts';
+import type { Fields } from './fields.ts';
+import { type KeptBytes, QUERY_ROOM } from './kept-bytes.ts';
 import { idOfTimeKey, KEY_TEXT_MAX, pairKey, textKey, textKeyRange, timeKey, timeOfKey } from './keys.ts';
 import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, type StoredNode } from './node-record.ts';
@@ -27,7 +29,10 @@ import type {
 } from './records.ts';
 import { type ReportListName, writeReportList } from './report-lists.ts';
 import { decodeReport, type StoredReport } from './report-record.ts';
+import { REWRITTEN, type RewrittenKind } from './rewritten.ts';
 import type { PartitionCounts, State } from './state.ts';
+
+const REWRITTEN_KINDS = Object.keys(REWRITTEN) as readonly RewrittenKind[];
 
 export interface NamedNode {
   /** The certname as UTF-8. */
@@ -59,6 +64,7 @@ export class View implements EventSource, ViewBounds {
   readonly packages: DictionaryView<PackageBody, StoredPackage>;
   readonly maxNodeId: NodeId;
   readonly state: Readonly<State>;
+  #room = QUERY_ROOM;
   /** Ranges that were begun. One that is left before its end holds the snapshot, so `close` ends them. */
   readonly #ranges: Generator[] = [];
 
@@ -67,12 +73,39 @@ export class View implements EventSource, ViewBounds {
     this.partition = partition;
     this.options = transaction === undefined ? {} : { transaction };
     this.state = transaction === undefined ? partition.readState({}) : partition.stateAt(this.options);
-    if (transaction !== undefined) partition.forgetReused(this.state);
+    if (transaction !== undefined) this.#begin();
     this.maxNodeId = this.state.nextNode - 1;
     this.resources = new DictionaryView(partition.resources, this.options, this);
     this.facts = new DictionaryView(partition.facts, this.options, this);
     this.edges = new DictionaryView(partition.edges, this.options, this);
     this.packages = new DictionaryView(partition.packages, this.options, this);
+  }
+
+  /** What the thread keeps of earlier snapshots becomes what this one sees. */
+  #begin(): void {
+    const { partition, options, state } = this;
+    partition.forgetReused(state);
+    for (const kind of REWRITTEN_KINDS) {
+      partition.kept[kind].begin(state.rewritten[kind] ?? 0, () =>
+        fast(partition.tables.state, REWRITTEN[kind], options),
+      );
+    }
+  }
+
+  /** Puts the record of that id into `into`, which then reads it in `scratch` or among those that are kept; false when there is none. */
+  #read(kind: RewrittenKind, id: number, into: Fields, scratch: Scratch): boolean {
+    const kept = this.options.transaction === undefined ? null : this.#kept(kind);
+    if (kept?.load(id, into) === true) return true;
+    const bytes = raw(this.partition.tables[kind], id, this.options);
+    if (bytes === undefined) return false;
+    this.#room -= bytes.length;
+    if (kept !== null && this.#room >= 0) kept.keep(id, bytes, into);
+    else into.load(scratch.copy(bytes));
+    return true;
+  }
+
+  #kept(kind: RewrittenKind): KeptBytes | null {
+    return this.partition.kept[kind].at(this.state.rewritten[kind] ?? 0);
   }
 
   itemsEnd(name: string): ItemId {
@@ -146,10 +179,7 @@ export class View implements EventSource, ViewBounds {
 
   /** Puts the node's record into `into`, which then reads it in `scratch`; false when there is no such node. */
   readNode(id: NodeId, into: StoredNode, scratch: Scratch): boolean {
-    const bytes = raw(this.partition.tables.node, id, this.options);
-    if (bytes === undefined) return false;
-    into.load(scratch.copy(bytes));
-    return true;
+    return this.#read('node', id, into, scratch);
   }
 
   /** One of the NODES_ sets. */
@@ -185,10 +215,7 @@ export class View implements EventSource, ViewBounds {
 
   /** Puts the report's record into `into`, which then reads it in `scratch`; false when there is no such report. */
   readReport(id: ReportId, into: StoredReport, scratch: Scratch): boolean {
-    const bytes = raw(this.partition.tables.report, id, this.options);
-    if (bytes === undefined) return false;
-    into.load(scratch.copy(bytes));
-    return true;
+    return this.#read('report', id, into, scratch);
   }
 
   /** One of the REPORTS_ sets, ascending. */
