@@ -58,7 +58,7 @@ export class Batch {
   readonly #state: State;
   readonly #nodes = new Map<NodeId, NodeRecord>();
   readonly #dirtyNodes = new Set<NodeId>();
-  /** Ids of those that were there before, written anew or removed. */
+  /** Ids of records that were written, or removed; of nodes also where their lists were. */
   readonly #rewritten: Record<RewrittenKind, Set<number>> = { node: new Set(), report: new Set() };
   readonly #seenNames = new Set<string>();
 
@@ -172,6 +172,7 @@ export class Batch {
 
   /** Replaces the node's resources: item ids in catalog order. `known`: by what some of them are known again. */
   setResources(node: NodeId, items: Uint32Array, known: KnownItem[] = []): void {
+    this.#rewritten.node.add(node);
     this.#state.counts.resources += this.resources.setList(node, items);
     const table = this.partition.tables.resource_known;
     if (known.length > 0) table.putSync(node, encodeKnown(known));
@@ -189,13 +190,16 @@ export class Batch {
     return fast(this.partition.tables[MEMO_TABLES[kind]], this.nodeId(certname))?.toString('latin1');
   }
   setEdges(node: NodeId, items: Uint32Array): void {
+    this.#rewritten.node.add(node);
     this.edges.setList(node, items);
   }
   /** Replaces the node's facts: name id, item id pairs. */
   setFacts(node: NodeId, pairs: Uint32Array): void {
+    this.#rewritten.node.add(node);
     this.#state.counts.facts += this.facts.setList(node, pairs);
   }
   setPackages(node: NodeId, items: Uint32Array): void {
+    this.#rewritten.node.add(node);
     const had = this.packages.hasList(node);
     this.#state.counts.packages += this.packages.setList(node, items);
     this.#member(NODES_WITH_PACKAGES, node, had, items.length > 0);

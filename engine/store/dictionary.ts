@@ -17,7 +17,7 @@ import { Generations } from './generations.ts';
 import { Ids } from './ids.ts';
 import { IndexChunks } from './index-chunks.ts';
 import type { ItemClasses } from './item-classes.ts';
-import { KeptBytes, QUERY_ROOM } from './kept-bytes.ts';
+import { BroughtIn, KeptBytes } from './kept-bytes.ts';
 import { digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
@@ -67,6 +67,8 @@ export class Dictionary<B, R extends Fields = Fields> {
   readonly records: RecordCache<R>;
   /** Bodies as they are stored. */
   readonly bodies: KeptBytes;
+  /** Lists of nodes: they change no more often than the nodes' records. */
+  readonly lists: KeptBytes;
   /** Of the one writer. */
   readonly refs: Refs;
   readonly #budget: RecordBudget;
@@ -79,6 +81,7 @@ export class Dictionary<B, R extends Fields = Fields> {
     this.tables = openDictionaryTables(env, spec);
     this.records = new RecordCache(budget);
     this.bodies = new KeptBytes(budget);
+    this.lists = new KeptBytes(budget);
     this.refs = new Refs(spec.name);
     this.#budget = budget;
   }
@@ -132,7 +135,7 @@ export class RecordReader<R extends Fields> {
   readonly #bodies: KeptBytes;
   readonly #raw: (id: ItemId) => Buffer;
   readonly #scratch = new Scratch();
-  #room = QUERY_ROOM;
+  readonly #broughtIn = new BroughtIn();
 
   constructor(record: R, kept: RecordCache<R>, bodies: KeptBytes, raw: (id: ItemId) => Buffer) {
     this.#record = record;
@@ -146,9 +149,7 @@ export class RecordReader<R extends Fields> {
     if (kept !== undefined) return kept;
     if (this.#bodies.load(id, this.#record)) return this.#record;
     const bytes = this.#raw(id);
-    this.#room -= bytes.length;
-    if (this.#room >= 0) this.#bodies.keep(id, bytes, this.#record);
-    else this.#record.load(this.#scratch.copy(bytes));
+    if (!this.#broughtIn.add(this.#bodies, id, bytes, this.#record)) this.#record.load(this.#scratch.copy(bytes));
     return this.#record;
   }
 
@@ -175,6 +176,8 @@ export interface ViewBounds {
   readonly maxNodeId: NodeId;
   /** Item ids of the dictionary of that name are below it. */
   itemsEnd(name: string): ItemId;
+  /** Whether what the thread keeps of nodes is as the snapshot has it. */
+  seesKept(kind: 'node'): boolean;
 }
 
 /** Reads at one snapshot. Returned arrays are fresh; bodies are shared and must not be changed. */
@@ -183,6 +186,7 @@ export class DictionaryView<B, R extends Fields = Fields> {
   readonly #options: ReadOptions;
   readonly #bounds: ViewBounds;
   readonly #postings: PostingsReader;
+  readonly #broughtIn = new BroughtIn();
 
   constructor(dictionary: Dictionary<B, R>, options: ReadOptions, bounds: ViewBounds) {
     this.#dictionary = dictionary;
@@ -262,9 +266,12 @@ export class DictionaryView<B, R extends Fields = Fields> {
 
   /** The same list, read into `into`. */
   readList(node: NodeId, into: Ids): void {
-    const bytes = raw(this.#dictionary.tables.list, node, this.#options);
+    const { lists, tables } = this.#dictionary;
+    const sees = this.#bounds.seesKept('node');
+    if (sees && lists.load(node, into)) return;
+    const bytes = raw(tables.list, node, this.#options);
     if (bytes === undefined) into.length = 0;
-    else into.load(bytes, bytes.length);
+    else if (!(sees && this.#broughtIn.add(lists, node, bytes, into))) into.load(bytes, 0, bytes.length);
   }
 
   /** Copies of the node's own bodies; `scratch` holds them. */
@@ -480,7 +487,7 @@ export class DictionaryWriter<B> {
     const had = this.#before;
     const stored = raw(tables.list, node);
     if (stored === undefined) had.length = 0;
-    else had.load(stored, stored.length);
+    else had.load(stored, 0, stored.length);
     const before = had.values;
     const { length } = had;
     if (sameNumbers(before, length, list)) return 0;

@@ -45,11 +45,11 @@ export class Ids {
     this.values[this.length++] = id;
   }
 
-  /** The ids that `size` stored bytes hold. */
-  load(bytes: Uint8Array, size: number): void {
+  /** The ids that `size` stored bytes hold, from `start` on. */
+  load(bytes: Uint8Array, start: number, size: number): void {
     this.length = size >>> 2;
     this.reserve(this.length);
-    this.#bytes.set(source.of(bytes, 0, size));
+    this.#bytes.set(source.of(bytes, start, size));
   }
 }
 

@@ -7,11 +7,28 @@ import type { RecordBudget } from './record-cache.ts';
 
 /** Reads one record at a time. */
 interface Reader {
-  load(bytes: Buffer, start: number): void;
+  load(bytes: Buffer, start: number, size: number): void;
 }
 
 /** So many bytes of a kind and partition one query may bring in: a look at everything leaves what others come back to. */
 export const QUERY_ROOM = 1 << 20;
+
+/** Reading a longer record takes longer than finding it, and there is room for few of them. */
+const RECORD_MAX = 2 << 10;
+
+/** What one query brings in. */
+export class BroughtIn {
+  #room = QUERY_ROOM;
+
+  /** Keeps a record and puts it into `into`. False: neither, as it is long, or the query has brought in enough. */
+  add(kept: KeptBytes, id: number, record: Buffer, into: Reader): boolean {
+    const { length } = record;
+    if (length > RECORD_MAX || length > this.#room) return false;
+    this.#room -= length;
+    kept.keep(id, record, into);
+    return true;
+  }
+}
 
 const PAGE_BITS = 8;
 const PAGE_MASK = (1 << PAGE_BITS) - 1;
@@ -90,14 +107,15 @@ export class KeptBytes {
       if (before === NONE) return false;
       start = this.#add(id, old.bytes.subarray(before, before + old.sizeAt(before)));
     }
-    into.load(this.#young.bytes, start);
+    const { bytes } = this.#young;
+    into.load(bytes, start, this.#young.sizeAt(start));
     return true;
   }
 
   /** Keeps a record, given as by `raw` of lmdb.ts, and puts it into `into`. */
   keep(id: number, record: Buffer, into: Reader): void {
     const start = this.#add(id, this.#source.of(record, 0, record.length));
-    into.load(this.#young.bytes, start);
+    into.load(this.#young.bytes, start, record.length);
   }
 
   #add(id: number, record: Uint8Array): number {

@@ -8,6 +8,7 @@ import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bo
 import { EDGES, FACTS, PACKAGES, RESOURCES } from './dictionaries.ts';
 import { Dictionary } from './dictionary.ts';
 import { Generations } from './generations.ts';
+import { KeptBytes } from './kept-bytes.ts';
 import type { KeptLists } from './kept-lists.ts';
 import { seqKey } from './keys.ts';
 import { KnownPaths } from './known-paths.ts';
@@ -24,7 +25,7 @@ import {
 import { checkDataFile } from './page-walk.ts';
 import { RecordBudget } from './record-cache.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
-import { KeptRecords, type RewrittenKind } from './rewritten.ts';
+import { Rewritten, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 import { openTables, type Tables } from './tables.ts';
@@ -66,8 +67,9 @@ export class Partition {
   /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
   readonly nameIds = new Map<string, number>();
 
-  /** What the thread keeps of these for its next snapshots. */
-  readonly kept: Readonly<Record<RewrittenKind, KeptRecords>>;
+  /** Records that the thread keeps for its next snapshots, and what is to be forgotten of them. */
+  readonly kept: Readonly<Record<RewrittenKind, KeptBytes>>;
+  readonly rewritten: Readonly<Record<RewrittenKind, Rewritten>>;
 
   /** Of all partitions that the thread reads together. */
   readonly lists: KeptLists;
@@ -100,7 +102,7 @@ export class Partition {
     });
     const budget = options.budget ?? new RecordBudget();
     this.lists = budget.lists;
-    this.kept = { node: new KeptRecords(budget), report: new KeptRecords(budget) };
+    this.kept = { node: new KeptBytes(budget), report: new KeptBytes(budget) };
     const openAll = () => ({
       tables: openTables(this.env),
       resources: new Dictionary(this.env, RESOURCES, budget),
@@ -114,6 +116,8 @@ export class Partition {
     this.facts = opened.facts;
     this.edges = opened.edges;
     this.packages = opened.packages;
+    const lists = this.#dictionaries.map((dictionary) => dictionary.lists);
+    this.rewritten = { node: new Rewritten([this.kept.node, ...lists]), report: new Rewritten([this.kept.report]) };
     const state = this.readState({});
     if (state.format > FORMAT_VERSION) {
       throw new Error(
@@ -190,7 +194,7 @@ export class Partition {
     }
   }
 
-  get #dictionaries(): readonly Pick<Dictionary<unknown>, 'spec' | 'forget' | 'forgetReused'>[] {
+  get #dictionaries(): readonly Pick<Dictionary<unknown>, 'spec' | 'lists' | 'forget' | 'forgetReused'>[] {
     return [this.resources, this.facts, this.edges, this.packages];
   }
 

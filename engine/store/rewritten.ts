@@ -1,11 +1,10 @@
-// Records that are written anew under their ids, or removed: of nodes, with each of their runs, and seldom of reports. Of many few
-// change between two queries, so a thread keeps them: each commit leaves word of those that it changed, within the transaction, so that
-// a snapshot has the word of exactly the changes that it sees.
+// Records that are written anew under their ids, or removed: of nodes with their lists, at each of their runs, and seldom of reports. Of
+// many few change between two queries, so a thread keeps them: each commit leaves word of those that it changed, within the transaction,
+// so that a snapshot has the word of exactly the changes that it sees.
 //
 //   u32 LE ids, in the order in which they changed; only the last TOLD_MAX of all
 
-import { KeptBytes } from './kept-bytes.ts';
-import type { RecordBudget } from './record-cache.ts';
+import type { KeptBytes } from './kept-bytes.ts';
 
 export type RewrittenKind = 'node' | 'report';
 
@@ -26,19 +25,19 @@ export function withRewritten(before: Uint8Array | undefined, ids: Iterable<numb
   return all.subarray(Math.max(0, all.length - TOLD_MAX * ID_SIZE));
 }
 
-/** Those of one kind and partition that a thread keeps: as they are after so many changes. */
-export class KeptRecords {
-  readonly #kept: KeptBytes;
-  /** Changes before the snapshot that the records are of. */
+/** What a thread keeps of what is rewritten with records of a kind, by their ids: as it is after so many changes. */
+export class Rewritten {
+  readonly #kept: readonly KeptBytes[];
+  /** Changes before the snapshot that is kept. */
   #changes = 0;
 
-  constructor(budget: RecordBudget) {
-    this.#kept = new KeptBytes(budget);
+  constructor(kept: readonly KeptBytes[]) {
+    this.#kept = kept;
   }
 
   /**
-   * A snapshot begins that sees so many changes. `told`: the word that the last of them left. Records are those of this snapshot from
-   * now on.
+   * A snapshot begins that sees so many changes. `told`: the word that the last of them left. What is kept is as this snapshot has it
+   * from now on.
    */
   begin(changes: number, told: () => Uint8Array | undefined): void {
     const count = changes - this.#changes;
@@ -46,16 +45,18 @@ export class KeptRecords {
     this.#changes = changes;
     const word = count > 0 && count <= TOLD_MAX ? told() : undefined;
     if (word === undefined || word.length < count * ID_SIZE) {
-      this.#kept.clear();
+      for (const kept of this.#kept) kept.clear();
       return;
     }
     const { buffer, byteOffset, length } = word;
     const ids = new DataView(buffer, byteOffset, length);
-    for (let at = length - count * ID_SIZE; at < length; at += ID_SIZE) this.#kept.delete(ids.getUint32(at, true));
+    for (let at = length - count * ID_SIZE; at < length; at += ID_SIZE) {
+      for (const kept of this.#kept) kept.delete(ids.getUint32(at, true));
+    }
   }
 
-  /** The records, if the snapshot that sees so many changes is the last that has begun: others have to read theirs. */
-  at(changes: number): KeptBytes | null {
-    return changes === this.#changes ? this.#kept : null;
+  /** Whether the snapshot that sees so many changes is the last that has begun: others have to read for themselves. */
+  isAt(changes: number): boolean {
+    return changes === this.#changes;
   }
 }

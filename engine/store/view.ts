@@ -7,7 +7,7 @@ import { FACT_BY_NAME } from './dictionaries.ts';
 import { DictionaryView, type ViewBounds } from './dictionary.ts';
 import { decodeEvents, type EventSource } from './event-record.ts';
 import type { Fields } from './fields.ts';
-import { type KeptBytes, QUERY_ROOM } from './kept-bytes.ts';
+import { BroughtIn } from './kept-bytes.ts';
 import { idOfTimeKey, KEY_TEXT_MAX, pairKey, textKey, textKeyRange, timeKey, timeOfKey } from './keys.ts';
 import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import { decodeNode, type StoredNode } from './node-record.ts';
@@ -64,7 +64,7 @@ export class View implements EventSource, ViewBounds {
   readonly packages: DictionaryView<PackageBody, StoredPackage>;
   readonly maxNodeId: NodeId;
   readonly state: Readonly<State>;
-  #room = QUERY_ROOM;
+  readonly #broughtIn = new BroughtIn();
   /** Ranges that were begun. One that is left before its end holds the snapshot, so `close` ends them. */
   readonly #ranges: Generator[] = [];
 
@@ -86,7 +86,7 @@ export class View implements EventSource, ViewBounds {
     const { partition, options, state } = this;
     partition.forgetReused(state);
     for (const kind of REWRITTEN_KINDS) {
-      partition.kept[kind].begin(state.rewritten[kind] ?? 0, () =>
+      partition.rewritten[kind].begin(state.rewritten[kind] ?? 0, () =>
         fast(partition.tables.state, REWRITTEN[kind], options),
       );
     }
@@ -94,18 +94,18 @@ export class View implements EventSource, ViewBounds {
 
   /** Puts the record of that id into `into`, which then reads it in `scratch` or among those that are kept; false when there is none. */
   #read(kind: RewrittenKind, id: number, into: Fields, scratch: Scratch): boolean {
-    const kept = this.options.transaction === undefined ? null : this.#kept(kind);
-    if (kept?.load(id, into) === true) return true;
+    const kept = this.partition.kept[kind];
+    const sees = this.seesKept(kind);
+    if (sees && kept.load(id, into)) return true;
     const bytes = raw(this.partition.tables[kind], id, this.options);
     if (bytes === undefined) return false;
-    this.#room -= bytes.length;
-    if (kept !== null && this.#room >= 0) kept.keep(id, bytes, into);
-    else into.load(scratch.copy(bytes));
+    if (!(sees && this.#broughtIn.add(kept, id, bytes, into))) into.load(scratch.copy(bytes));
     return true;
   }
 
-  #kept(kind: RewrittenKind): KeptBytes | null {
-    return this.partition.kept[kind].at(this.state.rewritten[kind] ?? 0);
+  seesKept(kind: RewrittenKind): boolean {
+    if (this.options.transaction === undefined) return false;
+    return this.partition.rewritten[kind].isAt(this.state.rewritten[kind] ?? 0);
   }
 
   itemsEnd(name: string): ItemId {
