@@ -5,9 +5,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { parseHocon } from './hocon.ts';
 import { parseIni, parseProperties } from './ini.ts';
+import type { Environment } from './substitutions.ts';
 import { type ConfigObject, emptyObject, FormatError, type Problem, placeText } from './tree.ts';
 
-const readers: Readonly<Record<string, (text: string, file: string) => ConfigObject>> = {
+const readers: Readonly<Record<string, (text: string, file: string, environment: Environment) => ConfigObject>> = {
   '.ini': parseIni,
   '.conf': parseHocon,
   '.json': parseHocon,
@@ -24,8 +25,11 @@ export interface ConfigFiles {
   readonly problems: readonly Problem[];
 }
 
-/** Reads everything that `paths` (as given to `--config`) names. Never throws: what is wrong is in `problems`. */
-export function readConfigFiles(paths: string): ConfigFiles {
+/**
+ * Reads everything that `paths` (as given to `--config`) names. `environment`: what substitutions in HOCON may stand for. Never
+ * throws: what is wrong is in `problems`.
+ */
+export function readConfigFiles(paths: string, environment: Environment): ConfigFiles {
   const tree = emptyObject({ file: paths, line: 0 });
   const files: string[] = [];
   const problems: Problem[] = [];
@@ -34,7 +38,7 @@ export function readConfigFiles(paths: string): ConfigFiles {
   for (const path of named) {
     if (path === '') continue;
     for (const file of filesOf(path, problems)) {
-      const object = readOne(file, problems);
+      const object = readOne(file, environment, problems);
       if (object === null) continue;
       files.push(file);
       merge(tree, object, [], problems);
@@ -56,7 +60,7 @@ function filesOf(path: string, problems: Problem[]): string[] {
   }
 }
 
-function readOne(file: string, problems: Problem[]): ConfigObject | null {
+function readOne(file: string, environment: Environment, problems: Problem[]): ConfigObject | null {
   const suffix = extname(file);
   const reader = readers[suffix];
   if (reader === undefined) {
@@ -70,7 +74,7 @@ function readOne(file: string, problems: Problem[]): ConfigObject | null {
   try {
     const size = statSync(file).size;
     if (size > fileBytesMax) throw new Error(`it has ${size} bytes; at most ${fileBytesMax} are read`);
-    return reader(readFileSync(file, 'utf8'), file);
+    return reader(readFileSync(file, 'utf8'), file, environment);
   } catch (error) {
     const where = error instanceof FormatError ? placeText(error.place) : file;
     problems.push({

@@ -1,13 +1,17 @@
 // Reader for HOCON (`*.conf`) and JSON: as much of it as the files of a PuppetDB installation use. Objects with or without
 // outer braces, `=`, `:` or nothing before `{`, dotted and quoted keys, comments, newlines instead of commas, lists,
-// triple-quoted and unquoted text, a later object merged into an earlier one. Includes, substitutions and `+=` are refused
-// by name instead of being misread.
+// triple-quoted and unquoted text, a later object merged into an earlier one, substitutions (substitutions.ts). Includes and `+=` are
+// refused by name instead of being misread.
 
-import { type ConfigObject, type ConfigValue, depthMax, emptyObject, FormatError, type Place } from './tree.ts';
+import { type Draft, type DraftObject, type Environment, type Piece, substitute } from './substitutions.ts';
+import { type ConfigObject, depthMax, FormatError, type Place } from './tree.ts';
 
-export function parseHocon(text: string, file: string): ConfigObject {
-  return new HoconReader(text, file).document();
+/** Throws FormatError. `environment`: what substitutions may stand for beside the file's own values. */
+export function parseHocon(text: string, file: string, environment: Environment = {}): ConfigObject {
+  return substitute(new HoconReader(text, file).document(), environment);
 }
+
+const emptyDraft = (place: Place): DraftObject => ({ kind: 'object', members: new Map(), place });
 
 class HoconReader {
   readonly #text: string;
@@ -21,9 +25,9 @@ class HoconReader {
     this.#file = file;
   }
 
-  document(): ConfigObject {
+  document(): DraftObject {
     this.#skip(true);
-    const root = emptyObject(this.#place());
+    const root = emptyDraft(this.#place());
     const braced = this.#peek() === '{';
     if (braced) this.#advance();
     if (this.#peek() === '[') throw this.#error('the file holds a list; an object is needed');
@@ -34,7 +38,7 @@ class HoconReader {
   }
 
   /** Members up to `end`, which is taken; an empty `end` stands for the end of the text. */
-  #members(object: ConfigObject, end: string): void {
+  #members(object: DraftObject, end: string): void {
     for (;;) {
       this.#skip(true);
       if (this.#atEnd()) {
@@ -50,7 +54,7 @@ class HoconReader {
     }
   }
 
-  #member(object: ConfigObject): void {
+  #member(object: DraftObject): void {
     const place = this.#place();
     const path = this.#keyPath();
     const at = this.#place();
@@ -69,7 +73,8 @@ class HoconReader {
     let target = object;
     for (const part of path.slice(0, -1)) {
       const known = target.members.get(part);
-      const next = known?.kind === 'object' ? known : emptyObject(place);
+      if (known?.kind === 'pending') throw unknownObject(place);
+      const next = known?.kind === 'object' ? known : emptyDraft(place);
       target.members.set(part, next);
       target = next;
     }
@@ -107,7 +112,7 @@ class HoconReader {
     return path;
   }
 
-  #value(): ConfigValue {
+  #value(): Draft {
     const place = this.#place();
     const char = this.#peek();
     if (char === '{' || char === '[') {
@@ -121,14 +126,14 @@ class HoconReader {
     return this.#scalar(place);
   }
 
-  #object(place: Place): ConfigObject {
-    const object = emptyObject(place);
+  #object(place: Place): DraftObject {
+    const object = emptyDraft(place);
     this.#members(object, '}');
     return object;
   }
 
-  #list(place: Place): ConfigValue {
-    const items: ConfigValue[] = [];
+  #list(place: Place): Draft {
+    const items: Draft[] = [];
     for (;;) {
       this.#skip(true);
       if (this.#atEnd()) throw this.#error('the text ends before `]`');
@@ -141,8 +146,9 @@ class HoconReader {
     }
   }
 
-  /** Text, number, Boolean or null. Several pieces on a line (`a "b" c`) are one text. */
-  #scalar(place: Place): ConfigValue {
+  /** Text, number, Boolean or null. Several pieces on a line (`a "b" c ${d}`) are one text. */
+  #scalar(place: Place): Draft {
+    const pieces: Piece[] = [];
     let text = '';
     let bare = true;
     let trailing = 0;
@@ -155,7 +161,11 @@ class HoconReader {
         continue;
       }
       if (char === '$' && this.#text[this.#position + 1] === '{') {
-        throw this.#error('substitutions (a dollar and braces) are not supported; write the value');
+        if (text !== '') pieces.push(text);
+        pieces.push(this.#substitution());
+        text = '';
+        trailing = 0;
+        continue;
       }
       if (char === '' || ',]}\n\r#'.includes(char) || this.#atComment()) break;
       if ('{[=:+?`^!@&\\'.includes(char)) throw this.#error(`unexpected \`${char}\`; put the value in quotes`);
@@ -164,8 +174,25 @@ class HoconReader {
       this.#advance();
     }
     text = text.slice(0, trailing);
+    if (pieces.length > 0) {
+      if (text !== '') pieces.push(text);
+      return { kind: 'pending', pieces, before: null, place };
+    }
     if (bare && text === '') throw this.#error('expected a value');
     return { kind: 'scalar', value: bare ? bareValue(text) : text, place };
+  }
+
+  /** A dollar, braces, and a path in them, behind a question mark or not. */
+  #substitution(): Piece {
+    const place = this.#place();
+    this.#advance();
+    this.#advance();
+    const isOptional = this.#peek() === '?';
+    if (isOptional) this.#advance();
+    const path = this.#keyPath();
+    if (this.#peek() !== '}') throw new FormatError(place, 'a substitution without its closing brace');
+    this.#advance();
+    return { path, isOptional, place };
   }
 
   #quoted(): string {
@@ -247,14 +274,22 @@ class HoconReader {
 }
 
 /** A later object is merged into an earlier one, anything else replaces what was there. */
-function put(target: ConfigObject, key: string, value: ConfigValue): void {
+function put(target: DraftObject, key: string, value: Draft): void {
   const known = target.members.get(key);
+  if (value.kind === 'pending') {
+    target.members.set(key, { ...value, before: known ?? null });
+    return;
+  }
+  if (known?.kind === 'pending' && value.kind === 'object') throw unknownObject(value.place);
   if (known?.kind !== 'object' || value.kind !== 'object') {
     target.members.set(key, value);
     return;
   }
   for (const [name, member] of value.members) put(known, name, member);
 }
+
+const unknownObject = (place: Place): FormatError =>
+  new FormatError(place, 'an object cannot be merged into a substitution; write the object out');
 
 function bareValue(text: string): string | number | boolean | null {
   if (text === 'true' || text === 'false') return text === 'true';

@@ -42,7 +42,7 @@ export class ConfigurationInvalid extends Error {
 /** Throws ConfigurationInvalid. */
 export function loadConfiguration(options: LoadOptions): Configuration {
   const paths = options.config ?? (options.environment['MUSTER_CONFIG'] || null);
-  const read = paths === null ? null : readConfigFiles(paths);
+  const read = paths === null ? null : readConfigFiles(paths, options.environment);
   const problems: Problem[] = read === null ? [] : [...read.problems];
   const resolved = resolveSettings({
     tree: read?.tree ?? null,

@@ -9,6 +9,10 @@ import { FormatError, plainValue } from '../../../server/config/tree.ts';
 const ini = (text: string) => plainValue(parseIni(text, 'x.ini'));
 const hocon = (text: string) => plainValue(parseHocon(text, 'x.conf'));
 
+/** Substitutions are written with an @ here. */
+const substituted = (text: string, environment = {}) =>
+  plainValue(parseHocon(text.replaceAll('@{', '$' + '{'), 'x.conf', environment));
+
 function refusal(read: () => unknown): { line: number; message: string } {
   try {
     read();
@@ -148,8 +152,58 @@ describe('hocon', () => {
 
   test('what is not supported is refused by name', () => {
     assert.match(refusal(() => hocon('include "other.conf"')).message, /include/);
-    assert.match(refusal(() => hocon('a = $' + '{b}')).message, /substitutions/);
     assert.match(refusal(() => hocon('a += 1')).message, /\+=/);
+  });
+
+  test('substitutions stand for values of the file, else for the environment', () => {
+    const environment = { HOST: 'db', PORT: '5432', EMPTY: '', a: 'not the file’s' };
+    const read = (text: string) => substituted(text, environment);
+    assert.deepEqual(read('x = @{a.b}\na.b = 7'), { x: 7, a: { b: 7 } });
+    assert.deepEqual(read('x = @{HOST}'), { x: 'db' });
+    assert.deepEqual(read('x = "//"@{HOST}":"@{PORT}/p db  # why'), { x: '//db:5432/p db' });
+    assert.deepEqual(read('x = the @{HOST} one \ny = @{EMPTY}'), { x: 'the db one', y: '' });
+    assert.deepEqual(read('x = ["@{HOST}", @{HOST}, @{?NONE}]'), { x: [`$${'{HOST}'}`, 'db'] });
+    assert.deepEqual(read('a = mine\nx = @{a}'), { a: 'mine', x: 'mine' });
+    assert.deepEqual(read('x = @{y}, y = @{z}, z = true'), { x: true, y: true, z: true });
+    assert.deepEqual(read('x = @{"q.r"}, "q.r" = 1'), { x: 1, 'q.r': 1 });
+  });
+
+  test('a substitution that may stand for nothing leaves what was there', () => {
+    assert.deepEqual(substituted('x = 1\nx = @{?NONE}\ny = @{?NONE}\nz = a@{?NONE}b'), { x: 1, z: 'ab' });
+    assert.deepEqual(substituted('x { a = 1 }\nx = @{?NONE}'), { x: { a: 1 } });
+  });
+
+  test('a substitution by its own name means what was there before', () => {
+    assert.deepEqual(substituted('x = a\nx = @{x}b\nx = @{x}c'), { x: 'abc' });
+    assert.deepEqual(substituted('x = @{x}":/y"', { x: '/z' }), { x: '/z:/y' });
+  });
+
+  test('substitutions that stand for nothing, or for no value, are refused by name and place', () => {
+    const refused: [string, number, RegExp][] = [
+      ['\nx = @{NONE}', 2, /^\$\{NONE\} is set neither/],
+      ['x = @{y}\ny = @{x}', 2, /^\$\{x\} is set neither/],
+      ['x = @{y}\ny { a = 1 }', 1, /^\$\{y\} stands for an object/],
+      ['x = @{y}\ny = [1]', 1, /^\$\{y\} stands for a list/],
+      ['y = @{x}\ny { a = 1 }', 2, /cannot be merged into a substitution/],
+      ['y = @{x}\ny.a = 1', 2, /cannot be merged into a substitution/],
+      ['x = @{y', 1, /closing brace/],
+      ['x = @{}', 1, /expected a key/],
+    ];
+    for (const [text, line, message] of refused) {
+      const found = refusal(() => substituted(text));
+      assert.equal(found.line, line, text);
+      assert.match(found.message, message, text);
+    }
+    const chain = Array.from({ length: 5000 }, (_, i) => `a${i} = @{a${i + 1}}`).join('\n');
+    assert.match(refusal(() => substituted(`${chain}\na5000 = 1`)).message, /lead to each other/);
+    const doubled = Array.from({ length: 60 }, (_, i) => `a${i} = @{a${i + 1}}@{a${i + 1}}`).join('\n');
+    assert.match(refusal(() => substituted(`${doubled}\na60 = x`)).message, /a text of more than/);
+    assert.match(refusal(() => substituted('x = @{__proto__}')).message, /is set neither/);
+    assert.match(refusal(() => substituted('x = @{constructor}')).message, /is set neither/);
+  });
+
+  test('many values of one key are no harm', () => {
+    assert.deepEqual(substituted(`x = 1\n${'x = @{?NONE}\n'.repeat(50_000)}`), { x: 1 });
   });
 
   test('broken texts end with a place', () => {

@@ -201,10 +201,26 @@ describe('an existing PuppetDB configuration', () => {
     );
   });
 
+  test('the database file of a PuppetDB container reads its environment', () => {
+    const database =
+      'database: {\n  subname: "//"@{DB_HOST}":5432/puppetdb"\n  password: @{DB_PASSWORD}\n  node-ttl: @{NODE_TTL}\n}\n'.replaceAll(
+        '@{',
+        '$' + '{',
+      );
+    const config = files('container', { 'database.conf': database });
+    const environment = { DB_HOST: 'postgres', DB_PASSWORD: 'secret', NODE_TTL: '3d' };
+    const { settings, sources } = load({ config, environment });
+    assert.equal(settings.nodeTtl, 3 * 86_400_000);
+    assert.match(sourceText(sources.nodeTtl), /database\.conf:4$/);
+    assert.throws(() => load({ config, environment: { DB_HOST: 'x', DB_PASSWORD: 'y' } }), {
+      message: /database\.conf:4: \$\{NODE_TTL\} is set neither in this file nor in the environment/,
+    });
+  });
+
   test('files that set up HTTPS only get no cleartext listener, flags that do leave it on', () => {
     const https = files('https', { 'jetty.ini': '[jetty]\nssl-port = 8081\n' });
     const of = (config: string | null, flags: Record<string, string>) => {
-      const tree = config === null ? null : readConfigFiles(config).tree;
+      const tree = config === null ? null : readConfigFiles(config, {}).tree;
       return resolveSettings({ tree, environment: {}, flags, machine: { cores: 2 } }).settings.http;
     };
     assert.equal(of(https, {}), false);
