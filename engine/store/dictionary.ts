@@ -132,12 +132,13 @@ export class Dictionary<B, R extends Fields = Fields> {
 export class RecordReader<R extends Fields> {
   readonly #record: R;
   readonly #kept: RecordCache<R>;
-  readonly #bodies: KeptBytes;
+  readonly #bodies: () => KeptBytes | null;
   readonly #raw: (id: ItemId) => Buffer;
   readonly #scratch = new Scratch();
   readonly #broughtIn = new BroughtIn();
 
-  constructor(record: R, kept: RecordCache<R>, bodies: KeptBytes, raw: (id: ItemId) => Buffer) {
+  /** `bodies`: those that are kept and may be used, at the time. */
+  constructor(record: R, kept: RecordCache<R>, bodies: () => KeptBytes | null, raw: (id: ItemId) => Buffer) {
     this.#record = record;
     this.#kept = kept;
     this.#bodies = bodies;
@@ -147,15 +148,18 @@ export class RecordReader<R extends Fields> {
   read(id: ItemId): R {
     const kept = this.#kept.get(id);
     if (kept !== undefined) return kept;
-    if (this.#bodies.load(id, this.#record)) return this.#record;
+    const bodies = this.#bodies();
+    if (bodies?.load(id, this.#record) === true) return this.#record;
     const bytes = this.#raw(id);
-    if (!this.#broughtIn.add(this.#bodies, id, bytes, this.#record)) this.#record.load(this.#scratch.copy(bytes));
+    if (bodies === null || !this.#broughtIn.add(bodies, id, bytes, this.#record)) {
+      this.#record.load(this.#scratch.copy(bytes));
+    }
     return this.#record;
   }
 
   /** The same for an item that is hardly asked for again: the record lives until anything else is read of the store. */
   glance(id: ItemId): R {
-    if (!this.#bodies.load(id, this.#record)) this.#record.load(this.#raw(id));
+    if (this.#bodies()?.load(id, this.#record) !== true) this.#record.load(this.#raw(id));
     return this.#record;
   }
 
@@ -176,7 +180,7 @@ export interface ViewBounds {
   readonly maxNodeId: NodeId;
   /** Item ids of the dictionary of that name are below it. */
   itemsEnd(name: string): ItemId;
-  /** Whether what the thread keeps of nodes is as the snapshot has it. */
+  /** Whether what the thread keeps of nodes is as the snapshot has it: not within a transaction that writes, nor of an old snapshot. */
   seesKept(kind: 'node'): boolean;
 }
 
@@ -232,7 +236,9 @@ export class DictionaryView<B, R extends Fields = Fields> {
   /** For looking at bodies one after the other. */
   reader(): RecordReader<R> {
     const { records, bodies, spec } = this.#dictionary;
-    return new RecordReader(spec.record(), records, bodies, (id) => this.#raw(id));
+    // One id may be of several bodies in snapshots that are far apart.
+    const usable = (): KeptBytes | null => (this.#bounds.seesKept('node') ? bodies : null);
+    return new RecordReader(spec.record(), records, usable, (id) => this.#raw(id));
   }
 
   /** The body as a record that stays as it is, and is kept for a while: for items that are looked at again. */

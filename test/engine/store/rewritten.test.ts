@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Batch } from '../../../engine/store/batch.ts';
+import { PACKAGE, StoredPackage } from '../../../engine/store/bodies.ts';
 import { KeptBytes, QUERY_ROOM } from '../../../engine/store/kept-bytes.ts';
 import { Scratch } from '../../../engine/store/lmdb.ts';
 import { decodeNode, NODE_TEXT, StoredNode } from '../../../engine/store/node-record.ts';
@@ -152,6 +153,31 @@ test('reports whose events go, and reports that go', async () => {
   assert.equal(first.report(ids[1]!)!.eventCount, 1);
   assert.equal(countOf(second, ids[2]!), null);
   assert.equal(countOf(first, ids[2]!), 0);
+  first.close();
+  second.close();
+  await partition.close();
+});
+
+test('bodies are kept for snapshots, not within a transaction, nor for a snapshot that others have followed', async () => {
+  const partition = fresh();
+  const read = (view: View, item: number): string | null => view.packages.reader().read(item).string(PACKAGE.name);
+  const isKept = (item: number): boolean => partition.packages.bodies.load(item, new StoredPackage());
+  const [a, b] = partition.write((batch) => {
+    const items = ['a', 'b'].map((name) => batch.packages.intern({ name, version: '1', provider: 'apt' }).id);
+    batch.setPackages(batch.createNode('n'), Uint32Array.from(items));
+    for (const item of items) read(batch.view, item);
+    return items as [number, number];
+  });
+  assert.deepEqual([isKept(a), isKept(b)], [false, false]);
+  const first = await snapshot(partition);
+  assert.equal(read(first, a), 'a');
+  assert.deepEqual([isKept(a), isKept(b)], [true, false]);
+  partition.write((batch) => change(batch, 1, 'new'));
+  const second = await snapshot(partition);
+  assert.equal(read(first, b), 'b');
+  assert.equal(isKept(b), false);
+  assert.equal(read(second, b), 'b');
+  assert.equal(isKept(b), true);
   first.close();
   second.close();
   await partition.close();
