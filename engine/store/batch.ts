@@ -25,7 +25,7 @@ import {
 } from './records.ts';
 import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
 import { decodeReport, encodeReport } from './report-record.ts';
-import { REWRITTEN, type RewrittenKind, withRewritten } from './rewritten.ts';
+import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind, withRewritten } from './rewritten.ts';
 import { encodeState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 import {
@@ -383,7 +383,7 @@ export class Batch {
   #tellRewritten(): void {
     const { state } = this.partition.tables;
     const { rewritten } = this.#state;
-    for (const kind of Object.keys(REWRITTEN) as RewrittenKind[]) {
+    for (const kind of REWRITTEN_KINDS) {
       const ids = this.#rewritten[kind];
       if (ids.size === 0) continue;
       rewritten[kind] = (rewritten[kind] ?? 0) + ids.size;

@@ -14,6 +14,8 @@ export const REWRITTEN: Readonly<Record<RewrittenKind, Buffer>> = {
   report: Buffer.from('rewritten_reports'),
 };
 
+export const REWRITTEN_KINDS = Object.keys(REWRITTEN) as readonly RewrittenKind[];
+
 /** What fits a page beside others. */
 export const TOLD_MAX = 256;
 const ID_SIZE = 4;

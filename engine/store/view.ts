@@ -29,10 +29,8 @@ import type {
 } from './records.ts';
 import { type ReportListName, writeReportList } from './report-lists.ts';
 import { decodeReport, type StoredReport } from './report-record.ts';
-import { REWRITTEN, type RewrittenKind } from './rewritten.ts';
+import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind } from './rewritten.ts';
 import type { PartitionCounts, State } from './state.ts';
-
-const REWRITTEN_KINDS = Object.keys(REWRITTEN) as readonly RewrittenKind[];
 
 export interface NamedNode {
   /** The certname as UTF-8. */
