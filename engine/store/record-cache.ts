@@ -1,18 +1,19 @@
-// Records that a thread keeps for its next queries, within a budget that all dictionaries of its partitions share.
+// What a thread keeps for its next queries, within a budget that all its partitions share: decoded records here, stored ones in
+// kept-bytes.ts.
 
 import { Generations } from './generations.ts';
 import { ClassBudget } from './item-classes.ts';
 import { KeptLists } from './kept-lists.ts';
 import type { ItemId } from './records.ts';
 
-/** Bytes that records kept by all dictionaries of a thread may take. */
+/** Bytes that all of it may take. */
 const RECORDS_BYTES_MAX = 16 * 1024 * 1024;
 /** What a kept record takes beside its bytes. */
 const RECORD_OVERHEAD = 400;
 
 /**
- * Records kept for the next queries, over all dictionaries of a store as one thread sees it: in two generations, of which
- * the older one goes when the younger one has used up its half of the budget.
+ * What is kept of a store as one thread sees it: in two generations, of which the older one goes when the younger one has used up
+ * its half of the budget.
  */
 export class RecordBudget {
   /** What is known of items by class has a bound of its own. */
