@@ -1,4 +1,4 @@
-// Gives back what the heap of a query thread has grown by, once the thread rests. V8 decides about a heap's size when it collects,
+// Gives back what a query thread keeps for its next queries and what its heap has grown by, once the thread rests. V8 decides about a heap's size when it collects,
 // and a thread that has nothing to do does not collect: after a burst of queries it would keep several times what it uses.
 
 import { getHeapStatistics } from 'node:v8';
@@ -15,6 +15,8 @@ export interface HeapAtRest {
   readonly collect: () => void;
   /** Bytes that the heap takes beyond what is used. */
   readonly spare?: () => number;
+  /** Gives up what is kept for later work. Returns its bytes. */
+  readonly giveUp?: () => number;
   readonly restMs?: number;
 }
 
@@ -24,7 +26,8 @@ const spareOfHeap = (): number => {
 };
 
 /** Starts watching. Returns what ends it. */
-export function collectAtRest({ work, collect, spare = spareOfHeap, restMs = REST_MS }: HeapAtRest): () => void {
+export function collectAtRest(options: HeapAtRest): () => void {
+  const { work, collect, spare = spareOfHeap, giveUp = () => 0, restMs = REST_MS } = options;
   let seen = work();
   let isDone = false;
   const timer = setInterval(() => {
@@ -34,7 +37,7 @@ export function collectAtRest({ work, collect, spare = spareOfHeap, restMs = RES
       isDone = false;
     } else if (!isDone) {
       isDone = true;
-      if (spare() >= SPARE_MIN) collect();
+      if (spare() + giveUp() >= SPARE_MIN) collect();
       seen = work();
     }
   }, restMs);

@@ -284,7 +284,8 @@ const { gc } = globalThis;
 const collect = (): void => {
   if (gc !== undefined && !isEnding()) slice(gc);
 };
-if (gc !== undefined) collectAtRest({ work: () => slices, collect });
+const giveUp = (): number => partitions?.[0]?.budget.forget() ?? 0;
+if (gc !== undefined) collectAtRest({ work: () => slices, collect, giveUp });
 const warmingUp = warmUp({
   activity,
   isFirst: () => activity.first === threadId,

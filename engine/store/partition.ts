@@ -71,6 +71,8 @@ export class Partition {
   readonly kept: Readonly<Record<RewrittenKind, KeptBytes>>;
   readonly rewritten: Readonly<Record<RewrittenKind, Rewritten>>;
 
+  /** What the thread keeps for later, of all partitions that it reads together. */
+  readonly budget: RecordBudget;
   /** Of all partitions that the thread reads together. */
   readonly lists: KeptLists;
 
@@ -101,6 +103,7 @@ export class Partition {
       readOnly: isFixed,
     });
     const budget = options.budget ?? new RecordBudget();
+    this.budget = budget;
     this.lists = budget.lists;
     this.kept = { node: new KeptBytes(budget), report: new KeptBytes(budget) };
     const openAll = () => ({

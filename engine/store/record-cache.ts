@@ -22,6 +22,8 @@ export class RecordBudget {
   readonly lists = new KeptLists();
   readonly #caches: { turn(): void }[] = [];
   #used = 0;
+  /** Of the older generation. */
+  #usedBefore = 0;
 
   join(cache: { turn(): void }): void {
     this.#caches.push(cache);
@@ -30,7 +32,21 @@ export class RecordBudget {
   use(bytes: number): void {
     this.#used += bytes;
     if (this.#used <= RECORDS_BYTES_MAX / 2) return;
+    this.#turn(this.#used - bytes);
     this.#used = bytes;
+  }
+
+  /** Forgets all of it. Returns its bytes. */
+  forget(): number {
+    const bytes = this.#used + this.#usedBefore;
+    this.#turn(this.#used);
+    this.#turn(0);
+    this.#used = 0;
+    return bytes;
+  }
+
+  #turn(used: number): void {
+    this.#usedBefore = used;
     for (const cache of this.#caches) cache.turn();
   }
 }

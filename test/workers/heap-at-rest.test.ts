@@ -62,3 +62,29 @@ test('heap at rest: what is collecting itself counts as no work', (t) => {
   t.mock.timers.tick(10 * REST_MS);
   assert.equal(collected, 1);
 });
+
+test('heap at rest: what was kept for later work is given up, once, and collected where it is much', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let work = 1;
+  let kept = 0;
+  const events: string[] = [];
+  const stop = collectAtRest({
+    work: () => work,
+    collect: () => events.push('collected'),
+    spare: () => 2 * MiB,
+    giveUp() {
+      events.push(`gave up ${kept / MiB}`);
+      return kept;
+    },
+    restMs: REST_MS,
+  });
+  for (const bytes of [1 * MiB, 7 * MiB]) {
+    kept = bytes;
+    work++;
+    t.mock.timers.tick(REST_MS);
+    assert.deepEqual(events.splice(0), []);
+    t.mock.timers.tick(5 * REST_MS);
+    assert.deepEqual(events.splice(0), [`gave up ${bytes / MiB}`, ...(bytes > 2 * MiB ? ['collected'] : [])]);
+  }
+  stop();
+});

@@ -243,6 +243,23 @@ test('what is used comes along into the next generation, the rest goes in time',
   assert.equal(kept.load(139, reader), true);
 });
 
+test('a thread gives up all that it keeps, told in bytes', () => {
+  const budget = new RecordBudget();
+  const [one, two] = [new KeptBytes(budget), new KeptBytes(budget)];
+  const reader = new Reader();
+  const large = Buffer.alloc(1 << 20);
+  // Some of it is in the older generation by then.
+  for (let id = 1; id <= 10; id++) one.keep(id, large, reader);
+  two.keep(1, Buffer.from('small'), reader);
+  assert.ok(budget.forget() > 10 << 20);
+  for (let id = 1; id <= 10; id++) assert.equal(one.load(id, reader), false);
+  assert.equal(two.load(1, reader), false);
+  assert.equal(budget.forget(), 0);
+  one.keep(1, Buffer.from('again'), reader);
+  assert.equal(one.load(1, reader), true);
+  assert.equal(reader.read(5), 'again');
+});
+
 test('a query that looks at everything brings in a part of it', async () => {
   const partition = fresh();
   const name = 'x'.repeat(1000);
