@@ -1,5 +1,6 @@
-// Gives back what a query thread keeps for its next queries and what its heap has grown by, once the thread rests. V8 decides about a heap's size when it collects,
-// and a thread that has nothing to do does not collect: after a burst of queries it would keep several times what it uses.
+// Gives back what a query thread keeps for its next queries and what its heap has grown by, once the thread rests. V8 decides about a
+// heap's size when it collects, and a thread that has nothing to do does not collect: after a burst of queries it would keep several
+// times what it uses.
 
 import { getHeapStatistics } from 'node:v8';
 

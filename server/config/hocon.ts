@@ -4,14 +4,12 @@
 // refused by name instead of being misread.
 
 import { type Draft, type DraftObject, type Environment, type Piece, substitute } from './substitutions.ts';
-import { type ConfigObject, depthMax, FormatError, type Place } from './tree.ts';
+import { type ConfigObject, depthMax, emptyObject, FormatError, type Place } from './tree.ts';
 
 /** Throws FormatError. `environment`: what substitutions may stand for beside the file's own values. */
 export function parseHocon(text: string, file: string, environment: Environment = {}): ConfigObject {
   return substitute(new HoconReader(text, file).document(), environment);
 }
-
-const emptyDraft = (place: Place): DraftObject => ({ kind: 'object', members: new Map(), place });
 
 class HoconReader {
   readonly #text: string;
@@ -27,7 +25,7 @@ class HoconReader {
 
   document(): DraftObject {
     this.#skip(true);
-    const root = emptyDraft(this.#place());
+    const root: DraftObject = emptyObject(this.#place());
     const braced = this.#peek() === '{';
     if (braced) this.#advance();
     if (this.#peek() === '[') throw this.#error('the file holds a list; an object is needed');
@@ -74,7 +72,7 @@ class HoconReader {
     for (const part of path.slice(0, -1)) {
       const known = target.members.get(part);
       if (known?.kind === 'pending') throw unknownObject(place);
-      const next = known?.kind === 'object' ? known : emptyDraft(place);
+      const next = known?.kind === 'object' ? known : emptyObject(place);
       target.members.set(part, next);
       target = next;
     }
@@ -127,7 +125,7 @@ class HoconReader {
   }
 
   #object(place: Place): DraftObject {
-    const object = emptyDraft(place);
+    const object: DraftObject = emptyObject(place);
     this.#members(object, '}');
     return object;
   }
