@@ -4,10 +4,9 @@
 //
 // A payload is copied into it. Everything inside is told by its address.
 
-import { TENS } from '../json/double-text.ts';
 import { JsonError, parseJsonDocument } from '../json/parse.ts';
 import { storedText } from '../json/stored.ts';
-import { instanceOf, memoryOf, type WasmExports } from '../wasm/instance.ts';
+import { instanceOf, memoryOf, putTens, type WasmExports } from '../wasm/instance.ts';
 import { LISTS } from '../wasm/lists.bytes.ts';
 import { minuteAt, strictTimeAt } from './validate.ts';
 
@@ -21,7 +20,6 @@ const FIELD_SIZE = 24;
 const LAYOUT_START = 256;
 const LAYOUT_SIZE = 16 << 10;
 const PAYLOAD_START = LAYOUT_START + LAYOUT_SIZE;
-const TENS_AT = 64;
 /** Zeros behind a payload: more than are looked at at a time. */
 const ZEROS = 64;
 /** What each region may hold beside twice the payload. */
@@ -126,7 +124,7 @@ export class ListKernel {
       minute: (start: number, end: number) => minuteAt(this.#bytes, start, end) ?? Number.NaN,
     });
     this.#bytes = memoryOf(this.#exports, PAYLOAD_START);
-    for (const [exponent, ten] of TENS.entries()) this.#bytes.writeDoubleLE(ten, TENS_AT + exponent * 8);
+    putTens(this.#bytes);
   }
 
   /** The payload whose lists are read from now on. */

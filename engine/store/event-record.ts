@@ -320,9 +320,12 @@ export class StoredEvents {
     const size = found.length;
     const bytes = this.#valueScratch.copy(found, NULL.length);
     bytes.set(NULL, size);
-    this.#places = isPlaced
-      ? readPlaces(this.#bytes, end, this.#length * EVENT_VALUES, packedStart(bytes, 'resources'), size)
-      : null;
+    this.#places = null;
+    if (isPlaced) {
+      const resources = packedStart(bytes, 'resources');
+      if (resources === null) throw new Error(`the resources of report ${this.report} are not packed`);
+      this.#places = readPlaces(this.#bytes, end, this.#length * EVENT_VALUES, resources, size);
+    }
     this.#valueBytes = bytes;
     this.#hasValues = true;
   }

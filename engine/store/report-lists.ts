@@ -91,12 +91,11 @@ const UNPACKERS = {
   resources: new ListUnpacker(REPORT_LIST_SHAPES.resources),
 };
 
-/** Where a list that is packed begins. Throws when it is not. */
-export function packedStart(bytes: Buffer, name: ReportListName): number {
+/** Where a list that is packed begins; null: it is not. */
+export function packedStart(bytes: Buffer, name: ReportListName): number | null {
   const index = REPORT_LISTS.indexOf(name);
   const start = index === 0 ? HEAD : bytes.readUInt32LE((index - 1) * 4);
-  if (bytes[start] !== PACKED) throw new Error(`the ${name} of a report are not packed`);
-  return start + 1;
+  return start < bytes.length && bytes[start] === PACKED ? start + 1 : null;
 }
 
 /** Appends the stored JSON text of a list; false, and nothing, when it is null. `bytes` end with the value. */

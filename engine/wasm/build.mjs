@@ -8,7 +8,7 @@ import asc from 'assemblyscript/asc';
 const here = import.meta.dirname;
 const FLAGS = ['--optimizeLevel', '3', '--noAssert', '--runtime', 'stub', '--enable', 'simd', '--initialMemory', '1'];
 
-for (const name of ['elements', 'facts', 'lists']) {
+for (const name of ['elements', 'facts', 'lists', 'unpack']) {
   let binary = null;
   const { error, stderr } = await asc.main([`${name}/index.ts`, '--outFile', 'out.wasm', ...FLAGS], {
     readFile: (file) => (existsSync(join(here, file)) ? readFileSync(join(here, file), 'utf8') : null),

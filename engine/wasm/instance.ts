@@ -52,3 +52,12 @@ export function whereThereIsRoom<T>(make: () => T): T | null {
     throw error;
   }
 }
+
+/** As in common/exact.ts. */
+const TENS_AT = 64;
+const TENS_COUNT = 23;
+
+/** Puts the powers of ten that doubles hold exactly where a module looks for them. */
+export function putTens(bytes: Buffer): void {
+  for (let exponent = 0; exponent < TENS_COUNT; exponent++) bytes.writeDoubleLE(10 ** exponent, TENS_AT + exponent * 8);
+}

@@ -33,7 +33,7 @@ import { NODE_NUMBER, NODE_SHAPE, NODE_TEXT } from '../../store/node-record.ts';
 import { withOwnTag } from '../../store/own-tag.ts';
 import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../store/report-record.ts';
 import { decodePath } from '../paths.ts';
-import { writeBoolean, writeReportEvents, writeReportPart, writeTags } from './documents.ts';
+import { writeBoolean, writeTags } from './documents.ts';
 import { FactFinder } from './fact-member.ts';
 import type { Leaf } from './leaf.ts';
 import type { Row } from './row.ts';
@@ -377,10 +377,10 @@ const reports = (corrective: boolean): Record<string, Access> => ({
   'latest_report?': isLatest,
   latest_report_hash: text('item', ofReport, REPORT_TEXT.hash),
   latest_report_id: madeScalar('item', (row) => row.reportId),
-  metrics: document('item', (row, out) => writeReportPart(row, 'metrics', out)),
-  logs: document('item', (row, out) => writeReportPart(row, 'logs', out)),
-  resource_events: document('item', (row, out) => writeReportEvents(row, corrective, out)),
-  resources: document('item', (row, out) => writeReportPart(row, 'resources', out)),
+  metrics: document('item', (row, out) => row.reportDocuments.part(row, 'metrics', out)),
+  logs: document('item', (row, out) => row.reportDocuments.part(row, 'logs', out)),
+  resource_events: document('item', (row, out) => row.reportDocuments.events(row, corrective, out)),
+  resources: document('item', (row, out) => row.reportDocuments.part(row, 'resources', out)),
 });
 
 const eventsOf = (row: Row): StoredEvents => row.sub as StoredEvents;

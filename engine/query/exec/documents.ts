@@ -3,8 +3,6 @@
 // shared by many nodes.
 
 import { type ByteWriter, type Piece, pieceOf } from '../../bytes.ts';
-import { parseJson } from '../../json/parse.ts';
-import { storedText } from '../../json/stored.ts';
 import {
   EDGE,
   FACT,
@@ -17,17 +15,13 @@ import {
 } from '../../store/bodies.ts';
 import { COPY_MAX, Copies } from '../../store/copies.ts';
 import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
-import { EVENT_CODE, EVENT_VALUE } from '../../store/event-record.ts';
-import type { Fields, TextRecord } from '../../store/fields.ts';
+import type { Fields } from '../../store/fields.ts';
 import { Ids } from '../../store/ids.ts';
 import { Scratch } from '../../store/lmdb.ts';
 import { NODE_TEXT } from '../../store/node-record.ts';
 import { placeOf } from '../../store/own-tag.ts';
 import type { ItemId } from '../../store/records.ts';
-import type { ReportListName } from '../../store/report-lists.ts';
-import { REPORT_TEXT } from '../../store/report-record.ts';
 import type { View } from '../../store/view.ts';
-import { formatEventTime } from '../../time.ts';
 import { type FactForm, type FactLease, leaseKernel } from './fact-kernel.ts';
 import { KeptItems } from './item-states.ts';
 import type { Row } from './row.ts';
@@ -90,17 +84,14 @@ class ItemTexts<R extends Fields> implements ListTexts {
 /** Of lists beside which there are none. */
 const NO_COPIES = new Copies();
 
-const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
-const LOWER_A = 0x61;
-const LOWER_Z = 0x7a;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
-const DATA = pieceOf('{"data":');
-const NULL = pieceOf('null');
+export const DATA = pieceOf('{"data":');
+export const NULL = pieceOf('null');
 const NEXT_LIST = pieceOf(',[');
 const NOTHING = new Uint8Array(0);
 /** A fact in the object of all, and in the list. */
@@ -336,7 +327,13 @@ function writeList(out: ByteWriter, texts: ListTexts, list: Ids, copies = NO_COP
 }
 
 /** The link that ends an expanded document: `owner` has its identity as JSON text. */
-function href(out: ByteWriter, { record: owner }: Fields, identity: number, before: string, after: string): void {
+export function href(
+  out: ByteWriter,
+  { record: owner }: Fields,
+  identity: number,
+  before: string,
+  after: string,
+): void {
   out.piece(HREF);
   out.text(before);
   out.part(owner.bytes, owner.startOf(identity) + 1, owner.endOf(identity) - 1);
@@ -356,80 +353,4 @@ export function writeTags(resource: StoredResource, row: Row, out: ByteWriter): 
   out.put(places.before[place]!);
   out.put(name);
   out.put(places.after[place]!);
-}
-
-/** A list of the row's report, expanded. */
-export function writeReportPart(row: Row, part: ReportListName, out: ByteWriter): void {
-  out.piece(DATA);
-  if (!row.view.writeReportList(row.reportId, part, out)) out.piece(NULL);
-  href(out, row.report, REPORT_TEXT.hash, 'reports/', `/${part}`);
-}
-
-const STATUS = pieceOf('{"status":');
-const TIMESTAMP = pieceOf(',"timestamp":"');
-const CODED = [
-  [pieceOf('","resource_type":'), EVENT_CODE.resourceType],
-  [pieceOf(',"resource_title":'), EVENT_CODE.resourceTitle],
-  [pieceOf(',"property":'), EVENT_CODE.property],
-] as const;
-const CORRECTIVE = pieceOf(',"corrective_change":');
-const VALUES = [
-  [pieceOf(',"new_value":'), EVENT_VALUE.newValue],
-  [pieceOf(',"old_value":'), EVENT_VALUE.oldValue],
-] as const;
-const SHOWN = [
-  [pieceOf(',"message":'), EVENT_VALUE.message],
-  [pieceOf(',"file":'), EVENT_VALUE.file],
-  [pieceOf(',"line":'), EVENT_VALUE.line],
-  [pieceOf(',"containment_path":'), EVENT_VALUE.containmentPath],
-] as const;
-const CLASS = pieceOf(',"containing_class":');
-const EVENT_NAME = pieceOf(',"name":');
-
-/** Events keep the text of a value; inside a report it is spelled as stored values are. Strings, and words, are the same in both. */
-function writeEventValue(values: TextRecord, place: number, out: ByteWriter): void {
-  const first = values.bytes[values.startOf(place)]!;
-  if (first === QUOTE || (first >= LOWER_A && first <= LOWER_Z)) values.write(place, out);
-  else out.text(storedText(parseJson(values.text(place))));
-}
-
-/** The events of the row's report, expanded. `corrective`: the edition shows corrective changes. */
-export function writeReportEvents(row: Row, corrective: boolean, out: ByteWriter): void {
-  const { events } = row;
-  events.open(row.reportId);
-  out.piece(DATA);
-  if (events.length === 0) out.piece(NULL);
-  else {
-    for (let i = 0; i < events.length; i++) {
-      events.at(i);
-      out.byte(i === 0 ? OPEN_LIST : COMMA);
-      out.piece(STATUS);
-      events.writeCoded(EVENT_CODE.status, out);
-      out.piece(TIMESTAMP);
-      out.text(formatEventTime(events.timestamp));
-      for (let c = 0; c < CODED.length; c++) {
-        out.piece(CODED[c]![0]);
-        events.writeCoded(CODED[c]![1], out);
-      }
-      out.piece(CORRECTIVE);
-      if (corrective) events.writeCoded(EVENT_CODE.correctiveChange, out);
-      else out.piece(NULL);
-      const { values } = events;
-      for (let c = 0; c < VALUES.length; c++) {
-        out.piece(VALUES[c]![0]);
-        writeEventValue(values, VALUES[c]![1], out);
-      }
-      for (let c = 0; c < SHOWN.length; c++) {
-        out.piece(SHOWN[c]![0]);
-        values.write(SHOWN[c]![1], out);
-      }
-      out.piece(CLASS);
-      events.writeCoded(EVENT_CODE.containingClass, out);
-      out.piece(EVENT_NAME);
-      events.writeCoded(EVENT_CODE.name, out);
-      out.byte(CLOSE);
-    }
-    out.byte(CLOSE_LIST);
-  }
-  href(out, row.report, REPORT_TEXT.hash, 'reports/', '/events');
 }

@@ -14,6 +14,7 @@ import { tagRank } from '../../store/tag-rank.ts';
 import type { View } from '../../store/view.ts';
 import type { Matched } from './cursor.ts';
 import { Documents } from './documents.ts';
+import { ReportDocuments } from './report-documents.ts';
 
 /** Where a row is, small enough to be kept for sorting. */
 export interface Locator {
@@ -58,6 +59,7 @@ export class Row {
   #owners: (Owner | undefined)[] = [];
   #latest: Uint32Array | null = null;
   #documents: Documents | null = null;
+  #reportDocuments: ReportDocuments | null = null;
   #facts: RecordReader<StoredFact> | null = null;
   #factList: Ids | null = null;
   #factsOf: NodeId = 0;
@@ -104,6 +106,12 @@ export class Row {
   get documents(): Documents {
     this.#documents ??= new Documents(this.view);
     return this.#documents;
+  }
+
+  /** What documents of this partition's reports are put together with. */
+  get reportDocuments(): ReportDocuments {
+    this.#reportDocuments ??= new ReportDocuments(this.view);
+    return this.#reportDocuments;
   }
 
   /** Name and item of each fact of the row's node. */

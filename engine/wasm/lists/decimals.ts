@@ -2,13 +2,11 @@
 // much. Dekker's arithmetic: what an operation on doubles loses is a double itself.
 
 import { DOT, MINUS, ZERO } from '../common/characters';
-import { TENS, TENS_COUNT } from './layout';
+import { highHalf, TENS_COUNT, tenTo } from '../common/exact';
 
 /** Digits of each of the two parts that a text's digits are read as. */
 const FIRST_DIGITS: usize = 9;
 const REST_DIGITS: usize = 8;
-/** Splits a double into halves whose products are exact. */
-const SPLIT: f64 = 134217729;
 /** Of what is missing to the nearest double: nearer than that to the middle between two of them nothing is decided. */
 const NEAR_MIDDLE: f64 = 1.000000001;
 
@@ -37,15 +35,6 @@ export function doubleOf(start: usize, end: usize): f64 {
   const restCount: usize = count > FIRST_DIGITS ? count - FIRST_DIGITS : 0;
   const value = quotient(f64(first) * tenTo(restCount), f64(rest), tenTo(tens));
   return isNegative ? -value : value;
-}
-
-function tenTo(exponent: usize): f64 {
-  return load<f64>(TENS + (exponent << 3));
-}
-
-function highHalf(value: f64): f64 {
-  const scaled = SPLIT * value;
-  return scaled - (scaled - value);
 }
 
 /** `(large + small) / divisor` rounded once, NaN where it lies too near to the middle between two doubles. */

@@ -50,8 +50,5 @@ export const IS_DOUBLE: u8 = 3;
 export const NONE: u32 = 0xffffffff;
 export const NOWHERE: i32 = -1;
 
-/** Where the host keeps the powers of ten that doubles hold exactly, and how many there are. */
-export const TENS: usize = 64;
-export const TENS_COUNT: usize = 23;
 /** Where the text of the known minute lies (times.ts): before all that the host lays out. */
 export const KEPT_MINUTE: usize = 32;

@@ -6,8 +6,10 @@ import fc from 'fast-check';
 import { ByteWriter } from '../../../engine/bytes.ts';
 import type { ReportCommand } from '../../../engine/ingest/commands.ts';
 import { decodeCommand } from '../../../engine/ingest/decode.ts';
-import { decodeEvents, encodeEvents } from '../../../engine/store/event-record.ts';
+import { writeEvents, writeEventsFromLists } from '../../../engine/query/exec/report-documents.ts';
+import { decodeEvents, encodeEvents, StoredEvents } from '../../../engine/store/event-record.ts';
 import { encodeReportLists, REPORT_LISTS, writeReportList } from '../../../engine/store/report-lists.ts';
+import { Random, testSeed } from '../../support/random.ts';
 import { event, reportPayload, reportResource, SETTINGS, submit } from './support.ts';
 
 const contentsOf = (payload: object | Buffer) =>
@@ -34,6 +36,14 @@ function isPlain(payload: object | Buffer): boolean {
   assert.equal(encoded.values, null);
   const source = { eventColumns: () => encoded.columns, eventValues: () => undefined, reportLists: () => stored };
   assert.deepEqual(decodeEvents(source, 1), events);
+  const read = new StoredEvents(source);
+  read.open(1);
+  for (const corrective of [true, false]) {
+    const [fromLists, oneByOne] = [new ByteWriter(0), new ByteWriter(0)];
+    assert.ok(writeEventsFromLists(encoded.columns, stored, corrective, fromLists));
+    writeEvents(read, corrective, oneByOne);
+    assert.equal(fromLists.toString(), oneByOne.toString());
+  }
   return true;
 }
 
@@ -56,6 +66,8 @@ const time = fc.constantFrom(
   '2036-01-10T14:00:00.5Z',
   '2036-01-10T16:00:00.5+02:00',
   '2036-01-10T14:00:01Z',
+  '2036-02-29T23:59:59.010Z',
+  '1969-12-31T23:59:59.999Z',
 );
 const value = fc.oneof(
   { weight: 20, arbitrary: textOrNull },
@@ -138,4 +150,32 @@ test('plain events: escapes that others write too are plain, unusual ones are no
     assert.equal(isPlain(payload(message)), true, message);
   for (const message of ['\\/', '\\u0041', '\\u001b', '\\ud83d\\ude00'])
     assert.equal(isPlain(payload(message)), false, message);
+});
+
+test('plain events: of damaged columns and lists some text is made, or none', () => {
+  const resources = Array.from({ length: 20 }, (_, index) =>
+    reportResource({ resource_title: `title ${index}`, events: [event({ message: `${index}`, new_value: index })] }),
+  );
+  const { plainEvents, lists } = contentsOf(reportPayload({ resources }));
+  const encoded = Buffer.from(encodeReportLists(lists));
+  const { columns } = plainEvents!.encoded!;
+  const random = new Random(testSeed('damaged events'));
+  const out = new ByteWriter(0);
+  const damaged = (bytes: Buffer): Buffer => {
+    const copy = Buffer.from(bytes);
+    for (let i = random.below(4); i > 0; i--) copy[random.below(copy.length)] = random.below(256);
+    return copy.subarray(0, random.below(10) === 0 ? random.below(copy.length) : copy.length);
+  };
+  let written = 0;
+  for (let round = 0; round < 20_000; round++) {
+    out.length = 0;
+    try {
+      if (writeEventsFromLists(damaged(columns), damaged(encoded), true, out)) written++;
+      else assert.equal(out.length, 0);
+    } catch (error) {
+      // What should be a value and is none, or lists without their head: told in words, and nothing outside of its memory was touched.
+      assert.match(String(error), /^(JsonError|RangeError \[ERR_)/);
+    }
+  }
+  assert.ok(written > 1000, `${written}`);
 });
