@@ -56,9 +56,9 @@ function run(
       if (head.body !== null) bytes += Buffer.byteLength(head.body);
       handlers.onHead(head);
     },
-    onChunk: (chunk, free) => {
+    onChunk: (chunk, free, isScarce) => {
       bytes += chunk.length;
-      handlers.onChunk(chunk, free);
+      handlers.onChunk(chunk, free, isScarce);
     },
     onEnd: () => {
       finish('done');

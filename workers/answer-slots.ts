@@ -1,13 +1,15 @@
 // Bytes of answers on their way from a query thread to the main thread: slots in shared memory that the thread fills and the
 // main thread reads, sockets and compressors included, until it says that they are free. So nothing is copied for a client that keeps
-// up. Handing memory over instead (transferring it) makes V8 look at each later access to any array of the thread
-// whether its memory is still there.
+// up, or that falls behind while there are plenty of slots: copies of that size cost page faults and collections. Handing memory over
+// instead (transferring it) makes V8 look at each later access to any array of the thread whether its memory is still there.
 //
 //   Int32 per slot: 1 while its bytes are needed | the slots
 
 import { joined } from '../engine/bytes.ts';
 
-const COUNT = 12;
+const COUNT = 16;
+/** With fewer of them free they are left to clients that keep up. One that falls behind has no more than its window on the way, which is eight. */
+const PLENTY = 8;
 const HEAD_BYTES = COUNT * 4;
 /** A chunk and some of its last row. */
 const SLOT_BYTES = 144 << 10;
@@ -60,6 +62,13 @@ export class SlotReader extends Slots {
   view({ index, length }: Slot): Uint8Array {
     const start = index * SLOT_BYTES;
     return this.bytes.subarray(start, start + length);
+  }
+
+  /** Whether few slots are free. */
+  get areScarce(): boolean {
+    let free = 0;
+    for (let index = 0; index < COUNT; index++) if (Atomics.load(this.taken, index) === 0) free++;
+    return free < PLENTY;
   }
 
   /** Nobody reads the slot any more. */

@@ -377,7 +377,8 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   #chunks({ handlers }: Query, slots: SlotReader, bytes: readonly Slot[]): void {
-    for (const slot of bytes) handlers.onChunk(slots.view(slot), () => slots.free(slot));
+    const { areScarce } = slots;
+    for (const slot of bytes) handlers.onChunk(slots.view(slot), () => slots.free(slot), areScarce);
   }
 
   #fail(query: Query, text: string, status = 500): void {

@@ -77,9 +77,10 @@ export interface QueryHandlers {
   onHead(head: AnswerHead): void;
   /**
    * A part of the body. The pool sends at most `credit` bytes ahead; give back with `QueryHandle.grant`. With `free` the bytes lie in
-   * memory that is used again: it is to be called, once, when nobody reads them any more. Without it they are the receiver's.
+   * memory that is used again: it is to be called, once, when nobody reads them any more. Without it they are the receiver's. `isScarce`:
+   * little of that memory is free, so what is not read soon is to be copied.
    */
-  onChunk(chunk: Uint8Array, free?: () => void): void;
+  onChunk(chunk: Uint8Array, free?: () => void, isScarce?: boolean): void;
   onEnd(): void;
   /** After the head: the answer cannot be completed (time-out, killed). `text` is appended to the truncated body. */
   onAbort(text: string): void;

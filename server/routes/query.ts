@@ -119,7 +119,7 @@ class Answer {
     this.#exchange.onAbort(() => this.#cancel());
     const handle = pool.run(request, settings, {
       onHead: (head) => this.#head(head),
-      onChunk: (chunk, free) => this.#chunk(chunk, free),
+      onChunk: (chunk, free, isScarce) => this.#chunk(chunk, free, isScarce),
       onEnd: () => this.#end(),
       onAbort: (text) => this.#cutShort(text),
     });
@@ -145,24 +145,21 @@ class Answer {
     this.#writer?.end();
   }
 
-  #chunk(chunk: Uint8Array, free?: () => void): void {
+  #chunk(chunk: Uint8Array, free?: () => void, isScarce = false): void {
     if (this.#isOver || this.#writer === null) {
       free?.();
       return;
     }
     const isWaiting = this.#owed > 0;
-    const hasRoom = this.#write(this.#writer, chunk, isWaiting, free);
+    // While the client is behind, what comes waits in memory of its own unless there is plenty of the shared one.
+    const writer = this.#writer;
+    const hasRoom = isWaiting && isScarce ? writer.write(kept(chunk, free)) : writer.write(chunk, free);
     if (hasRoom && !isWaiting && this.#handle !== null) {
       this.#handle.grant(chunk.byteLength);
       return;
     }
     this.#owed += chunk.byteLength;
     if (!isWaiting && this.#handle !== null) this.#grantWhenDrained();
-  }
-
-  /** While the client is behind, what comes waits in memory of its own: shared memory is there for those that keep up. */
-  #write(writer: BodyWriter, chunk: Uint8Array, isWaiting: boolean, free?: () => void): boolean {
-    return isWaiting ? writer.write(kept(chunk, free)) : writer.write(chunk, free);
   }
 
   #grantWhenDrained(): void {

@@ -65,8 +65,8 @@ test('answer slots: more than is free is refused, and nothing is taken for it', 
   const shared = newSlots();
   const writer = new SlotWriter(shared);
   const reader = new SlotReader(shared);
-  assert.equal(writer.put(filled(SLOT_BYTES * 13, 1)), null);
-  const slots = Array.from({ length: 12 }, (_, value) => writer.put(filled(SLOT_BYTES, value))![0]!);
+  assert.equal(writer.put(filled(SLOT_BYTES * 17, 1)), null);
+  const slots = Array.from({ length: 16 }, (_, value) => writer.put(filled(SLOT_BYTES, value))![0]!);
   assert.equal(writer.put(filled(5, 6)), null);
   slots.forEach((slot, value) => {
     assert.equal(Buffer.compare(reader.view(slot), filled(SLOT_BYTES, value)), 0);
@@ -81,4 +81,20 @@ test('answer slots: a copy is memory of its own', () => {
   assert.equal(Buffer.compare(copy, filled(70_000, 1)), 0);
   assert.equal(copy.buffer.byteLength, 70_000);
   assert.equal(ownCopy(new Uint8Array(0)).length, 0);
+});
+
+test('answer slots: they are scarce as long as fewer than eight are free', () => {
+  const shared = newSlots();
+  const [writer, reader] = [new SlotWriter(shared), new SlotReader(shared)];
+  const held: Slot[] = [];
+  for (let count = 1; count <= 16; count++) {
+    held.push(...writer.put(filled(10, count))!);
+    assert.equal(reader.areScarce, count > 8, `${count} taken`);
+  }
+  assert.equal(writer.put(filled(10, 0)), null);
+  for (const [count, slot] of held.entries()) {
+    assert.equal(reader.areScarce, count < 8, `${count} freed`);
+    reader.free(slot);
+  }
+  assert.equal(reader.areScarce, false);
 });
