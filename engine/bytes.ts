@@ -271,7 +271,7 @@ export const wordsOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataVie
   new DataView(buffer, byteOffset, byteLength);
 
 /** Copies four bytes at a time, the last ones too: up to three more than `size`. */
-export function copyWords(target: DataView, to: number, source: DataView, from: number, size: number): void {
+function copyWords(target: DataView, to: number, source: DataView, from: number, size: number): void {
   for (let i = 0; i < size; i += WORD) target.setInt32(to + i, source.getInt32(from + i, true), true);
 }
 

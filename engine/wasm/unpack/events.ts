@@ -16,11 +16,8 @@ import {
 } from '../common/characters';
 import { copy, SLACK } from '../common/memory';
 import { NULL_WORD } from '../common/tokens';
+import { DAMAGED, FULL, SHIFT_MAX } from './ends';
 import { date, eventValue } from './host';
-
-/** What `writeEvents` ends with instead of a place. */
-const DAMAGED: usize = 0;
-const FULL: usize = 1;
 
 // The columns.
 const COUNT: usize = 1;
@@ -36,8 +33,6 @@ const CORRECTIVE_CHANGE: usize = 6;
 /** Texts that are only shown, and how many of them are values. */
 const SHOWN: usize = 6;
 const VALUES: usize = 2;
-/** An integer has no more bits. */
-const SHIFT_MAX: usize = 28;
 
 // The texts before each member, as address and size, in the order of the text.
 const LEAD: usize = 8;

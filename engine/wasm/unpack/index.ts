@@ -11,6 +11,7 @@ import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../
 import { copy, SLACK } from '../common/memory';
 import { NULL_WORD } from '../common/tokens';
 import { DOUBLE_MAX, writeDouble } from './doubles';
+import { DAMAGED, FULL, SHIFT_MAX } from './ends';
 
 export { setEventForm, writeEvents } from './events';
 
@@ -31,13 +32,6 @@ const TAG_DOUBLE: u8 = 2;
 const TAG_LIST: u8 = 2;
 const TAG_END: u8 = 3;
 const TAG_TEXT: u8 = 4;
-
-/** What `unpack` ends with instead of a place. */
-const DAMAGED: usize = 0;
-const FULL: usize = 1;
-
-/** An integer has no more bits. */
-const SHIFT_MAX: usize = 28;
 
 let sourceEnd: usize = 0;
 let to: usize = 0;
