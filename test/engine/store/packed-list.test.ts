@@ -45,15 +45,16 @@ const double = (value: number): number[] => {
   return [DOUBLE, ...bytes];
 };
 
+const listOf = (...maps: readonly (readonly number[])[]): Buffer => Buffer.from([...maps.flat(), END]);
+
 test('packed lists: what is shared, the same, absent, and lists inside', () => {
-  const bytes = Buffer.from([
-    ...[...text(0, '"/etc/a"'), ...double(1.5), LIST, END, ...text(0, '"one"')],
-    ...[...text(7, 'b"'), SAME, LIST, ...text(0, '"ok"'), ABSENT, SAME, ...text(0, '"m"'), END, ABSENT],
-    ...[ABSENT, SAME, SAME, ...text(4, '"')],
-    ...[ABSENT, ABSENT, ABSENT, ABSENT],
-    ...[SAME, SAME, ABSENT, SAME],
-    END,
-  ]);
+  const bytes = listOf(
+    [...text(0, '"/etc/a"'), ...double(1.5), LIST, END, ...text(0, '"one"')],
+    [...text(7, 'b"'), SAME, LIST, ...text(0, '"ok"'), ABSENT, SAME, ...text(0, '"m"'), END, ABSENT],
+    [ABSENT, SAME, SAME, ...text(4, '"')],
+    [ABSENT, ABSENT, ABSENT, ABSENT],
+    [SAME, SAME, ABSENT, SAME],
+  );
   const expected =
     '[{"file":"/etc/a","line":1.5,"events":[],"title":"one"},' +
     '{"file":"/etc/ab","line":1.5,"events":[{"status":"ok"},{"status":"ok","message":"m"}]},' +
@@ -115,11 +116,9 @@ test('packed lists: as without WebAssembly, also large ones', () => {
     assert.equal(textOf(unpacker, bytes), textOf(plain, bytes));
   }
   // A text of 200 KB that thousands of maps repeat: it does not fit at once.
-  const repeated = Buffer.from([
-    ...[...text(0, 'y'.repeat(200_000)), ABSENT, ABSENT, ABSENT],
-    ...Array.from({ length: 100 }, () => [SAME, ABSENT, ABSENT, ABSENT]).flat(),
-    END,
-  ]);
+  const again = [SAME, ABSENT, ABSENT, ABSENT];
+  const first = [...text(0, 'y'.repeat(200_000)), ABSENT, ABSENT, ABSENT];
+  const repeated = listOf(first, ...Array.from({ length: 100 }, () => again));
   const whole = textOf(unpacker, repeated);
   assert.equal(whole.length, 101 * ('{"file":}'.length + 200_000) + 102);
   assert.equal(whole, textOf(plain, repeated));
