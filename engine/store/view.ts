@@ -261,11 +261,17 @@ export class View implements EventSource, ViewBounds {
     return this.writeReportList(id, name, out) ? out.toString() : null;
   }
 
-  /** All report ids, ascending (order of arrival). */
-  reportIds(): Uint32Array {
-    const out: number[] = [];
-    for (const id of this.partition.tables.report.getKeys({ ...this.options })) out.push(id);
-    return Uint32Array.from(out);
+  /** All report ids, ascending (order of arrival). Some are read at a time: they lie among the records, which take long to be gone through. */
+  *reportIds(): Generator<ReportId, void, undefined> {
+    const ids: ReportId[] = [];
+    let start = 0;
+    do {
+      ids.length = 0;
+      for (const id of this.partition.tables.report.getKeys({ start, limit: IDS_AT_ONCE, ...this.options }))
+        ids.push(id);
+      yield* ids;
+      start = (ids.at(-1) ?? 0) + 1;
+    } while (ids.length === IDS_AT_ONCE);
   }
 
   reportIdsOfNode(node: NodeId): Uint32Array {
@@ -332,5 +338,7 @@ export class View implements EventSource, ViewBounds {
     return this.facts.indexTexts(FACT_BY_NAME, ({ name }) => name);
   }
 }
+
+const IDS_AT_ONCE = 256;
 
 const beginsAlike = (a: Buffer, b: Buffer): boolean => a.subarray(0, KEY_TEXT_MAX).equals(b.subarray(0, KEY_TEXT_MAX));
