@@ -12,7 +12,7 @@ const SHORT = 16;
 /** Up to this many bytes, four at a time, a loop is cheaper than a call, or than a view of them and a call. */
 const SHORT_WORDS = 32;
 const SHORT_PART = 96;
-export const WORD = 4;
+const WORD = 4;
 const NOTHING = new Uint8Array(0);
 const NO_MEMORY = Buffer.alloc(0);
 
@@ -71,8 +71,8 @@ export class ByteWriter {
   length = 0;
   #size: number;
   readonly #spare: SpareMemory | null;
-  /** The memory of `bytes`, for who copies whole words. */
-  words: DataView;
+  /** The memory of `bytes`. */
+  #words: DataView;
   // What was written from, the last two: an answer takes turns with them.
   #source = new Source(NOTHING);
   #other = new Source(NOTHING);
@@ -85,7 +85,7 @@ export class ByteWriter {
     this.#size = size + SLACK;
     this.#spare = spare;
     this.bytes = this.#memory(Math.min(this.#size, FIRST));
-    this.words = wordsOf(this.bytes);
+    this.#words = wordsOf(this.bytes);
   }
 
   #memory(size: number): Buffer {
@@ -104,7 +104,7 @@ export class ByteWriter {
 
   #hold(memory: Buffer): void {
     this.bytes = memory;
-    this.words = wordsOf(memory);
+    this.#words = wordsOf(memory);
   }
 
   /** Its memory goes to others: what was taken from it must not be looked at any more. What is written from now on gets other memory. */
@@ -163,7 +163,7 @@ export class ByteWriter {
   piece({ bytes, words, size }: Piece): void {
     const at = this.length;
     if (at + size + WORD > this.bytes.length) this.#reserve(size + WORD);
-    if (size <= SHORT_WORDS) copyWords(this.words, at, words, 0, size);
+    if (size <= SHORT_WORDS) copyWords(this.#words, at, words, 0, size);
     else this.bytes.set(bytes, at);
     this.length = at + size;
   }
@@ -175,7 +175,7 @@ export class ByteWriter {
     if (at + count + WORD > this.bytes.length) this.#reserve(count + WORD);
     if (source !== this.#source.array) this.#turnTo(source);
     const { words, size } = this.#source;
-    if (count <= SHORT_PART && end + WORD <= size) copyWords(this.words, at, words, start, count);
+    if (count <= SHORT_PART && end + WORD <= size) copyWords(this.#words, at, words, start, count);
     else this.bytes.set(this.#source.part(start, count), at);
     this.length = at + count;
   }

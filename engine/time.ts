@@ -24,7 +24,8 @@ const EVENT_MILLIS: readonly string[] = Array.from({ length: 1000 }, (_, n) =>
 const DATES_MAX = 4096;
 const dates = new Map<number, string>();
 
-function datePrefix(day: number): string {
+/** What the text of a time of that day since 1970 begins with: `YYYY-MM-DDT`. */
+export function datePrefix(day: number): string {
   let text = dates.get(day);
   if (text === undefined) {
     const { year, month, dayOfMonth } = civilFromDays(day);

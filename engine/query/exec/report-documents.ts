@@ -12,7 +12,7 @@ import { packedStart, type ReportListName, writeReportList } from '../../store/r
 import { REPORT_TEXT } from '../../store/report-record.ts';
 import { type EventForm, eventsInKernel } from '../../store/unpack-kernel.ts';
 import type { View } from '../../store/view.ts';
-import { formatEventTime } from '../../time.ts';
+import { datePrefix, formatEventTime } from '../../time.ts';
 import { DATA, href, NULL } from './documents.ts';
 import type { Row } from './row.ts';
 
@@ -23,7 +23,6 @@ const CLOSE_LIST = 0x5d;
 const LOWER_A = 0x61;
 const LOWER_Z = 0x7a;
 const CLOSE = 0x7d;
-const DAY_MS = 86_400_000;
 
 /** An event's members in their order: the text before each, and where it comes from. */
 const MEMBERS = [
@@ -46,10 +45,7 @@ const WRITTEN_MEMBERS = MEMBERS.map(([before, kind, place]) => ({ before: pieceO
 
 const FORM: EventForm = {
   leads: MEMBERS.map(([before]) => before),
-  date(day) {
-    const text = formatEventTime(day * DAY_MS);
-    return text.slice(0, text.indexOf('T') + 1);
-  },
+  date: datePrefix,
   value: (text) => storedText(parseJson(text)),
 };
 

@@ -35,6 +35,28 @@ export function appendSize(to: usize, size: usize): usize {
   return to + 1;
 }
 
+/** An integer of `appendSize` has no more bits before its last byte. */
+const SHIFT_MAX: usize = 28;
+
+/** The place behind the integer that `sizeAt` read last; 0: there was none. */
+export let sizeEnd: usize = 0;
+
+/** The integer at `at` that `appendSize` wrote, if it ends before `end`. */
+export function sizeAt(at: usize, end: usize): usize {
+  let size: usize = 0;
+  let next = at;
+  for (let shift: usize = 0; shift <= SHIFT_MAX && next < end; shift += 7) {
+    const byte: usize = load<u8>(next++);
+    size |= (byte & 0x7f) << shift;
+    if (byte <= 0x7f) {
+      sizeEnd = next;
+      return size;
+    }
+  }
+  sizeEnd = 0;
+  return 0;
+}
+
 /** A hash of a text: each of its bits has a share in all bits. */
 export function hashOf(start: usize, size: usize, seed: u64): u64 {
   let hash: u64 = seed ^ size;

@@ -14,10 +14,10 @@ import {
   QUOTE,
   ZERO,
 } from '../common/characters';
-import { copy, SLACK } from '../common/memory';
+import { copy, SLACK, sizeAt, sizeEnd } from '../common/memory';
 import { NULL_WORD } from '../common/tokens';
-import { DAMAGED, FULL, SHIFT_MAX } from './ends';
 import { date, eventValue } from './host';
+import { DAMAGED, FULL, writePiece } from './output';
 
 // The columns.
 const COUNT: usize = 1;
@@ -36,7 +36,6 @@ const VALUES: usize = 2;
 
 // The texts before each member, as address and size, in the order of the text.
 const LEAD: usize = 8;
-const LEAD_SIZE: usize = 4;
 const BEFORE_STATUS: usize = 0;
 const BEFORE_TIME: usize = 1;
 const BEFORE_TYPE: usize = 2;
@@ -115,13 +114,15 @@ export function writeEvents(
     } else writeNull();
     for (let text: usize = 0; text < SHOWN; text++) {
       writeLead(BEFORE_VALUES + text);
-      const size = nextInteger(end);
+      const size = sizeAt(place, end);
+      place = sizeEnd;
       if (place === 0) return DAMAGED;
       if (size === 0) {
         writeNull();
         continue;
       }
-      const gap = nextInteger(end);
+      const gap = sizeAt(place, end);
+      place = sizeEnd;
       if (place === 0) return DAMAGED;
       const from = (gap & 1) === 0 ? last + (gap >> 1) : last - ((gap >> 1) + 1);
       if (from < lists || from > listsEnd || size > listsEnd - from) return DAMAGED;
@@ -167,28 +168,13 @@ function readHead(start: usize, end: usize): bool {
   return true;
 }
 
-/** The integer at `place`, which moves behind it, or is 0 when there is none. */
-function nextInteger(end: usize): usize {
-  let value: usize = 0;
-  for (let shift: usize = 0; shift <= SHIFT_MAX && place < end; shift += 7) {
-    const byte: usize = load<u8>(place++);
-    value |= (byte & 0x7f) << shift;
-    if (byte <= 0x7f) return value;
-  }
-  place = 0;
-  return 0;
-}
-
 /** Strings and words are spelt here as elsewhere. */
 function isPlain(first: u8): bool {
   return first === QUOTE || (first >= LETTER_A && first <= LETTER_Z);
 }
 
 function writeLead(index: usize): void {
-  const lead = leads + index * LEAD;
-  const size: usize = load<u32>(lead + LEAD_SIZE);
-  copy(to, load<u32>(lead), size);
-  to += size;
+  to = writePiece(leads + index * LEAD, to);
 }
 
 function writeNull(): void {

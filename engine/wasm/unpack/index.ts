@@ -8,10 +8,10 @@
 //           where what stands before its last value begins, that value, and its end
 
 import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../common/characters';
-import { copy, SLACK } from '../common/memory';
+import { copy, SLACK, sizeAt, sizeEnd } from '../common/memory';
 import { NULL_WORD } from '../common/tokens';
 import { DOUBLE_MAX, writeDouble } from './doubles';
-import { DAMAGED, FULL, SHIFT_MAX } from './ends';
+import { DAMAGED, FULL, pieceSize, writePiece } from './output';
 
 export { setEventForm, writeEvents } from './events';
 
@@ -19,7 +19,6 @@ const FIELDS: usize = 4;
 const FIELD_SIZE: usize = 32;
 const FIRST: usize = 0;
 const FURTHER: usize = 8;
-const LEAD_SIZE: usize = 4;
 const MAPS: usize = 16;
 const BEGIN: usize = 20;
 const START: usize = 24;
@@ -100,16 +99,9 @@ function writeList(shape: usize, start: usize): usize {
   return at + 1;
 }
 
-/** Appends what stands before a value. */
-function writeLead(lead: usize): void {
-  const size: usize = load<u32>(lead, LEAD_SIZE);
-  copy(to, load<u32>(lead), size);
-  to += size;
-}
-
 function writeMaps(field: usize, lead: usize, tag: u8, at: usize): usize {
-  if (to + load<u32>(lead, LEAD_SIZE) + SLACK * 2 > limit) return FULL;
-  writeLead(lead);
+  if (to + pieceSize(lead) + SLACK * 2 > limit) return FULL;
+  to = writePiece(lead, to);
   if (tag === TAG_LIST) return writeList(load<u32>(field, MAPS), at);
   store<u32>(to, NULL_WORD);
   to += 4;
@@ -131,11 +123,11 @@ function lastSame(field: usize, end: usize, at: usize): usize {
 function repeat(field: usize, last: usize, lead: usize): bool {
   let from: usize = load<u32>(field, BEGIN);
   const end: usize = load<u32>(last, END);
-  if (to + load<u32>(lead, LEAD_SIZE) + (end - from) + SLACK * 2 > limit) return false;
+  if (to + pieceSize(lead) + (end - from) + SLACK * 2 > limit) return false;
   store<u32>(field, u32(to), BEGIN);
   if (load<u8>(from) !== load<u8>(load<u32>(lead))) {
     // It was the first of its map and is not now, or the other way round.
-    writeLead(lead);
+    to = writePiece(lead, to);
     from = load<u32>(field, START);
   }
   const moved = u32(to) - u32(from);
@@ -153,23 +145,14 @@ function repeat(field: usize, last: usize, lead: usize): bool {
 
 function writeText(field: usize, lead: usize, tag: u8, start: usize): usize {
   if (tag < TAG_TEXT) return DAMAGED;
-  let at = start;
   const shared: usize = tag - TAG_TEXT;
-  let size: usize = load<u8>(at++);
-  if (size > 0x7f) {
-    size &= 0x7f;
-    for (let shift: usize = 7; ; shift += 7) {
-      if (shift > SHIFT_MAX) return DAMAGED;
-      const byte: usize = load<u8>(at++);
-      size |= (byte & 0x7f) << shift;
-      if (byte <= 0x7f) break;
-    }
-  }
-  if (at > sourceEnd || size > sourceEnd - at) return DAMAGED;
-  if (to + load<u32>(lead, LEAD_SIZE) + shared + size + SLACK * 2 > limit) return FULL;
+  const size = sizeAt(start, sourceEnd);
+  const at = sizeEnd;
+  if (at === 0 || size > sourceEnd - at) return DAMAGED;
+  if (to + pieceSize(lead) + shared + size + SLACK * 2 > limit) return FULL;
   const from: usize = load<u32>(field, START);
   store<u32>(field, u32(to), BEGIN);
-  writeLead(lead);
+  to = writePiece(lead, to);
   store<u32>(field, u32(to), START);
   copy(to, from, shared);
   to += shared;
@@ -181,9 +164,9 @@ function writeText(field: usize, lead: usize, tag: u8, start: usize): usize {
 
 function writeNumber(field: usize, lead: usize, at: usize): usize {
   if (at + 8 > sourceEnd) return DAMAGED;
-  if (to + load<u32>(lead, LEAD_SIZE) + DOUBLE_MAX + SLACK > limit) return FULL;
+  if (to + pieceSize(lead) + DOUBLE_MAX + SLACK > limit) return FULL;
   store<u32>(field, u32(to), BEGIN);
-  writeLead(lead);
+  to = writePiece(lead, to);
   store<u32>(field, u32(to), START);
   to = writeDouble(load<f64>(at), to);
   store<u32>(field, u32(to), END);
