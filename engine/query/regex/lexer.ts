@@ -3,7 +3,7 @@
 // token at a time and never looks further ahead. Unknown or unfinished constructs throw the 400 of errors.ts.
 
 import type { Place } from './ast.ts';
-import { ALPHA, type ClassName } from './char-set.ts';
+import { type ClassName, memberTest } from './char-set.ts';
 import { invalidRegex } from './errors.ts';
 
 export type Token =
@@ -67,7 +67,8 @@ const SIMPLE_ESCAPES: Readonly<Record<string, Token>> = {
 const isBlank = (c: string | undefined): boolean => c !== undefined && /\s/.test(c);
 const isDigit = (c: string | undefined): boolean => c !== undefined && c >= '0' && c <= '9';
 const isAsciiAlphanumeric = (c: string): boolean => /^[A-Za-z0-9]$/.test(c);
-const isLetter = (c: string | undefined): boolean => c !== undefined && ALPHA.has(c.codePointAt(0) as number);
+const isAlpha = memberTest('alpha');
+const isLetter = (c: string | undefined): boolean => c !== undefined && isAlpha(c);
 
 const CODE_POINT_MAX = 0x10ffff;
 
