@@ -328,7 +328,7 @@ async function run(given: Given): Promise<void> {
   console.log(`\n${names.map((name) => `${name}: ${runTexts[name]}`).join('; ')}\n`);
   printResults(names, results);
   const digests = names.map((name, i) => `${name} ${[...new Set(results.map((of) => of[i]!.digest))].join(' and ')}`);
-  console.log(`\nstart to first answer ${spread(starts)} ms; peak resident ${show(resident)} MiB`);
+  console.log(`\nstart to running ${spread(starts)} ms; peak resident ${show(resident)} MiB`);
   console.log(`digests of the answers: ${digests.join(', ')}`);
   if (results.some((of) => of.some((result, i) => result.digest !== results[0]![i]!.digest))) {
     throw new Error('the rounds ended with different data');

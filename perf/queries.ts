@@ -228,7 +228,7 @@ async function run(given: Given): Promise<void> {
   try {
     const client = new Client(server.url, 8);
     let stored = await nodeCount(client);
-    if (stored > 0) head.push(`start to first answer with ${stored} nodes stored: ${show(server.startMs)} ms`);
+    if (stored > 0) head.push(`start to running with ${stored} nodes stored: ${show(server.startMs)} ms`);
     console.log(head.join('\n'));
     for (const nodes of sizes) {
       if (stored > nodes) {

@@ -171,7 +171,7 @@ async function run(given: Given): Promise<void> {
     const onNode = (done: number): void => {
       if (done % 1000 === 0) console.error(`${done} of ${nodes - stored} nodes stored`);
     };
-    if (stored > 0) console.log(`start to first answer with ${stored} nodes stored: ${show(server.startMs)} ms`);
+    if (stored > 0) console.log(`start to running with ${stored} nodes stored: ${show(server.startMs)} ms`);
     if (stored < nodes)
       await fill(client, { history: new History(fleet), first: stored, end: nodes, runs: ['first'], onNode });
     client.close();

@@ -19,12 +19,15 @@ await build({
   ],
   outdir: 'dist/program',
   entryNames: '[name]',
-  chunkNames: 'part-[hash]',
+  outExtension: { '.js': '.cjs' },
   bundle: true,
-  splitting: true,
-  format: 'esm',
+  format: 'cjs',
+  banner: { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;" },
+  define: { 'import.meta.url': 'importMetaUrl' },
   platform: 'node',
   target: 'node20',
   packages: 'external',
   logLevel: 'warning',
+  // What is left of it is for sources that are run as they are.
+  logOverride: { 'empty-import-meta': 'silent' },
 });

@@ -7,4 +7,6 @@
 import { processTerminal } from './cli/command.ts';
 import { runCli } from './cli/run.ts';
 
-process.exitCode = await runCli(process.argv.slice(2), processTerminal());
+void runCli(process.argv.slice(2), processTerminal()).then((status) => {
+  process.exitCode = status;
+});

@@ -32,7 +32,7 @@ export interface Server {
   /** Where it keeps what it has stored, and what it has only accepted; empty when that is not known. */
   readonly dirs: readonly string[];
   readonly logDirs: readonly string[];
-  /** Milliseconds from the start of the program to its first answer; NaN when it ran already. */
+  /** Milliseconds from the start of the program until it says `running`, for which it has answered a query; NaN when it ran already. */
   readonly startMs: number;
   stop(): Promise<void>;
 }
@@ -131,7 +131,7 @@ class Muster implements Server {
       if (existsSync(portFile)) {
         this.url = `http://127.0.0.1:${Number.parseInt(readFileSync(portFile, 'utf8'), 10)}`;
         const client = new Client(this.url, 1);
-        const answer = await client.ask({ path: '/pdb/meta/v1/version' }).catch(() => null);
+        const answer = await client.ask({ path: '/status/v1/simple' }).catch(() => null);
         client.close();
         if (answer?.status === 200) {
           this.startMs = performance.now() - this.#started;
