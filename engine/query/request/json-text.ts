@@ -67,10 +67,10 @@ function jsonFailure(text: string, error: JsonError): QueryError {
   }
   const column = offset - lineStart + 1;
   const end = text.indexOf('\n', lineStart);
-  const source = text.slice(lineStart, end < 0 ? text.length : end).replace(/\r$/, '');
+  const shown = text.slice(lineStart, end < 0 ? text.length : end).replace(/\r$/, '');
   return badQuery(
     `Json parse error at line ${grouped.format(line)}, column ${grouped.format(column)}:\n\n` +
-      `${source}\n${' '.repeat(Math.max(column - 2, 0))}^\n\n${reason(text, error)}`,
+      `${shown}\n${' '.repeat(Math.max(column - 2, 0))}^\n\n${reason(text, error)}`,
   );
 }
 
@@ -101,10 +101,7 @@ function reason(text: string, error: JsonError): string {
       if (expected === 'escape') return 'Unexpected end-of-input in character escape sequence';
       if (container === null) return 'Unexpected end-of-input';
       if (IN_ENTRY.has(expected)) return `Unexpected end-of-input within/between ${kind} entries`;
-      return (
-        `Unexpected end-of-input: expected close marker for ${kind} ` +
-        `(start marker at [Source: (StringReader); ${position(text, container.offset)}])`
-      );
+      return `Unexpected end-of-input: expected close marker for ${kind} (start marker at ${source(text, container)})`;
     case 'unknown-token':
       if (NON_NUMERIC.has(found)) {
         return `Non-standard token '${found}': enable JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS to allow`;
@@ -122,6 +119,12 @@ function reason(text: string, error: JsonError): string {
       if (found < ' ') {
         return `Illegal character (${described(found)}): only regular white space (\\r, \\n, \\t) is allowed between tokens`;
       }
+      if ((found === ']' || found === '}') && (container === null || MAY_CLOSE.has(expected))) {
+        const wanted = found === ']' ? '}' : ']';
+        const where = `${container === null ? 'root' : kind} starting at ${source(text, container)}`;
+        return `Unexpected close marker '${found}': expected '${wanted}' (for ${where})`;
+      }
+      if (found === '}' && expected === 'value') return `${character}: expected a value`;
       return `${character}: ${WANTED[expected]?.(kind) ?? `expected a valid value ${VALUE}`}`;
     default:
       return error.message;
@@ -130,6 +133,9 @@ function reason(text: string, error: JsonError): string {
 
 /** What is open when a text ends behind a key, its colon, or a comma. */
 const IN_ENTRY: ReadonlySet<JsonError['expected']> = new Set(['colon', 'value', 'key']);
+
+/** Where what is open may end. */
+const MAY_CLOSE: ReadonlySet<JsonError['expected']> = new Set(['comma-or-close', 'key-or-close', 'value-or-close']);
 
 /** One unit of a text: what is beyond 16 bits is met half by half, and a half is shown as a question mark. */
 function described(found: string): string {
@@ -148,8 +154,10 @@ const WANTED: Partial<Record<JsonError['expected'], (kind: string) => string>> =
   'key-or-close': () => 'was expecting double-quote to start field name',
 };
 
-function position(text: string, offset: number): string {
-  const before = text.slice(0, offset);
-  const lineStart = before.lastIndexOf('\n') + 1;
-  return `line: ${before.split('\n').length}, column: ${offset - lineStart + 1}`;
+/** Where a list or object begins, or for null the text. */
+function source(text: string, container: JsonError['container']): string {
+  if (container === null) return '[Source: (StringReader); line: 1, column: 0]';
+  const before = text.slice(0, container.offset);
+  const column = container.offset - before.lastIndexOf('\n');
+  return `[Source: (StringReader); line: ${before.split('\n').length}, column: ${column}]`;
 }

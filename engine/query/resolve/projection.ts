@@ -46,6 +46,7 @@ export function projectionOf(
     : defaultColumns(scope);
   const keyed = inOrder(scope, withDistinctKeys(drafts));
   const shown = new Set(keyed.flatMap((column) => (column.kind === 'field' ? [nameOfRef(column.ref)] : [])));
+  if (groupBy !== null) checkGroupNames(scope, groupBy);
   const keys =
     groupBy === null
       ? null
@@ -200,21 +201,41 @@ interface Groupable {
   readonly shown: ReadonlySet<string>;
 }
 
+/** Refuses what is no name, and of the names that mean nothing the alphabetically first: PuppetDB looks at them in order. */
+function checkGroupNames(scope: Scope, keys: readonly JsonValue[]): void {
+  for (const key of keys) if (isAtom(key)) throw noSequence(key);
+  const unknown: string[] = [];
+  for (const key of keys) {
+    const isCall = isFunctionKey(key);
+    if (!isCall && typeof key !== 'string') throw badQuery(`${printClojure(key)} is not a valid group_by argument`);
+    const name = isCall ? key[1] : key;
+    const means = FUNCTIONS.has(name) || (!isCall && (groupField(scope, name) || isDocumentMember(scope, name)));
+    if (!means) unknown.push(name);
+  }
+  const [first] = unknown.sort();
+  if (first !== undefined) throw badQuery(`${printClojure(first)} is niether a valid column name nor function name`);
+}
+
+const isFunctionKey = (key: JsonValue): key is readonly ['function', string] =>
+  isArray(key) && key[0] === 'function' && typeof key[1] === 'string';
+
+function groupField(scope: Scope, name: string): Field | undefined {
+  const field = fieldNamed(scope, name);
+  return field?.name === 'tag' ? undefined : field;
+}
+
+/** What a key that `checkGroupNames` has let pass refers to. */
 function groupKey(scope: Scope, key: JsonValue, { keyed, shown }: Groupable): GroupKey {
-  const isCall = isArray(key) && key[0] === 'function' && typeof key[1] === 'string';
-  if (isAtom(key)) throw noSequence(key);
-  if (!isCall && typeof key !== 'string') throw badQuery(`${printClojure(key)} is not a valid group_by argument`);
-  const name = (isCall ? (key as readonly JsonValue[])[1] : key) as string;
-  const field = isCall ? undefined : fieldNamed(scope, name);
-  if (field && field.name !== 'tag') {
+  if (isFunctionKey(key)) return functionKey(key[1], keyed);
+  const name = key as string;
+  const field = groupField(scope, name);
+  if (field) {
     if (field.type === 'X' || (field.type === 'J' && !(scope.roots as readonly string[]).includes(field.name))) {
       throw new StoreRefusal('ERROR: could not identify an equality operator for type json');
     }
     return { kind: 'ref', ref: { kind: 'field', field: field.name } };
   }
-  if (!isCall && isDocumentMember(scope, name)) return memberKey(scope, name, shown);
-  if (!FUNCTIONS.has(name)) throw badQuery(`${printClojure(name)} is niether a valid column name nor function name`);
-  return functionKey(name, keyed);
+  return isDocumentMember(scope, name) ? memberKey(scope, name, shown) : functionKey(name, keyed);
 }
 
 /** Each key once: a repeated one divides no group, and would be looked at for every row. */

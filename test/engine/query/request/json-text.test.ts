@@ -14,6 +14,7 @@ function refusal(text: string): string {
 }
 
 const VALUE = "(JSON String, Number, Array, Object or token 'null', 'true' or 'false')";
+const source = (line: number, column: number): string => `[Source: (StringReader); line: ${line}, column: ${column}]`;
 const illegal = (code: number): string =>
   `Illegal character ((CTRL-CHAR, code ${code})): only regular white space (\\r, \\n, \\t) is allowed between tokens`;
 
@@ -62,6 +63,11 @@ describe('JSON texts of queries', () => {
       2,
       `Unexpected character (']' (code 93)): expected a valid value (JSON String, Number, Array, Object or token 'null', 'true' or 'false')`,
     ],
+    ['[}', 1, 3, `Unexpected close marker '}': expected ']' (for Array starting at ${source(1, 1)})`],
+    ['[{"a": 1]', 1, 10, `Unexpected close marker ']': expected '}' (for Object starting at ${source(1, 2)})`],
+    ['[\n [1}', 2, 5, `Unexpected close marker '}': expected ']' (for Array starting at ${source(2, 2)})`],
+    ['[]]', 1, 4, `Unexpected close marker ']': expected '}' (for root starting at ${source(1, 0)})`],
+    ['[1,}', 1, 5, `Unexpected character ('}' (code 125)): expected a value`],
     ['{"a" 1}', 1, 7, `Unexpected character ('1' (code 49)): was expecting a colon to separate field name and value`],
     ['{a: 1}', 1, 3, `Unexpected character ('a' (code 97)): was expecting double-quote to start field name`],
     ['["\\d"]', 1, 5, "Unrecognized character escape 'd' (code 100)"],

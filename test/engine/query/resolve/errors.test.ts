@@ -34,6 +34,17 @@ const ORDER: readonly [EntityName, string, string][] = [
     '["extract",[["function","to_string","zz","Y"],"hash"],["group_by","yy"]]',
     '"yy" is niether a valid column name nor function name',
   ],
+  // Of several names that mean nothing the alphabetically first is told.
+  [
+    'reports',
+    '["extract",["noop",["function","count"]],["group_by",["function","zz"],"gg","noop","é","ff"]]',
+    '"ff" is niether a valid column name nor function name',
+  ],
+  [
+    'reports',
+    '["extract",["noop",["function","count"]],["group_by","aa",5]]',
+    "Don't know how to create ISeq from: java.lang.Integer",
+  ],
   ['reports', `["and",["=","noop",5],${BAD_TIME}]`, NO_TIME],
   ['reports', `["or",["not",["=","certname",[1]]],${BAD_TIME}]`, NO_TIME],
   ['reports', `["and",["~","certname","("],${BAD_TIME}]`, NO_TIME],
