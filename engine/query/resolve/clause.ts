@@ -253,7 +253,7 @@ function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: Sc
     if (single === 'new_value' || single === 'old_value' || single === 'tag') {
       return { kind: 'in', fields: [], source: null };
     }
-    if (typeof single !== 'string') throw invalidClause('in');
+    if (typeof single !== 'string') return refused(invalidClause('in'));
     return { kind: 'in-array', field: single, values };
   }
   const expanded = expandSource(source, options, scope);

@@ -21,6 +21,7 @@ const ORDER: readonly [EntityName, string, string][] = [
   // What only the compiler refuses comes after what the expansion of the whole query finds.
   ['nodes', `["and",["=",["name"],"x"],${RELATION}]`, NO_RELATION],
   ['nodes', '["and",["=",["name"],"x"],["=","certname"]]', '= requires exactly two arguments'],
+  ['nodes', `["and",["in",["name","x"],["array",["y"]]],${RELATION}]`, NO_RELATION],
   ['nodes', '["and",["=",["name"],"x"],["<",["fact","a"],"b"]]', "Operator '<' not allowed on value 'b'"],
   ['nodes', '["and",["=",["name"],"x"],["=","node_state","b"]]', 'No matching clause: b'],
   ['nodes', `["and",["~",["fact","x"],null],${RELATION}]`, NO_RELATION],
