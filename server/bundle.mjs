@@ -19,15 +19,12 @@ await build({
   ],
   outdir: 'dist/program',
   entryNames: '[name]',
-  outExtension: { '.js': '.cjs' },
+  chunkNames: 'part-[hash]',
   bundle: true,
-  format: 'cjs',
-  banner: { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;" },
-  define: { 'import.meta.url': 'importMetaUrl' },
+  splitting: true,
+  format: 'esm',
   platform: 'node',
   target: 'node20',
   packages: 'external',
   logLevel: 'warning',
-  // What is left of it is for sources that are run as they are.
-  logOverride: { 'empty-import-meta': 'silent' },
 });

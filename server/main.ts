@@ -7,6 +7,4 @@
 import { processTerminal } from './cli/command.ts';
 import { runCli } from './cli/run.ts';
 
-void runCli(process.argv.slice(2), processTerminal()).then((status) => {
-  process.exitCode = status;
-});
+process.exitCode = await runCli(process.argv.slice(2), processTerminal());

@@ -1,4 +1,4 @@
-// Finds the script of a thread beside the module that starts it: `.cjs` when the built program runs, `.ts` when the sources
+// Finds the script of a thread beside the module that starts it: `.js` when the built program runs, `.ts` when the sources
 // run (tests, development). For sources on a Node that does not strip types itself, threads need the loader that the main
 // thread got on its command line, which Node does not hand down to them.
 
@@ -10,10 +10,10 @@ export interface ThreadScript {
 
 /** `name` without extension, relative to the module whose `import.meta.url` is `base`. */
 export function threadScript(name: string, base: string): ThreadScript {
-  const extension = base.slice(base.lastIndexOf('.'));
+  const extension = base.endsWith('.ts') ? '.ts' : '.js';
   const url = new URL(`./${name}${extension}`, base);
   const { typescript } = process.features as { typescript?: unknown };
-  if (extension !== '.ts' || typescript) return { url };
+  if (extension === '.js' || typescript) return { url };
   const loader = import.meta.resolve('tsx/esm/api');
   const register = `import { register } from ${JSON.stringify(loader)}; register();`;
   return { url, execArgv: ['--import', `data:text/javascript,${encodeURIComponent(register)}`] };
