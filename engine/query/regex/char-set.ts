@@ -71,7 +71,7 @@ const PIECE = 0x1000;
 
 /**
  * Source of the characters that a pattern for one character (flag `u`) matches, as ranges. It looks at a quarter
- * million of them, run by run: a character at a time takes ten times as long.
+ * million of them, run by run: a character at a time takes nine times as long.
  */
 function scan(pattern: string): string {
   const runs = new RegExp(`(?:${pattern})+`, 'gu');

@@ -1,12 +1,9 @@
 // PQL like that of the conformance cases: words, texts, marks and blanks of one are dropped, doubled, or exchanged for others. Most of it
 // is broken.
 
-import { fileURLToPath } from 'node:url';
-import { areas, type RecordedCase, readLines } from '../../conformance/replay.mjs';
 import type { Random } from '../../support/random.ts';
-import type { VariedQuery } from './varied-queries.ts';
+import { recordedRequests, type VariedQuery } from './varied-queries.ts';
 
-const CASES = fileURLToPath(new URL('../../conformance', import.meta.url));
 const TOKEN = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\w+\??|\s+|[^\w\s]/g;
 const CHANGES_MAX = 3;
 const STRETCH_MAX = 6;
@@ -25,12 +22,10 @@ export class VariedPql {
 
   constructor(random: Random) {
     this.#random = random;
-    for (const { file } of areas(CASES, 'cases')) {
-      for (const { request } of readLines(file) as RecordedCase[]) {
-        const query = request.params?.['query'];
-        if (request.path !== '/pdb/query/v4' || typeof query !== 'string' || /^\s*\[/.test(query)) continue;
-        this.#texts.push(tokensOf(query));
-      }
+    for (const { path, params } of recordedRequests()) {
+      const query = params?.['query'];
+      if (path !== '/pdb/query/v4' || typeof query !== 'string' || /^\s*\[/.test(query)) continue;
+      this.#texts.push(tokensOf(query));
     }
     this.#tokens = this.#texts.flat();
   }

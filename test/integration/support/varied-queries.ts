@@ -10,6 +10,13 @@ export interface VariedQuery {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
+/** What the conformance cases ask. */
+export function* recordedRequests(): Generator<RecordedCase['request']> {
+  for (const { file } of areas(CASES, 'cases')) {
+    for (const { request } of readLines(file) as RecordedCase[]) yield request;
+  }
+}
+
 /** What clauses and values an entity's cases have. */
 interface Pool {
   readonly clauses: Clause[];
@@ -45,22 +52,19 @@ export class VariedQueries {
 
   constructor(random: Random) {
     this.#random = random;
-    for (const { file } of areas(CASES, 'cases')) {
-      for (const { request } of readLines(file) as RecordedCase[]) {
-        const { path, params, method = 'GET' } = request;
-        const query = params?.['query'];
-        if (method !== 'GET' || params === undefined || !Array.isArray(query)) continue;
-        const entity = (query[0] === 'from' ? String(query[1]) : path.slice(path.lastIndexOf('/') + 1)).replaceAll(
-          '-',
-          '_',
-        );
-        const pool: Pool = this.#pools.get(entity) ?? { clauses: [], leaves: [] };
-        this.#pools.set(entity, pool);
-        this.#cases.push({ query: { path, params }, pool });
-        const around: unknown[] = [query];
-        for (const [list, index] of placesOf(around, isClause)) pool.clauses.push(list[index] as Clause);
-        for (const [list, index] of placesOf(around, (value) => !Array.isArray(value))) pool.leaves.push(list[index]);
-      }
+    for (const { path, params, method = 'GET' } of recordedRequests()) {
+      const query = params?.['query'];
+      if (method !== 'GET' || params === undefined || !Array.isArray(query)) continue;
+      const entity = (query[0] === 'from' ? String(query[1]) : path.slice(path.lastIndexOf('/') + 1)).replaceAll(
+        '-',
+        '_',
+      );
+      const pool: Pool = this.#pools.get(entity) ?? { clauses: [], leaves: [] };
+      this.#pools.set(entity, pool);
+      this.#cases.push({ query: { path, params }, pool });
+      const around: unknown[] = [query];
+      for (const [list, index] of placesOf(around, isClause)) pool.clauses.push(list[index] as Clause);
+      for (const [list, index] of placesOf(around, (value) => !Array.isArray(value))) pool.leaves.push(list[index]);
     }
   }
 
