@@ -234,7 +234,7 @@ const inventorySource = (column: string, filter: Clause, options: ScopeOptions):
 });
 
 function expandNull(field: JsonValue, flag: JsonValue): Clause {
-  if (typeof field !== 'string') throw invalidClause('null?');
+  if (typeof field !== 'string') return refused(invalidClause('null?'));
   // Their flag became a text, which is true, and what is stored is never null.
   if (field === 'new_value' || field === 'old_value' || field === 'tag') return FALSE;
   return { kind: 'null', field, isNull: isTruthy(flag) };

@@ -22,6 +22,7 @@ const ORDER: readonly [EntityName, string, string][] = [
   ['nodes', `["and",["=",["name"],"x"],${RELATION}]`, NO_RELATION],
   ['nodes', '["and",["=",["name"],"x"],["=","certname"]]', '= requires exactly two arguments'],
   ['nodes', `["and",["in",["name","x"],["array",["y"]]],${RELATION}]`, NO_RELATION],
+  ['inventory', '["subquery","fact_paths",["null?",true,true]]', "No implicit relationship for entity 'fact_paths'"],
   ['nodes', '["and",["=",["name"],"x"],["<",["fact","a"],"b"]]', "Operator '<' not allowed on value 'b'"],
   ['nodes', '["and",["=",["name"],"x"],["=","node_state","b"]]', 'No matching clause: b'],
   ['nodes', `["and",["~",["fact","x"],null],${RELATION}]`, NO_RELATION],
