@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import type { QuerySettings } from '../engine/query/request.ts';
 import { type SettingKey, type SettingRow, type Settings, settingRows } from '../schemas/config.ts';
-import { MetricsRegistry } from '../workers/metrics.ts';
+import type { MetricsRegistry } from '../workers/metrics.ts';
 import type { QueryPool } from '../workers/types.ts';
 import { type AccessLog, createAccessLog } from './access-log.ts';
 import { logLevelsOf, wantsTls } from './config/check.ts';
@@ -27,6 +27,7 @@ import { withQueryLog } from './query-log.ts';
 import { countRestart, writePorts } from './ready-files.ts';
 import { createMounts } from './routes/mounts.ts';
 import { startThreads } from './threads.ts';
+import type { ThreadsAhead } from './threads-ahead.ts';
 import { Access, type AccessOptions, readAllowlist } from './tls/access.ts';
 import { startTlsGate, type TlsGate } from './tls/gate.ts';
 
@@ -48,14 +49,17 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-export async function startServer(configuration: Configuration, logs: Logs): Promise<Server> {
-  const server = new RunningServer(configuration, logs);
+/** Rejects when it cannot start; nothing is left running then. */
+export async function startServer(configuration: Configuration, logs: Logs, ahead: ThreadsAhead): Promise<Server> {
+  const server = new RunningServer(configuration, logs, ahead);
   try {
     await server.start();
   } catch (error) {
     logs.area('main').error({ err: error }, 'the server could not start');
     await server.stop();
     throw error;
+  } finally {
+    ahead.actorThreads.end();
   }
   return server;
 }
@@ -69,7 +73,8 @@ class RunningServer implements Server {
   #configuration: Configuration;
   readonly #logs: Logs;
   readonly #log: Logger;
-  readonly #registry = new MetricsRegistry();
+  readonly #ahead: ThreadsAhead;
+  readonly #registry: MetricsRegistry;
   readonly #ring = new DeferredRing();
   readonly #pool = new DeferredPool();
   readonly #access: Access;
@@ -86,10 +91,12 @@ class RunningServer implements Server {
   readonly #warmUpEnd = new AbortController();
   #stopped: Promise<void> | null = null;
 
-  constructor(configuration: Configuration, logs: Logs) {
+  constructor(configuration: Configuration, logs: Logs, ahead: ThreadsAhead) {
     const { settings } = configuration;
     this.#configuration = configuration;
     this.#logs = logs;
+    this.#ahead = ahead;
+    this.#registry = ahead.registry;
     this.#log = logs.area('main');
     this.#access = new Access(accessOptions(configuration, logs));
     this.#accessLog = settings.accessLog === null ? null : createAccessLog(settings.accessLog, this.#log);
@@ -123,8 +130,8 @@ class RunningServer implements Server {
     const { settings } = this.#configuration;
     // These two, and the one at the stop, are what scripts wait for in PuppetDB's log: they keep its name.
     this.#log.info('Starting PuppetDB, entering maintenance mode');
-    const options = { settings, registry: this.#registry, logs: this.#logs };
-    const threads = startThreads(options).then(({ ring, pool, stop }) => {
+    const { pool } = this.#ahead;
+    const threads = startThreads({ settings, ahead: this.#ahead, logs: this.#logs }).then(({ ring, stop }) => {
       this.#ring.attach(ring);
       this.#pool.attach(pool);
       this.#stopThreads = stop;
@@ -260,7 +267,7 @@ class RunningServer implements Server {
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
       ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
       ['maintenance', () => this.#ops.stop()],
-      ['query pool', () => this.#pool.stop()],
+      ['query pool', () => this.#ahead.pool.stop()],
       ['ring', () => this.#ring.stop()],
     ];
     for (const [what, stop] of steps) {

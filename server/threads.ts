@@ -1,32 +1,23 @@
-// Starts the threads: the ring of partition actors and the query pool, with what they need of settings, metrics and log.
+// Puts the threads to work: the ring of partition actors, then the query pool, and what runs beside them.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
 import type { Settings } from '../schemas/config.ts';
 import type { EngineSettings } from '../workers/engine-host.ts';
 import { returnFreedMemory } from '../workers/freed-memory.ts';
 import { boundMappedMemory } from '../workers/mapped-memory.ts';
-import type { MetricsRegistry } from '../workers/metrics.ts';
-import type { QueryPoolOptions, ThreadQueryPool } from '../workers/query-pool.ts';
 import { startRing } from '../workers/ring.ts';
 import type { CommandRing } from '../workers/types.ts';
 import type { Logs } from './log.ts';
-
-/**
- * How much a heap may grow between two full collections, in percent. V8 alone lets it more than double, in each thread. Measured
- * with four loads of 1,500 nodes: 40 took 30 MB less memory and 5 % more processor time, 200 took 60 MB more and saved nothing.
- */
-const HEAP_GROWTH_PERCENT = 100;
+import type { ThreadsAhead } from './threads-ahead.ts';
 
 export interface ThreadsOptions {
   readonly settings: Settings;
-  readonly registry: MetricsRegistry;
+  readonly ahead: ThreadsAhead;
   readonly logs: Logs;
 }
 
 export interface Threads {
   readonly ring: CommandRing;
-  readonly pool: ThreadQueryPool;
   /** Ends what runs beside them. */
   readonly stop: () => void;
 }
@@ -41,46 +32,32 @@ const openPollMs = 5;
  * wrong. Rejects when the data directory is in use or damaged; nothing is left running then.
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
-  // Of the whole process, and read by each heap when it is made.
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  // Lists that outlived a young collection once would be made in the old generation from then on, and, dead there, keep alive all
-  // that they refer to until the next full collection.
-  setFlagsFromString('--no-allocation-site-pretenuring');
   const ring = await startOwnRing(options);
   try {
-    // Loaded while the actors come up; its threads start afterwards: on few cores they would keep each other from coming up.
-    const [{ startQueryPool }] = await Promise.all([
-      import('../workers/query-pool.ts'),
-      untilHealthy(ring, options.logs),
-    ]);
-    const pool = await startQueryPool(poolOptions(options));
+    await untilHealthy(ring, options.logs);
+    options.ahead.pool.open();
     const { data, mappedMemory, residentMemory } = options.settings;
     const mapped = { dir: data, max: mappedMemory, total: residentMemory };
     const watches = [boundMappedMemory(mapped), returnFreedMemory()];
     const stop = (): void => {
       for (const end of watches) end?.();
     };
-    return { ring, pool, stop };
+    return { ring, stop };
   } catch (error) {
     await ring.stop();
     throw error;
   }
 }
 
-function poolOptions({ settings, registry, logs }: ThreadsOptions): QueryPoolOptions {
-  const log = logs.area('query');
-  const limits = { waitingMax: settings.waitingQueriesMax };
-  return { dir: settings.data, threads: settings.queryThreads, limits, metrics: registry, log };
-}
-
-function startOwnRing({ settings, registry, logs }: ThreadsOptions): Promise<CommandRing> {
+function startOwnRing({ settings, ahead, logs }: ThreadsOptions): Promise<CommandRing> {
   const maintenanceLog = logs.area('maintenance');
   return startRing({
     dir: settings.data,
     partitions: settings.partitions,
     threads: settings.actorThreads,
+    actorThreads: ahead.actorThreads,
     limits: { waitingMax: settings.enqueuedMax },
-    metrics: registry,
+    metrics: ahead.registry,
     log: logs.area('command'),
     onExpired: (certname) => maintenanceLog.info(`Auto-expired node ${certname}`),
     engine: engineSettings(settings),

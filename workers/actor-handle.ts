@@ -1,21 +1,18 @@
 // The main thread's side of one actor thread: starts it, starts it again with growing pauses when it dies, and kills it when
 // it hangs. What the messages mean is the ring's business.
 
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { type Activity, ActivityMark } from './activity.ts';
 import type { ActorData } from './actor.ts';
 import type { Log } from './log.ts';
 import type { FromActor, ToActor } from './messages.ts';
-import type { ThreadScript } from './thread-script.ts';
 
 export interface ActorHandleOptions {
   readonly index: number;
-  readonly script: ThreadScript;
   readonly slots: readonly number[];
-  /** Asked for at each start. */
+  /** Both are asked for at each start. */
+  readonly thread: () => Worker;
   readonly data: (activity: SharedArrayBuffer) => ActorData;
-  /** Largest old generation of the thread's heap, MiB; undefined: Node's default. */
-  readonly heapMax: number | undefined;
   /** Milliseconds one piece of work may take before the thread counts as hung. */
   readonly hangMax: number;
   readonly onMessage: (message: FromActor) => void;
@@ -34,9 +31,6 @@ const PAUSE_MAX_MS = 10_000;
 /** A thread that lived this long starts again without a pause. */
 const SETTLED_MS = 30_000;
 const STOP_MAX_MS = 30_000;
-
-/** A decoded command is garbage a moment later: with this much room it hardly ever leaves the young generation. */
-const YOUNG_GENERATION_MB = 40;
 
 export class ActorHandle {
   readonly index: number;
@@ -117,21 +111,14 @@ export class ActorHandle {
   }
 
   #start(): void {
-    const { script, data, heapMax, onMessage } = this.#options;
+    const { thread, data, onMessage } = this.#options;
     this.#mark = new ActivityMark();
     this.#seen = { count: -1, since: 0 };
     this.#killed = null;
     this.#startedAt = performance.now();
-    const worker = new Worker(script.url, {
-      name: `muster-actor-${this.index}`,
-      workerData: data(this.#mark.buffer),
-      ...(script.execArgv === undefined ? {} : { execArgv: script.execArgv }),
-      resourceLimits: {
-        maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
-        ...(heapMax === undefined ? {} : { maxOldGenerationSizeMb: heapMax }),
-      },
-    });
+    const worker = thread();
     this.#worker = worker;
+    this.post({ kind: 'begin', data: data(this.#mark.buffer) });
     let reason: string | null = null;
     worker.on('message', onMessage);
     worker.on('messageerror', (error) => worker.emit('error', error));

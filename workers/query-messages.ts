@@ -76,6 +76,8 @@ export type AboutQuery =
   | { readonly kind: 'abort'; readonly id: number; readonly text: string; readonly failure: string | null };
 
 export type ToQueryThread =
+  /** The store is there: to be opened now, so that the first query need not. */
+  | { readonly kind: 'open' }
   | { readonly kind: 'grant'; readonly id: number; readonly bytes: number }
   /** The flag is set; this wakes a query that waits for its client. */
   | { readonly kind: 'cancel'; readonly id: number };

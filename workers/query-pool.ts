@@ -90,6 +90,8 @@ export const queryPoolLimits: QueryPoolLimits = {
 
 export interface QueryPoolStats {
   readonly threads: number;
+  /** Of these: those that have come up. */
+  readonly up: number;
   readonly running: number;
   /** Of the running ones: those that wait for their clients. */
   readonly parked: number;
@@ -151,11 +153,17 @@ const lengthOf = (slots: readonly Slot[]): number => slots.reduce((sum, { length
 
 /** Starts the threads. The data directory must have been created (startRing does). */
 export async function startQueryPool(options: QueryPoolOptions): Promise<ThreadQueryPool> {
-  openStoreInfo(options.dir);
-  return new ThreadQueryPool(options);
+  const pool = new ThreadQueryPool(options);
+  try {
+    pool.open();
+  } catch (error) {
+    await pool.stop();
+    throw error;
+  }
+  return pool;
 }
 
-/** Use `startQueryPool`. */
+/** Its first thread comes up at once, the others when that one has and `open` was called. No query may be asked before. */
 export class ThreadQueryPool implements QueryPool {
   readonly #limits: QueryPoolLimits;
   readonly #log: Log;
@@ -186,6 +194,7 @@ export class ThreadQueryPool implements QueryPool {
     run: (request, settings, handlers) => this.#run(request, settings, handlers, this.#unread),
     stop: () => this.stop(),
   };
+  #isOpen = false;
   #stopping: Promise<void> | null = null;
   #onIdle: (() => void) | null = null;
 
@@ -210,9 +219,17 @@ export class ThreadQueryPool implements QueryPool {
     this.#watch.unref();
   }
 
+  /** To be called once, when the data directory has been created. Throws when it is of no use. */
+  open(): void {
+    openStoreInfo(this.#options.dir);
+    this.#isOpen = true;
+    for (const thread of this.#threads.values()) this.#openIn(thread);
+  }
+
   stats(): QueryPoolStats {
     return {
       threads: this.#pool.threads.length,
+      up: this.#threads.size,
       running: this.#running.size,
       parked: this.#parked,
       waiting: this.#waiting.size,
@@ -501,10 +518,10 @@ export class ThreadQueryPool implements QueryPool {
     setFlagsFromString('--expose-gc');
     const pool = new Piscina({
       filename: fileURLToPath(script.url),
-      minThreads: this.#threadCount,
+      minThreads: 1,
       maxThreads: this.#threadCount,
       concurrentTasksPerWorker: perThread,
-      loadBalancer: (_task, workers) => leastBusy(workers, perThread),
+      loadBalancer: (task, workers) => (task.isAbortable ? null : leastBusy(workers, perThread)),
       idleTimeout: Number.POSITIVE_INFINITY,
       // A thread that blocks while it is idle runs no timers: lmdb would never let go of its last read transaction, the next
       // query would get that old snapshot, and its pages could not be used again.
@@ -534,6 +551,27 @@ export class ThreadQueryPool implements QueryPool {
     port.on('close', () => this.#lost(thread));
     // The pool decides how long the process lives, not the ports of its idle threads.
     port.unref();
+    if (this.#isOpen) this.#openIn(thread);
+  }
+
+  #openIn({ port }: Thread): void {
+    const message: ToQueryThread = { kind: 'open' };
+    port.postMessage(message);
+    this.#complete();
+  }
+
+  /**
+   * Starts the threads that are missing, once one has come up: on few cores the others would keep it from that, and so the
+   * first query from its answer. A pool starts a thread for a task that finds no place, so tasks are given to it that find none
+   * and are taken back.
+   */
+  #complete(): void {
+    if (!this.#isOpen || this.#threads.size === 0 || this.#stopping !== null) return;
+    for (let count = this.#pool.threads.length; count < this.#threadCount; count++) {
+      const task = new AbortController();
+      this.#pool.run(null, { signal: task.signal }).catch(() => {});
+      task.abort();
+    }
   }
 
   /** The thread is gone. Its tasks are rejected by the pool; those that had settled but not told their end end here. */
@@ -554,6 +592,7 @@ export class ThreadQueryPool implements QueryPool {
   /** Ends threads that have been at one slice of work for too long. */
   #checkThreads(): void {
     if (this.#pool.threads.length === 0) this.#replacePool();
+    this.#complete();
     const now = monotonicMs();
     for (const { id, busySince } of this.#threads.values()) {
       const since = busySince[0]!;
@@ -594,7 +633,7 @@ export class ThreadQueryPool implements QueryPool {
     for (const query of this.#running.all()) {
       if (!query.over) this.#fail(query, 'The server is shutting down', 503);
     }
-    await this.#resting(() => (this.#threads.size >= this.#threadCount ? [...this.#threads.values()] : null));
+    await this.#resting(() => (this.#threads.size >= this.#pool.threads.length ? [...this.#threads.values()] : null));
     await this.#pool.destroy();
     for (const { port } of this.#threads.values()) port.close();
   }

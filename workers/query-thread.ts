@@ -260,6 +260,10 @@ function storeSize(): number {
 }
 
 function receive(message: ToQueryThread): void {
+  if (message.kind === 'open') {
+    begin();
+    return;
+  }
   const stream = streams.get(message.id);
   if (message.kind === 'grant') stream?.grant(message.bytes);
   else stream?.wake();
@@ -273,12 +277,6 @@ const hello: QueryThreadHello = {
   busySince: busySince.buffer as SharedArrayBuffer,
   slots: sharedSlots,
 };
-parentPort?.postMessage(hello, [remote]);
-try {
-  slice(openStore);
-} catch {
-  // The first query tries again and tells its client.
-}
 // The pool sees to it that threads can ask for a collection.
 const { gc } = globalThis;
 const collect = (): void => {
@@ -286,21 +284,31 @@ const collect = (): void => {
 };
 const giveUp = (): number => partitions?.[0]?.budget.forget() ?? 0;
 if (gc !== undefined) collectAtRest({ work: () => slices, collect, giveUp });
-const warmingUp = warmUp({
-  activity,
-  isFirst: () => activity.first === threadId,
-  sample: () => (isEnding() ? null : slice(() => sampleOf(openStore()))),
-  begin: beginWarmUp,
-  // A command moves the positions by as many as there are partitions, on average.
-  commands: () => positions() / look(openStore).length,
-  isEnding,
-});
-warmingUp
-  .then((isWarm) => {
-    if (!isWarm) return;
-    // What it leaves is garbage, and the next burst of commands may come before the thread has been at rest for long.
-    collect();
-    post({ kind: 'warm' });
-  })
-  // Nobody waits for it, and what it meets it leaves to the queries of clients, which tell of it.
-  .catch(() => {});
+parentPort?.postMessage(hello, [remote]);
+
+/** What the thread does of itself, once there is a store. */
+function begin(): void {
+  try {
+    slice(openStore);
+  } catch {
+    // The first query tries again and tells its client.
+  }
+  const warmingUp = warmUp({
+    activity,
+    isFirst: () => activity.first === threadId,
+    sample: () => (isEnding() ? null : slice(() => sampleOf(openStore()))),
+    begin: beginWarmUp,
+    // A command moves the positions by as many as there are partitions, on average.
+    commands: () => positions() / look(openStore).length,
+    isEnding,
+  });
+  warmingUp
+    .then((isWarm) => {
+      if (!isWarm) return;
+      // What it leaves is garbage, and the next burst of commands may come before the thread has been at rest for long.
+      collect();
+      post({ kind: 'warm' });
+    })
+    // Nobody waits for it, and what it meets it leaves to the queries of clients, which tell of it.
+    .catch(() => {});
+}

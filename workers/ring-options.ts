@@ -1,10 +1,10 @@
 // What can be chosen about the ring, and what it tells about itself.
 
+import type { ActorThreads } from './actor-threads.ts';
 import type { Log } from './log.ts';
 import type { SlotCounts } from './messages.ts';
 import type { MetricsRegistry } from './metrics.ts';
 import type { ActorTimes } from './partition-actor.ts';
-import type { ThreadScript } from './thread-script.ts';
 
 export interface RingOptions {
   /** Data directory; created when missing. One process at a time. */
@@ -26,8 +26,8 @@ export interface RingOptions {
    * noted for that process. Default: throws where nobody catches, which ends the process.
    */
   readonly onFatal?: (error: Error) => void;
-  /** Tests only: another thread entry. */
-  readonly script?: ThreadScript;
+  /** Where the actors get their threads. Default: new ones. */
+  readonly actorThreads?: ActorThreads;
 }
 
 /** Everything that can grow, and how far. */
@@ -48,8 +48,6 @@ export interface RingLimits {
   readonly batchPause: number;
   /** Milliseconds one batch or maintenance step may take before its actor counts as hung. */
   readonly hangMax: number;
-  /** MiB of an actor's heap; 0: Node's default. */
-  readonly actorHeapMax: number;
 }
 
 export const ringLimits: RingLimits = {
@@ -62,7 +60,6 @@ export const ringLimits: RingLimits = {
   batchWorkMax: 100,
   batchPause: 100,
   hangMax: 300_000,
-  actorHeapMax: 0,
 };
 
 export interface RingStats {

@@ -27,6 +27,7 @@ import {
 import type { Activity } from './activity.ts';
 import { discardedDir } from './actor.ts';
 import { ActorHandle } from './actor-handle.ts';
+import { ActorThreads } from './actor-threads.ts';
 import { Admission, stoppingRefusal } from './admission.ts';
 import { logCommand } from './command-line.ts';
 import { CommandMetrics } from './command-metrics.ts';
@@ -43,7 +44,6 @@ import { checkAllPages, QUICK_ENDS_MAX, RunMarker } from './run-marker.ts';
 import { CRASHES_MAX, deadlyText, type Flight, type Slot } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
-import { threadScript } from './thread-script.ts';
 import type { Accepted, CommandRing, Maintenance, Submission } from './types.ts';
 
 interface CountsRequest {
@@ -508,7 +508,7 @@ export class Ring implements CommandRing {
 
   #startActors(positions: readonly number[]): void {
     const partitions = positions.length;
-    const { dir, engine = null, threads: wanted, script } = this.#options;
+    const { dir, engine = null, threads: wanted, actorThreads = new ActorThreads() } = this.#options;
     const { batchMax: countMax, batchSizeMax: sizeMax, batchWorkMax: workMax } = this.#limits;
     const limits: BatchLimits = { countMax, sizeMax, workMax };
     const threads = Math.min(Math.max(1, wanted ?? defaultThreads()), partitions);
@@ -517,9 +517,8 @@ export class Ring implements CommandRing {
       for (let slot = index; slot < partitions; slot += threads) slots.push(slot);
       const actor: ActorHandle = new ActorHandle({
         index,
-        script: script ?? threadScript('actor-thread', import.meta.url),
         slots,
-        heapMax: this.#limits.actorHeapMax === 0 ? undefined : this.#limits.actorHeapMax,
+        thread: () => actorThreads.take(index),
         hangMax: this.#limits.hangMax,
         data: (activity) => ({
           dir,

@@ -6,6 +6,7 @@ import type { Configuration } from '../config/load.ts';
 import { createLogs, type Logs } from '../log.ts';
 import { checkOpenFiles, type FileUsers } from '../open-files.ts';
 import type { Server } from '../start.ts';
+import { beginThreads } from '../threads-ahead.ts';
 import type { ParsedArguments } from './arguments.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, reasonOf, type Terminal } from './command.ts';
 import { configurationOf, settingOptions } from './setting-options.ts';
@@ -58,10 +59,11 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   process.stdout.removeAllListeners('error').on('error', () => {});
   for (const notice of configuration.notices) log[notice.level](notice.message);
 
+  const threads = beginThreads(settings, partitions, logs);
   const { startServer } = await import('../start.ts');
   let server: Server;
   try {
-    server = await startServer(configuration, logs);
+    server = await startServer(configuration, logs, threads);
   } catch (error) {
     await logs.end();
     throw new CliFailure(exitStatus.failed, (error as Error).message);

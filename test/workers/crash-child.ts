@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
+import { ActorThreads } from '../../workers/actor-threads.ts';
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 
@@ -11,7 +12,7 @@ const ring = await startRing({
   dir,
   partitions: Number(partitions),
   threads: 2,
-  script: threadScript('stub-actor', import.meta.url),
+  actorThreads: new ActorThreads(threadScript('stub-actor', import.meta.url)),
   times: { flushDelay: 20, retryDelay: 50 },
 });
 

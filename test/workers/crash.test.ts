@@ -5,6 +5,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { ActorThreads } from '../../workers/actor-threads.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
@@ -16,7 +17,7 @@ import { pause, until } from '../support/waiting.ts';
 import { applications } from './applications.ts';
 
 const PARTITIONS = 3;
-const script = threadScript('stub-actor', import.meta.url);
+const actorThreads = new ActorThreads(threadScript('stub-actor', import.meta.url));
 /** Kills in the short mode; MUSTER_TEST_KILLS for more. */
 const KILLS = Number(process.env['MUSTER_TEST_KILLS'] ?? 4);
 
@@ -47,7 +48,7 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
     const life = (Math.imul(seed + kill, 2654435761) >>> 0) % 300;
     acknowledged.push(...(await runAndKill(dir, life)));
   }
-  const ring = await startRing({ dir, script, times: { flushDelay: 20, retryDelay: 50 } });
+  const ring = await startRing({ dir, actorThreads, times: { flushDelay: 20, retryDelay: 50 } });
   await until('everything is applied', () => ring.healthy && ring.depth === 0);
   await ring.stop();
   const counts = await applications(dir);
@@ -82,7 +83,12 @@ test('full disk: submissions are refused with the reason, and taken again when t
   const volume = smallVolume(t, 24);
   if (volume === null) return t.skip('needs a small file system');
   const { dir } = volume;
-  const ring = await startRing({ dir: join(dir, 'data'), partitions: PARTITIONS, script, times: { flushDelay: 20 } });
+  const ring = await startRing({
+    dir: join(dir, 'data'),
+    partitions: PARTITIONS,
+    actorThreads,
+    times: { flushDelay: 20 },
+  });
   atEnd(t, () => ring.stop());
   await until('open', () => ring.healthy);
   const ballast = join(dir, 'ballast');

@@ -9,12 +9,7 @@ import { dataFileOf } from '../../engine/store/data-file.ts';
 import { openPartition } from '../../engine/store/partition.ts';
 import { partitionDir } from '../../engine/store/store-info.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
-import {
-  type QueryPoolOptions,
-  queryPoolLimits,
-  startQueryPool,
-  type ThreadQueryPool,
-} from '../../workers/query-pool.ts';
+import { type QueryPoolOptions, queryPoolLimits, startQueryPool, ThreadQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import type { AnswerHead, QueryHandle } from '../../workers/types.ts';
@@ -133,7 +128,8 @@ test('query pool: a short answer comes whole with its head', async () => {
     assert.equal(head?.status, 200);
     assert.equal(end, 'end');
     assert.equal(JSON.parse(text).certname, 'n3');
-    assert.deepEqual(pool.stats(), { threads: 2, running: 0, parked: 0, waiting: 0 });
+    await until('both threads are up', () => pool.stats().up === 2);
+    assert.deepEqual(pool.stats(), { threads: 2, up: 2, running: 0, parked: 0, waiting: 0 });
   });
 });
 
@@ -366,7 +362,7 @@ test('query pool: queries wait for a place in turn, and beyond the line they are
     const fourth = await ask(pool, request('/nodes/n3')).finished;
     assert.equal(fourth.head?.status, 503);
     assert.match(fourth.text, /Too many queries/);
-    const { parked, ...rest } = pool.stats();
+    const { parked, up: _up, ...rest } = pool.stats();
     assert.deepEqual(rest, { threads: 1, running: 1, waiting: 2 });
     assert.ok(parked <= 1);
     second.handle.cancel();
@@ -413,6 +409,23 @@ test('query pool: queries side by side go to all threads, one after the other to
     for (let i = 0; i < 5; i++) assert.equal(await threadOf('/fine'), first);
     assert.equal(await threadOf('/first'), first);
   });
+});
+
+test('query pool: the first thread comes up alone, the others once the store is there; one that dies is replaced', async () => {
+  const pool = new ThreadQueryPool({ dir, threads: 3, script: stub });
+  try {
+    await until('the first one is there', () => pool.stats().up === 1);
+    assert.equal(pool.stats().threads, 1);
+    pool.open();
+    await until('the others are there', () => pool.stats().up === 3);
+    for (const left of [2, 1]) {
+      assert.equal((await ask(pool, request('/exit')).finished).head?.status, 500, `${left} left`);
+      await until('another one has come', () => pool.stats().up === 3 && pool.stats().threads === 3);
+    }
+    assert.equal((await ask(pool, request('/fine')).finished).head?.status, 200);
+  } finally {
+    await pool.stop();
+  }
 });
 
 test('query pool: threads are told of queries that are at work, not of those that wait for their clients', async () => {

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, wri
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { slotOf } from '../../engine/store/store-info.ts';
+import { ActorThreads } from '../../workers/actor-threads.ts';
 import type { Log } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
@@ -20,7 +21,7 @@ const PARTITIONS = 4;
 const FAULT_FILE = 'fault';
 const UNREADABLE_FILE = 'unreadable';
 const ROOM_FILE = 'room';
-const script = threadScript('stub-actor', import.meta.url);
+const actorThreads = new ActorThreads(threadScript('stub-actor', import.meta.url));
 const times = { retryDelay: 30, flushDelay: 20, stallMin: 10, stallMax: 50 };
 
 interface TestRing {
@@ -40,7 +41,7 @@ async function start(t: TestContext, dir: string, rest: Partial<RingOptions> = {
     error: write('error'),
     isLevelEnabled: () => true,
   };
-  const ring = await startRing({ dir, partitions: PARTITIONS, threads: 2, script, times, metrics, log, ...rest });
+  const ring = await startRing({ dir, partitions: PARTITIONS, threads: 2, actorThreads, times, metrics, log, ...rest });
   atEnd(t, () => ring.stop());
   return { ring, metrics, lines };
 }
@@ -190,7 +191,7 @@ test('ring: seqs go on above the positions of the partitions when the log is los
 test('ring: a second ring on the directory is refused', async (t) => {
   const dir = temporaryDirectory();
   await start(t, dir);
-  await assert.rejects(startRing({ dir, script }), /is used by another process/);
+  await assert.rejects(startRing({ dir, actorThreads }), /is used by another process/);
 });
 
 test('ring: a command refused by the engine goes to the dead letters, whole', async (t) => {

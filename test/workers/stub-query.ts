@@ -34,6 +34,8 @@ export default async function answer({ id, request, window }: QueryTask): Promis
   return { answer: { head: { ...head, body }, failure: null }, plan: null, times };
 }
 
+// It has no store to open.
+port.on('message', () => {}).unref();
 parentPort?.postMessage(
   { kind: 'query-thread', thread: threadId, port: remote, busySince: busySince.buffer, slots: newSlots() },
   [remote],
