@@ -3,6 +3,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
+import { inlineForCommands } from './inlining.ts';
 import type { ToActor } from './messages.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
 
@@ -27,6 +28,7 @@ export class ActorThreads {
     // Lists that outlived a young collection once would be made in the old generation from then on, and, dead there, keep alive all
     // that they refer to until the next full collection.
     setFlagsFromString('--no-allocation-site-pretenuring');
+    inlineForCommands();
   }
 
   /** Starts `count` threads that nobody has asked for yet. They do not keep the process alive. */

@@ -14,6 +14,7 @@ import { openStoreInfo } from '../engine/store/store-info.ts';
 import { newSlots, SlotWriter } from './answer-slots.ts';
 import { clockFrom, monotonicMs } from './clock.ts';
 import { collectAtRest } from './heap-at-rest.ts';
+import { inlineForCommands, inlineForQueries } from './inlining.ts';
 import { MakingWay } from './making-way.ts';
 import { QueryActivity } from './query-activity.ts';
 import type {
@@ -151,7 +152,18 @@ const positions = (): number => look(() => openStore().reduce((sum, partition) =
 
 const beginWarmUp: WarmingUpOptions['begin'] = (sample, budgetMs) => {
   const work = new WarmUp({ partitions: slice(openStore), clock: Date.now, stopwatch }, sample, budgetMs);
-  return { step: () => slice(() => work.step()), rest: () => slice(() => work.rest()) };
+  const step = (): boolean => {
+    // Anew each time: other threads that warm up may rest meanwhile.
+    inlineForQueries();
+    const goesOn = slice(() => work.step());
+    if (!goesOn) inlineForCommands();
+    return goesOn;
+  };
+  const rest = (): void => {
+    inlineForCommands();
+    slice(() => work.rest());
+  };
+  return { step, rest };
 };
 
 /** Bytes beyond which an answer is long. */
