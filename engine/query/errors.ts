@@ -16,6 +16,14 @@ export class QueryError extends Error {
 /** 400 with a plain text. */
 export const badQuery = (message: string): QueryError => new QueryError(400, message);
 
+/** What PuppetDB finds only while it writes the SQL: told after all that its checks find, and before what its database refuses. */
+export class LateRefusal extends QueryError {
+  constructor(message: string) {
+    super(400, message);
+    this.name = 'LateRefusal';
+  }
+}
+
 /**
  * A query that passes PuppetDB's own checks and is refused by its database. Of all mistakes in a query it is the last to be
  * told, and not told at all to who asks for the AST only.

@@ -5,7 +5,7 @@ import { isArray, type JsonValue } from '../../json/value.ts';
 import type { Filter, QueryTree } from '../tree.ts';
 import { expand, NO_CLAUSE } from './clause.ts';
 import { addReportTypes, UnknownShape } from './defaults.ts';
-import { deferred, type FilterContext, filterOf, settle } from './filter.ts';
+import { deferred, type FilterContext, filterOf, settle, settleLate } from './filter.ts';
 import { astValidation } from './messages.ts';
 import { checkNames } from './names.ts';
 import { normalOperator } from './operators.ts';
@@ -62,9 +62,10 @@ export function resolveBody(scope: Scope, ast: JsonValue, paging: Paging, option
   const projection = parts ? projectionOf(scope, parts.columns, parts.groupBy, defer) : every;
   const filter = filterOf(scope, clause, options);
   defer(() => checkGroupOrder(projection, paging.orderBy), undefined);
+  settleLate(options);
   if (oddity) throw astValidation(oddity.clause, ast);
   if (!parts && isArray(query) && normalOperator(query[0]) === 'extract') throw astValidation(query, ast);
-  if (!options.astOnly) settle(options);
+  settle(options, options);
   return {
     columns: projection.columns,
     projected: projection.projected,

@@ -11,6 +11,7 @@ import {
   arity,
   arrayOfOneType,
   emptyClause,
+  invalidArrayClause,
   invalidClause,
   noArguments,
   noInequality,
@@ -253,7 +254,7 @@ function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: Sc
     if (single === 'new_value' || single === 'old_value' || single === 'tag') {
       return { kind: 'in', fields: [], source: null };
     }
-    if (typeof single !== 'string') return refused(invalidClause('in'));
+    if (typeof single !== 'string') return refused(invalidArrayClause());
     return { kind: 'in-array', field: single, values };
   }
   const expanded = expandSource(source, options, scope);

@@ -5,7 +5,7 @@ import type { Field } from '../../../schemas/entities.ts';
 import { textForm } from '../../json/compare.ts';
 import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import { parseQueryTime } from '../../time.ts';
-import { badQuery, StoreRefusal } from '../errors.ts';
+import { badQuery, LateRefusal, StoreRefusal } from '../errors.ts';
 import { encodedPattern, encodePath } from '../paths.ts';
 import { compileRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter, PathPart, PathRoot } from '../tree.ts';
@@ -18,6 +18,7 @@ import {
   badPathElement,
   columnType,
   incompatible,
+  invalidArrayClause,
   invalidClause,
   noImplementation,
   noOperator,
@@ -37,26 +38,36 @@ export function checkRegex(pattern: string): void {
 }
 
 export interface FilterContext {
-  /** What the database would refuse, kept until everything else has been checked: the first of it. */
+  /** What is told only when everything else has been checked. */
   readonly refusal: Refusal;
 }
 
+/** The first of each kind. */
 export interface Refusal {
-  error: StoreRefusal | null;
+  late: LateRefusal | null;
+  store: StoreRefusal | null;
 }
 
-/** Throws what was kept. */
-export function settle({ refusal }: FilterContext): void {
-  if (refusal.error !== null) throw refusal.error;
+/** Throws what the writing of the SQL would find. */
+export function settleLate({ refusal }: FilterContext): void {
+  if (refusal.late !== null) throw refusal.late;
 }
 
-/** Runs a check; what the database would refuse in it is kept, and stands for `instead`. */
+/** Throws what was kept. `astOnly`: nothing is asked of the database. */
+export function settle(context: FilterContext, { astOnly = false } = {}): void {
+  settleLate(context);
+  const { refusal } = context;
+  if (refusal.store !== null && !astOnly) throw refusal.store;
+}
+
+/** Runs a check; what is told later of it is kept, and stands for `instead`. */
 export function deferred<T>(context: FilterContext, check: () => T, instead: T): T {
   try {
     return check();
   } catch (error) {
-    if (!(error instanceof StoreRefusal)) throw error;
-    context.refusal.error ??= error;
+    if (error instanceof LateRefusal) context.refusal.late ??= error;
+    else if (error instanceof StoreRefusal) context.refusal.store ??= error;
+    else throw error;
     return instead;
   }
 }
@@ -152,10 +163,19 @@ function document(top: string, parts: readonly PathPart[]): NonNullable<Target['
   return { root: top as PathRoot, parts };
 }
 
-function target(scope: Scope, text: string, options: { readonly matches: boolean } = { matches: true }): Target {
-  const { top, parts } = parseField(text, options);
+interface TargetOptions {
+  readonly matches?: boolean;
+  /** PuppetDB misses the field only later. */
+  readonly late?: boolean;
+}
+
+function target(scope: Scope, text: string, { matches = true, late = false }: TargetOptions = {}): Target {
+  const { top, parts } = parseField(text, { matches });
   const field = fieldNamed(scope, top);
-  if (!field) throw unknownField(scope, text);
+  if (!field) {
+    const error = unknownField(scope, text);
+    throw late ? new LateRefusal(error.message) : error;
+  }
   const isRoot = (scope.roots as readonly string[]).includes(top);
   return { field, document: isRoot ? document(top, parts) : null, dotted: parts.length > 0 };
 }
@@ -316,7 +336,7 @@ function pathRegex(scope: Scope, name: string, value: JsonValue): Filter {
 // ---- null ----
 
 function nullTest(scope: Scope, name: string, isNull: boolean): Filter {
-  const { field, document: doc } = target(scope, name, { matches: false });
+  const { field, document: doc } = target(scope, name, { matches: false, late: true });
   if (doc) {
     return { kind: 'json', op: 'null?', root: doc.root, parts: withoutIndexes(doc.parts), value: isNull };
   }
@@ -332,7 +352,7 @@ function nullTest(scope: Scope, name: string, isNull: boolean): Filter {
 function inArray(scope: Scope, name: string, values: JsonValue): Filter {
   const field = fieldNamed(scope, name);
   if (!isArray(values) && !isObject(values)) throw arrayNeedsVector();
-  if (!field) throw invalidClause('in');
+  if (!field) throw invalidArrayClause();
   const list = isArray(values) ? values : Object.entries(values).map(([key, value]): JsonValue => [`:${key}`, value]);
   switch (field.type) {
     case 'A':

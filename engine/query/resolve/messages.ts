@@ -4,7 +4,7 @@
 
 import type { Field } from '../../../schemas/entities.ts';
 import { type JsonValue, kindOf } from '../../json/value.ts';
-import { badQuery, type QueryError, StoreRefusal } from '../errors.ts';
+import { badQuery, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
 import { javaClass, printAlone, printClojure } from './clojure.ts';
 
 /** `'a'`; `'a' and 'b'`; `'a', 'b', and 'c'`. */
@@ -37,8 +37,8 @@ export const unsupportedSubquery = (name: string, known: string | null): string 
   known === null ? `Unsupported subquery \`${name}\`` : `Unsupported subquery \`${name}\` - did you mean \`${known}\`?`;
 
 /** A clause the compiler knows nothing of, inside `and`, `or`, `not` or as the source of `in`. */
-export const noImplementation = (): QueryError =>
-  badQuery(
+export const noImplementation = (): LateRefusal =>
+  new LateRefusal(
     "No implementation of method: :-plan->sql of protocol: #'puppetlabs.puppetdb.query-eng.engine/SQLGen found for class: nil",
   );
 
@@ -55,6 +55,8 @@ export const invalidEntity = (name: string): QueryError => badQuery(`Invalid ent
 
 export const arity = (op: string): QueryError => badQuery(`${op} requires exactly two arguments`);
 export const invalidClause = (op: string): QueryError => badQuery(`Invalid ${op} clause`);
+/** Values for what is no field. */
+export const invalidArrayClause = (): LateRefusal => new LateRefusal('Invalid in clause');
 export const noArguments = (op: 'and' | 'or'): QueryError =>
   badQuery(`'${op}' takes at least one argument, but none were supplied`);
 export const notArity = (count: number): QueryError =>

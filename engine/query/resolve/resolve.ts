@@ -63,7 +63,7 @@ function bodyOptions(options: RootOptions): BodyOptions {
     vocabulary: options.vocabulary ?? 'puppetdb',
     edition: options.edition ?? 'community',
     addAgentReportFilter: options.addAgentReportFilter !== false,
-    refusal: { error: null },
+    refusal: { late: null, store: null },
     astOnly: options.astOnly === true,
   };
 }
