@@ -18,6 +18,18 @@ const NO_TIME = "'x' is not a valid timestamp value";
 
 /** Queries with two mistakes: which one is told. */
 const ORDER: readonly [EntityName, string, string][] = [
+  // What its checks find, what the writing of the SQL finds, what its database refuses.
+  [
+    'resources',
+    '["and",["in","line","x"],["<","line","10"]]',
+    'Argument "10" and operator "<" have incompatible types.',
+  ],
+  [
+    'resources',
+    '["and",["null?","zz",true],["<","line","10"]]',
+    'Argument "10" and operator "<" have incompatible types.',
+  ],
+  ['resources', '["and",["=","exported","x"],["in","line","x"]]', NO_IMPLEMENTATION],
   // What only the compiler refuses comes after what the expansion of the whole query finds.
   ['nodes', `["and",["=",["name"],"x"],${RELATION}]`, NO_RELATION],
   ['nodes', '["and",["=",["name"],"x"],["=","certname"]]', '= requires exactly two arguments'],
