@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const lmdbInItsFolder = {
   name: 'lmdb-in-its-folder',
   setup(build) {
-    build.onLoad({ filter: /node_modules\/lmdb\/[^/]+\.js$/ }, ({ path }) => ({
+    build.onLoad({ filter: /node_modules[\\/]lmdb[\\/][^\\/]+\.js$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', "import.meta.resolve('lmdb')"),
     }));
   },

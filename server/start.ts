@@ -51,17 +51,18 @@ export interface Server {
 
 /** Rejects when it cannot start; nothing is left running then. */
 export async function startServer(configuration: Configuration, logs: Logs, ahead: ThreadsAhead): Promise<Server> {
-  const server = new RunningServer(configuration, logs, ahead);
+  let server: RunningServer | null = null;
   try {
+    server = new RunningServer(configuration, logs, ahead);
     await server.start();
+    return server;
   } catch (error) {
     logs.area('main').error({ err: error }, 'the server could not start');
-    await server.stop();
+    await (server ?? ahead.pool).stop();
     throw error;
   } finally {
     ahead.actorThreads.end();
   }
-  return server;
 }
 
 /** Milliseconds without a request after which the server has time for itself: clients that wait for their commands look again sooner. */
