@@ -9,6 +9,7 @@ import type { Server } from '../start.ts';
 import { beginThreads } from '../threads-ahead.ts';
 import type { ParsedArguments } from './arguments.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, reasonOf, type Terminal } from './command.ts';
+import { endProcess } from './end-process.ts';
 import { configurationOf, settingOptions } from './setting-options.ts';
 import { ownVersion } from './version.ts';
 
@@ -53,7 +54,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   log.info(`Muster version ${ownVersion()}`);
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'an error that nobody expected; the process ends');
-    void logs.end().then(() => process.exit(exitStatus.failed));
+    void logs.end().then(() => endProcess(exitStatus.failed));
   });
   // Whoever reads the ready line may go away, and a server does not fail for it.
   process.stdout.removeAllListeners('error').on('error', () => {});
