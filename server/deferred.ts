@@ -1,15 +1,10 @@
-// Stand-ins for the ring and the query pool while they start: the listener is up first, so that clients get a 503 and
-// health checks an answer instead of a refused connection. Until the real thing is there, commands are refused and
-// queries answered with 503.
+// A stand-in for the ring while it starts: the listener is up first, so that clients get a 503 and health checks an answer
+// instead of a refused connection. Until the real thing is there, commands are refused.
 
-import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import {
   type Accepted,
   type CommandRing,
   type Maintenance,
-  type QueryHandle,
-  type QueryHandlers,
-  type QueryPool,
   type Submission,
   SubmissionRefused,
 } from '../workers/types.ts';
@@ -43,27 +38,5 @@ export class DeferredRing implements CommandRing {
 
   async stop(): Promise<void> {
     await this.#ring?.stop();
-  }
-}
-
-const noHandle: QueryHandle = { grant: () => {}, cancel: () => {} };
-
-export class DeferredPool implements QueryPool {
-  #pool: QueryPool | null = null;
-
-  attach(pool: QueryPool): void {
-    this.#pool = pool;
-  }
-
-  run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers): QueryHandle {
-    if (this.#pool !== null) return this.#pool.run(request, settings, handlers);
-    handlers.onHead({ status: 503, contentType: 'text/plain;charset=utf-8', headers: [], body: startingText });
-    handlers.onEnd();
-    handlers.onLeft?.(null);
-    return noHandle;
-  }
-
-  async stop(): Promise<void> {
-    await this.#pool?.stop();
   }
 }

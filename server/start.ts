@@ -11,11 +11,12 @@ import { randomUUID } from 'node:crypto';
 import type { QuerySettings } from '../engine/query/request.ts';
 import { type SettingKey, type SettingRow, type Settings, settingRows } from '../schemas/config.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
+import type { ThreadQueryPool } from '../workers/query-pool.ts';
 import type { QueryPool } from '../workers/types.ts';
 import { type AccessLog, createAccessLog } from './access-log.ts';
 import { logLevelsOf, wantsTls } from './config/check.ts';
 import type { Configuration } from './config/load.ts';
-import { DeferredPool, DeferredRing } from './deferred.ts';
+import { DeferredRing } from './deferred.ts';
 import type { Mount, RequestRecord } from './http/exchange.ts';
 import type { HttpLimits } from './http/limits.ts';
 import { type Listener, type ListenerOptions, startListener } from './http/listener.ts';
@@ -77,7 +78,7 @@ class RunningServer implements Server {
   readonly #ahead: ThreadsAhead;
   readonly #registry: MetricsRegistry;
   readonly #ring = new DeferredRing();
-  readonly #pool = new DeferredPool();
+  readonly #pool: ThreadQueryPool;
   readonly #access: Access;
   readonly #accessLog: AccessLog | null;
   readonly #ops: Ops;
@@ -98,6 +99,7 @@ class RunningServer implements Server {
     this.#logs = logs;
     this.#ahead = ahead;
     this.#registry = ahead.registry;
+    this.#pool = ahead.pool;
     this.#log = logs.area('main');
     this.#access = new Access(accessOptions(configuration, logs));
     this.#accessLog = settings.accessLog === null ? null : createAccessLog(settings.accessLog, this.#log);
@@ -131,12 +133,10 @@ class RunningServer implements Server {
     const { settings } = this.#configuration;
     // These two, and the one at the stop, are what scripts wait for in PuppetDB's log: they keep its name.
     this.#log.info('Starting PuppetDB, entering maintenance mode');
-    const { pool } = this.#ahead;
     const threads = startThreads({ settings, ahead: this.#ahead, logs: this.#logs }).then(({ ring, stop }) => {
       this.#ring.attach(ring);
-      this.#pool.attach(pool);
       this.#stopThreads = stop;
-      void pool.warmedUp.then(() => this.#warmUp(pool.uncounted));
+      void this.#pool.warmedUp.then(() => this.#warmUp(this.#pool.uncounted));
     });
     // All or nothing: what one of them has started is stopped when the other fails, so both are waited for.
     const results = await Promise.allSettled([threads, this.#startListeners()]);
@@ -268,7 +268,7 @@ class RunningServer implements Server {
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
       ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
       ['maintenance', () => this.#ops.stop()],
-      ['query pool', () => this.#ahead.pool.stop()],
+      ['query pool', () => this.#pool.stop()],
       ['ring', () => this.#ring.stop()],
     ];
     for (const [what, stop] of steps) {

@@ -99,6 +99,7 @@ export interface QueryPoolStats {
 }
 
 const TEXT = 'text/plain;charset=utf-8';
+const OPEN: ToQueryThread = { kind: 'open' };
 /** Of the window, that a client must have taken before the thread is told. */
 const GRANT_SHARE = 1 / 4;
 /** Up to this many bytes an answer is copied sooner than it is sent from where it lies. */
@@ -163,7 +164,7 @@ export async function startQueryPool(options: QueryPoolOptions): Promise<ThreadQ
   return pool;
 }
 
-/** Its first thread comes up at once, the others when that one has and `open` was called. No query may be asked before. */
+/** Its first thread comes up at once, the others when that one has and `open` was called. Queries get 503 before. */
 export class ThreadQueryPool implements QueryPool {
   readonly #limits: QueryPoolLimits;
   readonly #log: Log;
@@ -223,7 +224,8 @@ export class ThreadQueryPool implements QueryPool {
   open(): void {
     openStoreInfo(this.#options.dir);
     this.#isOpen = true;
-    for (const thread of this.#threads.values()) this.#openIn(thread);
+    for (const { port } of this.#threads.values()) port.postMessage(OPEN);
+    this.#complete();
   }
 
   stats(): QueryPoolStats {
@@ -266,6 +268,7 @@ export class ThreadQueryPool implements QueryPool {
       over: false,
     };
     if (this.#stopping !== null) this.#refuseSoon(query, 'The server is shutting down');
+    else if (!this.#isOpen) this.#refuseSoon(query, 'the server is starting');
     else if (this.#hasPlace) this.#begin(query);
     else if (this.#waiting.size < this.#limits.waitingMax) this.#waiting.add(query);
     else this.#refuseSoon(query, 'Too many queries are waiting. Try again later.');
@@ -551,12 +554,8 @@ export class ThreadQueryPool implements QueryPool {
     port.on('close', () => this.#lost(thread));
     // The pool decides how long the process lives, not the ports of its idle threads.
     port.unref();
-    if (this.#isOpen) this.#openIn(thread);
-  }
-
-  #openIn({ port }: Thread): void {
-    const message: ToQueryThread = { kind: 'open' };
-    port.postMessage(message);
+    if (!this.#isOpen) return;
+    port.postMessage(OPEN);
     this.#complete();
   }
 

@@ -416,6 +416,8 @@ test('query pool: the first thread comes up alone, the others once the store is 
   try {
     await until('the first one is there', () => pool.stats().up === 1);
     assert.equal(pool.stats().threads, 1);
+    const early = await ask(pool, request('/fine')).finished;
+    assert.deepEqual([early.head?.status, early.text], [503, 'the server is starting']);
     pool.open();
     await until('the others are there', () => pool.stats().up === 3);
     for (const left of [2, 1]) {

@@ -65,7 +65,7 @@ export function resolveBody(scope: Scope, ast: JsonValue, paging: Paging, option
   settleLate(options);
   if (oddity) throw astValidation(oddity.clause, ast);
   if (!parts && isArray(query) && normalOperator(query[0]) === 'extract') throw astValidation(query, ast);
-  settle(options, options);
+  if (!options.astOnly) settle(options);
   return {
     columns: projection.columns,
     projected: projection.projected,

@@ -53,11 +53,10 @@ export function settleLate({ refusal }: FilterContext): void {
   if (refusal.late !== null) throw refusal.late;
 }
 
-/** Throws what was kept. `astOnly`: nothing is asked of the database. */
-export function settle(context: FilterContext, { astOnly = false } = {}): void {
+/** Throws what was kept. */
+export function settle(context: FilterContext): void {
   settleLate(context);
-  const { refusal } = context;
-  if (refusal.store !== null && !astOnly) throw refusal.store;
+  if (context.refusal.store !== null) throw context.refusal.store;
 }
 
 /** Runs a check; what is told later of it is kept, and stands for `instead`. */
