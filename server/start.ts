@@ -61,8 +61,6 @@ export async function startServer(configuration: Configuration, logs: Logs, ahea
     logs.area('main').error({ err: error }, 'the server could not start');
     await (server ?? ahead.pool).stop();
     throw error;
-  } finally {
-    ahead.actorThreads.end();
   }
 }
 

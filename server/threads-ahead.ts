@@ -1,23 +1,20 @@
-// Threads that a start begins before it loads most of the server: they take as long to come up as the rest of the process.
+// What a start begins before it loads most of the server: a query thread takes as long to come up as the rest of the process, and the server
+// answers nothing before.
 
 import type { Settings } from '../schemas/config.ts';
-import { ActorThreads } from '../workers/actor-threads.ts';
 import { MetricsRegistry } from '../workers/metrics.ts';
 import { ThreadQueryPool } from '../workers/query-pool.ts';
 import type { Logs } from './log.ts';
 
 export interface ThreadsAhead {
   readonly registry: MetricsRegistry;
-  readonly actorThreads: ActorThreads;
   /** Not open yet. */
   readonly pool: ThreadQueryPool;
 }
 
-/** `partitions`: of the data directory, which nothing is done to. Whoever takes the threads must stop the pool and let the rest go. */
-export function beginThreads(settings: Settings, partitions: number, logs: Logs): ThreadsAhead {
+/** Nothing is done to the data directory. Whoever takes the pool must stop it. */
+export function beginThreads(settings: Settings, logs: Logs): ThreadsAhead {
   const registry = new MetricsRegistry();
-  const actorThreads = new ActorThreads();
-  actorThreads.begin(Math.min(settings.actorThreads, partitions));
   const pool = new ThreadQueryPool({
     dir: settings.data,
     threads: settings.queryThreads,
@@ -25,5 +22,5 @@ export function beginThreads(settings: Settings, partitions: number, logs: Logs)
     metrics: registry,
     log: logs.area('query'),
   });
-  return { registry, actorThreads, pool };
+  return { registry, pool };
 }

@@ -22,21 +22,20 @@ export interface Threads {
   readonly stop: () => void;
 }
 
-/** How long the server waits for its partitions before it goes on without some of them. */
-const openMs = 30_000;
-const openPollMs = 5;
+/** Milliseconds that actors wait for the first query thread at most. */
+const readyMs = 2000;
 
 /**
- * Resolves when all partitions are open; queries that are asked at once wait until the first query thread has come up. A
- * partition that does not open is no reason to keep the others from working: the server then starts, and its status says what is
- * wrong. Rejects when the data directory is in use or damaged; nothing is left running then.
+ * Resolves when commands and queries are taken: these wait until the first query thread has the store open, those are applied when
+ * the actors have come up, which begin to after that thread. A partition that does not open is no reason to keep the others from working: the
+ * status says what is wrong. Rejects when the data directory is in use or damaged; nothing is left running then.
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
+  const { settings, ahead } = options;
   const ring = await startOwnRing(options);
   try {
-    await untilHealthy(ring, options.logs);
-    options.ahead.pool.open();
-    const { data, mappedMemory, residentMemory } = options.settings;
+    ahead.pool.open();
+    const { data, mappedMemory, residentMemory } = settings;
     const mapped = { dir: data, max: mappedMemory, total: residentMemory };
     const watches = [boundMappedMemory(mapped), returnFreedMemory()];
     const stop = (): void => {
@@ -55,24 +54,13 @@ function startOwnRing({ settings, ahead, logs }: ThreadsOptions): Promise<Comman
     dir: settings.data,
     partitions: settings.partitions,
     threads: settings.actorThreads,
-    actorThreads: ahead.actorThreads,
+    actorsAfter: Promise.race([ahead.pool.ready, sleep(readyMs, undefined, { ref: false })]),
     limits: { waitingMax: settings.enqueuedMax },
     metrics: ahead.registry,
     log: logs.area('command'),
     onExpired: (certname) => maintenanceLog.info(`Auto-expired node ${certname}`),
     engine: engineSettings(settings),
   });
-}
-
-async function untilHealthy(ring: CommandRing, logs: Logs): Promise<void> {
-  const deadline = performance.now() + openMs;
-  while (!ring.healthy) {
-    if (performance.now() > deadline) {
-      logs.area('store').error('some partitions are still not open; the server starts without them');
-      return;
-    }
-    await sleep(openPollMs);
-  }
 }
 
 function engineSettings(settings: Settings): EngineSettings {

@@ -4,14 +4,16 @@
 import type { Worker } from 'node:worker_threads';
 import { type Activity, ActivityMark } from './activity.ts';
 import type { ActorData } from './actor.ts';
+import { startActorWorker } from './actor-worker.ts';
 import type { Log } from './log.ts';
 import type { FromActor, ToActor } from './messages.ts';
+import type { ThreadScript } from './thread-script.ts';
 
 export interface ActorHandleOptions {
   readonly index: number;
   readonly slots: readonly number[];
-  /** Both are asked for at each start. */
-  readonly thread: () => Worker;
+  readonly script: ThreadScript;
+  /** Asked for at each start. */
   readonly data: (activity: SharedArrayBuffer) => ActorData;
   /** Milliseconds one piece of work may take before the thread counts as hung. */
   readonly hangMax: number;
@@ -51,11 +53,15 @@ export class ActorHandle {
     this.index = options.index;
     this.slots = options.slots;
     this.#options = options;
-    this.#start();
   }
 
   get alive(): boolean {
     return this.#worker !== null;
+  }
+
+  /** To be called once. A handle that was stopped before stays as it is. */
+  start(): void {
+    if (!this.#stopping) this.#start();
   }
 
   post(message: ToActor): void {
@@ -111,14 +117,13 @@ export class ActorHandle {
   }
 
   #start(): void {
-    const { thread, data, onMessage } = this.#options;
+    const { script, data, onMessage } = this.#options;
     this.#mark = new ActivityMark();
     this.#seen = { count: -1, since: 0 };
     this.#killed = null;
     this.#startedAt = performance.now();
-    const worker = thread();
+    const worker = startActorWorker(script, this.index, data(this.#mark.buffer));
     this.#worker = worker;
-    this.post({ kind: 'begin', data: data(this.#mark.buffer) });
     let reason: string | null = null;
     worker.on('message', onMessage);
     worker.on('messageerror', (error) => worker.emit('error', error));

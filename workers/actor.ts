@@ -4,7 +4,7 @@
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename, join } from 'node:path';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { ActivityMark } from './activity.ts';
 import { type WarmUp, warmUpActor } from './actor-warm-up.ts';
@@ -70,7 +70,7 @@ class Actor {
     });
   }
 
-  receive(message: Exclude<ToActor, { kind: 'begin' }>): void {
+  receive(message: ToActor): void {
     switch (message.kind) {
       case 'counts':
         this.#options.post({ kind: 'counts', id: message.id, counts: this.#counts() });
@@ -84,7 +84,7 @@ class Actor {
   }
 
   /** The main thread sends work to a partition only after its `ready`. */
-  #forPartition(message: Exclude<ToActor, { kind: 'begin' | 'counts' | 'stop' }>): void {
+  #forPartition(message: Exclude<ToActor, { kind: 'counts' | 'stop' }>): void {
     const partition = this.#partitions.get(message.slot);
     if (partition === undefined) throw new Error(`${message.kind} for partition ${message.slot}, which is not open`);
     switch (message.kind) {
@@ -182,19 +182,13 @@ export function serveActor(
   const port = parentPort;
   if (port === null) throw new Error('an actor runs in a thread of its own');
   giveWay();
-  let actor: Actor | null = null;
-  const begin = (data: ActorData): Actor =>
-    new Actor({
-      data,
-      open: openWith(data),
-      warmUp: warmUpWith(data),
-      post: (message) => port.postMessage(message),
-      exit: () => port.close(),
-    });
-  port.on('message', (message: ToActor) => {
-    if (message.kind === 'begin') actor = begin(message.data);
-    else if (actor !== null) actor.receive(message);
-    // The only one that comes before: nobody needs the thread.
-    else port.close();
+  const data = workerData as ActorData;
+  const actor = new Actor({
+    data,
+    open: openWith(data),
+    warmUp: warmUpWith(data),
+    post: (message) => port.postMessage(message),
+    exit: () => port.close(),
   });
+  port.on('message', (message: ToActor) => actor.receive(message));
 }

@@ -7,7 +7,6 @@ import type { Envelope } from '../engine/inbox/stream.ts';
 import type { Part } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { PartitionCounts } from '../engine/store/state.ts';
-import type { ActorData } from './actor.ts';
 import type { Maintenance } from './types.ts';
 
 /** A command without its body. */
@@ -29,8 +28,6 @@ export interface BatchMessage {
 }
 
 export type ToActor =
-  /** The first one, and never again: what the thread is for. */
-  | { readonly kind: 'begin'; readonly data: ActorData }
   | BatchMessage
   | { readonly kind: 'sweep'; readonly slot: number; readonly id: number; readonly sweep: SweepKind }
   /** Asks for a command that is to move to another partition; answered by `fetched`. */

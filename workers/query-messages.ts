@@ -58,6 +58,8 @@ export type AnswerBytes = readonly Slot[] | Uint8Array;
 
 export type FromQueryThread =
   | AboutQuery
+  /** The thread has been told to open the store, and has. */
+  | { readonly kind: 'ready' }
   /** The thread's own queries are over: clients' find its code compiled. */
   | { readonly kind: 'warm' };
 

@@ -14,7 +14,6 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
@@ -37,6 +36,7 @@ import type {
 import { type Placed, RunningQueries } from './running-queries.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
 import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from './types.ts';
+import { setV8 } from './v8.ts';
 
 export interface QueryPoolOptions {
   /** Data directory. */
@@ -164,7 +164,7 @@ export async function startQueryPool(options: QueryPoolOptions): Promise<ThreadQ
   return pool;
 }
 
-/** Its first thread comes up at once, the others when that one has and `open` was called. Queries get 503 before. */
+/** Its first thread comes up at once, the others when `open` was called and that one has the store open. Queries get 503 before `open`. */
 export class ThreadQueryPool implements QueryPool {
   readonly #limits: QueryPoolLimits;
   readonly #log: Log;
@@ -185,6 +185,11 @@ export class ThreadQueryPool implements QueryPool {
   readonly #threads = new Map<number, Thread>();
   readonly #watch: NodeJS.Timeout;
   #pool: Piscina;
+  #onReady = (): void => {};
+  /** Resolves when a query thread has come up and, after `open`, has opened the store. */
+  readonly ready = new Promise<void>((resolve) => {
+    this.#onReady = resolve;
+  });
   #onWarm = (): void => {};
   /** Resolves when a query thread has warmed up: not before the store has some nodes. */
   readonly warmedUp = new Promise<void>((resolve) => {
@@ -225,7 +230,6 @@ export class ThreadQueryPool implements QueryPool {
     openStoreInfo(this.#options.dir);
     this.#isOpen = true;
     for (const { port } of this.#threads.values()) port.postMessage(OPEN);
-    this.#complete();
   }
 
   stats(): QueryPoolStats {
@@ -517,8 +521,7 @@ export class ThreadQueryPool implements QueryPool {
       growthMax,
     };
     const perThread = Math.ceil(this.#openMax / this.#threadCount);
-    // Threads that start from now on can have their heap collected (heap-at-rest.ts).
-    setFlagsFromString('--expose-gc');
+    setV8();
     const pool = new Piscina({
       filename: fileURLToPath(script.url),
       minThreads: 1,
@@ -548,14 +551,18 @@ export class ThreadQueryPool implements QueryPool {
     this.#threads.set(id, thread);
     this.#tellFirst();
     port.on('message', (message: FromQueryThread) => {
-      if (message.kind === 'warm') this.#onWarm();
+      if (message.kind === 'ready') this.#readied();
+      else if (message.kind === 'warm') this.#onWarm();
       else this.#received(thread, message);
     });
     port.on('close', () => this.#lost(thread));
     // The pool decides how long the process lives, not the ports of its idle threads.
     port.unref();
-    if (!this.#isOpen) return;
-    port.postMessage(OPEN);
+    if (this.#isOpen) port.postMessage(OPEN);
+  }
+
+  #readied(): void {
+    this.#onReady();
     this.#complete();
   }
 

@@ -14,7 +14,6 @@ import { openStoreInfo } from '../engine/store/store-info.ts';
 import { newSlots, SlotWriter } from './answer-slots.ts';
 import { clockFrom, monotonicMs } from './clock.ts';
 import { collectAtRest } from './heap-at-rest.ts';
-import { inlineForCommands, inlineForQueries } from './inlining.ts';
 import { MakingWay } from './making-way.ts';
 import { QueryActivity } from './query-activity.ts';
 import type {
@@ -26,6 +25,7 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
+import { inlineForCommands, inlineForQueries } from './v8.ts';
 import { type WarmingUpOptions, warmUp } from './warming-up.ts';
 
 const data = workerData as QueryThreadData;
@@ -296,7 +296,8 @@ const collect = (): void => {
 };
 const giveUp = (): number => partitions?.[0]?.budget.forget() ?? 0;
 if (gc !== undefined) collectAtRest({ work: () => slices, collect, giveUp });
-parentPort?.postMessage(hello, [remote]);
+// Not from within this module: a thread that has said hello may be ended, and while it loads modules it would take the process with it.
+setImmediate(() => parentPort?.postMessage(hello, [remote]));
 
 /** What the thread does of itself, once there is a store. */
 function begin(): void {
@@ -305,6 +306,7 @@ function begin(): void {
   } catch {
     // The first query tries again and tells its client.
   }
+  post({ kind: 'ready' });
   const warmingUp = warmUp({
     activity,
     isFirst: () => activity.first === threadId,

@@ -1,10 +1,10 @@
 // What can be chosen about the ring, and what it tells about itself.
 
-import type { ActorThreads } from './actor-threads.ts';
 import type { Log } from './log.ts';
 import type { SlotCounts } from './messages.ts';
 import type { MetricsRegistry } from './metrics.ts';
 import type { ActorTimes } from './partition-actor.ts';
+import type { ThreadScript } from './thread-script.ts';
 
 export interface RingOptions {
   /** Data directory; created when missing. One process at a time. */
@@ -26,8 +26,10 @@ export interface RingOptions {
    * noted for that process. Default: throws where nobody catches, which ends the process.
    */
   readonly onFatal?: (error: Error) => void;
-  /** Where the actors get their threads. Default: new ones. */
-  readonly actorThreads?: ActorThreads;
+  /** The actors start when it is fulfilled. Until then commands are taken, and wait. Default: at once. */
+  readonly actorsAfter?: Promise<void>;
+  /** Tests only: another thread entry. */
+  readonly script?: ThreadScript;
 }
 
 /** Everything that can grow, and how far. */
@@ -48,6 +50,8 @@ export interface RingLimits {
   readonly batchPause: number;
   /** Milliseconds one batch or maintenance step may take before its actor counts as hung. */
   readonly hangMax: number;
+  /** Milliseconds a partition may take to open for the first time before that counts as trouble. */
+  readonly openMax: number;
 }
 
 export const ringLimits: RingLimits = {
@@ -60,6 +64,7 @@ export const ringLimits: RingLimits = {
   batchWorkMax: 100,
   batchPause: 100,
   hangMax: 300_000,
+  openMax: 30_000,
 };
 
 export interface RingStats {

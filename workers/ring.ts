@@ -27,7 +27,6 @@ import {
 import type { Activity } from './activity.ts';
 import { discardedDir } from './actor.ts';
 import { ActorHandle } from './actor-handle.ts';
-import { ActorThreads } from './actor-threads.ts';
 import { Admission, stoppingRefusal } from './admission.ts';
 import { logCommand } from './command-line.ts';
 import { CommandMetrics } from './command-metrics.ts';
@@ -44,6 +43,7 @@ import { checkAllPages, QUICK_ENDS_MAX, RunMarker } from './run-marker.ts';
 import { CRASHES_MAX, deadlyText, type Flight, type Slot } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
+import { threadScript } from './thread-script.ts';
 import type { Accepted, CommandRing, Maintenance, Submission } from './types.ts';
 
 interface CountsRequest {
@@ -134,6 +134,8 @@ export class Ring implements CommandRing {
   readonly #arriving = new Map<string, Waiter>();
   readonly #counting = new Map<number, CountsRequest>();
   readonly #watch: NodeJS.Timeout;
+  /** When all partitions should be open at the latest; monotonic ms. */
+  #openBy = Number.POSITIVE_INFINITY;
   #nextId = 1;
   #stopping: Promise<void> | null = null;
   #onLanded: (() => void)[] = [];
@@ -159,8 +161,10 @@ export class Ring implements CommandRing {
     const home = (certname: string): Slot => this.#slotOf(certname);
     this.#held = new HeldCommands(this.metrics, this.#suspects, home);
     this.#sweeps = new Sweeps(this.#slots, home);
-    this.#startActors(parts.positions);
+    this.#makeSlots(parts.positions);
     this.#stream.subscribe((record) => this.#delivered(record));
+    if (options.actorsAfter === undefined) this.#startActors();
+    else void options.actorsAfter.then(() => this.#startActors());
     this.#watch = setInterval(() => this.#checkActors(), Math.min(WATCH_MS, this.#limits.hangMax / 4));
     this.#watch.unref();
   }
@@ -171,6 +175,11 @@ export class Ring implements CommandRing {
 
   get healthy(): boolean {
     return this.#troubles().length === 0;
+  }
+
+  /** All partitions are open. */
+  get isOpen(): boolean {
+    return this.#slots.every(({ up }) => up);
   }
 
   /** Counts of every open partition, and the state of the queue. */
@@ -357,6 +366,7 @@ export class Ring implements CommandRing {
 
   #ready(slot: Slot, position: number, held: readonly Held[]): void {
     slot.up = true;
+    slot.opening = false;
     slot.trouble = null;
     const queued = new Set<number>();
     for (const entry of slot.mailbox.entries()) queued.add(entry.record.seq);
@@ -506,9 +516,19 @@ export class Ring implements CommandRing {
 
   // ------------------------------------------------------------------ supervision
 
-  #startActors(positions: readonly number[]): void {
+  #startActors(): void {
+    this.#openBy = performance.now() + this.#limits.openMax;
+    for (const actor of this.#actors) actor.start();
+  }
+
+  #makeSlots(positions: readonly number[]): void {
     const partitions = positions.length;
-    const { dir, engine = null, threads: wanted, actorThreads = new ActorThreads() } = this.#options;
+    const {
+      dir,
+      engine = null,
+      threads: wanted,
+      script = threadScript('actor-thread', import.meta.url),
+    } = this.#options;
     const { batchMax: countMax, batchSizeMax: sizeMax, batchWorkMax: workMax } = this.#limits;
     const limits: BatchLimits = { countMax, sizeMax, workMax };
     const threads = Math.min(Math.max(1, wanted ?? defaultThreads()), partitions);
@@ -518,7 +538,7 @@ export class Ring implements CommandRing {
       const actor: ActorHandle = new ActorHandle({
         index,
         slots,
-        thread: () => actorThreads.take(index),
+        script,
         hangMax: this.#limits.hangMax,
         data: (activity) => ({
           dir,
@@ -541,6 +561,7 @@ export class Ring implements CommandRing {
           mailbox: new Mailbox(limits),
           actor,
           up: false,
+          opening: true,
           flight: null,
           planned: false,
           pause: null,
@@ -558,6 +579,7 @@ export class Ring implements CommandRing {
     const slots = new Set(actor.slots.map((number) => this.#slots[number]!));
     for (const slot of slots) {
       slot.up = false;
+      slot.opening = false;
       if (slot.flight === null) continue;
       const { entries } = slot.flight;
       slot.flight = null;
@@ -594,6 +616,12 @@ export class Ring implements CommandRing {
   #checkActors(): void {
     const now = performance.now();
     for (const actor of this.#actors) actor.checkHang(now);
+    if (now < this.#openBy) return;
+    for (const slot of this.#slots) {
+      if (!slot.opening) continue;
+      slot.opening = false;
+      this.#log.error(`partition ${slot.slot} is still not open`);
+    }
   }
 
   /** Ends an actor thread as a crash would, except that no command is suspected of it. For tests and fault drills. */
@@ -607,7 +635,7 @@ export class Ring implements CommandRing {
     if (this.#admission.trouble !== null) troubles.push(this.#admission.trouble);
     for (const slot of this.#slots) {
       if (slot.trouble !== null) troubles.push(`partition ${slot.slot}: ${slot.trouble}`);
-      else if (!slot.up) troubles.push(`partition ${slot.slot}: not open`);
+      else if (!slot.up && !slot.opening) troubles.push(`partition ${slot.slot}: not open`);
     }
     return troubles;
   }

@@ -19,6 +19,8 @@ export interface Slot {
   readonly actor: ActorHandle;
   /** The actor has the partition open. */
   up: boolean;
+  /** It has not been open yet, and nothing is wrong with that so far. */
+  opening: boolean;
   flight: Flight | null;
   /** A look at the mailbox is due in this turn of the event loop. */
   planned: boolean;

@@ -58,6 +58,7 @@ export interface CommandRing {
   maintain(step: Maintenance): Promise<number>;
   /** Commands accepted and not yet processed (retries waiting included). */
   readonly depth: number;
+  /** Nothing is known to keep commands from being taken and applied. */
   readonly healthy: boolean;
   /** Stops taking submissions, waits until running batches are committed. What is not applied stays in the inbox. */
   stop(): Promise<void>;

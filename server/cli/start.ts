@@ -60,7 +60,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   process.stdout.removeAllListeners('error').on('error', () => {});
   for (const notice of configuration.notices) log[notice.level](notice.message);
 
-  const threads = beginThreads(settings, partitions, logs);
+  const threads = beginThreads(settings, logs);
   const { startServer } = await import('../start.ts');
   let server: Server;
   try {

@@ -106,7 +106,7 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
   const deaths = (): number => lines.filter((line) => /^actor \d+ died/.test(line)).length;
   for (let kill = 1; kill <= kills; kill++) {
     // Pauses between starts grow: more than a few kills of one thread take their time.
-    await until('every partition is open', () => ring.healthy, 60_000);
+    await until('every partition is open', () => ring.isOpen, 60_000);
     await pause(random.between(0, 120));
     ring.killActor(random.below(THREADS));
     await until('the thread is gone', () => deaths() === kill, 30_000);
@@ -118,7 +118,7 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
   await clients;
   await reading;
   await until('every command is processed', () => ring.depth === 0, 30_000);
-  await until('every partition is open', () => ring.healthy, 30_000);
+  await until('every partition is open', () => ring.isOpen, 30_000);
   const listing = await listAll(asked(asker));
   await fleet.settle(statesOf(listing));
   await until('what was sent again is processed', () => ring.depth === 0, 30_000);

@@ -3,7 +3,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { ActorThreads } from '../../workers/actor-threads.ts';
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 
@@ -12,7 +11,7 @@ const ring = await startRing({
   dir,
   partitions: Number(partitions),
   threads: 2,
-  actorThreads: new ActorThreads(threadScript('stub-actor', import.meta.url)),
+  script: threadScript('stub-actor', import.meta.url),
   times: { flushDelay: 20, retryDelay: 50 },
 });
 

@@ -5,7 +5,6 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ActorThreads } from '../../workers/actor-threads.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
@@ -17,7 +16,7 @@ import { pause, until } from '../support/waiting.ts';
 import { applications } from './applications.ts';
 
 const PARTITIONS = 3;
-const actorThreads = new ActorThreads(threadScript('stub-actor', import.meta.url));
+const script = threadScript('stub-actor', import.meta.url);
 /** Kills in the short mode; MUSTER_TEST_KILLS for more. */
 const KILLS = Number(process.env['MUSTER_TEST_KILLS'] ?? 4);
 
@@ -48,8 +47,8 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
     const life = (Math.imul(seed + kill, 2654435761) >>> 0) % 300;
     acknowledged.push(...(await runAndKill(dir, life)));
   }
-  const ring = await startRing({ dir, actorThreads, times: { flushDelay: 20, retryDelay: 50 } });
-  await until('everything is applied', () => ring.healthy && ring.depth === 0);
+  const ring = await startRing({ dir, script, times: { flushDelay: 20, retryDelay: 50 } });
+  await until('everything is applied', () => ring.isOpen && ring.depth === 0);
   await ring.stop();
   const counts = await applications(dir);
   t.diagnostic(`${acknowledged.length} acknowledged, ${counts.size} applied, ${KILLS} kills`);
@@ -86,11 +85,11 @@ test('full disk: submissions are refused with the reason, and taken again when t
   const ring = await startRing({
     dir: join(dir, 'data'),
     partitions: PARTITIONS,
-    actorThreads,
+    script,
     times: { flushDelay: 20 },
   });
   atEnd(t, () => ring.stop());
-  await until('open', () => ring.healthy);
+  await until('open', () => ring.isOpen);
   const ballast = join(dir, 'ballast');
   for (let size = 20 << 20; size >= 4096; size >>= 1) {
     try {

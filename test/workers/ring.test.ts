@@ -3,7 +3,6 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, wri
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { slotOf } from '../../engine/store/store-info.ts';
-import { ActorThreads } from '../../workers/actor-threads.ts';
 import type { Log } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
@@ -21,7 +20,7 @@ const PARTITIONS = 4;
 const FAULT_FILE = 'fault';
 const UNREADABLE_FILE = 'unreadable';
 const ROOM_FILE = 'room';
-const actorThreads = new ActorThreads(threadScript('stub-actor', import.meta.url));
+const script = threadScript('stub-actor', import.meta.url);
 const times = { retryDelay: 30, flushDelay: 20, stallMin: 10, stallMax: 50 };
 
 interface TestRing {
@@ -41,7 +40,7 @@ async function start(t: TestContext, dir: string, rest: Partial<RingOptions> = {
     error: write('error'),
     isLevelEnabled: () => true,
   };
-  const ring = await startRing({ dir, partitions: PARTITIONS, threads: 2, actorThreads, times, metrics, log, ...rest });
+  const ring = await startRing({ dir, partitions: PARTITIONS, threads: 2, script, times, metrics, log, ...rest });
   atEnd(t, () => ring.stop());
   return { ring, metrics, lines };
 }
@@ -74,6 +73,52 @@ test('ring: an accepted command is processed and its waiter told', async (t) => 
   assert.equal(metrics.timer('mq', 'global.message-persistence-time').count, 2);
   assert.match(lines.join('\n'), /info \[1-\d+-3\] \[\d+ ms\] 'replace facts' command \(abcdef01\) processed for a/);
   assert.equal(ring.healthy, true);
+});
+
+test('ring: before its actors start it takes commands, which wait for them', async (t) => {
+  const dir = temporaryDirectory();
+  let begin = (): void => {};
+  const actorsAfter = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const { ring } = await start(t, dir, { actorsAfter });
+  const accepted = await Promise.all(['a', 'b', 'c'].map((certname) => ring.submit(submission(certname), true)));
+  assert.deepEqual([ring.healthy, ring.isOpen, ring.depth], [true, false, 3]);
+  assert.deepEqual((await ring.stats()).partitions, []);
+  begin();
+  for (const { outcome } of accepted) assert.equal((await outcome)?.kind, 'processed');
+  assert.equal(ring.isOpen, true);
+  await ring.stop();
+});
+
+test('ring: stopped before its actors start, it starts none, and what it has taken waits for the next start', async (t) => {
+  const dir = temporaryDirectory();
+  let begin = (): void => {};
+  const actorsAfter = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const first = await start(t, dir, { actorsAfter });
+  const { uuid } = submission('a');
+  await first.ring.submit(submission('a', undefined, { uuid }), false);
+  await first.ring.stop();
+  begin();
+  const second = await start(t, dir);
+  await until('it is applied', () => second.ring.depth === 0);
+  assert.equal(first.ring.isOpen, false);
+  await second.ring.stop();
+  assert.equal((await applications(dir)).get(uuid), 1);
+});
+
+test('ring: partitions that do not open in time are told of', async (t) => {
+  const idle = `import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ kind }) => kind === 'stop' && parentPort.close());`;
+  const url = new URL(`data:text/javascript,${encodeURIComponent(idle)}`);
+  const limits = { openMax: 50, hangMax: 400 };
+  const { ring, lines } = await start(t, temporaryDirectory(), { script: { url }, limits });
+  assert.equal(ring.healthy, true);
+  await until('it is told', () => !ring.healthy);
+  assert.match((await ring.stats()).trouble.join(), /partition 0: not open/);
+  assert.match(lines.join('\n'), /error partition 0 is still not open/);
 });
 
 test('ring: commands of a certname are applied in the order they were acknowledged, each once', async (t) => {
@@ -191,7 +236,7 @@ test('ring: seqs go on above the positions of the partitions when the log is los
 test('ring: a second ring on the directory is refused', async (t) => {
   const dir = temporaryDirectory();
   await start(t, dir);
-  await assert.rejects(startRing({ dir, actorThreads }), /is used by another process/);
+  await assert.rejects(startRing({ dir, script }), /is used by another process/);
 });
 
 test('ring: a command refused by the engine goes to the dead letters, whole', async (t) => {
@@ -286,7 +331,7 @@ test('ring: what was applied before a start neither counts again nor supersedes 
   // Nothing is flushed before the stop, so the log keeps everything.
   const slow = { ...times, flushDelay: 60_000 };
   const first = await start(t, dir, { times: slow });
-  await until('all partitions are open', () => first.ring.healthy);
+  await until('all partitions are open', () => first.ring.isOpen);
   const certname = 'a';
   for (const producerTimestamp of [10, 30]) {
     await (await first.ring.submit(submission(certname, {}, { producerTimestamp }), true)).outcome;
@@ -647,7 +692,7 @@ test('ring: a moving command survives the death of actors and restarts', async (
   await Promise.all(accepted);
   await first.ring.stop();
   const second = await start(t, dir);
-  await until('all processed', () => second.ring.healthy && second.ring.depth === 0);
+  await until('all processed', () => second.ring.isOpen && second.ring.depth === 0);
   await second.ring.stop();
   const counts = await applications(dir);
   assert.equal(counts.size, 40, 'none is lost; one may be applied again when an actor dies in between');
@@ -663,7 +708,7 @@ test('ring: maintenance survives the death of its actor', async (t) => {
 
 test('ring: counts come from every partition', async (t) => {
   const { ring } = await start(t, temporaryDirectory());
-  await until('open', () => ring.healthy);
+  await until('open', () => ring.isOpen);
   const stats = await ring.stats();
   assert.deepEqual(
     stats.partitions.map(({ slot, nodes }) => [slot, nodes]),
