@@ -4,7 +4,11 @@
 //   command:  receive -> decode -> validate -> route -> enqueue -> apply -> commit -> acknowledge
 //   query:    receive -> parse -> resolve -> plan -> scan -> project -> serialize -> write
 
-import { processTerminal } from './cli/command.ts';
+import { exitStatus, processTerminal } from './cli/command.ts';
 import { runCli } from './cli/run.ts';
 
-process.exitCode = await runCli(process.argv.slice(2), processTerminal());
+// Until it is known: a run that ends otherwise than by itself has failed.
+process.exitCode = exitStatus.failed;
+void runCli(process.argv.slice(2), processTerminal()).then((status) => {
+  process.exitCode = status;
+});

@@ -5,4 +5,4 @@ import { checkPartition } from '../../engine/store/check.ts';
 
 const [data, slot] = process.argv.slice(2);
 if (data === undefined || slot === undefined) throw new Error('started by `muster check` only');
-process.send?.(await checkPartition(data, Number(slot)), () => process.exit(0));
+void checkPartition(data, Number(slot)).then((problems) => process.send?.(problems, () => process.exit(0)));

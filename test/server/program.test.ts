@@ -1,0 +1,51 @@
+// The built program's scripts, and the bytecode beside them.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '../support/directories.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const node = (...args: string[]): string => execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+
+const program = join(root, 'dist/program');
+const names = ['actor-thread', 'check-process', 'main', 'query-thread'];
+
+/** Names of the scripts whose bytecode V8 takes once `set` has set it. */
+function taken(set: string): string[] {
+  const code = `const { scriptOf } = require(${JSON.stringify(join(program, 'load.js'))});
+    const isTaken = (name) => scriptOf(${JSON.stringify(program)}, name).script.cachedDataRejected === false;
+    const tell = () => console.log(JSON.stringify(${JSON.stringify(names)}.filter(isTaken)));
+    ${set}`;
+  return JSON.parse(node('-e', code)) as string[];
+}
+
+test('program: V8 takes the bytecode of each script as it is set when that is loaded, and otherwise none', () => {
+  const ours = JSON.stringify(join(root, 'dist/workers/v8.js'));
+  assert.deepEqual(taken('tell();'), ['check-process', 'main']);
+  assert.deepEqual(taken(`import(${ours}).then(({ setV8 }) => { setV8(); tell(); });`), [
+    'actor-thread',
+    'query-thread',
+  ]);
+  assert.deepEqual(taken(`require('node:v8').setFlagsFromString('--no-opt'); tell();`), []);
+});
+
+test('program: runs without bytecode, and with some of no use', () => {
+  const dir = temporaryDirectory();
+  const copy = join(dir, 'dist/program');
+  cpSync(program, copy, { recursive: true });
+  cpSync(join(root, 'package.json'), join(dir, 'package.json'));
+  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  const version = (): string => node(join(copy, 'main.js'), 'version');
+  const expected = node('bin/muster', 'version');
+  assert.match(expected, /^version=\d/);
+  const bytecode = join(copy, 'scripts/main.bytecode');
+  assert.ok(existsSync(bytecode));
+  writeFileSync(bytecode, 'nothing that V8 knows');
+  assert.equal(version(), expected);
+  rmSync(bytecode);
+  assert.equal(version(), expected);
+});
