@@ -9,7 +9,7 @@ import { openGuarded } from './guarded-host.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
 
 /** Milliseconds from the start: other threads come up meanwhile, and clients that wait for the server may have commands. */
-const AFTER_MS = 500;
+const AFTER_MS = 250;
 /** Milliseconds of work in all. */
 const BUDGET_MS = 2500;
 
