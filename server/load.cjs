@@ -11,8 +11,8 @@ const { Script } = require('node:vm');
 function scriptOf(program, name) {
   const filename = `${program}/scripts/${name}.js`;
   const bytecode = `${program}/scripts/${name}.bytecode`;
-  // The build leaves nothing in it but ASCII.
-  const source = `(function (exports, require, module, entryUrl, urlOf) {${readFileSync(filename, 'latin1')}\n})`;
+  // The build leaves nothing in it but ASCII, and what it joins are mostly ES modules, which are strict without saying so.
+  const source = `(function (exports, require, module, entryUrl, urlOf) { 'use strict'; ${readFileSync(filename, 'latin1')}\n})`;
   return { script: new Script(source, { filename, cachedData: read(bytecode) }), bytecode };
 }
 

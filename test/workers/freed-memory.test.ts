@@ -31,7 +31,11 @@ test('freed memory: returned after a burst that left gaps behind', { skip }, asy
   const atMost = own();
   blocks = blocks.map((block, i) => (i % 10 === 0 ? block : null));
   collect();
-  for (let tries = 0; own() > atMost - 100 * MiB && tries < 80; tries++) await sleep(100);
+  for (let tries = 1; own() > atMost - 100 * MiB && tries <= 80; tries++) {
+    await sleep(100);
+    // A single collection may keep what one that was on its way had marked.
+    if (tries % 10 === 0) collect();
+  }
   assert.ok(own() <= atMost - 100 * MiB, `${atMost} bytes before, ${own()} after`);
   assert.equal(blocks[10]![59_999], 1);
 });
