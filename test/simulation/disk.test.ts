@@ -400,6 +400,8 @@ test('disk: damage that is noticed while it runs holds back its partition alone,
   assert.equal(await server.stop(), 0);
   const file = join(server.dir, 'partition-001', 'data.mdb');
   await server.start();
+  // Applied, so both partitions are open.
+  await Promise.all(names.map((name, i) => server.apply(replaceCatalog(name, i + 1, time, 40))));
   const bytes = readFileSync(file);
   const fd = openSync(file, 'r+');
   for (let page = 2; page * PAGE < bytes.length; page++) {
