@@ -8,12 +8,8 @@ import { setFlagsFromString } from 'node:v8';
  */
 const HEAP_GROWTH_PERCENT = 100;
 
-let isSet = false;
-
-/** Before the first thread starts: each heap reads it when it is made. */
+/** Before threads start: each heap reads it when it is made. Again does no harm. */
 export function setV8(): void {
-  if (isSet) return;
-  isSet = true;
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   // Lists that outlived a young collection once would be made in the old generation from then on, and, dead there, keep alive all
   // that they refer to until the next full collection.
