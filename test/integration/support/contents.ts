@@ -35,7 +35,23 @@ const routes: readonly Route[] = [
   { path: 'producers' },
 ];
 
-/** Texts of the rows, by route. */
+/** What it does not carry: packages, and nodes that are not active. */
+const furtherRoutes: readonly Route[] = [
+  { path: 'packages' },
+  { path: 'package-inventory' },
+  {
+    path: 'nodes',
+    parameters: { query: '["=","node_state","any"]' },
+    without: ['facts_timestamp', 'catalog_timestamp'],
+  },
+  { path: 'catalogs', parameters: { query: '["=","node_state","any"]' } },
+  { path: 'factsets', parameters: { query: '["=","node_state","any"]' }, without: ['timestamp'] },
+  { path: 'resources', parameters: { query: '["=","node_state","inactive"]' } },
+  { path: 'reports', parameters: { query: '["=","latest_report?",true]' }, without: ['receive_time'] },
+  { path: 'events', parameters: { query: '["=","latest_report?",true]' }, without: ['report_receive_time'] },
+];
+
+/** Texts of the rows, by route and parameters. */
 export type Contents = ReadonlyMap<string, readonly string[]>;
 
 export interface ContentsOptions {
@@ -43,21 +59,25 @@ export interface ContentsOptions {
   readonly factsetHashes: boolean;
   /** Of some data PuppetDB's answers break off: such a route is left out. */
   readonly mayBreakOff?: boolean;
+  /** With packages, and with nodes that are not active. */
+  readonly packagesAndStates?: boolean;
 }
 
 export async function contentsOf(url: string, options: ContentsOptions): Promise<Contents> {
   const contents = new Map<string, readonly string[]>();
-  for (const { path, parameters = {}, without: surplus = [] } of routes) {
+  const asked = options.packagesAndStates === true ? [...routes, ...furtherRoutes] : routes;
+  for (const { path, parameters = {}, without: surplus = [] } of asked) {
     const without = path === 'factsets' && !options.factsetHashes ? [...surplus, 'hash'] : surplus;
     // A connection for each: PuppetDB closes the one whose answer it broke off, and the next request would meet that.
     const headers = { connection: 'close' };
-    const answer = await fetch(`${url}/pdb/query/v4/${path}?${new URLSearchParams(parameters)}`, { headers });
+    const target = `${path}?${new URLSearchParams(parameters)}`;
+    const answer = await fetch(`${url}/pdb/query/v4/${target}`, { headers });
     const text = await answer.text();
     assert.equal(answer.status, 200, `${path} of ${url}: ${text.slice(0, 500)}`);
     const rows = rowsOf(text);
     if (rows === null && options.mayBreakOff === true) continue;
     assert.ok(rows !== null, `${path} of ${url} is no list: …${text.slice(-500)}`);
-    contents.set(path, rows.map((row) => canonicalS(comparable(row, new Set(without)))).sort());
+    contents.set(target, rows.map((row) => canonicalS(comparable(row, new Set(without)))).sort());
   }
   return contents;
 }
