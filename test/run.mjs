@@ -30,4 +30,6 @@ if (files.length === 0) {
 }
 const options = ['--test-concurrency=2', '--test-reporter=spec'];
 if (wanted.length === 0) options.push(`--test-timeout=${FILE_MAX_MS}`);
-process.exit(run('node', ['--import', 'tsx', '--test', ...options, ...files]));
+process.exit(
+  run('node', ['--import', 'tsx', '--import', './test/support/plain-assertions.mjs', '--test', ...options, ...files]),
+);
