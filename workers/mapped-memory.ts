@@ -2,8 +2,8 @@
 // resident until the system wants its memory for something else, so a dump of everything makes the process look as large as its
 // data, and a container's limit may hit it for it. When the whole process has grown beyond a bound, and what is mapped beyond
 // another one, mappings are given back with madvise(MADV_DONTNEED): the pages stay in the system's cache, are clean (LMDB writes
-// through the file, never through the map), and come back when they are looked at again, which costs queries over much of the data a tenth of
-// their time: so they keep what the heaps leave. So do those of the program itself, of which the start needs more than what comes after it (20 MB): they are given
+// through the file, never through the map), and come back when they are looked at again, which costs queries over much of a small store
+// a tenth of their time, so they keep what the heaps leave, and would cost those over a large one most of it, so it is not done faster than some rate. So do those of the program itself, of which the start needs more than what comes after it (20 MB): they are given
 // back once, with the first ones of the data.
 //
 // Only Linux tells where the mappings are, and only with the optional package `koffi` can madvise be called; elsewhere nothing
@@ -20,6 +20,12 @@ import { procFile } from './proc-file.ts';
 const CHECK_MS = 50;
 /** To read where all is mapped takes longer than to see whether it still is: half a millisecond, with the heaps of some threads. */
 const READ_MAPS_MS = 1000;
+/**
+ * Bytes a second that are given back. A store of some thousand nodes does not come back faster; of a large one a query
+ * brings in more within a tenth of a second, and would wait for the same pages again and again. They stay, above the bounds, for as long as
+ * such queries come.
+ */
+const RATE = 400 << 20;
 /** Bytes by which files grow again, where giving back was not enough, before it is done once more. */
 const GROWTH_MIN = 16 << 20;
 const MADV_DONTNEED = 4;
@@ -38,10 +44,12 @@ export interface MappedMemoryOptions {
   readonly max: number;
   /** Bytes that the process may take with more than that. */
   readonly total: number;
+  /** Bytes a second that are given back at most, and so many at once. */
+  readonly rate?: number;
 }
 
 /** Starts watching. Returns what ends it, or null where it is not possible. */
-export function boundMappedMemory({ dir, max, total }: MappedMemoryOptions): (() => void) | null {
+export function boundMappedMemory({ dir, max, total, rate = RATE }: MappedMemoryOptions): (() => void) | null {
   const page = max === 0 ? null : pageSize();
   if (page === null) return null;
   const folder = realpathSync(dir);
@@ -53,7 +61,13 @@ export function boundMappedMemory({ dir, max, total }: MappedMemoryOptions): (()
   let turn = 0;
   /** What stayed of files the last time when that was still too much: the program alone may be. */
   let left = 0;
+  /** Bytes that may be given back now. Below 0 after a mapping that had more. */
+  let credit = rate;
+  let creditedAt = performance.now();
   const timer = setInterval(() => {
+    const elapsed = performance.now() - creditedAt;
+    creditedAt += elapsed;
+    credit = Math.min(rate, credit + (rate * elapsed) / 1000);
     let now = residentMemory(page);
     if (now.files <= max) left = 0;
     if (!isTooMuch(now) || (left > 0 && now.files < left + GROWTH_MIN)) return;
@@ -64,10 +78,12 @@ export function boundMappedMemory({ dir, max, total }: MappedMemoryOptions): (()
     isProgramReleased = true;
     const mappings = known.now();
     // In turn, and no more than has to go: what is being read should stay.
-    for (let count = 0; count < mappings.length && isTooMuch(now); count++) {
+    for (let count = 0; count < mappings.length && isTooMuch(now) && credit > 0; count++) {
       const { start, size } = mappings[turn++ % mappings.length] as Mapping;
+      const { files } = now;
       release(start, size);
       now = residentMemory(page);
+      credit -= Math.max(0, files - now.files);
     }
     left = isTooMuch(now) ? now.files : 0;
   }, CHECK_MS);

@@ -20,6 +20,8 @@ export interface QueryThreadData {
   readonly stallMax: number;
   /** Bytes the store may grow by while a query waits for its client; if it was larger before, so much as it was. */
   readonly growthMax: number;
+  /** Bytes of records that the thread may keep for its next queries. */
+  readonly keptMax: number;
 }
 
 /** One query: the task of the pool. */

@@ -9,6 +9,7 @@ import type { QueryHead } from '../engine/query/request.ts';
 import { sampleOf, WarmUp } from '../engine/query/warm-up.ts';
 import { dataFileOf } from '../engine/store/data-file.ts';
 import type { Partition } from '../engine/store/partition.ts';
+import { RecordBudget } from '../engine/store/record-cache.ts';
 import { openPartitions } from '../engine/store/store.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
 import { newSlots, SlotWriter } from './answer-slots.ts';
@@ -121,7 +122,10 @@ const isEnding = (): boolean => busySince[1] !== 0;
 /** Only within a slice. */
 function openStore(): readonly Partition[] {
   if (partitions === null) {
-    partitions = openPartitions(data.dir, openStoreInfo(data.dir), { readOnly: true });
+    partitions = openPartitions(data.dir, openStoreInfo(data.dir), {
+      readOnly: true,
+      budget: new RecordBudget(data.keptMax),
+    });
   }
   return partitions;
 }

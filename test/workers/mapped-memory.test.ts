@@ -117,6 +117,16 @@ test('mapped memory: bounded while it is watched, and not afterwards', { skip },
   assert.equal(boundMappedMemory({ dir, max: 0, total: 0 }), null);
 });
 
+test('mapped memory: what comes back at once is given back no faster than the rate', { skip }, async (t) => {
+  const { dir, sum, max } = await tooMuch(t);
+  const stop = boundMappedMemory({ dir, max, total: 0, rate: MiB });
+  atEnd(t, () => stop?.());
+  await comesBelow(max);
+  sum();
+  await sleep(400);
+  assert.ok(residentFiles() > max, 'as much as there was before');
+});
+
 test('mapped memory: stays while the process as a whole is small enough', { skip }, async (t) => {
   const { dir, max } = await tooMuch(t);
   const total = residentMemory(page as number).all + 30 * MiB;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Batch } from '../../../engine/store/batch.ts';
 import { PACKAGE, StoredPackage } from '../../../engine/store/bodies.ts';
-import { KeptBytes, QUERY_ROOM } from '../../../engine/store/kept-bytes.ts';
+import { BroughtIn, KeptBytes, QUERY_ROOM } from '../../../engine/store/kept-bytes.ts';
 import { Scratch } from '../../../engine/store/lmdb.ts';
 import { decodeNode, NODE_TEXT, StoredNode } from '../../../engine/store/node-record.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
@@ -241,6 +241,31 @@ test('what is used comes along into the next generation, the rest goes in time',
   assert.equal(kept.load(2, reader), false);
   assert.equal(kept.load(100, reader), false);
   assert.equal(kept.load(139, reader), true);
+});
+
+/** Looks at so many records of 2 KB, as one query after another does. Returns how many were not kept. */
+function looked(kept: KeptBytes, count: number, looks: number): number {
+  const reader = new Reader();
+  const record = Buffer.alloc(2000);
+  let missed = 0;
+  for (let look = 0; look < looks; look++) {
+    const broughtIn = new BroughtIn();
+    missed = 0;
+    for (let id = 1; id <= count; id++) {
+      if (kept.load(id, reader)) continue;
+      missed++;
+      broughtIn.add(kept, id, record, reader);
+    }
+  }
+  return missed;
+}
+
+test('who looks at the same again and again finds all that fits into both generations, and a part of what does not', () => {
+  const MiB = 1 << 20;
+  const fits = looked(new KeptBytes(new RecordBudget(12 * MiB)), 4500, 15);
+  assert.equal(fits, 0, '9 MB');
+  const missed = looked(new KeptBytes(new RecordBudget(12 * MiB)), 10_000, 60);
+  assert.ok(missed > 4000 && missed < 8000, `${missed} of 10,000 are not kept`);
 });
 
 test('a thread gives up all that it keeps, told in bytes', () => {
