@@ -2,9 +2,10 @@
 // resident until the system wants its memory for something else, so a dump of everything makes the process look as large as its
 // data, and a container's limit may hit it for it. When the whole process has grown beyond a bound, and what is mapped beyond
 // another one, mappings are given back with madvise(MADV_DONTNEED): the pages stay in the system's cache, are clean (LMDB writes
-// through the file, never through the map), and come back when they are looked at again, which costs queries over much of a small store
-// a tenth of their time, so they keep what the heaps leave, and would cost those over a large one most of it, so it is not done faster than some rate. So do those of the program itself, of which the start needs more than what comes after it (20 MB): they are given
-// back once, with the first ones of the data.
+// through the file, never through the map), and come back when they are looked at again. That costs queries over much of a small
+// store a tenth of their time, so they keep what the heaps leave. Queries over much of a large one it would cost most of their time,
+// so there is a bound to how much is given back a second. Pages of the program itself, of which the start needs more than what comes
+// after it (20 MB), are given back once, with the first ones of the data.
 //
 // Only Linux tells where the mappings are, and only with the optional package `koffi` can madvise be called; elsewhere nothing
 // is bounded.
@@ -68,6 +69,7 @@ export function boundMappedMemory({ dir, max, total, rate = RATE }: MappedMemory
     const elapsed = performance.now() - creditedAt;
     creditedAt += elapsed;
     credit = Math.min(rate, credit + (rate * elapsed) / 1000);
+    if (credit <= 0) return;
     let now = residentMemory(page);
     if (now.files <= max) left = 0;
     if (!isTooMuch(now) || (left > 0 && now.files < left + GROWTH_MIN)) return;
@@ -85,7 +87,7 @@ export function boundMappedMemory({ dir, max, total, rate = RATE }: MappedMemory
       now = residentMemory(page);
       credit -= Math.max(0, files - now.files);
     }
-    left = isTooMuch(now) ? now.files : 0;
+    left = isTooMuch(now) && credit > 0 ? now.files : 0;
   }, CHECK_MS);
   timer.unref();
   return () => clearInterval(timer);
