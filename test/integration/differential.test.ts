@@ -3,14 +3,11 @@
 // MUSTER_VARIATIONS says how many commands are tried (all: about 8,000 in 6 minutes), MUSTER_SEED which.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Endings } from '../support/endings.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
-import { askPort, TestServer } from '../support/server.ts';
+import { askPort, commandTarget, TestServer } from '../support/server.ts';
 import { assertSameContents, contentsOf } from './support/contents.ts';
 import { packagesMissing } from './support/packages.ts';
 import { type PuppetDb, puppetdbPackages, puppetdbPackagesUsed, startPuppetDb } from './support/puppetdb.ts';
@@ -31,31 +28,16 @@ describe('beside a real PuppetDB', { skip, concurrency: false }, () => {
 
   before(async () => {
     endings.after(() => agent.destroy());
-    const folder = mkdtempSync(join(tmpdir(), 'muster-differential-'));
-    endings.after(() => rmSync(folder, { recursive: true, force: true }));
-    // PostgreSQL runs as somebody else.
-    chmodSync(folder, 0o755);
-    puppetdb = await startPuppetDb(folder);
-    endings.after(() => puppetdb.stop());
+    puppetdb = await startPuppetDb(endings);
     muster = await TestServer.start(endings, { args: ['--node-ttl', '0s', '--report-ttl', '3650d'] });
   });
 
   after(() => endings.run());
 
-  async function isTaken(port: number, { command, version, certname, payload }: VariedCommand): Promise<boolean> {
-    const parameters = new URLSearchParams({
-      command: command.replaceAll(' ', '_'),
-      version: String(version),
-      certname,
-      secondsToWaitForCompletion: String(WAIT_SECONDS),
-    });
+  async function isTaken(port: number, command: VariedCommand): Promise<boolean> {
     const headers = { 'Content-Type': 'application/json' };
-    const { status } = await askPort(port, `/pdb/cmd/v1?${parameters}`, {
-      method: 'POST',
-      headers,
-      body: payload,
-      agent,
-    });
+    const target = commandTarget(command, WAIT_SECONDS);
+    const { status } = await askPort(port, target, { method: 'POST', headers, body: command.payload, agent });
     assert.ok(status === 200 || status === 503, `status ${status}`);
     return status === 200;
   }

@@ -2,7 +2,7 @@
 // PuppetDB and PostgreSQL come from Debian's packages and take minutes, so this runs with MUSTER_INTEGRATION=1 only.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -37,11 +37,8 @@ describe('an archive', { skip, concurrency: false }, () => {
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'muster-migration-'));
     endings.after(() => rmSync(folder, { recursive: true, force: true }));
-    // PostgreSQL runs as somebody else.
-    chmodSync(folder, 0o755);
     source = await TestServer.start(endings, { args: keepAll });
-    puppetdb = await startPuppetDb(folder);
-    endings.after(() => puppetdb.stop());
+    puppetdb = await startPuppetDb(endings);
   });
 
   after(() => endings.run());

@@ -4,9 +4,6 @@
 // take 90 seconds), MUSTER_SEED which.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Answer, Client, differences, load, parseJSON, readLines, stringifyJSON } from '../conformance/replay.mjs';
@@ -68,12 +65,7 @@ describe('queries beside a real PuppetDB', { skip, concurrency: false }, () => {
   const endings = new Endings();
 
   before(async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'muster-queries-'));
-    endings.after(() => rmSync(folder, { recursive: true, force: true }));
-    // PostgreSQL runs as somebody else.
-    chmodSync(folder, 0o755);
-    puppetdb = await startPuppetDb(folder, RETENTION);
-    endings.after(() => puppetdb.stop());
+    puppetdb = await startPuppetDb(endings, RETENTION);
     const args = Object.entries({ 'node-ttl': '0s', ...RETENTION }).flatMap(([name, value]) => [`--${name}`, value]);
     const muster = await TestServer.start(endings, { args });
     const options = { concurrency: CONNECTIONS };

@@ -3,14 +3,11 @@
 // MUSTER_INTEGRATION=1 only. MUSTER_VARIATIONS says how many commands are sent, MUSTER_SEED which.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Endings } from '../support/endings.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
-import { askPort, type ClientCommand, TestServer } from '../support/server.ts';
+import { askPort, type ClientCommand, commandTarget, TestServer } from '../support/server.ts';
 import { assertSameContents, contentsOf } from './support/contents.ts';
 import { packagesMissing } from './support/packages.ts';
 import { type PuppetDb, puppetdbPackages, puppetdbPackagesUsed, startPuppetDb } from './support/puppetdb.ts';
@@ -33,31 +30,19 @@ describe('beside a real PuppetDB, commands in sequence', { skip, concurrency: fa
 
   before(async () => {
     endings.after(() => agent.destroy());
-    const folder = mkdtempSync(join(tmpdir(), 'muster-sequences-'));
-    endings.after(() => rmSync(folder, { recursive: true, force: true }));
-    // PostgreSQL runs as somebody else.
-    chmodSync(folder, 0o755);
     const retention = { 'node-purge-ttl': '3650d', 'resource-events-ttl': '3650d' };
-    puppetdb = await startPuppetDb(folder, retention);
-    endings.after(() => puppetdb.stop());
+    puppetdb = await startPuppetDb(endings, retention);
     const args = Object.entries({ 'node-ttl': '0s', 'report-ttl': '3650d', 'gc-interval': '0', ...retention });
     muster = await TestServer.start(endings, { args: args.flatMap(([name, value]) => [`--${name}`, value]) });
   });
 
   after(() => endings.run());
 
-  async function apply(port: number, { command, version, certname, producerTimestamp, payload }: ClientCommand) {
-    const parameters = new URLSearchParams({
-      command: command.replaceAll(' ', '_'),
-      version: String(version),
-      certname,
-      secondsToWaitForCompletion: String(WAIT_SECONDS),
-      ...(producerTimestamp === undefined ? {} : { 'producer-timestamp': producerTimestamp }),
-    });
+  async function apply(port: number, command: ClientCommand): Promise<void> {
     const headers = { 'Content-Type': 'application/json' };
-    const path = `/pdb/cmd/v1?${parameters}`;
-    const { status, text } = await askPort(port, path, { method: 'POST', headers, body: payload, agent });
-    assert.equal(status, 200, `port ${port}: ${text}\n${payload}`);
+    const target = commandTarget(command, WAIT_SECONDS);
+    const { status, text } = await askPort(port, target, { method: 'POST', headers, body: command.payload, agent });
+    assert.equal(status, 200, `port ${port}: ${text}\n${command.payload}`);
   }
 
   test('of each node one after the other, contents are the same', async (t) => {

@@ -277,14 +277,7 @@ export class TestServer {
 
   async submit(command: ClientCommand, options: SubmitOptions = {}): Promise<Submitted> {
     const { gzip = false, wait = 0 } = options;
-    const parameters = new URLSearchParams({
-      command: command.command.replaceAll(' ', '_'),
-      version: String(command.version),
-      certname: command.certname,
-    });
-    if (command.producerTimestamp !== undefined) parameters.set('producer-timestamp', command.producerTimestamp);
-    if (wait > 0) parameters.set('secondsToWaitForCompletion', String(wait));
-    const answer = await this.ask(`/pdb/cmd/v1?${parameters}`, {
+    const answer = await this.ask(commandTarget(command, wait), {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...(gzip ? { 'Content-Encoding': 'gzip' } : {}) },
       body: gzip ? gzipSync(command.payload, { level: 1 }) : command.payload,
@@ -357,6 +350,18 @@ export class TestServer {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) * 10;
   }
+}
+
+/** Where a command is submitted. `wait`: seconds until it has been processed; 0 does not wait. */
+export function commandTarget(command: ClientCommand, wait: number): string {
+  const parameters = new URLSearchParams({
+    command: command.command.replaceAll(' ', '_'),
+    version: String(command.version),
+    certname: command.certname,
+  });
+  if (command.producerTimestamp !== undefined) parameters.set('producer-timestamp', command.producerTimestamp);
+  if (wait > 0) parameters.set('secondsToWaitForCompletion', String(wait));
+  return `/pdb/cmd/v1?${parameters}`;
 }
 
 export function askPort(port: number, path: string, options: Ask = {}): Promise<Answer> {

@@ -111,12 +111,16 @@ test('ring: stopped before its actors start, it starts none, and what it has tak
 
 test('ring: partitions that do not open in time are told of', async (t) => {
   const idle = `import { parentPort } from 'node:worker_threads';
-    parentPort.on('message', ({ kind }) => kind === 'stop' && parentPort.close());`;
+    parentPort.on('message', ({ kind, id }) => {
+      if (kind === 'counts') parentPort.postMessage({ kind, id, counts: [] });
+      if (kind === 'stop') parentPort.close();
+    });`;
   const url = new URL(`data:text/javascript,${encodeURIComponent(idle)}`);
   const limits = { openMax: 50, hangMax: 400 };
   const { ring, lines } = await start(t, temporaryDirectory(), { script: { url }, limits });
   assert.equal(ring.healthy, true);
   await until('it is told', () => !ring.healthy);
+  assert.match((await ring.stats()).trouble.join(), /partition 0: not open/);
   assert.match(lines.join('\n'), /error partition 0 is still not open/);
 });
 

@@ -1,8 +1,9 @@
 // A real PuppetDB with a PostgreSQL of its own, both from Debian's packages, on free loopback ports, below one folder.
 
-import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Endings } from '../../support/endings.ts';
+import type { Endings } from '../../support/endings.ts';
 import { freePort, outputOf, Service, type User } from '../../support/programs.ts';
 
 /** dbconfig-no-thanks: PuppetDB's package would set up a database of the machine's PostgreSQL otherwise. */
@@ -22,20 +23,25 @@ export interface PuppetDb {
   readonly url: string;
   /** The end of its log. */
   log(): string;
-  stop(): Promise<void>;
 }
 
 type Settings = Readonly<Record<string, string | number>>;
 
-/** Starts both; resolves when PuppetDB answers. `folder` must exist and be new. `retention`: further settings of its database section. */
-export async function startPuppetDb(folder: string, retention: Settings = {}): Promise<PuppetDb> {
+/**
+ * Starts both in a folder of their own; resolves when PuppetDB answers. They end, and the folder goes, at `endings`. `retention`: further
+ * settings of its database section.
+ */
+export async function startPuppetDb(endings: Endings, retention: Settings = {}): Promise<PuppetDb> {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-puppetdb-'));
+  endings.after(() => rmSync(folder, { recursive: true, force: true }));
+  // PostgreSQL runs as somebody else.
+  chmodSync(folder, 0o755);
   const postgres = await startPostgres(folder);
   try {
     const puppetdb = await startServer(folder, postgres.port, retention);
-    const endings = new Endings();
     endings.after(() => postgres.service.stop('SIGINT', 30_000));
     endings.after(() => puppetdb.service.stop('SIGTERM', 30_000));
-    return { url: puppetdb.url, log: () => puppetdb.service.output, stop: () => endings.run() };
+    return { url: puppetdb.url, log: () => puppetdb.service.output };
   } catch (error) {
     await postgres.service.stop('SIGINT', 30_000);
     throw error;

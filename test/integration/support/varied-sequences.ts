@@ -1,7 +1,7 @@
 // Commands of one node after another, as a fleet with clocks that are wrong, proxies that send twice and compile servers of
 // several environments would send them: equal and unequal ones, older ones after newer ones, of every kind, in an order by chance.
 
-import type { Random } from '../../support/random.ts';
+import { Random } from '../../support/random.ts';
 import type { ClientCommand } from '../../support/server.ts';
 
 const MINUTE = 60_000;
@@ -109,20 +109,20 @@ function facts(step: Step): Payload {
 function catalog(step: Step): Payload {
   const { random } = step;
   // Half of them are one of two, so that the same one often comes again.
-  const known = random.chance(0.5) ? random.below(2) : null;
-  const chosen = known === null ? some(random, RESOURCES, 0.6) : RESOURCES.slice(0, 4 + known);
+  const contents = random.chance(0.5) ? new Random(random.below(2)) : random;
+  const chosen = some(contents, RESOURCES, 0.6);
   const resources = chosen.map(([type, title], i) => ({
     type,
     title,
-    exported: known === null ? random.chance(0.2) : i === 3,
-    tags: known === null ? random.pick(TAGS) : TAGS[i % TAGS.length],
-    ...((known === null ? random.chance(0.5) : i % 2 === 0) ? { file: '/etc/puppet/site.pp', line: i } : {}),
-    parameters: known === null ? random.pick(PARAMETERS) : PARAMETERS[i % PARAMETERS.length],
+    exported: contents.chance(0.2),
+    tags: contents.pick(TAGS),
+    ...(contents.chance(0.5) ? { file: '/etc/puppet/site.pp', line: i } : {}),
+    parameters: contents.pick(PARAMETERS),
   }));
   const edges = chosen.slice(1).flatMap(([type, title], i) => {
-    if (known === null && random.chance(0.3)) return [];
-    const [sourceType, sourceTitle] = chosen[known === null ? random.below(i + 1) : 0]!;
-    const relationship = known === null ? random.pick(['contains', 'before', 'notifies']) : 'contains';
+    if (contents.chance(0.3)) return [];
+    const [sourceType, sourceTitle] = chosen[contents.below(i + 1)]!;
+    const relationship = contents.pick(['contains', 'before', 'notifies']);
     return [{ source: { type: sourceType, title: sourceTitle }, target: { type, title }, relationship }];
   });
   return {
