@@ -1,7 +1,7 @@
 // The identity hashes of the command document, section 4: SHA-1 over canonical texts, lower-case hex. Callers that have
 // parts of a text already (a resource's parameters, a fact's value) pass the text, so that nothing is written twice.
 
-import { createHash, hash } from 'node:crypto';
+import { createHash, type Hash, hash } from 'node:crypto';
 import { compareUnits, quote } from '../json/canonical.ts';
 import type { PackageBody } from '../store/records.ts';
 import { tagRank } from '../store/tag-rank.ts';
@@ -11,20 +11,24 @@ export function sha1(data: string | Uint8Array): string {
   return hash('sha1', data);
 }
 
-/** Kept between hashes; one that had to grow beyond four times this is given back. */
+/** Longer texts are hashed in parts of this size. */
 const SCRATCH_SIZE = 512 * 1024;
 /** Pieces are put together up to this length before they are encoded: each call of the encoder has its price. */
 const CHUNK_LENGTH = 16 * 1024;
+/** What a UTF-16 code unit takes in UTF-8 at most. */
+const UNIT_BYTES_MAX = 3;
 
 /**
- * Collects the bytes of a long canonical text. Joining all pieces into one string first would copy them several times, at
+ * Hashes a long canonical text as it is put together. Joining all pieces into one string first would copy them several times, at
  * sizes that the garbage collector treats as large.
  */
 class ByteText {
-  #bytes = Buffer.allocUnsafeSlow(SCRATCH_SIZE);
+  readonly #bytes = Buffer.allocUnsafeSlow(SCRATCH_SIZE);
   #size = 0;
   #pending = '';
   #isAscii = false;
+  /** Of the parts before; null while all of the text fits: one hash without a state costs less. */
+  #hash: Hash | null = null;
 
   /** Begins a text; `isAscii`: all that will be added is in ASCII. */
   begin(isAscii: boolean): void {
@@ -44,7 +48,10 @@ class ByteText {
 
   addBytes(bytes: Uint8Array): void {
     this.#encode();
-    this.#reserve(bytes.length);
+    if (!this.#hasRoom(bytes.length)) {
+      this.#part().update(bytes);
+      return;
+    }
     this.#bytes.set(bytes, this.#size);
     this.#size += bytes.length;
   }
@@ -52,24 +59,34 @@ class ByteText {
   /** SHA-1 of what was added, and empty again. */
   finish(): string {
     this.#encode();
-    const digest = sha1(this.#bytes.subarray(0, this.#size));
+    const digest = this.#hash === null ? sha1(this.#bytes.subarray(0, this.#size)) : this.#part().digest('hex');
     this.#size = 0;
-    if (this.#bytes.length > SCRATCH_SIZE * 4) this.#bytes = Buffer.allocUnsafeSlow(SCRATCH_SIZE);
+    this.#hash = null;
     return digest;
   }
 
-  #reserve(count: number): void {
-    const sizeMax = this.#size + count;
-    if (sizeMax <= this.#bytes.length) return;
-    const bigger = Buffer.allocUnsafeSlow(Math.max(sizeMax, this.#bytes.length * 2));
-    this.#bytes.copy(bigger, 0, 0, this.#size);
-    this.#bytes = bigger;
+  /** Whether so many bytes fit, now or after what is there has been hashed. */
+  #hasRoom(count: number): boolean {
+    if (this.#size + count > SCRATCH_SIZE) this.#part();
+    return count <= SCRATCH_SIZE;
+  }
+
+  /** What is there is hashed and makes room. */
+  #part(): Hash {
+    this.#hash ??= createHash('sha1');
+    this.#hash.update(this.#bytes.subarray(0, this.#size));
+    this.#size = 0;
+    return this.#hash;
   }
 
   #encode(): void {
-    this.#reserve(this.#pending.length * 3);
-    this.#size += this.#bytes.write(this.#pending, this.#size, this.#isAscii ? 'latin1' : 'utf8');
+    const text = this.#pending;
     this.#pending = '';
+    if (!this.#hasRoom(text.length * (this.#isAscii ? 1 : UNIT_BYTES_MAX))) {
+      this.#part().update(text, this.#isAscii ? 'latin1' : 'utf8');
+      return;
+    }
+    this.#size += this.#bytes.write(text, this.#size, this.#isAscii ? 'latin1' : 'utf8');
   }
 }
 

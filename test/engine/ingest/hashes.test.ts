@@ -5,6 +5,7 @@ import {
   distinctPackages,
   factsetHash,
   inputsHash,
+  Pieces,
   packageText,
   reportHash,
   resourceHash,
@@ -53,6 +54,32 @@ test('hashes: a catalog from the texts of its parts (4.4, C1)', () => {
   for (const ascii of [true, false]) {
     assert.equal(catalogHash('c0.cat', edges, resources, ascii), '07aa003802b1f10f32b359cd697b79d996a15ff6');
   }
+});
+
+test('hashes: catalogs of any size are hashed as one text, whatever they are put together from (4.4)', () => {
+  const name = 'c\u00e9.example.com';
+  const text = (edges: string, resources: readonly string[]): string =>
+    `{"certname":"${name}","edges":[${edges}],"resources":[${resources.join(',')}]}`;
+  const lists = {
+    'many small ones': Array.from({ length: 40_000 }, (_, index) => `{"title":"/srv/${index}/\u20ac"}`),
+    'one of two megabytes': ['{"title":"a"}', `{"title":"${'\u20acx'.repeat(1 << 19)}"}`, '{"title":"b"}'],
+    'just what fits, and one more': [500, 511, 512, 513, 1024].map((kb) => `{"title":"${'x'.repeat((kb << 10) - 12)}"}`),
+  };
+  // The other texts end within what is put together at a time, at its end, and behind it.
+  for (const [what, resources] of Object.entries(lists)) {
+    for (const size of [0, 100, (512 << 10) - 60, 700 << 10]) {
+      const parts = ['[{"a":"', 'y'.repeat(size), '"}]'];
+      const pieces = new Pieces(parts.map((part) => Buffer.from(part)));
+      const edges = parts.join(`"${name}"`).slice(1, -1);
+      const expected = sha1(text(edges, resources));
+      assert.equal(catalogHash(name, [edges], resources, false), expected, `${what}, ${size}`);
+      assert.equal(catalogHash(name, pieces, resources, false), expected, `${what}, ${size}, edges in pieces`);
+    }
+  }
+  const ascii = Array.from({ length: 40_000 }, (_, index) => `{"title":"/srv/${index}"}`);
+  const plain = `{"certname":"c0.cat","edges":[],"resources":[${ascii.join(',')}]}`;
+  assert.equal(catalogHash('c0.cat', [], ascii, true), sha1(plain));
+  assert.equal(catalogHash('c0.cat', [], [], true), sha1('{"certname":"c0.cat","edges":[],"resources":[]}'));
 });
 
 test('hashes: the worked factsets (4.5)', () => {
