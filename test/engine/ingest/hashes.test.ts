@@ -63,7 +63,9 @@ test('hashes: catalogs of any size are hashed as one text, whatever they are put
   const lists = {
     'many small ones': Array.from({ length: 40_000 }, (_, index) => `{"title":"/srv/${index}/\u20ac"}`),
     'one of two megabytes': ['{"title":"a"}', `{"title":"${'\u20acx'.repeat(1 << 19)}"}`, '{"title":"b"}'],
-    'just what fits, and one more': [500, 511, 512, 513, 1024].map((kb) => `{"title":"${'x'.repeat((kb << 10) - 12)}"}`),
+    'just what fits, and one more': [500, 511, 512, 513, 1024].map(
+      (kb) => `{"title":"${'x'.repeat((kb << 10) - 12)}"}`,
+    ),
   };
   // The other texts end within what is put together at a time, at its end, and behind it.
   for (const [what, resources] of Object.entries(lists)) {
