@@ -1,5 +1,5 @@
 // What an actor does between its start and the first commands: it applies some that nobody sent, to a partition that nobody sees, so that V8
-// has compiled most of the code when a fleet comes. Without it the first commands cost more (perf/README.md). It ends for good when commands come:
+// has compiled most of the code when a fleet comes. Without it the first commands cost more (perf/history.md). It ends for good when commands come:
 // they do the same.
 
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';

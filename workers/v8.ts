@@ -37,7 +37,7 @@ function collectWithLessHelp(): void {
 /**
  * Bytes of bytecode, read at each compilation. With half of V8's default a burst of commands takes 6 to 14 % less processor
  * time while its code is being compiled, and none more afterwards; queries, whose code is compiled by their warm-up, run faster
- * with all of it (perf/README.md).
+ * with all of it (perf/history.md).
  */
 const FOR_COMMANDS = 460;
 /** V8's default. */

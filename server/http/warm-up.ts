@@ -1,6 +1,6 @@
 // Requests that the front end asks of itself once the query threads have warmed up: the code between a socket and a query thread
 // is compiled then before clients come, as theirs is (engine/query/warm-up.ts). Without it small queries take longer
-// until the server has answered some thousand (perf/README.md).
+// until the server has answered some thousand (perf/history.md).
 //
 // They come over a connection in memory, to a listener of their own: whatever counts or writes down requests does not see them.
 
