@@ -48,7 +48,7 @@ class ByteText {
 
   addBytes(bytes: Uint8Array): void {
     this.#encode();
-    if (!this.#hasRoom(bytes.length)) {
+    if (!this.#makeRoom(bytes.length)) {
       this.#part().update(bytes);
       return;
     }
@@ -65,8 +65,8 @@ class ByteText {
     return digest;
   }
 
-  /** Whether so many bytes fit, now or after what is there has been hashed. */
-  #hasRoom(count: number): boolean {
+  /** Makes room for so many bytes: what is there is hashed if it must be. False for more than there can be. */
+  #makeRoom(count: number): boolean {
     if (this.#size + count > SCRATCH_SIZE) this.#part();
     return count <= SCRATCH_SIZE;
   }
@@ -82,7 +82,7 @@ class ByteText {
   #encode(): void {
     const text = this.#pending;
     this.#pending = '';
-    if (!this.#hasRoom(text.length * (this.#isAscii ? 1 : UNIT_BYTES_MAX))) {
+    if (!this.#makeRoom(text.length * (this.#isAscii ? 1 : UNIT_BYTES_MAX))) {
       this.#part().update(text, this.#isAscii ? 'latin1' : 'utf8');
       return;
     }
