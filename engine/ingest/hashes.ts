@@ -22,17 +22,17 @@ const UNIT_BYTES_MAX = 3;
  * Hashes a long canonical text as it is put together. Joining all pieces into one string first would copy them several times, at
  * sizes that the garbage collector treats as large.
  */
-class ByteText {
+class TextHash {
   readonly #bytes = Buffer.allocUnsafeSlow(SCRATCH_SIZE);
   #size = 0;
   #pending = '';
-  #isAscii = false;
+  #encoding: 'latin1' | 'utf8' = 'utf8';
   /** Of the parts before; null while all of the text fits: one hash without a state costs less. */
   #hash: Hash | null = null;
 
   /** Begins a text; `isAscii`: all that will be added is in ASCII. */
   begin(isAscii: boolean): void {
-    this.#isAscii = isAscii;
+    this.#encoding = isAscii ? 'latin1' : 'utf8';
   }
 
   add(text: string): void {
@@ -82,15 +82,15 @@ class ByteText {
   #encode(): void {
     const text = this.#pending;
     this.#pending = '';
-    if (!this.#makeRoom(text.length * (this.#isAscii ? 1 : UNIT_BYTES_MAX))) {
-      this.#part().update(text, this.#isAscii ? 'latin1' : 'utf8');
+    if (!this.#makeRoom(text.length * (this.#encoding === 'latin1' ? 1 : UNIT_BYTES_MAX))) {
+      this.#part().update(text, this.#encoding);
       return;
     }
-    this.#size += this.#bytes.write(text, this.#size, this.#isAscii ? 'latin1' : 'utf8');
+    this.#size += this.#bytes.write(text, this.#size, this.#encoding);
   }
 }
 
-const scratch = new ByteText();
+const scratch = new TextHash();
 
 /** Whether the text has ASCII characters only: then its bytes are its characters. */
 export const isAscii = (text: string): boolean => !BEYOND_ASCII.test(text);
@@ -206,10 +206,9 @@ const comparePackages = (a: PackageBody, b: PackageBody): number =>
 
 /** 4.8. Inputs are distinct `[type, name]` pairs sorted by type, then name. */
 export function inputsHash(certname: string, inputs: readonly (readonly [string, string])[]): string {
-  const digest = createHash('sha1');
   let text = `${certname}\u0000`;
   for (const [type, name] of inputs) text += `${type}\u0000${name}\u0000`;
-  return digest.update(text, 'utf8').digest('hex');
+  return sha1(text);
 }
 
 /**

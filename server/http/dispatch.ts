@@ -2,6 +2,7 @@
 // the certificate allowlist, the maintenance gate, then the longest mount. Errors that escape a handler become answers
 // here, so that every request gets one.
 
+import { hasWellFormedEscapes } from '../../engine/form.ts';
 import {
   BodiesFull,
   BodyTooLarge,
@@ -11,7 +12,6 @@ import {
   type Mount,
   type Reply,
 } from './exchange.ts';
-import { hasWellFormedEscapes } from './form.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { badMessage, STARTING, textReply, unknownPath } from './replies.ts';
 

@@ -5,8 +5,8 @@
 // `maintenance` can be asked for by name: what the scheduled clean-up did and will do. It is not listed, because clients
 // take every listed service for a part of the reference server.
 
+import { type FormValue, parseForm } from '../../engine/form.ts';
 import type { Exchange, Mount } from '../http/exchange.ts';
-import { type FormValue, parseForm } from '../http/form.ts';
 import { JSON_TYPE, textReply, unknownPath } from '../http/replies.ts';
 import type { Json } from './json.ts';
 import type { ProcessFigures } from './process-figures.ts';

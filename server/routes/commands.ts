@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { type FormValue, parseForm } from '../../engine/form.ts';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { type CommandRing, SubmissionRefused } from '../../workers/types.ts';
 import { BodyTooLarge, type Exchange, type Handler, type Reply } from '../http/exchange.ts';
-import { type FormValue, parseForm } from '../http/form.ts';
 import { errorReply, NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
 import { type Envelope, EnvelopeError, envelopeOfBody, envelopeOfParameters, isParameterForm } from './envelope.ts';
 

@@ -2,11 +2,11 @@
 // payload as the body, or one JSON body with everything (old clients). Pure functions over parameters and text; the
 // payload of the first form is never looked at here. Texts and their order are PuppetDB's (command document 1.2-1.6).
 
+import type { FormValue } from '../../engine/form.ts';
 import { JsonError, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { printClojure, textOf } from '../../engine/query/resolve/clojure.ts';
 import { parseStrict } from '../../engine/time.ts';
-import type { FormValue } from '../http/form.ts';
 
 /** Oldest version of each command that is accepted. There is no newest: too new ones fail when they are processed. */
 const COMMAND_VERSIONS_MIN: Readonly<Record<string, number>> = {
@@ -67,7 +67,9 @@ export function envelopeOfParameters(parameters: ReadonlyMap<string, FormValue>)
     if (value !== null || !KEYS.has(name)) given.set(name, value);
   }
   const command = given.get('command');
-  if (typeof command === 'string') given.set('command', command.replaceAll('_', ' '));
+  // Several become the text of their list.
+  const name = Array.isArray(command) ? printClojure(command) : command;
+  if (typeof name === 'string') given.set('command', name.replaceAll('_', ' '));
   // A missing version is an invalid one here.
   const version = given.get('version');
   given.set('version', typeof version === 'string' ? (integerOf(version) ?? version) : (version ?? ''));

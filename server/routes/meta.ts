@@ -1,10 +1,11 @@
 // `/pdb/meta/v1`: what the server is and what time it has. Health checks and client libraries read the version, some of
 // them to refuse servers that are too old, so it is the one of the PuppetDB release that is replaced.
 
+import { parseForm } from '../../engine/form.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
+import { firstOfSet } from '../../engine/store/tag-rank.ts';
 import { formatTime } from '../../engine/time.ts';
 import type { Exchange, Handler } from '../http/exchange.ts';
-import { parseForm } from '../http/form.ts';
 import { NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
 
 export interface MetaRouteDeps {
@@ -32,9 +33,9 @@ export function createMetaHandler(deps: MetaRouteDeps): Handler {
       exchange.reply(NOT_FOUND);
       return;
     }
-    const [parameter] = parseForm(exchange.queryString).keys();
-    if (parameter !== undefined) {
-      exchange.reply(textReply(400, `Unsupported query parameter '${parameter}'`));
+    const parameters = [...parseForm(exchange.queryString).keys()];
+    if (parameters.length > 0) {
+      exchange.reply(textReply(400, `Unsupported query parameter '${firstOfSet(parameters)}'`));
       return;
     }
     exchange.reply(prettyReply(200, route()));

@@ -3,7 +3,9 @@
 // checked nowhere here; names of columns are the resolver's business.
 
 import { type ParamSet, paramSets } from '../../../schemas/query-routes.ts';
+import { parseForm } from '../../form.ts';
 import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
+import { firstOfSet } from '../../store/tag-rank.ts';
 import { parseQueryTime } from '../../time.ts';
 import { badQuery, type QueryError } from '../errors.ts';
 import { parsePql } from '../pql/parse.ts';
@@ -49,18 +51,6 @@ type Values = Map<string, JsonValue>;
 
 /** Lists that stand for a name that came more than once in a URL. */
 const repeated = new WeakSet<object>();
-const isRepeated = (value: JsonValue): value is JsonValue[] => isArray(value) && repeated.has(value);
-
-function repeat(earlier: JsonValue, value: JsonValue): JsonValue {
-  if (isRepeated(earlier)) {
-    // Not copied each time: a URL has room for tens of thousands.
-    earlier.push(value);
-    return earlier;
-  }
-  const list = [earlier, value];
-  repeated.add(list);
-  return list;
-}
 
 /**
  * Reads the parameters of a route. Throws QueryError 400; texts are those of spec/query.md 1.5, 5.2 and 7, and where
@@ -82,13 +72,12 @@ export function readParams(request: QueryRequest, set: ParamSet, options: ReadOp
   for (const name of rule.required) {
     if (!values.has(name)) throw badQuery(`Missing required query parameter '${name}'`);
   }
-  for (const name of values.keys()) {
-    if (!rule.required.includes(name) && !rule.optional.includes(name)) {
-      throw badQuery(`Unsupported query parameter '${name}'`);
-    }
-  }
+  const unsupported = [...values.keys()].filter(
+    (name) => !rule.required.includes(name) && !rule.optional.includes(name),
+  );
+  if (unsupported.length > 0) throw badQuery(`Unsupported query parameter '${firstOfSet(unsupported)}'`);
   for (const [name, value] of values) {
-    if (isRepeated(value)) throw badQuery(`Query parameter '${name}' was sent more than once`);
+    if (isArray(value) && repeated.has(value)) throw badQuery(`Query parameter '${name}' was sent more than once`);
   }
   return coerce(values);
 }
@@ -107,31 +96,9 @@ function readUrl(request: QueryRequest): Values {
 }
 
 function readForm(text: string, values: Values): void {
-  // A text without any `=` is no form: nothing in it is a parameter.
-  if (!text.includes('=')) return;
-  for (const part of text.split('&')) {
-    if (part === '') continue;
-    const equals = part.indexOf('=');
-    const name = decodeForm(equals < 0 ? part : part.slice(0, equals)) ?? '';
-    const value = equals < 0 ? null : decodeForm(part.slice(equals + 1));
-    const earlier = values.get(name);
-    if (earlier === undefined) values.set(name, value);
-    else values.set(name, repeat(earlier, value));
-  }
-}
-
-/** Form decoding; null where a percent sign is not followed by two hex digits. */
-function decodeForm(text: string): string | null {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
-  if (!spaced.includes('%')) return spaced;
-  try {
-    return decodeURIComponent(spaced);
-  } catch {
-    if (/%(?![0-9a-fA-F]{2})/.test(spaced)) return null;
-    const bytes = spaced.replace(/(?:%[0-9a-fA-F]{2})+/g, (run) =>
-      Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'),
-    );
-    return bytes;
+  for (const [name, value] of parseForm(text)) {
+    if (Array.isArray(value)) repeated.add(value);
+    values.set(name, value);
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseForm } from '../../../server/http/form.ts';
+import { parseForm } from '../../../engine/form.ts';
 import {
   EnvelopeError,
   envelopeOfBody,
@@ -104,6 +104,11 @@ test('envelope: repeated parameters are shown as a list', () => {
     refused('command=replace_facts&version=5&certname=a&certname=b'),
     'Command "replace facts" for certname ["a" "b"] is invalid. Certname must be a non-empty string.',
   );
+  assert.match(
+    refused('command=store_report&command=replace_facts&version=5&certname=a'),
+    /^Command "\[\\"store report\\" \\"replace facts\\"\]" for certname "a" is invalid\. Command must be one of: /,
+  );
+  assert.equal(parameters('command=%zz&command=replace_facts&version=5&certname=a').command, 'replace facts');
 });
 
 test('envelope: names of inherited properties are no commands', () => {

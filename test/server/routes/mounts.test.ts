@@ -100,6 +100,8 @@ test('meta: refuses parameters, other types and unknown paths', async (t) => {
   // Without any `=` there are no parameters.
   assert.equal((await at('/pdb/meta/v1/version?foo')).status, 200);
   assert.equal((await at('/pdb/meta/v1/version?foo&bar=1')).text, "Unsupported query parameter 'foo'");
+  // Of several the one that is first in PuppetDB's set.
+  assert.equal((await at('/pdb/meta/v1/version?bar=1&foo=1')).text, "Unsupported query parameter 'foo'");
   assert.equal((await at('/pdb/meta/v1/version', 'GET', { accept: 'text/plain' })).status, 406);
   for (const path of ['/pdb/meta/v1', '/pdb/meta/v1/nothing', '/pdb/meta/v2/version', '/pdb/meta/v1/toString']) {
     assert.deepEqual([(await at(path)).status, (await at(path)).text], [404, 'Not Found'], path);

@@ -139,6 +139,7 @@ describe('parameters of a URL', () => {
       refusal(() => get('x=1&x=2')),
       "Unsupported query parameter 'x'",
     );
+    assert.equal(get('limit&offset=%zz&limit=3&offset=1').limit, 3, 'what has no value does not count');
     const start = performance.now();
     assert.match(
       refusal(() => get('limit=1&'.repeat(100_000))),
@@ -159,6 +160,28 @@ describe('parameters of a URL', () => {
 });
 
 describe('which of several mistakes is reported', () => {
+  it('of several unknown names the first in the order of a set, as PuppetDB 7.12 does', () => {
+    for (const [names, first] of [
+      [['b', 'a'], 'a'],
+      [['bogus', 'x'], 'x'],
+      [['Limit', 'Offset', 'Order'], 'Order'],
+      [['ü', 'zz', '€'], '€'],
+      [['count_by', 'summarize_by'], 'summarize_by'],
+      [['count_by', 'counts_filter', 'summarize_by', 'distinct_resources'], 'distinct_resources'],
+      [['a', ''], ''],
+    ] as const) {
+      const expected = `Unsupported query parameter '${first}'`;
+      assert.equal(
+        refusal(() => get(names.map((name) => `${encode(name)}=1`).join('&'), 'typical')),
+        expected,
+      );
+      assert.equal(
+        refusal(() => post(Object.fromEntries(names.map((name) => [name, 1])), 'typical')),
+        expected,
+      );
+    }
+  });
+
   it('malformed JSON before unknown names, unknown names before bad values', () => {
     assert.match(
       refusal(() => get('bogus=1&query=%5B')),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeComponent, hasWellFormedEscapes, parseForm } from '../../../server/http/form.ts';
+import { hasWellFormedEscapes, parseForm } from '../../engine/form.ts';
 
 test('form: names and values are decoded as UTF-8, + is a space', () => {
   const form = parseForm('command=replace+facts&c%C3%A9rt=%E6%97%A5&raw=ñ&plus=a%2Bb');
@@ -30,14 +30,26 @@ test('form: a text without any = is no form', () => {
   for (const text of ['pretty', 'a&b', '%zz', '&']) assert.deepEqual([...parseForm(text)], [], text);
 });
 
-test('form: repeated names collect their values', () => {
+test('form: repeated names collect their values, from the first one on that has any', () => {
   assert.deepEqual(parseForm('a=1&b=2&a=3&a').get('a'), ['1', '3', null]);
+  assert.deepEqual(
+    [...parseForm('a&b=%zz&a=1&b=2&b=')],
+    [
+      ['a', '1'],
+      ['b', ['2', '']],
+    ],
+  );
 });
 
 test('form: a broken escape makes a value absent, broken UTF-8 does not', () => {
-  assert.equal(decodeComponent('%zz'), null);
-  assert.equal(decodeComponent('a%2'), null);
-  assert.equal(decodeComponent('%FFa+%25ñ'), '\uFFFDa %ñ');
+  assert.deepEqual(
+    [...parseForm('a=%zz&b=a%2&%zz=1&%FF=%FFa+%25ñ')],
+    [
+      ['a', null],
+      ['b', null],
+      ['\uFFFD', '\uFFFDa %ñ'],
+    ],
+  );
   assert.equal(hasWellFormedEscapes('/a/%2F%zz'), false);
   assert.equal(hasWellFormedEscapes('/a/%2F'), true);
 });

@@ -1,6 +1,6 @@
 // `application/x-www-form-urlencoded` the way PuppetDB's form decoder reads it: `+` is a space, a name without `=` has no
-// value, a broken percent escape makes its part absent, a repeated name collects its values. A text without any `=` is no form:
-// it has no names.
+// value, a broken percent escape makes its part absent, a repeated name collects its values from the first one on that has any. A
+// text without any `=` is no form: it has no names.
 
 /** null: the name came without a value, or the value could not be decoded. */
 export type FormValue = string | null | readonly (string | null)[];
@@ -16,7 +16,7 @@ export function parseForm(text: string): Map<string, FormValue> {
     if (name === null) continue;
     const value = equals < 0 ? null : decodeComponent(part.slice(equals + 1));
     const known = form.get(name);
-    if (known === undefined) form.set(name, value);
+    if (known === undefined || known === null) form.set(name, value);
     else if (Array.isArray(known)) known.push(value);
     else form.set(name, [known, value]);
   }
@@ -24,7 +24,7 @@ export function parseForm(text: string): Map<string, FormValue> {
 }
 
 /** One decoded name or value; bytes that are no UTF-8 become U+FFFD; null when a percent escape is broken. */
-export function decodeComponent(text: string): string | null {
+function decodeComponent(text: string): string | null {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
   if (!spaced.includes('%')) return spaced;
   if (!hasWellFormedEscapes(spaced)) return null;
