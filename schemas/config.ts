@@ -322,6 +322,14 @@ export const settingRows = {
     max: 256,
     doc: 'Threads that apply commands. They give way to the others when there are not enough cores.',
   },
+  commandPriority: {
+    section: 'muster',
+    name: 'command-priority',
+    type: 'choice',
+    choices: ['low', 'idle'],
+    default: 'low',
+    doc: 'How far the threads that apply commands give way to queries, submissions and, within the same control group, other programs. idle: they get what the others leave, on Linux.',
+  },
   rejectLargeCommands: {
     section: 'command-processing',
     name: 'reject-large-commands',

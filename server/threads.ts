@@ -5,6 +5,7 @@ import type { Settings } from '../schemas/config.ts';
 import type { EngineSettings } from '../workers/engine-host.ts';
 import { returnFreedMemory } from '../workers/freed-memory.ts';
 import { boundMappedMemory } from '../workers/mapped-memory.ts';
+import { knowsIdle } from '../workers/priority.ts';
 import { startRing } from '../workers/ring.ts';
 import type { CommandRing } from '../workers/types.ts';
 import type { Logs } from './log.ts';
@@ -50,14 +51,19 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 
 function startOwnRing({ settings, ahead, logs }: ThreadsOptions): Promise<CommandRing> {
   const maintenanceLog = logs.area('maintenance');
+  const commandLog = logs.area('command');
+  if (settings.commandPriority === 'idle' && !knowsIdle()) {
+    commandLog.warn('command-priority idle takes Linux and the package koffi: the threads that apply commands get low');
+  }
   return startRing({
     dir: settings.data,
     partitions: settings.partitions,
     threads: settings.actorThreads,
+    priority: settings.commandPriority,
     actorsAfter: Promise.race([ahead.pool.ready, sleep(readyMs, undefined, { ref: false })]),
     limits: { waitingMax: settings.enqueuedMax },
     metrics: ahead.registry,
-    log: logs.area('command'),
+    log: commandLog,
     onExpired: (certname) => maintenanceLog.info(`Auto-expired node ${certname}`),
     engine: engineSettings(settings),
   });

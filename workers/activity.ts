@@ -14,7 +14,8 @@ const KIND = 0;
 const SLOT = 1;
 const ID = 2;
 const COUNT = 3;
-const FIELDS = 4;
+const THREAD = 4;
+const FIELDS = 5;
 
 const HELD = 0;
 const ENDING = 1;
@@ -42,6 +43,11 @@ export class ActivityMark {
   }
 
   // ------------------------------------------------------------------ the actor's side
+
+  /** Tells which thread this is about, by the system's number. */
+  setThread(thread: number): void {
+    this.#fields[THREAD] = thread;
+  }
 
   begin(kind: ActivityKind, slot: number, id: number): void {
     const fields = this.#fields;
@@ -78,6 +84,11 @@ export class ActivityMark {
   askToEnd(): boolean {
     Atomics.store(this.#flags, ENDING, 1);
     return Atomics.load(this.#flags, HELD) === 0;
+  }
+
+  /** The system's number of the thread; 0 while that is not known. */
+  get thread(): number {
+    return this.#fields[THREAD]!;
   }
 
   read(): Activity {

@@ -5,8 +5,10 @@ import type { Worker } from 'node:worker_threads';
 import { type Activity, ActivityMark } from './activity.ts';
 import type { ActorData } from './actor.ts';
 import { startActorWorker } from './actor-worker.ts';
+import { HangWatch } from './hang-watch.ts';
 import type { Log } from './log.ts';
 import type { FromActor, ToActor } from './messages.ts';
+import { scheduleOf } from './schedule.ts';
 import type { ThreadScript } from './thread-script.ts';
 
 export interface ActorHandleOptions {
@@ -47,7 +49,7 @@ export class ActorHandle {
   /** Why it is being ended, and whether what it is doing has nothing to do with it. */
   #killed: { readonly reason: string; readonly requested: boolean } | null = null;
   #onGone: (() => void)[] = [];
-  #seen = { count: -1, since: 0 };
+  #watch = new HangWatch();
 
   constructor(options: ActorHandleOptions) {
     this.index = options.index;
@@ -87,14 +89,11 @@ export class ActorHandle {
     attempt();
   }
 
-  /** Kills the thread if it has been busy with one thing for too long. To be called now and then with a monotonic time. */
+  /** Kills the thread if it has been busy with one thing for too long, waiting for a processor apart. To be called now and then with a monotonic time. */
   checkHang(now: number): void {
-    const { kind, count } = this.#mark.read();
-    if (kind === 'idle' || count !== this.#seen.count) {
-      this.#seen = { count, since: now };
-    } else if (now - this.#seen.since > this.#options.hangMax) {
-      this.kill(`busy with one ${kind} for ${Math.round(now - this.#seen.since)} ms`);
-    }
+    const activity = this.#mark.read();
+    const busy = this.#watch.busy(now, activity, scheduleOf(this.#mark.thread)?.waited ?? 0);
+    if (busy > this.#options.hangMax) this.kill(`busy with one ${activity.kind} for ${Math.round(busy)} ms`);
   }
 
   /** Asks the thread to finish and leave; ends it after a while if it does not. */
@@ -119,7 +118,7 @@ export class ActorHandle {
   #start(): void {
     const { script, data, onMessage } = this.#options;
     this.#mark = new ActivityMark();
-    this.#seen = { count: -1, since: 0 };
+    this.#watch = new HangWatch();
     this.#killed = null;
     this.#startedAt = performance.now();
     const worker = startActorWorker(script, this.index, data(this.#mark.buffer));

@@ -1,9 +1,7 @@
 // One actor thread: the partitions it owns, and the messages in and out. The thread entry (actor-thread.ts) gives it the
 // port and the engine; a partition that cannot be opened is tried again while the others work.
 
-import { readlinkSync } from 'node:fs';
-import { setPriority } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { ActivityMark } from './activity.ts';
@@ -12,6 +10,8 @@ import { openGuarded } from './guarded-host.ts';
 import type { FromActor, SlotCounts, ToActor } from './messages.ts';
 import { type ActorTimes, PartitionActor } from './partition-actor.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
+import { giveWay, type Priority } from './priority.ts';
+import { ownThread } from './schedule.ts';
 
 export const discardedDir = (dir: string): string => join(dir, 'discarded');
 
@@ -22,6 +22,7 @@ export interface ActorData {
   readonly slots: readonly number[];
   readonly activity: SharedArrayBuffer;
   readonly times: ActorTimes;
+  readonly priority: Priority;
   /** Held commands not to be tried any more. */
   readonly givenUp: readonly { readonly slot: number; readonly seq: number; readonly reason: string }[];
   /** The engine's own settings, passed on as they are. */
@@ -56,6 +57,7 @@ class Actor {
   constructor(options: ActorOptions) {
     this.#options = options;
     this.#activity = new ActivityMark(options.data.activity);
+    this.#activity.setThread(ownThread() ?? 0);
     this.#deadLetters = new DeadLetters(discardedDir(options.data.dir));
     for (const slot of options.data.slots) this.#open(slot);
     this.#warmedUp = options.warmUp === null ? Promise.resolve() : this.#warmUp(options.warmUp);
@@ -162,18 +164,6 @@ class Actor {
   }
 }
 
-/** Niceness of actor threads. */
-const NICENESS = 5;
-
-/** Clients go first: where there are fewer cores than busy threads, applying commands waits. A thread's own matter on Linux. */
-function giveWay(): void {
-  try {
-    setPriority(Number(basename(readlinkSync('/proc/thread-self'))), NICENESS);
-  } catch {
-    // Elsewhere threads have no niceness, or it may not be set.
-  }
-}
-
 /** Makes this thread an actor: to be called once by a thread entry. Both get the engine's settings. */
 export function serveActor(
   openWith: (data: ActorData) => OpenHost,
@@ -181,8 +171,8 @@ export function serveActor(
 ): void {
   const port = parentPort;
   if (port === null) throw new Error('an actor runs in a thread of its own');
-  giveWay();
   const data = workerData as ActorData;
+  giveWay(data.priority);
   const actor = new Actor({
     data,
     open: openWith(data),

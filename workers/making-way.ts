@@ -2,7 +2,7 @@
 // for other queries, a thread pauses between the parts of a long answer. Whoever reads a dump waits longer then; agents and
 // short queries do not.
 
-import { procFile } from './proc-file.ts';
+import { ownSchedule, type Schedule } from './schedule.ts';
 
 /** Milliseconds between two looks. */
 const LOOK_MS = 4;
@@ -14,8 +14,8 @@ const OTHERS_MS = 200;
 const PAUSE_FACTOR = 2;
 const PAUSE_MAX_MS = 30;
 
-/** Milliseconds since it was asked last: those the thread ran, and those it could have run while others did. */
-export type Spent = () => { readonly ran: number; readonly waited: number };
+/** Since it was asked last. */
+export type Spent = () => Schedule;
 
 export interface MakingWayOptions {
   /** A number that grows while commands are applied. */
@@ -63,22 +63,14 @@ export class MakingWay {
   }
 }
 
-/** Nanoseconds run, nanoseconds waited, turns. Which thread it is about is decided when it is opened. */
-const SCHEDULE = '/proc/thread-self/schedstat';
-
 /** Linux counts for each thread how long it waited for a processor; elsewhere nobody ever waits. */
 function spentOfThread(): Spent {
-  let schedule: () => string;
-  try {
-    schedule = procFile(SCHEDULE);
-  } catch {
-    return () => ({ ran: 0, waited: 0 });
-  }
-  let before = { ran: 0, waited: 0 };
+  const schedule = ownSchedule();
+  let before: Schedule = { ran: 0, waited: 0 };
   return () => {
-    const [ran = 0, waited = 0] = schedule().split(' ', 2).map(Number);
-    const since = { ran: (ran - before.ran) / 1e6, waited: (waited - before.waited) / 1e6 };
-    before = { ran, waited };
+    const now = schedule?.() ?? before;
+    const since = { ran: now.ran - before.ran, waited: now.waited - before.waited };
+    before = now;
     return since;
   };
 }

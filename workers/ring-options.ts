@@ -4,6 +4,7 @@ import type { Log } from './log.ts';
 import type { SlotCounts } from './messages.ts';
 import type { MetricsRegistry } from './metrics.ts';
 import type { ActorTimes } from './partition-actor.ts';
+import type { Priority } from './priority.ts';
 import type { ThreadScript } from './thread-script.ts';
 
 export interface RingOptions {
@@ -19,6 +20,8 @@ export interface RingOptions {
   readonly metrics?: MetricsRegistry;
   readonly log?: Log;
   readonly times?: Partial<ActorTimes>;
+  /** Of the actor threads. Default: low. */
+  readonly priority?: Priority;
   /** A node has expired. */
   readonly onExpired?: (certname: string) => void;
   /**

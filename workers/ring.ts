@@ -527,6 +527,7 @@ export class Ring implements CommandRing {
       dir,
       engine = null,
       threads: wanted,
+      priority = 'low',
       script = threadScript('actor-thread', import.meta.url),
     } = this.#options;
     const { batchMax: countMax, batchSizeMax: sizeMax, batchWorkMax: workMax } = this.#limits;
@@ -545,6 +546,7 @@ export class Ring implements CommandRing {
           slots,
           activity,
           times: this.#times,
+          priority,
           givenUp: this.#suspects.givenUp(),
           engine,
         }),
