@@ -7,7 +7,7 @@ import { ownThread } from './schedule.ts';
 /**
  * low: less of the time when others want it, too. idle: what others leave. A thread that wakes up takes the processor from an
  * idle one at once, and takes one on which an idle one runs for free, which a nice one has to itself until its slice is over. Others
- * are what runs in the same control group (without one, in the same session): systemd and containers give each service its own.
+ * are all programs that share a control group, or a session where the system groups by these.
  */
 export type Priority = 'low' | 'idle';
 
