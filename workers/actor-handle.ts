@@ -89,7 +89,10 @@ export class ActorHandle {
     attempt();
   }
 
-  /** Kills the thread if it has been busy with one thing for too long, waiting for a processor apart. To be called now and then with a monotonic time. */
+  /**
+   * Kills the thread if it has been busy with one thing for too long, waiting for a processor apart. To be called now and then with
+   * a monotonic time.
+   */
   checkHang(now: number): void {
     const activity = this.#mark.read();
     const busy = this.#watch.busy(now, activity, scheduleOf(this.#mark.thread)?.waited ?? 0);
