@@ -5,7 +5,9 @@
 import type { ItemId } from '../../store/records.ts';
 
 const DENSE_BYTES_MAX = 1 << 24;
-const SPARSE_MAX = 64;
+/** The map holds so many in any case, and one for each so many bytes of the array: a new one costs a page fault for each page that is touched. */
+const SPARSE_MIN = 64;
+const BYTES_EACH = 256;
 
 /** Numbers by item, 0 at first. */
 export class ItemStates {
@@ -20,7 +22,8 @@ export class ItemStates {
   constructor(end: number, Numbers: Uint8ArrayConstructor | Uint32ArrayConstructor = Uint8Array) {
     this.#end = end;
     this.#Numbers = Numbers;
-    this.#sparseMax = end * Numbers.BYTES_PER_ELEMENT <= DENSE_BYTES_MAX ? SPARSE_MAX : Number.POSITIVE_INFINITY;
+    const bytes = end * Numbers.BYTES_PER_ELEMENT;
+    this.#sparseMax = bytes <= DENSE_BYTES_MAX ? Math.max(SPARSE_MIN, bytes / BYTES_EACH) : Number.POSITIVE_INFINITY;
   }
 
   get(id: ItemId): number {
