@@ -35,3 +35,14 @@ it('what is met once is not kept, before and after there are many', () => {
   }
   for (let id = 0; id < 300; id++) assert.equal(kept.get(id), id % 3 === 0 ? `item ${id}` : undefined);
 });
+
+it('an array over all items is made when there are many, not for the items of one node', () => {
+  const END = 3_000_000;
+  const arrays = (): number => process.memoryUsage().arrayBuffers;
+  const before = arrays();
+  const states = new ItemStates(END, Uint32Array);
+  for (let id = 0; id < 5000; id++) states.set(id * 500, id);
+  assert.ok(arrays() - before < END, `${arrays() - before} bytes for 5,000 items`);
+  for (let id = 0; id < 60_000; id++) states.set(id, 1);
+  assert.ok(arrays() - before > END * 3, `${arrays() - before} bytes for 60,000 items`);
+});
