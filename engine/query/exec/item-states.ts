@@ -8,6 +8,8 @@ const DENSE_BYTES_MAX = 1 << 24;
 /** The map holds so many in any case, and one for each so many bytes of the array: a new one costs a page fault for each page that is touched. */
 const SPARSE_MIN = 64;
 const BYTES_EACH = 256;
+/** It is looked into so often at most when it holds more than that: few items of many nodes are found sooner in an array. */
+const LOOKS_MAX = 16_384;
 
 /** Numbers by item, 0 at first. */
 export class ItemStates {
@@ -17,6 +19,7 @@ export class ItemStates {
   readonly #sparse = new Map<ItemId, number>();
   /** How many the map may hold before they are spread. */
   readonly #sparseMax: number;
+  #looks = 0;
 
   /** `end`: item ids are below it. `Numbers`: which of them hold the numbers. */
   constructor(end: number, Numbers: Uint8ArrayConstructor | Uint32ArrayConstructor = Uint8Array) {
@@ -27,7 +30,11 @@ export class ItemStates {
   }
 
   get(id: ItemId): number {
-    return this.#dense === null ? (this.#sparse.get(id) ?? 0) : this.#dense[id]!;
+    if (this.#dense !== null) return this.#dense[id]!;
+    const state = this.#sparse.get(id) ?? 0;
+    if (++this.#looks > LOOKS_MAX && this.#sparse.size > SPARSE_MIN && this.#sparseMax < Number.POSITIVE_INFINITY)
+      this.#spread();
+    return state;
   }
 
   set(id: ItemId, state: number): void {
