@@ -95,7 +95,7 @@ export class ActorHandle {
    */
   checkHang(now: number): void {
     const activity = this.#mark.read();
-    const busy = this.#watch.busy(now, activity, scheduleOf(this.#mark.thread)?.waited ?? 0);
+    const busy = this.#watch.busy(now, activity, () => scheduleOf(this.#mark.thread)?.waited ?? null);
     if (busy > this.#options.hangMax) this.kill(`busy with one ${activity.kind} for ${Math.round(busy)} ms`);
   }
 

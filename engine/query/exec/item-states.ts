@@ -8,7 +8,7 @@ const DENSE_BYTES_MAX = 1 << 24;
 /** The map holds so many in any case, and one for each so many bytes of the array: a new one costs a page fault for each page that is touched. */
 const SPARSE_MIN = 64;
 const BYTES_EACH = 256;
-/** It is looked into so often at most when it holds more than that: few items of many nodes are found sooner in an array. */
+/** It is looked into so often at most when it holds more than the fewest: some items of many nodes are found sooner in an array. */
 const LOOKS_MAX = 16_384;
 
 /** Numbers by item, 0 at first. */
@@ -19,21 +19,23 @@ export class ItemStates {
   readonly #sparse = new Map<ItemId, number>();
   /** How many the map may hold before they are spread. */
   readonly #sparseMax: number;
-  #looks = 0;
+  /** How often the map is looked into before more than a few are spread. */
+  #looksLeft: number;
 
   /** `end`: item ids are below it. `Numbers`: which of them hold the numbers. */
   constructor(end: number, Numbers: Uint8ArrayConstructor | Uint32ArrayConstructor = Uint8Array) {
     this.#end = end;
     this.#Numbers = Numbers;
     const bytes = end * Numbers.BYTES_PER_ELEMENT;
-    this.#sparseMax = bytes <= DENSE_BYTES_MAX ? Math.max(SPARSE_MIN, bytes / BYTES_EACH) : Number.POSITIVE_INFINITY;
+    const isSpread = bytes <= DENSE_BYTES_MAX;
+    this.#sparseMax = isSpread ? Math.max(SPARSE_MIN, bytes / BYTES_EACH) : Number.POSITIVE_INFINITY;
+    this.#looksLeft = isSpread ? LOOKS_MAX : Number.POSITIVE_INFINITY;
   }
 
   get(id: ItemId): number {
     if (this.#dense !== null) return this.#dense[id]!;
     const state = this.#sparse.get(id) ?? 0;
-    if (++this.#looks > LOOKS_MAX && this.#sparse.size > SPARSE_MIN && this.#sparseMax < Number.POSITIVE_INFINITY)
-      this.#spread();
+    if (--this.#looksLeft < 0 && this.#sparse.size > SPARSE_MIN) this.#spread();
     return state;
   }
 

@@ -36,13 +36,18 @@ it('what is met once is not kept, before and after there are many', () => {
   for (let id = 0; id < 300; id++) assert.equal(kept.get(id), id % 3 === 0 ? `item ${id}` : undefined);
 });
 
-it('an array over all items is made when there are many, not for the items of one node', () => {
+it('an array over all items is made when there are many, or some that are looked for often, not for the items of one node', () => {
   const END = 3_000_000;
   const arrays = (): number => process.memoryUsage().arrayBuffers;
   const before = arrays();
   const states = new ItemStates(END, Uint32Array);
   for (let id = 0; id < 5000; id++) states.set(id * 500, id);
   assert.ok(arrays() - before < END, `${arrays() - before} bytes for 5,000 items`);
+  const often = new ItemStates(END, Uint32Array);
+  for (let id = 0; id < 1000; id++) often.set(id, id);
+  for (let look = 0; look < 20_000; look++) assert.equal(often.get(look % 2000), look % 2000 < 1000 ? look % 2000 : 0);
+  assert.ok(arrays() - before > END * 3, `${arrays() - before} bytes for 1,000 items that are looked for often`);
   for (let id = 0; id < 60_000; id++) states.set(id, 1);
-  assert.ok(arrays() - before > END * 3, `${arrays() - before} bytes for 60,000 items`);
+  assert.ok(arrays() - before > END * 7, `${arrays() - before} bytes for 60,000 items, too`);
+  assert.equal(often.get(999), 999);
 });
