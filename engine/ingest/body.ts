@@ -27,7 +27,8 @@ export function payloadBytes(
   // With a body of one member one buffer of the right size will do.
   const sizeField = sizeFieldOf(bytes);
   const isFirstEmpty = bytes[headerSize] === 3 && bytes[headerSize + 1] === 0;
-  if (inflater !== null && sizeField <= sizeMax && !isFirstEmpty) {
+  const isPossible = sizeField <= Math.min(sizeMax, bytes.length * DEFLATE_RATIO_MAX);
+  if (inflater !== null && isPossible && !isFirstEmpty) {
     const payload = inflater.inflate(bytes, sizeField);
     if (payload !== null) return payload;
   }

@@ -28,25 +28,51 @@ export interface BodyInflater {
   inflate(body: Uint8Array, size: number): Buffer | null;
 }
 
-/** Larger payloads are rare enough to have memory of their own. */
+/** What stays for good. */
 const SIZE_MAX = 1 << 20;
 const SIZE_MIN = 128 << 10;
+/** Larger payloads have memory of their own. */
+const LARGE_MAX = 64 << 20;
+/** Memory for large payloads stays so long after the last one: each of its pages that the system gives anew is a fault. */
+const LARGE_KEPT_MS = 5000;
 /** Room for zlib to see that there is no more. */
 const SLACK = 64;
 
 /** Memory for one payload after the other. */
 export class PayloadMemory {
-  #memory = Buffer.alloc(0);
+  readonly #keptMs: number;
+  #memory: Buffer = Buffer.alloc(0);
+  #large: Buffer | null = null;
+  #forgetLarge: NodeJS.Timeout | null = null;
+
+  constructor(keptMs = LARGE_KEPT_MS) {
+    this.#keptMs = keptMs;
+  }
 
   /** More than `size` bytes, the same ones again unless they are too few; null for a payload that is too large for that. */
   room(size: number): Buffer | null {
-    if (size > SIZE_MAX) return null;
-    if (this.#memory.length < size + SLACK) {
-      this.#memory = Buffer.allocUnsafeSlow(Math.max(SIZE_MIN, Math.min(size * 2, SIZE_MAX) + SLACK));
-    }
+    if (size > SIZE_MAX) return size > LARGE_MAX ? null : this.#roomForLarge(size);
+    if (this.#memory.length < size + SLACK) this.#memory = fresh(Math.max(SIZE_MIN, Math.min(size * 2, SIZE_MAX)));
     return this.#memory;
   }
+
+  #roomForLarge(size: number): Buffer {
+    if (this.#large === null || this.#large.length < size + SLACK) {
+      // The old one first: both at once are more than is wanted.
+      this.#large = null;
+      this.#large = fresh(Math.min(Math.ceil(size * 1.25), LARGE_MAX));
+    }
+    if (this.#forgetLarge === null) {
+      this.#forgetLarge = setTimeout(() => {
+        this.#large = null;
+        this.#forgetLarge = null;
+      }, this.#keptMs).unref();
+    } else this.#forgetLarge.refresh();
+    return this.#large;
+  }
 }
+
+const fresh = (size: number): Buffer => Buffer.allocUnsafeSlow(size + SLACK);
 
 /** By the zlib of Node. */
 export class Inflater implements BodyInflater {

@@ -4,11 +4,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { crc32 } from '../../../engine/crc32.ts';
 import { payloadBytes } from '../../../engine/ingest/body.ts';
 import { CommandFailure } from '../../../engine/ingest/errors.ts';
-import { type BodyInflater, Inflater } from '../../../engine/ingest/inflater.ts';
+import { type BodyInflater, Inflater, PayloadMemory } from '../../../engine/ingest/inflater.ts';
 import { libdeflate } from '../../../workers/libdeflate.ts';
 
 const SIZE_MAX = 50 << 20;
@@ -23,6 +24,24 @@ function outcome(body: Buffer, sizeMax: number, given: BodyInflater | null): Buf
     return `${error.kind}: ${error.message}`;
   }
 }
+
+test('inflater: memory for large payloads is the same as long as they come, and not kept afterwards', async () => {
+  const MB = 1 << 20;
+  const memory = new PayloadMemory(200);
+  const small = memory.room(1000) as Buffer;
+  const large = memory.room(30 * MB) as Buffer;
+  assert.ok(large.length > 30 * MB);
+  assert.notEqual(large, small);
+  assert.equal(memory.room(25 * MB), large);
+  assert.equal(memory.room(2000), small);
+  const larger = memory.room(60 * MB) as Buffer;
+  assert.ok(larger.length > 60 * MB);
+  assert.equal(memory.room(2 * MB), larger);
+  assert.equal(memory.room(65 * MB), null);
+  await sleep(400);
+  assert.notEqual(memory.room(2 * MB), larger);
+  assert.equal(memory.room(2000), small);
+});
 
 for (const [name, given] of Object.entries(inflaters)) {
   const skip = given === null && `${name} or koffi is not installed`;
