@@ -10,34 +10,77 @@ interface IndexChunk {
   readonly set: ChunkSet;
 }
 
+/**
+ * By their texts: the item that is added, as long as it is the only one, or the chunks that are changed. Most of what comes with a new
+ * resource is of that resource only: so many items take nothing else of memory until they are written.
+ */
+interface Further extends Map<string, Further | Chunks | ItemId> {}
+
 export class IndexChunks {
   readonly #table: PostingsTable;
   readonly #bitmaps = new Bitmaps();
   readonly #chunks: IndexChunk[] = [];
-  /** By index tag, then text by text: no key is put together for one that is there. */
-  readonly #tags: Texts[] = [];
+  /** By index tag, then text by text: no key is put together for one that is there. Entries of a tag have equally many texts. */
+  readonly #tags: Further[] = [];
   /** Of keys that several texts may have, by key. */
   readonly #ambiguous = new Map<string, ChunkSet>();
+  /** Whether an item may wait as the only one of its texts. */
+  #keepsOnly = true;
 
   constructor(table: PostingsTable) {
     this.#table = table;
   }
 
   add(tag: number, texts: readonly string[], item: ItemId): void {
-    this.#chunkOf(tag, texts, item >>> CHUNK_BITS).add(item & CHUNK_MASK);
+    const place = this.#placeOf(tag, texts);
+    const text = texts[texts.length - 1] ?? WITHOUT;
+    const known = place.get(text) as Chunks | ItemId | undefined;
+    if (known === item) return;
+    if (known === undefined && this.#keepsOnly && texts.length > 0) place.set(text, item);
+    else this.#setOf(this.#chunksOf(place, text, known, tag, texts), tag, texts, item).add(item & CHUNK_MASK);
   }
 
   remove(tag: number, texts: readonly string[], item: ItemId): void {
-    this.#chunkOf(tag, texts, item >>> CHUNK_BITS).remove(item & CHUNK_MASK);
+    // It may have been added with other texts of the same key.
+    if (this.#keepsOnly && !areInAscii(texts)) this.#openAll();
+    const place = this.#placeOf(tag, texts);
+    const text = texts[texts.length - 1] ?? WITHOUT;
+    const chunks = this.#chunksOf(place, text, place.get(text) as Chunks | ItemId | undefined, tag, texts);
+    this.#setOf(chunks, tag, texts, item).remove(item & CHUNK_MASK);
   }
 
-  #chunkOf(tag: number, texts: readonly string[], chunk: number): ChunkSet {
-    let place = (this.#tags[tag] ??= new Texts());
-    for (let i = 0; i < texts.length; i++) place = place.next(texts[i]!);
-    const known = place.get(chunk);
+  /** Where the last of the texts stands. */
+  #placeOf(tag: number, texts: readonly string[]): Further {
+    let place = (this.#tags[tag] ??= new Map());
+    for (let i = 0; i < texts.length - 1; i++) {
+      let next = place.get(texts[i]!) as Further | undefined;
+      if (next === undefined) place.set(texts[i]!, (next = new Map()));
+      place = next;
+    }
+    return place;
+  }
+
+  /** The chunks there, of which `known` is what is known so far. */
+  #chunksOf(
+    place: Further,
+    text: string,
+    known: Chunks | ItemId | undefined,
+    tag: number,
+    texts: readonly string[],
+  ): Chunks {
+    if (known instanceof Chunks) return known;
+    const chunks = new Chunks();
+    place.set(text, chunks);
+    if (known !== undefined) this.#setOf(chunks, tag, texts, known).add(known & CHUNK_MASK);
+    return chunks;
+  }
+
+  #setOf(chunks: Chunks, tag: number, texts: readonly string[], item: ItemId): ChunkSet {
+    const chunk = item >>> CHUNK_BITS;
+    const known = chunks.get(chunk);
     if (known !== null) return known;
     const set = this.#open(chunkKey(indexPrefix(tag, texts), chunk), texts);
-    place.set(chunk, set);
+    chunks.set(chunk, set);
     return set;
   }
 
@@ -55,17 +98,60 @@ export class IndexChunks {
 
   /** Writes all of them. */
   flush(): void {
-    for (const { key, set } of this.#chunks) {
-      const value = set.encode();
-      if (value !== null) this.#table.putSync(key, value);
-      else this.#table.removeSync(key);
-    }
+    this.#forOnly((_place, tag, texts, item) => this.#writeItem(tag, texts, item));
+    for (const { key, set } of this.#chunks) this.#write(key, set);
     this.#chunks.length = 0;
     this.#tags.length = 0;
     this.#ambiguous.clear();
+    this.#keepsOnly = true;
     this.#bitmaps.clear();
   }
+
+  #openAll(): void {
+    this.#keepsOnly = false;
+    this.#forOnly((place, tag, texts, item) => this.#chunksOf(place, texts[texts.length - 1]!, item, tag, texts));
+  }
+
+  /** Items that are the only ones of their texts. */
+  #forOnly(use: OnlyItem): void {
+    this.#tags.forEach((place, tag) => {
+      forOnly(place, tag, [], use);
+    });
+  }
+
+  #writeItem(tag: number, texts: readonly string[], item: ItemId): void {
+    const key = chunkKey(indexPrefix(tag, texts), item >>> CHUNK_BITS);
+    const isAmbiguous = key.length !== sizeInAscii(texts);
+    const set = isAmbiguous ? this.#open(key, texts) : new ChunkSet(fast(this.#table, key), this.#bitmaps);
+    set.add(item & CHUNK_MASK);
+    if (!isAmbiguous) this.#write(key, set);
+  }
+
+  #write(key: Buffer, set: ChunkSet): void {
+    const value = set.encode();
+    if (value !== null) this.#table.putSync(key, value);
+    else this.#table.removeSync(key);
+  }
 }
+
+/** Where entries without texts have theirs, which are chunks in any case. */
+const WITHOUT = '';
+
+type OnlyItem = (place: Further, tag: number, texts: readonly string[], item: ItemId) => void;
+
+/** `before`: what the texts there begin with. */
+function forOnly(place: Further, tag: number, before: readonly string[], use: OnlyItem): void {
+  for (const [text, known] of place) {
+    if (known instanceof Chunks) continue;
+    const texts = [...before, text];
+    if (typeof known === 'number') use(place, tag, texts, known);
+    else forOnly(known, tag, texts, use);
+  }
+}
+
+/** Whether no other texts have the same key. */
+const areInAscii = (texts: readonly string[]): boolean => texts.every((text) => IN_ASCII.test(text));
+const IN_ASCII = /^[\0-\x7f]*$/;
 
 /** Bytes of a key if each character of the texts is one. */
 function sizeInAscii(texts: readonly string[]): number {
@@ -76,20 +162,12 @@ function sizeInAscii(texts: readonly string[]): number {
 /** Of the tag and the chunk. */
 const KEY_BYTES = 5;
 
-/** Texts that index keys go on with. */
-class Texts {
-  #further: Map<string, Texts> | null = null;
-  /** The chunk that was asked for first, if any; most have no other. */
+/** The chunks with the same texts. */
+class Chunks {
+  /** The one that was asked for first, if any; most have no other. */
   #chunk = -1;
   #set: ChunkSet | null = null;
   #others: Map<number, ChunkSet> | null = null;
-
-  next(text: string): Texts {
-    this.#further ??= new Map();
-    let next = this.#further.get(text);
-    if (next === undefined) this.#further.set(text, (next = new Texts()));
-    return next;
-  }
 
   get(chunk: number): ChunkSet | null {
     if (chunk === this.#chunk) return this.#set;

@@ -377,6 +377,17 @@ function encodeFew(ids: readonly number[]): Buffer | null {
 }
 const encoded = Buffer.allocUnsafeSlow(1 + Math.max(BITMAP_BYTES, LIST_MAX * 2));
 
+function encodeOne(id: number): Buffer {
+  one[0] = id;
+  return encodeFew(one)!;
+}
+const one = [0];
+
+/** Of a new id that has no node yet. */
+const NO_NODE = -1;
+/** Of one whose nodes are in chunks. */
+const CHUNKS = -2;
+
 /** Up to this many chunks are looked for one by one. */
 const ASKED_CHUNKS = 4;
 
@@ -387,8 +398,8 @@ export class PostingsWriter {
   /** By chunk, then by id. */
   readonly #dirty: Map<number, ChunkSet>[] = [];
   readonly #shrunk = new Set<number>();
-  /** Ids that are new in this transaction, and whether they got a node. */
-  readonly #fresh = new Map<number, boolean>();
+  /** Ids that are new in this transaction: the only node that they have so far, or NO_NODE, or CHUNKS. Most stay with one. */
+  readonly #fresh = new Map<number, NodeId | typeof NO_NODE | typeof CHUNKS>();
   readonly #bitmaps = new Bitmaps();
 
   /** `largest`: no id has a larger node. */
@@ -399,25 +410,38 @@ export class PostingsWriter {
 
   /** The id is new: nothing is stored of it. */
   begin(id: number): void {
-    this.#fresh.set(id, false);
+    this.#fresh.set(id, NO_NODE);
   }
 
   #chunk(id: number, chunk: number): ChunkSet {
     const sets = (this.#dirty[chunk] ??= new Map());
     const known = sets.get(id);
     if (known !== undefined) return known;
-    const isFresh = this.#fresh.has(id);
-    if (isFresh) this.#fresh.set(id, true);
-    const set = new ChunkSet(isFresh ? undefined : fast(this.#table, keyOf(id, chunk)), this.#bitmaps);
+    const stored = this.#fresh.has(id) ? undefined : fast(this.#table, keyOf(id, chunk));
+    const set = new ChunkSet(stored, this.#bitmaps);
     sets.set(id, set);
     return set;
   }
 
+  /** The id has more than one node, or is not new: its chunks say which. */
+  #open(id: number): void {
+    const only = this.#fresh.get(id) ?? CHUNKS;
+    if (only === CHUNKS) return;
+    this.#fresh.set(id, CHUNKS);
+    if (only !== NO_NODE) this.#chunk(id, only >>> CHUNK_BITS).add(only & CHUNK_MASK);
+  }
+
   add(id: number, node: NodeId): void {
+    if (this.#fresh.get(id) === NO_NODE) {
+      this.#fresh.set(id, node);
+      return;
+    }
+    this.#open(id);
     this.#chunk(id, node >>> CHUNK_BITS).add(node & CHUNK_MASK);
   }
 
   remove(id: number, node: NodeId): void {
+    this.#open(id);
     this.#chunk(id, node >>> CHUNK_BITS).remove(node & CHUNK_MASK);
     this.#shrunk.add(id);
   }
@@ -435,7 +459,10 @@ export class PostingsWriter {
       }
     });
     const gone: number[] = [];
-    for (const [id, isUsed] of this.#fresh) if (!isUsed) gone.push(id);
+    for (const [id, only] of this.#fresh) {
+      if (only === NO_NODE) gone.push(id);
+      else if (only !== CHUNKS) this.#table.putSync(keyOf(id, only >>> CHUNK_BITS), encodeOne(only & CHUNK_MASK));
+    }
     for (const id of this.#shrunk) if (!this.#isStored(id)) gone.push(id);
     this.#dirty.length = 0;
     this.#shrunk.clear();
