@@ -64,6 +64,7 @@ function startOwnRing({ settings, ahead, logs }: ThreadsOptions): Promise<Comman
     limits: { waitingMax: settings.enqueuedMax },
     metrics: ahead.registry,
     log: commandLog,
+    onWaiting: (count) => ahead.pool.commandsWait(count),
     onExpired: (certname) => maintenanceLog.info(`Auto-expired node ${certname}`),
     engine: engineSettings(settings),
   });

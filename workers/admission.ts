@@ -21,6 +21,8 @@ export interface AdmissionOptions {
   readonly stream: CommandStream;
   /** Commands processed per second lately. */
   readonly rate: () => number;
+  /** Told how many commands are waiting, whenever that changes. */
+  readonly onWaiting: (count: number) => void;
   readonly log: Log;
 }
 
@@ -28,6 +30,7 @@ export class Admission {
   readonly #limits: RingLimits;
   readonly #stream: CommandStream;
   readonly #rate: () => number;
+  readonly #onWaiting: (count: number) => void;
   readonly #log: Log;
   readonly #waitingByCertname = new Map<string, number>();
   #writing = 0;
@@ -37,10 +40,11 @@ export class Admission {
   #failedAt = Number.NEGATIVE_INFINITY;
   #probe: NodeJS.Timeout | null = null;
 
-  constructor({ limits, stream, rate, log }: AdmissionOptions) {
+  constructor({ limits, stream, rate, onWaiting, log }: AdmissionOptions) {
     this.#limits = limits;
     this.#stream = stream;
     this.#rate = rate;
+    this.#onWaiting = onWaiting;
     this.#log = log;
   }
 
@@ -88,7 +92,7 @@ export class Admission {
 
   entered({ obsolete, record }: Entry): void {
     const { certname } = record.envelope;
-    this.#waiting++;
+    this.#onWaiting(++this.#waiting);
     this.#waitingByCertname.set(certname, (this.#waitingByCertname.get(certname) ?? 0) + 1);
     if (!obsolete) this.#waitingSize += record.bytes;
   }
@@ -103,7 +107,7 @@ export class Admission {
     const own = this.#waitingByCertname.get(certname) ?? 1;
     if (own === 1) this.#waitingByCertname.delete(certname);
     else this.#waitingByCertname.set(certname, own - 1);
-    this.#waiting--;
+    this.#onWaiting(--this.#waiting);
     if (!obsolete) this.#waitingSize -= record.bytes;
   }
 

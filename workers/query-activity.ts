@@ -1,15 +1,17 @@
-// What query threads know of each other: how many queries are at work in the pool, whether some came meanwhile, and who is first. The
-// main thread writes it, as it alone learns of every end, also of that of a thread.
+// What query threads know of each other, how many queries are at work in the pool, whether some came meanwhile, and who is first, and of
+// the commands. The main thread writes it, as it alone learns of every end, also of that of a thread.
 
 const RUNNING = 0;
 const BEGUN = 1;
 const FIRST = 2;
+const COMMANDS = 3;
+const NUMBERS = 4;
 
 /** In memory that all threads share. */
 export class QueryActivity {
   readonly #numbers: Int32Array;
 
-  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(12)) {
+  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(NUMBERS * 4)) {
     this.#numbers = new Int32Array(shared);
   }
 
@@ -49,5 +51,14 @@ export class QueryActivity {
 
   set first(thread: number) {
     Atomics.store(this.#numbers, FIRST, thread);
+  }
+
+  /** Commands that wait or are being applied. */
+  get commandsWaiting(): number {
+    return Atomics.load(this.#numbers, COMMANDS);
+  }
+
+  set commandsWaiting(count: number) {
+    Atomics.store(this.#numbers, COMMANDS, count);
   }
 }

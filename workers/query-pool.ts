@@ -238,6 +238,11 @@ export class ThreadQueryPool implements QueryPool {
     for (const { port } of this.#threads.values()) port.postMessage(OPEN);
   }
 
+  /** Tells the threads how many commands wait or are being applied. */
+  commandsWait(count: number): void {
+    this.#activity.commandsWaiting = count;
+  }
+
   stats(): QueryPoolStats {
     return {
       threads: this.#pool.threads.length,

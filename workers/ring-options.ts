@@ -22,6 +22,8 @@ export interface RingOptions {
   readonly times?: Partial<ActorTimes>;
   /** Of the actor threads. Default: low. */
   readonly priority?: Priority;
+  /** Told how many commands wait or are being applied, whenever that changes. */
+  readonly onWaiting?: (count: number) => void;
   /** A node has expired. */
   readonly onExpired?: (certname: string) => void;
   /**

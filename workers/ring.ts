@@ -155,6 +155,7 @@ export class Ring implements CommandRing {
       limits: this.#limits,
       stream: this.#stream,
       rate: () => this.metrics.processedRate,
+      onWaiting: options.onWaiting ?? (() => {}),
       log: this.#log,
     });
     this.#suspects = new Suspects(join(options.dir, 'inbox', 'suspects.json'));

@@ -21,6 +21,8 @@ export interface WarmingUpTimes {
   /** Between two looks at how many commands are applied meanwhile, and how many a second may be. */
   readonly look: number;
   readonly commandsMax: number;
+  /** While some wait and none has been applied for so long, large ones are being worked on: more than a batch waits for the next one. */
+  readonly slow: number;
 }
 
 const warmingUpTimes: WarmingUpTimes = {
@@ -31,11 +33,12 @@ const warmingUpTimes: WarmingUpTimes = {
   again: 20,
   look: 50,
   commandsMax: 20,
+  slow: 300,
 };
 
 export interface WarmingUpOptions {
-  /** Queries of clients. */
-  readonly activity: Pick<QueryActivity, 'running' | 'begun'>;
+  /** Queries of clients, and commands that wait. */
+  readonly activity: Pick<QueryActivity, 'running' | 'begun' | 'commandsWaiting'>;
   /** Whether the thread is the pool's first. */
   readonly isFirst: () => boolean;
   /** What there is to ask for; null while there is too little. */
@@ -51,24 +54,25 @@ export interface WarmingUpOptions {
 export async function warmUp(options: WarmingUpOptions): Promise<boolean> {
   const { activity, isFirst, isEnding, times = warmingUpTimes } = options;
   await pause(times.after);
+  const large = new LargeCommands(options);
   let sample = options.sample();
   const wasEmpty = sample === null;
   while (sample === null && !isEnding()) {
-    await fewCommands(options, times.pause);
+    await fewCommands(options, large, times.pause);
     sample = options.sample();
   }
-  if (wasEmpty && !isFirst()) await fewCommands(options, times.rest);
+  if (wasEmpty && !isFirst()) await fewCommands(options, large, times.rest);
   if (sample === null || isEnding()) return false;
   const work = options.begin(sample, times.budget);
   let rate = new CommandRate(options);
   let begun = activity.begun;
   while (!isEnding()) {
     const isLooking = rate.milliseconds >= times.look;
-    const isBusy = isLooking && rate.isHigh;
+    const isBusy = isLooking && (rate.isHigh || large.areWorkedOn);
     if (isLooking) rate = new CommandRate(options);
     if (isBusy || activity.running > 0 || activity.begun !== begun) {
       work.rest();
-      await (isBusy ? fewCommands(options, times.pause) : pause(times.again));
+      await (isBusy ? fewCommands(options, large, times.pause) : pause(times.again));
       begun = activity.begun;
     } else {
       if (!work.step()) return true;
@@ -80,12 +84,36 @@ export async function warmUp(options: WarmingUpOptions): Promise<boolean> {
 
 const pause = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
 
-/** Resolves when few commands have been applied for so many milliseconds, or when the thread is about to be ended. */
-async function fewCommands(options: WarmingUpOptions, ms: number): Promise<void> {
+/** Resolves when few commands have been applied for so many milliseconds and no large ones, or when the thread is about to be ended. */
+async function fewCommands(options: WarmingUpOptions, large: LargeCommands, ms: number): Promise<void> {
   for (;;) {
     const rate = new CommandRate(options);
     await pause(ms);
-    if (options.isEnding() || !rate.isHigh) return;
+    if (options.isEnding() || !(rate.isHigh || large.areWorkedOn)) return;
+  }
+}
+
+/** Notices commands of which one takes longer than many others. */
+class LargeCommands {
+  readonly #options: WarmingUpOptions;
+  /** Commands that had been applied when some were seen to be, or none to wait; and when that was. */
+  #applied: number;
+  #since = performance.now();
+
+  constructor(options: WarmingUpOptions) {
+    this.#options = options;
+    this.#applied = options.commands();
+  }
+
+  get areWorkedOn(): boolean {
+    const { activity, commands, times = warmingUpTimes } = this.#options;
+    const now = performance.now();
+    const applied = commands();
+    if (applied !== this.#applied || activity.commandsWaiting === 0) {
+      this.#applied = applied;
+      this.#since = now;
+    }
+    return now - this.#since > times.slow;
   }
 }
 

@@ -81,12 +81,14 @@ test('ring: before its actors start it takes commands, which wait for them', asy
   const actorsAfter = new Promise<void>((resolve) => {
     begin = resolve;
   });
-  const { ring } = await start(t, dir, { actorsAfter });
+  const told: number[] = [];
+  const { ring } = await start(t, dir, { actorsAfter, onWaiting: (count) => told.push(count) });
   const accepted = await Promise.all(['a', 'b', 'c'].map((certname) => ring.submit(submission(certname), true)));
   assert.deepEqual([ring.healthy, ring.isOpen, ring.depth], [true, false, 3]);
   assert.deepEqual((await ring.stats()).partitions, []);
   begin();
   for (const { outcome } of accepted) assert.equal((await outcome)?.kind, 'processed');
+  assert.deepEqual(told, [1, 2, 3, 2, 1, 0]);
   assert.equal(ring.isOpen, true);
   await ring.stop();
 });

@@ -32,7 +32,7 @@ class Thread {
       },
       commands: () => this.commands,
       isEnding: () => this.isEnding,
-      times: { budget: 1000, after: 1, pause: 20, rest, again: 5, look: 5, commandsMax: 100 },
+      times: { budget: 1000, after: 1, pause: 20, rest, again: 5, look: 5, commandsMax: 100, slow: 200 },
     };
     this.done = warmUp(options);
   }
@@ -99,6 +99,23 @@ it('commands keep it from beginning, and make it rest', async () => {
   await until('it goes on', () => thread.steps > steps);
 });
 
+it('a large command makes it rest, those that wait for their batch do not', async () => {
+  const thread = start({ stepsMax: Infinity });
+  const { activity } = thread;
+  activity.commandsWaiting = 3;
+  const few = setInterval(() => thread.commands++, 20);
+  timers.push(few);
+  await sleep(150);
+  assert.equal(thread.rests, 0);
+  clearInterval(few);
+  await until('it rests', () => thread.rests > 0);
+  const { steps } = thread;
+  await sleep(60);
+  assert.equal(thread.steps, steps);
+  activity.commandsWaiting = 0;
+  await until('it goes on', () => thread.steps > steps);
+});
+
 it('clients of any thread go first, long queries and short ones', async () => {
   const thread = start({ stepsMax: Infinity });
   await until('it begins', () => thread.steps > 0);
@@ -126,7 +143,7 @@ it('a thread that is ended meanwhile is not warm', async () => {
   assert.equal(waiting.steps, 0);
 });
 
-it('what threads share: queries of all, and which is the first', () => {
+it('what threads share: queries of all, which is the first, and how many commands wait', () => {
   const activity = new QueryActivity();
   const other = new QueryActivity(activity.shared);
   assert.equal(other.first, 0);
@@ -138,4 +155,6 @@ it('what threads share: queries of all, and which is the first', () => {
   assert.deepEqual([other.running, other.begun], [0, 1]);
   activity.resumed();
   assert.deepEqual([other.running, other.begun], [1, 1]);
+  activity.commandsWaiting = 5;
+  assert.equal(other.commandsWaiting, 5);
 });
