@@ -259,15 +259,11 @@ class Bitmap {
   encode(): Buffer | null {
     const words = this.#words;
     const first = this.#start >>> 2;
-    let count = 0;
-    let lastWord = -1;
-    for (let i = 0; i < BITMAP_BYTES / 4; i++) {
-      const word = words[first + i]!;
-      if (word === 0) continue;
-      lastWord = i;
-      count += bitsOf(word);
-    }
+    let lastWord = BITMAP_BYTES / 4 - 1;
+    while (lastWord >= 0 && words[first + lastWord] === 0) lastWord--;
     if (lastWord < 0) return null;
+    let count = 0;
+    for (let i = 0; i <= lastWord && count <= LIST_MAX; i++) count += bitsOf(words[first + i]!);
     const last = lastWord * 4 + ((31 - Math.clz32(words[first + lastWord]!)) >>> 3);
     if (isBitmap(count, last)) return this.#bytes.subarray(this.#start - 1, this.#start + last + 1);
     const ids: number[] = [];
@@ -413,37 +409,37 @@ export class PostingsWriter {
     this.#fresh.set(id, NO_NODE);
   }
 
-  #chunk(id: number, chunk: number): ChunkSet {
-    const sets = (this.#dirty[chunk] ??= new Map());
-    const known = sets.get(id);
-    if (known !== undefined) return known;
-    const stored = this.#fresh.has(id) ? undefined : fast(this.#table, keyOf(id, chunk));
-    const set = new ChunkSet(stored, this.#bitmaps);
-    sets.set(id, set);
-    return set;
-  }
-
-  /** The id has more than one node, or is not new: its chunks say which. */
-  #open(id: number): void {
-    const only = this.#fresh.get(id) ?? CHUNKS;
-    if (only === CHUNKS) return;
-    this.#fresh.set(id, CHUNKS);
-    if (only !== NO_NODE) this.#chunk(id, only >>> CHUNK_BITS).add(only & CHUNK_MASK);
-  }
-
   add(id: number, node: NodeId): void {
-    if (this.#fresh.get(id) === NO_NODE) {
-      this.#fresh.set(id, node);
-      return;
-    }
-    this.#open(id);
-    this.#chunk(id, node >>> CHUNK_BITS).add(node & CHUNK_MASK);
+    const known = this.#dirty[node >>> CHUNK_BITS]?.get(id);
+    if (known !== undefined) known.add(node & CHUNK_MASK);
+    else if (this.#fresh.get(id) === NO_NODE) this.#fresh.set(id, node);
+    else this.#open(id, node >>> CHUNK_BITS).add(node & CHUNK_MASK);
   }
 
   remove(id: number, node: NodeId): void {
-    this.#open(id);
-    this.#chunk(id, node >>> CHUNK_BITS).remove(node & CHUNK_MASK);
+    const chunk = node >>> CHUNK_BITS;
+    (this.#dirty[chunk]?.get(id) ?? this.#open(id, chunk)).remove(node & CHUNK_MASK);
     this.#shrunk.add(id);
+  }
+
+  /** The chunk of an id that is not changed yet. */
+  #open(id: number, chunk: number): ChunkSet {
+    const only = this.#fresh.get(id);
+    if (only !== undefined && only !== CHUNKS) {
+      this.#fresh.set(id, CHUNKS);
+      if (only !== NO_NODE) {
+        const set = this.#new(id, only >>> CHUNK_BITS, undefined);
+        set.add(only & CHUNK_MASK);
+        if (only >>> CHUNK_BITS === chunk) return set;
+      }
+    }
+    return this.#new(id, chunk, only === undefined ? fast(this.#table, keyOf(id, chunk)) : undefined);
+  }
+
+  #new(id: number, chunk: number, stored: Buffer | undefined): ChunkSet {
+    const set = new ChunkSet(stored, this.#bitmaps);
+    (this.#dirty[chunk] ??= new Map()).set(id, set);
+    return set;
   }
 
   /** Writes the changes; returns the ids that lost nodes and have none left, and the new ones that never got any. */
