@@ -45,7 +45,8 @@ export type Clause =
   | {
       readonly kind: 'function';
       readonly op: '=' | CompareOp | '~';
-      readonly fn: string;
+      /** As it was written: one that is no text is none. */
+      readonly fn: JsonValue;
       readonly args: readonly JsonValue[];
       readonly value: JsonValue;
     }
@@ -190,7 +191,7 @@ function expandListField(
   if (op === '~>') throw noPathRegex(field);
   if (field[0] === 'function') {
     if (op !== '=' && (isInequality(op) || field.length !== 2)) return refused(invalidClause(op));
-    return { kind: 'function', op, fn: textOf(field[1] ?? null), args: field.slice(2), value };
+    return { kind: 'function', op, fn: field[1] ?? null, args: field.slice(2), value };
   }
   if (op === '=' && pairOf(field, 'node') === 'active') return expandNodeState(isTruthy(value) ? 'active' : 'inactive');
   const parameter = pairOf(field, 'parameter');

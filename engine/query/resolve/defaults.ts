@@ -10,6 +10,8 @@ import { type Scope, type ScopeOptions, scopeOfSelect } from './scope.ts';
 type Clause = readonly JsonValue[];
 
 export const ACTIVE_FILTER: JsonValue = ['=', 'node_state', 'active'];
+/** A condition that is none. */
+export const ANY_STATE: JsonValue = ['=', 'node_state', 'any'];
 
 const isGroupBy = (clause: JsonValue | undefined): boolean => Array.isArray(clause) && clause[0] === 'group_by';
 

@@ -392,6 +392,7 @@ const AGGREGATES: ReadonlySet<string> = new Set(['sum', 'avg', 'min', 'max', 'co
 
 function functionTest(scope: Scope, clause: Extract<Clause, { kind: 'function' }>): Filter {
   const { fn, args, value } = clause;
+  if (typeof fn !== 'string') throw invalidFunction(fn);
   const isNumeric = fn !== 'count' && AGGREGATES.has(fn);
   if (!AGGREGATES.has(fn) && fn !== 'to_string' && fn !== 'jsonb_typeof') throw invalidFunction(fn);
   const allowed = fn === 'count' ? [0, 1] : fn === 'to_string' ? [2] : [1];
@@ -416,4 +417,4 @@ function functionTest(scope: Scope, clause: Extract<Clause, { kind: 'function' }
   return { kind: 'jsonb-typeof', field: column.name, type: value };
 }
 
-const invalidFunction = (fn: string): Error => badQuery(`${printClojure(fn)} is not a valid function`);
+const invalidFunction = (fn: JsonValue): Error => badQuery(`${printClojure(fn)} is not a valid function`);

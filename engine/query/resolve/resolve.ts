@@ -10,7 +10,7 @@ import { countFields, type EventCountsTree, type OrderTerm, type QueryTree } fro
 import { type BodyOptions, resolveBody } from './body.ts';
 import { expand } from './clause.ts';
 import { isAtom } from './clojure.ts';
-import { ACTIVE_FILTER, addFilter, mentionsNodeState } from './defaults.ts';
+import { ACTIVE_FILTER, ANY_STATE, addFilter, mentionsNodeState } from './defaults.ts';
 import { distinctColumns, distinctFilter } from './distinct.ts';
 import {
   countColumns,
@@ -70,7 +70,7 @@ function bodyOptions(options: RootOptions): BodyOptions {
 
 // ---- root ----
 
-/** These have no nodes to be active, by name and spelling; entities without certname are left alone in any spelling. */
+/** These have no nodes to be active, by name and spelling. */
 const NEVER_ACTIVE: ReadonlySet<string> = new Set(['fact_paths', 'environments', 'packages']);
 
 function entityNamed(text: string): EntityName | null {
@@ -81,8 +81,10 @@ function entityNamed(text: string): EntityName | null {
 function withActiveNodes(ast: JsonValue): JsonValue {
   const text = isArray(ast) && ast[0] === 'from' && typeof ast[1] === 'string' ? ast[1] : null;
   if (text !== null) {
+    if (NEVER_ACTIVE.has(text)) return ast;
     const entity = entityNamed(text);
-    if (NEVER_ACTIVE.has(text) || (entity && !findEntity(entity)?.hasCertname)) return ast;
+    // PuppetDB adds the condition here, too, and fails where nothing else is wrong; what is wrong it sees as within an `and`.
+    if (entity && !findEntity(entity)?.hasCertname) return mentionsNodeState(ast) ? ast : addFilter(ast, ANY_STATE);
   }
   return mentionsNodeState(ast) ? ast : addFilter(ast, ACTIVE_FILTER);
 }

@@ -359,6 +359,9 @@ const TEXTS: readonly [EntityName, string, string][] = [
     'ERROR: column "certname" must appear in the GROUP BY clause or be used in an aggregate function',
   ],
   ['resources', '["=",["function","bogus","line"],1]', '"bogus" is not a valid function'],
+  ['resources', '["=",["function",1.5,"line"],1]', '1.5 is not a valid function'],
+  ['resources', '["=",["function",["a",1],"line"],1]', '["a" 1] is not a valid function'],
+  ['resources', '["=",["function",null,"line"],1]', 'nil is not a valid function'],
   ['resources', '["=",["function","to_string","line","9"],"1"]', '"to_string" is not a valid function'],
   ['resources', '["=",["function","sum","zz"],1]', 'field "zz" is not a valid queryable field'],
   ['resources', '["=",["function","sum","title"],1]', 'field "title" must be a numeric type'],
@@ -409,6 +412,15 @@ describe('errors', () => {
       errorOf(() => root(`["from","reports",${BAD_TIME}]`, { astOnly: true })),
       NO_TIME,
     );
+  });
+
+  it('errors: at the root a filter stands within an `and`, of entities without nodes, too, but for two of them', () => {
+    const of = (entity: string): string =>
+      errorOf(() => root(`["from","${entity}",["extract",["name"],["=","name"]],["limit",1]]`));
+    assert.equal(of('producers'), '= requires exactly two arguments');
+    assert.equal(of('fact_names'), '= requires exactly two arguments');
+    assert.equal(of('environments'), 'Unsupported subquery `=`');
+    assert.deepEqual(root('["from","producers",["extract",["name"]]]').filter, root('["from","producers"]').filter);
   });
 
   for (const [query, name] of [
