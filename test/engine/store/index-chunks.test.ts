@@ -33,8 +33,8 @@ test('index chunks: batches leave what their changes add up to', (t) => {
   const table = partition.tables.node_set;
   const expected = new Map<string, { readonly prefix: Buffer; readonly items: Set<number> }>();
   for (let round = 0; round < 80; round++) {
-    const index = partition.write(() => new IndexChunks(table));
     partition.write(() => {
+      const index = new IndexChunks(table);
       for (let step = random(60); step > 0; step--) {
         const [tag, texts] = entry();
         const prefix = indexPrefix(tag, texts);
