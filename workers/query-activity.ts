@@ -1,5 +1,5 @@
-// What query threads know of each other, how many queries are at work in the pool, whether some came meanwhile, and who is first, and of
-// the commands. The main thread writes it, as it alone learns of every end, also of that of a thread.
+// What query threads know of each other and of commands: how many queries are at work in the pool, whether some came meanwhile, who is
+// first, and how many commands wait. The main thread writes it, as it alone learns of every end, also of that of a thread.
 
 const RUNNING = 0;
 const BEGUN = 1;

@@ -54,25 +54,25 @@ export interface WarmingUpOptions {
 export async function warmUp(options: WarmingUpOptions): Promise<boolean> {
   const { activity, isFirst, isEnding, times = warmingUpTimes } = options;
   await pause(times.after);
-  const large = new LargeCommands(options);
+  let commands = new Commands(options);
   let sample = options.sample();
   const wasEmpty = sample === null;
   while (sample === null && !isEnding()) {
-    await fewCommands(options, large, times.pause);
+    commands = await fewCommands(commands, isEnding, times.pause);
     sample = options.sample();
   }
-  if (wasEmpty && !isFirst()) await fewCommands(options, large, times.rest);
+  if (wasEmpty && !isFirst()) commands = await fewCommands(commands, isEnding, times.rest);
   if (sample === null || isEnding()) return false;
   const work = options.begin(sample, times.budget);
-  let rate = new CommandRate(options);
   let begun = activity.begun;
   while (!isEnding()) {
-    const isLooking = rate.milliseconds >= times.look;
-    const isBusy = isLooking && (rate.isHigh || large.areWorkedOn);
-    if (isLooking) rate = new CommandRate(options);
+    const isLooking = commands.milliseconds >= times.look;
+    const isBusy = isLooking && commands.areMany;
+    if (isLooking) commands = commands.next();
     if (isBusy || activity.running > 0 || activity.begun !== begun) {
       work.rest();
-      await (isBusy ? fewCommands(options, large, times.pause) : pause(times.again));
+      if (isBusy) commands = await fewCommands(commands, isEnding, times.pause);
+      else await pause(times.again);
       begun = activity.begun;
     } else {
       if (!work.step()) return true;
@@ -84,48 +84,25 @@ export async function warmUp(options: WarmingUpOptions): Promise<boolean> {
 
 const pause = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
 
-/** Resolves when few commands have been applied for so many milliseconds and no large ones, or when the thread is about to be ended. */
-async function fewCommands(options: WarmingUpOptions, large: LargeCommands, ms: number): Promise<void> {
-  for (;;) {
-    const rate = new CommandRate(options);
+/** Resolves when there have not been many commands for so many milliseconds, or when the thread is about to be ended: with those from then on. */
+async function fewCommands(commands: Commands, isEnding: () => boolean, ms: number): Promise<Commands> {
+  for (let seen = commands.next(); ; seen = seen.next()) {
     await pause(ms);
-    if (options.isEnding() || !(rate.isHigh || large.areWorkedOn)) return;
+    if (isEnding() || !seen.areMany) return seen.next();
   }
 }
 
-/** Notices commands of which one takes longer than many others. */
-class LargeCommands {
-  readonly #options: WarmingUpOptions;
-  /** Commands that had been applied when some were seen to be, or none to wait; and when that was. */
-  #applied: number;
-  #since = performance.now();
-
-  constructor(options: WarmingUpOptions) {
-    this.#options = options;
-    this.#applied = options.commands();
-  }
-
-  get areWorkedOn(): boolean {
-    const { activity, commands, times = warmingUpTimes } = this.#options;
-    const now = performance.now();
-    const applied = commands();
-    if (applied !== this.#applied || activity.commandsWaiting === 0) {
-      this.#applied = applied;
-      this.#since = now;
-    }
-    return now - this.#since > times.slow;
-  }
-}
-
-/** How many commands are applied from its making on. */
-class CommandRate {
+/** Commands from its making on. */
+class Commands {
   readonly #began = performance.now();
   readonly #options: WarmingUpOptions;
-  readonly #before: number;
+  readonly #appliedBefore: number;
+  readonly #wereWaiting: boolean;
 
   constructor(options: WarmingUpOptions) {
     this.#options = options;
-    this.#before = options.commands();
+    this.#appliedBefore = options.commands();
+    this.#wereWaiting = options.activity.commandsWaiting > 0;
   }
 
   /** Since it was made. */
@@ -133,9 +110,26 @@ class CommandRate {
     return performance.now() - this.#began;
   }
 
-  /** Whether there were more than a fleet at rest sends. */
-  get isHigh(): boolean {
-    const { commands, times = warmingUpTimes } = this.#options;
-    return commands() - this.#before > 1 + (this.milliseconds / 1000) * times.commandsMax;
+  /** Whether more were applied than a fleet at rest sends, or those that wait are so large that none has been for long. */
+  get areMany(): boolean {
+    const { times = warmingUpTimes } = this.#options;
+    const { milliseconds } = this;
+    return (
+      this.#applied > 1 + (milliseconds / 1000) * times.commandsMax || (milliseconds > times.slow && this.#stillWait)
+    );
+  }
+
+  get #applied(): number {
+    return this.#options.commands() - this.#appliedBefore;
+  }
+
+  /** Some waited all the time, and none was applied. */
+  get #stillWait(): boolean {
+    return this.#wereWaiting && this.#options.activity.commandsWaiting > 0 && this.#applied === 0;
+  }
+
+  /** Those from now on, but for those that still wait: how long they do is told by who saw them first. */
+  next(): Commands {
+    return this.#stillWait ? this : new Commands(this.#options);
   }
 }

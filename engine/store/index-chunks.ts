@@ -24,8 +24,6 @@ export class IndexChunks {
   readonly #tags: Further[] = [];
   /** Of keys that several texts may have, by key. */
   readonly #ambiguous = new Map<string, ChunkSet>();
-  /** Whether an item may wait as the only one of its texts. */
-  #keepsOnly = true;
 
   constructor(table: PostingsTable) {
     this.#table = table;
@@ -36,13 +34,11 @@ export class IndexChunks {
     const text = texts[texts.length - 1] ?? WITHOUT;
     const known = place.get(text) as Chunks | ItemId | undefined;
     if (known === item) return;
-    if (known === undefined && this.#keepsOnly && texts.length > 0) place.set(text, item);
+    if (known === undefined && haveTheirOwnKey(texts)) place.set(text, item);
     else this.#setOf(this.#chunksOf(place, text, known, tag, texts), tag, texts, item).add(item & CHUNK_MASK);
   }
 
   remove(tag: number, texts: readonly string[], item: ItemId): void {
-    // It may have been added with other texts of the same key.
-    if (this.#keepsOnly && !areInAscii(texts)) this.#openAll();
     const place = this.#placeOf(tag, texts);
     const text = texts[texts.length - 1] ?? WITHOUT;
     const chunks = this.#chunksOf(place, text, place.get(text) as Chunks | ItemId | undefined, tag, texts);
@@ -98,33 +94,30 @@ export class IndexChunks {
 
   /** Writes all of them. */
   flush(): void {
-    this.#forOnly((_place, tag, texts, item) => this.#writeItem(tag, texts, item));
+    this.#tags.forEach((place, tag) => {
+      this.#writeOnly(place, tag, []);
+    });
     for (const { key, set } of this.#chunks) this.#write(key, set);
     this.#chunks.length = 0;
     this.#tags.length = 0;
     this.#ambiguous.clear();
-    this.#keepsOnly = true;
     this.#bitmaps.clear();
   }
 
-  #openAll(): void {
-    this.#keepsOnly = false;
-    this.#forOnly((place, tag, texts, item) => this.#chunksOf(place, texts[texts.length - 1]!, item, tag, texts));
+  /** Writes items that are the only ones of their texts, which begin with `before`. */
+  #writeOnly(place: Further, tag: number, before: readonly string[]): void {
+    for (const [text, known] of place) {
+      if (known instanceof Chunks) continue;
+      const texts = [...before, text];
+      if (typeof known === 'number') this.#writeItem(chunkKey(indexPrefix(tag, texts), known >>> CHUNK_BITS), known);
+      else this.#writeOnly(known, tag, texts);
+    }
   }
 
-  /** Items that are the only ones of their texts. */
-  #forOnly(use: OnlyItem): void {
-    this.#tags.forEach((place, tag) => {
-      forOnly(place, tag, [], use);
-    });
-  }
-
-  #writeItem(tag: number, texts: readonly string[], item: ItemId): void {
-    const key = chunkKey(indexPrefix(tag, texts), item >>> CHUNK_BITS);
-    const isAmbiguous = key.length !== sizeInAscii(texts);
-    const set = isAmbiguous ? this.#open(key, texts) : new ChunkSet(fast(this.#table, key), this.#bitmaps);
+  #writeItem(key: Buffer, item: ItemId): void {
+    const set = new ChunkSet(fast(this.#table, key), this.#bitmaps);
     set.add(item & CHUNK_MASK);
-    if (!isAmbiguous) this.#write(key, set);
+    this.#write(key, set);
   }
 
   #write(key: Buffer, set: ChunkSet): void {
@@ -137,20 +130,9 @@ export class IndexChunks {
 /** Where entries without texts have theirs, which are chunks in any case. */
 const WITHOUT = '';
 
-type OnlyItem = (place: Further, tag: number, texts: readonly string[], item: ItemId) => void;
-
-/** `before`: what the texts there begin with. */
-function forOnly(place: Further, tag: number, before: readonly string[], use: OnlyItem): void {
-  for (const [text, known] of place) {
-    if (known instanceof Chunks) continue;
-    const texts = [...before, text];
-    if (typeof known === 'number') use(place, tag, texts, known);
-    else forOnly(known, tag, texts, use);
-  }
-}
-
-/** Whether no other texts have the same key. */
-const areInAscii = (texts: readonly string[]): boolean => texts.every((text) => IN_ASCII.test(text));
+/** Whether there are texts, and no others have the same key: those must share what is changed. */
+const haveTheirOwnKey = (texts: readonly string[]): boolean =>
+  texts.length > 0 && texts.every((text) => IN_ASCII.test(text));
 const IN_ASCII = /^[\0-\x7f]*$/;
 
 /** Bytes of a key if each character of the texts is one. */

@@ -80,13 +80,11 @@ function entityNamed(text: string): EntityName | null {
 
 function withActiveNodes(ast: JsonValue): JsonValue {
   const text = isArray(ast) && ast[0] === 'from' && typeof ast[1] === 'string' ? ast[1] : null;
-  if (text !== null) {
-    if (NEVER_ACTIVE.has(text)) return ast;
-    const entity = entityNamed(text);
-    // PuppetDB adds the condition here, too, and fails where nothing else is wrong; what is wrong it sees as within an `and`.
-    if (entity && !findEntity(entity)?.hasCertname) return mentionsNodeState(ast) ? ast : addFilter(ast, ANY_STATE);
-  }
-  return mentionsNodeState(ast) ? ast : addFilter(ast, ACTIVE_FILTER);
+  if ((text !== null && NEVER_ACTIVE.has(text)) || mentionsNodeState(ast)) return ast;
+  const entity = text === null ? null : entityNamed(text);
+  // Of entities without nodes, too, PuppetDB asks for active ones, and fails where nothing else is wrong; what is wrong it sees as within an `and`.
+  const hasNodes = entity === null || findEntity(entity)?.hasCertname === true;
+  return addFilter(ast, hasNodes ? ACTIVE_FILTER : ANY_STATE);
 }
 
 interface FromParts {
