@@ -298,7 +298,8 @@ class NodeWire implements Wire {
 
   breakOff(): void {
     const socket = this.#request.socket;
-    socket.destroySoon();
+    // Since Node 26 a response holds what was written to it until the end of the turn, before the socket knows of it.
+    process.nextTick(() => socket.destroySoon());
     this.waitsForClient = true;
   }
 
