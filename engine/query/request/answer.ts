@@ -1,7 +1,7 @@
 // What each kind of route answers. An answer that takes work is a generator: it yields while work is left or the body is
 // full, and ends with the head of the answer. Mistakes of the client are thrown as QueryError.
 
-import { paramSets, type QueryRoute, type RouteAnswer, type RouteFilter } from '../../../schemas/query-routes.ts';
+import type { QueryRoute, RouteAnswer, RouteFilter } from '../../../schemas/query-routes.ts';
 import { ByteWriter } from '../../bytes.ts';
 import { prettyJson, prettyText } from '../../json/pretty.ts';
 import type { JsonValue } from '../../json/value.ts';
@@ -183,7 +183,7 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
     ...resolveOptions({ ...params, orderBy: null, limit: null, offset: null }, settings),
     includePackageInventory: false,
   });
-  if (params.explain && takesQuery(input.route)) {
+  if (params.explain) {
     return jsonHead(200, prettyText(yield* explained(input, (sink) => execute(tree, ctx, sink), {})));
   }
   const found = new OneRow(input.writer);
@@ -191,10 +191,6 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
   const body = found.finish();
   return body === null ? notFound(single.of, id) : jsonHead(200, body);
 }
-
-/** Whether a query is among the route's parameters; where it is not, `explain` means nothing either. */
-const takesQuery = (route: QueryRoute): boolean =>
-  route.checks.some((check) => check.kind === 'params' && paramSets[check.set].query);
 
 function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): QueryHead {
   const out = input.writer(0);

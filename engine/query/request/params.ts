@@ -79,6 +79,8 @@ export function readParams(request: QueryRequest, set: ParamSet, options: ReadOp
   for (const [name, value] of values) {
     if (isArray(value) && repeated.has(value)) throw badQuery(`Query parameter '${name}' was sent more than once`);
   }
+  // Where a query is no parameter there is nothing to explain, however it is asked for.
+  if (!rule.query) values.delete('explain');
   return coerce(values);
 }
 

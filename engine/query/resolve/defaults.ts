@@ -17,7 +17,8 @@ const isGroupBy = (clause: JsonValue | undefined): boolean => Array.isArray(clau
 
 /** The query restricted by one more filter; `extract` and `from` keep their place around it. */
 export function addFilter(query: JsonValue, filter: JsonValue): JsonValue {
-  if (query === null) return filter;
+  // To Clojure both are no query.
+  if (query === null || query === false) return filter;
   if (!isArray(query)) return ['and', query, filter];
   const [op, first, second, third] = query;
   if (op === 'extract') {

@@ -351,6 +351,9 @@ describe('defaults', () => {
       root(`["from","nodes"${clauses.map((clause) => `,${clause}`).join('')}]`).filter;
     assert.deepEqual(nodes(), active);
     assert.deepEqual(nodes('["extract","certname"]'), active);
+    for (const none of ['null', 'false']) {
+      assert.deepEqual(nodes(`["extract","certname",${none},["group_by","certname"]]`), active);
+    }
     assert.deepEqual(nodes('["extract",[["function","count"],"certname"],["group_by","certname"]]'), active);
     assert.deepEqual(nodes('["=","certname","a"]'), { kind: 'and', args: [eq('certname', 'a'), active] });
     assert.equal(nodes('["subquery","facts",["not",["=","node_state","any"]]]')?.kind, 'in-query');
