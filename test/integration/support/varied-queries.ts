@@ -36,7 +36,10 @@ const isClause = (value: unknown): value is Clause => Array.isArray(value) && OP
 const copyOf = (value: unknown): unknown => (Array.isArray(value) ? value.map(copyOf) : value);
 
 /** Every place of a list inside the value at which `wanted` stands. */
-function* placesOf(value: unknown, wanted: (value: unknown, index: number) => boolean): Generator<[unknown[], number]> {
+export function* placesOf(
+  value: unknown,
+  wanted: (value: unknown, index: number) => boolean,
+): Generator<[unknown[], number]> {
   if (!Array.isArray(value)) return;
   for (const [index, member] of value.entries()) {
     if (wanted(member, index)) yield [value, index];
