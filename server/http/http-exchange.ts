@@ -5,8 +5,8 @@
 // an answer, and some take a closed connection for a failure of the network.
 
 import { gzip } from 'node:zlib';
-import { joined } from '../../engine/bytes.ts';
 import type { CertificateExtensions } from '../tls/certificate-extensions.ts';
+import { BodyPieces } from './body-pieces.ts';
 import {
   BodiesFull,
   BodyTooLarge,
@@ -127,12 +127,12 @@ export class HttpExchange implements Exchange {
     if (this.#body === 'reading') throw new Error('a body can be read once');
     return new Promise((resolve, reject) => {
       this.#rejectBody = reject;
-      let chunks: Uint8Array[] = [];
+      const pieces = new BodyPieces();
       let size = 0;
       let isRefused = false;
       const refuse = (refusal: Error): void => {
         isRefused = true;
-        chunks = [];
+        pieces.clear();
         this.#release();
         reject(refusal);
       };
@@ -143,11 +143,11 @@ export class HttpExchange implements Exchange {
           if (!isRefused && size > max) refuse(new BodyTooLarge(max));
           if (!isRefused && !this.#hold(chunk.byteLength)) refuse(new BodiesFull());
           if (isRefused) this.#thrownAway(size);
-          else chunks.push(chunk);
+          else pieces.add(chunk);
         },
         () => {
           this.#rejectBody = null;
-          if (!isRefused) resolve(ownPiece(chunks, size));
+          if (!isRefused) resolve(pieces.join());
         },
       );
     });
@@ -368,10 +368,4 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 function checkHeader(name: string, value: string): void {
   if (!HEADER_NAME.test(name)) throw new Error(`not a header name: ${JSON.stringify(name)}`);
   if (!HEADER_VALUE.test(value)) throw new Error(`not a value for header ${name}: ${JSON.stringify(value)}`);
-}
-
-/** One piece of memory that belongs to nobody else: slices of shared slabs cannot be transferred to a thread. */
-function ownPiece(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const only = chunks.length === 1 ? chunks[0] : undefined;
-  return only !== undefined && only.buffer.byteLength === size ? only : joined(chunks);
 }

@@ -12,6 +12,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { addressOf } from './address.ts';
 import type { HttpLimits } from './limits.ts';
 import { encodedQuery, type ParseError, parseAgain } from './raw-target.ts';
 import { badMessage } from './replies.ts';
@@ -47,6 +48,8 @@ export function createNodeServer(
     highWaterMark: limits.answerBufferBytes,
     noDelay: true,
   });
+  // Node would drop those beyond 2,000, and with them what frames the body; `headBytesMax` bounds them.
+  server.maxHeadersCount = 0;
   // Inactivity of the socket in either direction; what it means depends on the phase (below).
   server.timeout = limits.stallMs;
   // A client that closes its side behind its request (nc does) gets its answer.
@@ -217,7 +220,7 @@ class NodeWire implements Wire {
     const { client } = connection;
     this.clientName = client?.name ?? null;
     this.clientExtensions = () => client?.extensions() ?? null;
-    this.remoteAddress = client?.address ?? (connection.socket as Socket).remoteAddress ?? '';
+    this.remoteAddress = client?.address ?? addressOf(connection.socket as Socket);
     this.hasBody =
       headers['transfer-encoding'] !== undefined ||
       (headers['content-length'] !== undefined && headers['content-length'] !== '0');

@@ -7,6 +7,10 @@ export interface PartSource {
   resume(): void;
 }
 
+/** What a part takes beside its bytes: one of a single byte is as good as this many. */
+const PART_BYTES = 512;
+const costOf = (part: Uint8Array): number => part.byteLength + PART_BYTES;
+
 export class PartQueue {
   readonly #source: PartSource;
   readonly #bytesMax: number;
@@ -26,7 +30,7 @@ export class PartQueue {
   put(part: Uint8Array): void {
     if (this.#state === 'dropped') return;
     this.#parts.push(part);
-    this.#bytes += part.byteLength;
+    this.#bytes += costOf(part);
     if (this.#bytes >= this.#bytesMax && !this.#isPaused) {
       this.#isPaused = true;
       this.#source.pause();
@@ -71,7 +75,7 @@ export class PartQueue {
         for (const part of parts) {
           if (this.#failure !== null) throw this.#failure;
           yield part;
-          this.#bytes -= part.byteLength;
+          this.#bytes -= costOf(part);
         }
         if (this.#bytes < this.#bytesMax) this.#resume();
       }

@@ -30,8 +30,15 @@ export function encodedQuery(error: ParseError): Buffer | null {
 /** The query string, and what stands before and behind it. A line that has not arrived whole ends in its query. */
 const REQUEST_LINE = /^([A-Z]+ [!->@-~]*\?)([^ ]*)( HTTP\/1\.[01]\r?)?$/;
 
+/** Node's parser: it is timed while it is in the server's list of them. */
+interface Timed {
+  remove(): void;
+}
+
 /** Has the server parse a connection anew, from these bytes on, as if it had just been accepted. */
-export function parseAgain(server: Server, socket: Duplex, bytes: Buffer): void {
+export function parseAgain(server: Server, socket: Duplex & { parser?: Timed | null }, bytes: Buffer): void {
+  // The first parser waits for the end of its request, and would cut the connection off when its time is over.
+  socket.parser?.remove();
   // A listener for data takes the socket back from the parser, which otherwise reads from it without events.
   socket.on('data', () => {});
   for (const event of ['data', 'end', 'drain', 'timeout', 'resume', 'pause']) socket.removeAllListeners(event);

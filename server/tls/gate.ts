@@ -9,6 +9,7 @@
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Settings } from '../../schemas/config.ts';
+import { addressOf } from '../http/address.ts';
 import type { Listener } from '../http/listener.ts';
 import type { Logger } from '../log.ts';
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts';
@@ -19,6 +20,8 @@ export interface GateOptions {
   /** Takes the connections once they are decrypted. */
   readonly listener: Pick<Listener, 'accept'>;
   readonly log: Logger;
+  /** Milliseconds for a handshake. */
+  readonly handshakeMs?: number;
 }
 
 export interface TlsGate {
@@ -26,11 +29,14 @@ export interface TlsGate {
   readonly port: number;
   /** Reads certificates and settings anew, for new connections. Throws and keeps the old ones when they are of no use. */
   reload(settings: SecureSettings): void;
-  /** Takes no new connections. Resolves when the open ones, which are the listener's to end, are closed. */
+  /** Takes no new connections and ends those that have not begun. Resolves when the others, which are the listener's to end, are closed. */
   stop(): Promise<void>;
 }
 
-const handshakeMs = 10_000;
+const HANDSHAKE_MS = 10_000;
+
+/** Node's decrypted connection, with the one that it reads from. */
+type Wrapping = TLSSocket & { readonly _parent?: Socket | null };
 
 /** Starts listening. Rejects when the files are of no use or the address cannot be bound. */
 export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
@@ -40,15 +46,25 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     requestCert: settings.clientAuth !== 'none',
     // With `want` a client may come without a certificate; one whose certificate is no good is turned away below.
     rejectUnauthorized: settings.clientAuth === 'need',
-    handshakeTimeout: handshakeMs,
+    handshakeTimeout: options.handshakeMs ?? HANDSHAKE_MS,
     ALPNProtocols: ['http/1.1'],
   });
   const tellRefused = (client: TLSSocket): void =>
-    log.info({ address: addressOf(client), reason: String(client.authorizationError) }, 'client certificate refused');
-  // A connection only knows its address later when it was asked for it once while it was open.
-  server.on('connection', (connection: Socket) => connection.remoteAddress);
-  server.on('secureConnection', (client) => {
-    const address = client.remoteAddress ?? '';
+    log.info(
+      { address: refusedAddress(client), reason: String(client.authorizationError) },
+      'client certificate refused',
+    );
+  /** Those whose handshake is not over. */
+  const beginning = new Set<Socket>();
+  server.on('connection', (connection: Socket) => {
+    // It only knows its address later when it was asked for it once while it was open.
+    void connection.remoteAddress;
+    beginning.add(connection);
+    connection.once('close', () => beginning.delete(connection));
+  });
+  server.on('secureConnection', (client: Wrapping) => {
+    if (client._parent) beginning.delete(client._parent);
+    const address = addressOf(client);
     if (!client.authorized && settings.clientAuth === 'want' && hasCertificate(client)) {
       tellRefused(client);
       client.destroy();
@@ -63,10 +79,14 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, client) => {
     // Node has turned it away and says only that the connection has ended.
-    if (client.authorizationError) return tellRefused(client);
-    // A connection that is closed before it begins is daily noise on an open port.
-    const level = error.code === 'ECONNRESET' ? 'debug' : 'info';
-    log[level]({ address: addressOf(client), reason: error.code ?? error.message }, 'TLS handshake failed');
+    if (client.authorizationError) tellRefused(client);
+    else {
+      // A connection that is closed before it begins is daily noise on an open port.
+      const level = error.code === 'ECONNRESET' ? 'debug' : 'info';
+      log[level]({ address: refusedAddress(client), reason: error.code ?? error.message }, 'TLS handshake failed');
+    }
+    // One whose time is over Node leaves open.
+    client.destroy();
   });
   await listen(server, settings.httpsPort, settings.httpsHost);
   const address = server.address();
@@ -75,7 +95,11 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
   return {
     port: address.port,
     reload: (changed) => server.setSecureContext(secureContextOptions(changed)),
-    stop: () => new Promise((resolve) => server.close(() => resolve())),
+    stop: () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const connection of beginning) connection.destroy();
+      return closed;
+    },
   };
 }
 
@@ -90,8 +114,8 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 }
 
 /** Also of a client that has been turned away: Node keeps the connection below it, without saying so. */
-function addressOf(client: TLSSocket & { readonly _parent?: Socket | null }): string | undefined {
-  return client.remoteAddress ?? client._parent?.remoteAddress;
+function refusedAddress(client: Wrapping): string {
+  return addressOf(client.remoteAddress === undefined && client._parent ? client._parent : client);
 }
 
 /** null when they cannot be read: then no rule about extensions speaks of the client. */

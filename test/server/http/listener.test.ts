@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
+import { BodyPieces } from '../../../server/http/body-pieces.ts';
 import type { BodyWriter, Exchange, Mount } from '../../../server/http/exchange.ts';
 import { atEnd } from '../../support/endings.ts';
 import { until } from '../../support/waiting.ts';
@@ -17,6 +20,9 @@ const sizes = (max = 1 << 20): Mount => ({
   prefix: '/size',
   handler: async (exchange) => exchange.reply(text(String((await exchange.body(max)).byteLength))),
 });
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 
 const hello: Mount = { prefix: '/hello', handler: (exchange) => exchange.reply(text('hello')) };
 
@@ -105,6 +111,51 @@ test('listener: a body too long to be thrown away is answered before its end, an
     chunked.send(chunk + chunk);
     await until('end of the connection', () => chunked.isClosed);
   }
+});
+
+test('listener: what a body in tiny chunks takes is its bytes, which come whole and in order', async (t) => {
+  const echo: Mount = {
+    prefix: '/echo',
+    handler: async (exchange) => exchange.reply({ ...text(''), body: await exchange.body(1 << 20) }),
+  };
+  const listener = await listen(t, [echo]);
+  const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251));
+  const parts: Buffer[] = [];
+  // One byte each, now and then one that is large.
+  for (let at = 0, count = 0; at < bytes.length; count++) {
+    const part = bytes.subarray(at, (at += count % 5_000 === 4_999 ? 9_000 : 1));
+    parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'));
+  }
+  const client = await RawClient.open(listener.port);
+  client.send('POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n');
+  client.send(Buffer.concat(parts));
+  client.send('0\r\n\r\n');
+  assert.ok((await client.closed()).endsWith(bytes.toString('latin1')));
+
+  const pieces = new BodyPieces();
+  collect();
+  const before = process.memoryUsage();
+  const packets = Buffer.alloc(1_000_000, 'x');
+  for (let at = 0; at < packets.length; at++) pieces.add(new Uint8Array(packets.buffer, packets.byteOffset + at, 1));
+  collect();
+  const after = process.memoryUsage();
+  const taken = after.heapUsed - before.heapUsed + after.arrayBuffers - before.arrayBuffers - packets.length;
+  assert.ok(taken < 2 * packets.length, `a million bytes take ${taken}`);
+  assert.deepEqual(Buffer.from(pieces.join()), packets);
+});
+
+test('listener: headers beyond a number are not left out', async (t) => {
+  const listener = await listen(t, [sizes()]);
+  const client = await RawClient.open(listener.port);
+  const many = Array.from({ length: 3000 }, (_, index) => `X-${index}: 1\r\n`).join('');
+  client.send(`POST /size HTTP/1.1\r\nHost: x\r\n${many}Connection: close\r\nContent-Length: 3\r\n\r\nabc`);
+  assert.match(await client.closed(), /^HTTP\/1.1 200 [\s\S]*\r\n\r\n3$/);
+});
+
+test('listener: a client that comes by IPv4 has its own address on a listener that speaks IPv6', async (t) => {
+  const listener = await listen(t, [hello], { at: { host: '::', port: 0 } });
+  await ask(listener.port, '/hello');
+  await until('record', () => listener.records[0]?.remoteAddress === '127.0.0.1');
 });
 
 test('listener: a body nobody asked for is read before the answer goes out', async (t) => {

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { HTTP_LIMITS } from '../../../server/http/limits.ts';
+import { HTTP_LIMITS, type HttpLimits } from '../../../server/http/limits.ts';
 import { createNodeServer } from '../../../server/http/node-wire.ts';
 import type { Wire } from '../../../server/http/wire.ts';
 import { atEnd } from '../../support/endings.ts';
 import { until } from '../../support/waiting.ts';
 import { RawClient } from '../support/http.ts';
 
-async function listening(t: TestContext, onWire: (wire: Wire) => void): Promise<number> {
-  const server = createNodeServer('http', HTTP_LIMITS, onWire);
+async function listening(
+  t: TestContext,
+  onWire: (wire: Wire) => void,
+  limits: Partial<HttpLimits> = {},
+): Promise<number> {
+  const server = createNodeServer('http', { ...HTTP_LIMITS, ...limits }, onWire);
   const port = await server.listen('127.0.0.1', 0);
   atEnd(t, () => {
     server.stopListening();
@@ -50,6 +54,15 @@ test('wire: a query string may have bytes beyond ASCII, a path may not', async (
   for (const target of ['/ü', '/ü?a', `/x?${'?'.repeat(10_000)} ü`, 'ü', '/x?a b']) {
     assert.match(await answered(get(target)), /^HTTP\/1.1 400 /, target);
   }
+});
+
+test('wire: an answer to a query with bytes beyond ASCII may take longer than a head', async (t) => {
+  const headMs = 200;
+  const answer = (wire: Wire): void => wire.send({ status: 200, headers: [] }, 'late', 4);
+  const port = await listening(t, (wire) => setTimeout(answer, headMs * 5, wire), { headMs });
+  const client = await RawClient.open(port);
+  client.send('GET /?ü HTTP/1.1\r\nHost: x\r\n\r\n');
+  assert.match(await client.closed(), /^HTTP\/1.1 200 .*late$/s);
 });
 
 test('wire: bytes that a broken connection never takes are free when it is over', async (t) => {

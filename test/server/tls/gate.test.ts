@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect } from 'node:tls';
@@ -271,6 +273,25 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
       socket.resume();
     });
     assert.equal((await ask('/pdb/meta')).status, 200);
+  });
+
+  test('a client that never begins its handshake is cut off, and holds up no end', async () => {
+    const { connect: connectPlain } = await import('node:net');
+    const silent = (port: number): Promise<Socket> =>
+      new Promise((resolve) => {
+        const socket = connectPlain(port, '127.0.0.1', () => resolve(socket));
+        socket.on('error', () => {}).resume();
+      });
+    const hasty = await startTlsGate({ settings: settingsOf(), listener, log: gateLog, handshakeMs: 100 });
+    const late = await silent(hasty.port);
+    await once(late, 'close');
+    await hasty.stop();
+    const other = await startTlsGate({ settings: settingsOf(), listener, log: gateLog });
+    const waiting = await silent(other.port);
+    assert.equal((await ask('/pdb/meta', { port: other.port })).status, 200);
+    const closed = once(waiting, 'close');
+    await other.stop();
+    await closed;
   });
 
   test('client-auth = want: no certificate is nobody, a wrong one is turned away', async () => {
