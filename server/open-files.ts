@@ -17,9 +17,19 @@ export function filesNeeded({ partitions, actorThreads, queryThreads }: FileUser
 
 export type FileUsers = Pick<Settings, 'partitions' | 'actorThreads' | 'queryThreads'>;
 
-/** Throws Error when the system allows fewer open files than the server needs. `path`: where Linux tells; elsewhere nothing is checked. */
-export function checkOpenFiles(users: FileUsers, path = '/proc/self/limits'): void {
-  const allowed = Number(/^Max open files +(\d+)/m.exec(textOf(path))?.[1] ?? Number.POSITIVE_INFINITY);
+/** Where Linux tells; elsewhere nothing is known. */
+const LIMITS = '/proc/self/limits';
+
+const filesAllowed = (path: string): number =>
+  Number(/^Max open files +(\d+)/m.exec(textOf(path))?.[1] ?? Number.POSITIVE_INFINITY);
+
+/** Connections of clients that leave the server the files that it needs itself. */
+export const connectionsAllowed = (users: FileUsers, path = LIMITS): number =>
+  Math.max(1, filesAllowed(path) - filesNeeded(users));
+
+/** Throws Error when the system allows fewer open files than the server needs. */
+export function checkOpenFiles(users: FileUsers, path = LIMITS): void {
+  const allowed = filesAllowed(path);
   const needed = filesNeeded(users);
   if (allowed >= needed) return;
   throw new Error(

@@ -22,6 +22,7 @@ import type { HttpLimits } from './http/limits.ts';
 import { type Listener, type ListenerOptions, startListener } from './http/listener.ts';
 import { warmUpFrontEnd } from './http/warm-up.ts';
 import type { Logger, Logs } from './log.ts';
+import { connectionsAllowed } from './open-files.ts';
 import { createHttpRecorder } from './ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from './ops/ops.ts';
 import { withQueryLog } from './query-log.ts';
@@ -64,6 +65,8 @@ export async function startServer(configuration: Configuration, logs: Logs, ahea
   }
 }
 
+/** Between two lines in the log about too many connections. */
+const FULL_TOLD_MS = 60_000;
 /** Milliseconds without a request after which the server has time for itself: clients that wait for their commands look again sooner. */
 const QUIET_MS = 2000;
 
@@ -88,6 +91,8 @@ class RunningServer implements Server {
   #stopThreads: (() => void) | null = null;
   /** Monotonic ms of the end of the last one. */
   #lastRequest = Number.NEGATIVE_INFINITY;
+  /** Monotonic ms of the last line about it. */
+  #toldFull = Number.NEGATIVE_INFINITY;
   readonly #warmUpEnd = new AbortController();
   #stopped: Promise<void> | null = null;
 
@@ -148,10 +153,14 @@ class RunningServer implements Server {
 
   async #startListeners(): Promise<void> {
     const { settings } = this.#configuration;
+    const listeners = (settings.http ? 1 : 0) + (wantsTls(settings) ? 1 : 0);
+    const connectionsMax = Math.floor(connectionsAllowed(settings) / listeners);
+    const onFull = () => this.#tellFull(connectionsMax);
     const shared = {
       mounts: this.#mounts(settings).map((mount) => this.#access.guard(mount)),
       isStarting: () => this.#phase === 'starting',
-      limits: limitsOf(settings),
+      limits: { ...limitsOf(settings), connectionsMax },
+      onFull,
       onRequest: (record: RequestRecord) => this.#onRequest(record),
       onError: (error: unknown, method: string, path: string) => {
         this.#logs.area('http').error({ err: error, method, path }, 'a request failed unexpectedly');
@@ -167,9 +176,17 @@ class RunningServer implements Server {
       this.#https = await startListener({ at: 'accept', kind: 'https', refuseClient, ...shared });
       const gate = { ...settings, httpsHost: boundHost(settings.httpsHost) };
       const at = { host: gate.httpsHost, port: gate.httpsPort };
-      const options = { settings: gate, listener: this.#https, log: this.#logs.area('tls') };
+      const options = { settings: gate, listener: this.#https, log: this.#logs.area('tls'), connectionsMax, onFull };
       this.#gate = await listening(at, 'https-host and https-port', () => startTlsGate(options));
     }
+  }
+
+  #tellFull(max: number): void {
+    if (performance.now() - this.#toldFull < FULL_TOLD_MS) return;
+    this.#toldFull = performance.now();
+    this.#log.warn(
+      `a connection was closed: there are ${max}, as many as the system's limit of open files (ulimit -n, LimitNOFILE) has room for`,
+    );
   }
 
   /** Not before it runs, and over by itself; what it meets it leaves to clients, who are told. */

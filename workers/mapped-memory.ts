@@ -112,8 +112,13 @@ export class KnownMappings {
   now(): readonly Mapping[] {
     const now = performance.now();
     if (now - this.#readAt >= READ_MAPS_MS || !this.#known.every(isMapped)) {
-      this.#known = dataMappings(this.#folder);
       this.#readAt = now;
+      try {
+        this.#known = dataMappings(this.#folder);
+      } catch {
+        // No file can be opened at present.
+        this.#known = [];
+      }
     }
     return this.#known;
   }

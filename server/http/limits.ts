@@ -21,6 +21,8 @@ export interface HttpLimits {
   readonly headMs: number;
   /** From the first byte of a request to the end of its body, unless that is taken in parts. */
   readonly requestMs: number;
+  /** Connections of a listener at the same time; those that come then are closed. */
+  readonly connectionsMax: number;
   /** Requests that one connection may have sent ahead of their answers. */
   readonly pipelineMax: number;
   /** Whether answers are compressed for clients that ask for it, and from how many bytes on it is worth it. */
@@ -41,6 +43,7 @@ export const HTTP_LIMITS: HttpLimits = {
   stallMs: 30_000,
   headMs: 30_000,
   requestMs: 600_000,
+  connectionsMax: Number.POSITIVE_INFINITY,
   pipelineMax: 16,
   gzip: true,
   gzipBytesMin: KIB,

@@ -15,7 +15,7 @@ import type { Exchange, Mount, RequestRecord } from './exchange.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { Budget, HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { createNodeServer } from './node-wire.ts';
-import type { ClientIdentity } from './wire.ts';
+import type { ClientIdentity, Wire } from './wire.ts';
 
 export type ListenerAddress =
   | { readonly host: string; readonly port: number }
@@ -36,6 +36,8 @@ export interface ListenerOptions {
   readonly onRequest?: (record: RequestRecord) => void;
   /** A handler failed unexpectedly (the client got a 500 or a cut answer). */
   readonly onError: (error: unknown, method: string, path: string) => void;
+  /** A connection was closed, there were `connectionsMax`. */
+  readonly onFull?: () => void;
   /** Epoch ms. */
   readonly now?: () => number;
 }
@@ -60,7 +62,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const budget = new Budget(limits.bodiesBytesMax);
   const now = options.now ?? Date.now;
 
-  const server = createNodeServer(options.kind, limits, (wire) => {
+  const serve = (wire: Wire): void => {
     running++;
     const exchange = new HttpExchange(wire, {
       limits,
@@ -73,7 +75,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       },
     });
     dispatch(exchange);
-  });
+  };
+  const server = createNodeServer(options.kind, limits, serve, options.onFull);
   const port = options.at === 'accept' ? 0 : await server.listen(options.at.host, options.at.port);
 
   return {

@@ -13,6 +13,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { addressOf } from './address.ts';
+import { boundConnections } from './connections.ts';
 import type { HttpLimits } from './limits.ts';
 import { encodedQuery, type ParseError, parseAgain } from './raw-target.ts';
 import { badMessage } from './replies.ts';
@@ -35,6 +36,7 @@ export function createNodeServer(
   listener: Wire['listener'],
   limits: HttpLimits,
   onWire: (wire: Wire) => void,
+  onFull: () => void = () => {},
 ): HttpServer {
   const connections = new Map<Duplex, Connection>();
   const shared: Shared = { listener, stallMs: limits.stallMs, isClosing: false };
@@ -48,6 +50,7 @@ export function createNodeServer(
     highWaterMark: limits.answerBufferBytes,
     noDelay: true,
   });
+  boundConnections(server, limits.connectionsMax, onFull);
   // Node would drop those beyond 2,000, and with them what frames the body; `headBytesMax` bounds them.
   server.maxHeadersCount = 0;
   // Inactivity of the socket in either direction; what it means depends on the phase (below).

@@ -10,6 +10,7 @@ import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Settings } from '../../schemas/config.ts';
 import { addressOf } from '../http/address.ts';
+import { boundConnections } from '../http/connections.ts';
 import type { Listener } from '../http/listener.ts';
 import type { Logger } from '../log.ts';
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts';
@@ -20,6 +21,9 @@ export interface GateOptions {
   /** Takes the connections once they are decrypted. */
   readonly listener: Pick<Listener, 'accept'>;
   readonly log: Logger;
+  /** Connections at the same time; those that come then are closed, and `onFull` is told. */
+  readonly connectionsMax?: number;
+  readonly onFull?: () => void;
   /** Milliseconds for a handshake. */
   readonly handshakeMs?: number;
 }
@@ -49,6 +53,7 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     handshakeTimeout: options.handshakeMs ?? HANDSHAKE_MS,
     ALPNProtocols: ['http/1.1'],
   });
+  boundConnections(server, options.connectionsMax ?? Number.POSITIVE_INFINITY, options.onFull ?? (() => {}));
   const tellRefused = (client: TLSSocket): void =>
     log.info(
       { address: refusedAddress(client), reason: String(client.authorizationError) },

@@ -144,6 +144,22 @@ test('listener: what a body in tiny chunks takes is its bytes, which come whole 
   assert.deepEqual(Buffer.from(pieces.join()), packets);
 });
 
+test('listener: connections beyond the bound are closed, those that there are go on', async (t) => {
+  let refused = 0;
+  const limits = { connectionsMax: 2 };
+  const listener = await listen(t, [hello], { limits, onFull: () => refused++ });
+  const clients = await Promise.all([1, 2].map(() => RawClient.open(listener.port)));
+  await until('two connections', () => listener.connectionCount === 2);
+  const third = await RawClient.open(listener.port);
+  assert.equal(await third.closed(), '');
+  assert.equal(refused, 1);
+  for (const client of clients) {
+    client.send('GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    assert.match(await client.closed(), /hello$/);
+  }
+  assert.equal((await ask(listener.port, '/hello')).text, 'hello');
+});
+
 test('listener: headers beyond a number are not left out', async (t) => {
   const listener = await listen(t, [sizes()]);
   const client = await RawClient.open(listener.port);
