@@ -36,6 +36,7 @@ const VERSION_MAX = 2 ** 31 - 1;
 /** An archive that unpacks to more than this times its size, beyond a first allowance, is made to do harm. */
 const expansionMax = 300;
 const expansionFree = 16 * 1024 * 1024;
+const GZIP_MAGIC = [0x1f, 0x8b];
 const retrySecondsMax = 5;
 /** Milliseconds between two entries in the log about an import that goes on. */
 const progressMs = 10_000;
@@ -107,8 +108,10 @@ async function unpack(
 ): Promise<void> {
   let bytesIn = 0;
   let bytesOut = 0;
+  const start: number[] = [];
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of packed) {
+      if (start.length < GZIP_MAGIC.length) start.push(...chunk.subarray(0, GZIP_MAGIC.length - start.length));
       bytesIn += chunk.byteLength;
       yield chunk;
     }
@@ -127,7 +130,10 @@ async function unpack(
   try {
     await pipeline(Readable.from(counted(), { objectMode: false }), createGunzip(), async (source) => {
       try {
-        await read(checked(source));
+        const unpacked = checked(source);
+        await read(unpacked);
+        // What follows the end of the tar, and whether the gzip is whole.
+        for await (const _ of unpacked);
       } catch (error) {
         cause = error;
         throw error;
@@ -135,16 +141,21 @@ async function unpack(
     });
   } catch (error) {
     cause ??= error;
-    throw zlibFailure(cause, bytesOut) ?? cause;
+    throw (
+      zlibFailure(
+        cause,
+        GZIP_MAGIC.every((byte, index) => start[index] === byte),
+      ) ?? cause
+    );
   }
 }
 
 /** The client's part in what zlib complains about; null for errors that are not zlib's. */
-function zlibFailure(error: unknown, bytesOut: number): BadArchive | null {
+function zlibFailure(error: unknown, isGzip: boolean): BadArchive | null {
   const code = (error as { code?: unknown } | null)?.code;
   if (code !== 'Z_DATA_ERROR' && code !== 'Z_BUF_ERROR') return null;
   return new BadArchive(
-    bytesOut === 0 ? 'Input is not in the .gz format' : `The archive is damaged: ${(error as Error).message}`,
+    isGzip ? `The archive is damaged: ${(error as Error).message}` : 'Input is not in the .gz format',
   );
 }
 

@@ -516,6 +516,25 @@ test('import: bad archives are refused with a reason, and what was queued before
   assert.match(error, /^The archive is damaged: unexpected end of file/);
 });
 
+test('import: what follows the end of the tar is read, and a gzip that is cut or changed behind it is damaged', async () => {
+  const { ring, post } = archive();
+  const tar = tarOf({ ...metadata(), 'puppetdb-bak/facts/a.json': '{}' });
+  for (const zeros of [0, 20_000, 32_768, 1 << 20]) {
+    assert.equal((await post(gzipSync(Buffer.concat([tar, Buffer.alloc(zeros)]))))[0], 200, `${zeros} zeros`);
+  }
+  assert.equal(ring.submissions.length, 4);
+  const good = gzipSync(tar);
+  const changed = Buffer.from(good);
+  changed[good.length - 6]! ^= 1;
+  for (const bad of [good.subarray(0, -4), changed, Buffer.concat([good, gzipSync('x').subarray(0, -3)])]) {
+    const [status, { error }] = await post(bad);
+    assert.equal(status, 400);
+    assert.match(error, /^The archive is damaged: /);
+  }
+  const empty = await post(Buffer.alloc(0));
+  assert.equal(empty[1].error, 'Input is not in the .gz format');
+});
+
 test('import: an archive that unpacks beyond reason is refused', async () => {
   const { post } = archive();
   const bomb = gzipSync(tarOf({ 'puppetdb-bak/other': 'x'.repeat(50 * 1024 * 1024) }), { level: 9 });
