@@ -34,7 +34,7 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 export function accessLine(record: RequestRecord): string {
   const target = record.queryString === '' ? record.path : `${record.path}?${record.queryString}`;
   return (
-    `${record.remoteAddress || '-'} - ${record.clientName ?? '-'} [${time(record.started)}] ` +
+    `${record.remoteAddress || '-'} - ${record.clientName === null ? '-' : quoted(record.clientName)} [${time(record.started)}] ` +
     `"${quoted(`${record.method} ${target} HTTP/1.1`)}" ${record.status === 0 ? '-' : record.status} ${record.bytes} ` +
     `"${quoted(record.referer) || '-'}" "${quoted(record.userAgent) || '-'}" ${Math.round(record.elapsedMs)} ` +
     `${quoted(record.uncompressedLength) || '-'}\n`

@@ -98,8 +98,9 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
     end: async () => {
       if (!failing && !givenUp && unwritten > 0) {
         isAwaited = true;
-        const written = new Promise<void>((resolve) => stream.flush(() => resolve()));
-        await Promise.race([written, pause(endMs, undefined, { ref: false })]);
+        const written = new Promise<boolean>((resolve) => stream.flush(() => resolve(true)));
+        // A reader that has stopped is no error to the stream: it tries again and again.
+        if (!(await Promise.race([written, pause(endMs, false, { ref: false })]))) failing = true;
         isAwaited = false;
       }
       flush();

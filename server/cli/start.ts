@@ -40,6 +40,8 @@ export const command: CliCommand = {
 
 /** Beyond the time that requests get: for queries, batches and threads to end. */
 const stopMarginMs = 45_000;
+/** What may be left when everything has stopped gets so long. */
+const leftMs = 500;
 
 async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
   // Whatever is created from here on is nobody else's to read.
@@ -81,6 +83,8 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   await server.stop();
   clearTimeout(overdue);
   signals.close();
+  // The process ends by itself, unless a write hangs: that of a log whose reader has stopped.
+  setTimeout(() => endProcess(exitStatus.ok), leftMs).unref();
   return exitStatus.ok;
 }
 

@@ -269,10 +269,10 @@ describe('access log', () => {
   });
 
   test('what clients send cannot break out of its field', () => {
-    const line = accessLine({ ...record, userAgent: 'a" 500\nx', queryString: 'q="', clientName: 'c', status: 0 });
+    const line = accessLine({ ...record, userAgent: 'a" 500\nx', queryString: 'q="', clientName: 'c\nd', status: 0 });
     assert.equal(
       line,
-      '127.0.0.1 - c [21/Nov/2026:00:23:23 +0000] "GET /metrics/v2/list?q=\\" HTTP/1.1" - 1475 "-" "a\\" 500\\x0ax" 5 -\n',
+      '127.0.0.1 - c\\x0ad [21/Nov/2026:00:23:23 +0000] "GET /metrics/v2/list?q=\\" HTTP/1.1" - 1475 "-" "a\\" 500\\x0ax" 5 -\n',
     );
   });
 
@@ -282,4 +282,19 @@ describe('access log', () => {
     log.write(record);
     assert.equal(await written(file, log), accessLine(record));
   });
+});
+
+test('log: a reader that has stopped holds up no end', async (t) => {
+  const fifo = join(folder, 'stopped');
+  if (spawnSync('mkfifo', [fifo]).status !== 0) return t.skip('no mkfifo here');
+  // Reads only when the test is over, so that the write that hangs comes back.
+  const reader = openSync(fifo, 'r+');
+  const sink = openSink(fifo, () => {});
+  for (let line = 0; line < 2000; line++) sink.write(`${'x'.repeat(100)}\n`);
+  const began = performance.now();
+  await sink.end();
+  assert.ok(performance.now() - began < 5000);
+  sink.write('after the end\n');
+  readSync(reader, Buffer.alloc(1 << 20));
+  closeSync(reader);
 });

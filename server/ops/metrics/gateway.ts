@@ -37,7 +37,7 @@ export interface Gateway {
  * What one list of requests may ask for: requests, and beans that they look at. The answer is made on the main thread and
  * held whole.
  */
-const requestsMax = 1000;
+export const requestsMax = 1000;
 const visitsMax = 10_000;
 
 const tooMuch = (): GatewayFailure => illegalArgument(`The list of requests looks at more than ${visitsMax} MBeans`);

@@ -6,6 +6,7 @@ import { JSON_TYPE, textReply, unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
 import type { Bean, BeanServer, BeanValue } from './bean-server.ts';
+import { requestsMax } from './gateway.ts';
 import { parseObjectName } from './object-name.ts';
 
 export interface OldGatewayDeps {
@@ -40,14 +41,21 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
   }
 
   async function post(exchange: Exchange): Promise<void> {
+    const text = new TextDecoder().decode(await exchange.body(bodyMax));
     let wanted: Json;
     try {
-      wanted = JSON.parse(new TextDecoder().decode(await exchange.body(bodyMax))) as Json;
+      wanted = JSON.parse(text) as Json;
     } catch (error) {
       return reply(exchange, 400, error instanceof Error ? error.message : String(error));
     }
     if (typeof wanted === 'string') return reply(exchange, 200, await valueFor(wanted));
-    if (Array.isArray(wanted)) return reply(exchange, 200, await Promise.all(wanted.map(valueFor)));
+    const count = typeof wanted === 'object' && wanted !== null ? Object.keys(wanted).length : 0;
+    if (count > requestsMax) return reply(exchange, 400, `metrics request must name ${requestsMax} mbeans at most`);
+    if (Array.isArray(wanted)) {
+      const answers: Json[] = [];
+      for (const name of wanted) answers.push(await valueFor(name));
+      return reply(exchange, 200, answers);
+    }
     if (typeof wanted === 'object' && wanted !== null) {
       const answers: Record<string, Json> = {};
       for (const [key, name] of Object.entries(wanted)) answers[key] = await valueFor(name ?? null);

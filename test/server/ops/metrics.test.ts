@@ -288,6 +288,8 @@ test('metrics: the old form answers bare attribute maps in the shape of the ques
   assert.equal((await json('/metrics/v1/mbeans'))[name], `/mbeans/${encodeURIComponent(name)}`);
   assert.deepEqual(await json(`/metrics/v1/mbeans/${encodeURIComponent(name)}`), { Count: 0 });
   assert.deepEqual(await json('/metrics/v1/mbeans', { body: JSON.stringify([name, 'no:x=y']) }), [{ Count: 0 }, null]);
+  const many = await request(mounts, '/metrics/v1/mbeans', { body: JSON.stringify(Array(1001).fill(name)) });
+  assert.deepEqual([many.status, many.text], [400, 'metrics request must name 1000 mbeans at most']);
   const unknown = await request(mounts, '/metrics/v1/mbeans/x');
   assert.deepEqual([unknown.status, unknown.text], [404, "No mbean 'x' found"]);
 });
