@@ -59,7 +59,7 @@ export function openStoreInfo(dir: string, options: { partitions?: number } = {}
     return info;
   }
   makeDirectory(dir);
-  const left = withData(dir)[0];
+  const left = partitionsWithData(dir)[0];
   if (left !== undefined) {
     throw new Error(
       `${infoFile(dir)} is missing, but ${left} has data: without it nobody knows which node is where; restore it from a backup`,
@@ -78,13 +78,13 @@ export function openStoreInfo(dir: string, options: { partitions?: number } = {}
 
 /** What is wrong with a description that tells of fewer partitions than have data: that of another directory, perhaps. */
 export function strayPartition(dir: string, { partitions }: StoreInfo): string | undefined {
-  const stray = withData(dir).find((name) => Number(name.slice(name.indexOf('-') + 1)) >= partitions);
+  const stray = partitionsWithData(dir).find((name) => Number(name.slice(name.indexOf('-') + 1)) >= partitions);
   if (stray === undefined) return undefined;
   return `tells of ${partitions} partitions, but ${stray} has data: it is not the one of this directory; restore it from a backup`;
 }
 
 /** Names of the partitions that have a file, in order. */
-const withData = (dir: string): string[] =>
+export const partitionsWithData = (dir: string): string[] =>
   readdirSync(dir)
     .filter((name) => PARTITION.test(name) && existsSync(dataFileOf(join(dir, name))))
     .sort();

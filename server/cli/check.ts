@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkLog } from '../../engine/inbox/log.ts';
 import { dataFileOf } from '../../engine/store/data-file.ts';
-import { partitionDir, readStoreInfo, strayPartition } from '../../engine/store/store-info.ts';
+import { partitionDir, readStoreInfo, type StoreInfo, strayPartition } from '../../engine/store/store-info.ts';
 import { threadScript } from '../../workers/thread-script.ts';
-import { type CliCommand, exitStatus } from './command.ts';
+import { printable } from '../printable.ts';
+import { type CliCommand, CliFailure, exitStatus, reasonOf } from './command.ts';
 import { dataOptions, existingDataPath } from './data-options.ts';
 
 export const command: CliCommand = {
@@ -26,16 +27,25 @@ export const command: CliCommand = {
   examples: [['muster check --data /var/lib/muster', 'Says `sound` when all fits together.']],
   run: async (args, terminal) => {
     const data = existingDataPath(args, terminal);
-    const info = readStoreInfo(data);
+    const info = infoOf(data);
     const problems = [...(await checkInbox(data)), ...(await checkApart(data, info.partitions))];
     const stray = strayPartition(data, info);
     if (stray !== undefined) problems.push(`store.json ${stray}`);
-    for (const problem of problems) terminal.out(`${problem}\n`);
+    // Names in what is damaged may be anything.
+    for (const problem of problems) terminal.out(`${printable(problem)}\n`);
     if (problems.length > 0) return exitStatus.failed;
     terminal.out(`${data}: sound\n`);
     return exitStatus.ok;
   },
 };
+
+function infoOf(data: string): StoreInfo {
+  try {
+    return readStoreInfo(data);
+  } catch (error) {
+    throw new CliFailure(exitStatus.failed, reasonOf(error));
+  }
+}
 
 async function checkInbox(data: string): Promise<string[]> {
   const inbox = join(data, 'inbox');

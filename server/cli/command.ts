@@ -70,7 +70,8 @@ export function processTerminal(): Terminal {
     err: (text) => void process.stderr.write(text),
     outIsTerminal: process.stdout.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,
-    columns: process.stdout.columns ?? Number(process.env['COLUMNS'] ?? 100),
+    // A terminal may say that it has none.
+    columns: process.stdout.columns || Number(process.env['COLUMNS']) || 100,
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { partitionsWithData } from '../../engine/store/store-info.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, reasonOf, type Terminal } from './command.ts';
 import { configurationOf } from './setting-options.ts';
@@ -29,6 +30,9 @@ export function existingDataPath(args: ParsedArguments, terminal: Terminal): str
   const path = dataPath(args, terminal);
   try {
     if (statSync(join(path, 'store.json'), { throwIfNoEntry: false }) !== undefined) return path;
+    const left =
+      statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? partitionsWithData(path)[0] : undefined;
+    if (left !== undefined) throw new Error(`store.json is missing, but ${left} has data; restore it from a backup`);
   } catch (error) {
     throw new CliFailure(exitStatus.failed, `${path} cannot be read: ${reasonOf(error)}`);
   }

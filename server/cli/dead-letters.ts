@@ -25,6 +25,7 @@ export const command: CliCommand = {
   options: {
     all: { type: 'switch', doc: 'send, remove: all letters.' },
     json: { type: 'switch', doc: 'list: JSON, also on a terminal.' },
+    table: { type: 'switch', doc: 'list: a table, also in a pipe.' },
     cause: { type: 'switch', doc: 'show: only why it was given up.' },
     body: { type: 'switch', doc: 'show: only the command itself, unpacked.' },
     ...dataOptions,
@@ -35,10 +36,10 @@ export const command: CliCommand = {
     'A command that cannot be processed is written to the dead letter office: DATA/discarded/<command>/, one file for ' +
     'the command as it was received and one that says why. Nothing else looks at them, and nothing removes them.\n\n' +
     '`send` submits letters to a running server again, for example after an upgrade that understands them, and removes ' +
-    'each that the server has taken. A NAME is the file name or the number in front of it.',
+    'each that the server has taken; one that fails again comes back under a new number. A NAME is the file name or the number in front of it.',
   examples: [
     ['muster dead-letters --data /var/lib/muster', 'What is there.'],
-    ['muster dead-letters show 4711', 'One letter, with the reason.'],
+    ['muster dead-letters show 4711', 'One letter, with the reason (the data directory from MUSTER_DATA).'],
     ['muster dead-letters send --all', 'Try all of them again.'],
     ['muster dead-letters remove 4711', 'Throw one away.'],
   ],
@@ -66,7 +67,8 @@ async function list(letters: DeadLetters, args: ParsedArguments, terminal: Termi
     size: letter.size,
     name: letter.name,
   }));
-  if (args.options['json'] === 'true' || !terminal.outIsTerminal) {
+  const { json, table } = args.options;
+  if (table !== 'true' && (json === 'true' || !terminal.outIsTerminal)) {
     terminal.out(`${JSON.stringify(rows, null, 2)}\n`);
     return exitStatus.ok;
   }

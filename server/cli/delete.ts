@@ -17,12 +17,21 @@ export const command: CliCommand = {
     'Deletes facts, catalogs, reports and events of the named nodes from a running server, at once and for good. Asks ' +
     'first on a terminal; elsewhere --yes is needed. A node that still runs comes back with its next run; commands of it ' +
     'that are queued may bring it back too. To retire a node use `puppet node deactivate`: it disappears from queries and ' +
-    'is deleted after node-purge-ttl.',
+    'is deleted after node-purge-ttl. Status 1 when there was no such node.',
   examples: [['muster delete web1.example.com --yes', 'One node, without a question.']],
   run: async (args, terminal) => {
     const client = clientOf(args, terminal);
     if (args.options['yes'] !== 'true') await confirm(args.positionals, terminal);
+    let unknown = 0;
     for (const certname of args.positionals) {
+      const path = `/pdb/query/v4/nodes/${encodeURIComponent(certname)}`;
+      const found = await client.send({ method: 'GET', path });
+      found.resume();
+      if (found.statusCode === 404) {
+        unknown++;
+        terminal.err(`muster: there is no node ${certname}\n`);
+        continue;
+      }
       await client.askText({
         method: 'POST',
         path: '/pdb/admin/v1/cmd',
@@ -31,7 +40,7 @@ export const command: CliCommand = {
       });
       terminal.out(`deleted ${certname}\n`);
     }
-    return exitStatus.ok;
+    return unknown === 0 ? exitStatus.ok : exitStatus.failed;
   },
 };
 

@@ -8,6 +8,8 @@ import { tableLines } from './table.ts';
 
 interface Figure extends MetricOf {
   readonly what: string;
+  /** Of the value, where it is no count. */
+  readonly unit?: string;
   readonly show: (value: number) => string;
 }
 
@@ -27,8 +29,15 @@ const figures: readonly Figure[] = [
     bean: 'population:name=pct-resource-dupes',
     attribute: 'Value',
     show: percent,
+    unit: 'of 1',
   },
-  { what: 'catalogs that had not changed', bean: 'storage:name=duplicate-pct', attribute: 'Value', show: percent },
+  {
+    what: 'catalogs that had not changed',
+    bean: 'storage:name=duplicate-pct',
+    attribute: 'Value',
+    show: percent,
+    unit: 'of 1',
+  },
   { what: 'commands waiting', bean: 'mq:name=global.depth', attribute: 'Count', show: count },
   { what: 'commands processed since the start', bean: 'mq:name=global.processed', attribute: 'Count', show: count },
   {
@@ -36,17 +45,19 @@ const figures: readonly Figure[] = [
     bean: 'mq:name=global.processed',
     attribute: 'FiveMinuteRate',
     show: perSecond,
+    unit: 'a second',
   },
   {
     what: 'processing of a command, median',
     bean: 'mq:name=global.processing-time',
     attribute: '50thPercentile',
     show: ms,
+    unit: 'ms',
   },
   { what: 'commands retried', bean: 'mq:name=global.retried', attribute: 'Count', show: count },
   { what: 'commands given up', bean: 'mq:name=global.discarded', attribute: 'Count', show: count },
   { what: 'dead letters', bean: 'dlo:name=global.messages', attribute: 'Count', show: count },
-  { what: 'dead letters, size', bean: 'dlo:name=global.filesize', attribute: 'Count', show: size },
+  { what: 'size of dead letters', bean: 'dlo:name=global.filesize', attribute: 'Count', show: size, unit: 'bytes' },
 ];
 
 export const command: CliCommand = {
@@ -79,7 +90,10 @@ export const command: CliCommand = {
     };
     const values = await readMetrics(client, figures);
     if (args.options['json'] === 'true' || !terminal.outIsTerminal) {
-      const members = figures.map(({ what }, index) => [what, values[index] ?? null]);
+      const members = figures.map(({ what, unit }, index) => [
+        unit === undefined ? what : `${what}, ${unit}`,
+        values[index] ?? null,
+      ]);
       const entries = { running: state, version: version.version, ...Object.fromEntries(members) };
       terminal.out(`${JSON.stringify(entries, null, 2)}\n`);
     } else {

@@ -188,7 +188,15 @@ describe('administration', () => {
     assert.equal((await run(['delete', '--url', server.url, 'x'])).status, 2);
     assert.equal(server.asked.length, 0);
     assert.equal((await run(['delete', '--url', server.url, '--yes', 'x', 'y'])).out, 'deleted x\ndeleted y\n');
-    assert.deepEqual(JSON.parse(server.asked[1]!.body), { command: 'delete', version: 1, payload: { certname: 'y' } });
+    assert.deepEqual(JSON.parse(server.asked[3]!.body), { command: 'delete', version: 1, payload: { certname: 'y' } });
+    await server.close();
+  });
+
+  test('delete tells of nodes that there are not, and deletes the others', async () => {
+    const server = await fakeServer(({ url }) => (url === '/pdb/query/v4/nodes/x%2Fy' ? [404, '{}'] : '{}'));
+    const { status, out, err } = await run(['delete', '--url', server.url, '--yes', 'x/y', 'z']);
+    assert.deepEqual([status, out, err], [1, 'deleted z\n', 'muster: there is no node x/y\n']);
+    assert.equal(server.asked.filter(({ method }) => method === 'POST').length, 1);
     await server.close();
   });
 });

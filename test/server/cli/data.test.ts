@@ -292,6 +292,18 @@ test('a directory that holds no store, and one that cannot be looked into, are t
   mkdirSync(empty);
   const none = await run(['check', '--data', empty]);
   assert.deepEqual([none.status, none.err], [2, `muster: ${empty} is no data directory of Muster; give --data DIR\n`]);
+  const headless = join(folder, 'headless');
+  mkdirSync(join(headless, 'partition-000'), { recursive: true });
+  writeFileSync(join(headless, 'partition-000', 'data.mdb'), 'x');
+  const left = await run(['check', '--data', headless]);
+  assert.equal(left.status, 1);
+  assert.match(left.err, /store\.json is missing, but partition-000 has data/);
+  const later = join(folder, 'later');
+  mkdirSync(later);
+  writeFileSync(join(later, 'store.json'), '{"format": 99, "partitions": 4}');
+  const newer = await run(['check', '--data', later]);
+  assert.equal(newer.status, 1);
+  assert.match(newer.err, /^muster: [^\n]* was written by a newer version [^\n]*\n$/);
   // Looking fails for everybody here, as it does elsewhere for who may not look.
   const closed = join(folder, 'closed');
   symlinkSync('closed', closed);
