@@ -154,7 +154,7 @@ class RunningServer implements Server {
   async #startListeners(): Promise<void> {
     const { settings } = this.#configuration;
     const listeners = (settings.http ? 1 : 0) + (wantsTls(settings) ? 1 : 0);
-    const connectionsMax = Math.floor(connectionsAllowed(settings) / listeners);
+    const connectionsMax = Math.ceil(connectionsAllowed(settings) / listeners);
     const onFull = () => this.#tellFull(connectionsMax);
     const shared = {
       mounts: this.#mounts(settings).map((mount) => this.#access.guard(mount)),

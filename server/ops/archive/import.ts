@@ -141,12 +141,8 @@ async function unpack(
     });
   } catch (error) {
     cause ??= error;
-    throw (
-      zlibFailure(
-        cause,
-        GZIP_MAGIC.every((byte, index) => start[index] === byte),
-      ) ?? cause
-    );
+    const isGzip = GZIP_MAGIC.every((byte, index) => start[index] === byte);
+    throw zlibFailure(cause, isGzip) ?? cause;
   }
 }
 
