@@ -59,7 +59,7 @@ function openDictionaryTables(
 /** So many ids that were given out anew are forgotten one by one, more by forgetting all. */
 const FORGOTTEN_MAX = 100_000;
 
-/** Shared by all views of a thread: item ids are not reused while a snapshot may see them. */
+/** Shared by all views of a thread: an item id is of one body, until ids begin anew (`reuses`). */
 export class Dictionary<B, R extends Fields = Fields> {
   readonly spec: DictionarySpec<B, R>;
   readonly tables: DictionaryTables;
@@ -75,6 +75,8 @@ export class Dictionary<B, R extends Fields = Fields> {
   readonly #classes = new Map<string, ItemClasses>();
   /** The id that was the next one to be given out when that was looked at last; 0: not yet. */
   #next: ItemId = 0;
+  /** Ids are given out a second time, so that one may be of several bodies in snapshots that are open: nothing is kept by ids alone. */
+  reuses = false;
 
   constructor(env: RootDatabase, spec: DictionarySpec<B, R>, budget: RecordBudget) {
     this.spec = spec;
@@ -88,6 +90,7 @@ export class Dictionary<B, R extends Fields = Fields> {
 
   /** Classes of the items by the fields at these places, which are among the shared ones. */
   classes(places: readonly number[]): ItemClasses {
+    if (this.reuses) return this.#budget.classes.apart(this.spec.name, places);
     const key = places.join();
     let classes = this.#classes.get(key);
     if (classes === undefined) {
@@ -113,32 +116,33 @@ export class Dictionary<B, R extends Fields = Fields> {
   /** Where ids begin anew behind the last one: what is kept under those that were given out since this was asked last is of other items. */
   forgetReused(next: ItemId): void {
     const from = this.#next;
+    this.reuses = true;
     if (from === next) return;
     this.#next = next;
     if (from === 0 || next < from || next - from > FORGOTTEN_MAX) {
       this.#forgetBodies();
       return;
     }
-    for (let id = from; id < next; id++) {
-      this.cache.delete(id);
-      this.records.delete(id);
-      this.bodies.delete(id);
-      for (const classes of this.#classes.values()) classes.delete(id);
-    }
+    for (let id = from; id < next; id++) this.bodies.delete(id);
   }
 }
 
 /** Looks at bodies one after the other: a record lives until the next call. */
 export class RecordReader<R extends Fields> {
   readonly #record: R;
-  readonly #kept: RecordCache<R>;
+  readonly #kept: () => RecordCache<R> | null;
   readonly #bodies: () => KeptBytes | null;
   readonly #raw: (id: ItemId) => Buffer;
   readonly #scratch = new Scratch();
   readonly #broughtIn = new BroughtIn();
 
-  /** `bodies`: those that are kept and may be used, at the time. */
-  constructor(record: R, kept: RecordCache<R>, bodies: () => KeptBytes | null, raw: (id: ItemId) => Buffer) {
+  /** `kept`, `bodies`: those that are kept and may be used, at the time. */
+  constructor(
+    record: R,
+    kept: () => RecordCache<R> | null,
+    bodies: () => KeptBytes | null,
+    raw: (id: ItemId) => Buffer,
+  ) {
     this.#record = record;
     this.#kept = kept;
     this.#bodies = bodies;
@@ -146,7 +150,7 @@ export class RecordReader<R extends Fields> {
   }
 
   read(id: ItemId): R {
-    const kept = this.#kept.get(id);
+    const kept = this.#kept()?.get(id);
     if (kept !== undefined) return kept;
     const bodies = this.#bodies();
     if (bodies?.load(id, this.#record) === true) return this.#record;
@@ -214,7 +218,8 @@ export class DictionaryView<B, R extends Fields = Fields> {
   }
 
   body(id: ItemId): B {
-    const { cache, spec } = this.#dictionary;
+    const { cache, spec, reuses } = this.#dictionary;
+    if (reuses) return spec.decode(this.#raw(id));
     const cached = cache.get(id);
     if (cached !== undefined) return cached;
     const bytes = this.#raw(id);
@@ -235,21 +240,23 @@ export class DictionaryView<B, R extends Fields = Fields> {
 
   /** For looking at bodies one after the other. */
   reader(): RecordReader<R> {
-    const { records, bodies, spec } = this.#dictionary;
+    const dictionary = this.#dictionary;
+    const { records, bodies, spec } = dictionary;
+    const kept = (): RecordCache<R> | null => (dictionary.reuses ? null : records);
     // One id may be of several bodies in snapshots that are far apart.
     const usable = (): KeptBytes | null => (this.#bounds.seesKept('node') ? bodies : null);
-    return new RecordReader(spec.record(), records, usable, (id) => this.#raw(id));
+    return new RecordReader(spec.record(), kept, usable, (id) => this.#raw(id));
   }
 
   /** The body as a record that stays as it is, and is kept for a while: for items that are looked at again. */
   record(id: ItemId): R {
-    const { records, spec } = this.#dictionary;
-    const kept = records.get(id);
+    const { records, spec, reuses } = this.#dictionary;
+    const kept = reuses ? undefined : records.get(id);
     if (kept !== undefined) return kept;
     const bytes = this.#raw(id);
     const record = spec.record();
     record.load(Buffer.from(bytes.subarray(0, bytes.length)));
-    records.set(id, record, bytes.length);
+    if (!reuses) records.set(id, record, bytes.length);
     return record;
   }
 

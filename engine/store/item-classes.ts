@@ -64,12 +64,6 @@ export class ItemClasses {
     return number;
   }
 
-  /** The id stands for another item from now on. */
-  delete(id: ItemId): void {
-    const page = this.#pages[id >>> PAGE_BITS];
-    if (page !== undefined) page[id & PAGE_MASK] = 0;
-  }
-
   forget(): void {
     this.#pages = [];
   }
@@ -83,12 +77,17 @@ export class ClassBudget {
 
   /** New classes of one partition's dictionary. */
   open(dictionary: string, places: readonly number[]): ItemClasses {
+    const classes = this.apart(dictionary, places);
+    this.#all.push(classes);
+    return classes;
+  }
+
+  /** New classes for one query. */
+  apart(dictionary: string, places: readonly number[]): ItemClasses {
     const key = `${dictionary} ${places.join()}`;
     let names = this.#names.get(key);
     if (names === undefined) this.#names.set(key, (names = new ClassNames()));
-    const classes = new ItemClasses(this, names, places);
-    this.#all.push(classes);
-    return classes;
+    return new ItemClasses(this, names, places);
   }
 
   use(bytes: number): void {

@@ -91,10 +91,6 @@ export class RecordCache<R> {
     this.#kept.set(id, record, 0);
   }
 
-  delete(id: ItemId): void {
-    this.#kept.delete(id);
-  }
-
   clear(): void {
     this.#kept.clear();
   }

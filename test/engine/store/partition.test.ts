@@ -186,6 +186,48 @@ test('dictionary: what readers keep by item ids is not taken for that of items t
   await p.close();
 });
 
+test('dictionary: what an older snapshot reads under an id that was given out anew is not taken for the new item', async () => {
+  const p = fresh();
+  const reader = openPartition(p.dir, { readOnly: true });
+  p.write((b) => addNode(b, 'n', ['a']));
+  const state = p.readState({});
+  p.tables.state.putSync(
+    Buffer.from('state'),
+    encodeState({ ...state, nextItem: { ...state.nextItem, resource: 0xffff_fffe } }),
+  );
+  const readings = (v: View): unknown[] => {
+    const types = v.resources.classes([RESOURCE.title]);
+    const records = v.resources.reader();
+    return [...v.resources.list(v.nodeId('n')), ...v.resources.list(v.nodeId('m'))].map((id) => {
+      const record = v.resources.record(id);
+      const number = types.get(id) || types.add(id, record);
+      const titles = [
+        v.resources.body(id).title,
+        record.string(RESOURCE.title),
+        records.read(id).string(RESOURCE.title),
+      ];
+      return [...new Set(titles), number];
+    });
+  };
+  const before = reader.snapshot();
+  const [[title, number]] = readings(before) as [[string, number]];
+  assert.equal(title, 'a');
+  // Takes the last id and frees the first one, which the next item gets.
+  p.write((b) => addNode(b, 'n', ['b']));
+  p.write((b) => addNode(b, 'm', ['c']));
+  const after = reader.snapshot();
+  assert.deepEqual([...after.resources.list(after.nodeId('m'))], [...before.resources.list(before.nodeId('n'))]);
+  assert.equal((readings(before) as [[string, number]])[0][0], 'a');
+  const [[second], [third, other]] = readings(after) as [[string, number], [string, number]];
+  assert.deepEqual([second, third], ['b', 'c']);
+  assert.notEqual(other, number);
+  assert.equal((readings(before) as [[string, number]])[0][0], 'a');
+  before.close();
+  after.close();
+  await reader.close();
+  await p.close();
+});
+
 test('partition: a batch that throws leaves nothing behind, and readers keep their snapshot', async () => {
   const p = fresh();
   p.write((b) => addNode(b, 'a', ['/x']));
