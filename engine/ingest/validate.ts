@@ -201,9 +201,9 @@ const EXCERPT_MAX = 200;
 /** A list with one bad element among thousands: the rest is `nil`. */
 const PROBLEM_MAX = 4000;
 
-/** A value in a message: never longer than a line. */
+/** A value in a message: never longer than a line, which each level of its nesting takes a character of. */
 export function excerpt(value: JsonValue): string {
-  return value === null ? 'nil' : excerptText(printJson(value));
+  return value === null ? 'nil' : excerptText(printJson(value, EXCERPT_MAX));
 }
 
 function excerptText(text: string, max = EXCERPT_MAX): string {

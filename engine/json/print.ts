@@ -4,8 +4,8 @@
 import { javaDouble, numberText, quote } from './canonical.ts';
 import { Float, type JsonObject, type JsonValue } from './value.ts';
 
-/** Compact JSON text; nesting is bounded by the parser that made the value. */
-export function printJson(value: JsonValue): string {
+/** Compact JSON text. What is nested deeper than `depthMax` becomes `…`; without it the parser that made the value bounds the nesting. */
+export function printJson(value: JsonValue, depthMax = Number.POSITIVE_INFINITY): string {
   switch (typeof value) {
     case 'string':
       return quote(value);
@@ -19,11 +19,12 @@ export function printJson(value: JsonValue): string {
   }
   if (value === null) return 'null';
   if (value instanceof Float) return javaDouble(value.value);
+  if (depthMax === 0) return '…';
   if (Array.isArray(value)) {
     let text = '[';
     for (let index = 0; index < value.length; index++) {
       if (index > 0) text += ',';
-      text += printJson(value[index] as JsonValue);
+      text += printJson(value[index] as JsonValue, depthMax - 1);
     }
     return `${text}]`;
   }
@@ -31,7 +32,7 @@ export function printJson(value: JsonValue): string {
   let text = '{';
   for (const key of Object.keys(object)) {
     if (text.length > 1) text += ',';
-    text += `${quote(key)}:${printJson(object[key] as JsonValue)}`;
+    text += `${quote(key)}:${printJson(object[key] as JsonValue, depthMax - 1)}`;
   }
   return `${text}}`;
 }

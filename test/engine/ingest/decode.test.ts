@@ -97,6 +97,26 @@ test('decode: invalid UTF-8 becomes replacement characters, an empty body the pa
   refused(submit('replace facts', '\ufeff{}'), 'unreadable', /not JSON/);
 });
 
+test('decode: what is nested deeply where it does not belong is told as anything else', () => {
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+  for (const [command, payload] of [
+    ['replace facts', factsPayload({ package_inventory: 'DEEP' })],
+    ['replace facts', factsPayload({ package_inventory: ['DEEP'] })],
+    ['replace facts', factsPayload({ environment: 'DEEP' })],
+    ['replace facts', factsPayload({ producer_timestamp: 'DEEP' })],
+    ['replace facts', 'DEEP'],
+    ['replace catalog', catalogPayload({ edges: ['DEEP'] })],
+    ['replace catalog', catalogPayload({ resources: [resource({ tags: 'DEEP' })] })],
+    ['store report', reportPayload({ logs: ['DEEP'] })],
+    ['deactivate node', { certname: 'DEEP', producer_timestamp: at(0) }],
+    ['configure expiration', { certname: 'c', producer_timestamp: at(0), expire: 'DEEP' }],
+  ] as const) {
+    const error = failure(submit(command, JSON.stringify(payload).replace('"DEEP"', deep)));
+    assert.equal(error.validation, true, error.message.slice(0, 100));
+    assert.ok(error.message.length < 5000, String(error.message.length));
+  }
+});
+
 test('decode: nesting is bounded wherever it is', () => {
   const deep = `${'['.repeat(999)}${']'.repeat(999)}`;
   const shallow = `${'['.repeat(900)}${']'.repeat(900)}`;
