@@ -5,33 +5,52 @@ import type { EntityName } from '../../../schemas/entities.ts';
 import { canonicalK } from '../../json/canonical.ts';
 import { isObject } from '../../json/value.ts';
 import { PACKAGE, RESOURCE } from '../../store/bodies.ts';
-import type { KeptLists } from '../../store/kept-lists.ts';
+import { KEPT_LENGTH_MAX, type KeptLists } from '../../store/kept-lists.ts';
+import { digest16 } from '../../store/keys.ts';
 import type { Registered } from '../../store/records.ts';
 import type { View } from '../../store/view.ts';
 import { encodePath } from '../paths.ts';
 import type { GlobalRecord } from './access.ts';
 
-type Kind =
-  | { readonly of: Registered; readonly collect: (views: readonly View[]) => readonly GlobalRecord[] }
-  /** There are too many of them to keep any, or to have all of them at once. */
-  | { readonly each: (views: readonly View[]) => Iterable<GlobalRecord | null> };
+interface Kind {
+  /** The registered things whose coming and going changes the records: until then these are kept. null: there are too many of them to keep any. */
+  readonly of: Registered | null;
+  /** The records, and nulls between those that take work to find. */
+  readonly each: (views: readonly View[]) => Iterable<GlobalRecord | null>;
+}
 
 const KINDS: Partial<Record<EntityName, Kind>> = {
-  environments: { of: 'environment', collect: (views) => named(views.flatMap((view) => view.environments())) },
-  producers: { of: 'producer', collect: (views) => named(views.flatMap((view) => view.producers())) },
-  fact_names: { of: 'fact_path', collect: (views) => named(distinctPaths(views).map(({ path }) => String(path[0]))) },
-  fact_paths: { of: 'fact_path', collect: pathRecords },
-  packages: { of: 'package', collect: distinctPackages },
-  resource_params: { each: resourceParams },
+  environments: { of: 'environment', each: (views) => named(views.flatMap((view) => view.environments())) },
+  producers: { of: 'producer', each: (views) => named(views.flatMap((view) => view.producers())) },
+  fact_names: { of: 'fact_path', each: factNames },
+  fact_paths: { of: 'fact_path', each: pathRecords },
+  packages: { of: 'package', each: packages },
+  resource_params: { of: null, each: resourceParams },
 };
 
 /** All records of the entity, and nulls between those that take work to find; `views`: of all partitions. */
 export function recordsOf(entity: EntityName, views: readonly View[]): Iterable<GlobalRecord | null> {
   const kind = KINDS[entity];
   if (kind === undefined) throw new Error(`${entity} has no records`);
-  if ('each' in kind) return kind.each(views);
-  const { of, collect } = kind;
-  return keptOf(views).of(entity, of, views, () => collect(views));
+  const { of, each } = kind;
+  if (of === null) return each(views);
+  return keptOf(views).get<GlobalRecord>(entity, of, views) ?? keeping(entity, of, views, each(views));
+}
+
+/** The same records; once all have been asked for they are kept. */
+function* keeping(
+  entity: EntityName,
+  of: Registered,
+  views: readonly View[],
+  records: Iterable<GlobalRecord | null>,
+): Generator<GlobalRecord | null> {
+  let list: GlobalRecord[] | null = [];
+  for (const record of records) {
+    if (record !== null) list?.push(record);
+    if (list !== null && list.length > KEPT_LENGTH_MAX) list = null;
+    yield record;
+  }
+  if (list !== null) keptOf(views).keep(entity, of, views, list);
 }
 
 const keptOf = (views: readonly View[]): KeptLists => views[0]!.partition.lists;
@@ -45,49 +64,71 @@ export interface TypedPath {
 
 /** Registered fact paths of all partitions. */
 export function distinctPaths(views: readonly View[]): readonly TypedPath[] {
-  return keptOf(views).of('paths', 'fact_path', views, () => {
-    const seen = new Set<string>();
-    return views.flatMap((view) => [...view.factPaths(seen)]);
-  });
+  return keptOf(views).of('paths', 'fact_path', views, () => [...eachPath(views)]);
+}
+
+function* eachPath(views: readonly View[]): Generator<TypedPath> {
+  const seen = new Set<string>();
+  for (const view of views) yield* view.factPaths(seen);
+}
+
+function* factNames(views: readonly View[]): Generator<GlobalRecord | null> {
+  const names = new Set<string>();
+  for (const { path } of eachPath(views)) {
+    const name = String(path[0]);
+    if (names.has(name)) yield null;
+    else {
+      names.add(name);
+      yield { name };
+    }
+  }
 }
 
 /** One for each encoded text and type: paths that are the same text are one. */
-function pathRecords(views: readonly View[]): GlobalRecord[] {
-  const records = new Map<string, GlobalRecord>();
-  for (const { type, path } of distinctPaths(views)) {
-    if (type === 'json') continue;
+function* pathRecords(views: readonly View[]): Generator<GlobalRecord | null> {
+  const seen = new Set<string>();
+  for (const { type, path } of eachPath(views)) {
     const text = encodePath(path);
-    const key = `${type} ${text}`;
-    if (!records.has(key)) records.set(key, { type, path: text, name: String(path[0]), depth: path.length - 1 });
+    const key = keyOf(`${type} ${text}`);
+    if (type === 'json' || seen.has(key)) yield null;
+    else {
+      seen.add(key);
+      yield { type, path: text, name: String(path[0]), depth: path.length - 1 };
+    }
   }
-  return [...records.values()];
 }
 
-function distinctPackages(views: readonly View[]): GlobalRecord[] {
+/** Texts that are long are known by their digests. */
+const KEY_MAX = 100;
+const keyOf = (text: string): string => (text.length <= KEY_MAX ? text : digest16(text).toString('latin1'));
+
+function* packages(views: readonly View[]): Generator<GlobalRecord | null> {
   const classes = new Set<number>();
   const seen = new Set<string>();
-  const out: GlobalRecord[] = [];
   for (const view of views) {
     const known = view.packages.classes(view.packages.shared);
     const reader = view.packages.reader();
     for (const id of view.packages.ids()) {
       let number = known.get(id);
-      if (number !== 0 && classes.has(number)) continue;
+      if (number !== 0 && classes.has(number)) {
+        yield null;
+        continue;
+      }
       const body = reader.read(id);
       if (number === 0) number = known.add(id, body);
-      if (classes.has(number)) continue;
-      classes.add(number);
       const key = body.record.whole;
-      if (seen.has(key)) continue;
+      const isNew = !classes.has(number) && !seen.has(key);
+      classes.add(number);
       seen.add(key);
-      out.push({
-        package_name: body.string(PACKAGE.name),
-        version: body.string(PACKAGE.version),
-        provider: body.string(PACKAGE.provider),
-      });
+      yield isNew
+        ? {
+            package_name: body.string(PACKAGE.name),
+            version: body.string(PACKAGE.version),
+            provider: body.string(PACKAGE.provider),
+          }
+        : null;
     }
   }
-  return out;
 }
 
 function* resourceParams(views: readonly View[]): Generator<GlobalRecord | null> {

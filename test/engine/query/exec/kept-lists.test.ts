@@ -2,7 +2,8 @@
 // partition, and only then.
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, it, mock } from 'node:test';
+import { recordsOf } from '../../../../engine/query/exec/global-records.ts';
 import { deleteNode } from '../../../../engine/retention/nodes.ts';
 import { gcCatalogs, gcFactPaths } from '../../../../engine/retention/unused.ts';
 import { KeptLists } from '../../../../engine/store/kept-lists.ts';
@@ -67,6 +68,31 @@ it('a list is made once for a state of the partitions, and not kept when it is l
   state[0] = 2;
   const long = list(30_000);
   assert.notEqual(list(30_000), long);
+});
+
+it('records are found one after the other, and kept once all have been asked for', () => {
+  const small = newFleet();
+  try {
+    const values = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`name${i}`, { value: i }]));
+    small.apply('replace facts', 5, facts('n.example.com', values));
+    const views = small.partitions.map((partition) => partition.snapshot());
+    const tables = small.partitions.map(({ tables }) => tables.fact_path as unknown as { getBinaryFast(): unknown });
+    for (const entity of ['fact_paths', 'fact_names'] as const) {
+      const reads = tables.map((table) => mock.method(table, 'getBinaryFast'));
+      const [first] = recordsOf(entity, views);
+      assert.ok(first === null || typeof first!['name'] === 'string');
+      const count = reads.reduce((sum, { mock: { calls } }) => sum + calls.length, 0);
+      assert.ok(count > 0 && count < 10, `${count} paths are read for the first one`);
+      for (const read of reads) read.mock.restore();
+      assert.equal(views[0]!.partition.lists.get(entity, 'fact_path', views), null);
+      const all = [...recordsOf(entity, views)].filter((record) => record !== null);
+      assert.deepEqual(views[0]!.partition.lists.get(entity, 'fact_path', views), all);
+      assert.equal(new Set(all.map((record) => record['name'])).size, 300);
+    }
+    for (const view of views) view.close();
+  } finally {
+    small.close();
+  }
 });
 
 it('the order of certnames is kept until a node comes or goes', async () => {
