@@ -8,7 +8,7 @@ import type { ItemId, NodeId } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { Applied } from './apply.ts';
 import type { DecodedFact, FactsCommand, FactsContents } from './commands.ts';
-import { factPaths } from './facts.ts';
+import { factPaths, pathsRefusal } from './facts.ts';
 import { OwnFacts } from './own-facts.ts';
 
 export function applyFacts(batch: Batch, command: FactsCommand): Applied {
@@ -23,6 +23,7 @@ export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   // The hash covers values, environment and packages: an equal one leaves nothing to write but the header.
   const unchanged = stored?.hash === hash;
   const contents = unchanged ? null : command.contents();
+  if (contents !== null) assertStorable(pathsRefusal(contents.facts));
   const id = activate(batch, certname, producerTimestamp);
   if (contents !== null) writeFacts(batch, id, contents);
   batch.addEnvironment(environment);

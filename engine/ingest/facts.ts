@@ -1,7 +1,7 @@
 // replace facts: from a payload that conforms to the wire table to a FactsCommand.
 
 import { canonicalS, compareUnits, quote, sortedKeysS, tooDeep } from '../json/canonical.ts';
-import { JSON_LIMITS } from '../json/parse.ts';
+import { JSON_LIMITS, parseJson } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonScalar, type JsonValue } from '../json/value.ts';
 import type { PackageBody } from '../store/records.ts';
@@ -286,6 +286,52 @@ function checkKeys(value: JsonValue, columns: Columns, depth: number): void {
       columns.refuse(`fact name ${excerpt(key)} contains a NUL character, which cannot be stored.`);
     checkKeys(object[key] as JsonValue, columns, depth + 1);
   }
+}
+
+/** What the paths of a factset may take, in bytes as `sizeOfPaths` counts them: so much, or so many times what its values take. */
+const PATHS_SIZE_MAX = 128 << 20;
+const PATHS_TO_VALUES_MAX = 32;
+
+/**
+ * Why the paths of these facts cannot be stored, or null. Each leaf has its path, so very many leaves that are nested very deeply
+ * would take thousands of times the bytes that came.
+ */
+export function pathsRefusal(facts: readonly DecodedFact[]): string | null {
+  let atMost = 0;
+  for (const { name, value } of facts) atMost += sizeOfPathsAtMost(name.length + value.length);
+  if (atMost <= PATHS_SIZE_MAX) return null;
+  let size = 0;
+  let values = 0;
+  for (const fact of facts) {
+    const { name, value } = fact;
+    size += isNested(value) ? sizeOfPaths(fact.json ?? parseJson(value), name.length + ELEMENT_SIZE) : 0;
+    values += value.length;
+    if (size > Math.max(PATHS_SIZE_MAX, values * PATHS_TO_VALUES_MAX)) {
+      return `fact ${excerpt(name)}: the paths of its leaves take too many bytes: they are nested too deeply for how many they are.`;
+    }
+  }
+  return null;
+}
+
+/** Of a fact whose name and value have that length: at worst one half opens and closes the lists in which the other half, leaves of one character, lies. */
+const sizeOfPathsAtMost = (length: number): number => (ELEMENT_SIZE * length * length) / 16;
+
+/** What an element of a path takes beside its text. */
+const ELEMENT_SIZE = 4;
+
+const isNested = (value: string): boolean => value.startsWith('{') || value.startsWith('[');
+
+/** Bytes of the paths of all leaves of a value; `before`: of the path that leads to it. */
+function sizeOfPaths(value: JsonValue, before: number): number {
+  let size = 0;
+  if (Array.isArray(value)) {
+    const inner = before + ELEMENT_SIZE;
+    for (let index = 0; index < value.length; index++) size += sizeOfPaths(value[index] as JsonValue, inner);
+    return size;
+  }
+  if (!isObject(value)) return before;
+  for (const key in value) size += sizeOfPaths(value[key] as JsonValue, before + ELEMENT_SIZE + key.length);
+  return size;
 }
 
 /**

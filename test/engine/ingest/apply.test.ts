@@ -177,6 +177,24 @@ test('apply: the package set is exactly what the last facts said', () => {
   }
 });
 
+test('apply: leaves are not taken that are so many and nested so deeply that their paths would fill the store', () => {
+  const store = new Store();
+  const nested = (depth: number, leaves: number): unknown => {
+    let value: unknown = Array(leaves).fill(0);
+    for (let level = 1; level < depth; level++) value = [value];
+    return value;
+  };
+  assert.deepEqual(store.apply(facts(0, { values: { kept: 'a' } })), ['stored']);
+  const [outcome] = store.outcomes([facts(1, { values: { tower: nested(900, 40_000) } })]);
+  assert.ok(outcome?.kind === 'failed');
+  assert.match(outcome.error, /^fact "tower": the paths of its leaves take too many bytes/);
+  assert.deepEqual(store.facts(), { kept: '"a"' });
+  assert.deepEqual(store.apply(facts(1, { values: { list: nested(1, 200_000), tower: nested(900, 100) } })), ['stored']);
+  const names = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`${index}`, 0]));
+  assert.deepEqual(store.outcomes([facts(2, { values: { ['n'.repeat(8_000)]: names } })])[0]?.kind, 'failed');
+  assert.deepEqual(store.apply(facts(2, { values: { [`${'n'.repeat(8_000)}`]: 1, names } })), ['stored']);
+});
+
 test('apply: the paths of new facts are registered', () => {
   const store = new Store();
   store.apply(facts(1, { values: { a: { b: [1.5, null, {}] }, e: [], t: true } }));
