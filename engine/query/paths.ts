@@ -109,25 +109,16 @@ export function encodedPattern(pattern: Path): string {
 // ---- match() ----
 
 /**
- * The stored paths that a field with `match()` parts stands for. Names count as regular expressions too; the whole is
- * unanchored. `paths` maps encoded texts to paths. Throws QueryError 400 for an invalid regular expression.
+ * The regular expression, unanchored, that finds the encoded texts of the paths that a field with `match()` parts stands for. Names
+ * count as regular expressions too.
  */
-export function matchPaths<P extends Path>(
-  parts: readonly PathPart[],
-  paths: ReadonlyMap<string, P>,
-  regex: CompileRegex = compileRegex,
-): P[] {
-  const pattern = parts
+export const matchPattern = (parts: readonly PathPart[]): string =>
+  parts
     .map((part) => {
       if (part.kind === 'match') return part.pattern;
       return part.kind === 'indexed' ? `${part.name}${DELIMITER}${part.index}` : part.name;
     })
     .join(DELIMITER);
-  const matcher = regex(pattern);
-  const found: P[] = [];
-  for (const [text, path] of paths) if (matcher.test(text)) found.push(path);
-  return found;
-}
 
 // ---- leaves ----
 

@@ -21,18 +21,9 @@ export class KeptLists {
   readonly #kept = new Map<string, Kept>();
 
   /**
-   * The list of that name, which depends on nothing but the things of the kind that the views have. Not to be changed by who
-   * gets it.
+   * The list of that name if it is kept and nothing of the kind, on which alone it depends, has come or gone since. Not to be changed by
+   * who gets it.
    */
-  of<T>(name: string, kind: Counted, views: readonly Changes[], make: () => readonly T[]): readonly T[] {
-    const kept = this.get<T>(name, kind, views);
-    if (kept !== null) return kept;
-    const list = make();
-    this.keep(name, kind, views, list);
-    return list;
-  }
-
-  /** The list if it is kept and nothing has changed. */
   get<T>(name: string, kind: Counted, views: readonly Changes[]): readonly T[] | null {
     const kept = this.#kept.get(name);
     const isSame = kept?.changes.every((count, part) => views[part]!.changes(kind) === count);

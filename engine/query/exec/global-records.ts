@@ -34,23 +34,30 @@ export function recordsOf(entity: EntityName, views: readonly View[]): Iterable<
   if (kind === undefined) throw new Error(`${entity} has no records`);
   const { of, each } = kind;
   if (of === null) return each(views);
-  return keptOf(views).get<GlobalRecord>(entity, of, views) ?? keeping(entity, of, views, each(views));
+  return keptOr(entity, of, views, each);
 }
 
-/** The same records; once all have been asked for they are kept. */
-function* keeping(
-  entity: EntityName,
+/** What the list kept under that name has, else what `each` finds; once all of that has been asked for it is kept. */
+const keptOr = <T extends object | null>(
+  name: string,
   of: Registered,
   views: readonly View[],
-  records: Iterable<GlobalRecord | null>,
-): Generator<GlobalRecord | null> {
-  let list: GlobalRecord[] | null = [];
+  each: (views: readonly View[]) => Iterable<T>,
+): Iterable<T> => keptOf(views).get<NonNullable<T>>(name, of, views) ?? keeping(name, of, views, each(views));
+
+function* keeping<T extends object | null>(
+  name: string,
+  of: Registered,
+  views: readonly View[],
+  records: Iterable<T>,
+): Generator<T> {
+  let list: NonNullable<T>[] | null = [];
   for (const record of records) {
     if (record !== null) list?.push(record);
     if (list !== null && list.length > KEPT_LENGTH_MAX) list = null;
     yield record;
   }
-  if (list !== null) keptOf(views).keep(entity, of, views, list);
+  if (list !== null) keptOf(views).keep(name, of, views, list);
 }
 
 const keptOf = (views: readonly View[]): KeptLists => views[0]!.partition.lists;
@@ -63,9 +70,7 @@ export interface TypedPath {
 }
 
 /** Registered fact paths of all partitions. */
-export function distinctPaths(views: readonly View[]): readonly TypedPath[] {
-  return keptOf(views).of('paths', 'fact_path', views, () => [...eachPath(views)]);
-}
+export const pathsOf = (views: readonly View[]): Iterable<TypedPath> => keptOr('paths', 'fact_path', views, eachPath);
 
 function* eachPath(views: readonly View[]): Generator<TypedPath> {
   const seen = new Set<string>();
@@ -74,7 +79,7 @@ function* eachPath(views: readonly View[]): Generator<TypedPath> {
 
 function* factNames(views: readonly View[]): Generator<GlobalRecord | null> {
   const names = new Set<string>();
-  for (const { path } of eachPath(views)) {
+  for (const { path } of pathsOf(views)) {
     const name = String(path[0]);
     if (names.has(name)) yield null;
     else {
@@ -87,7 +92,7 @@ function* factNames(views: readonly View[]): Generator<GlobalRecord | null> {
 /** One for each encoded text and type: paths that are the same text are one. */
 function* pathRecords(views: readonly View[]): Generator<GlobalRecord | null> {
   const seen = new Set<string>();
-  for (const { type, path } of eachPath(views)) {
+  for (const { type, path } of pathsOf(views)) {
     const text = encodePath(path);
     const key = keyOf(`${type} ${text}`);
     if (type === 'json' || seen.has(key)) yield null;

@@ -3,7 +3,7 @@
 // are stored now.
 
 import { NodeSet } from '../../store/node-set.ts';
-import { encodePath, matchPaths } from '../paths.ts';
+import { encodePath, matchPattern } from '../paths.ts';
 import { isOddValue } from '../resolve/clause.ts';
 import { invalidClause, noImplementation } from '../resolve/messages.ts';
 import { partsOfPath } from '../resolve/path.ts';
@@ -11,7 +11,7 @@ import type { Filter, PathPart, QueryTree } from '../tree.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor, typeOf } from './filter.ts';
-import { distinctPaths } from './global-records.ts';
+import { pathsOf } from './global-records.ts';
 import { orderingOf, TopEntries } from './order.ts';
 import { type Locator, Row } from './row.ts';
 import { Source, TreeRows } from './source.ts';
@@ -43,7 +43,7 @@ function* prepare(filter: Filter, tree: QueryTree, ctx: ExecContext): Generator<
       if (!ctx.subqueries.has(filter)) ctx.subqueries.set(filter, yield* evaluate(filter, tree, ctx));
       return filter;
     case 'json':
-      return filter.parts.some((p) => p.kind === 'match') ? expandMatch(filter, ctx) : filter;
+      return filter.parts.some((p) => p.kind === 'match') ? yield* expandMatch(filter, ctx) : filter;
     default:
       return filter;
   }
@@ -204,15 +204,18 @@ function namesToNodes(set: ValueSet, ctx: ExecContext): NodeSet[] {
 const noNodes = (ctx: ExecContext): NodeSet[] => Array.from({ length: ctx.parts }, () => new NodeSet(0));
 
 /** `facts.match("…")`: the `or` of the operator over every stored path that matches. */
-function expandMatch(filter: Json, ctx: ExecContext): Filter {
-  const paths = new Map<string, readonly (string | number)[]>();
-  for (const { type, path } of distinctPaths(ctx.views)) {
-    if (type === 'json' && path.length > 1) continue;
-    paths.set(encodePath(path), path);
-  }
+function* expandMatch(filter: Json, ctx: ExecContext): Generator<undefined, Filter> {
   const parts: readonly PathPart[] =
     filter.root === 'trusted' ? [{ kind: 'name', name: 'trusted', quoted: false }, ...filter.parts] : filter.parts;
-  const matching = matchPaths(parts, paths, ctx.regex);
+  const matcher = ctx.regex(matchPattern(parts));
+  const found = new Map<string, readonly (string | number)[]>();
+  for (const { type, path } of pathsOf(ctx.views)) {
+    if (ctx.tickRow()) yield;
+    if (type === 'json' && path.length > 1) continue;
+    const text = encodePath(path);
+    if (matcher.test(text)) found.set(text, path);
+  }
+  const matching = [...found.values()];
   if (matching.length === 0) throw noImplementation();
   // One path is a field like any other; the parts of an `or` are not looked at again.
   if (matching.length === 1 && filter.op !== '=' && isOddValue(filter.value)) throw invalidClause(filter.op);
