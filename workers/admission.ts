@@ -21,6 +21,8 @@ export interface AdmissionOptions {
   readonly stream: CommandStream;
   /** Commands processed per second lately. */
   readonly rate: () => number;
+  /** Commands that are to move to another partition. */
+  readonly moving: () => number;
   /** Told how many commands are waiting, whenever that changes. */
   readonly onWaiting: (count: number) => void;
   readonly log: Log;
@@ -30,6 +32,7 @@ export class Admission {
   readonly #limits: RingLimits;
   readonly #stream: CommandStream;
   readonly #rate: () => number;
+  readonly #moving: () => number;
   readonly #onWaiting: (count: number) => void;
   readonly #log: Log;
   readonly #waitingByCertname = new Map<string, number>();
@@ -40,10 +43,11 @@ export class Admission {
   #failedAt = Number.NEGATIVE_INFINITY;
   #probe: NodeJS.Timeout | null = null;
 
-  constructor({ limits, stream, rate, onWaiting, log }: AdmissionOptions) {
+  constructor({ limits, stream, rate, moving, onWaiting, log }: AdmissionOptions) {
     this.#limits = limits;
     this.#stream = stream;
     this.#rate = rate;
+    this.#moving = moving;
     this.#onWaiting = onWaiting;
     this.#log = log;
   }
@@ -67,7 +71,7 @@ export class Admission {
     const { trouble } = this.#stream;
     if (trouble !== null) throw this.failed(trouble);
     const { waitingMax, waitingPerCertnameMax, waitingSizeMax, writingSizeMax } = this.#limits;
-    const count = this.#waiting + this.#writing;
+    const count = this.#waiting + this.#writing + this.#moving();
     if (count >= waitingMax) throw this.#full(`${count} commands are waiting to be processed`);
     const own = this.#waitingByCertname.get(certname) ?? 0;
     if (own >= waitingPerCertnameMax) throw this.#full(`${own} commands of ${certname} are waiting to be processed`);
@@ -130,7 +134,7 @@ export class Admission {
 
   /** Back when about a tenth of what waits has been processed. */
   #full(message: string): SubmissionRefused {
-    const seconds = Math.ceil(this.#waiting / 10 / Math.max(this.#rate(), 1));
+    const seconds = Math.ceil((this.#waiting + this.#moving()) / 10 / Math.max(this.#rate(), 1));
     return new SubmissionRefused('full', message, Math.min(Math.max(seconds, 1), RETRY_AFTER_MAX));
   }
 

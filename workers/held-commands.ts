@@ -22,11 +22,17 @@ interface Move {
   readonly held: Held;
   readonly source: Slot;
   readonly target: Slot;
-  /** Id of the message that waits for an answer; 0: none does. */
-  pending: number;
   /** Epoch ms; known once the command was fetched. */
   received: number;
   waiter: Waiter | null;
+}
+
+/** The way into a partition. */
+interface Door {
+  /** Moves that wait for their turn, the oldest first. */
+  readonly waiting: Set<Move>;
+  /** Moves that are on their way. */
+  busy: number;
 }
 
 export class HeldCommands {
@@ -37,12 +43,18 @@ export class HeldCommands {
   readonly #moves = new Map<number, Move>();
   /** Moves that wait for an answer, by message id. */
   readonly #pending = new Map<number, Move>();
+  readonly #doors = new Map<Slot, Door>();
   #nextId = 1;
 
   constructor(metrics: CommandMetrics, suspects: Suspects, slotOf: (certname: string) => Slot) {
     this.#metrics = metrics;
     this.#suspects = suspects;
     this.#slotOf = slotOf;
+  }
+
+  /** Commands that are to move, or are on their way. */
+  get moving(): number {
+    return this.#moves.size;
   }
 
   /** The partition holds the command from now on, or holds it in another state. */
@@ -53,9 +65,10 @@ export class HeldCommands {
     if (before === 'waiting' && held.state !== 'waiting') this.#metrics.awaiting(held, -1);
     if (held.state === 'moving' && !this.#moves.has(held.seq)) {
       const target = this.#slotOf(held.certname);
-      const move: Move = { held, source: slot, target, pending: 0, received: 0, waiter };
+      const move: Move = { held, source: slot, target, received: 0, waiter };
       this.#moves.set(held.seq, move);
-      this.#begin(move);
+      this.#doorOf(target).waiting.add(move);
+      this.#begin(target);
     }
   }
 
@@ -92,15 +105,15 @@ export class HeldCommands {
 
   /** A partition is open (again): moves from and to it can begin. */
   up(): void {
-    for (const move of this.#moves.values()) this.#begin(move);
+    for (const target of this.#doors.keys()) this.#begin(target);
   }
 
   /** The actor of these partitions died: whatever was asked of it begins again. */
   down(slots: ReadonlySet<Slot>): void {
     for (const [id, move] of this.#pending) {
       if (!slots.has(move.source) && !slots.has(move.target)) continue;
-      this.#pending.delete(id);
-      move.pending = 0;
+      this.#ended(id, move);
+      this.#doorOf(move.target).waiting.add(move);
     }
   }
 
@@ -110,9 +123,10 @@ export class HeldCommands {
     const { source, target, held } = move;
     if (command === null) {
       // It went there already, and only the report of that was lost.
-      this.#pending.delete(id);
+      this.#ended(id, move);
       this.#moves.delete(held.seq);
       if (this.letGo(source, held.seq)) this.#metrics.left(held);
+      this.#begin(target);
       return;
     }
     move.received = command.received;
@@ -125,7 +139,7 @@ export class HeldCommands {
     if (move === undefined) return;
     const { source, target, held, waiter } = move;
     const { seq } = held;
-    this.#pending.delete(id);
+    this.#ended(id, move);
     this.#moves.delete(seq);
     this.#suspects.clear(seq);
     this.letGo(source, seq);
@@ -134,7 +148,7 @@ export class HeldCommands {
     if (handled.decision === null) this.#metrics.left(held);
     else this.hold(target, { ...held, state: handled.decision });
     if (handled.outcome.kind !== 'reroute') waiter?.resolve(handled.outcome);
-    this.up();
+    this.#begin(target);
   }
 
   /** Tells those who wait for a move that it will not happen any more in this process. */
@@ -142,14 +156,31 @@ export class HeldCommands {
     for (const { waiter } of this.#moves.values()) waiter?.reject(error);
   }
 
-  #begin(move: Move): void {
-    const { source, target, held } = move;
-    if (move.pending !== 0 || !source.up || !target.up) return;
-    let busy = 0;
-    for (const other of this.#pending.values()) if (other.target === target) busy++;
-    if (busy >= MOVES_AT_ONCE) return;
-    move.pending = this.#nextId++;
-    this.#pending.set(move.pending, move);
-    source.actor.post({ kind: 'fetch', slot: source.slot, id: move.pending, seq: held.seq });
+  /** Lets in as many as may be on their way, passing over those whose source is not open. */
+  #begin(target: Slot): void {
+    const door = this.#doorOf(target);
+    if (!target.up) return;
+    for (const move of door.waiting) {
+      if (door.busy >= MOVES_AT_ONCE) return;
+      const { source, held } = move;
+      if (!source.up) continue;
+      door.waiting.delete(move);
+      door.busy++;
+      const id = this.#nextId++;
+      this.#pending.set(id, move);
+      source.actor.post({ kind: 'fetch', slot: source.slot, id, seq: held.seq });
+    }
+  }
+
+  /** Nothing of the move is on its way any more. */
+  #ended(id: number, move: Move): void {
+    this.#pending.delete(id);
+    this.#doorOf(move.target).busy--;
+  }
+
+  #doorOf(target: Slot): Door {
+    let door = this.#doors.get(target);
+    if (door === undefined) this.#doors.set(target, (door = { waiting: new Set(), busy: 0 }));
+    return door;
   }
 }

@@ -155,6 +155,7 @@ export class Ring implements CommandRing {
       limits: this.#limits,
       stream: this.#stream,
       rate: () => this.metrics.processedRate,
+      moving: () => this.#held.moving,
       onWaiting: options.onWaiting ?? (() => {}),
       log: this.#log,
     });
