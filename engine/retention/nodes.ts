@@ -1,9 +1,10 @@
 // Nodes that fell silent expire, nodes inactive for long enough are deleted (command document 8.2, 8.3).
 
+import type { Batch } from '../store/batch.ts';
 import type { Partition } from '../store/partition.ts';
 import type { NodeId, NodeRecord } from '../store/records.ts';
 import { NODES_ALL, NODES_INACTIVE } from '../store/tables.ts';
-import { LOOKED_AT_MAX, NODES_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
+import { LOOKED_AT_MAX, NODES_MAX, PURGED_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 
 export interface NodeTtl {
   /** Epoch ms. */
@@ -68,42 +69,50 @@ const isBefore = (time: number | null | undefined, horizon: number): boolean =>
 export function purgeNodes(partition: Partition, { now, ttl, limit }: NodeTtl & { limit: number }): Sweep {
   const horizon = now - ttl;
   let purged = 0;
-  let current: Sweep | null = null;
   let from: NodeId = 0;
   return {
     step(): StepResult {
-      if (current === null) {
-        if (limit > 0 && purged >= limit) return { changed: 0, done: true };
-        const found = nextInactive(partition, from, horizon);
-        if (found.certname === null) {
-          from = found.next;
-          return { changed: 0, done: found.next === 0 };
-        }
-        from = found.next;
-        // Commands come between its steps: a node that is active again stays.
-        current = deleteNode(partition, found.certname, (record) => isPast(record, horizon));
+      const max = limit > 0 ? Math.min(limit - purged, PURGED_MAX) : PURGED_MAX;
+      const { ids, next } = inactiveSince(horizon, partition, from, max);
+      let changed = 0;
+      let stoppedAt: NodeId = 0;
+      if (ids.length > 0) {
+        partition.write((batch) => {
+          const room: Room = { reports: REPORTS_MAX };
+          for (const id of ids) {
+            if (!removeNode(batch, id, batch.node(id) as NodeRecord, room)) {
+              stoppedAt = id;
+              return;
+            }
+            changed++;
+          }
+        });
       }
-      const { changed, done } = current.step();
-      if (!done) return { changed: 0, done: false };
-      current = null;
       purged += changed;
-      return { changed, done: false };
+      from = stoppedAt || next;
+      return { changed, done: from === 0 || (limit > 0 && purged === limit) };
     },
   };
 }
 
-/** The next node to purge from `from` on; `next` is where to go on, 0 when all have been looked at. */
-function nextInactive(partition: Partition, from: NodeId, horizon: number): { certname: string | null; next: NodeId } {
+/** The next nodes to purge from `from` on, so many at most; `next` is where to go on, 0 when all have been looked at. */
+function inactiveSince(
+  horizon: number,
+  partition: Partition,
+  from: NodeId,
+  max: number,
+): { ids: NodeId[]; next: NodeId } {
   const view = partition.snapshot();
+  const ids: NodeId[] = [];
   try {
     let lookedAt = 0;
     for (const id of view.set(NODES_INACTIVE).toArray()) {
       if (id < from) continue;
-      if (lookedAt++ === LOOKED_AT_MAX) return { certname: null, next: id };
+      if (lookedAt++ === LOOKED_AT_MAX || ids.length === max) return { ids, next: id };
       const record = view.node(id);
-      if (record !== undefined && isPast(record, horizon)) return { certname: record.certname, next: id + 1 };
+      if (record !== undefined && isPast(record, horizon)) ids.push(id);
     }
-    return { certname: null, next: 0 };
+    return { ids, next: 0 };
   } finally {
     view.close();
   }
@@ -114,35 +123,46 @@ const isPast = ({ deactivated, expired }: NodeRecord, horizon: number): boolean 
   (deactivated !== null && deactivated < horizon) || (expired !== null && expired < horizon);
 
 /**
- * Deletes everything that belongs to a certname, as long as its node `goes`. `changed` of the last step is 1, or 0 when nothing was left to
- * delete, or the node stays. Superseded reports go first, in bounded steps; what is left of the node goes in one transaction.
+ * Deletes everything that belongs to a certname. `changed` of the last step is 1, or 0 when nothing was left to delete. Superseded reports go
+ * first, in bounded steps; what is left of the node goes in one transaction.
  */
-export function deleteNode(partition: Partition, certname: string, goes = (_: NodeRecord): boolean => true): Sweep {
+export function deleteNode(partition: Partition, certname: string): Sweep {
   return {
     step(): StepResult {
       return partition.write((batch) => {
         const id = batch.nodeId(certname);
         const record = batch.node(id);
-        if (record === undefined || !goes(record)) return { changed: 0, done: true };
-        const latest = record.latestReport?.reportId ?? 0;
-        const reports = batch.view.reportIdsOfNode(id);
-        let deleted = 0;
-        for (const report of reports) {
-          if (report === latest) continue;
-          if (deleted++ === REPORTS_MAX) return { changed: 0, done: false };
-          batch.deleteReport(report);
-        }
-        if (latest !== 0) batch.deleteReport(latest);
-        batch.setResources(id, NOTHING);
-        batch.setEdges(id, NOTHING);
-        batch.setFacts(id, NOTHING);
-        batch.setPackages(id, NOTHING);
-        batch.setInputs(id, null);
-        batch.deleteNode(id);
-        return { changed: 1, done: true };
+        if (record === undefined) return { changed: 0, done: true };
+        const isGone = removeNode(batch, id, record, { reports: REPORTS_MAX });
+        return { changed: isGone ? 1 : 0, done: isGone };
       });
     },
   };
+}
+
+/** How many superseded reports may still be deleted in this step. */
+interface Room {
+  reports: number;
+}
+
+/** Deletes the node, or so many of its superseded reports as there is room for; whether the node is gone. */
+function removeNode(batch: Batch, id: NodeId, record: NodeRecord, room: Room): boolean {
+  const latest = record.latestReport?.reportId ?? 0;
+  // The latest one, and one more than may go, to know that there is one.
+  for (const report of batch.view.reportIdsOfNode(id, room.reports + 2)) {
+    if (report === latest) continue;
+    if (room.reports === 0) return false;
+    room.reports--;
+    batch.deleteReport(report);
+  }
+  if (latest !== 0) batch.deleteReport(latest);
+  batch.setResources(id, NOTHING);
+  batch.setEdges(id, NOTHING);
+  batch.setFacts(id, NOTHING);
+  batch.setPackages(id, NOTHING);
+  batch.setInputs(id, null);
+  batch.deleteNode(id);
+  return true;
 }
 
 const NOTHING = new Uint32Array(0);

@@ -274,9 +274,9 @@ export class View implements EventSource, ViewBounds {
     } while (ids.length === IDS_AT_ONCE);
   }
 
-  reportIdsOfNode(node: NodeId): Uint32Array {
+  reportIdsOfNode(node: NodeId, limit = Number.POSITIVE_INFINITY): Uint32Array {
     const out: number[] = [];
-    const range = { start: pairKey(node, 0), end: pairKey(node + 1, 0), ...this.options };
+    const range = { start: pairKey(node, 0), end: pairKey(node + 1, 0), limit, ...this.options };
     for (const key of this.partition.tables.report_node.getKeys(range)) out.push(key.readUInt32BE(4));
     return Uint32Array.from(out);
   }

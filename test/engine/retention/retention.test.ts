@@ -167,6 +167,36 @@ test('retention: nodes inactive for long enough are deleted, at most as many as 
   assert.equal(purge(0), 0);
 });
 
+test('retention: many inactive nodes go several in a step, one with many reports over several', () => {
+  const gone = Array.from({ length: 120 }, (_, index) => `gone${String(index).padStart(3, '0')}`);
+  const reports = Array.from({ length: 350 }, (_, index) => report(gone[60]!, daysAgo(30 + index / 1000)));
+  const partition = newPartition(...reports, ...gone.map((certname) => deactivate(certname, daysAgo(20))));
+  const { report_node: table } = partition.tables;
+  const { getKeys } = table;
+  let looked = 0;
+  table.getKeys = (options) =>
+    getKeys.call(table, options).map((key) => {
+      looked++;
+      return key;
+    });
+  const sweep = purgeNodes(partition, { now: NOW, ttl: 14 * DAY, limit: 0 });
+  const changes: number[] = [];
+  for (let done = false; !done; ) {
+    const result = sweep.step();
+    changes.push(result.changed);
+    ({ done } = result);
+  }
+  assert.equal(
+    changes.reduce((sum, changed) => sum + changed, 0),
+    120,
+  );
+  assert.ok(changes.length < 15, `${changes}`);
+  assert.ok(Math.max(...changes) < 50, `${changes}`);
+  assert.ok(looked < 2 * 350, `${looked} reports were looked at`);
+  assert.deepEqual(certnames(partition, 'all'), []);
+  assert.equal(partition.counts().reports, 0);
+});
+
 test('retention: a deleted node leaves nothing, and older data is taken again', () => {
   const resources = [reportResource({ events: [event()] })];
   const reports = Array.from({ length: 250 }, (_, index) =>
