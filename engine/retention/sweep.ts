@@ -15,11 +15,11 @@ export interface Sweep {
   step(): StepResult;
 }
 
-/** Bounds of one step. Looking at a record costs microseconds, deleting a report some hundred, a node with its data a millisecond or two. */
+/** Bounds of one step. Looking at a record costs microseconds, deleting a report some hundred, a node with its data some milliseconds. */
 export const LOOKED_AT_MAX = 5000;
 export const REPORTS_MAX = 100;
 export const NODES_MAX = 200;
-export const PURGED_MAX = 25;
+export const PURGED_MAX = 10;
 
 export const DAY_MS = 86_400_000;
 
