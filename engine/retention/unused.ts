@@ -4,6 +4,7 @@
 
 import { factPaths } from '../ingest/facts.ts';
 import { parseJson } from '../json/parse.ts';
+import { shortKey } from '../store/keys.ts';
 import type { Partition } from '../store/partition.ts';
 import type { ItemId, NodeId, ReportId } from '../store/records.ts';
 import { NODES_ALL } from '../store/tables.ts';
@@ -73,36 +74,44 @@ function dropUsedByNodes(view: View, unused: Set<string>, from: NodeId): NodeId 
 }
 
 /**
- * Fact paths that no stored fact has; a type that a path had once may linger as long as the path does. Facts get ascending
- * ids, so those that arrive in between steps are met before the last one; a body that goes meanwhile keeps its paths until
- * the next sweep.
+ * Fact paths that no stored fact has; a type that a path had once may linger as long as the path does. First all facts are looked
+ * at, then the registry. Facts get ascending ids, so those that arrive in between steps are met before more of the registry is; a body
+ * that goes meanwhile keeps its paths until the next sweep.
  */
 export function gcFactPaths(partition: Partition): Sweep {
   const live = new Set<string>();
   let from: ItemId = 0;
+  let after: Buffer = Buffer.alloc(1);
   return {
     step(): StepResult {
       const view = partition.snapshot();
       const dead: Buffer[] = [];
+      let isLast = false;
       try {
         const { body } = partition.facts.tables;
-        const ids: ItemId[] = [...body.getKeys({ start: from, limit: LOOKED_AT_MAX + 1, ...view.options })];
-        for (let index = 0; index < Math.min(ids.length, LOOKED_AT_MAX); index++) {
-          const fact = view.facts.body(ids[index] as ItemId);
-          factPaths(fact.name, parseJson(fact.value), (_, path) => live.add(JSON.stringify(path)));
+        const ids: ItemId[] = [...body.getKeys({ start: from, limit: LOOKED_AT_MAX, ...view.options })];
+        for (const id of ids) {
+          const fact = view.facts.body(id);
+          factPaths(fact.name, parseJson(fact.value), (_, path) => live.add(shortKey(JSON.stringify(path))));
         }
-        if (ids.length > LOOKED_AT_MAX) {
-          from = ids[LOOKED_AT_MAX] as ItemId;
-          return { changed: 0, done: false };
+        from = (ids.at(-1) ?? from - 1) + 1;
+        if (ids.length === LOOKED_AT_MAX) return { changed: 0, done: false };
+        let count = 0;
+        for (const { key, value } of partition.tables.fact_path.getRange({
+          start: after,
+          limit: LOOKED_AT_MAX,
+          ...view.options,
+        })) {
+          count++;
+          after = Buffer.from(key);
+          if (!live.has(shortKey(pathText(value.toString('utf8'))))) dead.push(after);
         }
-        for (const { key, value } of partition.tables.fact_path.getRange({ ...view.options })) {
-          if (!live.has(pathText(value.toString('utf8')))) dead.push(Buffer.from(key));
-        }
+        isLast = count < LOOKED_AT_MAX;
       } finally {
         view.close();
       }
       if (dead.length > 0) partition.write((batch) => batch.removeFactPaths(dead));
-      return { changed: dead.length, done: true };
+      return { changed: dead.length, done: isLast };
     },
   };
 }

@@ -32,6 +32,10 @@ export const digest16 = (content: string | Uint8Array): Buffer => Buffer.from(di
 /** The same as a text of 16 characters, one for each byte: made and read faster than hexadecimal digits, and than a buffer of its own. */
 export const digestText = (content: string | Uint8Array): string => cryptoHash('sha1', content, 'binary').slice(0, 16);
 
+/** What to know a text by in memory: itself, or its digest where that is shorter. */
+export const shortKey = (text: string): string => (text.length <= SHORT_MAX ? text : digestText(text));
+const SHORT_MAX = 100;
+
 /** Two u32, big-endian. */
 export function pairKey(first: number, second: number): Buffer {
   const key = Buffer.allocUnsafe(8);

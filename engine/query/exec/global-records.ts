@@ -6,7 +6,7 @@ import { canonicalK } from '../../json/canonical.ts';
 import { isObject } from '../../json/value.ts';
 import { PACKAGE, RESOURCE } from '../../store/bodies.ts';
 import { KEPT_LENGTH_MAX, type KeptLists } from '../../store/kept-lists.ts';
-import { digest16 } from '../../store/keys.ts';
+import { shortKey } from '../../store/keys.ts';
 import type { Registered } from '../../store/records.ts';
 import type { View } from '../../store/view.ts';
 import { encodePath } from '../paths.ts';
@@ -94,7 +94,7 @@ function* pathRecords(views: readonly View[]): Generator<GlobalRecord | null> {
   const seen = new Set<string>();
   for (const { type, path } of pathsOf(views)) {
     const text = encodePath(path);
-    const key = keyOf(`${type} ${text}`);
+    const key = shortKey(`${type} ${text}`);
     if (type === 'json' || seen.has(key)) yield null;
     else {
       seen.add(key);
@@ -102,10 +102,6 @@ function* pathRecords(views: readonly View[]): Generator<GlobalRecord | null> {
     }
   }
 }
-
-/** Texts that are long are known by their digests. */
-const KEY_MAX = 100;
-const keyOf = (text: string): string => (text.length <= KEY_MAX ? text : digest16(text).toString('latin1'));
 
 function* packages(views: readonly View[]): Generator<GlobalRecord | null> {
   const classes = new Set<number>();

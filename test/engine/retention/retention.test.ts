@@ -364,3 +364,25 @@ test('retention: fact paths that no fact has go', () => {
   assert.deepEqual(paths(), ['kept', 'kept.y.0', 'kept.y.1', 'number']);
   assert.equal(run(gcFactPaths(partition)).changed, 0);
 });
+
+test('retention: very many fact paths go over several steps, those that come back meanwhile stay', () => {
+  const list = Array.from({ length: 12_000 }, (_, index) => index);
+  const partition = newPartition(facts('a', at(1), { values: { list } }), facts('a', at(2), { values: { other: 1 } }));
+  const count = (): number => read(partition, (view) => [...view.factPaths()].length);
+  const sweep = gcFactPaths(partition);
+  let changed = 0;
+  let steps = 0;
+  for (let done = false; !done; steps++) {
+    const result = sweep.step();
+    ({ done } = result);
+    changed += result.changed;
+    assert.ok(result.changed <= 5_000);
+    if (steps === 0) apply(partition, facts('a', at(3), { values: { list, other: 1 } }));
+  }
+  assert.ok(steps >= 3);
+  assert.ok(changed < 12_001);
+  assert.equal(count(), 12_002);
+  apply(partition, facts('a', at(4), { values: { other: 1 } }));
+  assert.equal(run(gcFactPaths(partition)).changed, 12_001);
+  assert.equal(count(), 1);
+});
