@@ -57,6 +57,68 @@ describe('ini', () => {
     assert.match(message, /^Duplicate configuration entry: \[:a :x\]/);
   });
 
+  // What the libraries of PuppetDB 7.12 make of the same texts.
+  test('letter case does not tell names apart', () => {
+    assert.deepEqual(ini('[Database]\nNode-TTL = 90d\n[DATABASE]\nname = Ab'), {
+      database: { 'node-ttl': '90d', name: 'Ab' },
+    });
+    assert.match(refusal(() => ini('[a]\nx = 1\nX = 2')).message, /^Duplicate configuration entry: \[:a :x\]/);
+  });
+
+  test('a backslash makes characters stand for themselves, and continues lines', () => {
+    const text = String.raw`[a]
+      regex = ^secret\\d+$, net\\.pw
+      tab = a\tb \u0041\u00e9 \q
+      path = C:\\temp\\new
+      pair = ends in one \\
+      key\=with\:signs = 1
+      long = one, \
+
+        two, \
+      # three
+      after = 2`;
+    assert.deepEqual(ini(text), {
+      a: {
+        regex: String.raw`^secret\d+$, net\.pw`,
+        tab: 'a\tb Aé q',
+        path: String.raw`C:\temp\new`,
+        pair: 'ends in one \\',
+        'key=with:signs': '1',
+        long: 'one, two, # three',
+        after: '2',
+      },
+    });
+    assert.match(refusal(() => ini('[a]\nx = \\u12')).message, /four hexadecimal digits/);
+    const open = refusal(() => ini('[a]\nx = 1 \\\n\n'));
+    assert.equal(open.line, 2);
+    assert.match(open.message, /the file ends there/);
+  });
+
+  test('values may name others', () => {
+    const text = `[a]
+      x = one
+      same = <@{x}>
+      other = @{b/z}-@{a/same}
+      unknown = @{nope} @{a/nope}
+      home = @{@env/HOME} @{@env/NOPE}
+      [b]
+      z = 3`;
+    assert.deepEqual(plainValue(parseIni(text.replaceAll('@{', '$' + '{'), 'x.ini', { HOME: '/h' })), {
+      a: {
+        x: 'one',
+        same: '<one>',
+        other: '3-<one>',
+        unknown: '$' + '{nope} $' + '{a/nope}',
+        home: '/h $' + '{@env/NOPE}',
+      },
+      b: { z: '3' },
+    });
+    const self = refusal(() => ini('[a]\n\nx = 1$' + '{y}\ny = $' + '{a/x}'));
+    assert.match(self.message, /stands for itself/);
+    const grown = Array.from({ length: 40 }, (_, i) => `x${i + 1} = $` + `{x${i}}$` + `{x${i}}`).join('\n');
+    assert.match(refusal(() => ini(`[a]\nx0 = 0123456789\n${grown}`)).message, /too long/);
+  });
+
   test('malformed lines are refused with their line', () => {
     assert.deepEqual(refusal(() => ini('[a]\nx = 1\nnonsense')).line, 3);
     assert.deepEqual(refusal(() => ini('\nx = 1')).line, 2);
@@ -67,6 +129,11 @@ describe('ini', () => {
   test('properties: both signs begin a comment, a semicolon does not', () => {
     const text = '! comment\n  # comment\n;a.b = 1\nc.d = 2';
     assert.deepEqual(plainValue(parseProperties(text, 'x.properties')), { ';a': { b: '1' }, c: { d: '2' } });
+  });
+
+  test('properties: backslashes, and letter case tells names apart', () => {
+    const text = 'a.b = one, \\\n   two\na.B = x\\ty\n';
+    assert.deepEqual(plainValue(parseProperties(text, 'x.properties')), { a: { b: 'one, two', B: 'x\ty' } });
   });
 
   test('properties: dotted keys', () => {
