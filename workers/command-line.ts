@@ -4,10 +4,11 @@ import type { Envelope } from '../engine/inbox/stream.ts';
 import type { Log } from './log.ts';
 import type { Handled } from './messages.ts';
 
+type Sent = Pick<Envelope, 'received' | 'producerTimestamp' | 'command' | 'certname'>;
 type Done = Pick<Handled, 'outcome' | 'decision' | 'duration'>;
 
 /** `attempt`: 1 for the first. */
-export function logCommand(log: Log, seq: number, envelope: Envelope, handled: Done, attempt: number): void {
+export function logCommand(log: Log, seq: number, envelope: Sent, handled: Done, attempt: number): void {
   const { outcome, decision, duration } = handled;
   const { received, producerTimestamp, command, certname } = envelope;
   if (outcome.kind === 'reroute') return;

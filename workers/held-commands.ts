@@ -9,7 +9,9 @@
 // An actor that dies in between makes it begin again. Then the command may be applied a second time, which changes nothing:
 // commands carry their times with them, and what is not newer is not stored.
 
+import { logCommand } from './command-line.ts';
 import type { CommandMetrics } from './command-metrics.ts';
+import type { Log } from './log.ts';
 import type { Waiter } from './mailbox.ts';
 import type { FromActor, Handled, Held } from './messages.ts';
 import { deadlyText, type Slot } from './slot.ts';
@@ -22,8 +24,9 @@ interface Move {
   readonly held: Held;
   readonly source: Slot;
   readonly target: Slot;
-  /** Epoch ms; known once the command was fetched. */
+  /** Epoch ms, and that of its producer; known once the command was fetched. */
   received: number;
+  producerTimestamp: number | null;
   waiter: Waiter | null;
 }
 
@@ -38,6 +41,7 @@ interface Door {
 export class HeldCommands {
   readonly #metrics: CommandMetrics;
   readonly #suspects: Suspects;
+  readonly #log: Log;
   readonly #slotOf: (certname: string) => Slot;
   /** By seq. */
   readonly #moves = new Map<number, Move>();
@@ -46,7 +50,8 @@ export class HeldCommands {
   readonly #doors = new Map<Slot, Door>();
   #nextId = 1;
 
-  constructor(metrics: CommandMetrics, suspects: Suspects, slotOf: (certname: string) => Slot) {
+  constructor(metrics: CommandMetrics, suspects: Suspects, log: Log, slotOf: (certname: string) => Slot) {
+    this.#log = log;
     this.#metrics = metrics;
     this.#suspects = suspects;
     this.#slotOf = slotOf;
@@ -65,7 +70,7 @@ export class HeldCommands {
     if (before === 'waiting' && held.state !== 'waiting') this.#metrics.awaiting(held, -1);
     if (held.state === 'moving' && !this.#moves.has(held.seq)) {
       const target = this.#slotOf(held.certname);
-      const move: Move = { held, source: slot, target, received: 0, waiter };
+      const move: Move = { held, source: slot, target, received: 0, producerTimestamp: null, waiter };
       this.#moves.set(held.seq, move);
       this.#doorOf(target).waiting.add(move);
       this.#begin(target);
@@ -130,6 +135,7 @@ export class HeldCommands {
       return;
     }
     move.received = command.received;
+    move.producerTimestamp = command.producerTimestamp;
     const giveUp = this.#suspects.isDeadly(held.seq) ? deadlyText : null;
     target.actor.post({ kind: 'adopt', slot: target.slot, id, command, size, giveUp });
   }
@@ -137,14 +143,15 @@ export class HeldCommands {
   adopted(id: number, handled: Handled): void {
     const move = this.#pending.get(id);
     if (move === undefined) return;
-    const { source, target, held, waiter } = move;
+    const { source, target, held, waiter, received, producerTimestamp } = move;
     const { seq } = held;
     this.#ended(id, move);
     this.#moves.delete(seq);
     this.#suspects.clear(seq);
     this.letGo(source, seq);
     source.actor.post({ kind: 'forget', slot: source.slot, seq });
-    this.#metrics.handled(held, handled, Date.now() - move.received, 0);
+    this.#metrics.handled(held, handled, Date.now() - received, 0);
+    logCommand(this.#log, seq, { ...held, received, producerTimestamp }, handled, 1);
     if (handled.decision === null) this.#metrics.left(held);
     else this.hold(target, { ...held, state: handled.decision });
     if (handled.outcome.kind !== 'reroute') waiter?.resolve(handled.outcome);

@@ -161,7 +161,7 @@ export class Ring implements CommandRing {
     });
     this.#suspects = new Suspects(join(options.dir, 'inbox', 'suspects.json'));
     const home = (certname: string): Slot => this.#slotOf(certname);
-    this.#held = new HeldCommands(this.metrics, this.#suspects, home);
+    this.#held = new HeldCommands(this.metrics, this.#suspects, this.#log, home);
     this.#sweeps = new Sweeps(this.#slots, home);
     this.#makeSlots(parts.positions);
     this.#stream.subscribe((record) => this.#delivered(record));

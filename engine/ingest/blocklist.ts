@@ -59,15 +59,26 @@ function byPattern(entries: readonly string[]): FactsFilter {
   return (values) => prune(values, '');
 }
 
-// Patterns are written for Java: RE2 knows its inline flags and cannot be made to run long; look-around, which it lacks,
-// falls back to JavaScript's own.
-function matcher(pattern: string): (text: string) => boolean {
+/**
+ * Whether a whole text matches. Patterns are written for Java: RE2 knows its inline flags and cannot be made to run long; look-around,
+ * which it lacks, falls back to JavaScript's own, which takes needless backslashes, as Java does, only without its flag `u`. Throws
+ * SyntaxError for what is no pattern.
+ */
+export function matcher(pattern: string): (text: string) => boolean {
   try {
     const expression = RE2JS.compile(pattern);
     return (text) => expression.matches(text);
   } catch {
-    const expression = new RegExp(`^(?:${pattern})$`, 'su');
+    const expression = scripted(`^(?:${pattern})$`);
     return (text) => expression.test(text);
+  }
+}
+
+function scripted(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, 'su');
+  } catch {
+    return new RegExp(pattern, 's');
   }
 }
 

@@ -7,6 +7,8 @@ import {
   type CertificateExtensions,
   extensionIds,
 } from '../tls/certificate-extensions.ts';
+import type { Notice } from './resolve.ts';
+import { suggestion } from './suggest.ts';
 import { type ConfigObject, type ConfigValue, type Place, type Problem, placeText, plainValue } from './tree.ts';
 
 /** Who a rule speaks of. `any`: every authenticated client. */
@@ -115,8 +117,11 @@ function hasExtensions(
   return false;
 }
 
-/** Reads the `authorization` section. Null when there is none; what is wrong with it goes to `problems`. */
-export function readRules(tree: ConfigObject, problems: Problem[]): Rules | null {
+/**
+ * Reads the `authorization` section. Null when there is none; what is wrong with it goes to `problems`, what means nothing and
+ * keeps nothing from working to `notices`.
+ */
+export function readRules(tree: ConfigObject, problems: Problem[], notices: Notice[] = []): Rules | null {
   const section = tree.members.get('authorization');
   if (section === undefined) return null;
   const report = (place: Place, message: string) => problems.push({ where: placeText(place), message });
@@ -124,9 +129,19 @@ export function readRules(tree: ConfigObject, problems: Problem[]): Rules | null
     report(section.place, 'authorization: an object is needed');
     return null;
   }
+  const warn = (place: Place, message: string) =>
+    notices.push({ level: 'warn', message: `${placeText(place)}: authorization: ${message}` });
+  tellUnknown(section, KNOWN.section, 'section', warn);
   const version = section.members.get('version');
-  if (version !== undefined && String(plainValue(version)) !== '1') {
+  if (version === undefined) report(section.place, 'authorization: `version: 1` is missing');
+  else if (String(plainValue(version)) !== '1') {
     report(version.place, `authorization: only version 1 is known, not ${JSON.stringify(plainValue(version))}`);
+  }
+  const header = section.members.get('allow-header-cert-info');
+  const fromHeaders = header === undefined ? false : plainValue(header);
+  if (typeof fromHeaders !== 'boolean') {
+    const shown = JSON.stringify(fromHeaders);
+    report(header!.place, `authorization: allow-header-cert-info is true or false, not ${shown}`);
   }
   const list = section.members.get('rules');
   if (list?.kind !== 'list') {
@@ -136,18 +151,39 @@ export function readRules(tree: ConfigObject, problems: Problem[]): Rules | null
   const rules: Rule[] = [];
   for (const item of list.items) {
     try {
-      rules.push(readRule(item));
+      const rule = readRule(item, warn);
+      const other = rules.find(({ name }) => name === rule.name);
+      if (other !== undefined) throw new Error(`there are two rules named '${rule.name}'`);
+      rules.push(rule);
     } catch (error) {
       report(item.place, `authorization: ${(error as Error).message}`);
     }
   }
   rules.sort((a, b) => a.sortOrder - b.sortOrder || (a.name < b.name ? -1 : 1));
-  const header = section.members.get('allow-header-cert-info');
-  return { rules, allowHeaderCertInfo: header !== undefined && plainValue(header) === true };
+  return { rules, allowHeaderCertInfo: fromHeaders === true };
 }
 
-function readRule(value: ConfigValue): Rule {
+type Warn = (place: Place, message: string) => void;
+
+/** What the parts of an `authorization` section may say. */
+const KNOWN = {
+  section: ['version', 'allow-header-cert-info', 'rules'],
+  rule: ['name', 'sort-order', 'match-request', 'allow', 'deny', 'allow-unauthenticated'],
+  'match-request': ['path', 'type', 'method', 'query-params'],
+} as const;
+
+/** PuppetDB takes other keys, and does nothing with them. */
+function tellUnknown(object: ConfigObject, known: readonly string[], what: string, warn: Warn): void {
+  for (const [key, value] of object.members) {
+    if (!known.includes(key)) warn(value.place, `nothing reads \`${key}\` in a ${what}${suggestion(key, known)}`);
+  }
+}
+
+function readRule(value: ConfigValue, warn: Warn): Rule {
   if (value.kind !== 'object') throw new Error('each rule is an object');
+  tellUnknown(value, KNOWN.rule, 'rule', warn);
+  const request = value.members.get('match-request');
+  if (request?.kind === 'object') tellUnknown(request, KNOWN['match-request'], 'match-request', warn);
   const plain = plainValue(value) as Record<string, unknown>;
   const name = plain['name'];
   if (typeof name !== 'string') throw new Error('a rule needs a name');
@@ -175,17 +211,27 @@ function readRule(value: ConfigValue): Rule {
 function readMatch(name: string, match: Record<string, unknown>): Pick<Rule, 'path' | 'methods' | 'queryParams'> {
   const { path, type, method } = match;
   if (typeof path !== 'string') throw new Error(`rule '${name}': match-request needs a path`);
-  if (type !== 'path' && type !== 'regex') throw new Error(`rule '${name}': the type of a path is path or regex`);
-  const methods = method === undefined || method === 'any' ? null : texts(name, 'method', method);
+  const kind = typeof type === 'string' ? type.toLowerCase() : '';
+  if (kind !== 'path' && kind !== 'regex') throw new Error(`rule '${name}': the type of a path is path or regex`);
+  const methods = method === undefined || method === 'any' ? null : readMethods(name, method);
   const queryParams = new Map<string, readonly string[]>();
   for (const [key, values] of Object.entries((match['query-params'] as object | undefined) ?? {})) {
     queryParams.set(key, texts(name, 'query-params', values));
   }
   return {
-    path: type === 'path' ? { kind: 'prefix', text: path } : { kind: 'regex', regex: regex(name, path) },
-    methods: methods?.map((text) => text.toLowerCase()) ?? null,
+    path: kind === 'path' ? { kind: 'prefix', text: path } : { kind: 'regex', regex: regex(name, path) },
+    methods,
     queryParams,
   };
+}
+
+const METHODS = ['get', 'post', 'put', 'delete', 'head'];
+
+function readMethods(rule: string, value: unknown): string[] {
+  const methods = texts(rule, 'method', value).map((text) => text.toLowerCase());
+  const unknown = methods.find((method) => !METHODS.includes(method));
+  if (unknown === undefined) return methods;
+  throw new Error(`rule '${rule}': method \`${unknown}\` is none of ${METHODS.join(', ')}`);
 }
 
 function readSubjects(rule: string, value: unknown): Subject[] {
@@ -238,6 +284,8 @@ const extensionValues = (rule: string, key: string, value: unknown): string[] =>
 /** A name, `*`, a glob (`*.example.com`) or `/regex/`. */
 function subject(rule: string, text: string): Subject {
   if (text === '*') return { kind: 'any' };
+  // Puppet's rules may mean a part of the path by it.
+  if (/\$\d/.test(text)) throw new Error(`rule '${rule}': \`${text}\`: clients cannot be named by parts of the path`);
   if (text.length > 2 && text.startsWith('/') && text.endsWith('/')) {
     return { kind: 'pattern', pattern: regex(rule, text.slice(1, -1)) };
   }

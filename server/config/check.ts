@@ -4,6 +4,7 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { matcher } from '../../engine/ingest/blocklist.ts';
 import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
 import { flagOf, settingRows } from '../../schemas/config.ts';
 import { type LogArea, type LogLevel, type LogLevels, logAreas } from '../log.ts';
@@ -112,10 +113,14 @@ function checkCertificates(settings: Settings, report: Report): void {
     createSecureContext(secureContextOptions(settings));
   } catch (error) {
     const { message } = error as Error;
-    if (message.startsWith('cipher-suites')) report('cipherSuites', message);
+    const key = tlsKeys.find((one) => message.startsWith(settingRows[one].name));
+    if (key !== undefined) report(key, message);
     else report('sslCert', `ssl-cert, ssl-key, ssl-ca-cert and what belongs to them cannot be used: ${message}`);
   }
 }
+
+/** The settings that texts of `secureContextOptions` begin with; a name goes before those that begin like it. */
+const tlsKeys = ['cipherSuites', 'sslCertChain', 'sslCert', 'sslKey', 'sslCaCert', 'sslCrl', 'sslProtocols'] as const;
 
 /** TLS versions, oldest first. Those before 1.2 are only there because old files name them. */
 const tlsVersions = { TLSv1: 0, 'TLSv1.1': 1, 'TLSv1.2': 2, 'TLSv1.3': 3 } as const;
@@ -125,7 +130,7 @@ function checkPatterns(settings: Settings, report: Report): void {
   const bad: string[] = [];
   for (const pattern of settings.factsBlocklist) {
     try {
-      new RegExp(pattern);
+      matcher(pattern);
     } catch (error) {
       bad.push((error as Error).message);
     }

@@ -15,6 +15,9 @@ const readers: Readonly<Record<string, (text: string, file: string, environment:
   '.properties': parseProperties,
 };
 
+/** Formats that PuppetDB reads as well: a folder with such a file is not what its operator takes it for. */
+const NOT_READ = ['.edn', '.yaml', '.yml'];
+
 /** Largest file that is read: configuration is small, and a wrong path may name anything. */
 const fileBytesMax = 16_777_216;
 
@@ -51,7 +54,8 @@ function filesOf(path: string, problems: Problem[]): string[] {
   try {
     if (!statSync(path).isDirectory()) return [path];
     return readdirSync(path, { withFileTypes: true })
-      .filter((entry) => !entry.isDirectory() && (extname(entry.name) in readers || extname(entry.name) === '.edn'))
+      .filter(({ name }) => !name.startsWith('.') && (extname(name) in readers || NOT_READ.includes(extname(name))))
+      .filter((entry) => !entry.isDirectory())
       .map((entry) => join(path, entry.name))
       .sort();
   } catch (error) {

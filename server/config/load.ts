@@ -51,11 +51,12 @@ export function loadConfiguration(options: LoadOptions): Configuration {
     machine: { cores: availableParallelism() },
   });
   problems.push(...resolved.problems);
-  const rules = read === null ? null : readRules(read.tree, problems);
+  const notices = [...resolved.notices];
+  const rules = read === null ? null : readRules(read.tree, problems, notices);
   const settings = withAbsolutePaths(resolved.settings);
   problems.push(...checkSettings(settings, resolved.sources));
   if (problems.length > 0) throw new ConfigurationInvalid(problems);
-  return { settings, sources: resolved.sources, rules, notices: resolved.notices, files: read?.files ?? [] };
+  return { settings, sources: resolved.sources, rules, notices, files: read?.files ?? [] };
 }
 
 /** Paths are relative to the folder the process was started in; later they no longer depend on it. */

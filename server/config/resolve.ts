@@ -63,6 +63,8 @@ const otherVariables = new Set([
   'MUSTER_CA',
   'MUSTER_HTTPS',
 ]);
+/** The section of what PuppetDB does not have. */
+const OWN_SECTION = 'muster';
 /** Sections that are read elsewhere. */
 const otherSections = new Set(['authorization']);
 
@@ -81,7 +83,7 @@ export function resolveSettings(input: ResolveInput): Resolved {
   const sources = {} as Record<SettingKey, Source>;
   for (const [key, row] of rows) {
     const given = layers.map((layer) => layer.get(key)).find((entry) => entry !== undefined);
-    const parsed = given === undefined ? undefined : parseGiven(key, row, given, problems);
+    const parsed = given === undefined ? undefined : parseGiven(key, row, given, problems, notices);
     if (parsed !== undefined) {
       values[key] = parsed;
       sources[key] = given!.source;
@@ -116,9 +118,25 @@ export function sourceText(source: Source): string {
   }
 }
 
-function parseGiven(key: SettingKey, row: SettingRow, given: Given, problems: Problem[]): PlainValue | undefined {
+function parseGiven(
+  key: SettingKey,
+  row: SettingRow,
+  given: Given,
+  problems: Problem[],
+  notices: Notice[],
+): PlainValue | undefined {
+  // PuppetDB takes everything but `true` for false in its own files.
+  const isLoose = given.source.kind === 'file' && row.section !== OWN_SECTION;
   try {
-    return parseSetting(row, given.raw, given.source.kind === 'file');
+    const value = parseSetting(row, given.raw, isLoose);
+    if (value === false && !/^\s*false\s*$/i.test(String(given.raw))) {
+      const where = `${sourceText(given.source)}: [${row.section}] ${row.name}`;
+      notices.push({
+        level: 'warn',
+        message: `${where}: "${given.raw}" is not \`true\`, and so is taken for \`false\``,
+      });
+    }
+    return value;
   } catch (error) {
     if (!(error instanceof ValueRefused)) throw error;
     const name = given.source.kind === 'file' ? `[${row.section}] ${row.name}` : (flagOf(row) ?? key);
@@ -174,6 +192,15 @@ function expandAddress(
   const given = layer.get(key);
   if (given === undefined) return;
   const text = String(given.raw).trim().toLowerCase();
+  // Where a Boolean is meant: as ports they would be a surprise.
+  if (given.source.kind !== 'flag' && ['0', '1'].includes(text)) {
+    problems.push({
+      where: sourceText(given.source),
+      message: `http: "${given.raw}" is none of true, false and HOST:PORT`,
+    });
+    layer.delete(key);
+    return;
+  }
   const isOff = ['off', 'no', 'none', 'false'].includes(text);
   layer.set(key, { raw: !isOff, source: given.source });
   if (isOff || ['on', 'yes', 'true'].includes(text)) return;
@@ -348,7 +375,7 @@ function withoutCleartext(
   notices: Notice[],
 ): void {
   const isSilent = (['http', 'httpHost', 'httpPort'] as const).every((key) => sources[key].kind === 'default');
-  const hasHttps = (['httpsHost', 'httpsPort'] as const).some((key) => sources[key].kind === 'file');
+  const hasHttps = (['httpsHost', 'httpsPort', 'sslCert'] as const).some((key) => sources[key].kind === 'file');
   if (!isSilent || !hasHttps) return;
   values['http'] = false;
   sources.http = { kind: 'derived', text: 'off, as the files set up HTTPS only' };

@@ -51,9 +51,13 @@ function format(value, notation) {
   if (match[2] === '%') return (value * 100).toFixed(digits ?? 0) + '%';
   if (match[2] !== 's') return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(12)));
   if (value === 0) return '0';
-  const step = Math.max(-8, Math.min(8, Math.floor(Math.log10(Math.abs(value)) / 3)));
-  const scaled = value / 1000 ** step;
-  return (digits === null ? String(Number(scaled.toPrecision(6))) : scaled.toPrecision(digits)) + prefixes[step + 8];
+  // Rounded first: it may need the next prefix then.
+  const rounded = Number(value.toPrecision(digits ?? 6));
+  const step = Math.max(-8, Math.min(8, Math.floor(Math.log10(Math.abs(rounded)) / 3 + 1e-9)));
+  const scaled = rounded / 1000 ** step;
+  const whole = Math.floor(Math.log10(Math.abs(scaled)) + 1e-9) + 1;
+  const text = digits === null ? String(Number(scaled.toPrecision(6))) : scaled.toFixed(Math.max(0, digits - whole));
+  return text + prefixes[step + 8];
 }
 
 function element(name, attributes, ...children) {
@@ -133,7 +137,7 @@ async function poll() {
 }
 
 fetchJson('../meta/v1/version').then(
-  ({ version }) => { document.getElementById('version').textContent = version; },
+  ({ version }) => { document.getElementById('version').textContent = 'as PuppetDB ' + version; },
   () => {},
 );
 poll();

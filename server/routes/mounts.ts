@@ -53,9 +53,8 @@ const createRootHandler =
     exchange.reply(leadsOn ? redirect(`/pdb${DASHBOARD}`) : unknownPath(exchange));
   };
 
-/** `/pdb` leads to the dashboard, with the whole address as the client wrote it; the rest is unknown. */
+/** `/pdb` leads to the dashboard of the host as the client called it; the rest is unknown. */
 const applicationRoot: Handler = (exchange) => {
   const leadsOn = (exchange.path === '/pdb' || exchange.path === '/pdb/') && isRead(exchange.method);
-  const query = exchange.queryString === '' ? '' : `?${exchange.queryString}`;
-  exchange.reply(leadsOn ? redirect(`${exchange.base}${exchange.path}${query}${DASHBOARD}`) : NOT_FOUND);
+  exchange.reply(leadsOn ? redirect(`${exchange.base}/pdb${DASHBOARD}`) : NOT_FOUND);
 };

@@ -8,6 +8,7 @@ import { authorize, type RuleRequest, type Rules } from '../config/authorization
 import type { Exchange, Handler, Mount } from '../http/exchange.ts';
 import type { Logger } from '../log.ts';
 import { readExtensions } from './certificate-extensions.ts';
+import { commonNameOf } from './distinguished-name.ts';
 
 export interface Allowlist {
   readonly path: string;
@@ -119,11 +120,8 @@ const headerClient = (exchange: Exchange): RuleClient => ({
 });
 
 /** Identity that a proxy in front vouches for: `X-Client-Verify: SUCCESS` and the CN of `X-Client-DN`. */
-function headerName(exchange: Exchange): string | null {
-  if (exchange.header('x-client-verify') !== 'SUCCESS') return null;
-  const name = exchange.header('x-client-dn');
-  return /(?:^|[,/])\s*CN=([^,/]+)/i.exec(name)?.[1]?.trim() ?? null;
-}
+const headerName = (exchange: Exchange): string | null =>
+  exchange.header('x-client-verify') === 'SUCCESS' ? commonNameOf(exchange.header('x-client-dn')) : null;
 
 function isBelow(path: string, prefix: string): boolean {
   return path === prefix || path.startsWith(`${prefix}/`);

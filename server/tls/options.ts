@@ -1,6 +1,6 @@
 // From settings to what node:tls takes: certificates read from disk, protocol range, cipher names.
 
-import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
+import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { getCiphers, type SecureContextOptions, type SecureVersion } from 'node:tls';
 import type { Settings } from '../../schemas/config.ts';
@@ -27,20 +27,23 @@ export function secureContextOptions(settings: SecureSettings): SecureContextOpt
   if (settings.sslCert === null || settings.sslKey === null || settings.sslCaCert === null) {
     throw new Error('HTTPS needs ssl-cert, ssl-key and ssl-ca-cert');
   }
-  const ciphers = (settings.cipherSuites ?? defaultCiphers).map(cipherName).join(':');
+  const { cipherSuites } = settings;
+  const ciphers = (cipherSuites?.length ? cipherSuites : defaultCiphers).map(cipherName).join(':');
   const certificate = readFileSync(settings.sslCert, 'utf8');
   const key = readFileSync(settings.sslKey);
   const own = usable('ssl-cert', settings.sslCert, () => new X509Certificate(certificate));
-  const ownKey = usable('ssl-key', settings.sslKey, () => createPrivateKey(key));
+  const ownKey = usable('ssl-key', settings.sslKey, () => privateKey(key));
   // OpenSSL compares them only when they are of the same algorithm.
   if (!own.checkPrivateKey(ownKey)) {
     throw new Error(`ssl-key ${settings.sslKey} is not the key of the certificate in ssl-cert ${settings.sslCert}`);
   }
   return {
     cert:
-      settings.sslCertChain === null ? certificate : firstOf(certificate) + readFileSync(settings.sslCertChain, 'utf8'),
+      settings.sslCertChain === null
+        ? certificate
+        : firstOf(certificate) + certificates('ssl-cert-chain', settings.sslCertChain),
     key,
-    ca: readFileSync(settings.sslCaCert),
+    ca: certificates('ssl-ca-cert', settings.sslCaCert),
     ...(settings.sslCrl === null ? {} : { crl: revocationLists(settings.sslCrl) }),
     ...protocolRange(settings.sslProtocols),
     ciphers,
@@ -58,6 +61,27 @@ function usable<T>(setting: string, file: string, read: () => T): T {
   } catch (error) {
     throw new Error(`${setting} ${file}: ${(error as Error).message}`);
   }
+}
+
+/** Only a key that anybody can read is of use: nobody is there to be asked for a passphrase. */
+function privateKey(pem: Buffer): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (error) {
+    const isEncrypted = /ENCRYPTED/.test(pem.toString('latin1'));
+    throw isEncrypted ? new Error('it is encrypted; a key without a passphrase is needed') : error;
+  }
+}
+
+const CERTIFICATE = /-----BEGIN (X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END \1CERTIFICATE-----/g;
+
+/** The text of a file of certificates, of which there has to be one: with none, nobody could come in. */
+function certificates(setting: string, file: string): string {
+  const text = readFileSync(file, 'utf8');
+  const found = text.match(CERTIFICATE);
+  if (found === null) throw new Error(`${setting} ${file}: no certificate in it`);
+  for (const one of found) usable(setting, file, () => new X509Certificate(one));
+  return text;
 }
 
 const LIST = /-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g;
@@ -83,6 +107,8 @@ function protocolRange(protocols: readonly string[]): { minVersion: SecureVersio
   const [oldest] = named;
   const newest = named.at(-1);
   if (oldest === undefined || newest === undefined) throw new Error('ssl-protocols names no TLS version');
+  if (newest < 'TLSv1.2')
+    throw new Error(`ssl-protocols: none older than TLSv1.2 is offered, and ${newest} is the newest named`);
   return { minVersion: oldest, maxVersion: newest };
 }
 

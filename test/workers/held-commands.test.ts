@@ -7,6 +7,7 @@ import type { CommandOutcome } from '../../engine/ingest/types.ts';
 import { Admission } from '../../workers/admission.ts';
 import { CommandMetrics } from '../../workers/command-metrics.ts';
 import { HeldCommands } from '../../workers/held-commands.ts';
+import type { Log } from '../../workers/log.ts';
 import type { Handled, Held, ToActor } from '../../workers/messages.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { ringLimits } from '../../workers/ring-options.ts';
@@ -45,11 +46,17 @@ const moving = (seq: number): Held => ({
   certname: 'elsewhere',
 });
 const metrics = () => new CommandMetrics(new MetricsRegistry());
+const lines: string[] = [];
+const log = {
+  isLevelEnabled: () => true,
+  info: (line: string): void => void lines.push(line),
+  error: (): void => {},
+} as unknown as Log;
 const suspects = { isDeadly: () => false, clear: () => {} } as unknown as Suspects;
 
 function setUp(): { source: FakeSlot; target: FakeSlot; held: HeldCommands } {
   const [source, target] = [new FakeSlot(0), new FakeSlot(1)];
-  return { source, target, held: new HeldCommands(metrics(), suspects, () => asSlot(target)) };
+  return { source, target, held: new HeldCommands(metrics(), suspects, log, () => asSlot(target)) };
 }
 
 /** Answers what was asked of both, once; returns the seqs that were adopted. */
@@ -104,6 +111,7 @@ test('held commands: what is on its way when an actor dies begins again once it 
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
   );
   assert.equal(held.moving, 0);
+  assert.ok(lines.includes("[10-0] [0 ms] 'replace facts' command processed for elsewhere"));
 });
 
 test('admission: commands that are to move count among those that wait', () => {
@@ -114,7 +122,7 @@ test('admission: commands that are to move count among those that wait', () => {
     rate: () => 1,
     moving: () => count,
     onWaiting: () => {},
-    log: { error: () => {}, info: () => {} } as never,
+    log,
   });
   admission.check('a', 1);
   count = 5;

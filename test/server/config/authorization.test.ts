@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { authorize, type Rules, readRules } from '../../../server/config/authorization.ts';
 import { parseHocon } from '../../../server/config/hocon.ts';
+import type { Notice } from '../../../server/config/resolve.ts';
 import type { Problem } from '../../../server/config/tree.ts';
 import type { CertificateExtensions } from '../../../server/tls/certificate-extensions.ts';
 
@@ -133,6 +134,40 @@ describe('authorization rules', () => {
     assert.equal(isAllowed('other', {}), true);
     assert.equal(isAllowed('other', { [environment]: 'test' }), false);
     assert.equal(ask(rules, 'GET', '/a', 'somebody')[0], false);
+  });
+
+  test('what would mean something else than it says is refused, or told', () => {
+    const rule = (text: string, begin = 'version: 1') =>
+      `authorization { ${begin}, rules: [
+        { name: r, sort-order: 1, ${text.includes('match-request') ? '' : 'match-request: { path: /a, type: path },'} ${text} } ] }`;
+    const problems = (text: string, begin?: string) => problemsOf(rule(text, begin)).join();
+    assert.equal(problems('allow: x'), '');
+    assert.equal(problems('match-request: { path: /a, type: PATH, method: [GET, head] }, allow: x'), '');
+    assert.match(
+      problems('match-request: { path: /a, type: path, method: GETT }, allow: x'),
+      /method `gett` is none of get/,
+    );
+    assert.match(problems('allow: "$1"'), /clients cannot be named by parts of the path/);
+    assert.match(problems('allow: x', 'allow-header-cert-info: true'), /`version: 1` is missing/);
+    for (const value of ['"true"', 'yes']) {
+      const text = problems('allow: x', `version: 1, allow-header-cert-info: ${value}`);
+      assert.match(text, /allow-header-cert-info is true or false, not "/);
+    }
+    const twice = problemsOf(`authorization { version: 1, rules: [
+      { name: r, sort-order: 1, match-request: { path: /a, type: path }, allow: x },
+      { name: r, sort-order: 2, match-request: { path: /b, type: path }, allow: x } ] }`);
+    assert.match(twice.join(), /there are two rules named 'r'/);
+    const notices: Notice[] = [];
+    const text = rule(
+      'match-request: { path: /a, type: path, methods: get }, allow: x, denny: y',
+      'version: 1, rule: 1',
+    );
+    readRules(parseHocon(text, 'auth.conf'), [], notices);
+    assert.deepEqual(notices.map(({ message }) => message.replace(/^auth\.conf:\d: authorization: /, '')).sort(), [
+      'nothing reads `denny` in a rule; did you mean `deny`?',
+      'nothing reads `methods` in a match-request; did you mean `method`?',
+      'nothing reads `rule` in a section; did you mean `rules`?',
+    ]);
   });
 
   test('extensions that nobody can have are named', () => {

@@ -217,6 +217,47 @@ describe('an existing PuppetDB configuration', () => {
     });
   });
 
+  test('in files only `true` is true, and what else is not `false` is told; settings of our own are strict', () => {
+    const config = files('boolean', {
+      'a.ini': '[puppetdb]\nlog-queries = on\n[jetty]\ngzip-enable = FALSE\nclient-auth = want\n',
+    });
+    const { settings, notices } = load({ config });
+    assert.equal(settings.logQueries, false);
+    assert.deepEqual(
+      notices.map(({ message }) => message.replace(`${folder}/`, '')),
+      ['boolean/a.ini:2: [puppetdb] log-queries: "on" is not `true`, and so is taken for `false`'],
+    );
+    const own = files('own', { 'a.ini': '[muster]\nverify-checksum = yes\n' });
+    assert.deepEqual(problemsOf({ config: own }), [
+      'own/a.ini:2: [muster] verify-checksum: "yes" is neither true nor false',
+    ]);
+  });
+
+  test('a number alone is no address but as a flag', () => {
+    for (const value of ['0', '1']) {
+      const config = files(`h${value}`, { 'a.ini': `[muster]\nhttp = ${value}\n` });
+      const text = `http: "${value}" is none of true, false and HOST:PORT`;
+      assert.deepEqual(problemsOf({ config }), [`h${value}/a.ini:2: ${text}`]);
+      assert.deepEqual(problemsOf({ environment: { MUSTER_HTTP: value } }), [`$MUSTER_HTTP: ${text}`]);
+    }
+    assert.equal(load({ flags: { http: '0' } }).settings.httpPort, 0);
+  });
+
+  test('patterns of blocked facts are those that the engine takes', () => {
+    const of = (pattern: string) =>
+      problemsOf({ flags: { 'facts-blocklist': pattern, 'facts-blocklist-type': 'regex' } });
+    for (const pattern of ['(?i)secret.*', '(?!keep)secret\\-.*', '\\p{Alpha}+'])
+      assert.deepEqual(of(pattern), [], pattern);
+    assert.match(of('(')[0]!, /^--facts-blocklist: Unable to parse facts-blocklist patterns: /);
+  });
+
+  test('of a folder hidden files are not read, and formats that are not read here are refused', () => {
+    const config = files('folder', { 'a.ini': '[jetty]\nport = 1\n', '.a.ini': '[jetty]\nport = 2\n', '.#b.ini': 'x' });
+    assert.equal(load({ config }).settings.httpPort, 1);
+    const yaml = files('yaml', { 'a.ini': '[jetty]\nport = 1\n', 'b.yaml': 'jetty:\n  port: 2\n' });
+    assert.match(problemsOf({ config: yaml })[0]!, /^yaml\/b\.yaml: the format `\.yaml` is not read/);
+  });
+
   test('files that set up HTTPS only get no cleartext listener, flags that do leave it on', () => {
     const https = files('https', { 'jetty.ini': '[jetty]\nssl-port = 8081\n' });
     const of = (config: string | null, flags: Record<string, string>) => {
@@ -224,6 +265,10 @@ describe('an existing PuppetDB configuration', () => {
       return resolveSettings({ tree, environment: {}, flags, machine: { cores: 2 } }).settings.http;
     };
     assert.equal(of(https, {}), false);
+    assert.equal(
+      of(files('certs', { 'jetty.ini': '[jetty]\nssl-cert = c\nssl-key = k\nssl-ca-cert = a\n' }), {}),
+      false,
+    );
     assert.equal(of(https, { 'http-port': '8080' }), true);
     assert.equal(of(null, { 'https-port': '8081' }), true);
   });
@@ -302,7 +347,7 @@ describe('problems', () => {
   test('files that are no certificates are found before anything is started', () => {
     const pem = join(files('pem', { 'x.pem': 'x' }), 'x.pem');
     const flags = { 'ssl-cert': pem, 'ssl-key': pem, 'ssl-ca-cert': pem };
-    assert.match(problemsOf({ flags })[0]!, /^--ssl-cert: ssl-cert, ssl-key.* cannot be used: /);
+    assert.match(problemsOf({ flags })[0]!, /^--ssl-cert: ssl-cert .*x\.pem: error/);
     assert.match(problemsOf({ flags: { ...flags, 'cipher-suites': 'X' } })[0]!, /^--cipher-suites: .*"X" is not known/);
   });
 

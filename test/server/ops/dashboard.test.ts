@@ -94,6 +94,12 @@ test('dashboard: numbers are written in the notations of the meters', async () =
     [0, '.3s', '0'],
     [1500, 's', '1.5k'],
     [7, 's', '7'],
+    [123, '.2s', '120'],
+    [99.9, '.2s', '100'],
+    [999_600_000, '.3s', '1.00G'],
+    [999_999.9, 's', '1M'],
+    [1000, '.3s', '1.00k'],
+    [0.000999, '.2s', '1.0m'],
   ];
   for (const [value, notation, expected] of cases) {
     assert.equal(runInContext(`format(${value}, ${JSON.stringify(notation)})`, context), expected);
