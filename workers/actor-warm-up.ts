@@ -2,8 +2,10 @@
 // has compiled most of the code when a fleet comes. Without it the first commands cost more (perf/history.md). It ends for good when commands come:
 // they do the same.
 
+import { dirname } from 'node:path';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { QueuedCommand } from '../engine/ingest/types.ts';
+import { requireRoom } from '../engine/store/lmdb.ts';
 import { removeFolder } from '../engine/store/store-info.ts';
 import { openGuarded } from './guarded-host.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
@@ -40,6 +42,7 @@ export async function warmUpActor(options: ActorWarmUpOptions): Promise<number> 
   let applied = 0;
   try {
     removeFolder(dir);
+    requireRoom(dirname(dir), 0);
     host = openGuarded(() => open(guard), guard);
     const begun = performance.now();
     for (const commands of batches(now())) {

@@ -1,7 +1,8 @@
 // The one place that knows how lmdb is opened and read fast. `getBinaryFast` returns a buffer that the next read overwrites, and whose
 // true size is its `length` property only; `fast` gives back a plain view of the right size, valid until the next read.
 
-import { accessSync, constants, existsSync, statfsSync, writeSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants, existsSync, linkSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Database,
@@ -53,6 +54,30 @@ export function checkAccess(dir: string): void {
       const advice = 'all files of a data directory belong to the user of the server';
       throw new Error(`${path} cannot be read and written: ${(error as Error).message}; ${advice}`, { cause: error });
     }
+  }
+}
+
+/** What LMDB's lock file takes: an entry for each reader, and its head. */
+const lockSize = (readers: number): number => Math.ceil(((readers + 8) * 64) / 4096) * 4096;
+
+/**
+ * Makes the lock file of the environment in `dir`, if there is none, with all the room that it needs. LMDB itself only sets its length, and writes
+ * it through a mapping: on a full disk the process would not survive that. Throws ENOSPC.
+ */
+export function allocateLock(dir: string, readers: number): void {
+  const lock = join(dir, 'lock.mdb');
+  if (existsSync(lock)) return;
+  // It gets its name when it is whole: another thread may be about to open it.
+  const made = `${lock}.${randomUUID().slice(0, 8)}`;
+  try {
+    writeFileSync(made, Buffer.alloc(lockSize(readers)), { mode: 0o600 });
+    linkSync(made, lock);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST')
+      throw Object.assign(new Error(`${lock} cannot be made: ${message}`, { cause: error }), { code });
+  } finally {
+    rmSync(made, { force: true });
   }
 }
 

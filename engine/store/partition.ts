@@ -13,6 +13,7 @@ import type { KeptLists } from './kept-lists.ts';
 import { seqKey } from './keys.ts';
 import { KnownPaths } from './known-paths.ts';
 import {
+  allocateLock,
   checkAccess,
   fast,
   inOneTransaction,
@@ -90,7 +91,10 @@ export class Partition {
     if (!this.readOnly) makeDirectory(dir);
     checkDataFile(dir);
     const isFixed = this.readOnly && isOnReadOnlyFileSystem(dir);
-    if (!isFixed) checkAccess(dir);
+    if (!isFixed) {
+      checkAccess(dir);
+      allocateLock(dir, READERS_MAX);
+    }
     this.env = openEnvironment({
       path: dir,
       noSubdir: false,

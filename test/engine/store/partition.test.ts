@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -401,4 +401,18 @@ test('store: files that may not be used are told by their names', async (t) => {
   chmodSync(p.dir, 0o555);
   assert.match(opened().stdout, /cannot be read and written: EACCES: permission denied/);
   chmodSync(p.dir, 0o700);
+});
+
+test('partition: its lock file has all of its room from the beginning, as a full disk would end the process later', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'muster-store-'));
+  dirs.push(dir);
+  const partition = openPartition(dir);
+  const { size, blocks, ino } = statSync(join(dir, 'lock.mdb'));
+  assert.ok(size > 2000 * 64 && blocks * 512 >= size, `${size} bytes in ${blocks} blocks`);
+  // One that is there is left alone: others may have it open.
+  const other = openPartition(dir, { readOnly: true });
+  assert.equal(statSync(join(dir, 'lock.mdb')).ino, ino);
+  await other.close();
+  await partition.close();
+  assert.deepEqual(readdirSync(dir).sort(), ['data.mdb', 'lock.mdb']);
 });
