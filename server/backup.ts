@@ -7,13 +7,13 @@
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
 import { openPartition } from '../engine/store/partition.ts';
-import { infoName, openStoreInfo, partitionDir } from '../engine/store/store-info.ts';
+import { infoName, openStoreInfo, partitionDir, readStoreInfo } from '../engine/store/store-info.ts';
 import { withoutLeftovers } from './leftovers.ts';
 
 export interface BackupManifest {
@@ -23,6 +23,8 @@ export interface BackupManifest {
   readonly partitions: number;
   /** Stream position of each partition's copy. */
   readonly positions: readonly number[];
+  /** Bytes of every file of the copy, by its path in it. Earlier backups do not tell. */
+  readonly files?: Readonly<Record<string, number>>;
 }
 
 /** The copy cannot be made or put back. The message is for people. */
@@ -43,7 +45,8 @@ const holdMs = 200;
 /** Copies `data` to `target`, which must not exist. On failure, also when a signal ends the process, nothing is left there. */
 export async function backup(options: BackupOptions): Promise<BackupManifest> {
   const { data, target, now } = options;
-  if (existsSync(target)) throw new BackupFailed(`${target} is there already`);
+  // A link that leads nowhere is there, too.
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw new BackupFailed(`${target} is there already`);
   const part = `${target}.part-${randomUUID().slice(0, 8)}`;
   const held = join(data, `backup-${randomUUID().slice(0, 8)}`);
   const time = new Date(now()).toISOString();
@@ -68,7 +71,8 @@ async function copyAll(
   await copyFolder(held, join(part, 'inbox'));
   await copyFolder(join(data, 'discarded'), join(part, 'discarded'), copyIfThere);
   await copyFile(join(data, infoName), join(part, infoName));
-  const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions };
+  const files = await filesBelow(part);
+  const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions, files };
   await writeFile(join(part, manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
   await syncTree(part);
   await rename(part, target);
@@ -149,8 +153,17 @@ export interface RestoreOptions {
 /** Puts a backup back to `data`, which must not exist or be empty. On failure nothing is left there. */
 export async function restore({ source, data }: RestoreOptions): Promise<BackupManifest> {
   const manifest = await readManifest(source);
-  if (existsSync(data) && (await readdir(data)).length > 0) {
+  // What the root of a file system of its own may have.
+  const isFree = (name: string): boolean => name === 'lost+found';
+  if (existsSync(data) && !(await readdir(data)).every(isFree)) {
     throw new BackupFailed(`${data} is not empty; nothing is overwritten. Move it away first`);
+  }
+  const [problem] = await backupProblems(source, manifest);
+  if (problem !== undefined) throw new BackupFailed(`${source} is incomplete: ${problem}`);
+  try {
+    readStoreInfo(source);
+  } catch (error) {
+    throw new BackupFailed((error as Error).message);
   }
   for (let slot = 0; slot < manifest.partitions; slot += 1) {
     const folder = partitionDir(source, slot);
@@ -180,6 +193,26 @@ export async function restore({ source, data }: RestoreOptions): Promise<BackupM
 function moveUp(folder: string): void {
   const names = readdirSync(folder).filter((name) => name !== infoName);
   for (const name of [...names, infoName]) renameSync(join(folder, name), join(dirname(folder), name));
+}
+
+/** What a folder lacks of the backup that its `backup.json` tells of; none when it is no backup, or has all. */
+export async function problemsOfBackup(folder: string): Promise<string[]> {
+  if (!existsSync(join(folder, manifestName))) return [];
+  try {
+    return await backupProblems(folder, await readManifest(folder));
+  } catch (error) {
+    return [(error as Error).message];
+  }
+}
+
+async function backupProblems(source: string, { files = {} }: BackupManifest): Promise<string[]> {
+  const problems: string[] = [];
+  for (const [path, size] of Object.entries(files)) {
+    const found = await stat(join(source, path)).catch(() => null);
+    if (found === null) problems.push(`${path} is missing`);
+    else if (found.size !== size) problems.push(`${path} has ${found.size} bytes, not ${size}`);
+  }
+  return problems;
 }
 
 async function readManifest(source: string): Promise<BackupManifest> {
@@ -254,11 +287,18 @@ async function syncDirectory(folder: string): Promise<void> {
   }
 }
 
+/** Bytes of every file below a folder, by its path there. */
+async function filesBelow(folder: string): Promise<Record<string, number>> {
+  const files: Record<string, number> = {};
+  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    files[relative(folder, path)] = (await stat(path)).size;
+  }
+  return files;
+}
+
 /** Bytes of all files below a folder. */
 export async function sizeOf(folder: string): Promise<number> {
-  let size = 0;
-  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
-    if (entry.isFile()) size += (await stat(join(entry.parentPath ?? entry.path, entry.name))).size;
-  }
-  return size;
+  return Object.values(await filesBelow(folder)).reduce((sum, size) => sum + size, 0);
 }

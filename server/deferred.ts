@@ -28,6 +28,10 @@ export class DeferredRing implements CommandRing {
     return this.#ring.maintain(step);
   }
 
+  endMaintenance(): void {
+    this.#ring?.endMaintenance();
+  }
+
   get depth(): number {
     return this.#ring?.depth ?? 0;
   }

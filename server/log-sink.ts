@@ -1,16 +1,24 @@
 // A file (or standard error) that lines are appended to without waiting, which can be opened again after rotation, and whose
 // troubles (full disk, gone reader) end the lines but never the server.
 
-import { closeSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { destination } from 'pino';
 
 export interface LogSink {
   write(line: string): void;
-  /** Opens the file by its name again. Nothing to do for standard error. */
+  /** Opens the file by its name again. Nothing to do for standard error. Throws when it cannot be opened; the one before goes on then. */
   reopen(): void;
   /** Writes out what is buffered, as far as it can be written; nothing is written after that where it cannot. */
   end(): Promise<void>;
+}
+
+/** Without opening it, for which a pipe would keep everybody waiting. */
+function requireOpenable(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isDirectory()) throw new Error(`${file} is a directory`);
+  accessSync(found === undefined ? dirname(file) : file, constants.W_OK);
 }
 
 const stderr = 2;
@@ -93,7 +101,10 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
       }, gatherMs).unref();
     },
     reopen: () => {
-      if (file !== null && !givenUp) stream.reopen();
+      if (file === null || givenUp) return;
+      // The stream would go on in the old file without a word.
+      requireOpenable(file);
+      stream.reopen();
     },
     end: async () => {
       if (!failing && !givenUp && unwritten > 0) {

@@ -1,6 +1,6 @@
 // Files that tell scripts around the server that it is ready.
 
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
 
@@ -8,6 +8,15 @@ import { makeDirectory } from '../engine/directories.ts';
 export function writePorts(file: string | null, ports: readonly (number | undefined)[]): void {
   if (file === null) return;
   writeWhole(file, `${ports.filter((port) => port !== undefined).join('\n')}\n`);
+}
+
+/** Takes the file away, as far as that can be done: who waits for it waits for the next start. */
+export function removePorts(file: string | null): void {
+  try {
+    if (file !== null && lstatSync(file).isFile()) rmSync(file);
+  } catch {
+    // It is not there, or no longer ours.
+  }
 }
 
 /** Service scripts wait for this counter to change. It wraps to 1. */
@@ -26,6 +35,16 @@ function writeWhole(file: string, text: string): void {
   makeDirectory(dirname(file), 0o777);
   // A device or a pipe is written to: it must not be replaced by a file.
   const inPlace = statSync(file, { throwIfNoEntry: false })?.isFile() === false;
-  writeFileSync(inPlace ? file : `${file}.new`, text);
-  if (!inPlace) renameSync(`${file}.new`, file);
+  if (inPlace) {
+    writeFileSync(file, text);
+    return;
+  }
+  const made = `${file}.new`;
+  try {
+    writeFileSync(made, text);
+    renameSync(made, file);
+  } catch (error) {
+    rmSync(made, { force: true });
+    throw new Error(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
 }

@@ -26,7 +26,7 @@ import { connectionsAllowed } from './open-files.ts';
 import { createHttpRecorder } from './ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from './ops/ops.ts';
 import { withQueryLog } from './query-log.ts';
-import { countRestart, writePorts } from './ready-files.ts';
+import { countRestart, removePorts, writePorts } from './ready-files.ts';
 import { createMounts } from './routes/mounts.ts';
 import { startThreads } from './threads.ts';
 import type { ThreadsAhead } from './threads-ahead.ts';
@@ -139,6 +139,8 @@ class RunningServer implements Server {
     const threads = startThreads({ settings, ahead: this.#ahead, logs: this.#logs }).then(({ ring, stop }) => {
       this.#ring.attach(ring);
       this.#stopThreads = stop;
+      // No other process has the directory now: the file is of one that was killed.
+      removePorts(settings.portFile);
       void this.#pool.warmedUp.then(() => this.#warmUp(this.#pool.uncounted));
     });
     // All or nothing: what one of them has started is stopped when the other fails, so both are waited for.
@@ -249,16 +251,23 @@ class RunningServer implements Server {
   }
 
   reopenLogs(): void {
-    this.#logs.reopen();
-    this.#accessLog?.reopen();
+    for (const log of [this.#logs, this.#accessLog]) {
+      try {
+        log?.reopen();
+      } catch (error) {
+        this.#log.error(`a log file cannot be opened again, what it was before goes on: ${(error as Error).message}`);
+      }
+    }
   }
 
   reload(configuration: Configuration): void {
     const access = accessOptions(configuration, this.#logs);
-    this.#gate?.reload(configuration.settings);
+    const keepsTls = wantsTls(configuration.settings) === (this.#gate !== null);
+    if (keepsTls) this.#gate?.reload(configuration.settings);
     this.#access.replace(access);
     this.#logs.setLevels(logLevelsOf(configuration.settings));
     const fixed = fixedChanges(this.#configuration.settings, configuration.settings);
+    if (!keepsTls) fixed.push(...tlsNames);
     if (fixed.length > 0) this.#log.warn({ settings: fixed }, 'these settings take effect after a restart');
     try {
       countRestart(this.#configuration.settings.restartFile);
@@ -277,12 +286,14 @@ class RunningServer implements Server {
   async #stop(): Promise<void> {
     const graceMs = this.#configuration.settings.stopTimeout;
     this.#phase = 'stopping';
+    removePorts(this.#configuration.settings.portFile);
     this.#log.info('Shutdown request received; puppetdb exiting.');
     this.#stopThreads?.();
     this.#warmUpEnd.abort();
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [
-      ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
+      // First: who asked for it can still be answered.
       ['maintenance', () => this.#ops.stop()],
+      ['listeners', () => Promise.all([this.#gate?.stop(), this.#http?.stop(graceMs), this.#https?.stop(graceMs)])],
       ['query pool', () => this.#pool.stop()],
       ['ring', () => this.#ring.stop()],
     ];
@@ -347,6 +358,9 @@ async function listening<T>(
 }
 
 /** Names of the settings that differ and that a reload does not take over. */
+/** What makes an HTTPS listener, which only a start does. */
+const tlsNames = [settingRows.sslCert.name, settingRows.sslKey.name, settingRows.sslCaCert.name];
+
 function fixedChanges(before: Settings, after: Settings): string[] {
   return (Object.entries(settingRows) as [SettingKey, SettingRow][])
     .filter(([key, { reloaded }]) => !reloaded && JSON.stringify(before[key]) !== JSON.stringify(after[key]))

@@ -650,6 +650,10 @@ export class Ring implements CommandRing {
     return this.#sweeps.run(step);
   }
 
+  endMaintenance(): void {
+    this.#sweeps.close();
+  }
+
   #countsOf(actor: ActorHandle): Promise<readonly SlotCounts[]> {
     if (!actor.alive || this.#stopping !== null) return Promise.resolve([]);
     return new Promise((resolve) => {

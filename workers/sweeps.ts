@@ -4,7 +4,7 @@
 import type { Activity } from './activity.ts';
 import type { FromActor, SweepKind } from './messages.ts';
 import { CRASHES_MAX, type Slot } from './slot.ts';
-import type { Maintenance } from './types.ts';
+import { type Maintenance, MaintenanceStopped } from './types.ts';
 
 interface Swept {
   readonly changed: number;
@@ -71,7 +71,7 @@ export class Sweeps {
 
   close(): void {
     this.#closed = true;
-    for (const request of this.#requests.values()) request.reject(new Error('stopping'));
+    for (const request of this.#requests.values()) request.reject(new MaintenanceStopped());
     this.#requests.clear();
   }
 
@@ -106,7 +106,7 @@ export class Sweeps {
   }
 
   #sweep(slot: Slot, sweep: SweepKind): Promise<Swept> {
-    if (this.#closed) return Promise.reject(new Error('stopping'));
+    if (this.#closed) return Promise.reject(new MaintenanceStopped());
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       const request: Request = { slot, sweep, crashes: 0, resolve, reject };

@@ -51,11 +51,21 @@ export type Maintenance =
   | { readonly kind: 'gc_fact_paths' }
   | { readonly kind: 'delete'; readonly certname: string };
 
+/** Maintenance was broken off, or not begun, as the server is stopping. */
+export class MaintenanceStopped extends Error {
+  constructor() {
+    super('stopping');
+    this.name = 'MaintenanceStopped';
+  }
+}
+
 export interface CommandRing {
   /** Resolves once the command is durable (then the client may get its 200). Rejects with SubmissionRefused. */
   submit(submission: Submission, wait: boolean): Promise<Accepted>;
   /** Runs one step on every partition that needs it; resolves with the number of things changed. */
   maintain(step: Maintenance): Promise<number>;
+  /** Steps that run end with `MaintenanceStopped`, as do all that are asked for from now on. What they have done so far stays. */
+  endMaintenance(): void;
   /** Commands accepted and not yet processed (retries waiting included). */
   readonly depth: number;
   /** Nothing is known to keep commands from being taken and applied. */

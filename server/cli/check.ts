@@ -10,6 +10,7 @@ import { checkLog } from '../../engine/inbox/log.ts';
 import { dataFileOf } from '../../engine/store/data-file.ts';
 import { partitionDir, readStoreInfo, type StoreInfo, strayPartition } from '../../engine/store/store-info.ts';
 import { threadScript } from '../../workers/thread-script.ts';
+import { problemsOfBackup } from '../backup.ts';
 import { printable } from '../printable.ts';
 import { type CliCommand, CliFailure, exitStatus, reasonOf } from './command.ts';
 import { dataOptions, existingDataPath } from './data-options.ts';
@@ -28,7 +29,11 @@ export const command: CliCommand = {
   run: async (args, terminal) => {
     const data = existingDataPath(args, terminal);
     const info = infoOf(data);
-    const problems = [...(await checkInbox(data)), ...(await checkApart(data, info.partitions))];
+    const problems = [
+      ...(await problemsOfBackup(data)),
+      ...(await checkInbox(data)),
+      ...(await checkApart(data, info.partitions)),
+    ];
     const stray = strayPartition(data, info);
     if (stray !== undefined) problems.push(`store.json ${stray}`);
     // Names in what is damaged may be anything.

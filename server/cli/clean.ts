@@ -1,6 +1,7 @@
 // `muster clean`: maintenance now, by the administrative interface of a running server.
 
 import { suggestion } from '../config/suggest.ts';
+import { failedHeader } from '../ops/admin.ts';
 import { cleanTokens } from '../ops/maintenance.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
@@ -38,12 +39,21 @@ export const command: CliCommand = {
     const withLimit = (name: string) =>
       name === 'purge_nodes' && limit !== undefined ? [name, { batch_limit: Number(limit) }] : name;
     const names = args.positionals.length === 0 && limit !== undefined ? operations : args.positionals;
-    await clientOf(args, terminal).askText({
+    if (limit !== undefined && args.positionals.length > 0 && !args.positionals.includes('purge_nodes')) {
+      throw new CliFailure(exitStatus.usage, '--batch-limit is for purge_nodes, which is not asked for');
+    }
+    const answer = await clientOf(args, terminal).ask({
       method: 'POST',
       path: '/pdb/admin/v1/cmd',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ command: 'clean', version: 1, payload: names.map(withLimit) }),
     });
+    answer.resume();
+    const failed = answer.headers[failedHeader.toLowerCase()];
+    if (typeof failed === 'string') {
+      const names = failed.replaceAll(',', ', ');
+      throw new CliFailure(exitStatus.failed, `failed, the server's log tells why: ${names}`);
+    }
     terminal.out('cleaned\n');
     return exitStatus.ok;
   },

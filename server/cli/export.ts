@@ -1,5 +1,6 @@
 // `muster export`: everything a running server holds, in PuppetDB's archive format.
 
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import { Transform } from 'node:stream';
@@ -51,7 +52,8 @@ export const command: CliCommand = {
     const path = `/pdb/admin/v1/archive?anonymization_profile=${profile}`;
     const answer = await clientOf(args, terminal).ask({ method: 'GET', path, headers: { accept: '*/*' } });
     const progress = startProgress(terminal, { label: 'export', total: null, unit: 'bytes' });
-    const part = `${file}.part`;
+    // Of its own: another export may write to the same file.
+    const part = `${file}.part-${randomUUID().slice(0, 8)}`;
     let size = 0;
     const counter = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
@@ -62,7 +64,7 @@ export const command: CliCommand = {
     });
     try {
       await withoutLeftovers([part], async () => {
-        await pipeline(answer, counter, createWriteStream(part, { mode: 0o600, flush: true }));
+        await pipeline(answer, counter, createWriteStream(part, { mode: 0o600, flags: 'wx', flush: true }));
         await rename(part, file);
       });
     } catch (error) {

@@ -4,7 +4,8 @@
 import { excerpt } from '../../engine/ingest/validate.ts';
 import { parseJson } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { MaintenanceStopped } from '../../workers/types.ts';
+import type { Exchange, Reply } from '../http/exchange.ts';
 import { errorReply, prettyReply } from '../http/replies.ts';
 import { type CleanRequest, type CleanToken, cleanTokens, type MaintenanceScheduler } from './maintenance.ts';
 
@@ -21,14 +22,31 @@ export async function answerAdminCommand(exchange: Exchange, maintenance: Mainte
   const text = isForm ? '' : new TextDecoder().decode(body);
   const command = parseAdminCommand(text);
   if ('refused' in command) return exchange.reply(errorReply(400, command.refused));
-  if (command.kind === 'clean') {
-    if (await maintenance.clean(command.request)) return exchange.reply(prettyReply(200, { ok: true }));
-    const msg = 'Another cleanup is already in progress';
-    return exchange.reply(prettyReply(409, { kind: 'conflict', msg, details: null }));
+  try {
+    exchange.reply(await carriedOut(command, maintenance));
+  } catch (error) {
+    if (!(error instanceof MaintenanceStopped)) throw error;
+    exchange.reply(errorReply(503, 'the service is shutting down; what was done so far stays done'));
   }
-  await maintenance.delete(command.certname);
-  exchange.reply(prettyReply(200, { deleted: command.certname }));
 }
+
+async function carriedOut(command: AdminCommand, maintenance: MaintenanceScheduler): Promise<Reply> {
+  if (command.kind === 'delete') {
+    await maintenance.delete(command.certname);
+    return prettyReply(200, { deleted: command.certname });
+  }
+  const failed = await maintenance.clean(command.request);
+  if (failed === null) {
+    const msg = 'Another cleanup is already in progress';
+    return prettyReply(409, { kind: 'conflict', msg, details: null });
+  }
+  // PuppetDB's answer does not tell; who asks for it can see what failed.
+  const headers: [string, string][] = failed.length === 0 ? [] : [[failedHeader, failed.join(',')]];
+  return { ...prettyReply(200, { ok: true }), headers };
+}
+
+/** Names the steps of a clean that failed. */
+export const failedHeader = 'X-Muster-Failed';
 
 /** The checked command, or the text of its refusal. */
 function parseAdminCommand(text: string): AdminCommand | { readonly refused: string } {

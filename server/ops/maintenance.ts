@@ -5,7 +5,7 @@
 // A failing step is logged and the rest goes on: "cleaned" means "attempted", as it always did.
 
 import type { MetricsRegistry } from '../../workers/metrics.ts';
-import type { CommandRing, Maintenance as MaintenanceStep } from '../../workers/types.ts';
+import { type CommandRing, type Maintenance as MaintenanceStep, MaintenanceStopped } from '../../workers/types.ts';
 import { inLargestUnit } from '../config/values.ts';
 import type { Logger } from '../log.ts';
 import type { Json } from './json.ts';
@@ -147,9 +147,10 @@ export class MaintenanceScheduler {
     for (const job of this.#jobs) this.#arm(job);
   }
 
-  /** No further step begins; resolves when the running one has ended. */
+  /** No further step begins, and the running one is broken off: the next run goes on with what is left. Resolves when it has ended. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#deps.ring.endMaintenance();
     for (const job of this.#jobs) {
       if (job.timer !== null) clearTimeout(job.timer);
       job.timer = null;
@@ -158,11 +159,15 @@ export class MaintenanceScheduler {
     while (this.#holder !== null) await this.#holder;
   }
 
-  /** Carries out a request now. false: somebody else is at it, nothing was done. */
-  async clean(request: CleanRequest): Promise<boolean> {
-    if (this.#holder !== null) return false;
-    await this.#locked(() => this.#run(request));
-    return true;
+  /**
+   * Carries out a request now. Resolves with the steps that failed; null: somebody else is at it, nothing was done. Rejects with
+   * MaintenanceStopped when the server stops meanwhile.
+   */
+  async clean(request: CleanRequest): Promise<readonly CleanToken[] | null> {
+    if (this.#holder !== null) return null;
+    const failed = await this.#locked(() => this.#run(request));
+    if (this.#stopping) throw new MaintenanceStopped();
+    return failed;
   }
 
   /** Deletes all data of a node. Rejects when the ring cannot do it now. */
@@ -223,11 +228,11 @@ export class MaintenanceScheduler {
   }
 
   /** The lock is free here: nothing awaits between looking at it and taking it. */
-  async #locked(work: () => Promise<void>): Promise<void> {
+  async #locked<T>(work: () => Promise<T>): Promise<T> {
     let release!: () => void;
     this.#holder = new Promise((resolve) => (release = resolve));
     try {
-      await work();
+      return await work();
     } finally {
       this.#holder = null;
       this.#activity = '';
@@ -235,39 +240,49 @@ export class MaintenanceScheduler {
     }
   }
 
-  async #run(request: CleanRequest): Promise<void> {
+  /** Resolves with the steps that failed. */
+  async #run(request: CleanRequest): Promise<CleanToken[]> {
+    const failed: CleanToken[] = [];
     const began = performance.now();
     const wanted = [...request.tokens].sort();
     this.#activity = wanted.map((token) => steps.find((row) => row.token === token)!.activity).join(' ');
     for (const row of steps) {
       if (this.#stopping) break;
-      if (request.tokens.has(row.token)) await this.#runStep(row, request);
+      if (request.tokens.has(row.token) && !(await this.#runStep(row, request))) failed.push(row.token);
     }
     this.#deps.registry.timer('storage', 'gc-time').update(performance.now() - began);
+    return failed;
   }
 
-  async #runStep(row: StepRow, request: CleanRequest): Promise<void> {
+  /** false: it failed. */
+  async #runStep(row: StepRow, request: CleanRequest): Promise<boolean> {
     const { ring, registry, log, settings } = this.#deps;
     const { threshold } = row;
     const title = threshold === undefined ? row.title : `${row.title} (threshold: ${periodText(settings[threshold])})`;
     log.info(`Starting ${title}`);
     registry.counter('admin', row.counter).inc();
     const began = performance.now();
+    let isDone = false;
     try {
       let changed = 0;
       for (const kind of row.kinds) {
-        const maintenance = stepOf(kind, request);
+        const maintenance = stepOf(kind, request, settings);
         if (maintenance !== null) changed += await ring.maintain(maintenance);
       }
       log.info({ changed, ms: Math.round(performance.now() - began) }, `Finished ${title}`);
+      isDone = true;
     } catch (error) {
-      this.#failures++;
-      this.#lastFailure = error instanceof Error ? error.message : String(error);
-      log.error({ err: error }, `${title} failed`);
+      if (error instanceof MaintenanceStopped) log.info(`${title} is broken off, as the server stops`);
+      else {
+        this.#failures++;
+        this.#lastFailure = error instanceof Error ? error.message : String(error);
+        log.error({ err: error }, `${title} failed`);
+      }
     }
     const elapsed = performance.now() - began;
     registry.timer('admin', row.timer).update(elapsed);
     if (row.storageTimer !== null) registry.timer('storage', row.storageTimer).update(elapsed);
+    return isDone;
   }
 }
 
@@ -299,9 +314,11 @@ function periodText(ms: number): string {
 function stepOf(
   kind: Exclude<MaintenanceStep['kind'], 'delete'>,
   { batchLimit }: CleanRequest,
+  { nodePurgeTtl }: MaintenanceSettings,
 ): MaintenanceStep | null {
   if (kind !== 'purge_nodes') return { kind };
-  if (batchLimit === 0) return null;
+  // A node is never to be deleted then, whoever asks.
+  if (batchLimit === 0 || nodePurgeTtl === 0) return null;
   if (batchLimit !== null && batchLimit < 0)
     throw new RangeError(`batch_limit must not be negative, not ${batchLimit}`);
   return { kind, batchLimit: batchLimit ?? 0 };

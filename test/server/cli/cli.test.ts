@@ -172,6 +172,7 @@ describe('administration', () => {
     assert.deepEqual(await payload('purge_nodes', '--batch-limit', '7'), [['purge_nodes', { batch_limit: 7 }]]);
     assert.equal((await payload('--batch-limit', '7')).length, 8);
     assert.equal((await run(['clean', '--url', server.url, 'expire_node'])).status, 2);
+    assert.equal((await run(['clean', '--url', server.url, 'expire_nodes', '--batch-limit', '3'])).status, 2);
     await server.close();
   });
 

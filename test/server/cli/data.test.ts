@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -178,6 +180,42 @@ describe('backup and restore', () => {
     assert.match(onto.err, /is not empty; nothing is overwritten/);
     assert.equal((await run(['backup', '--data', join(folder, 'data'), copy])).status, 2);
     assert.equal((await run(['backup', '--data', full, join(folder, 'no')])).status, 2);
+    const broken = async (name: string, change: (dir: string) => void, told: RegExp): Promise<void> => {
+      const dir = join(folder, `broken-${name}`);
+      cpSync(copy, dir, { recursive: true });
+      change(dir);
+      const put = await run(['restore', '--data', join(folder, `put-${name}`), dir]);
+      assert.equal(put.status, 2, name);
+      assert.match(put.err, told);
+      assert.equal(existsSync(join(folder, `put-${name}`)), false);
+      const checked = await run(['check', '--data', dir]);
+      assert.equal(checked.status, 1, name);
+      assert.match(checked.out + checked.err, told);
+    };
+    assert.equal((await run(['check', '--data', copy])).status, 0);
+    await broken(
+      'short',
+      (dir) => truncateSync(join(dir, 'partition-001', 'data.mdb'), 5000),
+      /data\.mdb has 5000 bytes, not \d+/,
+    );
+    await broken('log', (dir) => rmSync(join(dir, 'inbox'), { recursive: true }), /inbox\/\d+\.commands is missing/);
+    await broken(
+      'newer',
+      (dir) => {
+        const info = join(dir, 'store.json');
+        writeFileSync(
+          info,
+          readFileSync(info, 'utf8').replace(/"format":\s*\d/, (text) => text.replace(/\d/, '9')),
+        );
+      },
+      /newer version|format 9/,
+    );
+    const mount = join(folder, 'mount');
+    mkdirSync(join(mount, 'lost+found'), { recursive: true });
+    assert.equal((await run(['restore', '--data', mount, copy])).status, 0);
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'dangling'));
+    const onLink = await run(['backup', '--data', join(folder, 'data'), join(folder, 'dangling')]);
+    assert.match(onLink.err, /dangling is there already/);
     rmSync(join(copy, 'backup.json'));
     const half = await run(['restore', '--data', join(folder, 'half'), copy]);
     assert.equal(half.status, 2);

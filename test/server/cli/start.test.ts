@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -141,6 +142,40 @@ describe('muster start', () => {
     server.child.kill('SIGHUP');
     await server.seen('err', /the restart file cannot be written.*configuration read again/s);
     assert.doesNotMatch(server.err(), /of no use; everything stays/);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+  });
+
+  test('a port file is there while the server is ready, and a log that cannot be opened again is told of', async () => {
+    const port = join(folder, 'ready-port');
+    const logs = join(folder, 'moved-logs');
+    mkdirSync(logs);
+    const log = join(logs, 'access.log');
+    const server = await start(['--data', join(folder, 'port-data'), '--port-file', port, '--access-log', log]);
+    assert.match(readFileSync(port, 'utf8'), /^\d+\n$/);
+    rmSync(logs, { recursive: true });
+    server.child.kill('SIGHUP');
+    await server.seen('err', /a log file cannot be opened again, .*ENOENT/);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+    assert.equal(existsSync(port), false);
+  });
+
+  test('HTTPS that a reload would begin is named, and the rest is taken over', { skip: opensslMissing() }, async () => {
+    const config = join(folder, 'tls-reload.ini');
+    const plain = '[jetty]\nhost = 127.0.0.1\nport = 0\n';
+    writeFileSync(config, plain);
+    const server = await start(['--data', join(folder, 'tls-reload-data'), '--config', config]);
+    const made = makeCertificates();
+    const [cert, key] = [made.path('server', 'pem'), made.path('server', 'key')];
+    writeFileSync(config, `${plain}ssl-cert = ${cert}\nssl-key = ${key}\nssl-ca-cert = ${made.ca}\n`);
+    server.child.kill('SIGHUP');
+    await server.seen(
+      'err',
+      /ssl-cert.*ssl-key.*ssl-ca-cert.*take effect after a restart|take effect after a restart.*ssl-cert/s,
+    );
+    await server.seen('err', /configuration read again/);
+    rmSync(made.folder, { recursive: true });
     server.child.kill('SIGTERM');
     assert.equal(await server.ended, 0);
   });

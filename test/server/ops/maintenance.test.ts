@@ -3,6 +3,7 @@ import { mock, test } from 'node:test';
 import type { Logger } from '../../../server/log.ts';
 import { cleanTokens, MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
+import { MaintenanceStopped } from '../../../workers/types.ts';
 import { silentLogs } from '../../support/logs.ts';
 import { FakeRing, noSchedule } from './support.ts';
 
@@ -124,9 +125,9 @@ test('maintenance: a scheduled run waits for a manual one, a manual one does not
     const manual = maintenance.clean({ tokens: new Set(['gc_catalogs']), batchLimit: null });
     await pass(minute);
     assert.deepEqual(kinds(), ['gc_catalogs']);
-    assert.equal(await maintenance.clean({ tokens: new Set(['other']), batchLimit: null }), false);
+    assert.equal(await maintenance.clean({ tokens: new Set(['other']), batchLimit: null }), null);
     finish();
-    assert.equal(await manual, true);
+    assert.deepEqual(await manual, []);
     await settle();
     assert.deepEqual(kinds(), ['gc_catalogs', 'gc_packages']);
     finish();
@@ -134,19 +135,22 @@ test('maintenance: a scheduled run waits for a manual one, a manual one does not
   });
 });
 
-test('maintenance: stop waits for the running step and lets no other begin', async () => {
+test('maintenance: stop breaks off the running step, which is no failure, and lets no other begin', async () => {
   const { ring, maintenance, kinds } = scheduler({});
-  let finish = () => {};
-  ring.onMaintain = () => new Promise((resolve) => (finish = resolve));
+  ring.onMaintain = () => new Promise(() => {});
   const running = maintenance.clean({ tokens: new Set(['expire_nodes', 'gc_packages']), batchLimit: null });
+  const refused = assert.rejects(running, MaintenanceStopped);
   await settle();
-  let stopped = false;
-  const stop = maintenance.stop().then(() => (stopped = true));
-  await settle();
-  assert.equal(stopped, false);
-  finish();
-  await Promise.all([running, stop]);
+  await maintenance.stop();
+  await refused;
   assert.deepEqual(kinds(), ['expire_nodes']);
+  assert.equal((maintenance.state() as { failures: number }).failures, 0);
+});
+
+test('maintenance: nodes that are never to be deleted are not deleted by a clean either', async () => {
+  const { maintenance, kinds } = scheduler({ nodePurgeTtl: 0 });
+  assert.deepEqual(await maintenance.clean({ tokens: new Set(['purge_nodes', 'gc_packages']), batchLimit: null }), []);
+  assert.deepEqual(kinds(), ['gc_packages']);
 });
 
 test('maintenance: the log tells when each step begins and ends, and the age that counts', async () => {
@@ -183,7 +187,8 @@ test('maintenance: runs are counted and timed, failures remembered', async () =>
   ring.onMaintain = (step) => {
     if (step.kind === 'gc_packages') throw new Error('disk gone');
   };
-  await maintenance.clean({ tokens: new Set(['gc_packages', 'gc_catalogs']), batchLimit: null });
+  const failed = await maintenance.clean({ tokens: new Set(['gc_packages', 'gc_catalogs']), batchLimit: null });
+  assert.deepEqual(failed, ['gc_packages']);
   assert.equal(registry.counter('admin', 'package-gcs').count, 1);
   assert.equal(registry.timer('admin', 'catalog-gc-time').count, 1);
   assert.equal(registry.timer('storage', 'gc-catalogs-time').count, 1);

@@ -8,7 +8,14 @@ import { BodyTooLarge } from '../../../server/http/exchange.ts';
 import { type AdminDeps, createAdminMounts } from '../../../server/ops/admin-mounts.ts';
 import { MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
-import type { Accepted, CommandRing, Maintenance, QueryPool, Submission } from '../../../workers/types.ts';
+import {
+  type Accepted,
+  type CommandRing,
+  type Maintenance,
+  MaintenanceStopped,
+  type QueryPool,
+  type Submission,
+} from '../../../workers/types.ts';
 import { silentLogs } from '../../support/logs.ts';
 import { querySettings } from '../../support/query-settings.ts';
 
@@ -97,10 +104,19 @@ function writer(done: (bytes: Uint8Array) => void, reject: (error: Error) => voi
   };
 }
 
+/** Rejects the steps that run when maintenance is ended. */
+function newEnd(): { readonly promise: Promise<never>; readonly reject: (error: Error) => void } {
+  let reject!: (error: Error) => void;
+  const promise = new Promise<never>((_, refuse) => (reject = refuse));
+  promise.catch(() => {});
+  return { promise, reject };
+}
+
 export class FakeRing implements CommandRing {
   depth = 0;
   healthy = true;
   readonly steps: Maintenance[] = [];
+  readonly #ended = newEnd();
   readonly submissions: Submission[] = [];
   /** Called before a step of maintenance ends. */
   onMaintain: (step: Maintenance) => Promise<void> | void = () => {};
@@ -114,8 +130,12 @@ export class FakeRing implements CommandRing {
 
   async maintain(step: Maintenance): Promise<number> {
     this.steps.push(step);
-    await this.onMaintain(step);
+    await Promise.race([this.onMaintain(step), this.#ended.promise]);
     return 1;
+  }
+
+  endMaintenance(): void {
+    this.#ended.reject(new MaintenanceStopped());
   }
 
   async stop(): Promise<void> {}

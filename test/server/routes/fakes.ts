@@ -36,6 +36,8 @@ export class FakeRing implements CommandRing {
     return { seq: this.submissions.length, outcome: wait ? this.outcome : null };
   }
 
+  endMaintenance(): void {}
+
   text(index = 0): string {
     return Buffer.from(this.submissions[index]?.body ?? []).toString('utf8');
   }
