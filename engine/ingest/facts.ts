@@ -288,35 +288,33 @@ function checkKeys(value: JsonValue, columns: Columns, depth: number): void {
   }
 }
 
-/** What the paths of a factset may take, in bytes as `sizeOfPaths` counts them: so much, or so many times what its values take. */
-const PATHS_SIZE_MAX = 128 << 20;
-const PATHS_TO_VALUES_MAX = 32;
+/** What the paths of a factset may take, in bytes as `sizeOfPaths` counts them: about half a minute of the partition's time. */
+const PATHS_SIZE_MAX = 256 << 20;
 
 /**
- * Why the paths of these facts cannot be stored, or null. Each leaf has its path, so very many leaves that are nested very deeply
- * would take thousands of times the bytes that came.
+ * Why the paths of these facts cannot be stored, or null. Each leaf has its path, so leaves that are very many, or nested very deeply, would take
+ * hundreds or thousands of times the bytes that came.
  */
 export function pathsRefusal(facts: readonly DecodedFact[]): string | null {
   let atMost = 0;
   for (const { name, value } of facts) atMost += sizeOfPathsAtMost(name.length + value.length);
   if (atMost <= PATHS_SIZE_MAX) return null;
   let size = 0;
-  let values = 0;
   for (const fact of facts) {
     const { name, value } = fact;
-    size += isNested(value) ? sizeOfPaths(fact.json ?? parseJson(value), name.length + ELEMENT_SIZE) : 0;
-    values += value.length;
-    if (size > Math.max(PATHS_SIZE_MAX, values * PATHS_TO_VALUES_MAX)) {
-      return `fact ${excerpt(name)}: the paths of its leaves take too many bytes: they are nested too deeply for how many they are.`;
+    size += isNested(value) ? sizeOfPaths(fact.json ?? parseJson(value), PATH_SIZE + name.length) : 0;
+    if (size > PATHS_SIZE_MAX) {
+      return `fact ${excerpt(name)}: the paths of its leaves take too many bytes: they are too many, or nested too deeply.`;
     }
   }
   return null;
 }
 
 /** Of a fact whose name and value have that length: at worst one half opens and closes the lists in which the other half, leaves of one character, lies. */
-const sizeOfPathsAtMost = (length: number): number => (ELEMENT_SIZE * length * length) / 16;
+const sizeOfPathsAtMost = (length: number): number => (PATH_SIZE * length) / 2 + (ELEMENT_SIZE * length * length) / 16;
 
-/** What an element of a path takes beside its text. */
+/** What a path takes beside its elements, and an element beside its text. */
+const PATH_SIZE = 100;
 const ELEMENT_SIZE = 4;
 
 const isNested = (value: string): boolean => value.startsWith('{') || value.startsWith('[');

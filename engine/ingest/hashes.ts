@@ -211,6 +211,14 @@ export function inputsHash(certname: string, inputs: readonly (readonly [string,
   return sha1(text);
 }
 
+/** So many are put in order by hand faster than by a sort. */
+const FEW_TAGS = 64;
+
+function sortedTags(tags: readonly string[]): string[] {
+  const ranked = [...new Set(tags)].map((tag) => ({ tag, rank: tagRank(tag) }));
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ tag }) => tag);
+}
+
 /**
  * 4.2: distinct tags in the iteration order of the original's hash set, which is also the order in which they are stored
  * and shown. Full collisions keep the order of first appearance.
@@ -218,6 +226,7 @@ export function inputsHash(certname: string, inputs: readonly (readonly [string,
 export function tagOrder(tags: readonly string[]): string[] {
   const count = tags.length;
   if (count < 2) return count === 0 ? [] : [tags[0] as string];
+  if (count > FEW_TAGS) return sortedTags(tags);
   const distinct: string[] = [];
   const ranks: number[] = [];
   for (let index = 0; index < count; index++) {

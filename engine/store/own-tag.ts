@@ -29,6 +29,10 @@ export class TagList {
 
 /** The same few hundred lists come with every catalog. */
 const LISTS_MAX = 2000;
+/** What all of them may take, in bytes; and what a tag takes beside its text, with its place. */
+const BYTES_MAX = 16 << 20;
+const TAG_BYTES = 300;
+let size = 0;
 let numbers = new ByteNumbers();
 let lists: TagList[] = [];
 let last = -1;
@@ -42,8 +46,10 @@ export function tagListAt(bytes: Buffer, start: number, end: number): TagList {
     return known;
   }
   const list = new TagList(JSON.parse(bytes.toString('utf8', start, end)) as string[]);
-  if (number < LISTS_MAX) lists.push(list);
+  size += (end - start) * 3 + list.tags.length * TAG_BYTES;
+  if (number < LISTS_MAX && size <= BYTES_MAX) lists.push(list);
   else {
+    size = 0;
     numbers = new ByteNumbers();
     lists = [];
     last = -1;
@@ -51,15 +57,19 @@ export function tagListAt(bytes: Buffer, start: number, end: number): TagList {
   return list;
 }
 
+/** All places share the text: there are as many as tags. */
 function placesIn(tags: readonly string[]): TagPlaces {
   const quoted = tags.map((tag) => JSON.stringify(tag));
+  const joined = quoted.join(',');
+  const begins = bytesOf(tags.length === 0 ? '[' : `[${joined},`);
+  const ends = bytesOf(tags.length === 0 ? ']' : `,${joined}]`);
   const before: Uint8Array[] = [];
   const after: Uint8Array[] = [];
+  let at = 1;
   for (let place = 0; place <= quoted.length; place++) {
-    const left = quoted.slice(0, place).join(',');
-    const right = quoted.slice(place).join(',');
-    before.push(bytesOf(left === '' ? '[' : `[${left},`));
-    after.push(bytesOf(right === '' ? ']' : `,${right}]`));
+    before.push(begins.subarray(0, at));
+    after.push(ends.subarray(at - 1));
+    if (place < quoted.length) at += Buffer.byteLength(quoted[place]!) + 1;
   }
   return { ranks: tags.map(tagRank), before, after };
 }

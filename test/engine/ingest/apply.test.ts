@@ -185,13 +185,15 @@ test('apply: leaves are not taken that are so many and nested so deeply that the
     return value;
   };
   assert.deepEqual(store.apply(facts(0, { values: { kept: 'a' } })), ['stored']);
-  const [outcome] = store.outcomes([facts(1, { values: { tower: nested(900, 40_000) } })]);
+  const [outcome] = store.outcomes([facts(1, { values: { tower: nested(900, 90_000) } })]);
   assert.ok(outcome?.kind === 'failed');
   assert.match(outcome.error, /^fact "tower": the paths of its leaves take too many bytes/);
   assert.deepEqual(store.facts(), { kept: '"a"' });
   assert.deepEqual(store.apply(facts(1, { values: { list: nested(1, 200_000), tower: nested(900, 100) } })), [
     'stored',
   ]);
+  const [flat] = store.outcomes([facts(2, { values: { list: nested(1, 3_000_000) } })]);
+  assert.ok(flat?.kind === 'failed');
   const names = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`${index}`, 0]));
   assert.deepEqual(store.outcomes([facts(2, { values: { ['n'.repeat(8_000)]: names } })])[0]?.kind, 'failed');
   assert.deepEqual(store.apply(facts(2, { values: { [`${'n'.repeat(8_000)}`]: 1, names } })), ['stored']);

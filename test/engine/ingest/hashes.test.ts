@@ -177,3 +177,19 @@ test('hashes: tags come in the order of the original set (4.2)', () => {
   assert.deepEqual(tagOrder(['BB', 'Aa']), ['BB', 'Aa']);
   assert.deepEqual(tagOrder(['Aa', 'BB', 'Aa']), ['Aa', 'BB']);
 });
+
+test('hashes: very many tags come in the same order as few', () => {
+  // "al" and "c." have one hash: the first one sent stays first.
+  const sent = ['c.', ...Array.from({ length: 500 }, (_, index) => `tag${(index * 7) % 400}`), 'al', 'c.'];
+  const ordered = tagOrder(sent);
+  assert.equal(ordered.length, 402);
+  assert.ok(ordered.indexOf('c.') < ordered.indexOf('al'));
+  for (let index = 1; index < ordered.length; index++) {
+    const pair = [ordered[index - 1]!, ordered[index]!];
+    if (pair[0] !== 'c.') assert.deepEqual(tagOrder([pair[1]!, pair[0]!]), pair);
+  }
+  const many = Array.from({ length: 200_000 }, (_, index) => `u${index}`);
+  const start = performance.now();
+  assert.equal(tagOrder(many).length, many.length);
+  assert.ok(performance.now() - start < 5000, `${performance.now() - start} ms`);
+});

@@ -10,7 +10,7 @@ import type { CatalogCommand } from '../../../engine/ingest/commands.ts';
 import { decodeCommand, type Recollection } from '../../../engine/ingest/decode.ts';
 import { CommandFailure } from '../../../engine/ingest/errors.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
-import { withOwnTag } from '../../../engine/store/own-tag.ts';
+import { tagListAt, withOwnTag } from '../../../engine/store/own-tag.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
 import { applyBatch } from '../../support/apply.ts';
 import { at, catalogPayload, NOTHING_STORED, resource, SETTINGS, submit } from './support.ts';
@@ -86,4 +86,18 @@ test('own tags: what is shown of a node is what it sent, whatever is shared', as
     assert.deepEqual(record.ownTag ? withOwnTag(record, certname) : record.tags, tags);
   }
   view.close();
+});
+
+test('own tags: the places of a list share its text', () => {
+  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+  for (const tags of [[], ['a'], ['a', 'é"', 'b\\'], Array.from({ length: 20_000 }, (_, index) => `tag${index}`)]) {
+    const json = Buffer.from(JSON.stringify(tags));
+    const { before, after } = tagListAt(json, 0, json.length).places;
+    assert.equal(before.length, tags.length + 1);
+    assert.ok(new Set([...before, ...after].map(({ buffer }) => buffer)).size <= 2);
+    for (let place = 0; place <= tags.length; place += tags.length > 100 ? 1999 : 1) {
+      const whole = `${text(before[place]!)}"x"${text(after[place]!)}`;
+      assert.deepEqual(JSON.parse(whole), tags.toSpliced(place, 0, 'x'));
+    }
+  }
 });
