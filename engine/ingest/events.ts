@@ -18,6 +18,7 @@ const VALUE_DEPTH = 5;
 export function deriveEvents(resources: readonly JsonValue[], columns: Columns): EventRecord[] {
   const events: EventRecord[] = [];
   const seen = new Set<string>();
+  let repeated = 0;
   for (let index = 0; index < resources.length; index++) {
     const resource = resources[index] as JsonObject;
     const skipped = resource['skipped'] as boolean;
@@ -25,6 +26,13 @@ export function deriveEvents(resources: readonly JsonValue[], columns: Columns):
     if (!skipped && own.length === 0) continue;
     columns.about(resource, describeResource);
     const shared = sharedFields(resource, columns);
+    repeated += sizeOf(shared) * Math.max(1, own.length);
+    if (repeated > REPEATED_MAX) {
+      columns.refuse(
+        'its events repeat too much text: each has the title, the file and the containment path of its resource.',
+      );
+      return events;
+    }
     if (skipped) {
       addDistinct(events, seen, skippedEvent(shared, time(resource)));
       continue;
@@ -34,6 +42,17 @@ export function deriveEvents(resources: readonly JsonValue[], columns: Columns):
   }
   columns.aboutAll();
   return events;
+}
+
+/** What the events of a report may have of their resources, in bytes: some thousand events with long titles have a hundredth of it. */
+const REPEATED_MAX = 64 << 20;
+/** What an element of a path takes beside its text. */
+const ELEMENT_SIZE = 3;
+
+function sizeOf({ resourceTitle, file, containmentPath }: SharedFields): number {
+  let size = resourceTitle.length + (file?.length ?? 0);
+  for (const element of containmentPath ?? []) size += element.length + ELEMENT_SIZE;
+  return size;
 }
 
 const describeResource = (resource: JsonObject): string =>
