@@ -79,8 +79,8 @@ const equalTo = (filters: readonly Filter[], field: string): readonly string[] |
   return null;
 };
 
-/** Two long lists, of types and titles or of names and values, have more pairs than are worth looking up. */
-const PAIRS_MAX = 10_000;
+/** More keys than that are not worth looking up: those of a long list, or of the pairs of two, of types and titles or of names and values. */
+const KEYS_MAX = 10_000;
 
 type PathMaker = (filters: readonly Filter[], view: View, regex: CompileRegex) => Omit<ItemAccessPath, 'estimate'>[];
 
@@ -88,7 +88,7 @@ const resourcePaths: PathMaker = (filters) => {
   const paths: Omit<ItemAccessPath, 'estimate'>[] = [];
   const types = equalTo(filters, 'type');
   const titles = equalTo(filters, 'title');
-  if (types && titles && types.length * titles.length <= PAIRS_MAX) {
+  if (types && titles && types.length * titles.length <= KEYS_MAX) {
     const keys = types.flatMap((type) => titles.map((title) => [type, title]));
     paths.push({ index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, keys, fields: ['type', 'title'] });
   } else {
@@ -177,6 +177,7 @@ function itemAccessPath(
   const dictionary = view[DICTIONARY[entity]!];
   let best: ItemAccessPath | null = null;
   for (const path of PATHS[entity]?.(filters, view, regex) ?? []) {
+    if (path.keys.length > KEYS_MAX) continue;
     let estimate = 0;
     for (const key of path.keys) {
       estimate += dictionary.estimate(path.tag, key, ESTIMATE_MAX);
@@ -204,7 +205,7 @@ function exactFacts(entity: EntityName, filters: readonly Filter[], view: View):
   const names = equalTo(filters, 'name');
   const values = filters.find((f) => f.kind === 'value-in' && f.values.every((v) => typeof v === 'string'));
   if (names === null || values === undefined || values.kind !== 'value-in') return null;
-  if (names.length * values.values.length > PAIRS_MAX) return null;
+  if (names.length * values.values.length > KEYS_MAX) return null;
   const found = new Set<number>();
   for (const name of names) {
     for (const value of values.values) found.add(view.facts.find({ name, value: storedText(value) }));

@@ -1,12 +1,18 @@
 // A deterministic automaton over a program without word edges, lines and look-around, built as texts demand it: a state is
 // a set of waiting instructions, a column a class of characters that no set of the pattern tells apart. Both tables are
-// bounded; when they are full the automaton starts afresh in the middle of the text and stays linear.
+// bounded; when they are full the automaton starts afresh in the middle of the text and stays linear. A text in which
+// nearly every character leads to a state that was not known yet is given back: following the instructions costs less then.
 
 import { type StepBudget, spend } from './budget.ts';
 import type { CharSet } from './char-set.ts';
 import { Op, type Program, TEXT_START } from './program.ts';
 
 const STATES_MAX = 4096;
+/** A text may demand so many new states, and beyond that one for so many characters. */
+const NEW_MAX = 1024;
+const CHARACTERS_A_STATE = 16;
+/** What making a state costs for each instruction that is reached, in steps (budget.ts): they are put in order, and remembered as a text. */
+const STATE_COST = 4;
 const CODES_MAX = 65_536;
 
 interface State {
@@ -39,9 +45,11 @@ export class Automaton {
     this.#restarts = later.matched || later.waiting.length > 0;
   }
 
-  test(text: string): boolean {
+  /** null: the text demands too many states. */
+  test(text: string): boolean | null {
     let state = (this.#start ??= this.#state([], true));
     const { length } = text;
+    this.#made = 0;
     for (let i = 0; i < length; i++) {
       if (state.matched) return true;
       let code = text.charCodeAt(i);
@@ -51,10 +59,14 @@ export class Automaton {
       }
       const column = this.#alphabet.column(code);
       state = state.next[column] ?? this.#follow(state, code, column);
+      if (this.#made > NEW_MAX && this.#made * CHARACTERS_A_STATE > i) return null;
       if (state.waiting.length === 0 && !this.#restarts && !state.matched && i + 1 < length) return false;
     }
     return state.matchedAtEnd;
   }
+
+  /** States made for the present text. */
+  #made = 0;
 
   #follow(state: State, code: number, column: number): State {
     const { x, sets } = this.#program;
@@ -80,6 +92,7 @@ export class Automaton {
       }
       state = { waiting, matched, matchedAtEnd, next: [] };
       this.#states.set(key, state);
+      this.#made++;
     }
     return state;
   }
@@ -112,7 +125,7 @@ export class Automaton {
       }
     }
     for (const pc of seen) this.#reached[pc] = 0;
-    spend(this.#budget, seen.length);
+    spend(this.#budget, seen.length * STATE_COST);
     return { waiting: waiting.sort((a, b) => a - b), matched };
   }
 }

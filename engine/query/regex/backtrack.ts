@@ -11,6 +11,8 @@ import { Op, type Program } from './program.ts';
 /** Instructions that one text may take: some tens of milliseconds, and what a pass over a long text takes anyway. */
 const STEPS_MAX = 2_000_000;
 const STEPS_PER_CHARACTER = 32;
+/** What an instruction costs in steps of the budget: it also keeps what to go back to. */
+const STEP_COST = 8;
 const UNSET = -1;
 /** On the stack, in place of an instruction: the two values below it restore a slot. */
 const RESTORE = -1;
@@ -38,7 +40,7 @@ export class BacktrackMatcher {
     try {
       return this.#search(text);
     } finally {
-      spend(this.#budget, stepsMax - this.#stepsLeft);
+      spend(this.#budget, (stepsMax - this.#stepsLeft) * STEP_COST);
     }
   }
 

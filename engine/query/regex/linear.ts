@@ -1,7 +1,7 @@
 // Matching in time linear in the text whatever the pattern: all ways to match advance together, one character at a time.
 // No back references. Two machines share the work: where nothing but the characters themselves decides, sets of
 // instructions become the states of an automaton built on the way (automaton.ts); where word edges, lines or look-around
-// matter, the sets are followed as they are. Look-around is decided before the main pass, for all places at once.
+// matter, or states would be too many, the sets are followed as they are. Look-around is decided before the main pass, for all places at once.
 
 import { Automaton } from './automaton.ts';
 import { type StepBudget, spend } from './budget.ts';
@@ -9,23 +9,30 @@ import { NEWLINE, WORD } from './char-set.ts';
 import { invalidRegex } from './errors.ts';
 import { Op, PLACES, type Program, TEXT_END, TEXT_START } from './program.ts';
 
-/** Instructions that one text may take: about a second. Only huge patterns on huge texts come near it. */
-const STEPS_MAX = 50_000_000;
+/** Instructions that one text may take: about two seconds. Only huge patterns on huge texts come near it. */
+const STEPS_MAX = 200_000_000;
 
 export class LinearMatcher {
   readonly #automaton: Automaton | null;
-  readonly #simulation: Simulation | null;
+  readonly #program: Program;
+  readonly #budget: StepBudget;
+  #simulation: Simulation | null = null;
 
   constructor(program: Program, budget: StepBudget) {
+    this.#program = program;
+    this.#budget = budget;
     const isPlain = program.op.every(
       (op, pc) => op !== Op.look && (op !== Op.place || (program.x[pc] as number) <= TEXT_END),
     );
     this.#automaton = isPlain ? new Automaton(program, budget) : null;
-    this.#simulation = isPlain ? null : new Simulation(program, budget);
   }
 
+  /** Throws QueryError 400 when the text costs too many steps, or all texts together. */
   test(text: string): boolean {
-    return this.#automaton !== null ? this.#automaton.test(text) : (this.#simulation as Simulation).test(text);
+    const known = this.#automaton?.test(text) ?? null;
+    if (known !== null) return known;
+    this.#simulation ??= new Simulation(this.#program, this.#budget);
+    return this.#simulation.test(text);
   }
 }
 

@@ -10,6 +10,7 @@
 import { concat, itemsOf, type Regex, type RegexNode } from './ast.ts';
 import { BacktrackMatcher } from './backtrack.ts';
 import { type StepBudget, unlimited } from './budget.ts';
+import { invalidRegex } from './errors.ts';
 import { LinearMatcher } from './linear.ts';
 import { chainOf, prefixOf, testChain } from './literal.ts';
 import { mindsSurrogates, NATIVE_FLAGS, nativeLengthMax, nativeSource } from './native.ts';
@@ -37,8 +38,12 @@ export interface MatcherOptions {
 /** How code that needs patterns gets its matchers. */
 export type CompileRegex = (pattern: string) => Matcher;
 
+/** Characters of a pattern; PostgreSQL refuses those of some hundred thousand. */
+const PATTERN_MAX = 100_000;
+
 /** Throws QueryError 400 `ERROR: invalid regular expression: <reason>`. */
 export function compileRegex(pattern: string, options: MatcherOptions = {}): Matcher {
+  if (pattern.length > PATTERN_MAX) throw invalidRegex('tooComplex');
   const regex = parseRegex(pattern);
   const { kind, budget = unlimited() } = options;
   if (kind === 'backtrack' || regex.groups.size > 0) return backtrackMatcher(pattern, regex, budget);

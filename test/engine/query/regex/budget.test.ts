@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { QueryError } from '../../../../engine/query/errors.ts';
 import { budgetOf } from '../../../../engine/query/regex/budget.ts';
 import { compileRegex, type MatcherKind } from '../../../../engine/query/regex/regex.ts';
+import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, facts, newFleet, settings } from '../request/fleet.ts';
 
 const isUsedUp = (error: unknown): boolean =>
@@ -100,5 +101,33 @@ describe('regex: budget of a query', () => {
     for (let i = 0; i < 200; i++) {
       assert.equal(ask(fleet, { query: { query }, settings: { regexBudget: 1 } }).head.status, 200);
     }
+  });
+});
+
+describe('regex: texts that demand very many states', () => {
+  // Which of the last characters were an `a` is a state of its own each time.
+  const pattern = 'a(a|b){12}c';
+  const random = new Random(testSeed('regex states'));
+  const text = Array.from({ length: 30_000 }, () => random.pick(['a', 'b'])).join('');
+  it('are decided by following the pattern, with the same answer', () => {
+    const matcher = compileRegex(pattern, { kind: 'linear' });
+    const native = new RegExp(pattern);
+    for (const one of [text, `${text}a${'b'.repeat(12)}c`, `${text}a${'b'.repeat(11)}c`, 'a', `a${'a'.repeat(12)}c`]) {
+      assert.equal(matcher.test(one), native.test(one));
+    }
+  });
+  it('cost no more than they take', () => {
+    // As many steps as in a fifth of a second, twenty times what is measured.
+    assert.ok(testsWithin(pattern, text, 200, 'linear') > 1);
+  });
+  it('one text cannot keep a thread busy', () => {
+    const matcher = compileRegex('((a|b)*a(a|b){250}){3}c', { kind: 'linear' });
+    const start = performance.now();
+    assert.throws(() => matcher.test(text.repeat(10)), /too complex/);
+    assert.ok(performance.now() - start < 20_000, `${performance.now() - start} ms`);
+  });
+  it('nor can a pattern that is too long', () => {
+    assert.throws(() => compileRegex('x'.repeat(100_001)), /too complex/);
+    assert.equal(compileRegex('x'.repeat(100_000)).test('y'), false);
   });
 });
