@@ -2,7 +2,7 @@
 // the top-level fact of that name; with dots in it, also the value at that path (`networking.interfaces`). Patterns must
 // match a whole name or a whole dotted path.
 
-import { RE2JS } from 're2js';
+import { createRequire } from 'node:module';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 
 /** Removes blocked facts; the same object when nothing is blocked. */
@@ -65,6 +65,8 @@ function byPattern(entries: readonly string[]): FactsFilter {
  * SyntaxError for what is no pattern.
  */
 export function matcher(pattern: string): (text: string) => boolean {
+  // It takes a while to load, and few have such patterns.
+  const { RE2JS } = createRequire(import.meta.url)('re2js') as typeof import('re2js');
   try {
     const expression = RE2JS.compile(pattern);
     return (text) => expression.matches(text);

@@ -1,8 +1,7 @@
 // `muster clean`: maintenance now, by the administrative interface of a running server.
 
 import { suggestion } from '../config/suggest.ts';
-import { failedHeader } from '../ops/admin.ts';
-import { cleanTokens } from '../ops/maintenance.ts';
+import { cleanTokens, failedHeader } from '../ops/maintenance.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 

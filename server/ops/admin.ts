@@ -1,13 +1,19 @@
 // POST /pdb/admin/v1/cmd: `clean` and `delete`, carried out before the answer (spec/operations.md 2.1). The texts of refusals
 // are PuppetDB's, with a reason where it says `nil`.
 
-import { excerpt } from '../../engine/ingest/validate.ts';
+import { canonicalK } from '../../engine/json/canonical.ts';
 import { parseJson } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
 import { MaintenanceStopped } from '../../workers/types.ts';
 import type { Exchange, Reply } from '../http/exchange.ts';
 import { errorReply, prettyReply } from '../http/replies.ts';
-import { type CleanRequest, type CleanToken, cleanTokens, type MaintenanceScheduler } from './maintenance.ts';
+import {
+  type CleanRequest,
+  type CleanToken,
+  cleanTokens,
+  failedHeader,
+  type MaintenanceScheduler,
+} from './maintenance.ts';
 
 type AdminCommand =
   | { readonly kind: 'clean'; readonly request: CleanRequest }
@@ -45,9 +51,6 @@ async function carriedOut(command: AdminCommand, maintenance: MaintenanceSchedul
   return { ...prettyReply(200, { ok: true }), headers };
 }
 
-/** Names the steps of a clean that failed. */
-export const failedHeader = 'X-Muster-Failed';
-
 /** The checked command, or the text of its refusal. */
 function parseAdminCommand(text: string): AdminCommand | { readonly refused: string } {
   let body: JsonValue;
@@ -82,7 +85,7 @@ function cleanCommand(members: JsonObject): AdminCommand | string {
     else if (isToken(item)) tokens.add(item);
     else {
       const known = cleanTokens.join(', ');
-      return `${excerpt(item)} is none of ${known} and ["purge_nodes", {"batch_limit": NUMBER}]`;
+      return `${excerpt(canonicalK(item))} is none of ${known} and ["purge_nodes", {"batch_limit": NUMBER}]`;
     }
     // The last mention of purge_nodes decides, a plain one lifts the limit.
     if (limit !== null || item === 'purge_nodes') batchLimit = limit;
@@ -117,6 +120,9 @@ function batchLimitOf(item: JsonValue): number | null {
   const limit = options['batch_limit'];
   return typeof limit === 'bigint' || Number.isInteger(limit) ? Number(limit) : null;
 }
+
+const EXCERPT_MAX = 200;
+const excerpt = (text: string): string => (text.length <= EXCERPT_MAX ? text : `${text.slice(0, EXCERPT_MAX)}…`);
 
 const isToken = (item: JsonValue): item is CleanToken => (cleanTokens as readonly JsonValue[]).includes(item);
 

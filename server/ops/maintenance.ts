@@ -20,6 +20,9 @@ export const cleanTokens = [
   'gc_fact_paths',
   'other',
 ] as const;
+/** Header of the answer to a clean: the steps that failed, with commas. */
+export const failedHeader = 'X-Muster-Failed';
+
 export type CleanToken = (typeof cleanTokens)[number];
 
 export interface CleanRequest {

@@ -37,7 +37,7 @@ test('documents: the tests that the failure table cites have these names', () =>
   const text = textOf('ARCHITECTURE.md');
   let cited = 0;
   for (const [, path, parts] of text.matchAll(/`(test\/[^`]+\.test\.ts)` ((?:\*[^*]+\*(?:, )?)+)/g)) {
-    const names = [...textOf(path!).matchAll(/\btest\(\s*(['"`])(.*?)\1/gs)].map((match) => match[2]!);
+    const names = [...textOf(path!).matchAll(/\b(?:test|it)\(\s*(['"`])(.*?)\1/gs)].map((match) => match[2]!);
     for (const [, part] of parts!.matchAll(/\*([^*]+)\*/g)) {
       cited += 1;
       assert.ok(

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import {
+  appendFileSync,
   closeSync,
   cpSync,
   existsSync,
@@ -115,6 +116,46 @@ test('disk: when it is full submissions are refused with the reason and queries 
   await server.drained();
   await compare(server, acknowledged);
   checkAppliedOnce(server);
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(await checkStore(server.dir), []);
+});
+
+test('disk: a start on a full one answers queries, refuses commands and goes on', async (t) => {
+  const volume = smallVolume(t, 24);
+  if (volume === null) return t.skip('needs a small file system');
+  const random = new Random(testSeed('full start'));
+  const server = await TestServer.start(t, { dir: join(volume.dir, 'data'), args: ['--partitions', '2'] });
+  const submit = (version: number) => server.submit(largeFacts('node', version, Date.now() - DAY + version, random));
+  assert.ok((await submit(1)).acknowledged);
+  await server.drained();
+  assert.equal(await server.stop(), 0);
+  const ballast = join(volume.dir, 'ballast');
+  const fillUp = (): void => {
+    assert.throws(() => {
+      for (;;) appendFileSync(ballast, Buffer.alloc(4096, 1));
+    }, /ENOSPC/);
+  };
+  fillUp();
+  await server.start();
+  // Long enough for all that a start does behind the first answer.
+  await pause(3000);
+  await compare(server, new Map([['node', 1]]));
+  const refused = await submit(2);
+  assert.equal(refused.status, 503, refused.text);
+  assert.equal(await server.stop(), 0);
+
+  // As after a backup was put back: what LMDB makes anew has no room.
+  for (const name of ['partition-000', 'partition-001']) rmSync(join(server.dir, name, 'lock.mdb'));
+  fillUp();
+  const { status, text } = await server.startToFail();
+  assert.equal(status, 1);
+  assert.match(text, /lock\.mdb cannot be made: ENOSPC/);
+
+  rmSync(ballast);
+  await server.start();
+  assert.ok((await submit(3)).acknowledged);
+  await server.drained();
+  await compare(server, new Map([['node', 3]]));
   assert.equal(await server.stop(), 0);
   assert.deepEqual(await checkStore(server.dir), []);
 });
