@@ -1,7 +1,6 @@
 // POST /pdb/admin/v1/cmd: `clean` and `delete`, carried out before the answer (spec/operations.md 2.1). The texts of refusals
-// are PuppetDB's, with a reason where it says `nil`.
+// are PuppetDB's, the constant `nil` where a reason would be included.
 
-import { canonicalK } from '../../engine/json/canonical.ts';
 import { parseJson } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
 import { MaintenanceStopped } from '../../workers/types.ts';
@@ -61,32 +60,22 @@ function parseAdminCommand(text: string): AdminCommand | { readonly refused: str
     return refused(text, error instanceof Error ? error.message : String(error));
   }
   const members: JsonObject = isObject(body) ? body : {};
-  const read = commands.get(members['command'] ?? null);
-  const command = read === undefined ? "Valid commands types are: 'clean' and 'delete'" : read(members);
-  return typeof command === 'string' ? refused(text, command) : command;
+  if (members['command'] === 'clean') return cleanCommand(members) ?? refused(text, 'nil');
+  if (members['command'] === 'delete') return deleteCommand(members) ?? refused(text, 'nil');
+  return refused(text, "Valid commands types are: 'clean' and 'delete'");
 }
 
-/** Each gives back the command, or why it is none. */
-const commands = new Map<JsonValue, (members: JsonObject) => AdminCommand | string>([
-  ['clean', cleanCommand],
-  ['delete', deleteCommand],
-]);
-
-function cleanCommand(members: JsonObject): AdminCommand | string {
-  const wrong = versionProblem(members);
-  if (wrong !== null) return wrong;
+function cleanCommand(members: JsonObject): AdminCommand | null {
+  if (!isVersionOne(members)) return null;
   const payload = members['payload'] ?? [];
-  if (!isArray(payload)) return 'the payload of clean is a list of operations, or null for all of them';
+  if (!isArray(payload)) return null;
   const tokens = new Set<CleanToken>();
   let batchLimit: number | null = null;
   for (const item of payload) {
     const limit = batchLimitOf(item);
     if (limit !== null) tokens.add('purge_nodes');
     else if (isToken(item)) tokens.add(item);
-    else {
-      const known = cleanTokens.join(', ');
-      return `${excerpt(canonicalK(item))} is none of ${known} and ["purge_nodes", {"batch_limit": NUMBER}]`;
-    }
+    else return null;
     // The last mention of purge_nodes decides, a plain one lifts the limit.
     if (limit !== null || item === 'purge_nodes') batchLimit = limit;
   }
@@ -96,20 +85,17 @@ function cleanCommand(members: JsonObject): AdminCommand | string {
   };
 }
 
-function deleteCommand(members: JsonObject): AdminCommand | string {
-  const wrong = versionProblem(members);
-  if (wrong !== null) return wrong;
+function deleteCommand(members: JsonObject): AdminCommand | null {
   const payload = members['payload'] ?? null;
-  const certname = isObject(payload) && Object.keys(payload).length === 1 ? payload['certname'] : null;
-  if (typeof certname !== 'string') return 'the payload of delete is {"certname": CERTNAME}';
+  if (!isVersionOne(members) || !isObject(payload)) return null;
+  const certname = payload['certname'];
+  if (typeof certname !== 'string' || Object.keys(payload).length !== 1) return null;
   return { kind: 'delete', certname };
 }
 
-/** null: exactly command, version 1 (which 1.0 is not) and payload; a payload of null is there. */
-function versionProblem(members: JsonObject): string | null {
-  if (members['version'] !== 1) return 'the version is 1';
-  const isWhole = Object.hasOwn(members, 'payload') && Object.keys(members).length === 3;
-  return isWhole ? null : 'a command has the keys command, version and payload, and no others';
+/** Exactly command, version 1 (which 1.0 is not) and payload; a payload of null is there. */
+function isVersionOne(members: JsonObject): boolean {
+  return members['version'] === 1 && Object.hasOwn(members, 'payload') && Object.keys(members).length === 3;
 }
 
 /** N of `["purge_nodes", {"batch_limit": N}]`; null for anything else. */
@@ -120,9 +106,6 @@ function batchLimitOf(item: JsonValue): number | null {
   const limit = options['batch_limit'];
   return typeof limit === 'bigint' || Number.isInteger(limit) ? Number(limit) : null;
 }
-
-const EXCERPT_MAX = 200;
-const excerpt = (text: string): string => (text.length <= EXCERPT_MAX ? text : `${text.slice(0, EXCERPT_MAX)}…`);
 
 const isToken = (item: JsonValue): item is CleanToken => (cleanTokens as readonly JsonValue[]).includes(item);
 

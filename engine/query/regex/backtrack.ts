@@ -11,8 +11,8 @@ import { Op, type Program } from './program.ts';
 /** Instructions that one text may take: some tens of milliseconds, and what a pass over a long text takes anyway. */
 const STEPS_MAX = 2_000_000;
 const STEPS_PER_CHARACTER = 32;
-/** What an instruction costs in steps of the budget: it also keeps what to go back to. */
-const STEP_COST = 8;
+/** What may be kept to go back to: some 250,000 characters of a repeated group. Beyond that an instruction costs many times as much. */
+const STACK_MAX = 4_000_000;
 const UNSET = -1;
 /** On the stack, in place of an instruction: the two values below it restore a slot. */
 const RESTORE = -1;
@@ -40,7 +40,7 @@ export class BacktrackMatcher {
     try {
       return this.#search(text);
     } finally {
-      spend(this.#budget, (stepsMax - this.#stepsLeft) * STEP_COST);
+      spend(this.#budget, stepsMax - this.#stepsLeft);
     }
   }
 
@@ -62,7 +62,7 @@ export class BacktrackMatcher {
     let pc = 0;
     let position = start;
     for (;;) {
-      if (--this.#stepsLeft < 0) throw invalidRegex('tooComplex');
+      if (--this.#stepsLeft < 0 || stack.length > STACK_MAX) throw invalidRegex('tooComplex');
       const operand = x[pc] as number;
       let fails = false;
       switch (op[pc]) {

@@ -91,49 +91,34 @@ test('admin: delete names what it deleted', async () => {
 
 test('admin: refusals repeat the body as a string literal', async () => {
   const { ring, post } = admin();
-  const reasons = {
-    KEYS: /^a command has the keys command, version and payload, and no others$/,
-    VERSION: /^the version is 1$/,
-    DELETE: /^the payload of delete is \{"certname": CERTNAME\}$/,
-  };
-  const refusals: readonly [body: string, reason: RegExp][] = [
-    ['{"command":"clean","version":1,"payload":["scrub"]}', /^"scrub" is none of expire_nodes, /],
-    ['{"command":"clean","version":1,"payload":["other","more"]}', /^"more" is none of/],
-    ['{"command":"clean","version":1,"payload":"expire_nodes"}', /^the payload of clean is a list/],
-    ['{"command":"clean","version":1}', reasons.KEYS],
-    ['{"command":"clean","version":2,"payload":[]}', reasons.VERSION],
-    ['{"command":"clean","version":"1","payload":[]}', reasons.VERSION],
-    ['{"command":"clean","version":1.0,"payload":[]}', reasons.VERSION],
-    ['{"command":"clean","version":1e0,"payload":[]}', reasons.VERSION],
-    [
-      '{"command":"clean","version":1,"payload":[["purge_nodes",{"batch_limit":5.0}]]}',
-      /^\["purge_nodes",\{"batch_limit":5.0\}\] is none of/,
-    ],
-    ['{"command":"clean","version":1,"payload":[],"certname":"x"}', reasons.KEYS],
-    [
-      '{"command":"clean","version":1,"payload":[["purge_nodes",{"batch_limit":"5"}]]}',
-      /batch_limit":"5".* is none of/,
-    ],
-    ['{"command":"clean","version":1,"payload":[["purge_nodes",{}]]}', / is none of/],
-    ['{"command":"clean","version":1,"payload":[["expire_nodes",{"batch_limit":5}]]}', / is none of/],
-    ['{"command":"clean","version":1,"payload":[["purge_nodes"]]}', / is none of/],
-    ['{"command":"delete","version":1,"payload":"web1"}', reasons.DELETE],
-    ['{"command":"delete","version":1,"payload":{}}', reasons.DELETE],
-    ['{"command":"delete","version":1,"payload":{"certname":null}}', reasons.DELETE],
-    ['{"command":"delete","version":1,"payload":{"certname":"x","force":true}}', reasons.DELETE],
-    ['{"command":"delete","version":3,"payload":{"certname":"x"}}', reasons.VERSION],
-    ['{"command":"delete","version":1.0,"payload":{"certname":"x"}}', reasons.VERSION],
+  const nil = [
+    '{"command":"clean","version":1,"payload":["scrub"]}',
+    '{"command":"clean","version":1,"payload":["other","more"]}',
+    '{"command":"clean","version":1,"payload":"expire_nodes"}',
+    '{"command":"clean","version":1}',
+    '{"command":"clean","version":2,"payload":[]}',
+    '{"command":"clean","version":"1","payload":[]}',
+    '{"command":"clean","version":1.0,"payload":[]}',
+    '{"command":"clean","version":1e0,"payload":[]}',
+    '{"command":"clean","version":1,"payload":[["purge_nodes",{"batch_limit":5.0}]]}',
+    '{"command":"clean","version":1,"payload":[],"certname":"x"}',
+    '{"command":"clean","version":1,"payload":[["purge_nodes",{"batch_limit":"5"}]]}',
+    '{"command":"clean","version":1,"payload":[["purge_nodes",{}]]}',
+    '{"command":"clean","version":1,"payload":[["expire_nodes",{"batch_limit":5}]]}',
+    '{"command":"clean","version":1,"payload":[["purge_nodes"]]}',
+    '{"command":"delete","version":1,"payload":"web1"}',
+    '{"command":"delete","version":1,"payload":{}}',
+    '{"command":"delete","version":1,"payload":{"certname":null}}',
+    '{"command":"delete","version":1,"payload":{"certname":"x","force":true}}',
+    '{"command":"delete","version":3,"payload":{"certname":"x"}}',
+    '{"command":"delete","version":1.0,"payload":{"certname":"x"}}',
   ];
   const noCommand = ['[]', 'null', '"clean"', '{}', '', '{ "command" : "nope",  "version":1 }', '{"a\\n":\n\t1}'];
   const literal = (body: string) => JSON.stringify(body);
-  const noKind = (body: string): [string, RegExp] => [body, /^Valid commands types are: 'clean' and 'delete'$/];
-  for (const [body, reason] of [...refusals, ...noCommand.map(noKind)]) {
+  for (const body of [...nil, ...noCommand]) {
     const { status, text } = await post(body);
-    assert.equal(status, 400);
-    const { error } = JSON.parse(text) as { error: string };
-    const begin = `Invalid command ${literal(body)}: `;
-    assert.equal(error.slice(0, begin.length), begin);
-    assert.match(error.slice(begin.length), reason);
+    const reason = nil.includes(body) ? 'nil' : "Valid commands types are: 'clean' and 'delete'";
+    assert.deepEqual([status, JSON.parse(text)], [400, { error: `Invalid command ${literal(body)}: ${reason}` }]);
   }
   assert.deepEqual(ring.steps, []);
 });
