@@ -18,8 +18,8 @@ export function applyReport(batch: Batch, command: ReportCommand, settings: Inge
   }
   assertStorable(command.refusal);
   const contents = command.contents();
-  const nodeId = activate(batch, certname, producerTimestamp);
   const { encoded, range } = storedEvents(contents, settings);
+  const nodeId = activate(batch, certname, producerTimestamp);
   const reportId = batch.addReport(reportRecord(command, nodeId, range), encoded, contents.lists);
   batch.addEnvironment(command.environment);
   batch.addProducer(command.producer);

@@ -12,6 +12,7 @@ import {
   type StoredReportList,
 } from '../store/report-lists.ts';
 import { formatTime } from '../time.ts';
+import { assertStorable } from './activation.ts';
 import { Columns } from './columns.ts';
 import type { ReportCommand } from './commands.ts';
 import { deriveEvents } from './events.ts';
@@ -103,7 +104,12 @@ export function decodeReport(payload: JsonObject, received: number, known: Known
       transactionUuid,
     }),
     contents: () => ({
-      events: () => (events ??= deriveEvents(resources(), columns)),
+      events: () => {
+        events ??= deriveEvents(resources(), columns);
+        // What is only found now: that all of them are not to be kept as values.
+        assertStorable(columns.refusal);
+        return events;
+      },
       plainEvents,
       lists: known?.lists ?? listsOf(payload),
     }),

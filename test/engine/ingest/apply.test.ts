@@ -326,6 +326,29 @@ test('apply: events past their time are not stored', () => {
   assert.deepEqual(store.reports()[1]?.events, []);
 });
 
+test('apply: events that repeat too much of their resource are refused as a whole, however they were read', () => {
+  const store = new Store();
+  const title = 'x'.repeat(200_000);
+  const many = (fields: Fields) => Array.from({ length: 400 }, (_, i) => event({ property: `p${i}`, ...fields }));
+  const young = new Date(RECEIVED).toISOString();
+  const old = new Date(RECEIVED - SETTINGS.resourceEventsTtl).toISOString();
+  const of = (minute: number, fields: Fields) =>
+    store.outcomes([
+      report(minute, { resources: [reportResource({ resource_title: title, events: many(fields) })] }),
+    ])[0];
+  // Bytes are not repeated, values are: where one is no plain text, and where events are past their time.
+  assert.equal(of(1, { timestamp: young })?.kind, 'processed');
+  for (const fields of [{ timestamp: young, new_value: { a: [1, 2.5] } }, { timestamp: old }]) {
+    const outcome = of(2, fields);
+    assert.ok(outcome?.kind === 'failed');
+    assert.match(outcome.error, /its events repeat too much text/);
+  }
+  assert.deepEqual(
+    store.reports().map(({ eventCount }) => eventCount),
+    [400],
+  );
+});
+
 // ---- nodes
 
 test('apply: strictly newer data reactivates, and equal times keep a node inactive', () => {
