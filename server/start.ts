@@ -357,10 +357,10 @@ async function listening<T>(
   }
 }
 
-/** Names of the settings that differ and that a reload does not take over. */
 /** What makes an HTTPS listener, which only a start does. */
 const tlsNames = [settingRows.sslCert.name, settingRows.sslKey.name, settingRows.sslCaCert.name];
 
+/** Names of the settings that differ and that a reload does not take over. */
 function fixedChanges(before: Settings, after: Settings): string[] {
   return (Object.entries(settingRows) as [SettingKey, SettingRow][])
     .filter(([key, { reloaded }]) => !reloaded && JSON.stringify(before[key]) !== JSON.stringify(after[key]))

@@ -35,12 +35,12 @@ export const command: CliCommand = {
     if (limit !== undefined && !/^\d+$/.test(limit)) {
       throw new CliFailure(exitStatus.usage, `--batch-limit: "${limit}" is not a whole number`);
     }
-    const withLimit = (name: string) =>
-      name === 'purge_nodes' && limit !== undefined ? [name, { batch_limit: Number(limit) }] : name;
-    const names = args.positionals.length === 0 && limit !== undefined ? operations : args.positionals;
     if (limit !== undefined && args.positionals.length > 0 && !args.positionals.includes('purge_nodes')) {
       throw new CliFailure(exitStatus.usage, '--batch-limit is for purge_nodes, which is not asked for');
     }
+    const withLimit = (name: string) =>
+      name === 'purge_nodes' && limit !== undefined ? [name, { batch_limit: Number(limit) }] : name;
+    const names = args.positionals.length === 0 && limit !== undefined ? operations : args.positionals;
     const answer = await clientOf(args, terminal).ask({
       method: 'POST',
       path: '/pdb/admin/v1/cmd',
@@ -50,8 +50,7 @@ export const command: CliCommand = {
     answer.resume();
     const failed = answer.headers[failedHeader.toLowerCase()];
     if (typeof failed === 'string') {
-      const names = failed.replaceAll(',', ', ');
-      throw new CliFailure(exitStatus.failed, `failed, the server's log tells why: ${names}`);
+      throw new CliFailure(exitStatus.failed, `failed, the server's log tells why: ${failed.replaceAll(',', ', ')}`);
     }
     terminal.out('cleaned\n');
     return exitStatus.ok;

@@ -20,10 +20,10 @@ export const cleanTokens = [
   'gc_fact_paths',
   'other',
 ] as const;
+export type CleanToken = (typeof cleanTokens)[number];
+
 /** Header of the answer to a clean: the steps that failed, with commas. */
 export const failedHeader = 'X-Muster-Failed';
-
-export type CleanToken = (typeof cleanTokens)[number];
 
 export interface CleanRequest {
   readonly tokens: ReadonlySet<CleanToken>;

@@ -1,4 +1,4 @@
-// Distinguished names as proxies write them into `X-Client-DN`: as RFC 2253 has it (`CN=web1,O=Example\\, Inc.`, what nginx sends), or as
+// Distinguished names as proxies write them into `X-Client-DN`: as RFC 2253 has it (`CN=web1,O=Example\, Inc.`, what nginx sends), or as
 // OpenSSL did once (`/O=Example/CN=web1`).
 
 /** One `TYPE=value` of the RFC's form, and what ends it: quoted, or with backslashes before what would mean something. */
@@ -34,7 +34,7 @@ function trimmed(text: string): string {
   return text.slice(0, short.length + (backslashes % 2));
 }
 
-/** `\\,` is a comma, `\\C3\\A9` the bytes of an e with an accent. */
+/** `\,` is a comma, `\C3\A9` the bytes of an e with an accent. */
 function unescaped(text: string): string {
   return text.replace(/(?:\\[\da-fA-F]{2})+|\\(.)/gs, (whole, char: string | undefined) =>
     char === undefined ? Buffer.from(whole.replaceAll('\\', ''), 'hex').toString('utf8') : char,

@@ -63,7 +63,7 @@ function usable<T>(setting: string, file: string, read: () => T): T {
   }
 }
 
-/** Only a key that anybody can read is of use: nobody is there to be asked for a passphrase. */
+/** A key without a passphrase: nobody is there to be asked for one. */
 function privateKey(pem: Buffer): KeyObject {
   try {
     return createPrivateKey(pem);

@@ -32,6 +32,8 @@ export class Automaton {
   readonly #alphabet: Alphabet;
   #states = new Map<string, State>();
   #start: State | null = null;
+  /** States made for the present text. */
+  #made = 0;
   readonly #reached: Uint8Array;
   /** Whether a match may begin after the first character: where not, a state that waits for nothing is final. */
   readonly #restarts: boolean;
@@ -64,9 +66,6 @@ export class Automaton {
     }
     return state.matchedAtEnd;
   }
-
-  /** States made for the present text. */
-  #made = 0;
 
   #follow(state: State, code: number, column: number): State {
     const { x, sets } = this.#program;
