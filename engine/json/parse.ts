@@ -108,19 +108,20 @@ export function parseJsonPrefix(
 }
 
 /**
- * Called for each member with the offset of its value. Returns the offset behind the value when it has read it itself;
- * 0 to have it checked and passed over.
+ * Called for each member with the offset of its value. Returns the offset behind the value when it has read it itself, or a
+ * walk that gives it; 0 to have it checked and passed over.
  */
-export type MemberVisitor = (name: string, start: number) => number;
+export type MemberVisitor = (name: string, start: number) => number | Generator<void, number>;
 
 /**
  * Goes through the members of the object that is the JSON value at or after `start`, without making anything of their
- * values: for texts of any size of which only a little matters. Everything is checked as `parseJson` would. Returns the
- * offset behind the object, or -1 when the value there is no object. Throws JsonError.
+ * values: for texts of any size of which only a little matters. Everything is checked as `parseJson` would. Yields every 64 K
+ * units of text, so that others may have a turn. Returns the offset behind the object, or -1 when the value there is no
+ * object. Throws JsonError.
  */
-export function walkMembers(text: string, start: number, visit: MemberVisitor): number {
+export function* walkMembers(text: string, start: number, visit: MemberVisitor): Generator<void, number> {
   const parser = new ExactParser(text, start, JSON_LIMITS);
-  return parser.walk(visit) ? parser.offset : -1;
+  return (yield* parser.walk(visit)) ? parser.offset : -1;
 }
 
 // Candidates for what JSON.parse would lose: integral doubles, exponents, integers and fractions of many digits, minus
@@ -264,17 +265,23 @@ const isWordUnit = (unit: number): boolean =>
 /** What a thread's stack has room for, and more than any value may have that is kept. */
 const RECURSION_MAX = 2000;
 
+/** UTF-16 units that a walk passes over in one turn. */
+const TURN = 1 << 16;
+
 class ExactParser {
   readonly #text: string;
   readonly #limits: JsonLimits;
   readonly #depthMax: number;
   #at: number;
+  /** Where a walk gives others a turn. */
+  #turnEnd: number;
   #depth = 0;
   #container: JsonError['container'] = null;
 
   constructor(text: string, start: number, limits: JsonLimits) {
     this.#text = text;
     this.#at = start;
+    this.#turnEnd = start + TURN;
     this.#limits = limits;
     this.#depthMax = Math.min(limits.depth, RECURSION_MAX);
   }
@@ -289,13 +296,27 @@ class ExactParser {
     return this.#value('value');
   }
 
-  /** Passes over a value; false: it is no object, whose members could be visited. */
-  walk(visit: MemberVisitor): boolean {
+  /** Passes over a value, in turns; false: it is no object, whose members could be visited. */
+  *walk(visit: MemberVisitor): Generator<void, boolean> {
     this.#skipWhite();
-    const isObject = this.#text.charCodeAt(this.#at) === 0x7b;
-    if (isObject) this.#skipObject(visit);
-    else this.#skipValue('value');
-    return isObject;
+    if (this.#text.charCodeAt(this.#at) !== 0x7b) {
+      yield* this.#skip();
+      return false;
+    }
+    const outer = this.#enter('object');
+    let isOpen = !this.#closesAtOnce(0x7d);
+    for (let expected: JsonExpected = 'key-or-close'; isOpen; expected = 'key') {
+      const key = this.#key(expected);
+      const visited = visit(key, this.#at);
+      const end = typeof visited === 'number' ? visited : yield* visited;
+      if (end > 0) this.#at = end;
+      else if (this.#atContainer()) yield* this.#skip();
+      else this.#skipScalar('value');
+      if (this.#isTurnOver()) yield;
+      isOpen = !this.#separator(0x7d);
+    }
+    this.#leave(outer);
+    return true;
   }
 
   /** Throws unless only white space is left. */
@@ -326,23 +347,11 @@ class ExactParser {
   }
 
   #object(): JsonValue {
-    const text = this.#text;
     const outer = this.#enter('object');
     const object: Record<string, JsonValue> = {};
-    this.#at++;
-    this.#skipWhite();
-    if (text.charCodeAt(this.#at) === 0x7d) {
-      this.#at++;
-      this.#leave(outer);
-      return object;
-    }
-    for (let expected: JsonExpected = 'key-or-close'; ; expected = 'key') {
-      if (text.charCodeAt(this.#at) !== 0x22) this.#unexpected(expected);
-      const key = this.#string('key-quote');
-      this.#skipWhite();
-      if (text.charCodeAt(this.#at) !== 0x3a) this.#unexpected('colon');
-      this.#at++;
-      this.#skipWhite();
+    let isOpen = !this.#closesAtOnce(0x7d);
+    for (let expected: JsonExpected = 'key-or-close'; isOpen; expected = 'key') {
+      const key = this.#key(expected);
       const value = this.#value('value');
       // Plain assignment would set the prototype.
       if (key === '__proto__') {
@@ -350,100 +359,90 @@ class ExactParser {
       } else {
         object[key] = value;
       }
-      this.#skipWhite();
-      const unit = text.charCodeAt(this.#at);
-      if (unit === 0x2c) {
-        this.#at++;
-        this.#skipWhite();
-      } else if (unit === 0x7d) {
-        this.#at++;
-        this.#leave(outer);
-        return object;
-      } else {
-        this.#unexpected('comma-or-close');
-      }
+      isOpen = !this.#separator(0x7d);
     }
+    this.#leave(outer);
+    return object;
   }
 
   #array(): JsonValue {
-    const text = this.#text;
     const outer = this.#enter('array');
     const array: JsonValue[] = [];
-    this.#at++;
-    this.#skipWhite();
-    if (text.charCodeAt(this.#at) === 0x5d) {
-      this.#at++;
-      this.#leave(outer);
-      return array;
-    }
-    for (let expected: JsonExpected = 'value-or-close'; ; expected = 'value') {
+    let isOpen = !this.#closesAtOnce(0x5d);
+    for (let expected: JsonExpected = 'value-or-close'; isOpen; expected = 'value') {
       array.push(this.#value(expected));
-      this.#skipWhite();
-      const unit = text.charCodeAt(this.#at);
-      if (unit === 0x2c) {
-        this.#at++;
-        this.#skipWhite();
-      } else if (unit === 0x5d) {
-        this.#at++;
+      isOpen = !this.#separator(0x5d);
+    }
+    this.#leave(outer);
+    return array;
+  }
+
+  /** Passes over a value, in turns and without recursion. */
+  *#skip(): Generator<void, void> {
+    /** For each container that was opened here, what contains it. */
+    const outers: JsonError['container'][] = [];
+    let expected: JsonExpected = 'value';
+    for (;;) {
+      if (this.#isTurnOver()) yield;
+      if (this.#atContainer()) {
+        const isObject = this.#text.charCodeAt(this.#at) === 0x7b;
+        const outer = this.#enter(isObject ? 'object' : 'array');
+        if (!this.#closesAtOnce(isObject ? 0x7d : 0x5d)) {
+          outers.push(outer);
+          if (isObject) this.#key('key-or-close');
+          expected = isObject ? 'value' : 'value-or-close';
+          continue;
+        }
         this.#leave(outer);
-        return array;
       } else {
-        this.#unexpected('comma-or-close');
+        this.#skipScalar(expected);
       }
+      // Behind a value, which may be the last one of several containers.
+      while (outers.length > 0 && this.#separator(this.#container?.kind === 'object' ? 0x7d : 0x5d)) {
+        this.#leave(outers.pop() ?? null);
+      }
+      if (outers.length === 0) return;
+      if (this.#container?.kind === 'object') this.#key('key');
+      expected = 'value';
     }
   }
 
-  #skipValue(expected: JsonExpected): void {
+  #atContainer(): boolean {
     const unit = this.#text.charCodeAt(this.#at);
-    if (unit === 0x7b) this.#skipObject(null);
-    else if (unit === 0x5b) this.#skipArray();
-    else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) this.#passNumber();
+    return unit === 0x7b || unit === 0x5b;
+  }
+
+  /** Reads the bracket that opens a container, and the one that closes it if nothing is between: then true. */
+  #closesAtOnce(close: number): boolean {
+    this.#at++;
+    this.#skipWhite();
+    const isEmpty = this.#text.charCodeAt(this.#at) === close;
+    if (isEmpty) this.#at++;
+    return isEmpty;
+  }
+
+  /** Reads a key and its colon. */
+  #key(expected: JsonExpected): string {
+    if (this.#text.charCodeAt(this.#at) !== 0x22) this.#unexpected(expected);
+    const key = this.#string('key-quote');
+    this.#skipWhite();
+    if (this.#text.charCodeAt(this.#at) !== 0x3a) this.#unexpected('colon');
+    this.#at++;
+    this.#skipWhite();
+    return key;
+  }
+
+  /** Whether so much has been passed over since the last time that others may have a turn. */
+  #isTurnOver(): boolean {
+    if (this.#at < this.#turnEnd) return false;
+    this.#turnEnd = this.#at + TURN;
+    return true;
+  }
+
+  #skipScalar(expected: JsonExpected): void {
+    const unit = this.#text.charCodeAt(this.#at);
+    if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) this.#passNumber();
     else this.#value(expected);
-  }
-
-  #skipObject(visit: MemberVisitor | null): void {
-    const text = this.#text;
-    const outer = this.#enter('object');
-    this.#at++;
-    this.#skipWhite();
-    if (text.charCodeAt(this.#at) === 0x7d) {
-      this.#at++;
-      this.#leave(outer);
-      return;
-    }
-    for (let expected: JsonExpected = 'key-or-close'; ; expected = 'key') {
-      if (text.charCodeAt(this.#at) !== 0x22) this.#unexpected(expected);
-      const key = this.#string('key-quote');
-      this.#skipWhite();
-      if (text.charCodeAt(this.#at) !== 0x3a) this.#unexpected('colon');
-      this.#at++;
-      this.#skipWhite();
-      const end = visit === null ? 0 : visit(key, this.#at);
-      if (end > 0) this.#at = end;
-      else this.#skipValue('value');
-      if (this.#separator(0x7d)) {
-        this.#leave(outer);
-        return;
-      }
-    }
-  }
-
-  #skipArray(): void {
-    const outer = this.#enter('array');
-    this.#at++;
-    this.#skipWhite();
-    if (this.#text.charCodeAt(this.#at) === 0x5d) {
-      this.#at++;
-      this.#leave(outer);
-      return;
-    }
-    for (let expected: JsonExpected = 'value-or-close'; ; expected = 'value') {
-      this.#skipValue(expected);
-      if (this.#separator(0x5d)) {
-        this.#leave(outer);
-        return;
-      }
-    }
   }
 
   /** Reads the comma behind an element, or the bracket that ends the container: then true. */

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { type FormValue, parseForm } from '../../engine/form.ts';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
@@ -143,13 +144,22 @@ class CommandTooLarge extends Error {}
 
 async function readBodyForm(exchange: Exchange, settings: CommandSettings): Promise<ReadCommand | null> {
   const text = utf8Text(await exchange.body(settings.bodyMax));
-  const { envelope, payload } = envelopeOfBody(text);
+  const { envelope, payload } = await inTurns(envelopeOfBody(text));
   if (exchange.path !== COMMAND_PATH) return null;
   // The payload's size is taken as that of a text of two-byte characters.
   if (settings.rejectLarge && payload.length * 2 > settings.sizeMax) throw new CommandTooLarge();
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(payload));
   bytes.write(payload);
   return { envelope, body: bytes, isGzip: false };
+}
+
+/** What the work gives; others have their turns whenever it yields. */
+async function inTurns<T>(work: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    await nextTurn();
+  }
 }
 
 const utf8Text = (bytes: Uint8Array): string =>

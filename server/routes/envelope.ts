@@ -3,7 +3,7 @@
 // payload of the first form is never looked at here. Texts and their order are PuppetDB's (command document 1.2-1.6).
 
 import type { FormValue } from '../../engine/form.ts';
-import { JsonError, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
+import { JsonError, type MemberVisitor, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { printClojure, textOf } from '../../engine/query/resolve/clojure.ts';
 import { parseStrict } from '../../engine/time.ts';
@@ -83,10 +83,11 @@ const OLD_FORM = 'Command was submitted without query parameters (old format).';
 
 /**
  * The envelope of the one-body form, and the text of its payload as it was sent (numbers keep their spelling). Throws
- * EnvelopeError. The payload is checked and nothing is made of it: this runs where all connections are served.
+ * EnvelopeError. The payload is checked and nothing is made of it; yields now and then, as this runs where all connections
+ * are served.
  */
-export function envelopeOfBody(text: string): { envelope: Envelope; payload: string } {
-  const body = readBody(text);
+export function* envelopeOfBody(text: string): Generator<void, { envelope: Envelope; payload: string }> {
+  const body = yield* readBody(text);
   const value = (name: string): JsonValue => body?.values.get(name) ?? null;
   const payload = body?.payload ?? null;
   const command = value('command');
@@ -117,23 +118,24 @@ interface Body {
 const MEMBERS_MAX = 100;
 
 /** null when the text's first value is no object. The last of equal keys counts. */
-function readBody(text: string): Body | null {
+function* readBody(text: string): Generator<void, Body | null> {
   const values = new Map<string, JsonValue>();
   let payload: string | null = null;
   let certname: JsonValue = null;
-  const member = (name: string, start: number): number => {
-    if (name === 'payload') {
-      certname = null;
-      let end = walkMembers(text, start, (inner, at) => {
-        if (inner !== 'certname') return 0;
-        const parsed = parseJsonPrefix(text, at);
-        certname = parsed.value;
-        return parsed.end;
-      });
-      if (end < 0) end = parseJsonPrefix(text, start).end;
-      payload = text.slice(start, end);
-      return end;
-    }
+  function* payloadAt(start: number): Generator<void, number> {
+    certname = null;
+    let end = yield* walkMembers(text, start, (name, at) => {
+      if (name !== 'certname') return 0;
+      const parsed = parseJsonPrefix(text, at);
+      certname = parsed.value;
+      return parsed.end;
+    });
+    if (end < 0) end = parseJsonPrefix(text, start).end;
+    payload = text.slice(start, end);
+    return end;
+  }
+  const member: MemberVisitor = (name, start) => {
+    if (name === 'payload') return payloadAt(start);
     if (!KEYS.has(name)) {
       if (values.size < MEMBERS_MAX) values.set(name, text.startsWith('null', start) ? null : true);
       return 0;
@@ -143,7 +145,7 @@ function readBody(text: string): Body | null {
     return end;
   };
   try {
-    return walkMembers(text, 0, member) < 0 ? null : { values, payload, certname };
+    return (yield* walkMembers(text, 0, member)) < 0 ? null : { values, payload, certname };
   } catch (error) {
     if (error instanceof JsonError) return null;
     throw error;

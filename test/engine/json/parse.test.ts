@@ -15,6 +15,15 @@ import { Float, type JsonValue } from '../../../engine/json/value.ts';
 // The exact parser alone, whatever the fast path would say.
 const exact = (text: string): JsonValue => parseJsonPrefix(text).value;
 
+/** What a walk gives, and how many turns it left to others. */
+function walk(...args: Parameters<typeof walkMembers>): { end: number; turns: number } {
+  const walking = walkMembers(...args);
+  for (let turns = 0; ; turns++) {
+    const { done, value } = walking.next();
+    if (done) return { end: value, turns };
+  }
+}
+
 function problemOf(text: string): JsonProblem {
   try {
     parseJson(text);
@@ -219,7 +228,7 @@ test('parse: a prefix ends behind its value', () => {
 test('walk: members are told with the places of their values, and may be read on the way', () => {
   const text = ' {"a": [1, {"b": 2}], "c" :{"__proto__": 3} ,"a":"x"}tail';
   const seen: [string, number, string][] = [];
-  const end = walkMembers(text, 0, (name, start) => {
+  const { end } = walk(text, 0, (name, start) => {
     const read = parseJsonPrefix(text, start);
     seen.push([name, start, text.slice(start, read.end)]);
     return name === 'c' ? read.end : 0;
@@ -230,10 +239,31 @@ test('walk: members are told with the places of their values, and may be read on
     ['c', text.indexOf('{"__'), '{"__proto__": 3}'],
     ['a', text.indexOf('"x'), '"x"'],
   ]);
-  assert.equal(
-    walkMembers('[{}]', 0, () => 0),
-    -1,
-  );
+  assert.equal(walk('[{}]', 0, () => 0).end, -1);
+});
+
+test('walk: a member can be walked in its turn', () => {
+  const text = '{"a":{"b":[1],"c":{}},"d":{"e":2}}';
+  const seen: string[] = [];
+  const visit: Parameters<typeof walkMembers>[2] = (name, start) => {
+    seen.push(name);
+    return name === 'a' ? walkMembers(text, start, visit) : 0;
+  };
+  assert.equal(walk(text, 0, visit).end, text.length);
+  assert.deepEqual(seen, ['a', 'b', 'c', 'd']);
+});
+
+test('walk: however the text is made, others have a turn every 64 K units', () => {
+  const n = 100_000;
+  for (const text of [
+    `{"a":[${'[],'.repeat(n)}1]}`,
+    `{"a":{${'"k":{"x":[1,"y"]},'.repeat(n)}"l":null}}`,
+    `{${'"k":1,'.repeat(n)}"l":[[[${'{},'.repeat(n)}0]]]}`,
+  ]) {
+    const { end, turns } = walk(text, 0, () => 0);
+    assert.equal(end, text.length);
+    assert.ok(turns >= Math.floor(text.length / (1 << 16)) - 1, `${turns} turns in ${text.length} units`);
+  }
 });
 
 test('walk: what is passed over is accepted and refused exactly as what is parsed', () => {
@@ -260,7 +290,7 @@ test('walk: what is passed over is accepted and refused exactly as what is parse
   });
   fc.assert(
     fc.property(texts, (text) => {
-      const walked = outcome(() => walkMembers(text, 0, () => 0));
+      const walked = outcome(() => walk(text, 0, () => 0).end);
       const parsed = outcome(() => parseJsonPrefix(text).end);
       if (walked !== -1) assert.equal(walked, parsed, text);
     }),
