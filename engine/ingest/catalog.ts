@@ -21,6 +21,7 @@ import {
 } from './catalog-resources.ts';
 import { Columns } from './columns.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
+import { blamingPayload } from './errors.ts';
 import { catalogHash, resourceHash } from './hashes.ts';
 import { measured } from './meter.ts';
 import { describeSpec, isTextOf, PARAMETERS_DEPTH, PlainParts, tagsOf } from './read-resource.ts';
@@ -57,7 +58,14 @@ export function catalogCommand(
   hash: string,
   contents: CatalogCommand['contents'],
 ): CatalogCommand {
-  return { kind: 'catalog', ...header, received, hash, memo: null, contents };
+  return {
+    kind: 'catalog',
+    ...header,
+    received,
+    hash,
+    memo: null,
+    contents: (recall) => blamingPayload(() => contents(recall)),
+  };
 }
 
 /** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */

@@ -1,6 +1,6 @@
 // A command after decoding: validated, upgraded to the latest version, everything computed that needs no stored state.
 // `contents` are functions because most commands of a fleet change nothing: who sees that the hash is the stored one never
-// asks for them.
+// asks for them. They throw CommandFailure for what only shows when they are made.
 
 import type { JsonValue } from '../json/value.ts';
 import type { EdgeBody, EventRecord, FactBody, ItemId, PackageBody, ResourceBody } from '../store/records.ts';

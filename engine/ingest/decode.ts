@@ -19,7 +19,7 @@ import { type FactsFilter, factsFilter } from './blocklist.ts';
 import { payloadBytes } from './body.ts';
 import { catalogCommand, catalogHeader, decodeCatalog, decodeCatalogParts } from './catalog.ts';
 import type { CatalogCommand, DecodedCommand, FactsCommand, ReportCommand } from './commands.ts';
-import { CommandFailure } from './errors.ts';
+import { blamingPayload, CommandFailure } from './errors.ts';
 import { decodeFacts, decodeFactsParts, factsCommand, factsHeader } from './facts.ts';
 import { decodeDeactivate, decodeExpiration, decodeInputs } from './node-commands.ts';
 import { decodeReport, LIST_READERS } from './report.ts';
@@ -85,7 +85,7 @@ export function decodeCommand(
   if (!isCommandName(name)) throw new CommandFailure('unsupported-version', `Unknown command ${name}`);
   const format = COMMAND_FORMATS[name];
   const filter = factsFilter(settings.factsBlocklist, settings.factsBlocklistType);
-  try {
+  return blamingPayload(() => {
     const payload = payloadBytes(command.body, command.gzip, settings.decompressedMax, settings.inflater);
     const kinds = PARTS[name];
     const { fingerprints = ownFingerprints } = settings;
@@ -103,10 +103,7 @@ export function decodeCommand(
     }
     const value = parseJson(payload.length === 0 ? 'null' : textOf(payload), limitsOf(name));
     return decodeValue(value, command, format, filter);
-  } catch (error) {
-    if (error instanceof JsonError) throw new CommandFailure('unreadable', `The payload is not JSON: ${error.message}`);
-    throw error;
-  }
+  });
 }
 
 const limitsOf = (name: CommandName): JsonLimits => (name === 'replace catalog inputs' ? JSON_LIMITS : UNBOUNDED_DEPTH);

@@ -1,6 +1,8 @@
 // Why a command cannot be carried out. Refusals are decided before anything is written; the table of command document 2.5
 // says which of them may be tried again.
 
+import { JsonError } from '../json/parse.ts';
+
 export type FailureKind =
   | 'not-gzip' // labelled gzip and has no gzip header
   | 'unreadable' // broken gzip data, or not JSON
@@ -41,5 +43,25 @@ export class CommandFailure extends Error {
   /** Name of the class of failures, for clients and dead letters. */
   get exception(): string {
     return KINDS[this.kind].exception;
+  }
+}
+
+/**
+ * Runs what makes something of a payload. What is thrown because of the payload becomes a CommandFailure: that it is no JSON, or
+ * that a text made of it would be too long.
+ */
+export function blamingPayload<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof JsonError) {
+      const what = error.problem === 'text-too-long' ? 'cannot be stored' : 'is not JSON';
+      throw new CommandFailure('unreadable', `The payload ${what}: ${error.message}`);
+    }
+    // V8's own, such as for strings in which very many characters are escaped.
+    if (error instanceof RangeError && error.message === 'Invalid string length') {
+      throw new CommandFailure('unreadable', 'The payload cannot be stored: a text made of it would be too long');
+    }
+    throw error;
   }
 }

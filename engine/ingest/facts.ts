@@ -12,6 +12,7 @@ import { Columns } from './columns.ts';
 import type { DecodedFact, DecodedPackage, FactsCommand, FactsContents } from './commands.ts';
 import type { ElementKernel } from './element-kernel.ts';
 import { ElementMemo, inOnePiece, parseElement, type ReadElement } from './elements.ts';
+import { blamingPayload } from './errors.ts';
 import { distinctPackages, factsetHash, isAscii, packageText } from './hashes.ts';
 import { Sighted } from './sighted.ts';
 import type { Part } from './spans.ts';
@@ -50,10 +51,10 @@ export function factsCommand(
   hash: string,
   contents: () => FactsContents,
 ): FactsCommand {
-  return { kind: 'facts', ...header, received, refusal, hash, memo: null, contents };
+  return { kind: 'facts', ...header, received, refusal, hash, memo: null, contents: () => blamingPayload(contents) };
 }
 
-/** Throws JsonError when a value is nested too deeply. */
+/** Throws JsonError when a value is nested too deeply, or would be too long. */
 export function decodeFacts(payload: JsonObject, received: number, filter: FactsFilter): FactsCommand {
   const header = factsHeader(payload);
   const columns = new Columns();

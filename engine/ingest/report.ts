@@ -15,6 +15,7 @@ import { formatTime } from '../time.ts';
 import { assertStorable } from './activation.ts';
 import { Columns } from './columns.ts';
 import type { ReportCommand } from './commands.ts';
+import { blamingPayload } from './errors.ts';
 import { deriveEvents } from './events.ts';
 import { reportHash } from './hashes.ts';
 import { EVENT_SOURCES, type PlainEvents } from './plain-events.ts';
@@ -105,13 +106,13 @@ export function decodeReport(payload: JsonObject, received: number, known: Known
     }),
     contents: () => ({
       events: () => {
-        events ??= deriveEvents(resources(), columns);
+        events ??= blamingPayload(() => deriveEvents(resources(), columns));
         // What is only found now: that all of them are not to be kept as values.
         assertStorable(columns.refusal);
         return events;
       },
       plainEvents,
-      lists: known?.lists ?? listsOf(payload),
+      lists: known?.lists ?? blamingPayload(() => listsOf(payload)),
     }),
   };
 }

@@ -162,10 +162,8 @@ export function decimalDigits(value: number): { sign: string; digits: string; ex
 }
 
 export function tooDeep(): JsonError {
-  return new JsonError('too-deep', `nesting deeper than ${JSON_LIMITS.depth}`, {
-    offset: -1,
-    expected: 'value',
-    found: '',
-    container: null,
-  });
+  return new JsonError('too-deep', `nesting deeper than ${JSON_LIMITS.depth}`, NOWHERE);
 }
+
+/** Of an error that is about a value as a whole. */
+export const NOWHERE = { offset: -1, expected: 'value', found: '', container: null } as const;

@@ -26,7 +26,8 @@ export type JsonProblem =
   | 'bad-escape' // a backslash and something that is no escape
   | 'too-deep'
   | 'string-too-long'
-  | 'number-too-long';
+  | 'number-too-long'
+  | 'text-too-long'; // of a value that is stored, not of what is read
 
 export type JsonExpected =
   | 'value'

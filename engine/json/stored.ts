@@ -2,11 +2,17 @@
 // by UTF-8 length and then bytes, numbers as plain decimals, NUL characters inside strings as U+FFFD. Two values that
 // print the same here are the same stored value.
 
-import { decimalDigits, integerText, quote, tooDeep } from './canonical.ts';
-import { JSON_LIMITS } from './parse.ts';
+import { decimalDigits, integerText, NOWHERE, quote, tooDeep } from './canonical.ts';
+import { JSON_LIMITS, JsonError } from './parse.ts';
 import { Float, type JsonObject, type JsonValue } from './value.ts';
 
-/** Stored text of a value. `depth` is how many containers already enclose it. Throws JsonError when nested too deeply. */
+/** UTF-16 units that the stored text of one value may have: as many as PostgreSQL gives a value bytes. */
+const STORED_LENGTH_MAX = 1 << 28;
+
+/**
+ * Stored text of a value. `depth` is how many containers already enclose it. Throws JsonError when nested too deeply, or when the
+ * text would be too long: decimals are spelled out, 1e308 takes 309 digits.
+ */
 export function storedText(value: JsonValue, depth = 0): string {
   switch (typeof value) {
     case 'string':
@@ -26,7 +32,10 @@ export function storedText(value: JsonValue, depth = 0): string {
     const length = value.length;
     if (length === 0) return '[]';
     let text = `[${storedText(value[0] as JsonValue, depth + 1)}`;
-    for (let index = 1; index < length; index++) text += `,${storedText(value[index] as JsonValue, depth + 1)}`;
+    for (let index = 1; index < length; index++) {
+      text += `,${storedText(value[index] as JsonValue, depth + 1)}`;
+      if (text.length > STORED_LENGTH_MAX) throw tooLong();
+    }
     return `${text}]`;
   }
   const object = value as JsonObject;
@@ -38,9 +47,13 @@ export function storedText(value: JsonValue, depth = 0): string {
     const key = keys[index] as string;
     if (index > 0) text += ',';
     text += `${storedString(key)}:${storedText(object[key] as JsonValue, depth + 1)}`;
+    if (text.length > STORED_LENGTH_MAX) throw tooLong();
   }
   return `${text}}`;
 }
+
+const tooLong = (): JsonError =>
+  new JsonError('text-too-long', `a value takes more than ${STORED_LENGTH_MAX} characters as it is stored`, NOWHERE);
 
 /** A string literal with NUL replaced. */
 function storedString(text: string): string {

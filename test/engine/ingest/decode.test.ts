@@ -34,6 +34,15 @@ const facts = (command: QueuedCommand): FactsCommand => decode(command) as Facts
 const catalog = (command: QueuedCommand): CatalogCommand => decode(command) as CatalogCommand;
 const report = (command: QueuedCommand): ReportCommand => decode(command) as ReportCommand;
 
+function thrownBy(run: () => unknown): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  return null;
+}
+
 /** Text of a report's list as it is read from the store. */
 function listText(command: ReportCommand, name: ReportListName): string | null {
   const out = new ByteWriter(0);
@@ -95,6 +104,27 @@ test('decode: invalid UTF-8 becomes replacement characters, an empty body the pa
   refused(submit('replace facts', ''), 'invalid', /^Invalid replace facts command: \(not \(map\? nil\)\)/);
   refused(submit('replace facts', '{"certname":'), 'unreadable', /not JSON/);
   refused(submit('replace facts', '\ufeff{}'), 'unreadable', /not JSON/);
+});
+
+test('decode: what would be too long when its decimals are spelled out is refused for good', () => {
+  // 309 digits each: 5 MB of JSON that take 271 MB.
+  const list = `[${'1e308,'.repeat(878_000)}1]`;
+  const tooLong = /^The payload cannot be stored: a value takes more than 268435456 characters as it is stored$/;
+  const memory = new Memory();
+  for (const [way, command, payload] of [
+    [decode, 'replace facts', factsPayload({ values: { a: 'LIST' } })],
+    [
+      (queued: QueuedCommand) => memory.decode(queued),
+      'replace catalog',
+      catalogPayload({ resources: [resource({ parameters: { a: 'LIST' } })] }),
+    ],
+  ] as const) {
+    const queued = submit(command, JSON.stringify(payload).replace('"LIST"', list));
+    const error = thrownBy(() => (way(queued) as CatalogCommand | FactsCommand).contents(() => 0));
+    assert.ok(error instanceof CommandFailure, String(error));
+    assert.match(error.message, tooLong);
+    assert.equal(error.retryable, false);
+  }
 });
 
 test('decode: what is nested deeply where it does not belong is told as anything else', () => {
