@@ -5,19 +5,24 @@
 
 import { type StepBudget, spend } from './budget.ts';
 import type { CharSet } from './char-set.ts';
-import { Op, type Program, TEXT_START } from './program.ts';
+import { Op, type Program, TEXT_END, TEXT_START } from './program.ts';
 
 const STATES_MAX = 4096;
-/** A text may demand so many new states, and beyond that one for so many characters. */
-const NEW_MAX = 1024;
+/** Instructions that all states together may wait for: 16 MB. */
+const WAITING_MAX = 4 << 20;
+/** A text may demand so many states that were not known yet, with so many instructions reached, and beyond that one for so many characters. */
+const FOLLOWED_MAX = 1024;
+const REACHED_MAX = 1 << 18;
 const CHARACTERS_A_STATE = 16;
-/** What making a state costs for each instruction that is reached, in steps (budget.ts): they are put in order, and remembered as a text. */
+/** Instructions that may be reached for one text in any case: about two seconds. */
+const TEXT_MAX = 50_000_000;
+/** What finding a following state costs for each instruction that is reached, in steps (budget.ts). */
 const STATE_COST = 4;
 const CODES_MAX = 65_536;
 
 interface State {
-  /** Instructions waiting for a character. */
-  readonly waiting: readonly number[];
+  /** Instructions waiting for a character, ascending. */
+  readonly waiting: Int32Array;
   /** A match has ended here. */
   readonly matched: boolean;
   /** A match ends here if the text does. */
@@ -30,11 +35,17 @@ export class Automaton {
   readonly #program: Program;
   readonly #budget: StepBudget;
   readonly #alphabet: Alphabet;
-  #states = new Map<string, State>();
+  /** By a hash of what they wait for. */
+  #states = new Map<number, State[]>();
+  #stateCount = 0;
+  #waiting = 0;
   #start: State | null = null;
-  /** States made for the present text. */
-  #made = 0;
+  /** Of the present text: following states that were not known yet, and instructions reached on the way to them. */
+  #followed = 0;
+  #reachedCount = 0;
   readonly #reached: Uint8Array;
+  /** Whether the end of the text decides anything. */
+  readonly #hasEnd: boolean;
   /** Whether a match may begin after the first character: where not, a state that waits for nothing is final. */
   readonly #restarts: boolean;
 
@@ -43,15 +54,17 @@ export class Automaton {
     this.#budget = budget;
     this.#alphabet = new Alphabet(program.sets);
     this.#reached = new Uint8Array(program.op.length);
+    this.#hasEnd = program.op.some((op, pc) => op === Op.place && program.x[pc] === TEXT_END);
     const later = this.#closure([0], false, true);
     this.#restarts = later.matched || later.waiting.length > 0;
   }
 
-  /** null: the text demands too many states. */
+  /** null: finding the states that the text demands costs more than following the instructions. */
   test(text: string): boolean | null {
-    let state = (this.#start ??= this.#state([], true));
+    this.#followed = 0;
+    this.#reachedCount = 0;
+    let state = (this.#start ??= this.#state([0], true));
     const { length } = text;
-    this.#made = 0;
     for (let i = 0; i < length; i++) {
       if (state.matched) return true;
       let code = text.charCodeAt(i);
@@ -60,43 +73,66 @@ export class Automaton {
         if (code > 0xffff) i++;
       }
       const column = this.#alphabet.column(code);
-      state = state.next[column] ?? this.#follow(state, code, column);
-      if (this.#made > NEW_MAX && this.#made * CHARACTERS_A_STATE > i) return null;
+      const next = state.next[column];
+      if (next === undefined) {
+        state = this.#follow(state, code, column);
+        if (this.#isCostly(i)) return null;
+      } else state = next;
       if (state.waiting.length === 0 && !this.#restarts && !state.matched && i + 1 < length) return false;
     }
     return state.matchedAtEnd;
   }
 
+  /** Whether following the instructions would have cost less, of a text up to there. */
+  #isCostly(place: number): boolean {
+    if (this.#reachedCount > TEXT_MAX) return true;
+    const isMuch = this.#followed > FOLLOWED_MAX || this.#reachedCount > REACHED_MAX;
+    return isMuch && this.#followed * CHARACTERS_A_STATE > place;
+  }
+
   #follow(state: State, code: number, column: number): State {
     const { x, sets } = this.#program;
     const kernel: number[] = [];
-    for (const pc of state.waiting) if (sets[x[pc] as number]?.has(code)) kernel.push(pc + 1);
+    const { waiting } = state;
+    for (let i = 0; i < waiting.length; i++) {
+      const pc = waiting[i] as number;
+      if (sets[x[pc] as number]?.has(code)) kernel.push(pc + 1);
+    }
+    // Another match may begin here.
+    kernel.push(0);
     const next = this.#state(kernel, false);
+    this.#followed++;
     state.next[column] = next;
     return next;
   }
 
-  /** The state after the instructions of `kernel` were reached, with another match beginning here. */
+  /** The state after the instructions of `kernel` were reached. */
   #state(kernel: readonly number[], isStart: boolean): State {
-    const starts = [...kernel, 0];
-    const { waiting, matched } = this.#closure(starts, isStart, false);
-    const matchedAtEnd = this.#closure(starts, isStart, true).matched;
-    const key = `${matched ? 'm' : matchedAtEnd ? 'e' : ''}${waiting.join()}`;
-    let state = this.#states.get(key);
-    if (state === undefined) {
-      if (this.#states.size >= STATES_MAX) {
-        // The states of old are garbage once the text has left them: nothing leads back to them.
-        this.#states = new Map();
-        this.#start = null;
-      }
-      state = { waiting, matched, matchedAtEnd, next: [] };
-      this.#states.set(key, state);
-      this.#made++;
+    const { waiting, matched } = this.#closure(kernel, isStart, false);
+    const matchedAtEnd = matched || (this.#hasEnd && this.#closure(kernel, isStart, true).matched);
+    let hash = waiting.length * 4 + (matched ? 2 : 0) + (matchedAtEnd ? 1 : 0);
+    for (let i = 0; i < waiting.length; i++) hash = Math.imul(hash ^ (waiting[i] as number), 0x01000193);
+    for (const state of this.#states.get(hash) ?? []) {
+      if (state.matched === matched && state.matchedAtEnd === matchedAtEnd && isEqual(state.waiting, waiting))
+        return state;
     }
+    if (this.#stateCount >= STATES_MAX || this.#waiting + waiting.length > WAITING_MAX) {
+      // The states of old are garbage once the text has left them: nothing leads back to them.
+      this.#states = new Map();
+      this.#stateCount = 0;
+      this.#waiting = 0;
+      this.#start = null;
+    }
+    const state: State = { waiting, matched, matchedAtEnd, next: [] };
+    const others = this.#states.get(hash);
+    if (others === undefined) this.#states.set(hash, [state]);
+    else others.push(state);
+    this.#stateCount++;
+    this.#waiting += waiting.length;
     return state;
   }
 
-  #closure(starts: readonly number[], isStart: boolean, isEnd: boolean): { waiting: number[]; matched: boolean } {
+  #closure(starts: readonly number[], isStart: boolean, isEnd: boolean): { waiting: Int32Array; matched: boolean } {
     const { op, x, y } = this.#program;
     const waiting: number[] = [];
     const stack = [...starts];
@@ -124,9 +160,16 @@ export class Automaton {
       }
     }
     for (const pc of seen) this.#reached[pc] = 0;
+    this.#reachedCount += seen.length;
     spend(this.#budget, seen.length * STATE_COST);
-    return { waiting: waiting.sort((a, b) => a - b), matched };
+    return { waiting: Int32Array.from(waiting).sort(), matched };
   }
+}
+
+function isEqual(a: Int32Array, b: Int32Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /** Numbers the classes of characters that the sets of a program do not tell apart. */

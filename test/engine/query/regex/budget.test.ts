@@ -120,6 +120,13 @@ describe('regex: texts that demand very many states', () => {
     // As many steps as in a fifth of a second, twenty times what is measured.
     assert.ok(testsWithin(pattern, text, 200, 'linear') > 1);
   });
+  it('cost no more where each of them waits for very many instructions', () => {
+    const words = Array.from({ length: 13_900 }, (_, i) => `qz${i.toString(36).padStart(3, '0')}`);
+    const long = compileRegex(`${words.join('|')}|a[ab]{30}c`, { kind: 'linear', budget: { left: 150_000_000 } });
+    assert.equal(long.test(`${text.slice(0, 1500)}a${'b'.repeat(30)}`), false);
+    assert.equal(long.test(`${text.slice(0, 20)}a${'b'.repeat(30)}c`), true);
+    assert.equal(long.test('xqz7ps'), true);
+  });
   it('one text cannot keep a thread busy', () => {
     const matcher = compileRegex('((a|b)*a(a|b){250}){3}c', { kind: 'linear' });
     const start = performance.now();
