@@ -338,6 +338,7 @@ export function* executeEventCounts(
           : (JSON.parse(text) as string | null);
       });
       top.add(keys, () => s);
+      if (ctx.tickRow()) yield;
     }
     subjects = (yield* top.sorted(() => ctx.tick())).map((e) => e.place);
   }

@@ -183,6 +183,7 @@ function* emitGroups(
         return row.values.get(field)!;
       });
       top.add(keys, () => row);
+      if (ctx.tickRow()) yield;
     }
     list = (yield* top.sorted(() => ctx.tick())).map((e) => e.place);
   }

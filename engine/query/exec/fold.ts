@@ -272,7 +272,7 @@ export function* countRows(source: Source): Generator<undefined, number> {
   const rows = new TreeRows(source);
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) total++;
-    else if (ctx.tick()) yield;
+    if (ctx.tickStep(step === ROW)) yield;
   }
   return total;
 }
