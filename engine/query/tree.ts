@@ -98,8 +98,14 @@ export type Filter =
       readonly parts: readonly PathPart[];
       readonly value: JsonValue;
     }
-  /** `["=" | "~", ["parameter", name], v]`: text is the JSON text (or the pattern over JSON texts). */
-  | { readonly kind: 'parameter'; readonly op: '=' | '~'; readonly name: string; readonly text: string }
+  /** `["=" | "~", ["parameter", name], v]`: text is the JSON text (or the pattern over JSON texts). `others`: texts that it may be as well. */
+  | {
+      readonly kind: 'parameter';
+      readonly op: '=' | '~';
+      readonly name: string;
+      readonly text: string;
+      readonly others?: readonly string[];
+    }
   | { readonly kind: 'jsonb-typeof'; readonly field: string; readonly type: string }
   /** Field tuple is among the rows of the subquery, columns paired by position. `text`: compare as text (fact value against
    *  a text column); `number`: compare as number. */

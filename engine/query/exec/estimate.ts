@@ -121,7 +121,7 @@ export function estimateItemRows(
 ): number {
   const { items, having } = rowsPerItem(entity, view);
   const covered = new Set(plan.path?.fields ?? []);
-  const open = filters.filter((f) => !('field' in f && covered.has(f.field)));
+  const open = filters.filter((f) => f !== plan.path?.anyOf?.filter && !('field' in f && covered.has(f.field)));
   const from = plan.path?.estimate ?? items;
   const part = having === 0 ? 0 : clamp(nodes / having);
   const share = shareOfAll(open, knownOf(entity));

@@ -229,16 +229,19 @@ const COMPILERS: Compilers = {
   },
 };
 
-function parameterEquals({ name, text }: Of<'parameter'>): Predicate {
-  // Stored texts spell large integral doubles out: 1.0E10 is 10000000000 there.
-  const spelledOut = /^-?\d\.\d+E\d+$/.test(text) ? storedText(parseJson(text)) : text;
+function parameterEquals({ name, text, others = [] }: Of<'parameter'>): Predicate {
+  const wanted = new Set<string>();
+  for (const one of [text, ...others]) {
+    wanted.add(one);
+    // Stored texts spell large integral doubles out: 1.0E10 is 10000000000 there.
+    if (/^-?\d\.\d+E\d+$/.test(one)) wanted.add(storedText(parseJson(one)));
+  }
   return {
     deps: ITEM,
     test(row) {
       const { parameters } = row.body as StoredResource;
       if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return FALSE;
-      const found = canonicalK(parameters[name]!);
-      return truthOf(found === text || found === spelledOut);
+      return truthOf(wanted.has(canonicalK(parameters[name]!)));
     },
   };
 }

@@ -15,6 +15,7 @@ import {
 import type { View } from '../../store/view.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter, QueryTree } from '../tree.ts';
+import { gathered } from './alternatives.ts';
 import { type CompileScope, compileFilter, NODE, SUB } from './filter.ts';
 
 /** The filter's conjuncts by what they read. */
@@ -31,7 +32,7 @@ export interface SplitFilter {
 
 export function splitFilter(filter: Filter | null, scope: CompileScope): SplitFilter {
   const split = { node: [] as Filter[], item: [] as Filter[], sub: [] as Filter[], mixed: [] as Filter[] };
-  for (const part of conjuncts(filter)) {
+  for (const part of conjuncts(filter === null ? null : gathered(filter))) {
     const { deps } = compileFilter(part, scope);
     const group =
       (deps & ~NODE) === 0
@@ -65,6 +66,8 @@ export interface ItemAccessPath {
   readonly next?: (text: string) => boolean;
   /** The items, where they were found by themselves: the index is not read. */
   readonly items?: Uint32Array;
+  /** Of alternatives that have an index each: their paths, and the condition that they are of. */
+  readonly anyOf?: { readonly paths: readonly ItemAccessPath[]; readonly filter: Filter };
   /** Estimated number of items. */
   readonly estimate: number;
 }
@@ -185,12 +188,40 @@ function itemAccessPath(
     }
     if (best === null || estimate < best.estimate) best = { ...path, estimate };
   }
+  for (const filter of filters) {
+    const path = filter.kind === 'or' ? anyOfPaths(entity, filter, view, regex) : null;
+    if (path !== null && (best === null || path.estimate < best.estimate)) best = path;
+  }
   return best === null ? null : byNextText(best, filters, regex);
+}
+
+/** One path for each alternative; null when one has none, or when they are too many. */
+function anyOfPaths(
+  entity: EntityName,
+  filter: Extract<Filter, { kind: 'and' | 'or' }>,
+  view: View,
+  regex: CompileRegex,
+): ItemAccessPath | null {
+  const paths: ItemAccessPath[] = [];
+  let keys = 0;
+  let estimate = 0;
+  for (const alternative of filter.args) {
+    const path = itemAccessPath(entity, conjuncts(alternative), view, regex);
+    if (path === null) return null;
+    keys += Math.max(1, path.keys.length);
+    if (keys > KEYS_MAX) return null;
+    estimate += path.estimate;
+    paths.push(path);
+  }
+  const [first] = paths;
+  if (first === undefined) return null;
+  const index = [...new Set(paths.map((path) => path.index))].join(' or ');
+  return { index, tag: first.tag, keys: [], fields: [], anyOf: { paths, filter }, estimate };
 }
 
 /** Patterns for titles are looked for in the index of types and titles, which is smaller than the resources. */
 function byNextText(path: ItemAccessPath, filters: readonly Filter[], regex: CompileRegex): ItemAccessPath {
-  if (path.tag !== RESOURCE_BY_TYPE || path.index !== 'type') return path;
+  if (path.anyOf !== undefined || path.tag !== RESOURCE_BY_TYPE || path.index !== 'type') return path;
   for (const f of filters) {
     if (f.kind !== 'regex' || f.field !== 'title') continue;
     const matcher = regex(f.pattern);
@@ -218,14 +249,19 @@ function exactFacts(entity: EntityName, filters: readonly Filter[], view: View):
 
 export function itemsOf(path: ItemAccessPath, entity: EntityName, view: View): Uint32Array {
   if (path.items !== undefined) return path.items;
+  if (path.anyOf !== undefined) return union(path.anyOf.paths.map((alternative) => itemsOf(alternative, entity, view)));
   const dictionary = view[DICTIONARY[entity]!];
   const { next } = path;
   const lookup = (key: readonly string[]): Uint32Array =>
     next === undefined ? dictionary.lookup(path.tag, key) : dictionary.lookupNext(path.tag, key, next);
   const [only] = path.keys;
   if (path.keys.length === 1 && only) return lookup(only);
+  return union(path.keys.map(lookup));
+}
+
+function union(lists: readonly Uint32Array[]): Uint32Array {
   const items = new Set<number>();
-  for (const key of path.keys) for (const id of lookup(key)) items.add(id);
+  for (const list of lists) for (const id of list) items.add(id);
   return Uint32Array.from(items).sort();
 }
 

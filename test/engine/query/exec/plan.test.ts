@@ -161,6 +161,26 @@ describe('plan: resources', () => {
     assert.deepEqual(indexes('resources', '["or", ["=", "title", "p5"], ["=", "line", 3]]'), NO_INDEX);
     assert.deepEqual(indexes('resources', '["not", ["=", "title", "p5"]]'), NO_INDEX);
   });
+  it('alternatives of one field are a list', () => {
+    const titles = '["or", ["=", "title", "p5"], ["=", "title", "p6"]]';
+    assert.equal(access('resources', titles), 'items by title');
+    assert.equal(estimate('resources', titles), 2);
+    const both = `["and", ["=", "type", "Package"], ["or", ["=", "title", "p5"], ["in", "title", ["array", ["p6"]]]]]`;
+    assert.equal(access('resources', both), 'items by type and title');
+    assert.equal(estimate('resources', both), 2);
+  });
+  it('alternatives that have an index each are looked up one by one', () => {
+    const resource = (type: string, title: string) => `["and", ["=", "type", "${type}"], ["=", "title", "${title}"]]`;
+    const pairs = `["or", ${resource('Package', 'p5')}, ${resource('Sshkey', 'k6')}, ${resource('File', '/home/7')}]`;
+    assert.equal(access('resources', pairs), 'items by type and title');
+    assert.equal(estimate('resources', pairs), 3);
+    const mixed = `["or", ${resource('Package', 'p5')}, ["=", "tag", "rare"], ["and", ["=", "title", "k1"], [">", "line", 0]]]`;
+    assert.equal(access('resources', mixed), 'items by type and title or tag or title');
+    assert.equal(access('resources', `["and", ["=", "exported", true], ${pairs}]`), 'items by type and title');
+    assert.deepEqual(indexes('resources', `["or", ${pairs}, ["=", "line", 3]]`), NO_INDEX);
+    const many = Array.from({ length: 10_001 }, (_, i) => resource(`T${i}`, 'x'));
+    assert.deepEqual(indexes('resources', `["or", ${many}]`), NO_INDEX);
+  });
   it('few nodes are driven from the nodes, however good the index is', () => {
     const query = '["and", ["=", "certname", "n5.example.com"], ["=", "tag", "package"]]';
     const { plans } = planned('resources', query);
@@ -202,6 +222,16 @@ describe('plan: facts and packages', () => {
       access('facts', '["and", ["=", "name", "hostname"], ["=", "value", "n5"]]'),
       'items by name and value',
     );
+  });
+  it('alternatives of names, and of names with their values', () => {
+    assert.equal(access('facts', '["or", ["=", "name", "kernel"], ["=", "name", "os"]]'), 'items by name');
+    const fact = (name: string, value: string) => `["and", ["=", "name", "${name}"], ["=", "value", "${value}"]]`;
+    assert.equal(
+      access('facts', `["or", ${fact('hostname', 'n5')}, ${fact('kernel', 'Linux')}]`),
+      'items by name and value',
+    );
+    const paths = '["or", ["=", "path", ["os", "family"]], ["~>", "path", ["ker.*"]]]';
+    assert.equal(access('fact_contents', paths), 'items by name');
   });
   it('a value alone has no index', () => {
     assert.deepEqual(indexes('facts', '["=", "value", "n5"]'), NO_INDEX);
