@@ -34,9 +34,10 @@ const timeOr = (payload: JsonObject, received: number): number =>
 
 /**
  * Catalog inputs are not validated up front: whatever is wrong with them fails the execution and may be retried. With no
- * inputs nothing else is even looked at, and of older inputs not what a column would not take.
+ * inputs (or no payload) nothing else is even looked at, and of older inputs not what a column would not take.
  */
-export function decodeInputs(payload: JsonValue, received: number): InputsCommand {
+export function decodeInputs(sentPayload: JsonValue, received: number): InputsCommand {
+  const payload = sentPayload ?? {};
   if (!isObject(payload)) throw new CommandFailure('invalid', `(not (map? ${excerpt(payload)}))`);
   const sent = payload['inputs'] ?? null;
   const certname = payload['certname'];

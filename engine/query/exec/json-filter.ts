@@ -51,7 +51,7 @@ export function firstKeyTest(filter: JsonFilter, regex: CompileRegex): FirstKeyT
     return { first, missing: UNKNOWN, equals: null, path: new ValuePath(rest, true), judge };
   }
   const steps: readonly PathPart[] = head.kind === 'indexed' ? [{ ...head, name: '' }, ...rest] : rest;
-  return { first, missing: FALSE, equals: null, path: new ValuePath(steps, filter.op === '='), judge };
+  return { first, missing: FALSE, equals: null, path: new ValuePath(steps, false), judge };
 }
 
 const isDigits = (part: PathPart): boolean => part.kind === 'name' && DIGITS.test(part.name);

@@ -66,6 +66,7 @@ export function readParams(request: QueryRequest, set: ParamSet, options: ReadOp
     parseUrlValues(values, options);
   } else if (request.method === 'POST') {
     values = readBody(request, options);
+    addUrlOfPost(request, rule.optional, values);
   } else {
     throw badQuery('PuppetDB queries must be made via GET/POST');
   }
@@ -149,6 +150,24 @@ function readBody(request: QueryRequest, options: ReadOptions): Values {
   if (query === false) values.set('query', null);
   else if (!isArray(query)) values.set('query', parseQueryText(query, options));
   return values;
+}
+
+/** What of the URL of a POST counts where the body lacks it: any text, even `false`, asks for the first ones. */
+const URL_OF_POST: Readonly<Record<string, (text: string) => JsonValue>> = {
+  include_total: () => true,
+  include_facts_expiration: () => true,
+  include_package_inventory: () => true,
+  count_by: (text) => text,
+};
+
+function addUrlOfPost({ queryString }: QueryRequest, known: readonly string[], values: Values): void {
+  if (queryString === '') return;
+  const url: Values = new Map();
+  readForm(queryString, url);
+  for (const [name, read] of Object.entries(URL_OF_POST)) {
+    const text = url.get(name);
+    if (typeof text === 'string' && known.includes(name) && !values.has(name)) values.set(name, read(text));
+  }
 }
 
 // ---- coercions, in the order that decides which mistake is named ----

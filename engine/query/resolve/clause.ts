@@ -10,6 +10,7 @@ import { isAtom, javaClass, textOf } from './clojure.ts';
 import {
   arity,
   arrayOfOneType,
+  badMatchPart,
   emptyClause,
   invalidArrayClause,
   invalidClause,
@@ -24,7 +25,7 @@ import {
   notNumeric,
 } from './messages.ts';
 import { type ComparisonOp, isComparison, isInequality, isPaging, isTruthy, normalOperator } from './operators.ts';
-import { hasMatch, parseField } from './path.ts';
+import { hasMatch, parseField, tryParseField } from './path.ts';
 import { relationBetween } from './relations.ts';
 import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOf, scopeOfSelect } from './scope.ts';
 
@@ -207,10 +208,17 @@ function expandListField(
       return refused(notAllowedOnValue(op, value));
     }
     if (!allowed) throw notAllowedOnValue(op, value);
-    return inInventory('certname', textOf(fact), (name) => ({ kind: 'compare', op, field: name, value }), options);
+    const condition = (name: string): Clause => withoutMatch({ kind: 'compare', op, field: name, value });
+    return inInventory('certname', textOf(fact), condition, options);
   }
   if (op === '~') throw invalidClause(op);
   return refused(invalidClause(op));
+}
+
+/** `match()` in the name of one fact is not expanded, though the name is a path: PuppetDB finds nothing with `=`, and refuses the rest. */
+function withoutMatch(condition: Extract<Clause, { kind: 'compare' }>): Clause {
+  if (!hasMatch(tryParseField(condition.field)?.parts ?? [])) return condition;
+  return condition.op === '=' ? FALSE : refused(badMatchPart('match'));
 }
 
 const refused = (error: QueryError): Clause => ({ kind: 'refused', error });
@@ -330,7 +338,7 @@ function rewriteFacts(columns: JsonValue, source: Source, options: ScopeOptions)
 function onInventory(field: string, condition: Clause): Clause | null {
   if (condition.kind === 'null' && condition.field === 'value') return { ...condition, field };
   if (condition.kind === 'compare' && condition.field === 'value') {
-    return isArray(condition.value) ? null : { ...condition, field };
+    return isArray(condition.value) ? null : withoutMatch({ ...condition, field });
   }
   if (condition.kind === 'and' && condition.args.length === 2) {
     const [type, inner] = condition.args as [Clause, Clause];

@@ -15,6 +15,7 @@ import {
   arrayMismatch,
   arrayNeedsVector,
   arrayOnArray,
+  badMatchPart,
   badPathElement,
   columnType,
   incompatible,
@@ -289,9 +290,6 @@ function inTrusted(filter: Extract<Filter, { kind: 'json' }>): Filter {
   const absent: Filter = { kind: 'json', op: 'null?', ...document('trusted', []), value: true };
   return { kind: 'or', args: [filter, { kind: 'and', args: [absent, not(absent)] }] };
 }
-
-export const badMatchPart = (kind: 'match' | 'indexed'): Error =>
-  badQuery(`No matching clause: :puppetlabs.puppetdb.query-eng.parse/${kind}-field-part`);
 
 // ---- regular expressions ----
 

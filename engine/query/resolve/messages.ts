@@ -86,6 +86,8 @@ export const badPathElement = (): QueryError => badQuery('Path array element was
 export const arrayNeedsVector = (): QueryError => badQuery('Operator array requires a vector argument');
 export const arrayOnArray = (): QueryError => badQuery('Operator in...array is not supported on array types');
 export const arrayOfOneType = (): QueryError => badQuery('All values in array must be the same type.');
+export const badMatchPart = (kind: 'match' | 'indexed'): QueryError =>
+  badQuery(`No matching clause: :puppetlabs.puppetdb.query-eng.parse/${kind}-field-part`);
 export const noMatchingClause = (value: string): QueryError => badQuery(`No matching clause: ${value}`);
 /** A number or a Boolean in the place of a list. */
 export const noSequence = (value: JsonValue): QueryError =>

@@ -720,6 +720,9 @@ test('decode: inputs are distinct and sorted', () => {
     assert.match(inputs({ inputs: [odd] }).refusal ?? '', /it is no pair/);
   for (const nothing of [[], null, undefined, {}, '']) assert.equal(inputs({ inputs: nothing }).inputs, null);
   assert.equal(inputs({ inputs: [], catalog_uuid: 'x', producer_timestamp: 'soon' }).inputs, null);
+  for (const nothing of ['null', '']) {
+    assert.equal((decode(submit('replace catalog inputs', nothing)) as InputsCommand).inputs, null);
+  }
   for (const fields of [
     { inputs: [['a', 5]] },
     { inputs: ['ab'] },

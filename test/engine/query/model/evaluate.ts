@@ -336,7 +336,7 @@ class Evaluation {
     const isFirstMissing = !isObject(document) || !Object.hasOwn(document, nameOf(parts[0]!));
     // With digits (and no index) `=` is open when the path is not there; else a missing first key decides.
     if (isFirstMissing && (filter.op !== '=' || isIndexed)) return false;
-    const at = walk(document, parts, { digitsAreIndexes: filter.op === '=' });
+    const at = walk(document, parts, { digitsAreIndexes: filter.op === '=' && !isIndexed });
     return at === undefined ? null : compareFound(filter, at);
   }
 

@@ -244,6 +244,11 @@ describe('order_by', () => {
 describe('a JSON body', () => {
   it('may be blank or null; text behind it and the URL are ignored', () => {
     for (const body of ['', ' ', 'null', '{}']) assert.equal(post(body, 'typical', 'bogus=1').query, null);
+    // Of the URL some count, whatever they say, unless the body says something.
+    assert.equal(post({}, 'typical', 'include_total=false&limit=5').includeTotal, true);
+    assert.equal(post({}, 'typical', 'include_total=false&limit=5').limit, null);
+    assert.equal(post({ include_total: false }, 'typical', 'include_total=true').includeTotal, false);
+    assert.equal(post({}, 'typical', 'include_total').includeTotal, false);
     assert.deepEqual(post('{"query":["=","a",1]} junk').query, ['=', 'a', 1]);
   });
 

@@ -37,6 +37,48 @@ const refused = (reply: Reply, status: number, text: string | RegExp): void => {
 };
 const select = (columns: unknown, filter: unknown): string => JSON.stringify(['extract', columns, filter]);
 
+describe('answers: the name of one fact is a path', () => {
+  const named = (op: string, name: string, value: string): Asked => ({
+    path: '/nodes',
+    query: { query: select(['certname'], [op, ['fact', name], value]) },
+  });
+  it('but match() in it is not expanded', () => {
+    assert.ok((json(named('=', 'kernel', 'Línux ☃')) as unknown[]).length > 0);
+    assert.deepEqual(json(named('=', 'match("kern.*")', 'Línux ☃')), []);
+    const text = 'No matching clause: :puppetlabs.puppetdb.query-eng.parse/match-field-part';
+    refused(ask(fleet, named('~', 'match("kern.*")', 'Lin')), 400, text);
+    const inFacts = (op: string) =>
+      select(
+        ['certname'],
+        [
+          'in',
+          'certname',
+          [
+            'extract',
+            'certname',
+            ['select_facts', ['and', ['=', 'name', 'match("kern.*")'], [op, 'value', 'Línux ☃']]],
+          ],
+        ],
+      );
+    assert.deepEqual(json({ path: '/nodes', query: { query: inFacts('=') } }), []);
+    refused(ask(fleet, { path: '/nodes', query: { query: inFacts('~') } }), 400, text);
+  });
+  it('digits are the key of a map where another part has an index', () => {
+    const own = newFleet();
+    own.apply('replace facts', 5, facts('a', { disks: [{ sizes: [1], map: { 0: 1 } }] }));
+    const found = (field: string) =>
+      (
+        JSON.parse(
+          ask({ ...own }, { path: '/inventory', query: { query: select(['certname'], ['=', field, 1]) } }).text,
+        ) as unknown[]
+      ).length;
+    assert.equal(found('facts.disks[0].sizes.0'), 0);
+    assert.equal(found('facts.disks[0].map.0'), 1);
+    assert.equal(found('facts.disks.0.sizes.0'), 1);
+    return own.close();
+  });
+});
+
 describe('answers: documents as members of a subquery', () => {
   it('are compared as values, numbers of any size among them', async () => {
     const own = newFleet();
