@@ -7,6 +7,7 @@
 
 import type { QuerySettings } from '../../engine/query/request.ts';
 import type { Settings } from '../../schemas/config.ts';
+import { monotonicMs } from '../../workers/clock.ts';
 import type { MetricsRegistry } from '../../workers/metrics.ts';
 import type { CommandRing, QueryPool } from '../../workers/types.ts';
 import type { Mount } from '../http/exchange.ts';
@@ -61,7 +62,7 @@ export function createOps(deps: OpsDeps): Ops {
   const asker: Asker = { pool: deps.pool, querySettings: deps.querySettings };
   const figures = new ProcessFigures(settings.cpuInterval);
   createCatalogue(registry);
-  registerGauges({ registry, asker, ring, clock, settings, totals: deps.totals ?? null });
+  registerGauges({ registry, asker, ring, clock: monotonicMs, settings, totals: deps.totals ?? null });
   const maintenance = new MaintenanceScheduler({ ...deps });
   const beans = new BeanServer([new RegistryBeans(registry), new ProcessBeans(figures)], clock);
   const depth = registry.counter('mq', 'global.depth');
@@ -112,17 +113,18 @@ export function createOps(deps: OpsDeps): Ops {
 }
 
 /** Asks one small question of the store, at most once a second however many ask for the status. */
-function healthCheck({ ring, clock, phase }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {
+function healthCheck({ ring, phase }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {
   const question: Question = {
     path: '/environments',
     parameters: { limit: 1 },
     settings: { timeoutDefault: readCheckTimeoutMs },
   };
   let readable: Promise<boolean> = Promise.resolve(false);
-  let until = 0;
+  /** Monotonic ms until which the answer is kept. */
+  let until = Number.NEGATIVE_INFINITY;
   return async () => {
     // Before queries are taken the question would fail, and its answer be kept beyond the start.
-    if (phase() !== 'starting' && clock() >= until) {
+    if (phase() !== 'starting' && monotonicMs() >= until) {
       // One question at a time, however long it takes.
       until = Number.POSITIVE_INFINITY;
       readable = ask(asker, question)
@@ -131,7 +133,7 @@ function healthCheck({ ring, clock, phase }: OpsDeps, asker: Asker): () => Promi
           () => false,
         )
         .finally(() => {
-          until = clock() + readCheckKeptMs;
+          until = monotonicMs() + readCheckKeptMs;
         });
     }
     return {

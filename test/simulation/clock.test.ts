@@ -44,9 +44,12 @@ test('clock: a clock that is set ends no query and no thread, and expires nothin
   const time = Date.now() - DAY;
   for (let i = 0; i < 60; i++) await server.apply(replaceCatalog(`node-${i}`, i + 1, time + i, 150));
   const whole = await server.ask('/pdb/query/v4/resources');
+  const nodesTold = () => server.metric('puppetlabs.puppetdb.population:name=num-nodes', 'Value');
 
   for (const shift of [2 * HOUR, -2 * DAY, 3 * DAY, 0]) {
     const what = `clock set to ${shift / HOUR} hours off`;
+    // A figure that is kept for some seconds from now.
+    assert.ok((await nodesTold()) >= 60, what);
     // A query in the middle of its answer, whose client waits.
     const reader = await RawClient.open(server.port, { flowing: false });
     reader.send('GET /pdb/query/v4/resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
@@ -78,6 +81,8 @@ test('clock: a clock that is set ends no query and no thread, and expires nothin
       `${what}: ${certname} is gone`,
     );
     assert.equal(nodes.filter(({ expired }) => expired === null).length, nodes.length, what);
+    await until(`${what}: the figures go on`, async () => (await nodesTold()) === nodes.length, 30_000);
+    assert.equal((await server.ask('/status/v1/simple')).text, 'running', what);
   }
   assert.equal((await server.query('nodes')).length, 64);
   await until('everything is processed', async () => (await server.depth()) === 0);

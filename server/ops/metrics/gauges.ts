@@ -18,7 +18,7 @@ export interface GaugeDeps {
   readonly ring: CommandRing;
   /** Totals that the store keeps; without it they are counted by queries. */
   readonly totals: (() => Promise<StoreTotals>) | null;
-  /** Epoch milliseconds. */
+  /** Monotonic milliseconds. */
   readonly clock: () => number;
   /** Threads that answer queries, threads that apply commands. */
   readonly settings: { readonly queryThreads: number; readonly actorThreads: number };

@@ -7,7 +7,10 @@ import { createOps, type Ops } from '../../../server/ops/ops.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { silentLogs } from '../../support/logs.ts';
 import { querySettings } from '../../support/query-settings.ts';
+import { until } from '../../support/waiting.ts';
 import { FakePool, FakeRing, noSchedule } from './support.ts';
+
+const DAY = 86_400_000;
 
 const settings = {
   ...noSchedule,
@@ -29,7 +32,7 @@ interface Running {
   readonly get: (path: string, init?: RequestInit) => Promise<Response>;
 }
 
-async function withServer(body: (running: Running) => Promise<void>): Promise<void> {
+async function withServer(body: (running: Running) => Promise<void>, clock = Date.now): Promise<void> {
   const ring = new FakeRing();
   const pool = new FakePool(() => ({ text: '[{"count":3}]', headers: [['X-Records', '2']] }));
   const registry = new MetricsRegistry();
@@ -39,7 +42,7 @@ async function withServer(body: (running: Running) => Promise<void>): Promise<vo
     registry,
     settings,
     querySettings: () => querySettings,
-    clock: Date.now,
+    clock,
     random: () => 0,
     uuid: () => 'uuid',
     log: silentLogs().area('maintenance'),
@@ -130,6 +133,20 @@ test('ops: the status says error when the store cannot be read or written', asyn
     ring.healthy = false;
     assert.equal(await (await get('/status/v1/simple')).text(), 'error');
   });
+});
+
+test('ops: the health is asked for again also when the clock has been set back', async () => {
+  let shift = 0;
+  await withServer(
+    async ({ pool, get }) => {
+      const state = async () => (await get('/status/v1/simple')).text();
+      assert.equal(await state(), 'running');
+      shift = -DAY;
+      pool.answer = () => ({ status: 500, text: 'down' });
+      await until('the status says error', async () => (await state()) === 'error');
+    },
+    () => Date.now() + shift,
+  );
 });
 
 test('http metrics: every known leading part of a path is timed, the rest is folded into it', async () => {
