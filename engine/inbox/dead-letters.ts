@@ -127,12 +127,13 @@ export class DeadLetters {
     return letters.sort((a, b) => a.seq - b.seq || a.received - b.received);
   }
 
-  /** The letter with that file name or seq, null when there is none. */
-  async find(nameOrSeq: string): Promise<DeadLetter | null> {
-    const wanted = (await this.list()).filter(
-      (letter) => letter.name === nameOrSeq || String(letter.seq) === nameOrSeq,
-    );
-    return wanted[0] ?? null;
+  /** For each file name or seq the letter that has it, null where there is none. The directory is read once for all. */
+  async find(namesOrSeqs: readonly string[]): Promise<(DeadLetter | null)[]> {
+    const known = new Map<string, DeadLetter>();
+    for (const letter of await this.list()) {
+      for (const name of [letter.name, String(letter.seq)]) if (!known.has(name)) known.set(name, letter);
+    }
+    return namesOrSeqs.map((name) => known.get(name) ?? null);
   }
 
   /** Why it was given up, as written by `put`. Empty when the cause file is gone. */

@@ -166,9 +166,8 @@ async function chosen(letters: DeadLetters, args: ParsedArguments, max: number):
     throw new CliFailure(exitStatus.usage, max === 1 ? 'give one NAME' : 'give NAMEs, or --all alone');
   }
   const found = new Map<string, DeadLetter>();
-  for (const name of names) {
-    const letter = await letters.find(name);
-    if (letter === null) throw new CliFailure(exitStatus.usage, `there is no dead letter \`${name}\``);
+  for (const [index, letter] of (await letters.find(names)).entries()) {
+    if (letter === null) throw new CliFailure(exitStatus.usage, `there is no dead letter \`${names[index]}\``);
     // Named twice, by its number and its file name perhaps, it is one.
     found.set(letter.path, letter);
   }

@@ -116,12 +116,17 @@ test('dead letters: listed in order, shown, sent again and thrown away', async (
       [12, 'store report', 8],
     ],
   );
-  const report = (await office.find('12'))!;
-  assert.equal(await office.find(report.name).then((letter) => letter?.seq), 12);
+  const [report] = await office.find(['12']);
+  assert.ok(report);
+  const found = await office.find([report.name, '7', '5', '12']);
+  assert.deepEqual(
+    found.map((letter) => letter?.seq),
+    [12, undefined, 5, 12],
+  );
   assert.match(await office.cause(report), /^Attempt 1 @ 1970-01-01T00:00:00.000Z\nwhy\n$/);
   assert.equal(certnameOf(report, await office.body(report), 1e6), 'a_b');
   await office.remove(report);
-  assert.equal(await office.find('12'), null);
+  assert.deepEqual(await office.find(['12']), [null]);
   assert.equal(existsSync(report.causePath), false);
 });
 

@@ -20,6 +20,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { DeadLetters } from '../../../engine/inbox/dead-letters.ts';
+import { openStoreInfo } from '../../../engine/store/store-info.ts';
+import { body, envelope } from '../../engine/inbox/support.ts';
 import { Random, testSeed } from '../../support/random.ts';
 import { until } from '../../support/waiting.ts';
 import { cleanUp, launch, nodes, start, submit, submitText } from './server-process.ts';
@@ -323,6 +326,27 @@ describe('dead letters', () => {
     assert.deepEqual(await list(), []);
     assert.equal((await run(['dead-letters', 'send', '--all', '--data', join(folder, 'none')])).status, 2);
   });
+});
+
+test('dead letters: many names cost one look at the directory, not one each', async (t) => {
+  const data = join(folder, 'many-letters');
+  mkdirSync(data);
+  openStoreInfo(data, { partitions: 1 });
+  const seqs = Array.from({ length: 60 }, (_, index) => index + 1);
+  const attempts = [{ time: 0, text: 'why' }];
+  const office = new DeadLetters(join(data, 'discarded'));
+  await office.put(seqs.map((seq) => ({ seq, envelope: envelope(`node-${seq}`), body: body('{}'), attempts })));
+  const lists = t.mock.method(DeadLetters.prototype, 'list');
+  const unknown = await run(['dead-letters', 'remove', '1', '61', '62', '--data', data]);
+  assert.deepEqual([unknown.status, unknown.err], [2, 'muster: there is no dead letter `61`\n']);
+  assert.equal(lists.mock.callCount(), 1);
+  const removed = await run(['dead-letters', 'remove', ...seqs.slice(1).map(String), '--data', data]);
+  assert.deepEqual([removed.status, removed.out], [0, '59 removed\n']);
+  assert.equal(lists.mock.callCount(), 2);
+  assert.deepEqual(
+    (await office.list()).map(({ seq }) => seq),
+    [1],
+  );
 });
 
 test('a directory that holds no store, and one that cannot be looked into, are told apart', async () => {
