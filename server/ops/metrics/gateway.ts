@@ -1,6 +1,7 @@
 // Carries out requests of the metrics gateway on the bean server: read, search, list, version. Writing and executing are
 // refused by policy, whatever the bean. Every answer is an object with a status of its own; nothing here throws.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isJsonMap, type Json } from '../json.ts';
 import type { Bean, BeanServer, BeanValue } from './bean-server.ts';
 import { extract, type Limits } from './extract.ts';
@@ -38,7 +39,9 @@ export interface Gateway {
  * held whole.
  */
 export const requestsMax = 1000;
-const visitsMax = 10_000;
+const visitsMax = 5000;
+/** Beans that are looked at in one turn of the event loop: some milliseconds. */
+const visitsATurn = 50;
 
 const tooMuch = (): GatewayFailure => illegalArgument(`The list of requests looks at more than ${visitsMax} MBeans`);
 
@@ -72,10 +75,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
             );
           });
           const answers: Json[] = [];
+          const giveTurn = turnsByVisits();
           let visits = 0;
           for (const request of requests) {
-            visits += visitsOf(request);
+            // Beyond the bound all that follow are refused: nothing is counted any more.
+            const more = visits > visitsMax ? 0 : visitsOf(request);
+            visits += more;
             answers.push(visits > visitsMax ? failure(tooMuch(), request.echo) : await execute(request));
+            await giveTurn(more);
           }
           return answers;
         }
@@ -201,6 +208,17 @@ export function createGateway(deps: GatewayDeps): Gateway {
     if (one === undefined) throw illegalArgument('Path given but extracted value is empty');
     return one;
   }
+}
+
+/** To be awaited between requests of a list, with the beans that were looked at: others have their turns now and then. */
+export function turnsByVisits(): (visits: number) => Promise<void> | undefined {
+  let left = visitsATurn;
+  return (visits) => {
+    left -= visits;
+    if (left > 0) return;
+    left = visitsATurn;
+    return nextTurn();
+  };
 }
 
 /** Bean map of one bean's attributes; null reads all of them. */

@@ -6,7 +6,7 @@ import { JSON_TYPE, textReply, unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
 import type { Bean, BeanServer, BeanValue } from './bean-server.ts';
-import { requestsMax } from './gateway.ts';
+import { requestsMax, turnsByVisits } from './gateway.ts';
 import { parseObjectName } from './object-name.ts';
 
 export interface OldGatewayDeps {
@@ -51,14 +51,21 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
     if (typeof wanted === 'string') return reply(exchange, 200, await valueFor(wanted));
     const count = typeof wanted === 'object' && wanted !== null ? Object.keys(wanted).length : 0;
     if (count > requestsMax) return reply(exchange, 400, `metrics request must name ${requestsMax} mbeans at most`);
+    const giveTurn = turnsByVisits();
     if (Array.isArray(wanted)) {
       const answers: Json[] = [];
-      for (const name of wanted) answers.push(await valueFor(name));
+      for (const name of wanted) {
+        answers.push(await valueFor(name));
+        await giveTurn(1);
+      }
       return reply(exchange, 200, answers);
     }
     if (typeof wanted === 'object' && wanted !== null) {
       const answers: Record<string, Json> = {};
-      for (const [key, name] of Object.entries(wanted)) answers[key] = await valueFor(name ?? null);
+      for (const [key, name] of Object.entries(wanted)) {
+        answers[key] = await valueFor(name ?? null);
+        await giveTurn(1);
+      }
       return reply(exchange, 200, answers);
     }
     reply(exchange, 400, 'metrics request must be a JSON string, array, or object');
