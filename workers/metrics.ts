@@ -193,6 +193,8 @@ class Reservoir {
   readonly #value = new Float64Array(RESERVOIR_SIZE);
   readonly #seconds = new Float64Array(RESERVOIR_SIZE);
   #size = 0;
+  /** Places by their values, which is most of the work for the figures; null since a sample came. */
+  #order: Uint16Array | null = null;
 
   constructor(clock: Clock, random: () => number) {
     this.#clock = clock;
@@ -203,8 +205,10 @@ class Reservoir {
   add(value: number): void {
     const seconds = (this.#clock() - this.#start) / 1000;
     const priority = RESERVOIR_ALPHA * seconds - Math.log(1 - this.#random());
+    if (this.#size === RESERVOIR_SIZE && priority <= this.#priority[0]!) return;
+    this.#order = null;
     if (this.#size < RESERVOIR_SIZE) this.#siftUp(this.#size++, priority, value, seconds);
-    else if (priority > this.#priority[0]!) this.#siftDown(priority, value, seconds);
+    else this.#siftDown(priority, value, seconds);
   }
 
   distribution(): Distribution {
@@ -212,10 +216,9 @@ class Reservoir {
     if (size === 0) {
       return { min: 0, max: 0, mean: 0, stdDev: 0, p50: 0, p75: 0, p95: 0, p98: 0, p99: 0, p999: 0, size: 0 };
     }
-    const order = new Uint16Array(size);
-    for (let i = 0; i < size; i++) order[i] = i;
     const values = this.#value;
-    order.sort((a, b) => values[a]! - values[b]!);
+    this.#order ??= Uint16Array.from({ length: size }, (_, i) => i).sort((a, b) => values[a]! - values[b]!);
+    const order = this.#order;
     const now = (this.#clock() - this.#start) / 1000;
     const weights = new Float64Array(size);
     let total = 0;

@@ -100,6 +100,22 @@ test('histogram: without samples every figure is zero, and after a silent week n
   assert.equal(figures.stdDev, 0);
 });
 
+test('histogram: figures that are read again are of all samples, and sorted anew only if one came', (t) => {
+  const hand = handClock();
+  const histogram = new Histogram(hand.clock, randomFrom(5));
+  for (let value = 1; value <= 2000; value++) histogram.update(value);
+  const sort = t.mock.method(Uint16Array.prototype, 'sort');
+  const first = histogram.snapshot();
+  hand.now += 60_000;
+  const again = histogram.snapshot();
+  assert.deepEqual([again.min, again.max, again.p50], [first.min, first.max, first.p50]);
+  assert.equal(sort.mock.callCount(), 1);
+  hand.now += 60_000;
+  for (let i = 0; i < 100; i++) histogram.update(5000);
+  assert.equal(histogram.snapshot().max, 5000);
+  assert.equal(sort.mock.callCount(), 2);
+});
+
 test('timer: counts, rates and durations belong together', () => {
   const hand = handClock();
   const timer = new Timer(hand.clock);
