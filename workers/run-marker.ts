@@ -4,10 +4,10 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataFileDamaged, dataFileOf } from '../engine/store/data-file.ts';
-import { walkDataFile } from '../engine/store/page-walk.ts';
+import { walkInTurns } from '../engine/store/page-walk.ts';
 import { partitionDirs, type StoreInfo } from '../engine/store/store-info.ts';
+import { inTurns } from './turns.ts';
 
 /** A run that lasted this long says nothing against the files. */
 const SETTLED_MS = 600_000;
@@ -59,11 +59,13 @@ function readEnds(file: string): number {
   }
 }
 
-/** Reads every page of every partition, without mapping a file. Throws DataFileDamaged with the first problem. */
+/**
+ * Reads every page of every partition, without mapping a file; others have their turns meanwhile. Throws DataFileDamaged with
+ * the first problem.
+ */
 export async function checkAllPages(dir: string, info: StoreInfo): Promise<void> {
   for (const path of partitionDirs(dir, info)) {
-    const [problem] = walkDataFile(path);
+    const [problem] = await inTurns(walkInTurns(path));
     if (problem !== undefined) throw new DataFileDamaged(dataFileOf(path), problem);
-    await nextTurn();
   }
 }

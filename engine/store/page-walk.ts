@@ -28,6 +28,8 @@ const INTEGER_KEYS = 8;
 const METAS = 2;
 const DEPTH_MAX = 32;
 const PROBLEMS_MAX = 20;
+/** Pages that are read in one turn: some milliseconds. */
+const PAGES_A_TURN = 128;
 /** Looks at a file that somebody writes: each costs milliseconds, or the reading of the whole file. */
 const ATTEMPTS: Readonly<Record<Extent, number>> = { roots: 20, all: 3 };
 
@@ -41,16 +43,29 @@ type Extent = 'all' | 'roots';
  */
 export function checkDataFile(partitionDir: string): void {
   const path = dataFileOf(partitionDir);
-  const [problem] = problemsOf(path, 'roots');
+  const [problem] = atOnce(problemsOf(path, 'roots'));
   if (problem !== undefined) throw new DataFileDamaged(path, problem);
 }
 
 /** What is wrong with the structure of the partition's file: the first problems, each a text with its place. */
 export function walkDataFile(partitionDir: string): readonly string[] {
+  return atOnce(walkInTurns(partitionDir));
+}
+
+/** As `walkDataFile`, for a thread that others use: yields every some milliseconds, so that they may have a turn. */
+export function walkInTurns(partitionDir: string): Generator<void, readonly string[]> {
   return problemsOf(dataFileOf(partitionDir), 'all');
 }
 
-function problemsOf(path: string, extent: Extent): readonly string[] {
+/** What the work gives, without a turn for others. */
+function atOnce<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+function* problemsOf(path: string, extent: Extent): Generator<void, readonly string[]> {
   const file = openIfThere(path);
   if (file === null) return [];
   try {
@@ -59,7 +74,7 @@ function problemsOf(path: string, extent: Extent): readonly string[] {
     // meta is the same after it. Where it never is, LMDB works on the file, and has opened it.
     for (let attempt = 0; attempt < ATTEMPTS[extent]; attempt++) {
       const before = metaOf(file);
-      const problems = typeof before === 'string' ? [before] : new Walk(file, before).problems(extent);
+      const problems = typeof before === 'string' ? [before] : yield* new Walk(file, before).problems(extent);
       if (problems.length === 0 || isDeepStrictEqual(before, metaOf(file))) return problems;
     }
     return [];
@@ -90,10 +105,10 @@ function metaOf(file: DataFile): Meta | string {
 class Enough extends Error {}
 
 interface Counted {
-  branchPages: bigint;
-  leafPages: bigint;
-  overflowPages: bigint;
-  entries: bigint;
+  branchPages: number;
+  leafPages: number;
+  overflowPages: number;
+  entries: number;
 }
 
 /** One tree on its way: what its record says is compared with this at the end. */
@@ -113,6 +128,8 @@ class Walk {
   readonly #pages: number;
   readonly #used: Uint8Array;
   readonly #problems: string[] = [];
+  /** Pages since the last turn. */
+  #read = 0;
 
   constructor(file: DataFile, meta: Meta) {
     this.#file = file;
@@ -122,19 +139,20 @@ class Walk {
     this.#used = new Uint8Array((this.#pages >> 3) + 1);
   }
 
-  problems(extent: Extent): readonly string[] {
+  *problems(extent: Extent): Generator<void, readonly string[]> {
     const { free, main, lastPage, pageSize } = this.#meta;
     const isShort = this.#pages <= Number(lastPage);
     const everything = extent === 'all' || isShort;
     try {
-      this.#tree('list of tables', main, (key, value, isTree) => {
-        if (!isTree) return;
-        const name = key.toString('latin1').replace(/\0$/, '');
-        const record = readTree(value(), 0);
-        if (everything) this.#tree(`table ${name}`, record, null);
-        else this.#root(`table ${name}`, record);
+      const tables: [name: string, record: TreeRecord][] = [];
+      yield* this.#tree('list of tables', main, (key, value, isTree) => {
+        if (isTree) tables.push([key.toString('latin1').replace(/\0$/, ''), readTree(value(), 0)]);
       });
-      if (everything) this.#free(free);
+      for (const [name, record] of tables) {
+        if (everything) yield* this.#tree(`table ${name}`, record, null);
+        else this.#root(`table ${name}`, record);
+      }
+      if (everything) yield* this.#free(free);
       else this.#root('list of free pages', free);
     } catch (error) {
       if (!(error instanceof Enough) && !(error instanceof DataFileDamaged)) throw error;
@@ -151,10 +169,17 @@ class Walk {
     if (this.#problems.length >= PROBLEMS_MAX) throw new Enough();
   }
 
+  /** Whether so many pages have been read since the last time that others may have a turn. */
+  #isTurnOver(): boolean {
+    if (this.#read < PAGES_A_TURN) return false;
+    this.#read = 0;
+    return true;
+  }
+
   /** The pages that are free must not be in use. */
-  #free(record: TreeRecord): void {
+  *#free(record: TreeRecord): Generator<void, void> {
     const free: [page: number, count: number][] = [];
-    this.#tree('list of free pages', record, (_, value) => {
+    yield* this.#tree('list of free pages', record, (_, value) => {
       const pages = value();
       const count = pages.length < 8 ? 0 : Math.min(Number(pages.readBigInt64LE(0)), pages.length / 8 - 1);
       for (let i = 1; i <= count; i++) {
@@ -195,7 +220,7 @@ class Walk {
     this.#page(name, root, depth > 1 ? P_BRANCH : P_LEAF);
   }
 
-  #tree(name: string, record: TreeRecord, onEntry: TreeWalk['onEntry']): void {
+  *#tree(name: string, record: TreeRecord, onEntry: TreeWalk['onEntry']): Generator<void, void> {
     const { root, depth } = record;
     if (root === NO_PAGE) return;
     if (depth < 1 || depth > DEPTH_MAX) {
@@ -205,23 +230,24 @@ class Walk {
     const walk: TreeWalk = {
       name,
       record,
-      branchPages: 0n,
-      leafPages: 0n,
-      overflowPages: 0n,
-      entries: 0n,
+      branchPages: 0,
+      leafPages: 0,
+      overflowPages: 0,
+      entries: 0,
       last: null,
       lastIsEntry: false,
       onEntry,
     };
     const before = this.#problems.length;
-    this.#descend(walk, root, depth);
+    yield* this.#descend(walk, root, depth);
     if (this.#problems.length > before) return;
     for (const count of ['branchPages', 'leafPages', 'overflowPages', 'entries'] as const) {
-      if (walk[count] !== record[count]) this.#say(`${name}: ${walk[count]} ${count}, should be ${record[count]}`);
+      if (BigInt(walk[count]) !== record[count])
+        this.#say(`${name}: ${walk[count]} ${count}, should be ${record[count]}`);
     }
   }
 
-  #descend(walk: TreeWalk, number: bigint, level: number): void {
+  *#descend(walk: TreeWalk, number: bigint, level: number): Generator<void, void> {
     const kind = level > 1 ? P_BRANCH : P_LEAF;
     if (!this.#use(walk.name, number)) return;
     const page = this.#page(walk.name, number, kind);
@@ -240,12 +266,13 @@ class Walk {
         // The first key of a branch is none.
         if (i > 0) this.#ordered(walk, key, number, false);
         const [low, high, top] = [page.readUInt16LE(node), page.readUInt16LE(node + 2), page.readUInt16LE(node + 4)];
-        this.#descend(walk, (BigInt(top) << 32n) | BigInt(high * 65536 + low), level - 1);
+        yield* this.#descend(walk, (BigInt(top) << 32n) | BigInt(high * 65536 + low), level - 1);
       } else {
         this.#ordered(walk, key, number, true);
         walk.entries++;
         this.#value(walk, page, node, key);
       }
+      if (this.#isTurnOver()) yield;
     }
   }
 
@@ -288,7 +315,7 @@ class Walk {
     }
     const first = page.readBigUInt64LE(at);
     const count = page.readBigUInt64LE(at + 16);
-    walk.overflowPages += count;
+    walk.overflowPages += Number(count);
     if (count < 1n || BigInt(size) > count * BigInt(this.#meta.pageSize) - BigInt(PAGE_HEADER_SIZE)) {
       this.#say(`${walk.name}: a value of ${size} bytes has ${count} pages`);
       return;
@@ -311,6 +338,7 @@ class Walk {
 
   /** The page, null (and told) when it is not what it should be. */
   #page(where: string, number: bigint, kind: number): Buffer | null {
+    this.#read++;
     const page = Buffer.alloc(this.#meta.pageSize);
     this.#file.read(page, Number(number) * this.#meta.pageSize);
     const own = page.readBigUInt64LE(0);

@@ -5,11 +5,11 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { type FormValue, parseForm } from '../../engine/form.ts';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
+import { inTurns } from '../../workers/turns.ts';
 import { type CommandRing, SubmissionRefused } from '../../workers/types.ts';
 import { BodyTooLarge, type Exchange, type Handler, type Reply } from '../http/exchange.ts';
 import { errorReply, NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
@@ -151,15 +151,6 @@ async function readBodyForm(exchange: Exchange, settings: CommandSettings): Prom
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(payload));
   bytes.write(payload);
   return { envelope, body: bytes, isGzip: false };
-}
-
-/** What the work gives; others have their turns whenever it yields. */
-async function inTurns<T>(work: Generator<void, T>): Promise<T> {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-    await nextTurn();
-  }
 }
 
 const utf8Text = (bytes: Uint8Array): string =>
