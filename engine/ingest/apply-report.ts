@@ -1,8 +1,8 @@
 // store report on a partition (command document 3.4).
 
 import type { Batch } from '../store/batch.ts';
-import { encodeEvents } from '../store/event-record.ts';
-import type { EventRecord, LatestReport, NodeId, NodeRecord, ReportRecord } from '../store/records.ts';
+import { type EventRange, encodeEvents, eventRange } from '../store/event-record.ts';
+import type { LatestReport, NodeId, NodeRecord, ReportRecord } from '../store/records.ts';
 import { activate, assertStorable, recordOf } from './activation.ts';
 import type { Applied } from './apply.ts';
 import type { ReportCommand, ReportContents } from './commands.ts';
@@ -44,18 +44,6 @@ function storedEvents(contents: ReportContents, settings: IngestSettings) {
   }
   const events = contents.events().filter(({ timestamp }) => timestamp > horizon);
   return { encoded: events.length === 0 ? null : encodeEvents(events), range: eventRange(events) };
-}
-
-type EventRange = Pick<ReportRecord, 'eventCount' | 'eventTimeMin' | 'eventTimeMax'>;
-
-function eventRange(events: readonly EventRecord[]): EventRange {
-  let eventTimeMin = events[0]?.timestamp ?? 0;
-  let eventTimeMax = eventTimeMin;
-  for (const { timestamp } of events) {
-    if (timestamp < eventTimeMin) eventTimeMin = timestamp;
-    if (timestamp > eventTimeMax) eventTimeMax = timestamp;
-  }
-  return { eventCount: events.length, eventTimeMin, eventTimeMax };
 }
 
 /** Written out: of each copy by spread syntax V8 would keep a hidden class until the next full collection. */

@@ -2,7 +2,7 @@
 // ends.
 
 import { DictionaryWriter } from './dictionary.ts';
-import { type EncodedEvents, encodeEvents } from './event-record.ts';
+import { type EncodedEvents, encodeEvents, eventRange } from './event-record.ts';
 import { digest16, pairKey, seqKey, textKey, timeKey } from './keys.ts';
 import { encodeKnown, type KnownItem, KnownItems } from './known-items.ts';
 import { fast, present } from './lmdb.ts';
@@ -316,17 +316,8 @@ export class Batch {
     if (record === undefined) return;
     this.#state.counts.events += events.length - record.eventCount;
     this.#rewritten.report.add(id);
-    let min = 0;
-    let max = 0;
-    for (const { timestamp } of events) {
-      min = min === 0 ? timestamp : Math.min(min, timestamp);
-      max = Math.max(max, timestamp);
-    }
     const { tables } = this.partition;
-    tables.report.putSync(
-      id,
-      encodeReport({ ...record, eventCount: events.length, eventTimeMin: min, eventTimeMax: max }),
-    );
+    tables.report.putSync(id, encodeReport({ ...record, ...eventRange(events) }));
     if (events.length > 0) this.#putEvents(id, encodeEvents(events));
     else this.#removeEvents(id);
   }

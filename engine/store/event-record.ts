@@ -15,7 +15,7 @@
 import { type ByteWriter, bytesOf } from '../bytes.ts';
 import { encodeFields, fieldsShape, quoted, readNumber, TextRecord, writeNumber } from './fields.ts';
 import { Scratch } from './lmdb.ts';
-import type { EventRecord } from './records.ts';
+import type { EventRecord, ReportRecord } from './records.ts';
 import { packedStart } from './report-lists.ts';
 
 /** Coded columns. */
@@ -50,6 +50,20 @@ export interface EncodedEvents {
 
 export function encodeEvents(events: readonly EventRecord[]): EncodedEvents {
   return { columns: encodeColumns(events), values: encodeValues(events) };
+}
+
+/** What a report's record says of its events. */
+export type EventRange = Pick<ReportRecord, 'eventCount' | 'eventTimeMin' | 'eventTimeMax'>;
+
+/** Of these events; both times are 0 when there are none. */
+export function eventRange(events: readonly EventRecord[]): EventRange {
+  let eventTimeMin = events[0]?.timestamp ?? 0;
+  let eventTimeMax = eventTimeMin;
+  for (const { timestamp } of events) {
+    if (timestamp < eventTimeMin) eventTimeMin = timestamp;
+    if (timestamp > eventTimeMax) eventTimeMax = timestamp;
+  }
+  return { eventCount: events.length, eventTimeMin, eventTimeMax };
 }
 
 function encodeColumns(events: readonly EventRecord[]): Buffer {

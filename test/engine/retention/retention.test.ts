@@ -41,7 +41,7 @@ function newPartition(...commands: QueuedCommand[]): Partition {
 }
 
 function apply(partition: Partition, ...commands: QueuedCommand[]): void {
-  const settings = { ...SETTINGS, resourceEventsTtl: 10_000 * DAY };
+  const settings = { ...SETTINGS, resourceEventsTtl: 50_000 * DAY };
   for (const outcome of applyBatch(partition, commands, settings)) assert.equal(outcome.kind, 'processed');
 }
 
@@ -316,6 +316,43 @@ test('retention: events go by their own day, those of latest reports stay', () =
   assert.equal(oldest(), null);
   assert.equal(partition.counts().events, 3);
   assert.equal(partition.counts().reports, 3);
+});
+
+test('retention: events before 1970 go day by day, and the report says of when those are that stay', () => {
+  const times = ['1969-12-28', '1969-12-29', '1969-12-30', '1970-01-01', '1970-01-04'].map(Date.parse);
+  const withEvents = (of: readonly number[]): Fields => ({
+    resources: [reportResource({ events: of.map((time) => event({ timestamp: new Date(time).toISOString() })) })],
+  });
+  const partition = newPartition(
+    report('a', daysAgo(10), withEvents(times)),
+    report('b', daysAgo(10), withEvents(times.slice(0, 2))),
+    report('a', daysAgo(1)),
+    report('b', daysAgo(1)),
+  );
+  const ranges = (): number[][] =>
+    read(partition, (view) => {
+      const found: number[][] = [];
+      for (const { id } of view.reportsByTime({})) {
+        const { eventCount, eventTimeMin, eventTimeMax } = view.report(id)!;
+        if (eventCount > 0) found.push([eventTimeMin, eventTimeMax]);
+      }
+      return found;
+    });
+  const left = [...times];
+  assert.deepEqual(ranges(), [
+    [left[0], left[4]],
+    [left[0], left[1]],
+  ]);
+  while (left.length > 0) {
+    const search = oldestEventDay(partition, firstKeptDay(NOW, 14 * DAY));
+    run(search);
+    assert.equal(search.day, dayOf(left.shift()!));
+    run(purgeEventDay(partition, search.day!));
+    const expected = left.length > 0 ? [[left[0], left.at(-1)]] : [];
+    // Of the other report one event was left after the first day.
+    if (left.length === 4) expected.push([left[0], left[0]]);
+    assert.deepEqual(ranges(), expected);
+  }
 });
 
 // ---- unused rows
