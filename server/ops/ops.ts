@@ -18,7 +18,7 @@ import { type Asker, ask, type Question } from './internal-query.ts';
 import { MaintenanceScheduler } from './maintenance.ts';
 import { BeanServer } from './metrics/bean-server.ts';
 import { createCatalogue } from './metrics/catalogue.ts';
-import { registerGauges, type StoreTotals } from './metrics/gauges.ts';
+import { registerGauges } from './metrics/gauges.ts';
 import { createMetricsMounts } from './metrics/mounts.ts';
 import { ProcessBeans } from './metrics/process-beans.ts';
 import { RegistryBeans } from './metrics/registry-beans.ts';
@@ -30,8 +30,6 @@ export interface OpsDeps {
   readonly pool: QueryPool;
   readonly registry: MetricsRegistry;
   readonly settings: Settings;
-  /** Totals that the store keeps anyway; without it they are counted by queries. */
-  readonly totals?: () => Promise<StoreTotals>;
   /** Settings of a query that begins now. */
   readonly querySettings: () => QuerySettings;
   /** Epoch milliseconds. */
@@ -62,7 +60,7 @@ export function createOps(deps: OpsDeps): Ops {
   const asker: Asker = { pool: deps.pool, querySettings: deps.querySettings };
   const figures = new ProcessFigures(settings.cpuInterval);
   createCatalogue(registry);
-  registerGauges({ registry, asker, ring, clock: monotonicMs, settings, totals: deps.totals ?? null });
+  registerGauges({ registry, asker, ring, clock: monotonicMs, settings });
   const maintenance = new MaintenanceScheduler({ ...deps });
   const beans = new BeanServer([new RegistryBeans(registry), new ProcessBeans(figures)], clock);
   const depth = registry.counter('mq', 'global.depth');

@@ -6,18 +6,10 @@ import type { CommandRing } from '../../../workers/types.ts';
 import { type Asker, askNumber, askTotal } from '../internal-query.ts';
 import type { Json } from '../json.ts';
 
-export interface StoreTotals {
-  /** Active and inactive. */
-  readonly nodes: number;
-  readonly resources: number;
-}
-
 export interface GaugeDeps {
   readonly registry: MetricsRegistry;
   readonly asker: Asker;
   readonly ring: CommandRing;
-  /** Totals that the store keeps; without it they are counted by queries. */
-  readonly totals: (() => Promise<StoreTotals>) | null;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   /** Threads that answer queries, threads that apply commands. */
@@ -44,16 +36,15 @@ export function registerGauges(deps: GaugeDeps): void {
   });
 }
 
-function registerPopulation({ registry, asker, clock, totals }: GaugeDeps): void {
+function registerPopulation({ registry, asker, clock }: GaugeDeps): void {
   const nodes = (state: string): (() => Promise<number | null>) =>
     kept(clock, nodesKeptMs, () => askNumber(asker, { path: '/nodes', query: countOf(['=', 'node_state', state]) }));
   const active = nodes('active');
   const inactive = nodes('inactive');
-  const all = totals === null ? nodes('any') : kept(clock, nodesKeptMs, async () => (await totals()).nodes);
-  const resources =
-    totals === null
-      ? kept(clock, resourcesKeptMs, () => askNumber(asker, { path: '/resources', query: countOf(anyState) }))
-      : kept(clock, nodesKeptMs, async () => (await totals()).resources);
+  const all = nodes('any');
+  const resources = kept(clock, resourcesKeptMs, () =>
+    askNumber(asker, { path: '/resources', query: countOf(anyState) }),
+  );
   const distinct = kept(clock, resourcesKeptMs, () =>
     askTotal(asker, {
       path: '/resources',

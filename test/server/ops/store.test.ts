@@ -131,7 +131,7 @@ test('population and summary: every question is understood by the store', async 
     const asker = { pool: poolOf(fleet), querySettings: () => settings };
     const registry = new MetricsRegistry();
     const threads = { queryThreads: 2, actorThreads: 1 };
-    registerGauges({ registry, asker, ring: new FakeRing(), clock: () => NOW, settings: threads, totals: null });
+    registerGauges({ registry, asker, ring: new FakeRing(), clock: () => NOW, settings: threads });
     const value = async (name: string) => (registry.get('population', name) as { value?: unknown }).value;
     assert.deepEqual([await value('num-nodes'), await value('num-active-nodes')], [3, 3]);
     assert.equal(await value('num-inactive-nodes'), 1);
