@@ -7,7 +7,7 @@ import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { ActivityMark } from './activity.ts';
 import { type WarmUp, warmUpActor } from './actor-warm-up.ts';
 import { openGuarded } from './guarded-host.ts';
-import type { FromActor, SlotCounts, ToActor } from './messages.ts';
+import type { FromActor, ToActor } from './messages.ts';
 import { type ActorTimes, PartitionActor } from './partition-actor.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
 import { giveWay, type Priority } from './priority.ts';
@@ -74,9 +74,6 @@ class Actor {
 
   receive(message: ToActor): void {
     switch (message.kind) {
-      case 'counts':
-        this.#options.post({ kind: 'counts', id: message.id, counts: this.#counts() });
-        break;
       case 'stop':
         void this.#stop();
         break;
@@ -86,7 +83,7 @@ class Actor {
   }
 
   /** The main thread sends work to a partition only after its `ready`. */
-  #forPartition(message: Exclude<ToActor, { kind: 'counts' | 'stop' }>): void {
+  #forPartition(message: Exclude<ToActor, { kind: 'stop' }>): void {
     const partition = this.#partitions.get(message.slot);
     if (partition === undefined) throw new Error(`${message.kind} for partition ${message.slot}, which is not open`);
     switch (message.kind) {
@@ -107,12 +104,6 @@ class Actor {
         partition.forget(message.seq);
         break;
     }
-  }
-
-  #counts(): SlotCounts[] {
-    const counts: SlotCounts[] = [];
-    for (const [slot, partition] of this.#partitions) counts.push({ slot, ...partition.counts() });
-    return counts;
   }
 
   #open(slot: number): void {

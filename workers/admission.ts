@@ -38,6 +38,7 @@ export class Admission {
   readonly #waitingByCertname = new Map<string, number>();
   #writing = 0;
   #writingSize = 0;
+  /** Commands in the mailboxes and at the actors, and the bytes of those that will be executed. */
   #waiting = 0;
   #waitingSize = 0;
   #failedAt = Number.NEGATIVE_INFINITY;
@@ -52,18 +53,9 @@ export class Admission {
     this.#log = log;
   }
 
-  /** Commands in the mailboxes and at the actors, and the bytes of those that will be executed. */
-  get waiting(): number {
-    return this.#waiting;
-  }
-  get waitingSize(): number {
-    return this.#waitingSize;
-  }
-
-  /** Why submissions are refused, or were a moment ago; null when all is well. */
-  get trouble(): string | null {
-    if (this.#stream.trouble !== null) return `inbox: ${this.#stream.trouble.message}`;
-    return performance.now() - this.#failedAt < UNWELL_MS ? 'inbox: writes fail' : null;
+  /** Submissions are not refused for the state of the log, and were not a moment ago. */
+  get isWell(): boolean {
+    return this.#stream.trouble === null && performance.now() - this.#failedAt >= UNWELL_MS;
   }
 
   /** Throws SubmissionRefused when there is no room. */

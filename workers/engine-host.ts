@@ -171,10 +171,6 @@ export class EngineHost implements PartitionHost {
     }
   }
 
-  counts(): ReturnType<Partition['counts']> {
-    return this.#partition.counts();
-  }
-
   close(): Promise<void> {
     return this.#partition.close();
   }

@@ -22,7 +22,6 @@ export function openGuarded(open: () => PartitionHost, guard: Guard): PartitionH
         guard(() => host.sweep(kind, now)),
         guard,
       ),
-    counts: () => guard(() => host.counts()),
     close: () => guard(() => host.close()),
   };
 }

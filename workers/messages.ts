@@ -6,7 +6,6 @@ import type { StoredBody } from '../engine/inbox/stored-body.ts';
 import type { Envelope } from '../engine/inbox/stream.ts';
 import type { Part } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
-import type { PartitionCounts } from '../engine/store/state.ts';
 import type { Maintenance } from './types.ts';
 
 /** A command without its body. */
@@ -43,7 +42,6 @@ export type ToActor =
     }
   /** The command was adopted: it need not be kept here any more. */
   | { readonly kind: 'forget'; readonly slot: number; readonly seq: number }
-  | { readonly kind: 'counts'; readonly id: number }
   /** Finish what is running, make it durable, leave. */
   | { readonly kind: 'stop' };
 
@@ -135,7 +133,6 @@ export type FromActor =
       readonly size: number | null;
     }
   | { readonly kind: 'adopted'; readonly slot: number; readonly id: number; readonly handled: Handled }
-  | { readonly kind: 'counts'; readonly id: number; readonly counts: readonly SlotCounts[] }
   | { readonly kind: 'stopped' };
 
 /**
@@ -154,8 +151,4 @@ export interface Discarded {
   readonly version: number;
   /** What it adds to the dead letter office. */
   readonly added: DeadLetterCount;
-}
-
-export interface SlotCounts extends PartitionCounts {
-  readonly slot: number;
 }

@@ -257,10 +257,6 @@ export class PartitionActor {
     await this.#host.close();
   }
 
-  counts(): ReturnType<PartitionHost['counts']> {
-    return this.#host.counts();
-  }
-
   // ------------------------------------------------------------------ executing
 
   /** Applies the items and reports each; null when the actor stops before the store could be written. */

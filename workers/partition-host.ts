@@ -3,7 +3,6 @@
 
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { StepResult } from '../engine/retention/sweep.ts';
-import type { PartitionCounts } from '../engine/store/state.ts';
 import type { SweepKind, Timing } from './messages.ts';
 
 /** A change of the table of held commands; null removes the entry. */
@@ -54,6 +53,5 @@ export interface PartitionHost {
   /** Resolves when everything committed before the call would survive a power failure. */
   flush(): Promise<void>;
   sweep(kind: SweepKind, now: number): HostSweep;
-  counts(): PartitionCounts;
   close(): Promise<void>;
 }

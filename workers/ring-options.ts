@@ -1,7 +1,6 @@
-// What can be chosen about the ring, and what it tells about itself.
+// What can be chosen about the ring.
 
 import type { Log } from './log.ts';
-import type { SlotCounts } from './messages.ts';
 import type { MetricsRegistry } from './metrics.ts';
 import type { ActorTimes } from './partition-actor.ts';
 import type { Priority } from './priority.ts';
@@ -71,18 +70,3 @@ export const ringLimits: RingLimits = {
   hangMax: 300_000,
   openMax: 30_000,
 };
-
-export interface RingStats {
-  /** Of the partitions that are open. */
-  readonly partitions: readonly SlotCounts[];
-  /** Segments and bytes of the command log, and its commands that some partition has not flushed yet. */
-  readonly segments: number;
-  readonly logSize: number;
-  readonly logged: number;
-  readonly waiting: number;
-  readonly waitingSize: number;
-  /** Commands waiting for another attempt, for their dead letter, or to move to another partition. */
-  readonly held: number;
-  /** Why something does not work now; empty when all is well. */
-  readonly trouble: readonly string[];
-}

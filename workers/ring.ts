@@ -35,21 +35,16 @@ import { DeadLetterCounts } from './dead-letter-counts.ts';
 import { HeldCommands } from './held-commands.ts';
 import { type Log, silentLog } from './log.ts';
 import { type BatchLimits, type Entry, Mailbox, newEntry, type Waiter } from './mailbox.ts';
-import type { BatchMessage, FromActor, Handled, Held, SlotCounts, StoredCommand } from './messages.ts';
+import type { BatchMessage, FromActor, Handled, Held, StoredCommand } from './messages.ts';
 import { MetricsRegistry } from './metrics.ts';
 import { type ActorTimes, actorTimes } from './partition-actor.ts';
-import { type RingLimits, type RingOptions, type RingStats, ringLimits } from './ring-options.ts';
+import { type RingLimits, type RingOptions, ringLimits } from './ring-options.ts';
 import { checkAllPages, QUICK_ENDS_MAX, RunMarker } from './run-marker.ts';
 import { CRASHES_MAX, deadlyText, type Flight, type Slot } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
 import { threadScript } from './thread-script.ts';
 import type { Accepted, CommandRing, Maintenance, Submission } from './types.ts';
-
-interface CountsRequest {
-  readonly actor: ActorHandle;
-  readonly resolve: (counts: readonly SlotCounts[]) => void;
-}
 
 const WATCH_MS = 5000;
 const READ_AGAIN_MS = 1000;
@@ -132,7 +127,6 @@ export class Ring implements CommandRing {
   readonly #actors: ActorHandle[] = [];
   /** Waiters of submissions that are being written, by uuid. */
   readonly #arriving = new Map<string, Waiter>();
-  readonly #counting = new Map<number, CountsRequest>();
   readonly #watch: NodeJS.Timeout;
   /** When all partitions should be open at the latest; monotonic ms. */
   #openBy = Number.POSITIVE_INFINITY;
@@ -176,28 +170,8 @@ export class Ring implements CommandRing {
   }
 
   get healthy(): boolean {
-    return this.#troubles().length === 0;
-  }
-
-  /** All partitions are open. */
-  get isOpen(): boolean {
-    return this.#slots.every(({ up }) => up);
-  }
-
-  /** Counts of every open partition, and the state of the queue. */
-  async stats(): Promise<RingStats> {
-    const partitions = await Promise.all(this.#actors.map((actor) => this.#countsOf(actor)));
-    const { segments, size, live } = this.#stream.stats();
-    return {
-      partitions: partitions.flat().sort((a, b) => a.slot - b.slot),
-      segments,
-      logSize: size,
-      logged: live,
-      waiting: this.#admission.waiting,
-      waitingSize: this.#admission.waitingSize,
-      held: this.#slots.reduce((sum, slot) => sum + slot.held.size, 0),
-      trouble: this.#troubles(),
-    };
+    if (this.#stopping !== null || !this.#admission.isWell) return false;
+    return this.#slots.every(({ trouble, up, opening }) => trouble === null && (up || opening));
   }
 
   // ------------------------------------------------------------------ submissions
@@ -356,10 +330,6 @@ export class Ring implements CommandRing {
         break;
       case 'adopted':
         this.#held.adopted(message.id, message.handled);
-        break;
-      case 'counts':
-        this.#counting.get(message.id)?.resolve(message.counts);
-        this.#counting.delete(message.id);
         break;
       case 'stopped':
         break;
@@ -593,11 +563,6 @@ export class Ring implements CommandRing {
     this.#landed();
     this.#sweeps.down(activity, reason);
     this.#held.down(slots);
-    for (const [id, request] of this.#counting) {
-      if (request.actor !== actor) continue;
-      this.#counting.delete(id);
-      request.resolve([]);
-    }
   }
 
   /** Notes which commands an actor was applying when it died or hung. */
@@ -633,18 +598,7 @@ export class Ring implements CommandRing {
     this.#actors[index]?.kill('killed on request', true);
   }
 
-  #troubles(): string[] {
-    const troubles: string[] = [];
-    if (this.#stopping !== null) troubles.push('stopping');
-    if (this.#admission.trouble !== null) troubles.push(this.#admission.trouble);
-    for (const slot of this.#slots) {
-      if (slot.trouble !== null) troubles.push(`partition ${slot.slot}: ${slot.trouble}`);
-      else if (!slot.up && !slot.opening) troubles.push(`partition ${slot.slot}: not open`);
-    }
-    return troubles;
-  }
-
-  // ------------------------------------------------------------------ maintenance and counts
+  // ------------------------------------------------------------------ maintenance
 
   maintain(step: Maintenance): Promise<number> {
     return this.#sweeps.run(step);
@@ -652,15 +606,6 @@ export class Ring implements CommandRing {
 
   endMaintenance(): void {
     this.#sweeps.close();
-  }
-
-  #countsOf(actor: ActorHandle): Promise<readonly SlotCounts[]> {
-    if (!actor.alive || this.#stopping !== null) return Promise.resolve([]);
-    return new Promise((resolve) => {
-      const id = this.#nextId++;
-      this.#counting.set(id, { actor, resolve });
-      actor.post({ kind: 'counts', id });
-    });
   }
 
   // ------------------------------------------------------------------ the end
@@ -687,7 +632,6 @@ export class Ring implements CommandRing {
       for (const entry of slot.mailbox.entries()) entry.waiter?.reject(refusal);
     }
     this.#held.close(refusal);
-    for (const request of this.#counting.values()) request.resolve([]);
     this.#marker.end();
     await this.#lock.release();
   }

@@ -15,6 +15,7 @@ import { startRing } from '../../workers/ring.ts';
 import { SubmissionRefused } from '../../workers/types.ts';
 import { checkStore } from '../support/check-store.ts';
 import { atEnd } from '../support/endings.ts';
+import { allOpen } from '../support/partitions.ts';
 import { querySettings } from '../support/query-settings.ts';
 import { Random, testNumber, testSeed } from '../support/random.ts';
 import { pause, until } from '../support/waiting.ts';
@@ -106,7 +107,7 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
   const deaths = (): number => lines.filter((line) => /^actor \d+ died/.test(line)).length;
   for (let kill = 1; kill <= kills; kill++) {
     // Pauses between starts grow: more than a few kills of one thread take their time.
-    await until('every partition is open', () => ring.isOpen, 60_000);
+    await allOpen(ring, 60_000);
     await pause(random.between(0, 120));
     ring.killActor(random.below(THREADS));
     await until('the thread is gone', () => deaths() === kill, 30_000);
@@ -118,7 +119,7 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
   await clients;
   await reading;
   await until('every command is processed', () => ring.depth === 0, 30_000);
-  await until('every partition is open', () => ring.isOpen, 30_000);
+  await allOpen(ring, 30_000);
   const listing = await listAll(asked(asker));
   await fleet.settle(statesOf(listing));
   await until('what was sent again is processed', () => ring.depth === 0, 30_000);

@@ -11,6 +11,7 @@ import { type Submission, SubmissionRefused } from '../../workers/types.ts';
 import { submissionOf } from '../support/commands.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
+import { allOpen } from '../support/partitions.ts';
 import { smallVolume } from '../support/volume.ts';
 import { pause, until } from '../support/waiting.ts';
 import { applications } from './applications.ts';
@@ -48,7 +49,8 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
     acknowledged.push(...(await runAndKill(dir, life)));
   }
   const ring = await startRing({ dir, script, times: { flushDelay: 20, retryDelay: 50 } });
-  await until('everything is applied', () => ring.isOpen && ring.depth === 0);
+  await allOpen(ring);
+  await until('everything is applied', () => ring.depth === 0);
   await ring.stop();
   const counts = await applications(dir);
   t.diagnostic(`${acknowledged.length} acknowledged, ${counts.size} applied, ${KILLS} kills`);
@@ -89,7 +91,7 @@ test('full disk: submissions are refused with the reason, and taken again when t
     times: { flushDelay: 20 },
   });
   atEnd(t, () => ring.stop());
-  await until('open', () => ring.isOpen);
+  await allOpen(ring);
   const ballast = join(dir, 'ballast');
   for (let size = 20 << 20; size >= 4096; size >>= 1) {
     try {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { CommandLog } from '../../engine/inbox/log.ts';
 import { slotOf } from '../../engine/store/store-info.ts';
 import type { Log } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
@@ -12,6 +13,7 @@ import { type Submission, SubmissionRefused } from '../../workers/types.ts';
 import { submissionOf } from '../support/commands.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
+import { allOpen, ofPartitions } from '../support/partitions.ts';
 import { until } from '../support/waiting.ts';
 import { applications } from './applications.ts';
 
@@ -83,13 +85,16 @@ test('ring: before its actors start it takes commands, which wait for them', asy
   });
   const told: number[] = [];
   const { ring } = await start(t, dir, { actorsAfter, onWaiting: (count) => told.push(count) });
+  let isOpen = false;
+  const opened = allOpen(ring).then(() => {
+    isOpen = true;
+  });
   const accepted = await Promise.all(['a', 'b', 'c'].map((certname) => ring.submit(submission(certname), true)));
-  assert.deepEqual([ring.healthy, ring.isOpen, ring.depth], [true, false, 3]);
-  assert.deepEqual((await ring.stats()).partitions, []);
+  assert.deepEqual([ring.healthy, isOpen, ring.depth], [true, false, 3]);
   begin();
   for (const { outcome } of accepted) assert.equal((await outcome)?.kind, 'processed');
   assert.deepEqual(told, [1, 2, 3, 2, 1, 0]);
-  assert.equal(ring.isOpen, true);
+  await opened;
   await ring.stop();
 });
 
@@ -99,22 +104,24 @@ test('ring: stopped before its actors start, it starts none, and what it has tak
   const actorsAfter = new Promise<void>((resolve) => {
     begin = resolve;
   });
-  const first = await start(t, dir, { actorsAfter });
+  const started = join(dir, 'started');
+  const telling = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(started)}, '');`;
+  const url = new URL(`data:text/javascript,${encodeURIComponent(telling)}`);
+  const first = await start(t, dir, { actorsAfter, script: { url } });
   const { uuid } = submission('a');
   await first.ring.submit(submission('a', undefined, { uuid }), false);
   await first.ring.stop();
   begin();
   const second = await start(t, dir);
   await until('it is applied', () => second.ring.depth === 0);
-  assert.equal(first.ring.isOpen, false);
+  assert.equal(existsSync(started), false);
   await second.ring.stop();
   assert.equal((await applications(dir)).get(uuid), 1);
 });
 
 test('ring: partitions that do not open in time are told of', async (t) => {
   const idle = `import { parentPort } from 'node:worker_threads';
-    parentPort.on('message', ({ kind, id }) => {
-      if (kind === 'counts') parentPort.postMessage({ kind, id, counts: [] });
+    parentPort.on('message', ({ kind }) => {
       if (kind === 'stop') parentPort.close();
     });`;
   const url = new URL(`data:text/javascript,${encodeURIComponent(idle)}`);
@@ -122,7 +129,6 @@ test('ring: partitions that do not open in time are told of', async (t) => {
   const { ring, lines } = await start(t, temporaryDirectory(), { script: { url }, limits });
   assert.equal(ring.healthy, true);
   await until('it is told', () => !ring.healthy);
-  assert.match((await ring.stats()).trouble.join(), /partition 0: not open/);
   assert.match(lines.join('\n'), /error partition 0 is still not open/);
 });
 
@@ -156,9 +162,10 @@ test('ring: what was not applied before a stop is applied after the next start, 
   await first.ring.stop();
   rmSync(join(dir, FAULT_FILE));
   assert.equal((await applications(dir)).size, 0);
-  const second = await start(t, dir);
+  const told: number[] = [];
+  const second = await start(t, dir, { onWaiting: (count) => told.push(count) });
   await until('all applied', () => second.ring.depth === 0);
-  await until('all released', async () => (await second.ring.stats()).waiting === 0);
+  await until('none waits', () => told.at(-1) === 0);
   const next = await second.ring.submit(submission('x'), true);
   assert.ok(next.seq > 20);
   await next.outcome;
@@ -209,6 +216,7 @@ test('ring: a batch that waits for more goes when its time has come', async (t) 
 
 test('ring: while commands keep coming, the log lets go of what is flushed and sweeps go on', async (t) => {
   const { ring } = await start(t, temporaryDirectory(), { threads: 1, limits: { batchMax: 1 } });
+  const release = t.mock.method(CommandLog.prototype, 'release');
   const count = 200;
   await Promise.all(
     Array.from({ length: count }, (_, i) => ring.submit(submission(`n${i}`, { do: 'store slowly' }), false)),
@@ -217,11 +225,11 @@ test('ring: while commands keep coming, the log lets go of what is flushed and s
   const swept = ring.maintain({ kind: 'gc_packages' }).then(() => {
     waitingWhenSwept = ring.depth;
   });
-  await until('some are let go', async () => (await ring.stats()).logged < count);
+  await until('some are let go', () => release.mock.callCount() > 0);
   assert.ok(ring.depth > count / 2, `only when ${ring.depth} were left`);
   await swept;
   assert.ok(waitingWhenSwept > count / 2, `swept only when ${waitingWhenSwept} were left`);
-  await until('all are let go', async () => (await ring.stats()).logged === 0);
+  await until('all are let go', () => release.mock.callCount() === count);
   assert.equal(ring.depth, 0);
 });
 
@@ -336,7 +344,7 @@ test('ring: what was applied before a start neither counts again nor supersedes 
   // Nothing is flushed before the stop, so the log keeps everything.
   const slow = { ...times, flushDelay: 60_000 };
   const first = await start(t, dir, { times: slow });
-  await until('all partitions are open', () => first.ring.isOpen);
+  await allOpen(first.ring);
   const certname = 'a';
   for (const producerTimestamp of [10, 30]) {
     await (await first.ring.submit(submission(certname, {}, { producerTimestamp }), true)).outcome;
@@ -385,8 +393,7 @@ test('ring: while a partition cannot be written nothing is lost, and it goes on 
   await (await ring.submit(submission('a'), true)).outcome;
   writeFileSync(join(dir, FAULT_FILE), 'ENOSPC');
   const waiting = await ring.submit(submission('a'), true);
-  let trouble = '';
-  while (!/partition \d: ENOSPC/.test(trouble)) trouble = (await ring.stats()).trouble.join();
+  await until('it is told', () => lines.some((line) => /^error partition \d: ENOSPC/.test(line)));
   assert.equal(ring.healthy, false);
   rmSync(join(dir, FAULT_FILE));
   assert.equal((await waiting.outcome)?.kind, 'processed');
@@ -396,7 +403,7 @@ test('ring: while a partition cannot be written nothing is lost, and it goes on 
 
 test('ring: where a batch has no room, what fits of it is applied', async (t) => {
   const dir = temporaryDirectory();
-  const { ring } = await start(t, dir);
+  const { ring, lines } = await start(t, dir);
   await (await ring.submit(submission('a'), true)).outcome;
   const applied = (): number => readFileSync(join(dir, 'applied.txt'), 'utf8').trim().split('\n').length;
   const before = applied();
@@ -407,8 +414,7 @@ test('ring: where a batch has no room, what fits of it is applied', async (t) =>
     ring.submit(submission('a', { do: 'large' }), true),
     ring.submit(submission(other), true),
   ]);
-  let trouble = '';
-  while (!/partition \d: ENOSPC/.test(trouble)) trouble = (await ring.stats()).trouble.join();
+  await until('it is told', () => lines.some((line) => /^error partition \d: ENOSPC/.test(line)));
   assert.equal(applied(), before + 5);
   rmSync(join(dir, ROOM_FILE));
   const outcomes = await Promise.all(accepted.map(({ outcome }) => outcome));
@@ -545,7 +551,7 @@ test('ring: many waiting commands are all read from the log', async (t) => {
   for (const outcome of await Promise.all(outcomes)) assert.equal((outcome as { kind: string }).kind, 'processed');
 });
 
-test('ring: while the log cannot be read commands wait, the status says why, and then they are applied', async (t) => {
+test('ring: while the log cannot be read commands wait, a line says why, and then they are applied', async (t) => {
   const dir = temporaryDirectory();
   const { ring, lines } = await start(t, dir);
   await (await ring.submit(submission('a'), true)).outcome;
@@ -553,8 +559,8 @@ test('ring: while the log cannot be read commands wait, the status says why, and
   const accepted = [];
   for (let i = 0; i < 3; i++) accepted.push(await ring.submit(submission('a'), true));
   await until('it is told', () => !ring.healthy);
-  const reason = /^partition \d: commands cannot be read from the log: EIO: injected into read$/;
-  assert.match((await ring.stats()).trouble.join(), reason);
+  const reason = /^error partition \d: commands cannot be read from the log: EIO: injected into read$/;
+  assert.match(lines.at(-1)!, reason);
   rmSync(join(dir, UNREADABLE_FILE));
   for (const { outcome } of accepted) assert.equal((await outcome)?.kind, 'processed');
   assert.equal(ring.healthy, true);
@@ -679,8 +685,8 @@ test('ring: a command whose payload belongs to another partition is applied ther
   const outcomes = await Promise.all(accepted.map(({ outcome }) => outcome));
   for (const outcome of outcomes) assert.ok(outcome?.kind === 'processed' && outcome.certname === to);
   await until('depth 0', () => ring.depth === 0);
-  assert.equal((await ring.stats()).held, 0);
   await ring.stop();
+  assert.deepEqual(await ofPartitions(dir, (partition) => partition.retrySeqs()), Array(PARTITIONS).fill([]));
   assert.deepEqual([...(await applications(dir)).values()], Array(30).fill(1));
 });
 
@@ -697,7 +703,8 @@ test('ring: a moving command survives the death of actors and restarts', async (
   await Promise.all(accepted);
   await first.ring.stop();
   const second = await start(t, dir);
-  await until('all processed', () => second.ring.isOpen && second.ring.depth === 0);
+  await allOpen(second.ring);
+  await until('all processed', () => second.ring.depth === 0);
   await second.ring.stop();
   const counts = await applications(dir);
   assert.equal(counts.size, 40, 'none is lost; one may be applied again when an actor dies in between');
@@ -709,16 +716,6 @@ test('ring: maintenance survives the death of its actor', async (t) => {
   ring.killActor(0);
   ring.killActor(1);
   assert.ok((await done) >= 3 * PARTITIONS);
-});
-
-test('ring: counts come from every partition', async (t) => {
-  const { ring } = await start(t, temporaryDirectory());
-  await until('open', () => ring.isOpen);
-  const stats = await ring.stats();
-  assert.deepEqual(
-    stats.partitions.map(({ slot, nodes }) => [slot, nodes]),
-    [0, 1, 2, 3].map((slot) => [slot, 0]),
-  );
 });
 
 test('ring: after stop submissions are refused and those who still wait are told', async (t) => {

@@ -165,10 +165,6 @@ class StubHost implements PartitionHost {
     return { step: () => ({ changed: 1, done: ++steps === 3 }), day: this.#slot };
   }
 
-  counts(): ReturnType<Partition['counts']> {
-    return this.#partition.counts();
-  }
-
   close(): Promise<void> {
     return this.#partition.close();
   }
