@@ -5,6 +5,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { authorize, type RuleRequest, type Rules } from '../config/authorization.ts';
+import { isBelow } from '../http/dispatch.ts';
 import type { Exchange, Handler, Mount } from '../http/exchange.ts';
 import type { Logger } from '../log.ts';
 import { readExtensions } from './certificate-extensions.ts';
@@ -122,10 +123,6 @@ const headerClient = (exchange: Exchange): RuleClient => ({
 /** Identity that a proxy in front vouches for: `X-Client-Verify: SUCCESS` and the CN of `X-Client-DN`. */
 const headerName = (exchange: Exchange): string | null =>
   exchange.header('x-client-verify') === 'SUCCESS' ? commonNameOf(exchange.header('x-client-dn')) : null;
-
-function isBelow(path: string, prefix: string): boolean {
-  return path === prefix || path.startsWith(`${prefix}/`);
-}
 
 function decoded(path: string): string {
   try {
