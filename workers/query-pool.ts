@@ -11,7 +11,6 @@
 // Handlers are never called from inside `run`, and never again after `cancel`. A thread that dies takes its queries with
 // it (500, or an abort behind the head) and is replaced.
 
-import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
@@ -41,8 +40,8 @@ import { setV8 } from './v8.ts';
 export interface QueryPoolOptions {
   /** Data directory. */
   readonly dir: string;
-  /** Default: the cores less one, at least one. */
-  readonly threads?: number;
+  /** At least one. */
+  readonly threads: number;
   readonly limits?: Partial<QueryPoolLimits>;
   readonly metrics?: MetricsRegistry;
   readonly log?: Log;
@@ -215,7 +214,7 @@ export class ThreadQueryPool implements QueryPool {
     this.#limits = { ...queryPoolLimits, ...options.limits };
     this.#log = options.log ?? silentLog;
     this.#metrics = options.metrics ?? new MetricsRegistry();
-    this.#threadCount = Math.max(1, options.threads ?? availableParallelism() - 1);
+    this.#threadCount = Math.max(1, options.threads);
     this.#places = this.#threadCount * this.#limits.perThread;
     this.#openMax = Math.max(this.#places, this.#limits.openMax);
     this.#cancelled = new Int32Array(new SharedArrayBuffer(this.#openMax * 4));

@@ -11,8 +11,8 @@ export interface RingOptions {
   readonly dir: string;
   /** Partitions of a directory that is created now; an existing one keeps its number. */
   readonly partitions?: number;
-  /** Actor threads, at most one per partition. Default: the cores less one, at least one. */
-  readonly threads?: number;
+  /** Actor threads: at least one, at most one per partition. */
+  readonly threads: number;
   /** What the engine needs to know to apply commands and run retention: EngineSettings of engine-host.ts. */
   readonly engine?: unknown;
   readonly limits?: Partial<RingLimits>;

@@ -8,7 +8,6 @@
 // read from the log again; the partition's stored position says what had been committed. A batch that was being applied
 // when its actor died is suspect: its commands are tried one by one, and one that was there three times is given up.
 
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { type CommandLog, openLog } from '../engine/inbox/log.ts';
@@ -504,7 +503,7 @@ export class Ring implements CommandRing {
     } = this.#options;
     const { batchMax: countMax, batchSizeMax: sizeMax, batchWorkMax: workMax } = this.#limits;
     const limits: BatchLimits = { countMax, sizeMax, workMax };
-    const threads = Math.min(Math.max(1, wanted ?? defaultThreads()), partitions);
+    const threads = Math.min(Math.max(1, wanted), partitions);
     for (let index = 0; index < threads; index++) {
       const slots: number[] = [];
       for (let slot = index; slot < partitions; slot += threads) slots.push(slot);
@@ -660,8 +659,6 @@ const throwInTheOpen = (error: Error): void => {
     throw error;
   });
 };
-
-const defaultThreads = (): number => Math.max(1, availableParallelism() - 1);
 
 /** What a batch is about, superseded commands left out. */
 const executed = ({ entries }: Flight): Entry[] => entries.filter(({ obsolete }) => !obsolete);

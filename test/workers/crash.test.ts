@@ -48,7 +48,7 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
     const life = (Math.imul(seed + kill, 2654435761) >>> 0) % 300;
     acknowledged.push(...(await runAndKill(dir, life)));
   }
-  const ring = await startRing({ dir, script, times: { flushDelay: 20, retryDelay: 50 } });
+  const ring = await startRing({ dir, threads: 2, script, times: { flushDelay: 20, retryDelay: 50 } });
   await allOpen(ring);
   await until('everything is applied', () => ring.depth === 0);
   await ring.stop();
@@ -87,6 +87,7 @@ test('full disk: submissions are refused with the reason, and taken again when t
   const ring = await startRing({
     dir: join(dir, 'data'),
     partitions: PARTITIONS,
+    threads: 2,
     script,
     times: { flushDelay: 20 },
   });

@@ -249,7 +249,7 @@ test('ring: seqs go on above the positions of the partitions when the log is los
 test('ring: a second ring on the directory is refused', async (t) => {
   const dir = temporaryDirectory();
   await start(t, dir);
-  await assert.rejects(startRing({ dir, script }), /is used by another process/);
+  await assert.rejects(startRing({ dir, threads: 2, script }), /is used by another process/);
 });
 
 test('ring: a command refused by the engine goes to the dead letters, whole', async (t) => {
