@@ -1,7 +1,7 @@
 // Mappings of the data are given back, and what is in them is read again as if nothing had happened.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -22,6 +22,18 @@ const page = pageSize();
 const skip = page === null ? 'no /proc here' : madvise() === null ? 'koffi is not installed for this platform' : false;
 const MiB = 1 << 20;
 const residentFiles = (): number => residentMemory(page as number).files;
+
+/** Bytes that are resident of each mapping of the data. */
+function residentData(dir: string): number[] {
+  const mapped = /^[\da-f]+-[\da-f]+ \S+ \S+ \S+ \d+ +(\/.*)\n(?:[A-Z].*\n)*?Rss: +(\d+) kB$/gm;
+  const found: number[] = [];
+  for (const [, path = '', size] of readFileSync('/proc/self/smaps', 'utf8').matchAll(mapped)) {
+    if (path.startsWith(join(dir, 'partition-'))) found.push(Number(size) * 1024);
+  }
+  return found;
+}
+
+const added = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0);
 
 /** Partitions with 40 MB each, and what looks at all of them. */
 function filled(t: Owner, partitions = 1) {
@@ -85,12 +97,15 @@ test('mapped memory: given back, and read again', { skip }, (t) => {
 
 test('mapped memory: mappings are known while they are there, and no longer', { skip }, async (t) => {
   const { dir } = filled(t);
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
   const known = new KnownMappings(dir);
   const first = known.now();
   assert.deepEqual(first, dataMappings(dir));
   assert.equal(known.now(), first, 'all of them are where they were');
   const other = open({ path: join(dir, 'partition-001'), noSubdir: false });
-  await sleep(1100);
+  assert.equal(known.now(), first, 'not looked for yet');
+  now = 1000;
   const both = known.now();
   assert.deepEqual(both, dataMappings(dir));
   assert.ok(both.length > first.length);
@@ -125,17 +140,30 @@ test('mapped memory: bounded while it is watched, and not afterwards', { skip },
 test('mapped memory: much of it is given back no faster than the rate, but all in time', { skip }, async (t) => {
   const { dir, sum } = await tooMuch(t, 2);
   // Less than both partitions have, more than one of them and what is given back of the program at once.
-  const before = residentFiles();
-  const max = before - 75 * MiB;
-  const stop = boundMappedMemory({ dir, max, total: 0, rate: 20 * MiB });
-  atEnd(t, () => stop?.());
-  await sleep(400);
-  const between = residentFiles();
-  assert.ok(between > max && between < before, `${before} bytes, ${between}`);
+  const max = residentFiles() - 75 * MiB;
+  const rate = 20 * MiB;
+  /** Bytes that have gone a moment after `begin`: the rate at once, what it allows in the time that has passed, and a mapping that had more. */
+  const given = async (begin: () => void): Promise<number> => {
+    const begun = performance.now();
+    begin();
+    const before = residentData(dir);
+    await sleep(400);
+    const gone = added(before) - added(residentData(dir));
+    const seconds = (performance.now() - begun) / 1000;
+    const most = rate * (1 + seconds) + Math.max(...before);
+    assert.ok(gone <= most, `${gone} bytes within ${seconds} s, ${most} at most`);
+    return gone;
+  };
+  const gone = await given(() => {
+    const stop = boundMappedMemory({ dir, max, total: 0, rate });
+    atEnd(t, () => stop?.());
+  });
+  assert.ok(gone > 0);
   await comesBelow(max);
-  sum();
-  await sleep(400);
-  assert.ok(residentFiles() > max, 'it has come back');
+  await given(() => {
+    sum();
+    assert.ok(residentFiles() > max, 'it has come back');
+  });
 });
 
 test('mapped memory: stays while the process as a whole is small enough', { skip }, async (t) => {
