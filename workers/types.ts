@@ -17,7 +17,7 @@ export interface Submission {
   readonly received: number;
   /** Uncompressed size in bytes when the client said it (X-Uncompressed-Length), for metrics. */
   readonly size: number | null;
-  /** Exactly the received bytes. The ring may transfer the memory: the caller must not touch it afterwards. */
+  /** Exactly the received bytes. The ring writes them from where they lie: nobody may change them before `submit` is settled; it keeps none. */
   readonly body: Uint8Array;
 }
 

@@ -38,7 +38,7 @@ export class BodyPieces {
     this.#filled = 0;
   }
 
-  /** All of them in one piece of memory that belongs to nobody else: slices of shared slabs cannot be transferred to a thread. */
+  /** All of them in one piece. A slice is copied even if it is alone: it would keep the whole slab, of which only its own bytes are counted. */
   join(): Uint8Array {
     this.#close();
     const only = this.#pieces.length === 1 ? this.#pieces[0] : undefined;

@@ -23,15 +23,15 @@ export interface Exchange {
   readonly base: string;
 
   /**
-   * The whole body, at most `max` bytes, in memory of its own (it may be transferred to a thread). Rejects with
-   * BodyTooLarge or BodiesFull, in both cases after the body has been read to its end, and with ClientGone.
+   * The whole body, at most `max` bytes, in memory that is not used again. Rejects with BodyTooLarge or BodiesFull, in both
+   * cases after the body has been read to its end, and with ClientGone.
    */
   body(max: number): Promise<Uint8Array>;
 
   /**
    * The body in parts, for bodies of any size up to `max` bytes: the client sends on only as parts are taken, and may take
-   * its time as long as it sends at all. Instead of `body`, once. Parts may be kept but not transferred. Throws
-   * BodyTooLarge, and ClientGone when the connection breaks; leaving the loop early drops the rest.
+   * its time as long as it sends at all. Instead of `body`, once. Parts may be kept. Throws BodyTooLarge,
+   * and ClientGone when the connection breaks; leaving the loop early drops the rest.
    */
   bodyStream(max: number): AsyncIterable<Uint8Array>;
 

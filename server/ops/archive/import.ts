@@ -274,8 +274,6 @@ class CommandQueue {
     for (;;) {
       const submission: Submission = {
         ...command,
-        // The ring may take the memory away, even when it refuses.
-        body: command.body,
         producerTimestamp: null,
         gzip: false,
         uuid: uuid(),

@@ -177,7 +177,7 @@ class BlockReader {
 
   /** null at the end of the input; shorter than asked when the input ends within. */
   async take(size: number): Promise<Uint8Array | null> {
-    // Memory of its own: what is read may be handed to another thread.
+    // Memory of its own: a part of a chunk that waits would keep the whole one.
     const bytes = new Uint8Array(size);
     let filled = 0;
     while (filled < size && (await this.#fill())) {
@@ -187,7 +187,7 @@ class BlockReader {
       this.#at += part.byteLength;
     }
     if (filled === size) return bytes;
-    return filled === 0 && size > 0 ? null : bytes.slice(0, filled);
+    return filled === 0 && size > 0 ? null : bytes.subarray(0, filled);
   }
 
   async contents(size: number, max: number, name?: string): Promise<Uint8Array> {
