@@ -75,7 +75,8 @@ async function tooMuch(t: Owner, partitions = 1) {
 
 async function comesBelow(max: number): Promise<void> {
   for (let tries = 0; residentFiles() > max && tries < 50; tries++) await sleep(100);
-  assert.ok(residentFiles() <= max);
+  const { files, own } = residentMemory(page as number);
+  assert.ok(files <= max, `${files} bytes, ${max} at most, beside ${own} of the process's own`);
 }
 
 test('mapped memory: given back, and read again', { skip }, (t) => {
@@ -168,12 +169,13 @@ test('mapped memory: much of it is given back no faster than the rate, but all i
 
 test('mapped memory: stays while the process as a whole is small enough', { skip }, async (t) => {
   const { dir, max } = await tooMuch(t);
-  const total = residentMemory(page as number).all + 30 * MiB;
+  // The heap grows and shrinks meanwhile by what earlier tests have left.
+  const total = residentMemory(page as number).all + 100 * MiB;
   const stop = boundMappedMemory({ dir, max, total });
   atEnd(t, () => stop?.());
   await sleep(400);
   assert.ok(residentFiles() > max, 'nothing given back yet');
-  const more = Buffer.alloc(60 * MiB, 1);
+  const more = Buffer.alloc(256 * MiB, 1);
   await comesBelow(max);
   assert.equal(more[MiB], 1);
 });
