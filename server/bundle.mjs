@@ -16,6 +16,7 @@ const entries = {
   'check-process': 'dist/server/cli/check-process.js',
   'actor-thread': 'dist/workers/actor-thread.js',
   'query-thread': 'dist/workers/query-thread.js',
+  'entry-thread': 'dist/server/ops/archive/entry-thread.js',
 };
 
 /** lmdb looks for its native code, and for what it loads later, from where its own modules lie: that stays its folder. */

@@ -1,20 +1,21 @@
 // GET /pdb/admin/v1/archive: everything active nodes have, as a compressed tar archive of command payloads. Nodes are asked
 // for in batches, so that no query reads one state of the store for long; rows come one at a time and go on only as the
-// client takes them. What is held is one row, and the names of the nodes.
+// client takes them. What is held is one row, and the names of the nodes. A thread makes the files of the rows.
 
 import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { createGzip } from 'node:zlib';
-import { parseJson } from '../../../engine/json/parse.ts';
+import { Piscina } from 'piscina';
 import { prettyJson } from '../../../engine/json/pretty.ts';
-import { isObject } from '../../../engine/json/value.ts';
+import { threadScript } from '../../../workers/thread-script.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { Logger } from '../../log.ts';
 import { type Asker, askRows } from '../internal-query.ts';
 import { isJsonMap, type Json } from '../json.ts';
-import { type Anonymizer, createAnonymizer } from './anonymizer.ts';
+import type { EntryTask, EntryThreadData } from './entry-thread.ts';
 import { anonymizationProfiles } from './profiles.ts';
 import { tarEnd, tarFile } from './tar.ts';
-import { type ArchiveRow, archiveRows, entryName, metadataName } from './wire.ts';
+import { type ArchiveRow, archiveRows, metadataName } from './wire.ts';
 
 export interface ExportDeps {
   readonly asker: Asker;
@@ -63,20 +64,38 @@ export async function answerExport(exchange: Exchange, deps: ExportDeps): Promis
 
 async function* archiveBytes(deps: ExportDeps, profile: string, now: number): AsyncGenerator<Uint8Array> {
   const seconds = Math.floor(now / 1000);
-  const rules = anonymizationProfiles.get(profile);
-  const anonymizer = rules === undefined ? null : createAnonymizer(rules);
   const versions = Object.fromEntries(archiveRows.map(({ command, version }) => [command, version]));
   const metadata = prettyJson({ timestamp: new Date(now).toISOString(), command_versions: versions });
   yield* tarFile(metadataName, Buffer.from(metadata), seconds);
   const names = await nodeNames(deps.asker);
-  for (const row of archiveRows) {
-    for (let at = 0; at < names.length; at += nodesPerQuery) {
-      for await (const payload of payloads(deps.asker, row, names.slice(at, at + nodesPerQuery), anonymizer)) {
-        yield* tarFile(payload.name, Buffer.from(payload.text), seconds);
+  const thread = entryThread({ profile, seconds });
+  try {
+    for (const row of archiveRows) {
+      for (let at = 0; at < names.length; at += nodesPerQuery) {
+        for await (const text of rowsOf(deps.asker, row, names.slice(at, at + nodesPerQuery))) {
+          const task: EntryTask = { kind: row.kind, row: text };
+          yield (await thread.run(task)) as Uint8Array;
+        }
       }
     }
+  } finally {
+    await thread.destroy();
   }
   yield tarEnd();
+}
+
+/** A thread of the export's own: one row after the other is made a file there. */
+function entryThread(data: EntryThreadData): Piscina {
+  const { url, execArgv } = threadScript('entry-thread', import.meta.url);
+  return new Piscina({
+    filename: fileURLToPath(url),
+    minThreads: 1,
+    maxThreads: 1,
+    idleTimeout: Number.POSITIVE_INFINITY,
+    atomics: 'disabled',
+    workerData: data,
+    ...(execArgv === undefined ? {} : { execArgv }),
+  });
 }
 
 async function nodeNames(asker: Asker): Promise<string[]> {
@@ -90,21 +109,10 @@ async function nodeNames(asker: Asker): Promise<string[]> {
   return names;
 }
 
-async function* payloads(
-  asker: Asker,
-  row: ArchiveRow,
-  names: readonly string[],
-  anonymizer: Anonymizer | null,
-): AsyncGenerator<{ readonly name: string; readonly text: string }> {
+function rowsOf(asker: Asker, row: ArchiveRow, names: readonly string[]): AsyncIterable<string> {
   const ofNodes: Json = ['in', 'certname', ['array', names]];
   const query: Json = row.filter === null ? ofNodes : ['and', ofNodes, row.filter];
   // Payloads have PuppetDB's own field names whatever clients are shown.
   const settings = { vocabulary: 'puppetdb' } as const;
-  for await (const text of askRows(asker, { ...row.question, query, settings })) {
-    const value = parseJson(text);
-    if (!isObject(value)) throw new Error(`a row of ${row.question.path} is no object`);
-    const plain = row.payload(value);
-    const payload = anonymizer === null ? plain : anonymizer(row.kind, plain);
-    yield { name: entryName(row, payload), text: prettyJson(payload) };
-  }
+  return askRows(asker, { ...row.question, query, settings });
 }
