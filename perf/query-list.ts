@@ -30,6 +30,8 @@ const pql = (name: string, cost: QueryCost, query: string): TimedQuery => ({ nam
 const other = (name: string, path: string): TimedQuery => ({ name, cost: 'flat', path });
 const dump = (name: string, route: string): TimedQuery => ({ name, cost: 'scan', path: `${v4}/${route}`, dump: true });
 
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
 export const timedQueries: readonly TimedQuery[] = [
   // Nodes
   at('node by name', 'flat', 'nodes/{certname}'),
@@ -74,6 +76,10 @@ export const timedQueries: readonly TimedQuery[] = [
   at('resources: by type', 'rows', 'resources', ['=', 'type', 'Package']),
   at('resources: by type and title', 'rows', 'resources/User/user14'),
   at('resources: one node has it', 'flat', 'resources/Sshkey/{certname}'),
+  at('resources: one of forty', 'rows', 'resources', [
+    'or',
+    ...numbers(40).map((n) => ['and', ['=', 'type', 'User'], ['=', 'title', `user${n}`]]),
+  ]),
   at('resources: by type and tag', 'rows', 'resources', ['and', ['=', 'type', 'Exec'], ['=', 'tag', 'monitoring']]),
   at('resources: by parameter', 'rows', 'resources', [
     'and',
@@ -118,6 +124,11 @@ export const timedQueries: readonly TimedQuery[] = [
   at('facts: by name', 'rows', 'facts/role'),
   at('facts: by name, structured', 'rows', 'facts/networking'),
   at('facts: by name and value', 'rows', 'facts/role/db'),
+  at('facts: of forty names', 'rows', 'facts', [
+    'or',
+    ...['role', 'kernel'].map((name) => ['=', 'name', name]),
+    ...numbers(38).map((n) => ['=', 'name', `no_such_fact_${n}`]),
+  ]),
   at('facts: one node has the value', 'flat', 'facts', ['and', ['=', 'name', 'ipaddress'], ['=', 'value', '10.0.0.7']]),
   at('facts: count by value', 'rows', 'facts', [
     'extract',
