@@ -3,6 +3,7 @@
 
 import { workerData } from 'node:worker_threads';
 import { move } from 'piscina';
+import { joined } from '../../../engine/bytes.ts';
 import { parseJson } from '../../../engine/json/parse.ts';
 import { prettyJson } from '../../../engine/json/pretty.ts';
 import { isObject } from '../../../engine/json/value.ts';
@@ -37,14 +38,7 @@ export default function entryOf({ kind, row }: EntryTask): Uint8Array {
   if (archiveRow === undefined || !isObject(value)) throw new Error(`a row of ${kind} is no object`);
   const plain = archiveRow.payload(value);
   const payload = anonymizer === null ? plain : anonymizer(kind, plain);
-  const parts = [...tarFile(entryName(archiveRow, payload), Buffer.from(prettyJson(payload)), seconds)];
-  const size = parts.reduce((sum, part) => sum + part.byteLength, 0);
-  // In memory of its own, which goes to the main thread without another copy.
-  const entry = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    entry.set(part, at);
-    at += part.byteLength;
-  }
+  const entry = joined([...tarFile(entryName(archiveRow, payload), Buffer.from(prettyJson(payload)), seconds)]);
+  // Its memory goes to the main thread without another copy.
   return move(entry) as Uint8Array;
 }
