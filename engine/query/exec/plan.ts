@@ -189,18 +189,18 @@ function itemAccessPath(
     if (best === null || estimate < best.estimate) best = { ...path, estimate };
   }
   for (const filter of filters) {
-    const path = filter.kind === 'or' ? anyOfPaths(entity, filter, view, regex) : null;
-    if (path !== null && (best === null || path.estimate < best.estimate)) best = path;
+    if (filter.kind === 'or') best = anyOfPaths(entity, filter, view, regex, best?.estimate) ?? best;
   }
   return best === null ? null : byNextText(best, filters, regex);
 }
 
-/** One path for each alternative; null when one has none, or when they are too many. */
+/** One path for each alternative; null when one has none, when they are too many, or when they hold no fewer items than `below`. */
 function anyOfPaths(
   entity: EntityName,
   filter: Extract<Filter, { kind: 'and' | 'or' }>,
   view: View,
   regex: CompileRegex,
+  below = Number.POSITIVE_INFINITY,
 ): ItemAccessPath | null {
   const paths: ItemAccessPath[] = [];
   let keys = 0;
@@ -209,14 +209,21 @@ function anyOfPaths(
     const path = itemAccessPath(entity, conjuncts(alternative), view, regex);
     if (path === null) return null;
     keys += Math.max(1, path.keys.length);
-    if (keys > KEYS_MAX) return null;
     estimate += path.estimate;
+    if (keys > KEYS_MAX || estimate >= below) return null;
     paths.push(path);
   }
   const [first] = paths;
   if (first === undefined) return null;
   const index = [...new Set(paths.map((path) => path.index))].join(' or ');
-  return { index, tag: first.tag, keys: [], fields: [], anyOf: { paths, filter }, estimate };
+  return {
+    index,
+    tag: first.tag,
+    keys: paths.flatMap((path) => path.keys),
+    fields: [],
+    anyOf: { paths, filter },
+    estimate,
+  };
 }
 
 /** Patterns for titles are looked for in the index of types and titles, which is smaller than the resources. */
