@@ -9,7 +9,7 @@ import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
 import type { ExecContext } from './context.ts';
 import { firstKeyTest } from './json-filter.ts';
-import { DICTIONARY, type ItemPlan, itemsOf, type ReportPath, rowsPerItem } from './plan.ts';
+import { covers, DICTIONARY, type ItemPlan, itemsOf, type ReportPath, rowsPerItem } from './plan.ts';
 
 /** Share of the rows for which a condition holds that no count tells anything about. */
 const SHARE: Readonly<Record<Filter['kind'], number>> = {
@@ -120,9 +120,9 @@ export function estimateItemRows(
   view: View,
 ): number {
   const { items, having } = rowsPerItem(entity, view);
-  const covered = new Set(plan.path?.fields ?? []);
-  const open = filters.filter((f) => f !== plan.path?.anyOf?.filter && !('field' in f && covered.has(f.field)));
-  const from = plan.path?.estimate ?? items;
+  const { path } = plan;
+  const open = path === null ? filters : filters.filter((f) => !covers(path, f));
+  const from = path?.estimate ?? items;
   const part = having === 0 ? 0 : clamp(nodes / having);
   const share = shareOfAll(open, knownOf(entity));
   return Math.ceil(from * nodesPerItem(entity, plan, view) * part * (SUB_ROWS[entity] ?? 1) * share);

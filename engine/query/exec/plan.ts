@@ -55,22 +55,40 @@ function conjuncts(filter: Filter | null): readonly Filter[] {
 export const all = (filters: readonly Filter[]): Filter | null =>
   filters.length === 0 ? null : filters.length === 1 ? filters[0]! : { kind: 'and', args: filters };
 
-/** Index entries that hold every item the conditions can be true for. */
-export interface ItemAccessPath {
+/** What holds every item the conditions can be true for. */
+export type ItemAccessPath = (IndexKeys | FoundItems | AnyOf) & {
+  /** Name of the index, or of several. */
   readonly index: string;
+  /** Estimated number of items. */
+  readonly estimate: number;
+};
+
+/** Index entries. */
+interface IndexKeys {
+  readonly kind: 'keys';
   readonly tag: number;
   readonly keys: readonly (readonly string[])[];
   /** Fields whose conditions it covers. */
   readonly fields: readonly string[];
   /** A condition on the text that follows in the index: what fails it is not read. */
   readonly next?: (text: string) => boolean;
-  /** The items, where they were found by themselves: the index is not read. */
-  readonly items?: Uint32Array;
-  /** Of alternatives that have an index each: their paths, and the condition that they are of. */
-  readonly anyOf?: { readonly paths: readonly ItemAccessPath[]; readonly filter: Filter };
-  /** Estimated number of items. */
-  readonly estimate: number;
 }
+
+/** Items that were found by themselves. */
+interface FoundItems {
+  readonly kind: 'found';
+  readonly items: Uint32Array;
+  readonly fields: readonly string[];
+}
+
+/** One path for each alternative of a condition. */
+interface AnyOf {
+  readonly kind: 'any';
+  readonly paths: readonly ItemAccessPath[];
+  readonly filter: Filter;
+}
+
+type IndexPath = IndexKeys & { readonly index: string };
 
 const ESTIMATE_MAX = 20_000;
 
@@ -85,34 +103,52 @@ const equalTo = (filters: readonly Filter[], field: string): readonly string[] |
 /** More keys than that are not worth looking up: those of a long list, or of the pairs of two, of types and titles or of names and values. */
 const KEYS_MAX = 10_000;
 
-type PathMaker = (filters: readonly Filter[], view: View, regex: CompileRegex) => Omit<ItemAccessPath, 'estimate'>[];
+type PathMaker = (filters: readonly Filter[], view: View, regex: CompileRegex) => IndexPath[];
 
 const resourcePaths: PathMaker = (filters) => {
-  const paths: Omit<ItemAccessPath, 'estimate'>[] = [];
+  const paths: IndexPath[] = [];
   const types = equalTo(filters, 'type');
   const titles = equalTo(filters, 'title');
   if (types && titles && types.length * titles.length <= KEYS_MAX) {
     const keys = types.flatMap((type) => titles.map((title) => [type, title]));
-    paths.push({ index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, keys, fields: ['type', 'title'] });
+    paths.push({ kind: 'keys', index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, keys, fields: ['type', 'title'] });
   } else {
     if (types)
-      paths.push({ index: 'type', tag: RESOURCE_BY_TYPE, keys: types.map((type) => [type]), fields: ['type'] });
+      paths.push({
+        kind: 'keys',
+        index: 'type',
+        tag: RESOURCE_BY_TYPE,
+        keys: types.map((type) => [type]),
+        fields: ['type'],
+      });
     if (titles)
-      paths.push({ index: 'title', tag: RESOURCE_BY_TITLE, keys: titles.map((title) => [title]), fields: ['title'] });
+      paths.push({
+        kind: 'keys',
+        index: 'title',
+        tag: RESOURCE_BY_TITLE,
+        keys: titles.map((title) => [title]),
+        fields: ['title'],
+      });
   }
   for (const f of filters) {
     if (f.kind === 'member' && (f.field === 'tag' || f.field === 'tags'))
-      paths.push({ index: 'tag', tag: RESOURCE_BY_TAG, keys: [[f.value]], fields: ['tag', 'tags'] });
+      paths.push({ kind: 'keys', index: 'tag', tag: RESOURCE_BY_TAG, keys: [[f.value]], fields: ['tag', 'tags'] });
     if (f.kind === 'eq' && f.field === 'exported' && f.value === true)
-      paths.push({ index: 'exported', tag: RESOURCE_EXPORTED, keys: [[]], fields: ['exported'] });
+      paths.push({ kind: 'keys', index: 'exported', tag: RESOURCE_EXPORTED, keys: [[]], fields: ['exported'] });
   }
   return paths;
 };
 
 const factPaths: PathMaker = (filters, view, regex) => {
-  const paths: Omit<ItemAccessPath, 'estimate'>[] = [];
+  const paths: IndexPath[] = [];
   const byNames = (names: readonly string[]): void => {
-    paths.push({ index: 'name', tag: FACT_BY_NAME, keys: [...new Set(names)].map((name) => [name]), fields: ['name'] });
+    paths.push({
+      kind: 'keys',
+      index: 'name',
+      tag: FACT_BY_NAME,
+      keys: [...new Set(names)].map((name) => [name]),
+      fields: ['name'],
+    });
   };
   const names = equalTo(filters, 'name');
   if (names) byNames(names);
@@ -132,7 +168,15 @@ const factPaths: PathMaker = (filters, view, regex) => {
 const packagePaths: PathMaker = (filters) => {
   const names = equalTo(filters, 'package_name');
   return names
-    ? [{ index: 'package_name', tag: PACKAGE_BY_NAME, keys: names.map((name) => [name]), fields: ['package_name'] }]
+    ? [
+        {
+          kind: 'keys',
+          index: 'package_name',
+          tag: PACKAGE_BY_NAME,
+          keys: names.map((name) => [name]),
+          fields: ['package_name'],
+        },
+      ]
     : [];
 };
 
@@ -160,6 +204,7 @@ const WHOLE_TEXT_MAX = 120;
  * texts is so long that another one may share its key.
  */
 export function isExact(path: ItemAccessPath, filters: readonly Filter[]): boolean {
+  if (path.kind !== 'keys') return false;
   const { fields, keys } = path;
   if (filters.length !== fields.length) return false;
   for (const f of filters) {
@@ -167,6 +212,10 @@ export function isExact(path: ItemAccessPath, filters: readonly Filter[]): boole
   }
   return keys.every((texts) => texts.every((text) => text.length <= WHOLE_TEXT_MAX));
 }
+
+/** Whether the path takes the condition into account: its estimate needs no share for it. */
+export const covers = (path: ItemAccessPath, filter: Filter): boolean =>
+  path.kind === 'any' ? filter === path.filter : 'field' in filter && path.fields.includes(filter.field);
 
 /** The smallest index range that covers the conditions, null when no index helps. */
 function itemAccessPath(
@@ -208,27 +257,25 @@ function anyOfPaths(
   for (const alternative of filter.args) {
     const path = itemAccessPath(entity, conjuncts(alternative), view, regex);
     if (path === null) return null;
-    keys += Math.max(1, path.keys.length);
+    keys += Math.max(1, keyCount(path));
     estimate += path.estimate;
     if (keys > KEYS_MAX || estimate >= below) return null;
     paths.push(path);
   }
-  const [first] = paths;
-  if (first === undefined) return null;
+  if (paths.length === 0) return null;
   const index = [...new Set(paths.map((path) => path.index))].join(' or ');
-  return {
-    index,
-    tag: first.tag,
-    keys: paths.flatMap((path) => path.keys),
-    fields: [],
-    anyOf: { paths, filter },
-    estimate,
-  };
+  return { kind: 'any', index, paths, filter, estimate };
+}
+
+/** Entries of indexes to read. */
+function keyCount(path: ItemAccessPath): number {
+  if (path.kind === 'any') return path.paths.reduce((sum, alternative) => sum + Math.max(1, keyCount(alternative)), 0);
+  return path.kind === 'keys' ? path.keys.length : path.items.length;
 }
 
 /** Patterns for titles are looked for in the index of types and titles, which is smaller than the resources. */
 function byNextText(path: ItemAccessPath, filters: readonly Filter[], regex: CompileRegex): ItemAccessPath {
-  if (path.anyOf !== undefined || path.tag !== RESOURCE_BY_TYPE || path.index !== 'type') return path;
+  if (path.kind !== 'keys' || path.tag !== RESOURCE_BY_TYPE) return path;
   for (const f of filters) {
     if (f.kind !== 'regex' || f.field !== 'title') continue;
     const matcher = regex(f.pattern);
@@ -250,13 +297,12 @@ function exactFacts(entity: EntityName, filters: readonly Filter[], view: View):
   }
   found.delete(0);
   const items = Uint32Array.from(found).sort();
-  const keys = names.map((name) => [name]);
-  return { index: 'name and value', tag: FACT_BY_NAME, keys, fields: ['name', 'value'], items, estimate: items.length };
+  return { kind: 'found', index: 'name and value', items, fields: ['name', 'value'], estimate: items.length };
 }
 
 export function itemsOf(path: ItemAccessPath, entity: EntityName, view: View): Uint32Array {
-  if (path.items !== undefined) return path.items;
-  if (path.anyOf !== undefined) return union(path.anyOf.paths.map((alternative) => itemsOf(alternative, entity, view)));
+  if (path.kind === 'found') return path.items;
+  if (path.kind === 'any') return union(path.paths.map((alternative) => itemsOf(alternative, entity, view)));
   const dictionary = view[DICTIONARY[entity]!];
   const { next } = path;
   const lookup = (key: readonly string[]): Uint32Array =>

@@ -205,16 +205,17 @@ describe('plan: facts and packages', () => {
   it('names and text values are the items themselves, unless the lists are so long that pairs would be too many', () => {
     const view = fleet.partitions[0]!.snapshot();
     const texts = (length: number) => Array.from({ length }, (_, i) => (i === 0 ? 'hostname' : `n${i}`));
-    const itemsOf = (length: number) => {
+    const found = (length: number) => {
       const filters: Filter[] = [
         { kind: 'in', field: 'name', values: texts(length) },
         { kind: 'value-in', field: 'value', values: texts(length) },
       ];
-      return planItems('facts', filters, NODES, view, compileRegex).path?.items;
+      const { path } = planItems('facts', filters, NODES, view, compileRegex);
+      return path?.kind === 'found' ? path.items : null;
     };
     try {
-      assert.ok(itemsOf(100)!.length > 0);
-      assert.equal(itemsOf(101), undefined);
+      assert.ok(found(100)!.length > 0);
+      assert.equal(found(101), null);
     } finally {
       view.close();
     }
