@@ -157,19 +157,10 @@ interface Thread {
 
 const lengthOf = (slots: readonly Slot[]): number => slots.reduce((sum, { length }) => sum + length, 0);
 
-/** Starts the threads. The data directory must have been created (startRing does). */
-export async function startQueryPool(options: QueryPoolOptions): Promise<ThreadQueryPool> {
-  const pool = new ThreadQueryPool(options);
-  try {
-    pool.open();
-  } catch (error) {
-    await pool.stop();
-    throw error;
-  }
-  return pool;
-}
-
-/** Its first thread comes up at once, the others when `open` was called and that one has the store open. Queries get 503 before `open`. */
+/**
+ * Its first thread comes up at once, the others when `open` was called, which needs the data directory (startRing makes it), and that
+ * one has the store open. Queries get 503 before `open`.
+ */
 export class ThreadQueryPool implements QueryPool {
   readonly #limits: QueryPoolLimits;
   readonly #log: Log;

@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type Asker, askRows } from '../../server/ops/internal-query.ts';
 import type { Log } from '../../workers/log.ts';
-import { queryPoolLimits, startQueryPool } from '../../workers/query-pool.ts';
+import { queryPoolLimits, ThreadQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
 import { SubmissionRefused } from '../../workers/types.ts';
 import { checkStore } from '../support/check-store.ts';
@@ -46,8 +46,9 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
   const log: Log = { debug: write, info: write, warn: write, error: write, isLevelEnabled: () => true };
   const ring = await startRing({ dir, partitions: 4, threads: THREADS, log });
   atEnd(t, () => ring.stop());
-  const pool = await startQueryPool({ dir, threads: 2, limits: queryPoolLimits, log });
+  const pool = new ThreadQueryPool({ dir, threads: 2, limits: queryPoolLimits, log });
   atEnd(t, () => pool.stop());
+  pool.open();
   const asker: Asker = { pool, querySettings: () => ({ ...querySettings, now: Date.now() }) };
 
   let running = true;

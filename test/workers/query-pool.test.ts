@@ -9,7 +9,7 @@ import { dataFileOf } from '../../engine/store/data-file.ts';
 import { openPartition } from '../../engine/store/partition.ts';
 import { partitionDir } from '../../engine/store/store-info.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
-import { type QueryPoolOptions, queryPoolLimits, startQueryPool, ThreadQueryPool } from '../../workers/query-pool.ts';
+import { type QueryPoolOptions, queryPoolLimits, ThreadQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import type { AnswerHead, QueryHandle } from '../../workers/types.ts';
@@ -46,11 +46,17 @@ before(async () => {
 });
 after(() => rmSync(dir, { recursive: true, force: true }));
 
+function openPool(options: Partial<QueryPoolOptions>): ThreadQueryPool {
+  const pool = new ThreadQueryPool({ dir, threads: 2, ...options });
+  pool.open();
+  return pool;
+}
+
 async function withPool(
   options: Partial<QueryPoolOptions>,
   use: (pool: ThreadQueryPool) => Promise<void>,
 ): Promise<void> {
-  const pool = await startQueryPool({ dir, threads: 2, ...options });
+  const pool = openPool(options);
   try {
     await use(pool);
   } finally {
@@ -518,7 +524,7 @@ test('query pool: planning, executing and streaming are measured', async () => {
 });
 
 test('query pool: stopping lets answers finish and refuses new ones', async () => {
-  const pool = await startQueryPool({ dir, threads: 1 });
+  const pool = openPool({ threads: 1 });
   const running = ask(pool, request('/facts'));
   const stopped = pool.stop();
   const late = ask(pool, request('/nodes/n1'));
