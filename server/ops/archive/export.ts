@@ -68,11 +68,16 @@ async function* archiveBytes(deps: ExportDeps, profile: string, now: number): As
   const metadata = prettyJson({ timestamp: new Date(now).toISOString(), command_versions: versions });
   yield* tarFile(metadataName, Buffer.from(metadata), seconds);
   const names = await nodeNames(deps.asker);
-  const thread = entryThread({ profile, seconds });
+  if (names.length > 0) yield* rowFiles(deps.asker, names, { profile, seconds });
+  yield tarEnd();
+}
+
+async function* rowFiles(asker: Asker, names: readonly string[], data: EntryThreadData): AsyncGenerator<Uint8Array> {
+  const thread = entryThread(data);
   try {
     for (const row of archiveRows) {
       for (let at = 0; at < names.length; at += nodesPerQuery) {
-        for await (const text of rowsOf(deps.asker, row, names.slice(at, at + nodesPerQuery))) {
+        for await (const text of rowsOf(asker, row, names.slice(at, at + nodesPerQuery))) {
           const task: EntryTask = { kind: row.kind, row: text };
           yield (await thread.run(task)) as Uint8Array;
         }
@@ -81,7 +86,6 @@ async function* archiveBytes(deps: ExportDeps, profile: string, now: number): As
   } finally {
     await thread.destroy();
   }
-  yield tarEnd();
 }
 
 /** A thread of the export's own: one row after the other is made a file there. */
