@@ -1,10 +1,11 @@
 // Shared rows that nothing refers to any more (command document 8.2). Bodies of resources, facts, edges and packages go as
 // soon as their last node lets go of them (engine/store/dictionary.ts), so what is left to collect are the registries that
-// only grow: environments and fact paths.
+// only grow: environments, fact paths and ids of fact names.
 
 import { factPaths } from '../ingest/facts.ts';
 import { parseJson } from '../json/parse.ts';
-import { shortKey } from '../store/keys.ts';
+import { FACT_BY_NAME } from '../store/dictionaries.ts';
+import { shortKey, textOfKey } from '../store/keys.ts';
 import type { Partition } from '../store/partition.ts';
 import type { ItemId, NodeId, ReportId } from '../store/records.ts';
 import { NODES_ALL } from '../store/tables.ts';
@@ -73,12 +74,27 @@ function dropUsedByNodes(view: View, unused: Set<string>, from: NodeId): NodeId 
   return -1;
 }
 
-/**
- * Fact paths that no stored fact has; a type that a path had once may linger as long as the path does. First all facts are looked
- * at, then the registry. Facts get ascending ids, so those that arrive in between steps are met before more of the registry is; a body
- * that goes meanwhile keeps its paths until the next sweep.
- */
+/** Fact paths, and ids of names, that no stored fact has. Counts paths. */
 export function gcFactPaths(partition: Partition): Sweep {
+  const paths = gcPaths(partition);
+  const names = gcNames(partition);
+  let pathsDone = false;
+  return {
+    step(): StepResult {
+      if (pathsDone) return names.step();
+      const { changed, done } = paths.step();
+      pathsDone = done;
+      return { changed, done: false };
+    },
+  };
+}
+
+/**
+ * A type that a path had once may linger as long as the path does. First all facts are looked at, then the registry. Facts get
+ * ascending ids, so those that arrive in between steps are met before more of the registry is; a body that goes meanwhile keeps its
+ * paths until the next sweep.
+ */
+function gcPaths(partition: Partition): Sweep {
   const live = new Set<string>();
   let from: ItemId = 0;
   let after: Buffer = Buffer.alloc(1);
@@ -112,6 +128,30 @@ export function gcFactPaths(partition: Partition): Sweep {
       }
       if (dead.length > 0) partition.write((batch) => batch.removeFactPaths(dead));
       return { changed: dead.length, done: isLast };
+    },
+  };
+}
+
+/** Names whose keys do not hold all of them keep their ids. */
+function gcNames(partition: Partition): Sweep {
+  let from: Buffer = Buffer.alloc(1);
+  return {
+    step(): StepResult {
+      const view = partition.snapshot();
+      let keys: Buffer[];
+      let dead: Buffer[];
+      try {
+        keys = view.factNameKeys(from, LOOKED_AT_MAX);
+        dead = keys.filter((key) => {
+          const name = textOfKey(key);
+          return name !== null && view.facts.estimate(FACT_BY_NAME, [name], 0) === 0;
+        });
+      } finally {
+        view.close();
+      }
+      if (dead.length > 0) partition.write((batch) => batch.removeFactNames(dead));
+      from = keys.at(-1) ?? from;
+      return { changed: 0, done: keys.length < LOOKED_AT_MAX };
     },
   };
 }

@@ -6,6 +6,7 @@ import { type EncodedEvents, encodeEvents, eventRange } from './event-record.ts'
 import { digest16, pairKey, seqKey, textKey, timeKey } from './keys.ts';
 import { encodeKnown, type KnownItem, KnownItems } from './known-items.ts';
 import { fast, present } from './lmdb.ts';
+import type { NameIds } from './name-ids.ts';
 import { decodeNode, encodeNode } from './node-record.ts';
 import type { Partition } from './partition.ts';
 import { PostingsWriter } from './postings.ts';
@@ -61,10 +62,12 @@ export class Batch {
   /** Ids of records that were written, or removed; of nodes also where their lists were. */
   readonly #rewritten: Record<RewrittenKind, Set<number>> = { node: new Set(), report: new Set() };
   readonly #seenNames = new Set<string>();
+  #nameIds: NameIds;
 
   constructor(partition: Partition) {
     this.partition = partition;
     this.#state = partition.readState({});
+    this.#nameIds = partition.nameIds(this.#state.changes.fact_name ?? 0);
     const ids = {
       maxNode: () => this.#state.nextNode - 1,
       nextItem: (name: string, taken: (id: number) => boolean) => this.#nextItem(name, taken),
@@ -218,8 +221,8 @@ export class Batch {
 
   /** Id of a fact name, new if need be. */
   nameId(name: string): number {
-    const { nameIds, tables } = this.partition;
-    const known = nameIds.get(name);
+    const { tables } = this.partition;
+    const known = this.#nameIds.get(name);
     if (known !== undefined) return known;
     const key = textKey(name);
     const bytes = fast(tables.fact_name, key);
@@ -232,8 +235,15 @@ export class Batch {
       tables.fact_name.putSync(key, value);
       return id; // not cached before the commit
     }
-    if (nameIds.size < 100_000) nameIds.set(name, id);
+    this.#nameIds.keep(name, id);
     return id;
+  }
+
+  /** Takes the ids of names that no fact has, by their keys. They are not given again. */
+  removeFactNames(keys: readonly Buffer[]): void {
+    for (const key of keys) this.partition.tables.fact_name.removeSync(key);
+    this.#changed('fact_name');
+    this.#nameIds = this.partition.nameIds(this.#state.changes.fact_name!);
   }
 
   /** Registers a fact path with its type name (`string`, `integer`, ...; `json` is not shown but may be registered). */

@@ -18,6 +18,12 @@ export function textKey(text: string): Buffer {
   ]);
 }
 
+/** The text that `textKey` made a key of; null where the key is not all of it. */
+export function textOfKey(key: Buffer): string | null {
+  if (key.length > KEY_TEXT_MAX) return null;
+  return key.length === 1 && key[0] === 0 ? '' : key.toString('utf8');
+}
+
 /** The keys of all texts that begin with one that is not empty. */
 export function textKeyRange(prefix: string): { readonly start: Buffer; readonly end: Buffer } {
   const start = Buffer.from(prefix, 'utf8').subarray(0, KEY_TEXT_MAX);

@@ -23,6 +23,7 @@ import {
   requireRoom,
   writeTransaction,
 } from './lmdb.ts';
+import { NameIds } from './name-ids.ts';
 import { checkDataFile } from './page-walk.ts';
 import { RecordBudget } from './record-cache.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
@@ -65,8 +66,7 @@ export class Partition {
   readonly packages: Dictionary<PackageBody, StoredPackage>;
   /** Certnames of committed nodes: a node never gets another one, and its id is never given to another. */
   readonly names = new Generations<string>(NAMES_MAX);
-  /** fact name -> name id; names are never removed, so the cache is right in every snapshot that has the name. */
-  readonly nameIds = new Map<string, number>();
+  #nameIds = new NameIds(0);
 
   /** Records that the thread keeps for its next snapshots, and what is to be forgotten of them. */
   readonly kept: Readonly<Record<RewrittenKind, KeptBytes>>;
@@ -194,11 +194,19 @@ export class Partition {
       return writeTransaction(this.env, this.dir, run, COMMIT_WITHOUT_FLUSH);
     } catch (error) {
       // Ids given out by the aborted transaction will be given out again: forget what was read under them.
-      this.nameIds.clear();
+      this.#nameIds = new NameIds(-1);
       this.knownPaths.clear();
       for (const dictionary of this.#dictionaries) dictionary.forget();
       throw error;
     }
+  }
+
+  /** Ids of fact names as they are after names went so many times: kept for whoever sees the same, or later, snapshots. */
+  nameIds(removals: number): NameIds {
+    if (removals === this.#nameIds.removals) return this.#nameIds;
+    const ids = new NameIds(removals);
+    if (removals > this.#nameIds.removals) this.#nameIds = ids;
+    return ids;
   }
 
   get #dictionaries(): readonly Pick<Dictionary<unknown>, 'spec' | 'lists' | 'forget' | 'forgetReused'>[] {

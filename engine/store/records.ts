@@ -170,6 +170,6 @@ export interface PackageBody {
 export type DictionaryName = 'resource' | 'fact' | 'edge' | 'package';
 
 /** Kinds of things whose coming and going is counted. */
-export type Registered = DictionaryName | 'environment' | 'producer' | 'fact_path';
+export type Registered = DictionaryName | 'environment' | 'producer' | 'fact_path' | 'fact_name';
 /** The same, and nodes, of which their own counters tell. */
 export type Counted = Registered | 'node';

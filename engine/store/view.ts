@@ -10,6 +10,7 @@ import type { Fields } from './fields.ts';
 import { BroughtIn } from './kept-bytes.ts';
 import { idOfTimeKey, KEY_TEXT_MAX, pairKey, textKey, textKeyRange, timeKey, timeOfKey } from './keys.ts';
 import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
+import type { NameIds } from './name-ids.ts';
 import { decodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
 import type { Partition } from './partition.ts';
@@ -63,6 +64,7 @@ export class View implements EventSource, ViewBounds {
   readonly maxNodeId: NodeId;
   readonly state: Readonly<State>;
   readonly #broughtIn = new BroughtIn();
+  #nameIds: NameIds | null = null;
   /** Ranges that were begun. One that is left before its end holds the snapshot, so `close` ends them. */
   readonly #ranges: Generator[] = [];
 
@@ -194,16 +196,22 @@ export class View implements EventSource, ViewBounds {
     return bytes === undefined ? null : bytes.toString('utf8', 0, bytes.length);
   }
 
-  /** 0 when no factset ever had the name. */
+  /** 0 when no factset has the name. */
   nameId(name: string): number {
-    const { nameIds, tables } = this.partition;
-    const known = nameIds.get(name);
+    const ids = (this.#nameIds ??= this.partition.nameIds(this.changes('fact_name')));
+    const known = ids.get(name);
     if (known !== undefined) return known;
-    const bytes = fast(tables.fact_name, textKey(name), this.options);
+    const bytes = fast(this.partition.tables.fact_name, textKey(name), this.options);
     if (bytes === undefined) return 0;
     const id = bytes.readUInt32BE(0);
-    if (nameIds.size < 100_000) nameIds.set(name, id);
+    ids.keep(name, id);
     return id;
+  }
+
+  /** Keys of so many fact names that have ids, from that one on. */
+  factNameKeys(from: Buffer, limit: number): Buffer[] {
+    const keys = this.partition.tables.fact_name.getKeys({ start: from, limit, ...this.options });
+    return [...keys].map((key) => Buffer.from(key));
   }
 
   report(id: ReportId): ReportRecord | undefined {

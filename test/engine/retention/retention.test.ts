@@ -402,6 +402,62 @@ test('retention: fact paths that no fact has go', () => {
   assert.equal(run(gcFactPaths(partition)).changed, 0);
 });
 
+test('retention: ids of fact names that no fact has go; who remembers them knows, and one that comes back is found', () => {
+  const long = 'n'.repeat(700);
+  const partition = newPartition(
+    facts('a', at(1), { values: { gone: 1, kept: 'x', '': 0, [long]: 1 } }),
+    facts('b', at(1), { values: { kept: 'y' } }),
+  );
+  const reader = openPartition(partition.dir, { readOnly: true });
+  opened.push(reader);
+  const names = ['gone', 'kept', '', long];
+  const idsOf = (view: View): number[] => names.map((name) => view.nameId(name));
+  const found = (view: View, certname: string): (string | undefined)[] =>
+    idsOf(view).map((id) => {
+      const list = [...view.facts.list(view.nodeId(certname))];
+      const at = list.findIndex((nameId, index) => index % 2 === 0 && nameId === id);
+      return at < 0 ? undefined : view.facts.body(list[at + 1]!).value;
+    });
+  const before = read(reader, idsOf);
+  assert.equal(new Set(before).size, 4);
+  const early = reader.snapshot();
+  apply(partition, facts('a', at(2), { values: { kept: 'x' } }));
+  assert.deepEqual(read(reader, idsOf), before, 'until the sweep');
+  run(gcFactPaths(partition));
+  assert.deepEqual(read(reader, idsOf), [0, before[1], 0, 0]);
+  assert.deepEqual(read(partition, idsOf), [0, before[1], 0, 0]);
+  apply(partition, facts('b', at(2), { values: { gone: 2, [long]: 3 } }));
+  const again = read(reader, idsOf);
+  assert.ok(again[0]! > Math.max(...before) && again[3]! > Math.max(...before), 'never given again');
+  assert.deepEqual(read(partition, idsOf), again);
+  assert.deepEqual(
+    read(reader, (view) => found(view, 'b')),
+    ['2', undefined, undefined, '3'],
+  );
+  assert.deepEqual(idsOf(early), before, 'an older snapshot has what it had');
+  assert.deepEqual(found(early, 'a'), ['1', '"x"', '0', '1']);
+  early.close();
+  assert.deepEqual(read(reader, idsOf), again);
+});
+
+test('retention: a sweep of names that is taken back leaves what is known right', () => {
+  const partition = newPartition(facts('a', at(1), { values: { one: 1, two: 2 } }));
+  const idsOf = (view: View): number[] => ['one', 'two'].map((name) => view.nameId(name));
+  const before = read(partition, idsOf);
+  assert.throws(
+    () =>
+      partition.write((batch) => {
+        batch.removeFactNames([Buffer.from('one')]);
+        assert.notEqual(batch.nameId('one'), before[0]);
+        throw new Error('taken back');
+      }),
+    /taken back/,
+  );
+  assert.deepEqual(read(partition, idsOf), before);
+  apply(partition, facts('b', at(1), { values: { two: 2, three: 3 } }));
+  assert.deepEqual(read(partition, idsOf), before);
+});
+
 test('retention: very many fact paths go over several steps, those that come back meanwhile stay', () => {
   const list = Array.from({ length: 12_000 }, (_, index) => index);
   const partition = newPartition(facts('a', at(1), { values: { list } }), facts('a', at(2), { values: { other: 1 } }));
