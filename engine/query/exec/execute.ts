@@ -6,13 +6,13 @@ import type { Partition } from '../../store/partition.ts';
 import { badQuery } from '../errors.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
-import type { Value } from './access.ts';
 import { type GroupedRow, Grouping, isAggregated } from './aggregate.ts';
 import { type ContextOptions, ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { distinctRows } from './distinct.ts';
 import { countRows, foldRows } from './fold.ts';
-import { compareByTypes, orderingOf, TopEntries } from './order.ts';
+import { Behind, narrowed } from './narrowing.ts';
+import { compareByTypes, orderingOf, TopEntries, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { timeOrderOf } from './plan.ts';
 import type { Locator } from './row.ts';
@@ -86,30 +86,32 @@ function* streamed(
 }
 
 /**
- * Rows in order: places first, then texts. Where rows come in the order of the first term, those that are behind a full page are
- * not looked at.
+ * Rows in order: places first, then texts. Those that cannot be on the page are not looked at, where that is known of them
+ * together; where rows come in the order of the first term, nor are those that are behind a full page.
  */
-function* ordered(tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
-  const { ctx } = source;
-  const ordering = orderingOf(tree.orderBy, source.scope);
+function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
+  const { ctx } = whole;
+  const reached = yield* narrowed(tree, whole);
+  const source = reached?.source ?? whole;
+  const byTerms = orderingOf(tree.orderBy, source.scope);
+  const ordering = source.shape === 'item' && tree.limit !== null ? withPlaces(byTerms) : byTerms;
   const end = tree.limit === null ? null : tree.offset + tree.limit;
   const top = new TopEntries<Locator>(ordering.compare, end);
   const order = source.trace.step('order');
   const rows = new TreeRows(source);
-  const isBehind = (keys: readonly Value[]): boolean => top.last !== null && ordering.compareFirst(keys, top.last) > 0;
+  const behind = new Behind(ordering, tree, source);
   let total = 0;
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
       total++;
       ctx.trace.turn(order);
-      const keys = ordering.keys(rows.row);
-      if (!options.onTotal && rows.isInOrder && isBehind(keys)) rows.leave();
-      else top.add(keys, () => rows.locator());
+      if (!behind.has(rows.row, top.last)) top.add(ordering.keys(rows.row), () => rows.locator());
+      else if (!options.onTotal && rows.isInOrder) rows.leave();
       ctx.trace.turn(rows.scan);
     }
     if (ctx.tickStep(step === ROW)) yield;
   }
-  options.onTotal?.(total);
+  options.onTotal?.(reached?.total ?? total);
   ctx.trace.enter(order);
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);

@@ -59,20 +59,48 @@ export function compareByTypes(types: readonly FieldType[], descending: readonly
 
 export interface Ordering {
   readonly compare: Compare;
-  /** By the first term alone. */
-  readonly compareFirst: Compare;
   keys(row: Row): Value[];
+  /** Whether the row is behind these keys by its first term alone. */
+  isBehind(row: Row, last: readonly Value[]): boolean;
 }
 
 export function orderingOf(terms: readonly OrderTerm[], scope: CompileScope): Ordering {
   const access = terms.map((t) => accessFor(scope, t.field));
   const types = terms.map((t) => typeOf(scope.entity, t.field));
   const descending = terms.map((t) => t.descending);
+  const compareFirst = compareByTypes(types.slice(0, 1), descending);
+  const [first] = access;
   return {
     compare: compareByTypes(types, descending),
-    compareFirst: compareByTypes(types.slice(0, 1), descending),
     keys: (row) => access.map((a) => a.value(row)),
+    isBehind: (row, last) => first !== undefined && compareFirst([first.value(row)], last) > 0,
   };
+}
+
+/**
+ * Rows of items that are equal in all terms come in the order of their nodes and items, whichever way they were found: so that one page
+ * goes on where the other ended.
+ */
+export function withPlaces(ordering: Ordering): Ordering {
+  return {
+    ...ordering,
+    compare: (a, b) => ordering.compare(a, b) || byPlace(a, b),
+    keys(row) {
+      const keys = ordering.keys(row);
+      keys.push(row.part, row.nodeId, row.itemId, row.subIndex);
+      return keys;
+    },
+  };
+}
+const PLACE_KEYS = 4;
+
+/** By what `withPlaces` puts behind the keys. */
+function byPlace(a: readonly Value[], b: readonly Value[]): number {
+  for (let i = a.length - PLACE_KEYS; i < a.length; i++) {
+    const c = (a[i] as number) - (b[i] as number);
+    if (c !== 0) return c;
+  }
+  return 0;
 }
 
 export interface Entry<P> {

@@ -196,6 +196,7 @@ function certnamesOf(filter: Filter): readonly string[] | null {
 
 /** Everything needed to open cursors for a selection; the same for all partitions. */
 export class Source {
+  readonly selection: Selection;
   readonly entity: EntityName;
   readonly scope: CompileScope;
   readonly split: SplitFilter;
@@ -216,6 +217,7 @@ export class Source {
 
   /** `trace`: where the work on the selection is written down. */
   constructor(selection: Selection, ctx: ExecContext, trace = new SelectionTrace(null, null, null)) {
+    this.selection = selection;
     this.entity = selection.entity;
     this.#order = selection.order ?? null;
     this.trace = trace;
@@ -236,6 +238,17 @@ export class Source {
     this.parts = partsOf(this.split.node, ctx);
     // Snapshots that are needed are taken together.
     if (this.parts.length === ctx.parts) void ctx.views;
+  }
+
+  /** Those of the rows whose items pass one more condition, which does not look at the node. */
+  where(filter: Filter): Source {
+    const { selection, ctx, trace } = this;
+    const both = selection.filter === null ? filter : all([selection.filter, filter]);
+    const source = new Source({ ...selection, filter: both }, ctx, trace);
+    this.#nodes.forEach((nodes, part) => {
+      source.#nodes[part] = nodes;
+    });
+    return source;
   }
 
   get ctx(): ExecContext {
