@@ -33,11 +33,15 @@ const readyMs = 2000;
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   const { settings, ahead } = options;
-  const ring = await startOwnRing(options);
+  let waiting = 0;
+  const ring = await startOwnRing(options, (count) => {
+    waiting = count;
+    ahead.pool.commandsWait(count);
+  });
   try {
     ahead.pool.open();
     const { data, mappedMemory, residentMemory } = settings;
-    const mapped = { dir: data, max: mappedMemory, total: residentMemory };
+    const mapped = { dir: data, max: mappedMemory, total: residentMemory, isBusy: () => waiting > 0 };
     const watches = [boundMappedMemory(mapped), returnFreedMemory()];
     const stop = (): void => {
       for (const end of watches) end?.();
@@ -49,7 +53,10 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   }
 }
 
-function startOwnRing({ settings, ahead, logs }: ThreadsOptions): Promise<CommandRing> {
+function startOwnRing(
+  { settings, ahead, logs }: ThreadsOptions,
+  onWaiting: (count: number) => void,
+): Promise<CommandRing> {
   const maintenanceLog = logs.area('maintenance');
   const commandLog = logs.area('command');
   if (settings.commandPriority === 'idle' && !knowsIdle()) {
@@ -64,7 +71,7 @@ function startOwnRing({ settings, ahead, logs }: ThreadsOptions): Promise<Comman
     limits: { waitingMax: settings.enqueuedMax },
     metrics: ahead.registry,
     log: commandLog,
-    onWaiting: (count) => ahead.pool.commandsWait(count),
+    onWaiting,
     onExpired: (certname) => maintenanceLog.info(`Auto-expired node ${certname}`),
     engine: engineSettings(settings),
   });

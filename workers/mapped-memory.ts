@@ -22,11 +22,15 @@ const CHECK_MS = 50;
 /** To read where all is mapped takes longer than to see whether it still is: half a millisecond, with the heaps of some threads. */
 const READ_MAPS_MS = 1000;
 /**
- * Bytes a second that are given back. A store of some thousand nodes does not come back faster; of a large one a query
- * brings in more within a tenth of a second, and would wait for the same pages again and again. They stay, above the bounds, for as long as
- * such queries come.
+ * Bytes a second that are given back while commands are applied, and while they are not. A store of some thousand nodes does not come back
+ * faster than the first; of a large one a query brings in more within a tenth of a second, and would wait for the same pages again and
+ * again. They stay, above the bounds, for as long as such queries come. Without commands the heaps do not grow, either, and whoever
+ * asks for much will ask again: then the pages of small stores, too, go only so fast that few are missed.
  */
 const RATE = 400 << 20;
+const RATE_AT_REST = 20 << 20;
+/** Milliseconds for which commands count after the last one. */
+const BUSY_MS = 1000;
 /** Bytes by which files grow again, where giving back was not enough, before it is done once more. */
 const GROWTH_MIN = 16 << 20;
 const MADV_DONTNEED = 4;
@@ -45,12 +49,16 @@ export interface MappedMemoryOptions {
   readonly max: number;
   /** Bytes that the process may take with more than that. */
   readonly total: number;
-  /** Bytes a second that are given back at most, and so many at once. */
+  /** Whether commands are applied at present. */
+  readonly isBusy: () => boolean;
+  /** Bytes a second that are given back at most, and so many at once: while commands are applied, and otherwise. */
   readonly rate?: number;
+  readonly rateAtRest?: number;
 }
 
 /** Starts watching. Returns what ends it, or null where it is not possible. */
-export function boundMappedMemory({ dir, max, total, rate = RATE }: MappedMemoryOptions): (() => void) | null {
+export function boundMappedMemory(options: MappedMemoryOptions): (() => void) | null {
+  const { dir, max, total, isBusy, rate = RATE, rateAtRest = RATE_AT_REST } = options;
   const page = max === 0 ? null : pageSize();
   if (page === null) return null;
   const folder = realpathSync(dir);
@@ -63,12 +71,15 @@ export function boundMappedMemory({ dir, max, total, rate = RATE }: MappedMemory
   /** What stayed of files the last time when that was still too much: the program alone may be. */
   let left = 0;
   /** Bytes that may be given back now. Below 0 after a mapping that had more. */
-  let credit = rate;
+  let credit = isBusy() ? rate : rateAtRest;
   let creditedAt = performance.now();
+  let busyAt = Number.NEGATIVE_INFINITY;
   const timer = setInterval(() => {
     const elapsed = performance.now() - creditedAt;
     creditedAt += elapsed;
-    credit = Math.min(rate, credit + (rate * elapsed) / 1000);
+    if (isBusy()) busyAt = creditedAt;
+    const present = creditedAt - busyAt < BUSY_MS ? rate : rateAtRest;
+    credit = Math.min(present, credit + (present * elapsed) / 1000);
     if (credit <= 0) return;
     let now = residentMemory(page);
     if (now.files <= max) left = 0;

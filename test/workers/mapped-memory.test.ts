@@ -11,6 +11,7 @@ import {
   boundMappedMemory,
   dataMappings,
   KnownMappings,
+  type MappedMemoryOptions,
   madvise,
   pageSize,
   releaseProgram,
@@ -21,6 +22,7 @@ import { atEnd, type Owner } from '../support/endings.ts';
 const page = pageSize();
 const skip = page === null ? 'no /proc here' : madvise() === null ? 'koffi is not installed for this platform' : false;
 const MiB = 1 << 20;
+const isBusy = (): boolean => true;
 const residentFiles = (): number => residentMemory(page as number).files;
 
 /** Bytes that are resident of each mapping of the data. */
@@ -127,7 +129,7 @@ test('mapped memory: of the program, what it does not use again stays away', { s
 
 test('mapped memory: bounded while it is watched, and not afterwards', { skip }, async (t) => {
   const { dir, sum, max } = await tooMuch(t);
-  const stop = boundMappedMemory({ dir, max, total: 0 });
+  const stop = boundMappedMemory({ dir, max, total: 0, isBusy });
   assert.ok(stop !== null);
   sum();
   await comesBelow(max);
@@ -135,14 +137,13 @@ test('mapped memory: bounded while it is watched, and not afterwards', { skip },
   sum();
   await sleep(400);
   assert.ok(residentFiles() > max);
-  assert.equal(boundMappedMemory({ dir, max: 0, total: 0 }), null);
+  assert.equal(boundMappedMemory({ dir, max: 0, total: 0, isBusy }), null);
 });
 
-test('mapped memory: much of it is given back no faster than the rate, but all in time', { skip }, async (t) => {
+async function givesBackInTime(t: Owner, options: Pick<MappedMemoryOptions, 'isBusy' | 'rate' | 'rateAtRest'>) {
   const { dir, sum } = await tooMuch(t, 2);
   // Less than both partitions have, more than one of them and what is given back of the program at once.
   const max = residentFiles() - 75 * MiB;
-  const rate = 20 * MiB;
   /** Bytes that have gone a moment after `begin`: the rate at once, what it allows in the time that has passed, and a mapping that had more. */
   const given = async (begin: () => void): Promise<number> => {
     const begun = performance.now();
@@ -151,12 +152,12 @@ test('mapped memory: much of it is given back no faster than the rate, but all i
     await sleep(400);
     const gone = added(before) - added(residentData(dir));
     const seconds = (performance.now() - begun) / 1000;
-    const most = rate * (1 + seconds) + Math.max(...before);
+    const most = SLOW * (1 + seconds) + Math.max(...before);
     assert.ok(gone <= most, `${gone} bytes within ${seconds} s, ${most} at most`);
     return gone;
   };
   const gone = await given(() => {
-    const stop = boundMappedMemory({ dir, max, total: 0, rate });
+    const stop = boundMappedMemory({ dir, max, total: 0, ...options });
     atEnd(t, () => stop?.());
   });
   assert.ok(gone > 0);
@@ -165,13 +166,23 @@ test('mapped memory: much of it is given back no faster than the rate, but all i
     sum();
     assert.ok(residentFiles() > max, 'it has come back');
   });
-});
+}
+const SLOW = 20 * MiB;
+const FAST = 1024 * MiB;
+
+test('mapped memory: much of it is given back no faster than the rate, but all in time', { skip }, (t) =>
+  givesBackInTime(t, { isBusy, rate: SLOW, rateAtRest: FAST }),
+);
+
+test('mapped memory: while no commands are applied, the rate is another one', { skip }, (t) =>
+  givesBackInTime(t, { isBusy: () => false, rate: FAST, rateAtRest: SLOW }),
+);
 
 test('mapped memory: stays while the process as a whole is small enough', { skip }, async (t) => {
   const { dir, max } = await tooMuch(t);
   // The heap grows and shrinks meanwhile by what earlier tests have left.
   const total = residentMemory(page as number).all + 100 * MiB;
-  const stop = boundMappedMemory({ dir, max, total });
+  const stop = boundMappedMemory({ dir, max, total, isBusy });
   atEnd(t, () => stop?.());
   await sleep(400);
   assert.ok(residentFiles() > max, 'nothing given back yet');
@@ -184,7 +195,7 @@ test('mapped memory: where the program alone is too much, what grows beside it i
   skip,
 }, async (t) => {
   const { dir, sum } = await tooMuch(t);
-  const stop = boundMappedMemory({ dir, max: 1, total: 0 });
+  const stop = boundMappedMemory({ dir, max: 1, total: 0, isBusy });
   atEnd(t, () => stop?.());
   await sleep(400);
   const base = residentFiles();
