@@ -1,11 +1,13 @@
-// Gives back what a query thread keeps for its next queries and what its heap has grown by, once the thread rests. V8 decides about a
-// heap's size when it collects, and a thread that has nothing to do does not collect: after a burst of queries it would keep several
-// times what it uses.
+// Gives back what the heap of a query thread has grown by, once the thread rests: V8 decides about a heap's size when it collects, and a
+// thread that has nothing to do does not collect, so after a burst of queries it would keep several times what it uses. What the thread
+// keeps for its next queries goes later, unless commands want the memory: dashboards ask again within a minute.
 
 import { getHeapStatistics } from 'node:v8';
 
 /** Milliseconds without work before the heap is collected. V8 makes it small only where little was allocated in the last five seconds. */
 const REST_MS = 10_000;
+/** And before what is kept is given up, while nobody needs its memory. */
+const KEEP_MS = 120_000;
 /** Bytes beyond what is used that make it worth while. */
 const SPARE_MIN = 8 << 20;
 
@@ -18,7 +20,10 @@ export interface HeapAtRest {
   readonly spare?: () => number;
   /** Gives up what is kept for later work. Returns its bytes. */
   readonly giveUp?: () => number;
+  /** Whether that should be soon: commands are applied. */
+  readonly isPressing?: () => boolean;
   readonly restMs?: number;
+  readonly keepMs?: number;
 }
 
 const spareOfHeap = (): number => {
@@ -28,19 +33,27 @@ const spareOfHeap = (): number => {
 
 /** Starts watching. Returns what ends it. */
 export function collectAtRest(options: HeapAtRest): () => void {
-  const { work, collect, spare = spareOfHeap, giveUp = () => 0, restMs = REST_MS } = options;
+  const { work, collect, spare = spareOfHeap, giveUp = () => 0, isPressing = () => false } = options;
+  const { restMs = REST_MS, keepMs = KEEP_MS } = options;
   let seen = work();
-  let isDone = false;
+  let restedMs = 0;
+  let hasGivenUp = false;
   const timer = setInterval(() => {
     const now = work();
     if (now !== seen) {
       seen = now;
-      isDone = false;
-    } else if (!isDone) {
-      isDone = true;
-      if (spare() + giveUp() >= SPARE_MIN) collect();
-      seen = work();
+      restedMs = 0;
+      hasGivenUp = false;
+      return;
     }
+    const isFirst = restedMs === 0;
+    restedMs += restMs;
+    const givesUp = !hasGivenUp && (restedMs >= keepMs || isPressing());
+    if (!isFirst && !givesUp) return;
+    const given = givesUp ? giveUp() : 0;
+    hasGivenUp ||= givesUp;
+    if (spare() + given >= SPARE_MIN) collect();
+    seen = work();
   }, restMs);
   timer.unref();
   return () => clearInterval(timer);

@@ -298,8 +298,9 @@ const { gc } = globalThis;
 const collect = (): void => {
   if (gc !== undefined && !isEnding()) slice(gc);
 };
+const isPressing = (): boolean => activity.commandsWaiting > 0;
 const giveUp = (): number => partitions?.[0]?.budget.forget() ?? 0;
-if (gc !== undefined) collectAtRest({ work: () => slices, collect, giveUp });
+if (gc !== undefined) collectAtRest({ work: () => slices, collect, giveUp, isPressing });
 // Not from within this module: a thread that has said hello may be ended, and while it loads modules it would take the process with it.
 setImmediate(() => parentPort?.postMessage(hello, [remote]));
 

@@ -63,10 +63,11 @@ test('heap at rest: what is collecting itself counts as no work', (t) => {
   assert.equal(collected, 1);
 });
 
-test('heap at rest: what was kept for later work is given up, once, and collected where it is much', (t) => {
+test('heap at rest: what was kept for later work is given up later, once, and collected where it is much; sooner where that presses', (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let work = 1;
   let kept = 0;
+  let isPressing = false;
   const events: string[] = [];
   const stop = collectAtRest({
     work: () => work,
@@ -76,15 +77,30 @@ test('heap at rest: what was kept for later work is given up, once, and collecte
       events.push(`gave up ${kept / MiB}`);
       return kept;
     },
+    isPressing: () => isPressing,
     restMs: REST_MS,
+    keepMs: 5 * REST_MS,
   });
   for (const bytes of [1 * MiB, 7 * MiB]) {
-    kept = bytes;
-    work++;
-    t.mock.timers.tick(REST_MS);
-    assert.deepEqual(events.splice(0), []);
-    t.mock.timers.tick(5 * REST_MS);
-    assert.deepEqual(events.splice(0), [`gave up ${bytes / MiB}`, ...(bytes > 2 * MiB ? ['collected'] : [])]);
+    for (const presses of [false, true]) {
+      kept = bytes;
+      isPressing = presses;
+      work++;
+      t.mock.timers.tick(REST_MS);
+      assert.deepEqual(events.splice(0), []);
+      const given = [`gave up ${bytes / MiB}`, ...(bytes > 2 * MiB ? ['collected'] : [])];
+      t.mock.timers.tick(4 * REST_MS);
+      assert.deepEqual(events.splice(0), presses ? given : []);
+      t.mock.timers.tick(5 * REST_MS);
+      assert.deepEqual(events.splice(0), presses ? [] : given);
+    }
   }
+  work++;
+  isPressing = false;
+  t.mock.timers.tick(3 * REST_MS);
+  assert.deepEqual(events.splice(0), []);
+  isPressing = true;
+  t.mock.timers.tick(REST_MS);
+  assert.deepEqual(events.splice(0), ['gave up 7', 'collected'], 'also when that comes to press later');
   stop();
 });
