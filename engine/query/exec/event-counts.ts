@@ -1,7 +1,10 @@
 // event-counts and aggregate-event-counts (spec/query.md 6.2, 6.3): events fold into counts per subject.
 
 import { ByteNumbers } from '../../byte-numbers.ts';
+import { PairNumbers } from '../../pair-numbers.ts';
 import { EVENT_CODE, type StoredEvents } from '../../store/event-record.ts';
+import type { TextRecord } from '../../store/fields.ts';
+import { REPORT_TEXT } from '../../store/report-record.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import { type CountField, countFields, type EventCountsTree } from '../tree.ts';
 import type { Value } from './access.ts';
@@ -22,8 +25,8 @@ interface Subject {
   /** JSON texts of what it is, in the order of SUBJECT_FIELDS. */
   readonly texts: readonly string[];
   readonly counts: Counts;
-  /** count_by certname: what was counted already. */
-  readonly seen: Set<string> | null;
+  /** Its place among the subjects. */
+  readonly number: number;
 }
 
 /** Where each count is. */
@@ -37,6 +40,7 @@ const COUNT: Readonly<Record<CountField, number>> = {
   intentional_noops: 6,
   corrective_noops: 7,
 };
+const { certname: CERTNAME } = REPORT_TEXT;
 const noCounts = (): Counts => [0, 0, 0, 0, 0, 0, 0, 0];
 
 /** The counts that an event adds to: to the first, and to one of the others where changes are told apart. */
@@ -58,6 +62,30 @@ const STATUS: ReadonlyMap<string, Added> = new Map([
   ['success', added('successes', 'intentional_successes', 'corrective_successes')],
   ['noop', added('noops', 'intentional_noops', 'corrective_noops')],
 ]);
+
+/** What is told apart of an event's change where events count once per kind of it. */
+const CHANGES: readonly (boolean | null)[] = [null, false, true];
+
+/** What was counted of subjects and nodes: a bit for each status and kind of change, which are few. */
+class Counted {
+  readonly #pairs = new PairNumbers();
+  /** By the number of a pair. */
+  #bits = new Uint16Array(256);
+
+  /** Whether the events of that node, status and change are the first of the subject's. */
+  isFirst(subject: number, node: number, { whole }: Added, change: number): boolean {
+    const pair = this.#pairs.of(subject, node);
+    if (pair >= this.#bits.length) {
+      const bits = new Uint16Array(this.#bits.length * 2);
+      bits.set(this.#bits);
+      this.#bits = bits;
+    }
+    const bit = 1 << (whole * CHANGES.length + change);
+    if ((this.#bits[pair]! & bit) !== 0) return false;
+    this.#bits[pair]! |= bit;
+    return true;
+  }
+}
 
 const SUBJECT_FIELDS = {
   certname: ['certname'],
@@ -84,13 +112,15 @@ class Counting {
   readonly #numbers = new ByteNumbers();
   /** By the number of the last text: its subjects, one for each first text. Few titles have several types. */
   readonly #known: Subject[][] = [];
+  /** count_by certname: what each node has counted for already; null: each event counts. */
+  readonly #counted: Counted | null;
+  readonly #nodes = new ByteNumbers();
   /** The report that the codes below belong to, and its partition. */
   #report = 0;
   #part = -1;
-  #certname = '';
-  /** The certname that `#name` is the number of. */
-  #nameOf: string | null = null;
-  #name = 0;
+  #record: TextRecord | null = null;
+  /** Number of its node's certname. */
+  #node = 0;
   /** By code: the number of its text + 1, or 0. */
   #byCode = new Uint32Array(256);
   /** By the number of a text, the number of the one that came next when it was last met + 1, or 0: reports are much alike. */
@@ -106,6 +136,7 @@ class Counting {
     this.#tree = tree;
     this.#enterprise = enterprise;
     this.#columns = SUBJECT_CODES[tree.summarizeBy];
+    this.#counted = tree.countBy === 'certname' ? new Counted() : null;
   }
 
   /** Counts the row's event and so many behind it. */
@@ -114,7 +145,7 @@ class Counting {
     if (row.itemId !== this.#report || row.part !== this.#part) this.#begin(row);
     const from = row.subIndex;
     const to = from + rest + 1;
-    if (this.#columns.length === 0 && this.#tree.countBy !== 'certname') {
+    if (this.#columns.length === 0 && this.#counted === null) {
       this.#addAll(events, from, to);
       return;
     }
@@ -130,7 +161,7 @@ class Counting {
       if (subject === null || next !== code || otherNext !== otherCode) subject = this.#subject(events);
       code = next;
       otherCode = otherNext;
-      if (subject.seen === null || this.#isFirst(subject.seen, events)) this.#addOne(subject.counts, events);
+      this.#addOne(subject, events);
     }
   }
 
@@ -138,7 +169,8 @@ class Counting {
     const events = row.sub as StoredEvents;
     this.#report = row.itemId;
     this.#part = row.part;
-    this.#certname = row.report.certname;
+    this.#record = row.report.record;
+    this.#node = this.#nodes.of(this.#record.bytes, this.#record.startOf(CERTNAME), this.#record.endOf(CERTNAME));
     const { textCount } = events;
     if (textCount > this.#byCode.length) {
       this.#byCode = new Uint32Array(textCount * 2);
@@ -148,9 +180,10 @@ class Counting {
     this.#status = [];
   }
 
-  #addOne(counts: Counts, events: StoredEvents): void {
+  #addOne({ counts, number }: Subject, events: StoredEvents): void {
     const fields = this.#addedBy(events.code(EVENT_CODE.status), events);
     if (fields === null) return;
+    if (this.#counted?.isFirst(number, this.#node, fields, this.#changeOf(events)) === false) return;
     counts[fields.whole]!++;
     if (fields.intentional === fields.whole) return;
     counts[events.coded(EVENT_CODE.correctiveChange) === true ? fields.corrective : fields.intentional]!++;
@@ -188,6 +221,11 @@ class Counting {
     met.length = 0;
   }
 
+  /** Of each node an event counts once per status, and kind of change, where that is told apart. */
+  #changeOf(events: StoredEvents): number {
+    return this.#enterprise ? CHANGES.indexOf(events.coded(EVENT_CODE.correctiveChange) as boolean | null) : 0;
+  }
+
   /** What events with a status of that code add to; null: to nothing. */
   #addedBy(status: number, events: StoredEvents): Added | null {
     let fields = this.#status[status];
@@ -201,7 +239,7 @@ class Counting {
   /** Of the present event. */
   #subject(events: StoredEvents): Subject {
     const columns = this.#columns;
-    const last = columns.length === 0 ? this.#numberOfName() : this.#number(columns[columns.length - 1]!, events);
+    const last = columns.length === 0 ? this.#node : this.#number(columns[columns.length - 1]!, events);
     const first = columns.length === 2 ? this.#number(columns[0]!, events) : 0;
     let group = this.#known[last];
     if (group === undefined) {
@@ -211,8 +249,7 @@ class Counting {
       this.#known[last] = group;
     }
     for (let i = 0; i < group.length; i++) if (group[i]!.first === first) return group[i]!;
-    const seen = this.#tree.countBy === 'certname' ? new Set<string>() : null;
-    const subject: Subject = { first, texts: this.#texts(events), counts: noCounts(), seen };
+    const subject: Subject = { first, texts: this.#texts(events), counts: noCounts(), number: this.subjects.length };
     this.subjects.push(subject);
     group.push(subject);
     return subject;
@@ -230,27 +267,9 @@ class Counting {
     return number;
   }
 
-  /** The present report's node. */
-  #numberOfName(): number {
-    if (this.#nameOf === this.#certname) return this.#name;
-    const bytes = Buffer.from(this.#certname, 'utf8');
-    this.#nameOf = this.#certname;
-    this.#name = this.#numbers.of(bytes, 0, bytes.length);
-    return this.#name;
-  }
-
   #texts(events: StoredEvents): readonly string[] {
-    if (this.#tree.summarizeBy === 'certname') return [JSON.stringify(this.#certname)];
+    if (this.#tree.summarizeBy === 'certname') return [this.#record!.text(CERTNAME)];
     return this.#columns.map((column) => events.textOf(events.code(column)));
-  }
-
-  /** Of each node an event counts once per status (and kind of change, where that is told apart). */
-  #isFirst(seen: Set<string>, events: StoredEvents): boolean {
-    const change = this.#enterprise && events.coded(EVENT_CODE.correctiveChange);
-    const once = JSON.stringify([this.#certname, events.coded(EVENT_CODE.status), change]);
-    if (seen.has(once)) return false;
-    seen.add(once);
-    return true;
   }
 }
 

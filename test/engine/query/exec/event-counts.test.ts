@@ -1,0 +1,103 @@
+// Counted by certname, a node's events of a subject count once per status, and once per kind of change in the enterprise edition,
+// however its reports lie among those of others. Other statuses than the four count for nothing.
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { ask, type Fleet, newFleet, report } from '../request/fleet.ts';
+
+type Edition = 'community' | 'enterprise';
+
+/** A round of reports: of each node one, so that a node's reports do not come one after the other. */
+const ROUNDS: readonly (readonly (readonly [status: string, corrective: boolean | null])[])[] = [
+  [
+    ['success', true],
+    ['success', false],
+    ['success', true],
+    ['noop', null],
+    ['strange', true],
+  ],
+  [
+    ['success', false],
+    ['success', null],
+    ['failure', false],
+    ['skipped', null],
+    ['skipped', true],
+  ],
+  [
+    ['failure', false],
+    ['noop', true],
+    ['noop', null],
+    ['strange', false],
+    ['success', true],
+  ],
+];
+const NODES = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}.example.com`);
+const TITLES = ['/etc/hosts', '/etc/motd'];
+
+let fleet: Fleet;
+before(() => {
+  fleet = newFleet();
+  ROUNDS.forEach((events, round) => {
+    for (const certname of NODES) fleet.apply('store report', 8, reportOf(certname, events, round));
+  });
+});
+after(() => fleet.close());
+
+function reportOf(certname: string, events: (typeof ROUNDS)[number], round: number) {
+  const whole = report(certname, { configuration_version: `${round}` });
+  const [resource] = whole.resources;
+  const resources = TITLES.flatMap((resource_title) =>
+    events.map(([status, corrective_change], i) => ({
+      ...resource,
+      resource_title,
+      corrective_change,
+      events: [{ ...resource!.events[0], property: `p${i}`, status, corrective_change }],
+    })),
+  );
+  return { ...whole, resources };
+}
+
+function counted(edition: Edition, summarizeBy: string, filter?: readonly unknown[]): Record<string, unknown>[] {
+  const query = { summarize_by: summarizeBy, count_by: 'certname', ...(filter && { query: JSON.stringify(filter) }) };
+  const { head, text } = ask(fleet, { path: '/event-counts', query, settings: { edition } });
+  assert.equal(head.status, 200, text);
+  return JSON.parse(text) as Record<string, unknown>[];
+}
+
+/** What one node adds to the counts of a subject. */
+const ONCE: Readonly<Record<Edition, Readonly<Record<string, number>>>> = {
+  community: { failures: 1, successes: 1, noops: 1, skips: 1 },
+  // Success was corrective, was not, and did not say; a noop did not say, and was.
+  enterprise: {
+    failures: 1,
+    skips: 2,
+    intentional_successes: 2,
+    corrective_successes: 1,
+    intentional_noops: 1,
+    corrective_noops: 1,
+  },
+};
+
+for (const edition of ['community', 'enterprise'] as const) {
+  const times = (nodes: number): Record<string, number> =>
+    Object.fromEntries(Object.entries(ONCE[edition]).map(([field, count]) => [field, count * nodes]));
+  const countsOf = (row: Record<string, unknown>): unknown =>
+    Object.fromEntries(Object.keys(ONCE[edition]).map((field) => [field, row[field]]));
+
+  it(`each node counts once for a resource, in whichever of its reports: ${edition}`, () => {
+    const rows = counted(edition, 'resource');
+    assert.deepEqual(rows.map(({ subject }) => (subject as { title: string }).title).sort(), TITLES);
+    for (const row of rows) assert.deepEqual(countsOf(row), times(NODES.length));
+  });
+
+  it(`a node counts once for itself: ${edition}`, () => {
+    const rows = counted(edition, 'certname');
+    assert.deepEqual(rows.map(({ subject }) => (subject as { title: string }).title).sort(), NODES);
+    for (const row of rows) assert.deepEqual(countsOf(row), times(1));
+  });
+
+  it(`each node counts once where the events have no class: ${edition}`, () => {
+    const rows = counted(edition, 'containing_class', ['in', 'certname', ['array', NODES.slice(0, 2)]]);
+    assert.deepEqual(rows.map(countsOf), [times(2)]);
+  });
+}
