@@ -269,17 +269,29 @@ export class View implements EventSource, ViewBounds {
     return this.writeReportList(id, name, out) ? out.toString() : null;
   }
 
-  /** All report ids, ascending (order of arrival). Some are read at a time: they lie among the records, which take long to be gone through. */
-  *reportIds(): Generator<ReportId, void, undefined> {
-    const ids: ReportId[] = [];
+  /**
+   * All report ids, ascending (order of arrival). Numbers without a report may be among them: where most have one, they are counted
+   * through, as the keys lie among the records, which take longer to be gone through than to be found.
+   */
+  reportIds(): Iterable<ReportId> {
+    const { nextReport, counts } = this.state;
+    const [first] = this.#reportKeys(0, 1);
+    if (first === undefined) return [];
+    return nextReport - first <= counts.reports * COUNTED_EACH ? numbers(first, nextReport) : this.#idsOfReports();
+  }
+
+  *#idsOfReports(): Generator<ReportId, void, undefined> {
+    let ids: ReportId[];
     let start = 0;
     do {
-      ids.length = 0;
-      for (const id of this.partition.tables.report.getKeys({ start, limit: IDS_AT_ONCE, ...this.options }))
-        ids.push(id);
+      ids = this.#reportKeys(start, IDS_AT_ONCE);
       yield* ids;
       start = (ids.at(-1) ?? 0) + 1;
     } while (ids.length === IDS_AT_ONCE);
+  }
+
+  #reportKeys(start: ReportId, limit: number): ReportId[] {
+    return [...this.partition.tables.report.getKeys({ start, limit, ...this.options })];
   }
 
   reportIdsOfNode(node: NodeId, limit = Number.POSITIVE_INFINITY): Uint32Array {
@@ -348,5 +360,11 @@ export class View implements EventSource, ViewBounds {
 }
 
 const IDS_AT_ONCE = 256;
+/** So many numbers are looked at for each report at most. */
+const COUNTED_EACH = 2;
+
+function* numbers(from: number, end: number): Generator<number, void, undefined> {
+  for (let number = from; number < end; number++) yield number;
+}
 
 const beginsAlike = (a: Buffer, b: Buffer): boolean => a.subarray(0, KEY_TEXT_MAX).equals(b.subarray(0, KEY_TEXT_MAX));

@@ -484,32 +484,40 @@ function latestOf(node: NodeId, row: Row): readonly ReportId[] {
   return id === null ? [] : [id];
 }
 
-function* reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Generator<ReportId> {
+function* idsOfHashes(hashes: readonly string[], view: View): Generator<ReportId> {
+  for (const hash of new Set(hashes)) {
+    const id = view.reportId(hash);
+    if (id !== 0) yield id;
+  }
+}
+
+function* eachOf(nodes: NodeSet, reportsOf: (node: NodeId) => Iterable<ReportId>): Generator<ReportId> {
+  for (const id of nodes.toArray()) yield* reportsOf(id);
+}
+
+function* idsByTime({ from, to, order }: Extract<ReportPath, { kind: 'time' }>, view: View): Generator<ReportId> {
+  const range: { from?: number; to?: number; reverse: boolean } = { reverse: order === 'descending' };
+  if (from !== null) range.from = from;
+  if (to !== null) range.to = to;
+  for (const { id } of view.reportsByTime(range)) yield id;
+}
+
+/** The reports that the path leads to; numbers without a report may be among them. */
+function reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Iterable<ReportId> {
   const { view } = row;
   switch (path.kind) {
     case 'hash':
-      for (const hash of new Set(path.hashes)) {
-        const id = view.reportId(hash);
-        if (id !== 0) yield id;
-      }
-      return;
+      return idsOfHashes(path.hashes, view);
     case 'latest':
       // Reports say whose they are: unless few nodes are wanted, those need not be looked at.
-      if (nodes === null || nodes.count() * FEW_NODES >= view.counts.nodes) yield* view.reportSet(REPORTS_LATEST);
-      else for (const id of nodes.toArray()) yield* latestOf(id, row);
-      return;
+      if (nodes === null || nodes.count() * FEW_NODES >= view.counts.nodes) return view.reportSet(REPORTS_LATEST);
+      return eachOf(nodes, (id) => latestOf(id, row));
     case 'nodes':
-      for (const id of nodes!.toArray()) yield* view.reportIdsOfNode(id);
-      return;
-    case 'time': {
-      const range: { from?: number; to?: number; reverse: boolean } = { reverse: path.order === 'descending' };
-      if (path.from !== null) range.from = path.from;
-      if (path.to !== null) range.to = path.to;
-      for (const { id } of view.reportsByTime(range)) yield id;
-      return;
-    }
+      return eachOf(nodes!, (id) => view.reportIdsOfNode(id));
+    case 'time':
+      return idsByTime(path, view);
     case 'all':
-      yield* view.reportIds();
+      return view.reportIds();
   }
 }
 
