@@ -5,13 +5,14 @@ import type { FieldType } from '../../../schemas/entities.ts';
 import { ByteNumbers } from '../../byte-numbers.ts';
 import { compareNumbers, identityText } from '../../json/compare.ts';
 import { type Float, isNumber, type JsonValue } from '../../json/value.ts';
+import { PairNumbers } from '../../pair-numbers.ts';
 import { DecimalSum } from '../format/decimal.ts';
 import { Decimal } from '../format/decimal-value.ts';
 import type { Column, GroupKey, QueryTree } from '../tree.ts';
 import { type Access, type StoredPlace, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { comparisonOf } from './order.ts';
-import { accessRef, columnAccess, memberOf } from './output.ts';
+import { accessRef, memberOf, shownAccess, shownRef } from './output.ts';
 import type { Row } from './row.ts';
 
 interface Accumulator {
@@ -41,8 +42,10 @@ export class Grouping {
   readonly #keys: readonly Key[];
   readonly #fields: readonly { readonly name: string; readonly access: Access }[];
   readonly #scope: CompileScope;
-  /** By what the keys of its rows are numbered. */
-  readonly #groups = new Map<number | string, Group>();
+  /** For each key but the first: the numbers of what the keys up to it are together. */
+  readonly #combined: readonly PairNumbers[];
+  /** By the number of what the keys of its rows are, which is that of their first ones. */
+  readonly #groups: Group[] = [];
   /** What columns, keys and arguments read of a row. */
   readonly reads: readonly Access[];
   /** true when none of them reads the node. */
@@ -51,7 +54,7 @@ export class Grouping {
   constructor(tree: QueryTree, scope: CompileScope) {
     this.#tree = tree;
     this.#scope = scope;
-    this.#columns = tree.columns.map((c) => (c.kind === 'aggregate' ? null : columnAccess(c, scope)));
+    this.#columns = tree.columns.map((c) => (c.kind === 'aggregate' ? null : shownAccess(c, scope)));
     this.#keys = (tree.groupBy ?? []).map((key) => keyOf(key, tree.columns, scope));
     const grouped = (tree.groupBy ?? []).flatMap((k) =>
       k.kind === 'ref' && k.ref.kind === 'field' ? [k.ref.field] : [],
@@ -64,25 +67,25 @@ export class Grouping {
     for (const c of tree.columns) if (c.kind === 'aggregate' && c.ref !== null) reads.push(accessRef(c.ref, scope));
     this.reads = reads;
     this.itemOnly = reads.every((a) => a.level !== 'node' && a.level !== 'row');
-    if (tree.groupBy === null) this.#groups.set(ONLY, this.#fresh(null));
+    this.#combined = this.#keys.slice(1).map(() => new PairNumbers());
+    if (tree.groupBy === null) this.#groups.push(this.#fresh(null));
   }
 
   add(row: Row, weight: number): void {
     const keys = this.#keys;
-    let key: number | string = keys.length === 0 ? ONLY : keys[0]!.of(row);
-    for (let i = 1; i < keys.length; i++) key = `${key},${keys[i]!.of(row)}`;
-    let group = this.#groups.get(key);
-    if (group === undefined) this.#groups.set(key, (group = this.#fresh(row)));
-    for (const accumulator of group.accumulators) accumulator?.add(row, weight);
+    let number = keys.length === 0 ? ONLY : keys[0]!.of(row);
+    for (let i = 1; i < keys.length; i++) number = this.#combined[i - 1]!.of(number, keys[i]!.of(row));
+    const { accumulators } = (this.#groups[number] ??= this.#fresh(row));
+    for (let i = 0; i < accumulators.length; i++) accumulators[i]?.add(row, weight);
   }
 
   get size(): number {
-    return this.#groups.size;
+    return this.#groups.length;
   }
 
   *rows(): Generator<GroupedRow> {
     const { columns } = this.#tree;
-    for (const group of this.#groups.values()) {
+    for (const group of this.#groups) {
       let json = '{';
       for (let i = 0; i < columns.length; i++) {
         const text = group.accumulators[i]?.result() ?? group.texts[i] ?? 'null';
@@ -107,7 +110,7 @@ const ONLY = 0;
 /** What a row is grouped by. */
 interface Key {
   readonly access: Access;
-  /** Equal for rows of one group. */
+  /** Equal for rows of one group; each new one is the next, from 0 on. */
   of(row: Row): number;
 }
 
@@ -154,7 +157,7 @@ class TextKey implements Key {
 const NOWHERE = '';
 
 function keyOf(key: GroupKey, columns: readonly Column[], scope: CompileScope): Key {
-  const access = key.kind === 'ref' ? accessRef(key.ref, scope) : columnAccess(columns[key.column]!, scope);
+  const access = key.kind === 'ref' ? shownRef(key.ref, scope) : shownAccess(columns[key.column]!, scope);
   if (key.kind === 'ref' && key.ref.kind === 'path' && key.ref.parts.length > 0) {
     const { find } = memberOf(key.ref);
     return new ValueKey(access, (row) => {

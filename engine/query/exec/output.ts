@@ -269,11 +269,13 @@ function runsOf(tree: QueryTree, scope: CompileScope): Run[] {
   return runs;
 }
 
-function shownAccess(column: Column, scope: CompileScope): Access {
-  const shown =
-    column.kind === 'field' && column.ref.kind === 'field' ? scope.access.shown?.[column.ref.field] : undefined;
-  return shown ?? columnAccess(column, scope);
-}
+/** Access to a column that is not an aggregate, where nothing but its text is wanted. */
+export const shownAccess = (column: Column, scope: CompileScope): Access =>
+  column.kind === 'field' ? shownRef(column.ref, scope) : columnAccess(column, scope);
+
+/** The same for a field or a dotted path. */
+export const shownRef = (ref: FieldRef, scope: CompileScope): Access =>
+  (ref.kind === 'field' ? scope.access.shown?.[ref.field] : undefined) ?? accessRef(ref, scope);
 
 /** Whether the column's text follows the span's in the record, with this key between them. */
 function follows(span: Span, { stored }: Access, key: string): boolean {
