@@ -23,7 +23,7 @@ interface Accumulator {
 
 export interface GroupedRow {
   readonly json: string;
-  /** For ordering: values of the group's plain columns by field name. */
+  /** For ordering: values of the fields that are grouped by and ordered by, by name. */
   readonly values: ReadonlyMap<string, Value>;
 }
 
@@ -39,6 +39,8 @@ export const isAggregated = (tree: QueryTree): boolean =>
 export class Grouping {
   readonly #tree: QueryTree;
   readonly #columns: readonly (Access | null)[];
+  /** What stands before the value of each column. */
+  readonly #heads: readonly string[];
   readonly #keys: readonly Key[];
   readonly #fields: readonly { readonly name: string; readonly access: Access }[];
   readonly #scope: CompileScope;
@@ -55,11 +57,13 @@ export class Grouping {
     this.#tree = tree;
     this.#scope = scope;
     this.#columns = tree.columns.map((c) => (c.kind === 'aggregate' ? null : shownAccess(c, scope)));
+    this.#heads = tree.columns.map(({ key }, i) => `${i === 0 ? '{' : ','}${JSON.stringify(key)}:`);
     this.#keys = (tree.groupBy ?? []).map((key) => keyOf(key, tree.columns, scope));
     const grouped = (tree.groupBy ?? []).flatMap((k) =>
       k.kind === 'ref' && k.ref.kind === 'field' ? [k.ref.field] : [],
     );
-    this.#fields = [...new Set(grouped)].map((name) => ({
+    const ordered = new Set(tree.orderBy.map(({ field }) => field).filter((name) => grouped.includes(name)));
+    this.#fields = [...ordered].map((name) => ({
       name,
       access: accessRef({ kind: 'field', field: name }, scope),
     }));
@@ -84,14 +88,11 @@ export class Grouping {
   }
 
   *rows(): Generator<GroupedRow> {
-    const { columns } = this.#tree;
-    for (const group of this.#groups) {
-      let json = '{';
-      for (let i = 0; i < columns.length; i++) {
-        const text = group.accumulators[i]?.result() ?? group.texts[i] ?? 'null';
-        json += `${i === 0 ? '' : ','}${JSON.stringify(columns[i]!.key)}:${text}`;
-      }
-      yield { json: `${json}}`, values: group.values };
+    const heads = this.#heads;
+    for (const { accumulators, texts, values } of this.#groups) {
+      let json = '';
+      for (let i = 0; i < heads.length; i++) json += heads[i]! + (accumulators[i]?.result() ?? texts[i] ?? 'null');
+      yield { json: `${json === '' ? '{' : json}}`, values };
     }
   }
 
