@@ -13,7 +13,16 @@
 // Ingest and retention have events whole (`encodeEvents`, `decodeEvents`); queries read columns (`StoredEvents`).
 
 import { type ByteWriter, bytesOf } from '../bytes.ts';
-import { encodeFields, fieldsShape, quoted, readNumber, TextRecord, writeNumber } from './fields.ts';
+import {
+  encodeFields,
+  fieldsShape,
+  isTextAt,
+  quoted,
+  readNumber,
+  TextRecord,
+  type WantedText,
+  writeNumber,
+} from './fields.ts';
 import { Scratch } from './lmdb.ts';
 import type { EventRecord, ReportRecord } from './records.ts';
 import { packedStart } from './report-lists.ts';
@@ -297,6 +306,11 @@ export class StoredEvents {
       this.#strings[code] = value;
     }
     return value;
+  }
+
+  /** Whether a code stands for that text, which its bytes tell; null: it stands for none. */
+  equals(code: number, wanted: WantedText): boolean | null {
+    return isTextAt(this.#bytes, this.#startOf(code), this.#endOf(code), wanted);
   }
 
   /** The number of a code's text among those of all reports; `guess`: the number it may well have. */

@@ -107,6 +107,21 @@ export function wantedText(text: string): WantedText {
   return { text, plain: written.length === text.length + 2 ? bytesOf(text) : null };
 }
 
+/** Whether the JSON string from `start` to `end` is that text; null: there is `null`, or another literal. */
+export function isTextAt(bytes: Buffer, start: number, end: number, { text, plain }: WantedText): boolean | null {
+  if (bytes[start] !== QUOTE) return null;
+  if (plain === null) return isSpelled(bytes, start, end, text);
+  // Escapes are longer than what they stand for.
+  const size = end - start - 2;
+  if (size > plain.length) return hasEscape(bytes, start + 1, end - 1) && isSpelled(bytes, start, end, text);
+  if (size < plain.length) return false;
+  for (let i = size - 1; i >= 0; i--) if (bytes[start + 1 + i] !== plain[i]) return false;
+  return true;
+}
+
+const isSpelled = (bytes: Buffer, start: number, end: number, text: string): boolean =>
+  JSON.parse(bytes.toString('utf8', start, end)) === text;
+
 /**
  * A record of any kind. Final: who looks into records of several kinds has one hidden class before it, which V8 reads at once;
  * with a subclass for each kind every property would be looked up.
@@ -203,17 +218,7 @@ export class TextRecord {
 
   /** Whether a field that is a JSON string is that text; null: it is null. */
   equals(index: number, wanted: WantedText): boolean | null {
-    const { bytes } = this;
-    const start = this.startOf(index);
-    if (bytes[start] !== QUOTE) return null;
-    const { plain } = wanted;
-    if (plain === null) return this.string(index) === wanted.text;
-    // Escapes are longer than what they stand for.
-    const size = this.endOf(index) - start - 2;
-    if (size > plain.length) return hasEscape(bytes, start + 1, start + 1 + size) && this.string(index) === wanted.text;
-    if (size < plain.length) return false;
-    for (let i = size - 1; i >= 0; i--) if (bytes[start + 1 + i] !== plain[i]) return false;
-    return true;
+    return isTextAt(this.bytes, this.startOf(index), this.endOf(index), wanted);
   }
 
   /** The field's JSON text in memory of its own. */

@@ -55,6 +55,8 @@ export interface Access {
   readonly isPlain?: boolean;
   /** Of fields whose value is a text: whether it is that one, without making it; null: there is none. */
   equals?(row: Row, wanted: WantedText): boolean | null;
+  /** Of events: the coded column that the field is. */
+  readonly column?: number;
 }
 
 export interface StoredPlace {
@@ -387,6 +389,7 @@ const eventsOf = (row: Row): StoredEvents => row.sub as StoredEvents;
 /** A coded column of the row's event. */
 const coded = (column: number): Access => ({
   level: 'sub',
+  column,
   value: (row) => eventsOf(row).coded(column),
   write: (row, out) => eventsOf(row).writeCoded(column, out),
 });

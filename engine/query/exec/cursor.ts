@@ -2,11 +2,13 @@
 // work and says whether there is a row, the end, or nothing yet (so that the caller can yield between calls).
 
 import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
+import type { StoredEvents } from '../../store/event-record.ts';
 import type { Fields } from '../../store/fields.ts';
 import { Ids } from '../../store/ids.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { ItemId, ReportId } from '../../store/records.ts';
 import type { StoredReport } from '../../store/report-record.ts';
+import type { Seek } from './coded.ts';
 import type { Predicate } from './filter.ts';
 import { ItemStates } from './item-states.ts';
 import type { Row } from './row.ts';
@@ -36,6 +38,8 @@ export interface Cursor {
   next(): Step;
   /** Skips up to so many sub-rows behind the present one, as far as all of them are rows: how many. */
   takeRest?(max: number): number;
+  /** Passes over the sub-rows behind the present one. */
+  leaveItem?(): void;
 }
 
 const WORK_PER_STEP = 256;
@@ -350,6 +354,10 @@ export class ReportCursor implements Cursor {
   readonly #subs: SubRows;
   readonly #sub: Predicate | null;
   readonly #skip: ((report: StoredReport) => boolean) | null;
+  /** Of events: where the codes tell which of them can be rows. */
+  readonly #seek: Seek | null;
+  /** Whether nothing is asked of reports, so that the codes of their events are looked at before them. */
+  readonly #isSubFirst: boolean;
   #list: SubList = NO_SUBS;
   #subAt = 0;
 
@@ -369,14 +377,19 @@ export class ReportCursor implements Cursor {
     this.#subs = subs;
     this.#sub = sub;
     this.#skip = skip;
+    this.#seek = sub?.seek ?? null;
+    this.#isSubFirst = this.#seek !== null && nodes === null && report === null && skip === null;
   }
 
   next(): Step {
     const row = this.#row;
     for (let work = 0; work < WORK_PER_STEP; work++) {
       if (this.#subAt < this.#list.length) {
-        row.subIndex = this.#subAt;
-        row.sub = this.#list.at(this.#subAt++);
+        const index = this.#seek === null ? this.#subAt : this.#seek(this.#list as StoredEvents, this.#subAt);
+        this.#subAt = index + 1;
+        if (index >= this.#list.length) continue;
+        row.subIndex = index;
+        row.sub = this.#list.at(index);
         if (this.#sub === null || this.#sub.test(row) === TRUE) return ROW;
         continue;
       }
@@ -400,12 +413,23 @@ export class ReportCursor implements Cursor {
     return rest;
   }
 
+  leaveItem(): void {
+    this.#subAt = this.#list.length;
+  }
+
   #open(id: ReportId): boolean {
     const row = this.#row;
+    if (this.#isSubFirst && !this.#canHaveRows(id)) return false;
     if (!row.openReport(id)) return false;
     if (this.#nodes !== null && !this.#nodes.has(row.nodeId)) return false;
     if (this.#skip?.(row.report)) return false;
     return this.#report === null || this.#report.test(row) === TRUE;
+  }
+
+  #canHaveRows(id: ReportId): boolean {
+    this.#row.itemId = id;
+    const events = this.#subs!(this.#row) as StoredEvents;
+    return this.#seek!(events, 0) < events.length;
   }
 }
 

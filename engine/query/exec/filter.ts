@@ -9,11 +9,13 @@ import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import { Float, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
+import type { StoredEvents } from '../../store/event-record.ts';
 import { wantedText } from '../../store/fields.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
 import { pathMatcher } from '../paths.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Access, accessOf, type EntityAccess, type Level, type Value } from './access.ts';
+import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny } from './coded.ts';
 import type { ExecContext } from './context.ts';
 import { FactMember } from './fact-member.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
@@ -29,6 +31,10 @@ const DEPS: Record<Level, number> = { node: NODE, item: ITEM, sub: SUB, row: NOD
 export interface Predicate {
   readonly deps: number;
   test(row: Row): Truth;
+  /** Where the codes of events tell which of them can pass. */
+  readonly seek?: Seek;
+  /** Of a condition on one coded column of events. */
+  readonly coded?: CodedTest;
 }
 
 export interface CompileScope {
@@ -60,10 +66,17 @@ const constant = (truth: Truth): Predicate => ({ deps: 0, test: () => truth });
 const isNull = (value: Value): value is null => value === null;
 
 function onField(field: string, scope: CompileScope, test: (value: Value) => Truth): Predicate {
-  const access = accessFor(scope, field);
-  const get = access.value;
-  return { deps: DEPS[access.level], test: (row) => test(get(row)) };
+  const { level, value: get, column } = accessFor(scope, field);
+  if (column !== undefined) return onCodes(new CodedTest(column, judgeOf(test)));
+  return { deps: DEPS[level], test: (row) => test(get(row)) };
 }
+
+const onCodes = (coded: CodedTest): Predicate => ({
+  deps: SUB,
+  test: (row) => coded.of(row.sub as StoredEvents),
+  seek: (events, from) => coded.seek(events, from),
+  coded,
+});
 
 /** More texts than that are found faster in a set. */
 const TEXTS_MAX = 4;
@@ -73,9 +86,11 @@ const OTHERS_MAX = 16;
 
 /** Whether a field is one of the texts, without making its value; null where that is not possible, or not worth while. */
 function onText(field: string, scope: CompileScope, texts: readonly string[], onNull: Truth): Predicate | null {
-  const { level, equals } = accessFor(scope, field);
-  if (equals === undefined || texts.length > TEXTS_MAX) return null;
+  const { level, equals, column } = accessFor(scope, field);
+  if (texts.length > TEXTS_MAX) return null;
   const wanted = texts.map(wantedText);
+  if (column !== undefined) return onCodes(new CodedTest(column, isOneOf(wanted, onNull)));
+  if (equals === undefined) return null;
   return {
     deps: DEPS[level],
     test(row) {
@@ -106,7 +121,10 @@ const COMPILERS: Compilers = {
   and: (filter, scope) => conjunction(filter.args.map((arg) => compileFilter(arg, scope))),
   or: (filter, scope) => disjunction(filter.args.map((arg) => compileFilter(arg, scope))),
   not(filter, scope) {
-    const { deps, test } = compileFilter(filter.arg, scope);
+    const inner = negatedInside(filter.arg);
+    if (inner !== null) return compileFilter(inner, scope);
+    const { deps, test, coded } = compileFilter(filter.arg, scope);
+    if (coded !== undefined) return onCodes(coded.negated());
     return { deps, test: (row) => negate(test(row)) };
   },
   const: (filter) => constant(filter.value === null ? UNKNOWN : truthOf(filter.value)),
@@ -205,6 +223,8 @@ const COMPILERS: Compilers = {
     if (nodes !== null && scope.access.shape !== 'global')
       return { deps, test: (row) => truthOf(nodes[row.part]!.has(row.nodeId)) };
     const tuple = new Array<string | null>(access.length);
+    if (access.length === 1 && access[0]!.column !== undefined)
+      return onField(filter.fields[0]!, scope, (value) => set.has([keyOf(value, types[0]!, types[0]!)]));
     return {
       deps,
       test(row) {
@@ -228,6 +248,12 @@ const COMPILERS: Compilers = {
     };
   },
 };
+
+/** What is the same as `not` of several conditions: each is negated by itself. null: there is one only. */
+function negatedInside(filter: Filter): Filter | null {
+  if (filter.kind !== 'and' && filter.kind !== 'or') return null;
+  return { kind: filter.kind === 'and' ? 'or' : 'and', args: filter.args.map((arg) => ({ kind: 'not', arg })) };
+}
 
 function parameterEquals({ name, text, others = [] }: Of<'parameter'>): Predicate {
   const wanted = new Set<string>();
@@ -277,8 +303,10 @@ function conjunction(args: readonly Predicate[]): Predicate {
   const tests = args.map((a) => a.test);
   const deps = args.reduce((all, a) => all | a.deps, 0);
   if (tests.length === 1) return args[0]!;
+  const seeks = seeksOf(args);
   return {
     deps,
+    ...(seeks.length > 0 && { seek: seekAll(seeks) }),
     test(row) {
       let result: Truth = TRUE;
       for (let i = 0; i < tests.length; i++) {
@@ -295,8 +323,10 @@ function disjunction(args: readonly Predicate[]): Predicate {
   const tests = args.map((a) => a.test);
   const deps = args.reduce((all, a) => all | a.deps, 0);
   if (tests.length === 1) return args[0]!;
+  const seeks = seeksOf(args);
   return {
     deps,
+    ...(seeks.length === args.length && seeks.length > 0 && { seek: seekAny(seeks) }),
     test(row) {
       let result: Truth = FALSE;
       for (let i = 0; i < tests.length; i++) {
@@ -308,6 +338,9 @@ function disjunction(args: readonly Predicate[]): Predicate {
     },
   };
 }
+
+const seeksOf = (args: readonly Predicate[]): readonly Seek[] =>
+  args.flatMap(({ seek }) => (seek === undefined ? [] : [seek]));
 
 /** Fields of path type. */
 function onPath(field: string, scope: CompileScope, test: (path: readonly (string | number)[]) => boolean): Predicate {

@@ -382,7 +382,7 @@ export class Source {
     const narrow = nodes !== null && nodes.count() * FEW_NODES < view.counts.nodes;
     const path = reportPath(this.entity, this.split.item, narrow, this.#order);
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
-    const skip = this.entity === 'events' ? skipByTime(this.split.sub) : null;
+    const skip = this.entity === 'events' ? skipByTime(this.split.sub, path) : null;
     return new ReportCursor(
       row,
       this.entity === 'events' ? withEvents(reportIds(path, nodes, row), path, row) : reportIds(path, nodes, row),
@@ -456,6 +456,9 @@ export class Source {
 /** One node of so many is few. */
 const FEW_NODES = 4;
 
+/** Whether `withEvents` leaves only reports that have some. */
+const hasEvents = ({ kind }: ReportPath): boolean => kind === 'all' || kind === 'latest';
+
 /** Those of the reports that have events, where there are many to be spared. */
 function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
   switch (path.kind) {
@@ -521,8 +524,8 @@ function reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Iterable<
   }
 }
 
-/** Reports whose events all lie outside the times asked for need not be opened. */
-function skipByTime(filters: readonly Filter[]): ((report: StoredReport) => boolean) | null {
+/** Reports whose events all lie outside the times asked for need not be opened; null: each report may have some within. */
+function skipByTime(filters: readonly Filter[], path: ReportPath): ((report: StoredReport) => boolean) | null {
   let from = Number.NEGATIVE_INFINITY;
   let to = Number.POSITIVE_INFINITY;
   for (const f of filters) {
@@ -530,6 +533,7 @@ function skipByTime(filters: readonly Filter[]): ((report: StoredReport) => bool
     if (f.op === '>' || f.op === '>=') from = Math.max(from, f.value);
     else to = Math.min(to, f.value);
   }
+  if (from === Number.NEGATIVE_INFINITY && to === Number.POSITIVE_INFINITY && hasEvents(path)) return null;
   return (report) =>
     report.eventCount === 0 ||
     report.number(REPORT_NUMBER.eventTimeMax)! < from ||

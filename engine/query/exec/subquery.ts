@@ -184,6 +184,7 @@ function* nodesOfRows(source: Source, row: Row): Generator<undefined, NodeSet> {
     if (step === ROW) {
       found.add(row.nodeId);
       scan.rows++;
+      cursor.leaveItem?.();
     }
     if (source.ctx.tickStep(step === ROW)) yield;
   }

@@ -1,0 +1,142 @@
+// Conditions on one coded column of events (store/event-record.ts). Equal texts of a report have equal codes there, so such a
+// condition is decided once per report and code, and which events pass is told by their codes: reports without one are left at
+// once, and of others only those events are looked at.
+
+import { ByteNumbers } from '../../byte-numbers.ts';
+import type { StoredEvents } from '../../store/event-record.ts';
+import type { WantedText } from '../../store/fields.ts';
+import type { Value } from './access.ts';
+import { FALSE, negate, TRUE, type Truth } from './truth.ts';
+
+/** What a condition says of the text that a code stands for. */
+export type Judge = (events: StoredEvents, code: number) => Truth;
+
+/** The first event from `from` on that may pass, as far as codes tell; as many as there are events: none does. */
+export type Seek = (events: StoredEvents, from: number) => number;
+
+/** Of a code that was not judged yet. */
+const OPEN = 3;
+const CODES_FIRST = 256;
+
+/** A condition on one coded column. */
+export class CodedTest {
+  readonly column: number;
+  readonly #judge: Judge;
+  /** By code, of the report's events that were looked at last. */
+  #verdicts = new Uint8Array(CODES_FIRST);
+  #events: StoredEvents | null = null;
+  #report = 0;
+
+  constructor(column: number, judge: Judge) {
+    this.column = column;
+    this.#judge = judge;
+  }
+
+  /** The opposite condition. */
+  negated(): CodedTest {
+    const judge = this.#judge;
+    return new CodedTest(this.column, (events, code) => negate(judge(events, code)));
+  }
+
+  /** Of the present event. */
+  of(events: StoredEvents): Truth {
+    this.#turnTo(events);
+    return this.#verdict(events, events.code(this.column));
+  }
+
+  seek(events: StoredEvents, from: number): number {
+    const { length } = events;
+    if (from >= length) return length;
+    this.#turnTo(events);
+    for (let index = from; index < length; index++) {
+      if (this.#verdict(events, events.codeAt(this.column, index)) === TRUE) return index;
+    }
+    return length;
+  }
+
+  #verdict(events: StoredEvents, code: number): Truth {
+    const known = this.#verdicts[code]!;
+    if (known !== OPEN) return known as Truth;
+    const verdict = this.#judge(events, code);
+    this.#verdicts[code] = verdict;
+    return verdict;
+  }
+
+  #turnTo(events: StoredEvents): void {
+    if (events === this.#events && events.report === this.#report) return;
+    this.#events = events;
+    this.#report = events.report;
+    const { textCount } = events;
+    if (textCount > this.#verdicts.length) this.#verdicts = new Uint8Array(textCount * 2);
+    this.#verdicts.fill(OPEN, 0, textCount);
+  }
+}
+
+/** Whether a text is one of few, which its bytes tell. */
+export function isOneOf(wanted: readonly WantedText[], onNull: Truth): Judge {
+  return (events, code) => {
+    for (let i = 0; i < wanted.length; i++) {
+      const isEqual = events.equals(code, wanted[i]!);
+      if (isEqual === null) return onNull;
+      if (isEqual) return TRUE;
+    }
+    return FALSE;
+  };
+}
+
+/** Texts whose verdicts are known are forgotten when they are so many. */
+const TEXTS_MAX = 1 << 16;
+
+/** Any test of a value. Reports are much alike: each text is tested once, in whatever report it comes again. */
+export function judgeOf(test: (value: Value) => Truth): Judge {
+  let numbers: ByteNumbers | null = null;
+  const verdicts: Truth[] = [];
+  return (events, code) => {
+    numbers ??= new ByteNumbers();
+    if (verdicts.length === TEXTS_MAX) {
+      numbers.clear();
+      verdicts.length = 0;
+    }
+    const number = events.numberOf(code, numbers);
+    if (number === verdicts.length) verdicts.push(test(events.valueOf(code)));
+    return verdicts[number]!;
+  };
+}
+
+/** Where all of these may find an event. */
+export function seekAll(seeks: readonly Seek[]): Seek {
+  if (seeks.length === 1) return seeks[0]!;
+  return (events, from) => {
+    let at = from;
+    let agreed = 0;
+    for (let i = 0; agreed < seeks.length; i = (i + 1) % seeks.length) {
+      const next = seeks[i]!(events, at);
+      agreed = next === at ? agreed + 1 : 1;
+      at = next;
+      if (at >= events.length) break;
+    }
+    return at;
+  };
+}
+
+/** Where one of these may find an event. Each is asked again when what it found is behind. */
+export function seekAny(seeks: readonly Seek[]): Seek {
+  const found = new Float64Array(seeks.length).fill(-1);
+  let last: StoredEvents | null = null;
+  let report = 0;
+  let lastFrom = 0;
+  return (events, from) => {
+    if (events !== last || events.report !== report || from < lastFrom) {
+      last = events;
+      report = events.report;
+      found.fill(-1);
+    }
+    lastFrom = from;
+    let least = events.length;
+    for (let i = 0; i < seeks.length; i++) {
+      if (found[i]! < from) found[i] = seeks[i]!(events, from);
+      if (found[i]! < least) least = found[i]!;
+    }
+    return least;
+  };
+}
