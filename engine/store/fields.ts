@@ -10,7 +10,6 @@
 // `TextRecord` reads such a record in bytes that it is given; it holds on to them and never copies.
 
 import { type ByteWriter, bytesOf, copyOf } from '../bytes.ts';
-import { hasEscape } from '../json/scan.ts';
 import { formatTime } from '../time.ts';
 
 const WIDE = 0x80;
@@ -23,6 +22,7 @@ const TRUE = 0x74;
 const FALSE = 0x66;
 const QUOTE = 0x22;
 const BACKSLASH = '\\';
+const BACKSLASH_BYTE = 0x5c;
 
 /** What a kind of record consists of. */
 export interface FieldsShape {
@@ -111,12 +111,18 @@ export function wantedText(text: string): WantedText {
 export function isTextAt(bytes: Buffer, start: number, end: number, { text, plain }: WantedText): boolean | null {
   if (bytes[start] !== QUOTE) return null;
   if (plain === null) return isSpelled(bytes, start, end, text);
-  // Escapes are longer than what they stand for.
   const size = end - start - 2;
-  if (size > plain.length) return hasEscape(bytes, start + 1, end - 1) && isSpelled(bytes, start, end, text);
-  if (size < plain.length) return false;
+  if (size < plain.length) return false; // escapes are longer than what they stand for
+  if (size > plain.length) return isEscapedFrom(bytes, start + 1, plain) && isSpelled(bytes, start, end, text);
   for (let i = size - 1; i >= 0; i--) if (bytes[start + 1 + i] !== plain[i]) return false;
   return true;
+}
+
+/** Whether the bytes differ from the text where they have an escape, which may stand for what it has there. */
+function isEscapedFrom(bytes: Buffer, start: number, plain: Uint8Array): boolean {
+  let i = 0;
+  while (i < plain.length && bytes[start + i] === plain[i]) i++;
+  return i < plain.length && bytes[start + i] === BACKSLASH_BYTE;
 }
 
 const isSpelled = (bytes: Buffer, start: number, end: number, text: string): boolean =>

@@ -14,8 +14,9 @@ export type Judge = (events: StoredEvents, code: number) => Truth;
 /** The first event from `from` on that may pass, as far as codes tell; as many as there are events: none does. */
 export type Seek = (events: StoredEvents, from: number) => number;
 
-/** Of a code that was not judged yet. */
+/** Of what was not judged yet. */
 const OPEN = 3;
+type Verdict = Truth | typeof OPEN;
 const CODES_FIRST = 256;
 
 /** A condition on one coded column. */
@@ -55,8 +56,8 @@ export class CodedTest {
   }
 
   #verdict(events: StoredEvents, code: number): Truth {
-    const known = this.#verdicts[code]!;
-    if (known !== OPEN) return known as Truth;
+    const known = this.#verdicts[code] as Verdict;
+    if (known !== OPEN) return known;
     const verdict = this.#judge(events, code);
     this.#verdicts[code] = verdict;
     return verdict;
@@ -87,19 +88,29 @@ export function isOneOf(wanted: readonly WantedText[], onNull: Truth): Judge {
 /** Texts whose verdicts are known are forgotten when they are so many. */
 const TEXTS_MAX = 1 << 16;
 
-/** Any test of a value. Reports are much alike: each text is tested once, in whatever report it comes again. */
-export function judgeOf(test: (value: Value) => Truth): Judge {
+/**
+ * Any test of a value. Reports are much alike: each text is tested once, in whatever report it comes again. `lasts`: whether a
+ * verdict will still be the same then; else the text is tested once a report.
+ */
+export function judgeOf(test: (value: Value) => Truth, lasts: (verdict: Truth) => boolean = () => true): Judge {
   let numbers: ByteNumbers | null = null;
-  const verdicts: Truth[] = [];
+  const verdicts: Verdict[] = [];
+  let last = -1;
   return (events, code) => {
     numbers ??= new ByteNumbers();
     if (verdicts.length === TEXTS_MAX) {
       numbers.clear();
       verdicts.length = 0;
     }
-    const number = events.numberOf(code, numbers);
-    if (number === verdicts.length) verdicts.push(test(events.valueOf(code)));
-    return verdicts[number]!;
+    // Texts are mostly met in the order in which they were met first.
+    const number = events.numberOf(code, numbers, last + 1 < verdicts.length ? last + 1 : -1);
+    last = number;
+    if (number === verdicts.length) verdicts.push(OPEN);
+    const known = verdicts[number]!;
+    if (known !== OPEN) return known;
+    const verdict = test(events.valueOf(code));
+    if (lasts(verdict)) verdicts[number] = verdict;
+    return verdict;
   };
 }
 

@@ -352,6 +352,7 @@ export class ReportCursor implements Cursor {
   readonly #nodes: NodeSet | null;
   readonly #report: Predicate | null;
   readonly #subs: SubRows;
+  /** What `#seek` does not tell of sub-rows. */
   readonly #sub: Predicate | null;
   readonly #skip: ((report: StoredReport) => boolean) | null;
   /** Of events: where the codes tell which of them can be rows. */
@@ -375,7 +376,7 @@ export class ReportCursor implements Cursor {
     this.#nodes = nodes;
     this.#report = report;
     this.#subs = subs;
-    this.#sub = sub;
+    this.#sub = sub?.isExact === true ? null : sub;
     this.#skip = skip;
     this.#seek = sub?.seek ?? null;
     this.#isSubFirst = this.#seek !== null && nodes === null && report === null && skip === null;
@@ -408,9 +409,11 @@ export class ReportCursor implements Cursor {
 
   takeRest(max: number): number {
     if (this.#sub !== null) return 0;
-    const rest = Math.min(max, this.#list.length - this.#subAt);
-    this.#subAt += rest;
-    return rest;
+    const first = this.#subAt;
+    const end = Math.min(first + max, this.#list.length);
+    if (this.#seek === null) this.#subAt = end;
+    else while (this.#subAt < end && this.#seek(this.#list as StoredEvents, this.#subAt) === this.#subAt) this.#subAt++;
+    return this.#subAt - first;
   }
 
   leaveItem(): void {

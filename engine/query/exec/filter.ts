@@ -33,6 +33,8 @@ export interface Predicate {
   test(row: Row): Truth;
   /** Where the codes of events tell which of them can pass. */
   readonly seek?: Seek;
+  /** Of such: what `seek` finds passes. */
+  readonly isExact?: boolean;
   /** Of a condition on one coded column of events. */
   readonly coded?: CodedTest;
 }
@@ -75,6 +77,7 @@ const onCodes = (coded: CodedTest): Predicate => ({
   deps: SUB,
   test: (row) => coded.of(row.sub as StoredEvents),
   seek: (events, from) => coded.seek(events, from),
+  isExact: true,
   coded,
 });
 
@@ -306,7 +309,7 @@ function conjunction(args: readonly Predicate[]): Predicate {
   const seeks = seeksOf(args);
   return {
     deps,
-    ...(seeks.length > 0 && { seek: seekAll(seeks) }),
+    ...(seeks.length > 0 && { seek: seekAll(seeks), isExact: args.every(({ isExact }) => isExact) }),
     test(row) {
       let result: Truth = TRUE;
       for (let i = 0; i < tests.length; i++) {
@@ -326,7 +329,8 @@ function disjunction(args: readonly Predicate[]): Predicate {
   const seeks = seeksOf(args);
   return {
     deps,
-    ...(seeks.length === args.length && seeks.length > 0 && { seek: seekAny(seeks) }),
+    ...(seeks.length > 0 &&
+      seeks.length === args.length && { seek: seekAny(seeks), isExact: args.every(({ isExact }) => isExact) }),
     test(row) {
       let result: Truth = FALSE;
       for (let i = 0; i < tests.length; i++) {

@@ -60,8 +60,8 @@ export function compareByTypes(types: readonly FieldType[], descending: readonly
 export interface Ordering {
   readonly compare: Compare;
   keys(row: Row): Value[];
-  /** Whether the row is behind these keys by its first term alone. */
-  isBehind(row: Row, last: readonly Value[]): boolean;
+  /** Whether rows with that value of the first term are behind these keys by that alone. */
+  isBehind(first: Value, last: readonly Value[]): boolean;
 }
 
 export function orderingOf(terms: readonly OrderTerm[], scope: CompileScope): Ordering {
@@ -69,11 +69,10 @@ export function orderingOf(terms: readonly OrderTerm[], scope: CompileScope): Or
   const types = terms.map((t) => typeOf(scope.entity, t.field));
   const descending = terms.map((t) => t.descending);
   const compareFirst = compareByTypes(types.slice(0, 1), descending);
-  const [first] = access;
   return {
     compare: compareByTypes(types, descending),
     keys: (row) => access.map((a) => a.value(row)),
-    isBehind: (row, last) => first !== undefined && compareFirst([first.value(row)], last) > 0,
+    isBehind: (first, last) => compareFirst([first], last) > 0,
   };
 }
 

@@ -125,6 +125,21 @@ function someClause(depth: number): Clause {
   return random.pick(random.chance(0.85) ? ON_CODES : OTHERS)();
 }
 
+function* pages() {
+  for (const field of FIELDS) {
+    for (const order of ['asc', 'desc']) {
+      for (const [limit, offset] of [
+        [1, 0],
+        [5, 2],
+        [30, 0],
+        [5000, 10],
+      ] as const) {
+        yield { field, order, limit, offset };
+      }
+    }
+  }
+}
+
 describe('conditions on coded columns of events', () => {
   it('have the rows that looking at each event gives, in the same order', () => {
     for (let i = 0; i < CONDITIONS; i++) {
@@ -159,6 +174,15 @@ describe('conditions on coded columns of events', () => {
       const rows = answer<{ certname: string }>('/nodes', ['extract', 'certname', ['subquery', 'events', clause]]);
       const expected = new Set(passing(clause).map(({ certname }) => certname));
       assert.deepEqual(rows.map(({ certname }) => certname).sort(), [...expected].sort(), JSON.stringify(clause));
+    }
+  });
+
+  it('leave pages in order as they are', () => {
+    for (const { field, order, limit, offset } of pages()) {
+      const clause = someClause(1);
+      const asked = { order_by: JSON.stringify([{ field, order }]) };
+      const page = shown(clause, { ...asked, limit: `${limit}`, offset: `${offset}` });
+      assert.deepEqual(page, shown(clause, asked).slice(offset, offset + limit), `${JSON.stringify(clause)} ${field}`);
     }
   });
 
