@@ -11,8 +11,8 @@ import { FALSE, negate, TRUE, type Truth } from './truth.ts';
 /** What a condition says of the text that a code stands for. */
 export type Judge = (events: StoredEvents, code: number) => Truth;
 
-/** The first event from `from` on that may pass, as far as codes tell; as many as there are events: none does. */
-export type Seek = (events: StoredEvents, from: number) => number;
+/** The first event from `from` on that may pass, as far as codes tell; `to`: none does before it. */
+export type Seek = (events: StoredEvents, from: number, to: number) => number;
 
 /** Of what was not judged yet. */
 const OPEN = 3;
@@ -45,14 +45,13 @@ export class CodedTest {
     return this.#verdict(events, events.code(this.column));
   }
 
-  seek(events: StoredEvents, from: number): number {
-    const { length } = events;
-    if (from >= length) return length;
+  seek(events: StoredEvents, from: number, to: number): number {
+    if (from >= to) return to;
     this.#turnTo(events);
-    for (let index = from; index < length; index++) {
+    for (let index = from; index < to; index++) {
       if (this.#verdict(events, events.codeAt(this.column, index)) === TRUE) return index;
     }
-    return length;
+    return to;
   }
 
   #verdict(events: StoredEvents, code: number): Truth {
@@ -117,36 +116,43 @@ export function judgeOf(test: (value: Value) => Truth, lasts: (verdict: Truth) =
 /** Where all of these may find an event. */
 export function seekAll(seeks: readonly Seek[]): Seek {
   if (seeks.length === 1) return seeks[0]!;
-  return (events, from) => {
+  return (events, from, to) => {
     let at = from;
     let agreed = 0;
     for (let i = 0; agreed < seeks.length; i = (i + 1) % seeks.length) {
-      const next = seeks[i]!(events, at);
+      const next = seeks[i]!(events, at, to);
       agreed = next === at ? agreed + 1 : 1;
       at = next;
-      if (at >= events.length) break;
+      if (at >= to) break;
     }
     return at;
   };
 }
 
-/** Where one of these may find an event. Each is asked again when what it found is behind. */
+/** Where one of these may find an event. Each goes on from where it stopped, when what it found is behind. */
 export function seekAny(seeks: readonly Seek[]): Seek {
-  const found = new Float64Array(seeks.length).fill(-1);
+  /** Where each stopped, and whether it found one there. */
+  const stops = new Float64Array(seeks.length);
+  const isFound = new Uint8Array(seeks.length);
   let last: StoredEvents | null = null;
   let report = 0;
   let lastFrom = 0;
-  return (events, from) => {
+  return (events, from, to) => {
     if (events !== last || events.report !== report || from < lastFrom) {
       last = events;
       report = events.report;
-      found.fill(-1);
+      stops.fill(from);
+      isFound.fill(0);
     }
     lastFrom = from;
-    let least = events.length;
+    let least = to;
     for (let i = 0; i < seeks.length; i++) {
-      if (found[i]! < from) found[i] = seeks[i]!(events, from);
-      if (found[i]! < least) least = found[i]!;
+      const stop = stops[i]!;
+      if (stop < from || (isFound[i] === 0 && stop < to)) {
+        stops[i] = seeks[i]!(events, Math.max(stop, from), to);
+        isFound[i] = stops[i]! < to ? 1 : 0;
+      }
+      least = Math.min(least, stops[i]!);
     }
     return least;
   };

@@ -43,6 +43,9 @@ export interface Cursor {
 }
 
 const WORK_PER_STEP = 256;
+/** So many events are sought through at a time, which is so much of that work. */
+const SOUGHT_MAX = 64;
+const WORK_OF_SEEK = 8;
 const NOTHING: readonly Matched[] = [];
 /** The item itself as the only sub-row, for items that will not be seen again. */
 const ONCE: readonly Matched[] = [{ index: 0, sub: null, texts: null, room: null }];
@@ -384,13 +387,12 @@ export class ReportCursor implements Cursor {
 
   next(): Step {
     const row = this.#row;
-    for (let work = 0; work < WORK_PER_STEP; work++) {
+    const cost = this.#seek === null ? 1 : WORK_OF_SEEK;
+    for (let work = 0; work < WORK_PER_STEP; work += cost) {
       if (this.#subAt < this.#list.length) {
-        const index = this.#seek === null ? this.#subAt : this.#seek(this.#list as StoredEvents, this.#subAt);
-        this.#subAt = index + 1;
-        if (index >= this.#list.length) continue;
-        row.subIndex = index;
-        row.sub = this.#list.at(index);
+        if (!this.#seekOn()) continue;
+        row.subIndex = this.#subAt;
+        row.sub = this.#list.at(this.#subAt++);
         if (this.#sub === null || this.#sub.test(row) === TRUE) return ROW;
         continue;
       }
@@ -412,7 +414,7 @@ export class ReportCursor implements Cursor {
     const first = this.#subAt;
     const end = Math.min(first + max, this.#list.length);
     if (this.#seek === null) this.#subAt = end;
-    else while (this.#subAt < end && this.#seek(this.#list as StoredEvents, this.#subAt) === this.#subAt) this.#subAt++;
+    else while (this.#subAt < end && this.#isSought(this.#subAt)) this.#subAt++;
     return this.#subAt - first;
   }
 
@@ -432,7 +434,20 @@ export class ReportCursor implements Cursor {
   #canHaveRows(id: ReportId): boolean {
     this.#row.itemId = id;
     const events = this.#subs!(this.#row) as StoredEvents;
-    return this.#seek!(events, 0) < events.length;
+    const to = Math.min(events.length, SOUGHT_MAX);
+    return this.#seek!(events, 0, to) < to || to < events.length;
+  }
+
+  /** Goes to the next sub-row that can be a row; false when it was not found yet. */
+  #seekOn(): boolean {
+    if (this.#seek === null) return true;
+    const to = Math.min(this.#list.length, this.#subAt + SOUGHT_MAX);
+    this.#subAt = this.#seek(this.#list as StoredEvents, this.#subAt, to);
+    return this.#subAt < to;
+  }
+
+  #isSought(index: number): boolean {
+    return this.#seek!(this.#list as StoredEvents, index, index + 1) === index;
   }
 }
 

@@ -76,7 +76,7 @@ function onField(field: string, scope: CompileScope, test: (value: Value) => Tru
 const onCodes = (coded: CodedTest): Predicate => ({
   deps: SUB,
   test: (row) => coded.of(row.sub as StoredEvents),
-  seek: (events, from) => coded.seek(events, from),
+  seek: (events, from, to) => coded.seek(events, from, to),
   isExact: true,
   coded,
 });

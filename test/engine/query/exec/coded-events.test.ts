@@ -55,7 +55,7 @@ before(() => {
   fleet = newFleet();
   for (let i = 0; i < REPORTS; i++) {
     const texts = random.chance(0.5) ? TEXTS : TEXTS.slice(0, 3);
-    const resources = Array.from({ length: random.below(8) }, (_, n) =>
+    const resources = Array.from({ length: random.chance(0.1) ? 70 : random.below(8) }, (_, n) =>
       resourceOf(random.pick(texts) || 'Other', `${random.pick(texts)}${n % 2 === 0 ? '' : n}`),
     );
     fleet.apply('store report', 8, report(`n${i % 15}.example.com`, { configuration_version: `${i}`, resources }));
