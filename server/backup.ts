@@ -14,6 +14,7 @@ import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { infoName, openStoreInfo, partitionDir, readStoreInfo } from '../engine/store/store-info.ts';
+import { isPassedOver } from '../workers/own-folder.ts';
 import { withoutLeftovers } from './leftovers.ts';
 
 export interface BackupManifest {
@@ -153,9 +154,7 @@ export interface RestoreOptions {
 /** Puts a backup back to `data`, which must not exist or be empty. On failure nothing is left there. */
 export async function restore({ source, data }: RestoreOptions): Promise<BackupManifest> {
   const manifest = await readManifest(source);
-  // What the root of a file system of its own may have.
-  const isFree = (name: string): boolean => name === 'lost+found';
-  if (existsSync(data) && !(await readdir(data)).every(isFree)) {
+  if (existsSync(data) && !(await readdir(data)).every(isPassedOver)) {
     throw new BackupFailed(`${data} is not empty; nothing is overwritten. Move it away first`);
   }
   const [problem] = await backupProblems(source, manifest);

@@ -3,7 +3,7 @@
 // containers, and advisory file locks are not to be had in Node.
 
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
@@ -41,7 +41,8 @@ async function takeOver(path: string, dir: string): Promise<Server> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const server = await listen(path, dir);
     if (server !== null) return server;
-    const found = identityOf(path);
+    const found = socketAt(path);
+    if (found === 'other') throw new Error(`${join(dir, 'lock')} is no socket: it is not the lock of a process`);
     if (await answers(path, dir)) break;
     if (found !== null) removeStale(path, found);
   }
@@ -112,10 +113,14 @@ function answers(path: string, dir: string): Promise<boolean> {
   });
 }
 
-/** Tells one socket from another at the same place; inode numbers alone are given out again at once. */
-function identityOf(path: string): string | null {
-  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return found === undefined ? null : `${found.ino} ${found.mtimeNs}`;
+/**
+ * Tells one socket from another at the same place; inode numbers alone are given out again at once. null: nothing is there; `other`:
+ * something else is.
+ */
+function socketAt(path: string): string | null {
+  const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+  if (found === undefined) return null;
+  return found.isSocket() ? `${found.ino} ${found.mtimeNs}` : 'other';
 }
 
 /** Removes the socket that was found dead, and only that one: somebody else may have put a living one there meanwhile. */
@@ -123,9 +128,10 @@ function removeStale(path: string, found: string): void {
   const aside = `${path}.${randomUUID().slice(0, 8)}`;
   try {
     renameSync(path, aside);
-    if (identityOf(aside) !== found) linkSync(aside, path);
+    if (socketAt(aside) !== found) linkSync(aside, path);
   } catch {
     // Somebody else was faster; the next attempt sees.
   }
-  rmSync(aside, { force: true });
+  // Of nothing else is this the place to remove it.
+  if (socketAt(aside) !== 'other') rmSync(aside, { force: true });
 }

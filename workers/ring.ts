@@ -36,6 +36,7 @@ import { type Log, silentLog } from './log.ts';
 import { type BatchLimits, type Entry, Mailbox, newEntry, type Waiter } from './mailbox.ts';
 import type { BatchMessage, FromActor, Handled, Held, StoredCommand } from './messages.ts';
 import { MetricsRegistry } from './metrics.ts';
+import { requireOwnFolder } from './own-folder.ts';
 import { type ActorTimes, actorTimes } from './partition-actor.ts';
 import { type RingLimits, type RingOptions, ringLimits } from './ring-options.ts';
 import { checkAllPages, QUICK_ENDS_MAX, RunMarker } from './run-marker.ts';
@@ -51,10 +52,11 @@ const READ_TROUBLE = 'commands cannot be read from the log: ';
 
 /**
  * Opens the inbox and starts the actors. Resolves as soon as submissions can be taken: partitions open and replay in the
- * background. Throws when another process has the directory, when it was written by a newer version, when a partition's file
+ * background. Throws when another process has the directory, when it is somebody else's, when it was written by a newer version, when a partition's file
  * (DataFileDamaged) or the log is damaged (StreamCorrupt, with file and offset).
  */
 export async function startRing(options: RingOptions): Promise<Ring> {
+  requireOwnFolder(options.dir, options.besides);
   const lock = await lockDataDirectory(options.dir);
   const marker = new RunMarker(options.dir);
   try {

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { lockDataDirectory } from '../../workers/data-lock.ts';
@@ -36,6 +46,16 @@ test('data lock: a killed holder leaves nothing that stands in the way', async (
   assert.equal(holders.length, 1, 'exactly one of several takes it over');
   assert.deepEqual(readdirSync(dir), ['lock']);
   await holders[0]!.value.release();
+});
+
+test('data lock: what is no socket is not removed', async () => {
+  const dir = temporaryDirectory();
+  writeFileSync(join(dir, 'lock'), 'mine');
+  await assert.rejects(lockDataDirectory(dir), /lock is no socket/);
+  assert.equal(readFileSync(join(dir, 'lock'), 'utf8'), 'mine');
+  rmSync(join(dir, 'lock'));
+  symlinkSync('elsewhere', join(dir, 'lock'));
+  await assert.rejects(lockDataDirectory(dir), /lock is no socket/);
 });
 
 test('data lock: directories with long names are locked, whatever the path and the temporary folder', async (t) => {

@@ -214,7 +214,7 @@ describe('backup and restore', () => {
       /newer version|format 9/,
     );
     const mount = join(folder, 'mount');
-    mkdirSync(join(mount, 'lost+found'), { recursive: true });
+    for (const name of ['lost+found', '.snapshot']) mkdirSync(join(mount, name), { recursive: true });
     assert.equal((await run(['restore', '--data', mount, copy])).status, 0);
     symlinkSync(join(folder, 'nowhere'), join(folder, 'dangling'));
     const onLink = await run(['backup', '--data', join(folder, 'data'), join(folder, 'dangling')]);

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -93,6 +94,21 @@ describe('muster start', () => {
     const refused = launch(['start', '--http', '127.0.0.1:0', '--data', file]);
     assert.equal(await refused.ended, 1);
     assert.match(refused.err(), /^muster: the data directory .*file cannot be made: it is there and is no directory$/m);
+  });
+
+  test("a folder that is somebody else's is refused and stays as it is; files of the configuration may lie there", async () => {
+    const data = join(folder, 'elses');
+    mkdirSync(join(data, 'scratch-000', 'work'), { recursive: true });
+    const refused = launch(['start', '--http', '127.0.0.1:0', '--data', data]);
+    assert.equal(await refused.ended, 1);
+    assert.match(refused.err(), /^muster: .*elses is not empty and is no data directory: .*scratch-000/m);
+    assert.deepEqual(readdirSync(data, { recursive: true }).sort(), ['scratch-000', 'scratch-000/work']);
+    rmSync(join(data, 'scratch-000'), { recursive: true });
+    const config = join(data, 'muster.ini');
+    writeFileSync(config, `[muster]\ndata = ${data}\nlog-file = ${join(data, 'muster.log')}\n`);
+    const server = await start(['--config', config]);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
   });
 
   for (const data of ['/proc/muster/data', '/dev/null/data']) {

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { requireOwnFolder } from '../../workers/own-folder.ts';
+import { startRing } from '../../workers/ring.ts';
+import { temporaryDirectory } from '../support/directories.ts';
+
+/** A folder with these files, by their paths in it; those that end in a slash are folders. */
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const dir = temporaryDirectory();
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(dir, name);
+    mkdirSync(name.endsWith('/') ? path : dirname(path), { recursive: true });
+    if (!name.endsWith('/')) writeFileSync(path, text);
+  }
+  return dir;
+}
+
+test('own folder: what a first start that broke off leaves, and what nobody misses, may be there', async (t) => {
+  const dir = folderWith({
+    'lost+found/': '',
+    '.snapshot/hourly/file': 'x',
+    '.bash_history': 'ls\n',
+    running: '1\n',
+    'store.json.new': '{"format":5,"part',
+    'partition-000/': '',
+    'partition-001/lock.mdb': '',
+    'scratch-000/data.mdb': '',
+    'inbox/0000000001.commands': '',
+    'inbox/suspects.json': '[]',
+    'discarded/replace_facts/': '',
+  });
+  const server = createServer().listen(join(dir, 'lock'));
+  t.after(() => server.close());
+  requireOwnFolder(dir);
+  requireOwnFolder(join(dir, 'none'));
+  requireOwnFolder(folderWith({ 'store.json': '{}', notes: 'mine' }));
+  requireOwnFolder(folderWith({ 'partition-000/data.mdb': 'x', notes: 'mine' }));
+});
+
+test('own folder: anything else is named, also under a name that a store has', () => {
+  const strangers: readonly (readonly [file: string, text: string])[] = [
+    ['notes', 'mine'],
+    ['lock', 'mine'],
+    ['lock.1234abcd', 'mine'],
+    ['running', 'a script that runs'],
+    ['store.json.new', 'mine'],
+    ['partition-000', 'a file'],
+    ['partition-000/notes', 'mine'],
+    ['scratch-001/notes', 'mine'],
+    ['inbox/letter', 'mine'],
+    ['discarded/photo.jpg', 'mine'],
+    ['restore-1234abcd/store.json', '{}'],
+  ];
+  for (const [file, text] of strangers) {
+    const dir = folderWith({ [file]: text, 'lost+found/': '' });
+    const [name] = file.split('/');
+    assert.throws(
+      () => requireOwnFolder(dir),
+      (error: Error) => error.message.startsWith(`${dir} is not empty`) && error.message.includes(`, but ${name}. `),
+      file,
+    );
+  }
+});
+
+test('own folder: files that the configuration names may lie there, by whatever path', () => {
+  const dir = folderWith({ 'muster.log': 'x', 'ssl/cert.pem': 'x' });
+  const link = join(temporaryDirectory(), 'link');
+  symlinkSync(dir, link);
+  const named = [join(dir, 'muster.log'), join(link, 'ssl', 'cert.pem')];
+  for (const path of [dir, link]) requireOwnFolder(path, named);
+  assert.throws(() => requireOwnFolder(dir, named.slice(0, 1)), /but ssl\. /);
+});
+
+test('own folder: nothing is done to one that is refused', async () => {
+  const dir = folderWith({ 'scratch-001/notes': 'mine', running: 'mine', lock: 'mine' });
+  await assert.rejects(startRing({ dir, threads: 1 }), /is not empty and is no data directory/);
+  assert.deepEqual(readdirSync(dir, { recursive: true }).sort(), [
+    'lock',
+    'running',
+    'scratch-001',
+    'scratch-001/notes',
+  ]);
+});
