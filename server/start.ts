@@ -110,6 +110,7 @@ class RunningServer implements Server {
     this.#ops = createOps({
       ring: this.#ring,
       pool: this.#queryPool(),
+      ownPool: this.#pool.own,
       registry: this.#registry,
       settings,
       querySettings: () => ({ ...querySettingsOf(settings), now: Date.now() }),

@@ -178,6 +178,8 @@ export class ThreadQueryPool implements QueryPool {
   #parked = 0;
   /** Queries that wait for a place, in turn. */
   readonly #waiting = new Set<Query>();
+  /** The server's own ones that wait until one more may be open. */
+  readonly #ownWaiting = new Set<Query>();
   readonly #threads = new Map<number, Thread>();
   readonly #watch: NodeJS.Timeout;
   #pool: Piscina;
@@ -193,7 +195,15 @@ export class ThreadQueryPool implements QueryPool {
   });
   /** The same pool for queries that are not clients': metrics leave them out. */
   readonly uncounted: QueryPool = {
-    run: (request, settings, handlers) => this.#run(request, settings, handlers, this.#unread),
+    run: (request, settings, handlers) => this.#run(request, settings, handlers, { metrics: this.#unread }),
+    stop: () => this.stop(),
+  };
+  /**
+   * The same pool for the few small questions by which the server tells how it is doing: they begin whether there is a place or not,
+   * and stand in no line with clients, unless as many queries are open as can be.
+   */
+  readonly own: QueryPool = {
+    run: (request, settings, handlers) => this.#run(request, settings, handlers, { isOwn: true }),
     stop: () => this.stop(),
   };
   #isOpen = false;
@@ -239,7 +249,7 @@ export class ThreadQueryPool implements QueryPool {
       up: this.#threads.size,
       running: this.#running.size,
       parked: this.#parked,
-      waiting: this.#waiting.size,
+      waiting: this.#waiting.size + this.#ownWaiting.size,
     };
   }
 
@@ -248,10 +258,15 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers): QueryHandle {
-    return this.#run(request, settings, handlers, this.#metrics);
+    return this.#run(request, settings, handlers);
   }
 
-  #run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers, metrics: MetricsRegistry): QueryHandle {
+  #run(
+    request: QueryRequest,
+    settings: QuerySettings,
+    handlers: QueryHandlers,
+    { metrics = this.#metrics, isOwn = false }: { readonly metrics?: MetricsRegistry; readonly isOwn?: boolean } = {},
+  ): QueryHandle {
     const query: Query = {
       id: 0,
       metrics,
@@ -274,7 +289,8 @@ export class ThreadQueryPool implements QueryPool {
     };
     if (this.#stopping !== null) this.#refuseSoon(query, 'The server is shutting down');
     else if (!this.#isOpen) this.#refuseSoon(query, 'the server is starting');
-    else if (this.#hasPlace) this.#begin(query);
+    else if (isOwn ? !this.#running.isFull : this.#hasPlace) this.#begin(query);
+    else if (isOwn) this.#ownWaiting.add(query);
     else if (this.#waiting.size < this.#limits.waitingMax) this.#waiting.add(query);
     else this.#refuseSoon(query, 'Too many queries are waiting. Try again later.');
     return {
@@ -429,6 +445,7 @@ export class ThreadQueryPool implements QueryPool {
     this.#giveUp(query);
     if (query.flag < 0) {
       this.#waiting.delete(query);
+      this.#ownWaiting.delete(query);
       query.handlers.onLeft?.(null);
     } else if (query.settled) this.#leave(query);
   }
@@ -486,7 +503,7 @@ export class ThreadQueryPool implements QueryPool {
 
   /** While queries wait and no more may be open: as many as wait are ended of those that wait for the slowest clients. */
   #endSlowest(): void {
-    const wanted = this.#waiting.size;
+    const wanted = this.#waiting.size + this.#ownWaiting.size;
     if (wanted === 0 || !this.#running.isFull) return;
     const now = performance.now();
     const rate = (query: Query): number => (query.sent - query.window) / (now - query.streamed);
@@ -501,6 +518,11 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   #beginWaiting(): void {
+    for (const next of this.#ownWaiting) {
+      if (this.#running.isFull) return;
+      this.#ownWaiting.delete(next);
+      this.#begin(next);
+    }
     for (const next of this.#waiting) {
       if (!this.#hasPlace) return;
       this.#waiting.delete(next);
@@ -632,7 +654,8 @@ export class ThreadQueryPool implements QueryPool {
 
   async #stop(): Promise<void> {
     clearInterval(this.#watch);
-    for (const query of this.#waiting) {
+    for (const query of [...this.#ownWaiting, ...this.#waiting]) {
+      this.#ownWaiting.delete(query);
       this.#waiting.delete(query);
       this.#fail(query, 'The server is shutting down', 503);
       query.handlers.onLeft?.(null);

@@ -28,6 +28,8 @@ import { createStatusMounts, fullStatus, type StatusDeps, type StoreHealth } fro
 export interface OpsDeps {
   readonly ring: CommandRing;
   readonly pool: QueryPool;
+  /** The same for questions that tell how the server is doing: they do not wait behind clients. */
+  readonly ownPool: QueryPool;
   readonly registry: MetricsRegistry;
   readonly settings: Settings;
   /** Settings of a query that begins now. */
@@ -58,9 +60,10 @@ const timerMax = 2 ** 31 - 1;
 export function createOps(deps: OpsDeps): Ops {
   const { ring, registry, settings, clock } = deps;
   const asker: Asker = { pool: deps.pool, querySettings: deps.querySettings };
+  const ownAsker: Asker = { ...asker, pool: deps.ownPool };
   const figures = new ProcessFigures(settings.cpuInterval);
   createCatalogue(registry);
-  registerGauges({ registry, asker, ring, clock: monotonicMs, settings });
+  registerGauges({ registry, asker: ownAsker, ring, clock: monotonicMs, settings });
   const maintenance = new MaintenanceScheduler({ ...deps });
   const beans = new BeanServer([new RegistryBeans(registry), new ProcessBeans(figures)], clock);
   const depth = registry.counter('mq', 'global.depth');
@@ -68,7 +71,7 @@ export function createOps(deps: OpsDeps): Ops {
   const status: StatusDeps = {
     version: deps.version,
     figures,
-    health: healthCheck(deps, asker),
+    health: healthCheck(deps, ownAsker),
     maintenance: () => maintenance.state(),
   };
   let statusLog: NodeJS.Timeout | null = null;
@@ -110,14 +113,21 @@ export function createOps(deps: OpsDeps): Ops {
   };
 }
 
-/** Asks one small question of the store, at most once a second however many ask for the status. */
-function healthCheck({ ring, phase }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {
+/** Asks one small question of the store, at most once a second however many ask for the status. Why it cannot be read is logged once. */
+function healthCheck({ ring, phase, log }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {
   const question: Question = {
     path: '/environments',
     parameters: { limit: 1 },
     settings: { timeoutDefault: readCheckTimeoutMs },
   };
   let readable: Promise<boolean> = Promise.resolve(false);
+  let isTold = false;
+  const told = (failure: Error | null): boolean => {
+    if (failure === null && isTold) log.info('the store can be read again');
+    if (failure !== null && !isTold) log.error(`the store cannot be read, the status is error: ${failure.message}`);
+    isTold = failure !== null;
+    return failure === null;
+  };
   /** Monotonic ms until which the answer is kept. */
   let until = Number.NEGATIVE_INFINITY;
   return async () => {
@@ -127,8 +137,9 @@ function healthCheck({ ring, phase }: OpsDeps, asker: Asker): () => Promise<Stor
       until = Number.POSITIVE_INFINITY;
       readable = ask(asker, question)
         .then(
-          () => true,
-          () => false,
+          () => told(null),
+          // At a stop nothing is answered any more.
+          (error: Error) => (phase() === 'stopping' ? false : told(error)),
         )
         .finally(() => {
           until = monotonicMs() + readCheckKeptMs;

@@ -12,7 +12,7 @@ import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type QueryPoolOptions, queryPoolLimits, ThreadQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
-import type { AnswerHead, QueryHandle } from '../../workers/types.ts';
+import type { AnswerHead, QueryHandle, QueryPool } from '../../workers/types.ts';
 import { replaceCatalog, resourcesOf, submissionOf } from '../support/commands.ts';
 import { querySettings } from '../support/query-settings.ts';
 import { pause, until } from '../support/waiting.ts';
@@ -90,11 +90,7 @@ interface Client extends Answer {
 }
 
 /** A client that takes everything at once, or only what the test grants it. */
-function ask(
-  pool: ThreadQueryPool,
-  what: QueryRequest,
-  how: { grants?: boolean; settings?: QuerySettings } = {},
-): Client {
+function ask(pool: QueryPool, what: QueryRequest, how: { grants?: boolean; settings?: QuerySettings } = {}): Client {
   const client = { head: null as AnswerHead | null, text: '', end: null as string | null, chunks: 0 };
   let finish: (answer: Answer) => void;
   const finished = new Promise<Answer>((resolve) => {
@@ -375,6 +371,25 @@ test('query pool: queries wait for a place in turn, and beyond the line they are
     first.handle.cancel();
     assert.equal((await third.finished).head?.status, 200);
     assert.equal(second.head, null);
+  });
+});
+
+test("query pool: the server's own questions stand in no line with clients, and wait when no more may be open", async () => {
+  const limits = { perThread: 1, openMax: 2, waitingMax: 1, windowSize: 64 << 10, chunkSize: 16 << 10 };
+  await withPool({ threads: 1, script: stub, limits }, async (pool) => {
+    const busy = ask(pool, request('/long'));
+    const waiting = ask(pool, request('/long'));
+    assert.equal((await ask(pool, request('/fine')).finished).head?.status, 503);
+    assert.equal((await ask(pool.own, request('/fine')).finished).head?.status, 200);
+    const second = ask(pool.own, request('/long'));
+    const third = ask(pool.own, request('/fine'));
+    const cancelled = ask(pool.own, request('/fine'));
+    assert.equal(pool.stats().waiting, 3);
+    cancelled.handle.cancel();
+    second.handle.cancel();
+    assert.equal((await third.finished).head?.status, 200);
+    waiting.handle.cancel();
+    busy.handle.cancel();
   });
 });
 

@@ -21,6 +21,7 @@ export default async function answer({ id, request, window }: QueryTask): Promis
     for (;;);
   }
   if (request.path === '/wait') await sleep(50);
+  if (request.path === '/long') await sleep(700);
   const head = { status: 200, contentType: null, headers: [], body: null };
   if (request.path === '/window') {
     port.postMessage({ kind: 'head', id, head });

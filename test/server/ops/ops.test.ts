@@ -27,6 +27,9 @@ const settings = {
 interface Running {
   readonly ring: FakeRing;
   readonly pool: FakePool;
+  readonly ownPool: FakePool;
+  /** What was logged, in order. */
+  readonly lines: string[];
   readonly registry: MetricsRegistry;
   readonly ops: Ops;
   readonly get: (path: string, init?: RequestInit) => Promise<Response>;
@@ -34,18 +37,22 @@ interface Running {
 
 async function withServer(body: (running: Running) => Promise<void>, clock = Date.now): Promise<void> {
   const ring = new FakeRing();
-  const pool = new FakePool(() => ({ text: '[{"count":3}]', headers: [['X-Records', '2']] }));
+  const answer = () => ({ text: '[{"count":3}]', headers: [['X-Records', '2']] as [string, string][] });
+  const [pool, ownPool] = [new FakePool(answer), new FakePool(answer)];
+  const lines: string[] = [];
+  const told = (text: string): void => void lines.push(text);
   const registry = new MetricsRegistry();
   const ops = createOps({
     ring,
     pool,
+    ownPool,
     registry,
     settings,
     querySettings: () => querySettings,
     clock,
     random: () => 0,
     uuid: () => 'uuid',
-    log: silentLogs().area('maintenance'),
+    log: Object.assign(silentLogs().area('maintenance'), { info: told, error: told }),
     version: '8.8.1',
     phase: () => 'running',
   });
@@ -60,7 +67,7 @@ async function withServer(body: (running: Running) => Promise<void>, clock = Dat
   ops.start();
   try {
     const get: Running['get'] = (path, init) => fetch(`http://127.0.0.1:${listener.port}${path}`, init);
-    await body({ ring, pool, registry, ops, get });
+    await body({ ring, pool, ownPool, lines, registry, ops, get });
   } finally {
     await listener.stop(1000);
     await ops.stop();
@@ -110,7 +117,7 @@ test('ops: an archive goes out and comes in over a real socket', async () => {
 });
 
 test('ops: population comes from queries and is kept for a while', async () => {
-  await withServer(async ({ pool, get }) => {
+  await withServer(async ({ ownPool: pool, get }) => {
     const value = async (name: string) => {
       const answer = await get(`/metrics/v2/read/puppetlabs.puppetdb.population:name=${name}/Value`);
       return ((await answer.json()) as { value: number }).value;
@@ -122,14 +129,30 @@ test('ops: population comes from queries and is kept for a while', async () => {
   });
 });
 
-test('ops: the status says error when the store cannot be read or written', async () => {
-  await withServer(async ({ ring, pool, get }) => {
+test("ops: neither the status nor the population depend on the line of clients' queries", async () => {
+  await withServer(async ({ pool, get }) => {
+    pool.answer = () => ({ status: 503, text: 'Too many queries are waiting. Try again later.' });
+    assert.equal(await (await get('/status/v1/simple')).text(), 'running');
+    const nodes = await get('/metrics/v2/read/puppetlabs.puppetdb.population:name=num-nodes/Value');
+    assert.equal(((await nodes.json()) as { value: number }).value, 3);
+  });
+});
+
+test('ops: the status says error when the store cannot be read or written, and the log why', async () => {
+  await withServer(async ({ ring, ownPool: pool, lines, get }) => {
+    const good = pool.answer;
     pool.answer = () => ({ status: 500, text: 'down' });
     const first = await get('/status/v1/services');
     assert.equal(first.status, 503);
     const body = (await first.json()) as { 'puppetdb-status': { state: string; status: Record<string, unknown> } };
     assert.equal(body['puppetdb-status'].state, 'error');
     assert.equal(body['puppetdb-status'].status['read_db_up?'], false);
+    const why = 'the store cannot be read, the status is error: query /environments failed with status 500: down';
+    await until('it is asked again', async () => (await get('/status/v1/simple')) && pool.requests.length > 1);
+    assert.deepEqual(lines, [why]);
+    pool.answer = good;
+    await until('it can be read again', async () => (await get('/status/v1/simple')).status === 200);
+    assert.deepEqual(lines, [why, 'the store can be read again']);
     ring.healthy = false;
     assert.equal(await (await get('/status/v1/simple')).text(), 'error');
   });
@@ -138,7 +161,7 @@ test('ops: the status says error when the store cannot be read or written', asyn
 test('ops: the health is asked for again also when the clock has been set back', async () => {
   let shift = 0;
   await withServer(
-    async ({ pool, get }) => {
+    async ({ ownPool: pool, get }) => {
       const state = async () => (await get('/status/v1/simple')).text();
       assert.equal(await state(), 'running');
       shift = -DAY;
