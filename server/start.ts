@@ -109,7 +109,8 @@ class RunningServer implements Server {
     this.#recordHttp = createHttpRecorder(this.#registry);
     this.#ops = createOps({
       ring: this.#ring,
-      pool: this.#queryPool(),
+      // Its questions are no clients' queries, so not for the query log.
+      pool: this.#pool,
       ownPool: this.#pool.own,
       registry: this.#registry,
       settings,

@@ -205,6 +205,16 @@ describe('muster start', () => {
     assert.equal(await server.ended, 0);
   });
 
+  test("the query log has clients' queries, and not what the server asks itself", async () => {
+    const server = await start(['--data', join(folder, 'asked'), '--log-queries', '--log-format', 'json']);
+    const paths = ['/status/v1/simple', '/metrics/prometheus', '/pdb/admin/v1/archive', '/pdb/query/v4/producers'];
+    for (const path of paths) await (await fetch(server.url + path)).arrayBuffer();
+    await server.seen('err', /"query finished"/);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+    assert.deepEqual(server.err().match(/"path":"[^"]+"/g), ['"path":"/producers"']);
+  });
+
   test('a wrong configuration gives status 2 and starts nothing', async () => {
     const data = join(folder, 'never');
     const server = launch(['start', '--data', data, '--node-ttl', 'x', '--command-threads', '0']);
