@@ -135,7 +135,10 @@ function reload(server: Server, args: ParsedArguments, terminal: Terminal, logs:
 
 const ignore = (): void => {};
 
-/** Signals are caught from the beginning: one that comes during the start is acted on once there is a server. */
+/**
+ * Signals are caught before the configuration is read: one that comes during the start is acted on once there is a server. Until the
+ * program is loaded, bin/muster drops SIGHUP and SIGUSR1, and SIGTERM and SIGINT end the process, which has done nothing yet.
+ */
 class Signals {
   #stops = 0;
   #hangUps = 0;

@@ -1,7 +1,7 @@
 // The built program's scripts, and the bytecode beside them.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -48,4 +48,32 @@ test('program: runs without bytecode, and with some of no use', () => {
   assert.equal(version(), expected);
   rmSync(bytecode);
   assert.equal(version(), expected);
+});
+
+test('program: signals that come before it is loaded do not end a server, and end what is none', {
+  timeout: 60_000,
+}, () => {
+  const dir = temporaryDirectory();
+  const early = join(dir, 'early.cjs');
+  // The moment in which the program's script is read. What is sent is SIGTERM once the server is ready.
+  const code = `const fs = require('node:fs');
+    const read = fs.readFileSync;
+    fs.readFileSync = (path, ...rest) => {
+      if (String(path).endsWith('scripts/main.js')) for (const signal of ['SIGUSR1', 'SIGHUP']) process.kill(process.pid, signal);
+      return read(path, ...rest);
+    };
+    const write = process.stdout.write.bind(process.stdout);
+    process.stdout.write = (text, ...rest) => {
+      if (text.includes('ready on')) process.kill(process.pid, 'SIGTERM');
+      return write(text, ...rest);
+    };`;
+  writeFileSync(early, code);
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, ['--require', early, 'bin/muster', ...args], { cwd: root, encoding: 'utf8' });
+  for (const name of ['start', 'services', 'foreground']) {
+    const { status, signal, stderr } = run(name, '--data', join(dir, 'data'), '--http', '127.0.0.1:0');
+    assert.deepEqual([status, signal], [0, null], stderr);
+    assert.doesNotMatch(stderr, /Debugger/);
+  }
+  assert.equal(run('version').signal, 'SIGHUP');
 });
