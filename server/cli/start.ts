@@ -3,7 +3,7 @@
 import { readStoreInfo } from '../../engine/store/store-info.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
-import { createLogs, type Logs } from '../log.ts';
+import { createLogs, type Logger, type Logs } from '../log.ts';
 import { checkOpenFiles, type FileUsers } from '../open-files.ts';
 import type { Server } from '../start.ts';
 import { beginThreads } from '../threads-ahead.ts';
@@ -60,7 +60,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   });
   // Whoever reads the ready line may go away, and a server does not fail for it.
   process.stdout.removeAllListeners('error').on('error', () => {});
-  for (const notice of configuration.notices) log[notice.level](notice.message);
+  tellNotices(configuration, log);
 
   const threads = beginThreads(settings, logs);
   const { startServer } = await import('../start.ts');
@@ -86,6 +86,11 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   // The process ends by itself, unless a write hangs: that of a log whose reader has stopped.
   setTimeout(() => endProcess(exitStatus.ok), leftMs).unref();
   return exitStatus.ok;
+}
+
+/** What of the configuration is worth telling, though it can be used. */
+function tellNotices({ notices }: Configuration, log: Logger): void {
+  for (const { level, message } of notices) log[level](message);
 }
 
 /** How many there are was decided when the directory was made, whatever is set later. */
@@ -127,7 +132,9 @@ function reload(server: Server, args: ParsedArguments, terminal: Terminal, logs:
   server.reopenLogs();
   log.info('SIGHUP: reading the configuration again');
   try {
-    server.reload(configurationOf(args, terminal));
+    const configuration = configurationOf(args, terminal);
+    tellNotices(configuration, log);
+    server.reload(configuration);
   } catch (error) {
     log.error({ err: error }, 'the configuration is of no use; everything stays as it was');
   }

@@ -227,8 +227,9 @@ describe('muster start', () => {
     const config = join(folder, 'levels.ini');
     writeFileSync(config, '[muster]\nlog-level = warn\n');
     const server = await start(['--data', join(folder, 'levels'), '-c', config]);
-    writeFileSync(config, '[muster]\nlog-level = info\nlog-levels = http=debug\n');
+    writeFileSync(config, '[muster]\nlog-level = info\nlog-levels = http=debug\n[database]\nnode-tl = 3d\n');
     server.child.kill('SIGHUP');
+    await server.seen('err', /`:node-tl` does not exist/);
     await server.seen('err', /configuration read again/);
     await fetch(`${server.url}/pdb/meta/v1/version`);
     await server.seen('err', /"area":"http".*\/pdb\/meta\/v1\/version/);
