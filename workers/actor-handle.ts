@@ -57,10 +57,6 @@ export class ActorHandle {
     this.#options = options;
   }
 
-  get alive(): boolean {
-    return this.#worker !== null;
-  }
-
   /** To be called once. A handle that was stopped before stays as it is. */
   start(): void {
     if (!this.#stopping) this.#start();

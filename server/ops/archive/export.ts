@@ -36,25 +36,30 @@ export async function answerExport(exchange: Exchange, deps: ExportDeps): Promis
     contentType: 'application/octet-stream; charset=utf-8',
     headers: [['Content-Disposition', `attachment; filename=puppetdb-export-${time}.tgz`]],
   });
-  if (exchange.method === 'HEAD') return writer.end();
   deps.log.info('Export triggered for PuppetDB');
   if (profile !== 'none' && !anonymizationProfiles.has(profile)) {
     deps.log.warn({ profile }, 'there is no such anonymization profile: nothing is anonymised in this export');
   }
   const gzip = createGzip();
-  const source = Readable.from(archiveBytes(deps, profile, now), { objectMode: false });
-  exchange.onAbort(() => source.destroy());
+  const done: Done = { rows: 0, bytes: 0 };
+  const source = Readable.from(archiveBytes(deps, { profile, now, done }), { objectMode: false });
+  // Both: what reads the second one would wait for ever for more of the first.
+  exchange.onAbort(() => {
+    source.destroy();
+    gzip.destroy();
+  });
   source.on('error', (error) => gzip.destroy(error));
   source.pipe(gzip);
   try {
     for await (const chunk of gzip) {
+      done.bytes += (chunk as Uint8Array).byteLength;
       if (!writer.write(chunk as Uint8Array)) await writer.drained();
-      if (exchange.aborted) return;
+      if (exchange.aborted) return tellGone(deps.log, done);
     }
     writer.end();
     deps.log.info('Finished exporting PuppetDB');
   } catch (error) {
-    if (exchange.aborted) return;
+    if (exchange.aborted) return tellGone(deps.log, done);
     deps.log.error({ err: error }, 'export failed: the archive is cut short');
     writer.abort();
   } finally {
@@ -62,13 +67,34 @@ export async function answerExport(exchange: Exchange, deps: ExportDeps): Promis
   }
 }
 
-async function* archiveBytes(deps: ExportDeps, profile: string, now: number): AsyncGenerator<Uint8Array> {
+/** How far an export has come: rows that are in the archive, and bytes of it that were sent. */
+interface Done {
+  rows: number;
+  bytes: number;
+}
+
+const tellGone = (log: Logger, { rows, bytes }: Done): void =>
+  log.warn({ rows, bytes }, 'Export broken off: the client has left');
+
+interface Export {
+  readonly profile: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly done: Done;
+}
+
+async function* archiveBytes(deps: ExportDeps, { profile, now, done }: Export): AsyncGenerator<Uint8Array> {
   const seconds = Math.floor(now / 1000);
   const versions = Object.fromEntries(archiveRows.map(({ command, version }) => [command, version]));
   const metadata = prettyJson({ timestamp: new Date(now).toISOString(), command_versions: versions });
   yield* tarFile(metadataName, Buffer.from(metadata), seconds);
   const names = await nodeNames(deps.asker);
-  if (names.length > 0) yield* rowFiles(deps.asker, names, { profile, seconds });
+  if (names.length > 0) {
+    for await (const file of rowFiles(deps.asker, names, { profile, seconds })) {
+      done.rows++;
+      yield file;
+    }
+  }
   yield tarEnd();
 }
 

@@ -62,13 +62,16 @@ export async function answerImport(exchange: Exchange, deps: ImportDeps): Promis
     deps.log.info({ commands: queued }, 'Finished importing an archive');
     exchange.reply({ ...prettyReply(200, { ok: true }), headers: [[countHeader, String(queued)]] });
   } catch (error) {
-    if (error instanceof ClientGone || exchange.aborted) return;
+    if (error instanceof ClientGone || exchange.aborted) {
+      return deps.log.warn({ commands: queued }, 'Import broken off: the client has left');
+    }
     const already = queued === 0 ? '' : ` (${queued} commands before it were queued)`;
     const refusal = refusalOf(error, archiveMax);
     if (refusal !== null) {
       deps.log.warn({ commands: queued }, `import refused: ${refusal.text}`);
       exchange.reply(archiveErrorReply(refusal.status, `${refusal.text}${already}`));
     } else if (error instanceof SubmissionRefused) {
+      deps.log.warn({ commands: queued }, `import broken off: ${error.message}`);
       const headers = [['Retry-After', String(Math.ceil(error.retryAfter))]] as const;
       exchange.reply({ ...archiveErrorReply(503, `${error.message}${already}`), headers });
     } else throw error;

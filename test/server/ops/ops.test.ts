@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import type { Settings } from '../../../schemas/config.ts';
 import { type Listener, startListener } from '../../../server/http/listener.ts';
+import { tarFile } from '../../../server/ops/archive/tar.ts';
 import { createHttpRecorder, prefixesOf } from '../../../server/ops/metrics/http-recorder.ts';
 import { createOps, type Ops } from '../../../server/ops/ops.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
@@ -30,9 +34,17 @@ interface Running {
   readonly ownPool: FakePool;
   /** What was logged, in order. */
   readonly lines: string[];
+  readonly port: number;
   readonly registry: MetricsRegistry;
   readonly ops: Ops;
   readonly get: (path: string, init?: RequestInit) => Promise<Response>;
+}
+
+/** A line is its text, behind it the fields that it has. */
+function logs(tell: (line: string) => void) {
+  const at = (first: string | object, text?: string): void =>
+    tell(text === undefined ? String(first) : `${text} ${JSON.stringify(first)}`);
+  return { info: at, warn: at, error: at };
 }
 
 async function withServer(body: (running: Running) => Promise<void>, clock = Date.now): Promise<void> {
@@ -52,7 +64,7 @@ async function withServer(body: (running: Running) => Promise<void>, clock = Dat
     clock,
     random: () => 0,
     uuid: () => 'uuid',
-    log: Object.assign(silentLogs().area('maintenance'), { info: told, error: told }),
+    log: Object.assign(silentLogs().area('maintenance'), logs(told)),
     version: '8.8.1',
     phase: () => 'running',
   });
@@ -67,7 +79,7 @@ async function withServer(body: (running: Running) => Promise<void>, clock = Dat
   ops.start();
   try {
     const get: Running['get'] = (path, init) => fetch(`http://127.0.0.1:${listener.port}${path}`, init);
-    await body({ ring, pool, ownPool, lines, registry, ops, get });
+    await body({ ring, pool, ownPool, lines, port: listener.port, registry, ops, get });
   } finally {
     await listener.stop(1000);
     await ops.stop();
@@ -113,6 +125,46 @@ test('ops: an archive goes out and comes in over a real socket', async () => {
       ring.submissions.map(({ certname }) => certname),
       ['a', 'b'],
     );
+  });
+});
+
+test('ops: the log tells of an archive whose client leaves, with what was done so far', async () => {
+  await withServer(async ({ ring, pool, lines, port, get }) => {
+    // One row of facts, and no more of it.
+    const row = { certname: 'a', environment: null, producer_timestamp: 't', producer: null, facts: { data: [] } };
+    pool.creditMax = 2000;
+    pool.answer = ({ path, body }) => {
+      if (path === '/factsets') return { text: `[${JSON.stringify(row)},"${'x'.repeat(4000)}` };
+      const isNames = path === '/nodes' && !body?.includes('expires_facts_updated');
+      return { text: isNames ? '[{"certname":"a"}]' : '[]' };
+    };
+    const leaving = new AbortController();
+    const exported = await get('/pdb/admin/v1/archive', { signal: leaving.signal });
+    await until('facts are asked for', () => pool.requests.some(({ path }) => path === '/factsets'));
+    leaving.abort();
+    await exported.arrayBuffer().catch(() => {});
+    await until('the export has ended', () => lines.some((line) => line.startsWith('Export broken off: the client')));
+    assert.match(lines.at(-1)!, /^Export broken off: the client has left \{"rows":[01],"bytes":\d+\}$/);
+
+    const form = new FormData();
+    const archive = [
+      ...tarFile('puppetdb-bak/export-metadata.json', Buffer.from('{"command_versions":{}}'), 0),
+      ...tarFile('puppetdb-bak/facts/a.json', Buffer.from('{}'), 0),
+      ...tarFile('puppetdb-bak/facts/b.json', randomBytes(200_000), 0),
+    ];
+    form.append('archive', new Blob([gzipSync(Buffer.concat(archive))]), 'export.tgz');
+    const sent = new Request('http://x/', { method: 'POST', body: form });
+    const body = Buffer.from(await sent.arrayBuffer());
+    const socket = connect(port, '127.0.0.1');
+    socket.write(
+      `POST /pdb/admin/v1/archive HTTP/1.1\r\nHost: x\r\nContent-Type: ${sent.headers.get('content-type')}\r\n` +
+        `Content-Length: ${body.byteLength}\r\n\r\n`,
+    );
+    socket.write(body.subarray(0, 150_000));
+    await until('the first command is queued', () => ring.submissions.length === 1);
+    socket.destroy();
+    await until('the import has ended', () => lines.some((line) => line.startsWith('Import broken off')));
+    assert.equal(lines.at(-1), 'Import broken off: the client has left {"commands":1}');
   });
 });
 
