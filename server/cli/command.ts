@@ -1,7 +1,7 @@
 // What a subcommand is, and what it may use of the world: text out, text in, an exit status back. Subcommands are loaded
 // when they run, so that `muster version` does not pay for the server.
 
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 
 /** Exit statuses, the same for all subcommands; `muster help` prints this table. */
@@ -23,6 +23,9 @@ export interface Terminal {
   /** Where `out` goes, for what is streamed. */
   readonly outStream: Writable;
   err(text: string): void;
+  /** What is given to the program: for `-` in place of a file. */
+  readonly inStream: Readable;
+  readonly inIsTerminal: boolean;
   readonly outIsTerminal: boolean;
   readonly errIsTerminal: boolean;
   /** Width of the terminal in characters. */
@@ -68,6 +71,13 @@ export function processTerminal(): Terminal {
     out: (text) => void process.stdout.write(text),
     outStream: process.stdout,
     err: (text) => void process.stderr.write(text),
+    // Opened only by who reads it.
+    get inStream() {
+      return process.stdin;
+    },
+    get inIsTerminal() {
+      return process.stdin.isTTY === true;
+    },
     outIsTerminal: process.stdout.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,
     // A terminal may say that it has none.

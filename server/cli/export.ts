@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
-import { Transform } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { withoutLeftovers } from '../leftovers.ts';
 import { clientOf, clientOptions } from './client.ts';
@@ -14,7 +14,7 @@ const profiles = ['none', 'low', 'moderate', 'full'];
 
 export const command: CliCommand = {
   name: 'export',
-  usage: '[OPTIONS] FILE',
+  usage: '[OPTIONS] FILE|-',
   summary: "write everything to an archive in PuppetDB's format",
   options: {
     anonymization: {
@@ -28,10 +28,11 @@ export const command: CliCommand = {
   positionals: { min: 1, max: 1 },
   details:
     'Writes facts, catalogs, reports and the rest of all active nodes to a .tgz archive that PuppetDB and Muster can ' +
-    'import. The file appears under its name only when it is complete. For a copy of the data directory itself, which is ' +
+    'import. The file appears under its name only when it is complete; the file - stands for standard output. For a copy of the data directory itself, which is ' +
     'smaller and faster to restore, see `muster backup`.',
   examples: [
     ['muster export all.tgz', 'From the local server.'],
+    ['muster export - | ssh backup "cat > all.tgz"', 'To another machine, without a file here.'],
     [
       'muster export --anonymization moderate --url http://puppetdb:8080 for-support.tgz',
       'From another, without names.',
@@ -43,17 +44,14 @@ export const command: CliCommand = {
     if (!profiles.includes(profile)) {
       throw new CliFailure(exitStatus.usage, `--anonymization: "${profile}" is none of ${profiles.join(', ')}`);
     }
-    const there = await stat(file).catch(() => null);
-    // A device or a pipe would be replaced by the archive, not written to.
-    if (there?.isFile() === false) throw new CliFailure(exitStatus.usage, `${file} is no file that can be replaced`);
-    if (there !== null && args.options['force'] !== 'true') {
-      throw new CliFailure(exitStatus.usage, `${file} is there already; give --force to replace it`);
+    const toFile = file !== '-';
+    if (toFile) await requireFree(file, args.options['force'] === 'true');
+    else if (terminal.outIsTerminal) {
+      throw new CliFailure(exitStatus.usage, 'an archive is nothing for a terminal; send it to a file or a program');
     }
     const path = `/pdb/admin/v1/archive?anonymization_profile=${profile}`;
     const answer = await clientOf(args, terminal).ask({ method: 'GET', path, headers: { accept: '*/*' } });
     const progress = startProgress(terminal, { label: 'export', total: null, unit: 'bytes' });
-    // Of its own: another export may write to the same file.
-    const part = `${file}.part-${randomUUID().slice(0, 8)}`;
     let size = 0;
     const counter = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
@@ -63,16 +61,40 @@ export const command: CliCommand = {
       },
     });
     try {
-      await withoutLeftovers([part], async () => {
-        await pipeline(answer, counter, createWriteStream(part, { mode: 0o600, flags: 'wx', flush: true }));
-        await rename(part, file);
-      });
+      if (toFile) await writeWhole([answer, counter], file);
+      else await pipeline([answer, counter, terminal.outStream], { end: false });
     } catch (error) {
+      if (error instanceof CliFailure) throw error;
+      throw new CliFailure(exitStatus.failed, `the export broke off: ${reasonOf(error)}`);
+    } finally {
       progress.finish();
-      throw new CliFailure(exitStatus.failed, `the export to ${part} broke off: ${reasonOf(error)}`);
     }
-    progress.finish();
-    terminal.out(`${file}: ${amount(size, 'bytes')}\n`);
+    if (toFile) terminal.out(`${file}: ${amount(size, 'bytes')}\n`);
+    else terminal.err(`exported ${amount(size, 'bytes')}\n`);
     return exitStatus.ok;
   },
 };
+
+/** Throws CliFailure when the file cannot be made, or may not be replaced. */
+async function requireFree(file: string, force: boolean): Promise<void> {
+  const there = await stat(file).catch(() => null);
+  // A device or a pipe would be replaced by the archive, not written to.
+  if (there?.isFile() === false) throw new CliFailure(exitStatus.usage, `${file} is no file that can be replaced`);
+  if (there !== null && !force) {
+    throw new CliFailure(exitStatus.usage, `${file} is there already; give --force to replace it`);
+  }
+}
+
+/** Writes what comes out of the streams to the file, which has its name when it is complete. */
+async function writeWhole(streams: readonly [Readable, Transform], file: string): Promise<void> {
+  // Of its own: another export may write to the same file.
+  const part = `${file}.part-${randomUUID().slice(0, 8)}`;
+  try {
+    await withoutLeftovers([part], async () => {
+      await pipeline(...streams, createWriteStream(part, { mode: 0o600, flags: 'wx', flush: true }));
+      await rename(part, file);
+    });
+  } catch (error) {
+    throw new CliFailure(exitStatus.failed, `the export to ${part} broke off: ${reasonOf(error)}`);
+  }
+}

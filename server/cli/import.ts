@@ -15,7 +15,7 @@ const pollMs = 250;
 
 export const command: CliCommand = {
   name: 'import',
-  usage: '[OPTIONS] FILE  |  [OPTIONS] --from URL',
+  usage: '[OPTIONS] FILE|-  |  [OPTIONS] --from URL',
   summary: 'load an archive, or everything from another server (migration from PuppetDB)',
   options: {
     from: { type: 'text', value: 'URL', doc: 'The server (PuppetDB or Muster) to read everything from.' },
@@ -26,11 +26,12 @@ export const command: CliCommand = {
   details:
     'Loads an archive made by `muster export` or `puppet db export` into a running server, or, with --from, exports ' +
     'from another server and loads that, without a file in between. What is there already stays when it is newer; so an ' +
-    'import can be repeated.\n\n' +
+    'import can be repeated. The file - stands for standard input.\n\n' +
     'Migration from PuppetDB: start Muster beside it, run `muster import --from http://old:8080`, point Puppet Server at ' +
     'Muster, and run the import once more for what came in between. Archives hold active nodes only.',
   examples: [
     ['muster import all.tgz', 'Into the local server.'],
+    ['ssh old muster export - | muster import -', 'From another machine, without a file.'],
     ['muster import --from http://puppetdb.example.com:8080', 'Everything from a running PuppetDB.'],
   ],
   run: async (args, terminal) => {
@@ -40,7 +41,8 @@ export const command: CliCommand = {
     if ((file === undefined) === (from === undefined)) {
       throw new CliFailure(exitStatus.usage, 'give either a file or --from URL');
     }
-    const source = from === undefined ? await openFile(file!) : await openServer(from, args.options, terminal);
+    const source =
+      from === undefined ? await openFile(file!, terminal) : await openServer(from, args.options, terminal);
     await upload(client, source, terminal);
     if (args.options['no-wait'] !== 'true') await untilStored(client, terminal);
     return exitStatus.ok;
@@ -53,7 +55,11 @@ interface Source {
   readonly size: number | null;
 }
 
-async function openFile(file: string): Promise<Source> {
+async function openFile(file: string, terminal: Terminal): Promise<Source> {
+  if (file === '-') {
+    if (terminal.inIsTerminal) throw new CliFailure(exitStatus.usage, 'there is no archive on standard input');
+    return { stream: terminal.inStream, size: null };
+  }
   try {
     const found = await stat(file);
     if (found.isDirectory()) throw new Error('this is a directory, an archive is one file');

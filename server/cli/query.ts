@@ -1,7 +1,6 @@
 // `muster query`: asks a running server. A table on a terminal, the server's own JSON in a pipe.
 
 import type { IncomingMessage } from 'node:http';
-import { stdin } from 'node:process';
 import { pipeline } from 'node:stream/promises';
 import { clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
@@ -37,7 +36,7 @@ export const command: CliCommand = {
   ],
   run: async (args, terminal) => {
     const [given = ''] = args.positionals;
-    const query = given === '-' ? await readText(stdin) : given;
+    const query = given === '-' ? await readText(terminal.inStream) : given;
     const { explain, ast, timeout, json, table } = args.options;
     const client = clientOf(args, terminal);
     const answer = await client.ask({

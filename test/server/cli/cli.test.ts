@@ -217,6 +217,32 @@ describe('archives', () => {
     assert.equal(existsSync(join(folder, 'none.tgz')), false);
   });
 
+  test('the file - is standard output and input, as bytes', async () => {
+    // No text in any encoding.
+    const archive = Buffer.from([0x1f, 0x8b, 0xff, 0x00, 0xfe]);
+    const server = await fakeServer(({ url }) =>
+      url.startsWith('/status') ? '{"status":{"queue_depth":0}}' : url.startsWith('/metrics') ? [403, ''] : archive,
+    );
+    const exporting = launch(['export', '--url', server.url, '-']);
+    const parts: Buffer[] = [];
+    exporting.child.stdout!.on('data', (part: Buffer) => parts.push(part));
+    assert.equal(await exporting.ended, 0, exporting.err());
+    assert.deepEqual(Buffer.concat(parts), archive);
+    assert.equal(exporting.err(), 'exported 0.0 kB\n');
+    const shown = await run(['export', '--url', server.url, '-'], { terminal: true });
+    assert.deepEqual([shown.status, shown.out], [2, '']);
+    assert.match(shown.err, /nothing for a terminal/);
+    assert.equal(existsSync('-'), false);
+
+    const imported = await run(['import', '--url', server.url, '-'], { input: archive });
+    assert.equal(imported.status, 0, imported.err);
+    const { body } = server.asked.find(({ method }) => method === 'POST')!;
+    assert.ok(body.includes(`\r\n\r\n${archive.toString('latin1')}\r\n--`));
+    const typed = await run(['import', '--url', server.url, '-'], { terminal: true });
+    assert.deepEqual([typed.status, typed.err], [2, 'muster: there is no archive on standard input\n']);
+    await server.close();
+  });
+
   test('export replaces nothing that is no file, and a signal leaves nothing behind', async () => {
     const device = await run(['export', '-f', '/dev/null']);
     assert.deepEqual([device.status, device.err], [2, 'muster: /dev/null is no file that can be replaced\n']);

@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import type { Terminal } from '../../../server/cli/command.ts';
 import { runCli } from '../../../server/cli/run.ts';
 
@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly terminal?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly columns?: number;
+  /** What comes on standard input. */
+  readonly input?: Buffer;
 }
 
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
@@ -33,6 +35,8 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     outStream,
+    inStream: Readable.from(options.input === undefined ? [] : [options.input]),
+    inIsTerminal: isTerminal,
     outIsTerminal: isTerminal,
     errIsTerminal: isTerminal,
     columns: options.columns ?? 80,
