@@ -7,7 +7,7 @@
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, realpathSync, renameSync } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
@@ -48,6 +48,10 @@ export async function backup(options: BackupOptions): Promise<BackupManifest> {
   const { data, target, now } = options;
   // A link that leads nowhere is there, too.
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw new BackupFailed(`${target} is there already`);
+  // Who removes or restores the one would take the other along.
+  if (isBelow(realPath(target), realPath(data))) {
+    throw new BackupFailed(`${target} lies in the data directory ${data}; name a folder elsewhere`);
+  }
   const part = `${target}.part-${randomUUID().slice(0, 8)}`;
   const held = join(data, `backup-${randomUUID().slice(0, 8)}`);
   const time = new Date(now()).toISOString();
@@ -244,6 +248,12 @@ async function copyFolder(from: string, to: string, copy: Copy = copyWritable): 
 }
 
 const isBelow = (path: string, folder: string): boolean => resolve(path).startsWith(join(resolve(folder), sep));
+
+/** The path without links, also of what is not there yet. */
+function realPath(path: string): string {
+  const whole = resolve(path);
+  return existsSync(whole) ? realpathSync(whole) : join(realPath(dirname(whole)), basename(whole));
+}
 
 /** A backup may be kept read-only; what is put back is for the server to write. */
 async function copyWritable(from: string, to: string): Promise<void> {

@@ -164,10 +164,15 @@ describe('backup and restore', () => {
 
   test('nothing is copied into itself', async () => {
     const [data, copy] = [join(folder, 'data'), join(folder, 'copy')];
-    const made = await run(['backup', '--data', data, join(data, 'discarded', 'copy')]);
-    assert.equal(made.status, 2);
-    assert.match(made.err, /lies in .*discarded, which is to be copied/);
-    assert.deepEqual(readdirSync(join(data, 'discarded')), []);
+    const before = readdirSync(data, { recursive: true }).sort();
+    const linked = join(folder, 'linked-data');
+    symlinkSync(data, linked);
+    for (const target of [join(data, 'discarded', 'copy'), join(data, 'copy'), join(linked, 'a', 'b')]) {
+      const made = await run(['backup', '--data', data, target]);
+      assert.equal(made.status, 2);
+      assert.match(made.err, /lies in the data directory .*; name a folder elsewhere/);
+    }
+    assert.deepEqual(readdirSync(data, { recursive: true }).sort(), before);
     const put = await run(['restore', '--data', join(copy, 'data'), copy]);
     assert.equal(put.status, 2);
     assert.match(put.err, /lies in .*copy, which is to be copied/);
