@@ -73,7 +73,7 @@ export function authorize(rules: Rules, request: RuleRequest): Decision {
 }
 
 function matches(rule: Rule, request: RuleRequest): boolean {
-  if (rule.methods !== null && !rule.methods.includes(request.method.toLowerCase())) return false;
+  if (rule.methods !== null && !isOneOf(rule.methods, request.method.toLowerCase())) return false;
   const isOnPath =
     rule.path.kind === 'prefix' ? request.path.startsWith(rule.path.text) : rule.path.regex.test(request.path);
   if (!isOnPath) return false;
@@ -83,6 +83,10 @@ function matches(rule: Rule, request: RuleRequest): boolean {
   }
   return true;
 }
+
+/** Who may read an answer may also ask for its head, as load balancers do: a rule for `get` is one for `head`. */
+const isOneOf = (methods: readonly string[], method: string): boolean =>
+  methods.includes(method) || (method === 'head' && methods.includes('get'));
 
 function isAllowed(rule: Rule, { clientName, extensions }: RuleRequest): boolean {
   if (rule.allowUnauthenticated) return true;

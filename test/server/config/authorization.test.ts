@@ -51,6 +51,8 @@ describe('authorization rules', () => {
   test('the shipped rules', () => {
     const rules = rulesOf(shipped);
     assert.deepEqual(ask(rules, 'GET', '/status/v1/services/x', null), [true, 'services']);
+    assert.deepEqual(ask(rules, 'HEAD', '/status/v1/simple', null), [true, 'simple']);
+    assert.deepEqual(ask(rules, 'HEAD', '/metrics/v2/list', null), [false, 'metrics']);
     assert.deepEqual(ask(rules, 'POST', '/status/v1/services', 'a'), [false, 'deny all']);
     assert.deepEqual(ask(rules, 'GET', '/metrics/v2/list', null), [false, 'metrics']);
     assert.deepEqual(ask(rules, 'GET', '/metrics/v2/list', 'anyone'), [true, 'metrics']);
