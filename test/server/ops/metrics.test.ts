@@ -332,6 +332,9 @@ test('metrics: the Prometheus form makes labels of what varies', async () => {
     'muster_mq_processing_time_seconds_sum 0.25',
     'muster_mq_processing_time_seconds_count 1',
     'muster_http_responses_total{path="/pdb/query/v4",status="200"} 1',
+    // Alerts on these are of use only when they are there before the first one.
+    'muster_http_responses_total{path="/pdb/query/v4",status="500"} 0',
+    'muster_http_responses_total{path="/pdb/cmd/v1",status="503"} 0',
     'muster_population_num_nodes 9',
     'muster_mq_depth 0',
     '# TYPE process_resident_memory_bytes gauge',
