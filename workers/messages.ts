@@ -122,6 +122,8 @@ export type FromActor =
       /** Of the searches for a day. */
       readonly day: number | null;
       readonly error: string | null;
+      /** The error is one of the disk or the system, not of what was asked for. */
+      readonly mayPass: boolean;
     }
   /** A step of a sweep let these nodes expire. */
   | { readonly kind: 'expired'; readonly certnames: readonly string[] }

@@ -173,12 +173,12 @@ export class PartitionActor {
   /** Runs a sweep step by step; between two steps whatever arrived meanwhile has its turn. */
   sweep(id: number, kind: SweepKind): void {
     let sweep: HostSweep | null = null;
-    const finish = (changed: number, error: string | null): void => {
-      this.#post({ kind: 'swept', id, changed, day: error === null ? (sweep?.day ?? null) : null, error });
+    const finish = (changed: number, error: string | null, mayPass = false): void => {
+      this.#post({ kind: 'swept', id, changed, day: error === null ? (sweep?.day ?? null) : null, error, mayPass });
     };
     const more = async (before: number): Promise<void> => {
       if (this.#trouble !== null || this.#stopping) {
-        finish(before, this.#trouble ?? 'stopping');
+        finish(before, this.#trouble ?? 'stopping', true);
         return;
       }
       try {
@@ -187,10 +187,10 @@ export class PartitionActor {
         if (done) finish(before + changed, null);
         else void this.#exclusive(() => more(before + changed));
       } catch (error) {
-        finish(before, textOf(error));
+        finish(before, textOf(error), isSystemError(error));
       }
     };
-    if (this.#trouble !== null) finish(0, this.#trouble);
+    if (this.#trouble !== null) finish(0, this.#trouble, true);
     else void this.#exclusive(() => more(0));
   }
 

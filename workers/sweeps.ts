@@ -4,7 +4,7 @@
 import type { Activity } from './activity.ts';
 import type { FromActor, SweepKind } from './messages.ts';
 import { CRASHES_MAX, type Slot } from './slot.ts';
-import { type Maintenance, MaintenanceStopped } from './types.ts';
+import { type Maintenance, MaintenanceStopped, MaintenanceUnavailable } from './types.ts';
 
 interface Swept {
   readonly changed: number;
@@ -47,12 +47,13 @@ export class Sweeps {
     }
   }
 
-  finished({ id, changed, day, error }: Extract<FromActor, { kind: 'swept' }>): void {
+  finished({ id, changed, day, error, mayPass }: Extract<FromActor, { kind: 'swept' }>): void {
     const request = this.#requests.get(id);
     if (request === undefined) return;
     this.#requests.delete(id);
+    const text = `partition ${request.slot.slot}: ${error}`;
     if (error === null) request.resolve({ changed, day });
-    else request.reject(new Error(`partition ${request.slot.slot}: ${error}`));
+    else request.reject(mayPass ? new MaintenanceUnavailable(text) : new Error(text));
   }
 
   /** The partition is open (again). */

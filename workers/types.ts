@@ -59,6 +59,14 @@ export class MaintenanceStopped extends Error {
   }
 }
 
+/** The store cannot be written now, as on a full disk. What was done so far stays. */
+export class MaintenanceUnavailable extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'MaintenanceUnavailable';
+  }
+}
+
 export interface CommandRing {
   /** Resolves once the command is durable (then the client may get its 200). Rejects with SubmissionRefused. */
   submit(submission: Submission, wait: boolean): Promise<Accepted>;

@@ -3,7 +3,7 @@
 
 import { parseJson } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
-import { MaintenanceStopped } from '../../workers/types.ts';
+import { MaintenanceStopped, MaintenanceUnavailable } from '../../workers/types.ts';
 import type { Exchange, Reply } from '../http/exchange.ts';
 import { errorReply, prettyReply } from '../http/replies.ts';
 import {
@@ -19,6 +19,8 @@ type AdminCommand =
   | { readonly kind: 'delete'; readonly certname: string };
 
 const bodyMax = 1024 * 1024;
+/** When trying again makes sense after a failure of the disk. */
+const retrySeconds = 5;
 
 export async function answerAdminCommand(exchange: Exchange, maintenance: MaintenanceScheduler): Promise<void> {
   const body = await exchange.body(bodyMax);
@@ -30,9 +32,19 @@ export async function answerAdminCommand(exchange: Exchange, maintenance: Mainte
   try {
     exchange.reply(await carriedOut(command, maintenance));
   } catch (error) {
-    if (!(error instanceof MaintenanceStopped)) throw error;
-    exchange.reply(errorReply(503, 'the service is shutting down; what was done so far stays done'));
+    const refusal = refusalOf(error);
+    if (refusal === null) throw error;
+    exchange.reply(refusal);
   }
+}
+
+/** The answer to an expected failure, null for any other. */
+function refusalOf(error: unknown): Reply | null {
+  if (error instanceof MaintenanceStopped) {
+    return errorReply(503, 'the service is shutting down; what was done so far stays done');
+  }
+  if (!(error instanceof MaintenanceUnavailable)) return null;
+  return { ...errorReply(503, error.message), headers: [['Retry-After', String(retrySeconds)]] };
 }
 
 async function carriedOut(command: AdminCommand, maintenance: MaintenanceScheduler): Promise<Reply> {

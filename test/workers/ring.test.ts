@@ -9,7 +9,7 @@ import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
 import type { RingOptions } from '../../workers/ring-options.ts';
 import { threadScript } from '../../workers/thread-script.ts';
-import { type Submission, SubmissionRefused } from '../../workers/types.ts';
+import { MaintenanceUnavailable, type Submission, SubmissionRefused } from '../../workers/types.ts';
 import { submissionOf } from '../support/commands.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
@@ -416,6 +416,7 @@ test('ring: where a batch has no room, what fits of it is applied', async (t) =>
   ]);
   await until('it is told', () => lines.some((line) => /^error partition \d: ENOSPC/.test(line)));
   assert.equal(applied(), before + 5);
+  await assert.rejects(ring.maintain({ kind: 'delete', certname: 'a' }), MaintenanceUnavailable);
   rmSync(join(dir, ROOM_FILE));
   const outcomes = await Promise.all(accepted.map(({ outcome }) => outcome));
   assert.ok(outcomes.every((outcome) => outcome?.kind === 'processed'));

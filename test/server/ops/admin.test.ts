@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MaintenanceUnavailable } from '../../../workers/types.ts';
 import { adminMounts, request } from './support.ts';
 
 function admin() {
@@ -87,6 +88,22 @@ test('admin: delete names what it deleted', async () => {
   const { status, text } = await post('{"command":"delete","version":1,"payload":{"certname":""}}');
   assert.deepEqual([status, text], [200, '{\n  "deleted" : ""\n}']);
   assert.deepEqual(ring.steps, [{ kind: 'delete', certname: '' }]);
+});
+
+test('admin: a store that cannot be written now is a reason to come again, anything else is none', async () => {
+  const { ring, post } = admin();
+  const body = JSON.stringify({ command: 'delete', version: 1, payload: { certname: 'a' } });
+  ring.onMaintain = () => {
+    throw new MaintenanceUnavailable('partition 1: No space left on device');
+  };
+  const { status, text, headers } = await post(body);
+  assert.equal(status, 503);
+  assert.match(text, /partition 1: No space left on device/);
+  assert.equal(headers.get('retry-after'), '5');
+  ring.onMaintain = () => {
+    throw new Error('unexpected');
+  };
+  await assert.rejects(post(body), /unexpected/);
 });
 
 test('admin: refusals repeat the body as a string literal', async () => {
