@@ -1,6 +1,7 @@
 // The access log: one line a request in the form of PuppetDB's own (remote host, time, request line, status, bytes,
 // referer, user agent, milliseconds, declared length), so that what reads those files reads these.
 
+import { reasonOf } from '../workers/reason.ts';
 import type { RequestRecord } from './http/exchange.ts';
 import type { Logger } from './log.ts';
 import { type LogSink, openSink } from './log-sink.ts';
@@ -25,7 +26,7 @@ function opened(file: string, onLost: (lines: number) => void): LogSink {
   try {
     return openSink(file, onLost);
   } catch (error) {
-    throw new Error(`the access log cannot be opened: ${(error as Error).message}`, { cause: error });
+    throw new Error(`the access log ${file} cannot be opened: ${reasonOf(error)}`, { cause: error });
   }
 }
 

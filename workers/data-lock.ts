@@ -7,6 +7,7 @@ import { closeSync, existsSync, linkSync, lstatSync, openSync, renameSync, rmSyn
 import { connect, createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
+import { reasonOf } from './reason.ts';
 
 export interface DataLock {
   release(): Promise<void>;
@@ -53,7 +54,7 @@ function createDirectory(dir: string): void {
   try {
     makeDirectory(dir);
   } catch (error) {
-    const why = existsSync(dir) ? 'it is there and is no directory' : (error as Error).message;
+    const why = existsSync(dir) ? 'it is there and is no directory' : reasonOf(error);
     throw new Error(`the data directory ${dir} cannot be made: ${why}`, { cause: error });
   }
 }

@@ -1,6 +1,7 @@
 // `muster backup`: a copy of the data directory, also while the server works on it.
 
 import { resolve } from 'node:path';
+import { fileAndReason } from '../../workers/reason.ts';
 import { BackupFailed, backup, sizeOf } from '../backup.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { dataOptions, existingDataPath } from './data-options.ts';
@@ -34,7 +35,7 @@ export const command: CliCommand = {
       progress.finish();
       throw new CliFailure(
         error instanceof BackupFailed ? exitStatus.usage : exitStatus.failed,
-        `the backup failed: ${(error as Error).message}`,
+        `the backup failed: ${fileAndReason(error)}`,
       );
     }
   },

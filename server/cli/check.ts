@@ -9,10 +9,11 @@ import { fileURLToPath } from 'node:url';
 import { checkLog } from '../../engine/inbox/log.ts';
 import { dataFileOf } from '../../engine/store/data-file.ts';
 import { partitionDir, readStoreInfo, type StoreInfo, strayPartition } from '../../engine/store/store-info.ts';
+import { reasonOf } from '../../workers/reason.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { problemsOfBackup } from '../backup.ts';
 import { printable } from '../printable.ts';
-import { type CliCommand, CliFailure, exitStatus, reasonOf } from './command.ts';
+import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { dataOptions, existingDataPath } from './data-options.ts';
 
 export const command: CliCommand = {

@@ -7,9 +7,10 @@ import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createSecureContext } from 'node:tls';
+import { reasonOf } from '../../workers/reason.ts';
 import { printableLines } from '../printable.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
-import { CliFailure, exitStatus, reasonOf, type Terminal } from './command.ts';
+import { CliFailure, exitStatus, type Terminal } from './command.ts';
 
 const urlDefault = 'http://127.0.0.1:8080';
 
@@ -97,35 +98,46 @@ export class Client {
   }
 
   #unreachable(error: NodeJS.ErrnoException): CliFailure {
+    if (this.#tls.cert === undefined && wantsCertificate(error)) {
+      const text = `${this.url.origin} wants a client certificate; give --cert and --key, or $MUSTER_CERT and $MUSTER_KEY`;
+      return new CliFailure(exitStatus.unreachable, text);
+    }
     const why =
       error.code === undefined || error.message.includes(error.code) ? error.message : `${error.code} ${error.message}`;
     return new CliFailure(exitStatus.unreachable, `no answer from ${this.url.origin}: ${why || String(error)}`);
   }
 }
 
+/** What a server that a certificate is missing for says: TLS 1.3 has a word for it, earlier versions end the handshake. */
+const wantsCertificate = ({ code, message }: NodeJS.ErrnoException): boolean =>
+  code === 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' || message.includes('alert handshake failure');
+
 export function clientOf(args: ParsedArguments, terminal: Terminal): Client {
-  const value = (name: string) =>
-    args.options[name] ?? (terminal.environment[`MUSTER_${name.toUpperCase()}`] || undefined);
+  const variable = (name: string) => `MUSTER_${name.toUpperCase()}`;
+  const value = (name: string) => args.options[name] ?? (terminal.environment[variable(name)] || undefined);
+  const sourceOf = (name: string) => (args.options[name] === undefined ? `$${variable(name)}` : `--${name}`);
   const file = (name: string) => {
     const path = value(name);
     if (path === undefined) return {};
     try {
       return { [name]: readFileSync(path) };
     } catch (error) {
-      throw new CliFailure(exitStatus.usage, `--${name}: ${path}: ${reasonOf(error)}`);
+      throw new CliFailure(exitStatus.usage, `${sourceOf(name)}: ${path}: ${reasonOf(error)}`);
     }
   };
   const tls = { ...file('cert'), ...file('key'), ...file('ca') };
-  checkTls(tls);
+  checkTls(tls, sourceOf);
   return new Client(value('url') ?? urlDefault, tls);
 }
 
-/** Throws CliFailure for files that are of no use, before they are needed. */
-function checkTls(tls: ClientTls): void {
+/** Throws CliFailure for files that are of no use, before they are needed. `sourceOf`: what named the file. */
+function checkTls(tls: ClientTls, sourceOf: (name: string) => string): void {
+  const given = Object.keys(tls).map(sourceOf);
   if ((tls.cert === undefined) !== (tls.key === undefined)) {
-    throw new CliFailure(exitStatus.usage, 'give --cert and --key together, or neither');
+    const [one, other] = tls.cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
+    const text = `give --cert and --key together, or neither: there is ${sourceOf(one)}, and no --${other}`;
+    throw new CliFailure(exitStatus.usage, text);
   }
-  const given = Object.keys(tls).map((name) => `--${name}`);
   if (given.length === 0) return;
   try {
     createSecureContext(tls);

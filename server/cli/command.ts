@@ -2,6 +2,7 @@
 // when they run, so that `muster version` does not pay for the server.
 
 import type { Readable, Writable } from 'node:stream';
+import { reasonOf } from '../../workers/reason.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 
 /** Exit statuses, the same for all subcommands; `muster help` prints this table. */
@@ -54,14 +55,6 @@ export class CliFailure extends Error {
     this.name = 'CliFailure';
     this.status = status;
   }
-}
-
-/** What went wrong. Of the operating system's errors its words alone, without code, call and path. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === undefined || !error.message.startsWith(`${code}: `)) return error.message;
-  return error.message.slice(code.length + 2).replace(/, [a-z]+(?: '.*)?$/s, '');
 }
 
 export function processTerminal(): Terminal {

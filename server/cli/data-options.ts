@@ -3,8 +3,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { partitionsWithData } from '../../engine/store/store-info.ts';
+import { reasonOf } from '../../workers/reason.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
-import { CliFailure, exitStatus, reasonOf, type Terminal } from './command.ts';
+import { CliFailure, exitStatus, type Terminal } from './command.ts';
 import { configurationOf } from './setting-options.ts';
 
 export const dataOptions: Readonly<Record<string, OptionSpec>> = {

@@ -5,9 +5,10 @@ import { createWriteStream } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { reasonOf } from '../../workers/reason.ts';
 import { withoutLeftovers } from '../leftovers.ts';
 import { clientOf, clientOptions } from './client.ts';
-import { type CliCommand, CliFailure, exitStatus, reasonOf } from './command.ts';
+import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { amount, startProgress } from './progress.ts';
 
 const profiles = ['none', 'low', 'moderate', 'full'];

@@ -1,6 +1,7 @@
 // `muster restore`: a backup becomes a data directory again.
 
 import { resolve } from 'node:path';
+import { fileAndReason } from '../../workers/reason.ts';
 import { BackupFailed, restore } from '../backup.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { dataOptions, dataPath } from './data-options.ts';
@@ -26,7 +27,7 @@ export const command: CliCommand = {
     } catch (error) {
       throw new CliFailure(
         error instanceof BackupFailed ? exitStatus.usage : exitStatus.failed,
-        `not restored: ${(error as Error).message}`,
+        `not restored: ${fileAndReason(error)}`,
       );
     }
   },

@@ -1,6 +1,7 @@
 // `muster start`: the server in the foreground, until a signal ends it.
 
 import { readStoreInfo } from '../../engine/store/store-info.ts';
+import { reasonOf } from '../../workers/reason.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
 import { createLogs, type Logger, type Logs } from '../log.ts';
@@ -8,7 +9,7 @@ import { checkOpenFiles, type FileUsers } from '../open-files.ts';
 import type { Server } from '../start.ts';
 import { beginThreads } from '../threads-ahead.ts';
 import type { ParsedArguments } from './arguments.ts';
-import { type CliCommand, CliFailure, type ExitStatus, exitStatus, reasonOf, type Terminal } from './command.ts';
+import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
 import { endProcess } from './end-process.ts';
 import { configurationOf, settingOptions } from './setting-options.ts';
 import { ownVersion } from './version.ts';

@@ -15,16 +15,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type OptionSpec, parseArguments } from '../../../server/cli/arguments.ts';
-import { reasonOf } from '../../../server/cli/command.ts';
 import { progressLine, startProgress } from '../../../server/cli/progress.ts';
 import { tableLines } from '../../../server/cli/table.ts';
+import { reasonOf } from '../../../workers/reason.ts';
 import { until } from '../../support/waiting.ts';
+import { makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { launch } from './server-process.ts';
 import { fakeServer, run } from './support.ts';
 
@@ -380,10 +382,37 @@ describe('what went wrong', () => {
     const file = join(folder, 'no.pem');
     writeFileSync(file, 'no certificate');
     const alone = await run(['query', '--cert', file, 'nodes { }']);
-    assert.deepEqual([alone.status, alone.err], [2, 'muster: give --cert and --key together, or neither\n']);
+    const together = 'muster: give --cert and --key together, or neither: there is';
+    assert.deepEqual([alone.status, alone.err], [2, `${together} --cert, and no --key\n`]);
+    const variable = await run(['query', 'nodes { }'], { environment: { MUSTER_KEY: file } });
+    assert.deepEqual([variable.status, variable.err], [2, `${together} $MUSTER_KEY, and no --cert\n`]);
+    const missing = await run(['query', 'nodes { }'], { environment: { MUSTER_CERT: '/nothing' } });
+    assert.equal(missing.err, 'muster: $MUSTER_CERT: /nothing: no such file or directory\n');
     const both = await run(['query', '--cert', file, '--key', file, 'nodes { }']);
     assert.equal(both.status, 2);
     assert.match(both.err, /^muster: --cert, --key: [a-z ]+\n$/i);
+  });
+
+  test('a server that wants a client certificate is told as one', { skip: opensslMissing() }, async () => {
+    const made = makeCertificates();
+    const [cert, key, ca] = [made.path('server', 'pem'), made.path('server', 'key'), made.ca].map((path) =>
+      readFileSync(path),
+    );
+    for (const maxVersion of ['TLSv1.3', 'TLSv1.2'] as const) {
+      const options = { cert, key, ca, requestCert: true, rejectUnauthorized: true, maxVersion };
+      const server = createHttpsServer(options, (_, response) => response.end('{}'));
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+      const { status, err } = await run(['stats', '--url', url, '--ca', made.ca]);
+      assert.equal(status, 3);
+      assert.equal(
+        err,
+        `muster: ${url} wants a client certificate; give --cert and --key, or $MUSTER_CERT and $MUSTER_KEY\n`,
+      );
+      server.closeAllConnections();
+      server.close();
+    }
+    rmSync(made.folder, { recursive: true });
   });
 
   test('a query is sent only when it can be one', async () => {

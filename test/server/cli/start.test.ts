@@ -85,7 +85,10 @@ describe('muster start', () => {
       file,
     ]);
     assert.equal(await refused.ended, 1);
-    assert.match(refused.err(), /^muster: the access log cannot be opened: ENOENT.*none\/access\.log'$/m);
+    assert.match(
+      refused.err(),
+      /^muster: the access log .*none\/access\.log cannot be opened: no such file or directory$/m,
+    );
   });
 
   test('a data directory that is a file is refused with a reason', async () => {
@@ -115,7 +118,10 @@ describe('muster start', () => {
     test(`a data directory that cannot be made is refused with a reason: ${data}`, async () => {
       const refused = launch(['start', '--http', '127.0.0.1:0', '--data', data]);
       assert.equal(await refused.ended, 1);
-      assert.match(refused.err(), /^muster: the data directory .*data cannot be made: (ENOENT|ENOTDIR|EEXIST|EACCES)/m);
+      assert.match(
+        refused.err(),
+        /^muster: the data directory .*data cannot be made: (no such file|not a directory|file already exists|permission denied)/m,
+      );
     });
   }
 
