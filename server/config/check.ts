@@ -7,6 +7,7 @@ import { createSecureContext } from 'node:tls';
 import { matcher } from '../../engine/ingest/blocklist.ts';
 import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
 import { flagOf, settingRows } from '../../schemas/config.ts';
+import { reasonOf } from '../../workers/reason.ts';
 import { type LogArea, type LogLevel, type LogLevels, logAreas } from '../log.ts';
 import { secureContextOptions } from '../tls/options.ts';
 import { type Sources, sourceText } from './resolve.ts';
@@ -31,11 +32,7 @@ export function checkSettings(settings: Settings, sources: Sources): Problem[] {
   checkVardir(settings, sources, report);
   checkTls(settings, sources, report);
   checkPatterns(settings, report);
-  try {
-    logLevelsOf(settings);
-  } catch (error) {
-    report('logLevels', (error as Error).message);
-  }
+  readLogLevels(settings, (message) => report('logLevels', message));
   return problems;
 }
 
@@ -95,15 +92,15 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
       readFileSync(path);
     } catch (error) {
       isReadable = false;
-      report(key, `${settingRows[key].name}: cannot be read: ${(error as Error).message}`);
+      report(key, `${settingRows[key].name}: cannot be read: ${reasonOf(error)}`);
     }
   }
   for (const protocol of settings.sslProtocols) {
-    if (Object.hasOwn(tlsVersions, protocol)) continue;
-    const known = Object.keys(tlsVersions);
-    report('sslProtocols', `"${protocol}" is none of ${known.join(', ')}${suggestion(protocol, known)}`);
+    if (oldTlsVersions.includes(protocol) || tlsVersions.includes(protocol)) continue;
+    const text = `ssl-protocols: "${protocol}" is none of ${tlsVersions.join(', ')}${suggestion(protocol, tlsVersions)}`;
+    report('sslProtocols', text);
   }
-  if (settings.sslProtocols.length === 0) report('sslProtocols', 'no TLS version is left');
+  if (settings.sslProtocols.length === 0) report('sslProtocols', 'ssl-protocols: no TLS version is left');
   if (isReadable) checkCertificates(settings, report);
 }
 
@@ -122,8 +119,10 @@ function checkCertificates(settings: Settings, report: Report): void {
 /** The settings that texts of `secureContextOptions` begin with; a name goes before those that begin like it. */
 const tlsKeys = ['cipherSuites', 'sslCertChain', 'sslCert', 'sslKey', 'sslCaCert', 'sslCrl', 'sslProtocols'] as const;
 
-/** TLS versions, oldest first. Those before 1.2 are only there because old files name them. */
-const tlsVersions = { TLSv1: 0, 'TLSv1.1': 1, 'TLSv1.2': 2, 'TLSv1.3': 3 } as const;
+/** TLS versions that are offered. */
+const tlsVersions: readonly string[] = ['TLSv1.2', 'TLSv1.3'];
+/** Taken without effect, because old files name them. */
+const oldTlsVersions: readonly string[] = ['TLSv1', 'TLSv1.1'];
 
 function checkPatterns(settings: Settings, report: Report): void {
   if (settings.factsBlocklistType !== 'regex') return;
@@ -138,20 +137,19 @@ function checkPatterns(settings: Settings, report: Report): void {
   if (bad.length > 0) report('factsBlocklist', `Unable to parse facts-blocklist patterns: ${bad.join('; ')}`);
 }
 
-/** The levels that `log-level` and `log-levels` ask for. Throws Error with a text for people. */
-export function logLevelsOf(settings: Settings): LogLevels {
+/** The levels that `log-level` and `log-levels` ask for, of settings that have been checked. */
+export const logLevelsOf = (settings: Settings): LogLevels => readLogLevels(settings, () => {});
+
+/** What is no area with its level is told, and left out. */
+function readLogLevels(settings: Settings, tell: (message: string) => void): LogLevels {
   const areas: Partial<Record<LogArea, LogLevel>> = {};
   for (const item of settings.logLevels) {
     const [area = '', level = ''] = item.split('=').map((part) => part.trim());
     if (!(logAreas as readonly string[]).includes(area)) {
-      throw new Error(`log-levels: "${area}" is none of ${logAreas.join(', ')}${suggestion(area, logAreas)}`);
-    }
-    if (!(settingRows.logLevel.choices as readonly string[]).includes(level)) {
-      throw new Error(
-        `log-levels: "${item}" needs a level (${settingRows.logLevel.choices.join(', ')}): ${area}=debug`,
-      );
-    }
-    areas[area as LogArea] = level as LogLevel;
+      tell(`log-levels: "${area}" is none of ${logAreas.join(', ')}${suggestion(area, logAreas)}`);
+    } else if (!(settingRows.logLevel.choices as readonly string[]).includes(level)) {
+      tell(`log-levels: "${item}" needs a level (${settingRows.logLevel.choices.join(', ')}): ${area}=debug`);
+    } else areas[area as LogArea] = level as LogLevel;
   }
   return { level: settings.logLevel, areas };
 }

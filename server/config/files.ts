@@ -3,6 +3,7 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
+import { reasonOf } from '../../workers/reason.ts';
 import { parseHocon } from './hocon.ts';
 import { parseIni, parseProperties } from './ini.ts';
 import type { Environment } from './substitutions.ts';
@@ -59,7 +60,7 @@ function filesOf(path: string, problems: Problem[]): string[] {
       .map((entry) => join(path, entry.name))
       .sort();
   } catch (error) {
-    problems.push({ where: path, message: `cannot be read: ${reason(error)}` });
+    problems.push({ where: path, message: `cannot be read: ${reasonOf(error)}` });
     return [];
   }
 }
@@ -83,7 +84,7 @@ function readOne(file: string, environment: Environment, problems: Problem[]): C
     const where = error instanceof FormatError ? placeText(error.place) : file;
     problems.push({
       where,
-      message: error instanceof FormatError ? error.message : `cannot be read: ${reason(error)}`,
+      message: error instanceof FormatError ? error.message : `cannot be read: ${reasonOf(error)}`,
     });
     return null;
   }
@@ -105,8 +106,4 @@ function merge(target: ConfigObject, source: ConfigObject, path: readonly string
       });
     }
   }
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -19,7 +19,7 @@ import { type PlainValue, parseSetting, type RawValue, ValueRefused } from './va
 export type Source =
   | { readonly kind: 'default' }
   | { readonly kind: 'derived'; readonly text: string }
-  | { readonly kind: 'file'; readonly place: Place }
+  | { readonly kind: 'file'; readonly place: Place /** As it is written there. */; readonly section: string }
   | { readonly kind: 'environment'; readonly name: string }
   | { readonly kind: 'flag'; readonly name: string };
 
@@ -130,7 +130,7 @@ function parseGiven(
   try {
     const value = parseSetting(row, given.raw, isLoose);
     if (value === false && !/^\s*false\s*$/i.test(String(given.raw))) {
-      const where = `${sourceText(given.source)}: [${row.section}] ${row.name}`;
+      const where = `${sourceText(given.source)}: [${sectionOf(given.source, row)}] ${row.name}`;
       notices.push({
         level: 'warn',
         message: `${where}: "${given.raw}" is not \`true\`, and so is taken for \`false\``,
@@ -139,11 +139,13 @@ function parseGiven(
     return value;
   } catch (error) {
     if (!(error instanceof ValueRefused)) throw error;
-    const name = given.source.kind === 'file' ? `[${row.section}] ${row.name}` : (flagOf(row) ?? key);
+    const name = given.source.kind === 'file' ? `[${sectionOf(given.source, row)}] ${row.name}` : (flagOf(row) ?? key);
     problems.push({ where: sourceText(given.source), message: `${name}: ${error.message}` });
     return undefined;
   }
 }
+
+const sectionOf = (source: Source, row: SettingRow): string => (source.kind === 'file' ? source.section : row.section);
 
 function flagLayer(flags: Readonly<Record<string, string>>): Layer {
   const layer: Layer = new Map();
@@ -223,6 +225,8 @@ function hostAndPort(address: string): { host: string | null; port: string } {
 
 interface Leaf {
   readonly section: string;
+  /** The section's name in the file. */
+  readonly written: string;
   readonly name: string;
   readonly value: ConfigValue;
 }
@@ -247,10 +251,10 @@ function fileLayer(tree: ConfigObject, problems: Problem[], notices: Notice[]): 
     const raw = rawValue(leaf.value);
     if (raw === undefined) {
       const where = placeText(leaf.value.place);
-      problems.push({ where, message: `[${row.section}] ${leaf.name}: one value is needed here` });
+      problems.push({ where, message: `[${leaf.written}] ${leaf.name}: one value is needed here` });
       continue;
     }
-    if (raw !== null) layer.set(key, { raw, source: { kind: 'file', place: leaf.value.place } });
+    if (raw !== null) layer.set(key, { raw, source: { kind: 'file', place: leaf.value.place, section: leaf.written } });
   }
   tellUnused(leaves, known, problems, notices);
   return layer;
@@ -270,7 +274,7 @@ function leavesOf(tree: ConfigObject, problems: Problem[], notices: Notice[]): L
     if (isDatabase) databases.push(written);
     const name = isDatabase ? 'database' : (sectionAliases.get(written) ?? written);
     const below: Leaf[] = [];
-    collect(name, '', section, below);
+    collect({ section: name, written }, '', section, below);
     if (isDatabase) leaves.unshift(...below);
     else leaves.push(...below);
   }
@@ -284,11 +288,11 @@ function leavesOf(tree: ConfigObject, problems: Problem[], notices: Notice[]): L
   return leaves;
 }
 
-function collect(section: string, prefix: string, object: ConfigObject, leaves: Leaf[]): void {
+function collect(names: Pick<Leaf, 'section' | 'written'>, prefix: string, object: ConfigObject, leaves: Leaf[]): void {
   for (const [key, value] of object.members) {
     const name = prefix + key;
-    if (value.kind === 'object') collect(section, `${name}.`, value, leaves);
-    else leaves.push({ section, name, value });
+    if (value.kind === 'object') collect(names, `${name}.`, value, leaves);
+    else leaves.push({ ...names, name, value });
   }
 }
 
@@ -326,25 +330,27 @@ function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, problem
   const ignored = new Map<keyof typeof ignoredTexts, string[]>();
   const sections = new Set(rows.map(([, row]) => row.section).concat(ignoredSettings.map(([section]) => section)));
   const unknownSections = new Set<string>();
-  for (const { section, name, value } of leaves) {
+  for (const { section, written, name, value } of leaves) {
     if (known.has(`${section}\0${name}`)) continue;
     const reason = ignoredReason(section, name);
     if (reason === 'refused') {
-      const message = `[${section}] ${name}: this was removed, and nothing would be as it says; take it out of the config`;
+      const message = `[${written}] ${name}: this was removed, and nothing would be as it says; take it out of the config`;
       problems.push({ where: placeText(value.place), message });
     } else if (reason === 'retired') {
-      const message = `The [${section}] ${name} config option has been retired and will be ignored.`;
+      const message = `The [${written}] ${name} config option has been retired and will be ignored.`;
       notices.push({ level: 'info', message });
     } else if (reason !== null) {
       if (reason === 'silent') continue;
       const names = ignored.get(reason) ?? [];
-      names.push(`[${section}] ${name}`);
+      names.push(`[${written}] ${name}`);
       ignored.set(reason, names);
     } else if (sections.has(section)) {
       const names = rows.filter(([, row]) => row.section === section).map(([, row]) => row.name);
       const message = `The configuration item \`:${name}\` does not exist and should be removed from the config.`;
-      const where = `${placeText(value.place)}: [${section}]`;
-      notices.push({ level: 'warn', message: `${message} (${where}${suggestion(name, names)})` });
+      const where = `${placeText(value.place)}: [${written}]`;
+      const home = rows.find(([, row]) => row.name === name)?.[1].section;
+      const hint = home === undefined ? suggestion(name, names) : `; it belongs below [${home}]`;
+      notices.push({ level: 'warn', message: `${message} (${where}${hint})` });
     } else if (!unknownSections.has(section)) {
       unknownSections.add(section);
       const message = `${placeText(value.place)}: nothing reads the section [${section}]${suggestion(section, sections)}`;

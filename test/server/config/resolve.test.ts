@@ -323,6 +323,37 @@ describe('problems', () => {
     assert.equal(problems.length, expected.length, problems.join('\n'));
   });
 
+  test('are told with the names that were written, and what would be right', () => {
+    const config = files('named', {
+      'a.ini': '[database-y]\nnode-ttl = 14\n[jetty]\nssl-protocols = TLSv1, TLSv1.4\n',
+    });
+    const problems = problemsOf({ config, flags: { 'log-levels': 'htp=debug,query=loud,main=warn' } });
+    const expected = [
+      /^named\/a\.ini:2: \[database-y\] node-ttl: "14" is not a time span/,
+      /^named\/a\.ini:4: ssl-protocols: "TLSv1\.4" is none of TLSv1\.2, TLSv1\.3/,
+      /^--log-levels: log-levels: "htp" is none of/,
+      /^--log-levels: log-levels: "query=loud" needs a level/,
+    ];
+    for (const pattern of expected)
+      assert.ok(
+        problems.some((problem) => pattern.test(problem)),
+        problems.join('\n'),
+      );
+    assert.equal(problems.length, expected.length, problems.join('\n'));
+  });
+
+  test('notices name the sections as they were written, and where a setting belongs', () => {
+    const config = files('noticed', {
+      'a.ini': '[database]\nsubname = x\n[database-y]\nsubname = x\n[muster]\nlog-queries = true\n',
+    });
+    const messages = load({ config }).notices.map(({ message }) => message);
+    assert.ok(
+      messages.some((text) => text.includes('[database-y] subname, [database] subname')),
+      messages.join('\n'),
+    );
+    assert.ok(messages.some((text) => /`:log-queries` .*: \[muster\]; it belongs below \[puppetdb\]\)/.test(text)));
+  });
+
   test('old and new spelling together are refused', () => {
     const list = files('lists', { names: 'a' });
     const config = files('both', {
