@@ -59,6 +59,7 @@ export function createLogs(options: LogOptions): Logs {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: writtenError },
       redact: { paths: redacted, censor: '[hidden]' },
     },
     stream,
@@ -76,6 +77,12 @@ export function createLogs(options: LogOptions): Logs {
   };
   logs.setLevels(options);
   return logs;
+}
+
+/** Without the messages of its causes behind its own, which says what is to be known of them. The stack has those of the causes. */
+function writtenError(error: Error): object {
+  const written = pino.stdSerializers.err(error);
+  return error instanceof Error ? { ...written, message: error.message } : written;
 }
 
 const colours: Readonly<Record<string, string>> = {

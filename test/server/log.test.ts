@@ -70,6 +70,18 @@ describe('log', () => {
     assert.doesNotMatch(await written(file, logs), /geheim/);
   });
 
+  test('an error is told once, not again as the cause of the one that quotes it', async () => {
+    const file = join(folder, 'causes.log');
+    const logs = createLogs({ level: 'info', areas: {}, format: 'json', file });
+    const cause = new Error('EFBIG: file too large, write');
+    const err = new Error(`it cannot be written: ${cause.message}`, { cause });
+    logs.area('main').error({ err }, 'failed');
+    const entry = JSON.parse(await written(file, logs)) as { err: Record<string, string> };
+    assert.equal(entry.err['message'], 'it cannot be written: EFBIG: file too large, write');
+    assert.equal(entry.err['type'], 'Error');
+    assert.match(entry.err['stack']!, /caused by: Error: EFBIG/);
+  });
+
   test('lines of a log that ends while its file is being opened, which takes long, are written once', async () => {
     const file = join(folder, 'opening.log');
     const sink = openSink(file, () => {});
