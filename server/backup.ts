@@ -15,7 +15,7 @@ import { isUnfinished } from '../engine/inbox/dead-letters.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { infoName, openStoreInfo, partitionDir, readStoreInfo } from '../engine/store/store-info.ts';
 import { isPassedOver } from '../workers/own-folder.ts';
-import { fileAndReason } from '../workers/reason.ts';
+import { reasonOf } from '../workers/reason.ts';
 import { withoutLeftovers } from './leftovers.ts';
 
 export interface BackupManifest {
@@ -224,7 +224,7 @@ async function readManifest(source: string): Promise<BackupManifest> {
   try {
     manifest = JSON.parse(await readFile(join(source, manifestName), 'utf8')) as BackupManifest;
   } catch (error) {
-    throw new BackupFailed(`${source} is no complete backup: ${fileAndReason(error)}`);
+    throw new BackupFailed(`${source} is no complete backup: ${manifestName}: ${reasonOf(error)}`);
   }
   if (manifest.format !== 1 || !Array.isArray(manifest.positions)) {
     throw new BackupFailed(`${source} was made by another version (format ${manifest.format})`);
