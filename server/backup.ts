@@ -14,7 +14,6 @@ import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { infoName, openStoreInfo, partitionDir, readStoreInfo } from '../engine/store/store-info.ts';
-import { isPassedOver } from '../workers/own-folder.ts';
 import { reasonOf } from '../workers/reason.ts';
 import { withoutLeftovers } from './leftovers.ts';
 
@@ -155,6 +154,9 @@ export interface RestoreOptions {
   readonly source: string;
   readonly data: string;
 }
+
+/** Whether nobody misses a thing of that name when a store comes to lie beside it: what the root of a file system has, and hidden files. */
+const isPassedOver = (name: string): boolean => name === 'lost+found' || name.startsWith('.');
 
 /** Puts a backup back to `data`, which must not exist or be empty. On failure nothing is left there. */
 export async function restore({ source, data }: RestoreOptions): Promise<BackupManifest> {

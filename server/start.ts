@@ -15,7 +15,7 @@ import type { ThreadQueryPool } from '../workers/query-pool.ts';
 import type { QueryPool } from '../workers/types.ts';
 import { type AccessLog, createAccessLog } from './access-log.ts';
 import { logLevelsOf, wantsTls } from './config/check.ts';
-import { type Configuration, namedFiles } from './config/load.ts';
+import type { Configuration } from './config/load.ts';
 import { DeferredRing } from './deferred.ts';
 import type { Mount, RequestRecord } from './http/exchange.ts';
 import type { HttpLimits } from './http/limits.ts';
@@ -138,8 +138,7 @@ class RunningServer implements Server {
     const { settings } = this.#configuration;
     // These two, and the one at the stop, are what scripts wait for in PuppetDB's log: they keep its name.
     this.#log.info('Starting PuppetDB, entering maintenance mode');
-    const threadsOptions = { settings, ahead: this.#ahead, logs: this.#logs, besides: namedFiles(this.#configuration) };
-    const threads = startThreads(threadsOptions).then(({ ring, stop }) => {
+    const threads = startThreads({ settings, ahead: this.#ahead, logs: this.#logs }).then(({ ring, stop }) => {
       this.#ring.attach(ring);
       this.#stopThreads = stop;
       // No other process has the directory now: the file is of one that was killed.

@@ -15,8 +15,6 @@ export interface ThreadsOptions {
   readonly settings: Settings;
   readonly ahead: ThreadsAhead;
   readonly logs: Logs;
-  /** Files that are not the store's and may lie in the data directory. */
-  readonly besides: readonly string[];
 }
 
 export interface Threads {
@@ -56,7 +54,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 }
 
 function startOwnRing(
-  { settings, ahead, logs, besides }: ThreadsOptions,
+  { settings, ahead, logs }: ThreadsOptions,
   onWaiting: (count: number) => void,
 ): Promise<CommandRing> {
   const maintenanceLog = logs.area('maintenance');
@@ -66,7 +64,6 @@ function startOwnRing(
   }
   return startRing({
     dir: settings.data,
-    besides,
     partitions: settings.partitions,
     threads: settings.actorThreads,
     priority: settings.commandPriority,

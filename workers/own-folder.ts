@@ -1,9 +1,9 @@
-// Whether a folder may become a data directory. One that has its description (`store.json`) is one. Of any other, nothing must be there that
-// somebody may miss: a start writes and removes files by their names. What a first start leaves that broke off before the
-// description was written may be there, for the next start to go on with.
+// Whether a folder may become a data directory. One that has its description (`store.json`) is one. In any other, nothing must have one of the
+// store's names that somebody may miss: a start writes and removes files by their names. What a first start leaves that broke off
+// before the description was written may be there, for the next start to go on with.
 
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from 'node:fs';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
+import { basename, join } from 'node:path';
 import { infoName, isStoreFolder, partitionsWithData } from '../engine/store/store-info.ts';
 
 /** Longest file of its kind, bytes. */
@@ -24,16 +24,9 @@ const ownNames: Readonly<Record<string, (entry: Entry) => boolean>> = {
 };
 
 /**
- * Whether nobody misses a thing of that name when a store comes to lie beside it: what the root of a file system has, and hidden files,
- * which no name of ours is: snapshots of file systems, or what tools leave in a user's home, which a service often has there.
+ * Throws when the folder is no data directory yet and has something that is not ours under a name that a store has. Nothing is changed.
  */
-export const isPassedOver = (name: string): boolean => name === 'lost+found' || name.startsWith('.');
-
-/**
- * Throws when the folder is there and is neither a data directory nor as good as empty. Nothing is changed. `known`: absolute paths of files
- * that the configuration names, which may lie there.
- */
-export function requireOwnFolder(dir: string, known: readonly string[] = []): void {
+export function requireOwnFolder(dir: string): void {
   if (existsSync(join(dir, infoName))) return;
   let names: string[];
   try {
@@ -44,14 +37,14 @@ export function requireOwnFolder(dir: string, known: readonly string[] = []): vo
     // It is not there, or is none, or may not be read: told by what makes it and locks it.
     return;
   }
-  const besides = namesIn(dir, known);
-  const stranger = names.find((name) => !isPassedOver(name) && !besides.has(name) && !isOwn(join(dir, name)));
+  const stranger = names.find((name) => !isOwn(join(dir, name)));
   if (stranger === undefined) return;
   throw new Error(
-    `${dir} is not empty and is no data directory: it has no ${infoName}, but ${stranger}. Nothing is overwritten; name an empty folder, or one that is not there`,
+    `${dir} is no data directory: it has no ${infoName}, but ${stranger}, which is something else than a data directory's. Nothing is overwritten; name another folder`,
   );
 }
 
+/** What no store has a name for stays as it is, so it may be there. */
 function isOwn(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   // Another start has removed it meanwhile.
@@ -59,7 +52,7 @@ function isOwn(path: string): boolean {
   const name = basename(path);
   if (isStoreFolder(name)) return holdsOnly({ path, stats }, /^(?:data|lock)\.mdb$/);
   if (/^lock\.[0-9a-f]{8}$/.test(name)) return stats.isSocket();
-  return Object.hasOwn(ownNames, name) && ownNames[name]!({ path, stats });
+  return !Object.hasOwn(ownNames, name) || ownNames[name]!({ path, stats });
 }
 
 function holdsOnly({ path, stats }: Entry, names: RegExp): boolean {
@@ -69,22 +62,4 @@ function holdsOnly({ path, stats }: Entry, names: RegExp): boolean {
 /** What is no small file has a text that is none of ours. */
 function smallText({ path, stats }: Entry): string {
   return stats.isFile() && stats.size <= SMALL ? readFileSync(path, 'utf8') : 'not ours';
-}
-
-/** Names of what is in the folder that the paths lead to or through. */
-function namesIn(dir: string, paths: readonly string[]): Set<string> {
-  const names = new Set<string>();
-  for (const path of paths) {
-    const [first = ''] = relative(real(dir), join(real(dirname(path)), basename(path))).split(sep);
-    names.add(first);
-  }
-  return names;
-}
-
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

@@ -9,8 +9,6 @@ import type { ThreadScript } from './thread-script.ts';
 export interface RingOptions {
   /** Data directory; created when missing. One process at a time. */
   readonly dir: string;
-  /** Absolute paths of files that are not the store's and may lie there when it is made. */
-  readonly besides?: readonly string[];
   /** Partitions of a directory that is created now; an existing one keeps its number. */
   readonly partitions?: number;
   /** Actor threads: at least one, at most one per partition. */

@@ -52,11 +52,11 @@ const READ_TROUBLE = 'commands cannot be read from the log: ';
 
 /**
  * Opens the inbox and starts the actors. Resolves as soon as submissions can be taken: partitions open and replay in the
- * background. Throws when another process has the directory, when it is somebody else's, when it was written by a newer version, when a partition's file
- * (DataFileDamaged) or the log is damaged (StreamCorrupt, with file and offset).
+ * background. Throws when another process has the directory, when it is somebody else's (own-folder.ts), when it was written by a newer
+ * version, when a partition's file (DataFileDamaged) or the log is damaged (StreamCorrupt, with file and offset).
  */
 export async function startRing(options: RingOptions): Promise<Ring> {
-  requireOwnFolder(options.dir, options.besides);
+  requireOwnFolder(options.dir);
   const lock = await lockDataDirectory(options.dir);
   const marker = new RunMarker(options.dir);
   try {

@@ -69,16 +69,3 @@ function withAbsolutePaths(settings: Settings): Settings {
   }
   return Object.freeze(changed) as unknown as Settings;
 }
-
-/** Absolute paths of the files that the configuration was read from and of those that it names: certificates, logs and the like. */
-export function namedFiles({ settings, files }: Configuration): string[] {
-  const named = files.map((file) => resolve(file));
-  for (const [key, row] of Object.entries(settingRows) as [SettingKey, SettingRow][]) {
-    const value = settings[key];
-    if (row.type === 'path' && !folderSettings.has(key) && typeof value === 'string') named.push(value);
-  }
-  return named;
-}
-
-/** Paths of folders, which are for more than a file. */
-const folderSettings: ReadonlySet<SettingKey> = new Set<SettingKey>(['data', 'vardir']);
