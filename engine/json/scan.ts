@@ -15,13 +15,29 @@ const CLOSE = 0x7d;
 
 /** Place behind the string that begins at `start`; `end` when it does not end. */
 export function endOfString(bytes: Uint8Array, start: number, end: number): number {
+  const near = Math.min(end, start + NEAR);
   let at = start + 1;
-  while (at < end) {
+  while (at < near) {
     const unit = bytes[at]!;
     if (unit === QUOTE) return at + 1;
     at += unit === BACKSLASH ? 2 : 1;
   }
-  return end;
+  return at < end ? endOfLongString(bytes, at, end) : end;
+}
+
+/** Bytes that are looked at one by one. */
+const NEAR = 64;
+
+/** From a place in the string on: from quote to quote, until one is not escaped. */
+function endOfLongString(bytes: Uint8Array, from: number, end: number): number {
+  for (let at = from; ; ) {
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote < 0 || quote >= end) return end;
+    let first = quote;
+    while (first > at && bytes[first - 1] === BACKSLASH) first--;
+    at = quote + 1;
+    if ((quote - first) % 2 === 0) return at;
+  }
 }
 
 /** Place behind the value that begins at `start`. */
@@ -98,6 +114,7 @@ export function memberAt(bytes: Buffer, start: number, end: number, key: Key): n
   while (at < end && bytes[at] === QUOTE) {
     const behind = endOfString(bytes, at, end);
     if (isKey(bytes, at, behind, key)) return behind + 1;
+    if (isBehind(bytes, at, behind, key)) return -1;
     at = endOfValue(bytes, behind + 1, end) + 1;
   }
   return -1;
@@ -114,6 +131,16 @@ export function elementAt(bytes: Uint8Array, start: number, end: number, index: 
     at++;
   }
   return at;
+}
+
+/** Whether all keys from that one on are longer than the key, as they are stored. Of a key with escapes, or beyond ASCII, the bytes do not tell. */
+function isBehind(bytes: Buffer, start: number, end: number, key: Key): boolean {
+  if (end - start - 2 <= key.bytes.length) return false;
+  for (let at = start + 1; at < end - 1; at++) {
+    const unit = bytes[at]!;
+    if (unit >= 0x80 || unit === BACKSLASH) return false;
+  }
+  return true;
 }
 
 /** Whether the string from `start` to `end`, quotes included, is the key. */

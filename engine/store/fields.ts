@@ -102,6 +102,9 @@ export interface WantedText {
   readonly plain: Uint8Array | null;
 }
 
+/** Whether the text can be written in UTF-8: half a surrogate pair cannot. */
+export const isUtf8 = (text: string): boolean => Buffer.from(text, 'utf8').toString('utf8') === text;
+
 export function wantedText(text: string): WantedText {
   const written = JSON.stringify(text);
   return { text, plain: written.length === text.length + 2 ? bytesOf(text) : null };

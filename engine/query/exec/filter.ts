@@ -3,11 +3,8 @@
 
 import type { EntityName, FieldType } from '../../../schemas/entities.ts';
 import { fieldOf } from '../../../schemas/entities.ts';
-import { canonicalK } from '../../json/canonical.ts';
 import { compareJson, equalJson, identityText, jsonTypeof, textForm } from '../../json/compare.ts';
-import { parseJson } from '../../json/parse.ts';
-import { storedText } from '../../json/stored.ts';
-import { Float, isNumber, isObject, type JsonValue } from '../../json/value.ts';
+import { Float, isNumber, type JsonValue } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
 import type { StoredEvents } from '../../store/event-record.ts';
 import { wantedText } from '../../store/fields.ts';
@@ -19,6 +16,7 @@ import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny } from './code
 import type { ExecContext } from './context.ts';
 import { FactMember } from './fact-member.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
+import { dottedParameterTest, parameterTest } from './parameters.ts';
 import type { Row } from './row.ts';
 import { FALSE, negate, TRUE, type Truth, truthOf, UNKNOWN } from './truth.ts';
 import { keyOf } from './value-set.ts';
@@ -211,8 +209,11 @@ const COMPILERS: Compilers = {
       truthOf(isNumber(value as JsonValue) && accept(compareJson(value as JsonValue, limit))),
     );
   },
-  json: (filter, scope) => (filter.root === 'parameters' ? onParameters(filter, scope) : onFacts(filter, scope)),
-  parameter: (filter, scope) => (filter.op === '=' ? parameterEquals(filter) : parameterMatches(filter, scope)),
+  json: (filter, scope) =>
+    filter.root === 'parameters'
+      ? { deps: ITEM, test: dottedParameterTest(filter, scope.ctx.regex) }
+      : onFacts(filter, scope),
+  parameter: (filter, scope) => ({ deps: ITEM, test: parameterTest(filter, scope.ctx.regex) }),
   'jsonb-typeof'(filter, scope) {
     return onField(filter.field, scope, (value) => truthOf(jsonTypeof(value as JsonValue) === filter.type));
   },
@@ -256,40 +257,6 @@ const COMPILERS: Compilers = {
 function negatedInside(filter: Filter): Filter | null {
   if (filter.kind !== 'and' && filter.kind !== 'or') return null;
   return { kind: filter.kind === 'and' ? 'or' : 'and', args: filter.args.map((arg) => ({ kind: 'not', arg })) };
-}
-
-function parameterEquals({ name, text, others = [] }: Of<'parameter'>): Predicate {
-  const wanted = new Set<string>();
-  for (const one of [text, ...others]) {
-    wanted.add(one);
-    // Stored texts spell large integral doubles out: 1.0E10 is 10000000000 there.
-    if (/^-?\d\.\d+E\d+$/.test(one)) wanted.add(storedText(parseJson(one)));
-  }
-  return {
-    deps: ITEM,
-    test(row) {
-      const { parameters } = row.body as StoredResource;
-      if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return FALSE;
-      return truthOf(wanted.has(canonicalK(parameters[name]!)));
-    },
-  };
-}
-
-/** The name is a regular expression here, as the value is. */
-function parameterMatches({ name, text }: Of<'parameter'>, { ctx }: CompileScope): Predicate {
-  const names = ctx.regex(name);
-  const texts = ctx.regex(text);
-  return {
-    deps: ITEM,
-    test(row) {
-      const { parameters } = row.body as StoredResource;
-      if (!isObject(parameters)) return FALSE;
-      for (const key of Object.keys(parameters)) {
-        if (names.test(key) && texts.test(canonicalK(parameters[key]!))) return TRUE;
-      }
-      return FALSE;
-    },
-  };
 }
 
 /** Whether a tag of that text can be a node's own (see own-tag.ts): then the shared body does not tell. */
@@ -358,22 +325,6 @@ function onPath(field: string, scope: CompileScope, test: (path: readonly (strin
     }
     return verdict;
   });
-}
-
-function onParameters(filter: JsonFilter, scope: CompileScope): Predicate {
-  if (filter.parts.length === 0) {
-    const test = documentTest(filter, scope.ctx.regex);
-    return { deps: ITEM, test: (row) => test((row.body as StoredResource).parameters) };
-  }
-  const { first, missing, path, judge } = firstKeyTest(filter, scope.ctx.regex);
-  return {
-    deps: ITEM,
-    test(row) {
-      const { parameters } = row.body as StoredResource;
-      if (!isObject(parameters) || !Object.hasOwn(parameters, first)) return missing;
-      return judge(path.find(parameters[first]!));
-    },
-  };
 }
 
 function onFacts(filter: JsonFilter, scope: CompileScope): Predicate {

@@ -4,6 +4,7 @@
 import { elementAt, endOfValue, type Key, keyOf, memberAt, parseAt } from '../../json/scan.ts';
 import { isArray, isObject, type JsonValue } from '../../json/value.ts';
 import { FACT, type StoredFact } from '../../store/bodies.ts';
+import { isUtf8 } from '../../store/fields.ts';
 import { DIGITS } from '../paths.ts';
 import type { PathPart } from '../tree.ts';
 
@@ -42,7 +43,7 @@ export class ValuePath {
       });
     }
     this.#steps = leads ? steps : null;
-    this.#isText = steps.every(({ key }) => key === null || Buffer.from(key.bytes).toString('utf8') === key.text);
+    this.#isText = steps.every(({ key }) => key === null || isUtf8(key.text));
   }
 
   /** What is there in a value; undefined: nothing. */
@@ -59,14 +60,16 @@ export class ValuePath {
   }
 
   /** What is there in a fact's value; undefined: nothing. */
-  findInFact(fact: StoredFact): JsonValue | undefined {
+  findInFact({ record }: StoredFact): JsonValue | undefined {
+    return this.findInText(record.bytes, record.startOf(FACT.value), record.endOf(FACT.value));
+  }
+
+  /** What is there in the value whose stored text begins at `start` and ends before `end`; undefined: nothing. */
+  findInText(bytes: Buffer, start: number, end: number): JsonValue | undefined {
     const steps = this.#steps;
     if (steps === null) return undefined;
-    if (!this.#isText) return this.find(fact.value);
-    const { record } = fact;
-    const { bytes } = record;
-    const end = record.endOf(FACT.value);
-    let at = record.startOf(FACT.value);
+    if (!this.#isText) return this.find(parseAt(bytes, start, endOfValue(bytes, start, end)));
+    let at = start;
     for (let i = 0; i < steps.length; i++) {
       const { key, digits, index } = steps[i]!;
       if (key !== null) {
@@ -79,7 +82,7 @@ export class ValuePath {
         if (at < 0) return undefined;
       }
     }
-    return steps.length === 0 ? fact.value : parseAt(bytes, at, endOfValue(bytes, at, end));
+    return parseAt(bytes, at, endOfValue(bytes, at, end));
   }
 }
 

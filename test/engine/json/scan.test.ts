@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { elementAt, endOfString, endOfValue, keyOf, memberAt } from '../../../engine/json/scan.ts';
+import { storedText } from '../../../engine/json/stored.ts';
+import type { JsonValue } from '../../../engine/json/value.ts';
 
-const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
+const bytesOf = (value: unknown): Buffer => Buffer.from(storedText(value as JsonValue), 'utf8');
 
 const VALUES: readonly unknown[] = [
   null,
@@ -11,6 +13,7 @@ const VALUES: readonly unknown[] = [
   '',
   'a "quoted" \\ text, with ] and }',
   'Línux ☃',
+  ...[60, 61, 62, 63, 64, 65].flatMap((size) => [`${'x'.repeat(size)}"\\`, `${'x'.repeat(size)}\\\\"\\\\`.repeat(3)]),
   [],
   {},
   [1, [2, { a: ']' }], 'x'],
@@ -41,6 +44,22 @@ test('a member is found by its key, escaped or not, and no other', () => {
       if (!members.some(([name]) => name === key)) assert.equal(memberAt(bytes, 0, end, keyOf(key)), -1, key);
     }
   }
+});
+
+test('keys behind the one that is looked for, which are longer, are not looked at', () => {
+  const bytes = bytesOf({ aa: 1, b: 2, é: 3, 'x"': 4, long: 5 });
+  const end = bytes.length;
+  const reads = new Set<number>();
+  const seen = new Proxy(bytes, {
+    get(target, place) {
+      if (typeof place === 'string') reads.add(Number(place));
+      return Reflect.get(target, place, target);
+    },
+  });
+  assert.equal(memberAt(seen, 0, end, keyOf('c')), -1);
+  assert.ok(Math.max(...reads) < bytes.indexOf('x'), 'none behind the first that is longer');
+  // Keys of which the bytes do not tell the length are passed over.
+  assert.ok(memberAt(bytes, 0, end, keyOf('x"')) > 0);
 });
 
 test('an element is found by its index, in lists only', () => {

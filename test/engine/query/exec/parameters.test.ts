@@ -1,0 +1,159 @@
+// Conditions on parameters of resources: they hold where they would if the parameters were parsed, and parse no parameters.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { canonicalK } from '../../../../engine/json/canonical.ts';
+import { parseJson } from '../../../../engine/json/parse.ts';
+import { storedText } from '../../../../engine/json/stored.ts';
+import type { JsonObject, JsonValue } from '../../../../engine/json/value.ts';
+import { firstKeyTest, type JsonFilter } from '../../../../engine/query/exec/json-filter.ts';
+import { dottedParameterTest, parameterTest } from '../../../../engine/query/exec/parameters.ts';
+import type { Row } from '../../../../engine/query/exec/row.ts';
+import { FALSE, truthOf } from '../../../../engine/query/exec/truth.ts';
+import { compileRegex } from '../../../../engine/query/regex/regex.ts';
+import type { Filter } from '../../../../engine/query/tree.ts';
+import { encodeResource, StoredResource } from '../../../../engine/store/bodies.ts';
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
+console.log(`parameters.test seed ${seed}`);
+
+type ParameterFilter = Extract<Filter, { kind: 'parameter' }>;
+
+/** The parameters in front of other bytes, as they lie among other bodies. */
+function rowOf(parameters: string): { row: Row; resource: StoredResource } {
+  const bytes = encodeResource({
+    type: 'File',
+    title: 't',
+    hash: 'h',
+    tags: [],
+    ownTag: false,
+    exported: false,
+    file: null,
+    line: null,
+    parameters,
+  });
+  const resource = new StoredResource();
+  resource.load(Buffer.concat([Buffer.from('xx'), bytes, Buffer.from('"},{"a":"b"}')]), 2);
+  return { row: { body: resource } as unknown as Row, resource };
+}
+
+const names = ['a', 'b', 'ensure', 'x"y', 'é', '', '\ud800', '\ufffd', 'a longer name'];
+const stored = names.filter((name) => name !== '\ud800');
+const { value: values } = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom<JsonValue>(
+      null,
+      false,
+      true,
+      12,
+      1.5,
+      1e10,
+      'x',
+      'xy',
+      'é',
+      '"',
+      '\\',
+      'a\nb',
+      '',
+      '\ufffd',
+      12345678901234567890n,
+    ),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...stored, 'c/d'), tie('value'), { maxKeys: 3 }),
+  ) as fc.Arbitrary<JsonValue>,
+}));
+const parameters = fc.dictionary(fc.constantFrom(...stored), values, { maxKeys: 5 });
+const settings = { seed, numRuns: 3000 };
+
+function equals({ name, text, others = [] }: ParameterFilter, all: JsonObject): boolean {
+  return Object.hasOwn(all, name) && [text, ...others].includes(canonicalK(all[name]!));
+}
+
+test('equality holds as it does for the parsed value, of one text and of several', () => {
+  const texts = fc.array(fc.oneof(values, fc.constant('\ud800')), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(parameters, fc.constantFrom(...names), texts, fc.boolean(), (all, name, wanted, isThere) => {
+      const { row } = rowOf(storedText(all));
+      const read = parseJson(storedText(all)) as JsonObject;
+      const own = isThere && Object.hasOwn(read, name) ? [canonicalK(read[name]!)] : [];
+      const [text, ...others] = [...own, ...wanted.map((value) => canonicalK(value))];
+      const filter: ParameterFilter = { kind: 'parameter', op: '=', name, text: text!, others };
+      for (const one of [filter, { ...filter, others: [] }])
+        assert.equal(parameterTest(one, compileRegex)(row), truthOf(equals(one, read)));
+    }),
+    settings,
+  );
+});
+
+test('a regular expression for the name and one for the text', () => {
+  const patterns = fc.constantFrom('.', '^.$', 'x', '"', 'é', '^e', '1', '^"x"$', '^$');
+  fc.assert(
+    fc.property(parameters, patterns, patterns, (all, name, text) => {
+      const { row } = rowOf(storedText(all));
+      const read = Object.entries(parseJson(storedText(all)) as JsonObject);
+      const wanted = read.some(
+        ([key, value]) => compileRegex(name).test(key) && compileRegex(text).test(canonicalK(value)),
+      );
+      const filter: ParameterFilter = { kind: 'parameter', op: '~', name, text };
+      assert.equal(parameterTest(filter, compileRegex)(row), truthOf(wanted));
+    }),
+    settings,
+  );
+});
+
+test('a dotted parameter is found as in the parsed value', () => {
+  const ops = fc.constantFrom<JsonFilter['op']>('=', '~', 'null?', '>');
+  fc.assert(
+    fc.property(
+      parameters,
+      fc.array(fc.constantFrom(...names, '0'), { minLength: 1, maxLength: 3 }),
+      ops,
+      (all, path, op) => {
+        const { row } = rowOf(storedText(all));
+        const parts = path.map((name) => ({ kind: 'name', name, quoted: false }) as const);
+        const value = { '=': 'x', '~': 'x', 'null?': true, '>': 3 }[op as string] as JsonValue;
+        const filter: JsonFilter = { kind: 'json', op, root: 'parameters', parts, value };
+        const read = parseJson(storedText(all)) as JsonObject;
+        const { first, missing, path: rest, judge } = firstKeyTest(filter, compileRegex);
+        const wanted = Object.hasOwn(read, first) ? judge(rest.find(read[first]!)) : missing;
+        assert.equal(dottedParameterTest(filter, compileRegex)(row), wanted);
+      },
+    ),
+    settings,
+  );
+});
+
+test('parameters are not parsed for a condition on one', (t) => {
+  const { row, resource } = rowOf(storedText({ ensure: 'running', list: [1, { a: 'b' }] }));
+  const parsed = t.mock.getter(resource, 'parameters', () => assert.fail('parsed'));
+  const parameter = (op: '=' | '~', name: string, text: string): ParameterFilter => ({
+    kind: 'parameter',
+    op,
+    name,
+    text,
+  });
+  const dotted = (...path: string[]): JsonFilter => ({
+    kind: 'json',
+    op: '=',
+    root: 'parameters',
+    parts: path.map((name) => ({ kind: 'name', name, quoted: false })),
+    value: 'running',
+  });
+  assert.equal(parameterTest(parameter('=', 'ensure', '"running"'), compileRegex)(row), truthOf(true));
+  assert.equal(parameterTest(parameter('=', 'ensure', '"stopped"'), compileRegex)(row), FALSE);
+  assert.equal(parameterTest(parameter('=', 'list', '[1,{"a":"b"}]'), compileRegex)(row), truthOf(true));
+  assert.equal(parameterTest(parameter('~', '^ens', 'runn'), compileRegex)(row), truthOf(true));
+  assert.equal(dottedParameterTest(dotted('ensure'), compileRegex)(row), truthOf(true));
+  assert.equal(dottedParameterTest(dotted('list', 'ensure'), compileRegex)(row), FALSE);
+  assert.equal(parsed.mock.callCount(), 0);
+});
+
+test('resources without parameters pass no condition on one', () => {
+  for (const text of ['null', '{}']) {
+    const { row } = rowOf(text);
+    assert.equal(parameterTest({ kind: 'parameter', op: '=', name: 'a', text: 'null' }, compileRegex)(row), FALSE);
+    assert.equal(parameterTest({ kind: 'parameter', op: '~', name: '.', text: '.' }, compileRegex)(row), FALSE);
+  }
+});
