@@ -81,8 +81,13 @@ export type Filter =
   /** Whole path equals (text array column `path`). An empty list matches nothing. */
   | { readonly kind: 'path-eq'; readonly field: string; readonly paths: readonly (readonly (string | number)[])[] }
   | { readonly kind: 'path-match'; readonly field: string; readonly pattern: readonly (string | number)[] }
-  /** `in` array on text or time columns. Empty: false. */
-  | { readonly kind: 'in'; readonly field: string; readonly values: readonly (string | number)[] }
+  /** `in` array on text or time columns. Empty: false. `implied`: by another condition, so that it leaves no fewer rows. */
+  | {
+      readonly kind: 'in';
+      readonly field: string;
+      readonly values: readonly (string | number)[];
+      readonly implied?: true;
+    }
   /** Is null (JSON null for fact values). Never unknown. */
   | { readonly kind: 'null'; readonly field: string }
   /** Typed equality of a fact value with any of the values (JSON equality for structures). Never unknown. */

@@ -64,6 +64,8 @@ function shareOf(filter: Filter, known: (filter: Filter) => number | null): numb
       return 1 - shareOf(filter.arg, known);
     case 'const':
       return filter.value === true ? 1 : 0;
+    case 'in':
+      return filter.implied === true ? 1 : clamp(known(filter) ?? SHARE.in);
     default:
       return clamp(known(filter) ?? SHARE[filter.kind]);
   }

@@ -2,7 +2,7 @@
 // how many rows each step was expected to give, how many it gave and how long it took. Made from the trace of an execution,
 // complete or not, while its snapshots are open.
 
-import type { OrderTerm, QueryTree } from '../tree.ts';
+import type { Filter, OrderTerm, QueryTree } from '../tree.ts';
 import { isAggregated } from './aggregate.ts';
 import type { ExecContext } from './context.ts';
 import { estimateItemRows, estimateNodeRows, estimateNodes, estimateReportRows } from './estimate.ts';
@@ -100,6 +100,10 @@ function timeOf(selection: SelectionTrace): number {
   return selection.subqueries.reduce((sum, inner) => sum + timeOf(inner), ms);
 }
 
+/** Without those that others imply. */
+const askedCount = (filters: readonly Filter[]): number =>
+  filters.filter((filter) => !(filter.kind === 'in' && filter.implied === true)).length;
+
 const NODE_TYPE = { node: 'Node Scan', item: 'Item Scan', report: 'Report Scan', global: 'Record Scan' } as const;
 
 class Drawing {
@@ -127,10 +131,10 @@ class Drawing {
         split === undefined
           ? null
           : {
-              node: split.node.length,
-              item: split.item.length,
-              'sub-row': split.sub.length,
-              mixed: split.mixed.length,
+              node: askedCount(split.node),
+              item: askedCount(split.item),
+              'sub-row': askedCount(split.sub),
+              mixed: askedCount(split.mixed),
             },
       'Order By': tree?.orderBy ?? [],
       Limit: tree?.limit ?? null,

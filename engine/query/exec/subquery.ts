@@ -12,6 +12,7 @@ import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor, typeOf } from './filter.ts';
 import { pathsOf } from './global-records.ts';
+import { impliedBy } from './implied.ts';
 import { orderingOf, TopEntries } from './order.ts';
 import { type Locator, Row } from './row.ts';
 import { Source, TreeRows } from './source.ts';
@@ -26,22 +27,27 @@ export function* prepareFilter(
   tree: QueryTree,
   ctx: ExecContext,
 ): Generator<undefined, Filter | null> {
-  return filter === null ? null : yield* prepare(filter, tree, ctx);
+  return filter === null ? null : yield* prepare(filter, tree, ctx, true);
 }
 
-function* prepare(filter: Filter, tree: QueryTree, ctx: ExecContext): Generator<undefined, Filter> {
+/** `selects`: rows for which the filter is unknown are treated as if it was false. */
+function* prepare(filter: Filter, tree: QueryTree, ctx: ExecContext, selects: boolean): Generator<undefined, Filter> {
   switch (filter.kind) {
     case 'and':
     case 'or': {
       const args: Filter[] = [];
-      for (const arg of filter.args) args.push(yield* prepare(arg, tree, ctx));
+      for (const arg of filter.args) args.push(yield* prepare(arg, tree, ctx, selects));
       return { kind: filter.kind, args };
     }
     case 'not':
-      return { kind: 'not', arg: yield* prepare(filter.arg, tree, ctx) };
-    case 'in-query':
-      if (!ctx.subqueries.has(filter)) ctx.subqueries.set(filter, yield* evaluate(filter, tree, ctx));
-      return filter;
+      return { kind: 'not', arg: yield* prepare(filter.arg, tree, ctx, false) };
+    case 'in-query': {
+      let set = ctx.subqueries.get(filter);
+      if (set === undefined) ctx.subqueries.set(filter, (set = yield* evaluate(filter, tree, ctx)));
+      const implied = selects ? impliedBy(filter, set, tree.entity) : [];
+      // They are tested first: they cost less.
+      return implied.length === 0 ? filter : { kind: 'and', args: [...implied, filter] };
+    }
     case 'json':
       return filter.parts.some((p) => p.kind === 'match') ? yield* expandMatch(filter, ctx) : filter;
     default:

@@ -110,6 +110,15 @@ export class ValueSet {
     alike.keys.add(keyAt(tuple, columns));
   }
 
+  /** Texts of one column in the tuples without a null; `length`: that of a tuple. */
+  textsAt(column: number, length: number): ReadonlySet<string> {
+    if (length === 1) return this.keys;
+    const columns = [...Array(length).keys()];
+    const texts = new Set<string>();
+    for (const key of this.keys) texts.add(textsOf(key, columns)[column]!);
+    return texts;
+  }
+
   has(tuple: Tuple): Truth {
     if (this.rows === 0) return FALSE;
     const isWhole = !tuple.includes(null);

@@ -4,11 +4,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseJson } from '../../../../engine/json/parse.ts';
+import { END, ROW } from '../../../../engine/query/exec/cursor.ts';
 import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
 import { planItems } from '../../../../engine/query/exec/plan.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import type { PartitionPlan } from '../../../../engine/query/exec/source.ts';
-import { Source } from '../../../../engine/query/exec/source.ts';
+import { Source, TreeRows } from '../../../../engine/query/exec/source.ts';
 import { prepareFilter } from '../../../../engine/query/exec/subquery.ts';
 import { compileRegex } from '../../../../engine/query/regex/regex.ts';
 import { RowList } from '../../../../engine/query/request/body.ts';
@@ -115,6 +116,21 @@ const NO_INDEX = [null, null];
 /** Items that the index holds, over all partitions. */
 function estimate(entity: EntityName, query: string): number {
   return planned(entity, query).plans.reduce((sum, { items }) => sum + (items?.path?.estimate ?? 0), 0);
+}
+
+/** How many rows the query has. */
+function rowCount(entity: EntityName, query: string): number {
+  const ctx = openContext(fleet.partitions, contextOptions);
+  try {
+    const tree = resolveEntity(entity, parseJson(query));
+    const source = new Source({ entity, filter: drive(prepareFilter(tree.filter, tree, ctx)) }, ctx);
+    const rows = new TreeRows(source);
+    let count = 0;
+    for (let step = rows.next(); step !== END; step = rows.next()) if (step === ROW) count++;
+    return count;
+  } finally {
+    ctx.close();
+  }
 }
 
 const reportPaths = (entity: EntityName, query: string) => planned(entity, query).plans.map(({ reports }) => reports);
@@ -272,6 +288,69 @@ describe('plan: reports and events', () => {
   it('anything else looks at all of them', () => {
     const path = { kind: 'all' };
     assert.deepEqual(reportPaths('reports', '["=", "status", "changed"]'), [path, path]);
+  });
+});
+
+describe('plan: what a subquery found is looked up', () => {
+  const tuples = (fields: string, select: string, filter: string): string =>
+    `["in", [${fields}], ["extract", [${fields}], ["${select}", ${filter}]]]`;
+  const ofNode = '["and", ["=", "type", "Package"], ["=", "certname", "n7.example.com"]]';
+
+  it('pairs of types and titles, few of them, use the index over both', () => {
+    const query = tuples('"type", "title"', 'select_resources', ofNode);
+    assert.equal(access('resources', query), 'items by type and title');
+    assert.equal(estimate('resources', query), 1);
+    assert.equal(rowCount('resources', query), 1);
+  });
+  it('titles alone, where pairs would be many more than there are tuples', () => {
+    const query = tuples('"type", "title"', 'select_resources', '["~", "title", "^(p|k|/home/).$"]');
+    assert.equal(access('resources', query), 'items by title');
+    assert.equal(rowCount('resources', query), 30);
+  });
+  it('one field', () => {
+    const titles = `["in", "title", ["extract", "title", ["select_resources", ${ofNode}]]]`;
+    assert.equal(access('resources', titles), 'items by title');
+    const names = '["in", "name", ["extract", "name", ["select_facts", ["=", "value", "n7"]]]]';
+    assert.equal(access('facts', names), 'items by name');
+    const packages =
+      '["in", "package_name", ["extract", "package_name", ["select_package_inventory", ["=", "package_name", "pkg3"]]]]';
+    assert.equal(access('package_inventory', packages), 'items by package_name');
+  });
+  it('reports by their hashes', () => {
+    const query =
+      '["in", "hash", ["extract", "latest_report_hash", ["select_nodes", ["=", "certname", "n7.example.com"]]]]';
+    const paths = reportPaths('reports', query);
+    assert.deepEqual(
+      paths.map((path) => path?.kind),
+      ['hash', 'hash'],
+    );
+    assert.equal(rowCount('reports', query), 1);
+  });
+  it('certnames name partitions and nodes', () => {
+    const query = tuples('"certname", "name", "value"', 'select_facts', '["=", "value", "n7"]');
+    const { source } = planned('facts', query);
+    assert.deepEqual(source.parts, [slotOf('n7.example.com', fleet.partitions.length)]);
+    assert.equal(rowCount('facts', query), 1);
+  });
+  it('nothing found: no node is left', () => {
+    const query = tuples('"type", "title"', 'select_resources', '["=", "type", "Nothing"]');
+    assert.deepEqual(
+      planned('resources', query).plans.map(({ nodes }) => nodes),
+      [0, 0],
+    );
+  });
+  it('under or each alternative has its index, under not there is none', () => {
+    const query = tuples('"type", "title"', 'select_resources', ofNode);
+    assert.deepEqual(indexes('resources', `["or", ${query}, ["=", "title", "k3"]]`), [
+      'type and title or title',
+      'type and title or title',
+    ]);
+    assert.deepEqual(indexes('resources', `["not", ${query}]`), NO_INDEX);
+    assert.equal(rowCount('resources', `["not", ${query}]`), NODES * 43 - 1);
+  });
+  it('many tuples are tested only', () => {
+    const query = tuples('"certname", "type", "title"', 'select_resources', '["=", "type", "File"]');
+    assert.deepEqual(indexes('resources', query), NO_INDEX);
   });
 });
 

@@ -51,6 +51,16 @@ it('fact values compared with a number are what they spell, and other spellings 
 });
 
 describe('tuples of a subquery', () => {
+  it('have these texts in a column, as far as no column is null', () => {
+    const set = setOf([
+      ['a', '["x"]'],
+      ['b', '["x"]'],
+      ['c', null],
+    ]);
+    assert.deepEqual([...set.textsAt(0, 2)], ['a', 'b']);
+    assert.deepEqual([...set.textsAt(1, 2)], ['["x"]']);
+    assert.deepEqual([...setOf([['["x"]'], [null]]).textsAt(0, 1)], ['["x"]']);
+  });
   it('answer as looking at each of them does', () => {
     const random = new Random(testSeed('value-set'));
     const texts = ['a', 'b', '', '["a"]', null];

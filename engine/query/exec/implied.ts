@@ -1,0 +1,49 @@
+// What the result of a subquery implies for single fields. A tuple that is among a few has in each field one of a few texts: as a
+// condition of its own that is looked up in an index, or told from the nodes, where the tuple as a whole is not.
+
+import type { EntityName } from '../../../schemas/entities.ts';
+import type { Filter } from '../tree.ts';
+import { typeOf } from './filter.ts';
+import type { ValueSet } from './value-set.ts';
+
+type InQuery = Extract<Filter, { kind: 'in-query' }>;
+type InList = Extract<Filter, { kind: 'in' }>;
+
+/** Of more tuples nothing is derived: so many texts are not worth looking up. */
+const TUPLES_MAX = 1000;
+
+/** So many pairs of a type and a title for each tuple are looked up; when there are more, titles alone tell more. */
+const PAIRS_PER_TUPLE = 2;
+
+/** Fields that are found, or told apart, sooner than whole tuples; certname is one for every entity. */
+const SERVED: Partial<Record<EntityName, readonly string[]>> = {
+  resources: ['type', 'title'],
+  facts: ['name'],
+  fact_contents: ['name'],
+  package_inventory: ['package_name'],
+  reports: ['hash'],
+  events: ['report', 'resource_type', 'resource_title', 'containing_class'],
+};
+
+/** Conditions that are true wherever the subquery's is: not where that is unknown or false, so they do for rows to be selected. */
+export function impliedBy(filter: InQuery, set: ValueSet, entity: EntityName): readonly Filter[] {
+  // Nodes are a set already.
+  if (set.nodes !== null) return [];
+  // No tuple without a null: it is true for none.
+  if (set.keys.size === 0) return [{ kind: 'const', value: false }];
+  if (set.keys.size > TUPLES_MAX) return [];
+  const served = filter.fields.filter((field) => isServed(entity, field));
+  const lists = served.map((field) => ({
+    field,
+    texts: set.textsAt(filter.fields.indexOf(field), filter.fields.length),
+  }));
+  const sizeOf = (field: string): number => lists.find((list) => list.field === field)?.texts.size ?? 0;
+  const tooMany = sizeOf('type') * sizeOf('title') > set.keys.size * PAIRS_PER_TUPLE;
+  return lists
+    .filter(({ field }) => !(tooMany && field === 'type'))
+    .map(({ field, texts }): InList => ({ kind: 'in', field, values: [...texts], implied: true }));
+}
+
+/** Only texts are compared as a list of texts compares them. */
+const isServed = (entity: EntityName, field: string): boolean =>
+  (field === 'certname' || SERVED[entity]?.includes(field) === true) && typeOf(entity, field) === 'S';
