@@ -9,8 +9,8 @@ import type { ValueSet } from './value-set.ts';
 type InQuery = Extract<Filter, { kind: 'in-query' }>;
 type InList = Extract<Filter, { kind: 'in' }>;
 
-/** Of more tuples nothing is derived: so many texts are not worth looking up. */
-const TUPLES_MAX = 1000;
+/** Of more tuples nothing is derived: so many texts often hold most items, which are read sooner in the order in which they lie. */
+const TUPLES_MAX = 100;
 
 /** So many pairs of a type and a title for each tuple are looked up; when there are more, titles alone tell more. */
 const PAIRS_PER_TUPLE = 2;
