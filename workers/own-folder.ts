@@ -1,10 +1,10 @@
-// Whether a folder may become a data directory. One that has its description (`store.json`) is one. In any other, nothing must have one of the
-// store's names that somebody may miss: a start writes and removes files by their names. What a first start leaves that broke off
-// before the description was written may be there, for the next start to go on with.
+// Whether a folder may become a data directory. One that has its description (`store.json`) is one. In any other, nothing that somebody may
+// miss must have one of the names by which a start writes over files and removes folders. What a first start leaves that broke off before
+// the description was written may be there, for the next start to go on with, and so may partitions' folders on other disks.
 
 import { existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
-import { infoName, isStoreFolder, partitionsWithData } from '../engine/store/store-info.ts';
+import { infoName, isScratch, partitionsWithData } from '../engine/store/store-info.ts';
 
 /** Longest file of its kind, bytes. */
 const SMALL = 1024;
@@ -14,17 +14,15 @@ interface Entry {
   readonly stats: Stats;
 }
 
-/** Names without a number that may be there before the description is, each with what tells it from another thing of that name. */
+/** Names of what a start writes over, each with what tells it from another thing of that name. */
 const ownNames: Readonly<Record<string, (entry: Entry) => boolean>> = {
   lock: ({ stats }) => stats.isSocket(),
   running: (entry) => /^\d*\n?$/.test(smallText(entry)),
   [`${infoName}.new`]: (entry) => /^(?:$|\{"format":)/.test(smallText(entry)),
-  inbox: (entry) => holdsOnly(entry, /^(?:\d{10,}\.commands(?:\.spare)?|suspects\.json)$/),
-  discarded: (entry) => holdsOnly(entry, /^(?:configure|deactivate|replace|store)_[a-z_]+$/),
 };
 
 /**
- * Throws when the folder is no data directory yet and has something that is not ours under a name that a store has. Nothing is changed.
+ * Throws when the folder is no data directory yet and has something that is not ours under a name that a start writes over or removes. Nothing is changed.
  */
 export function requireOwnFolder(dir: string): void {
   if (existsSync(join(dir, infoName))) return;
@@ -44,13 +42,13 @@ export function requireOwnFolder(dir: string): void {
   );
 }
 
-/** What no store has a name for stays as it is, so it may be there. */
+/** What a start leaves as it is may be there. */
 function isOwn(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   // Another start has removed it meanwhile.
   if (stats === undefined) return true;
   const name = basename(path);
-  if (isStoreFolder(name)) return holdsOnly({ path, stats }, /^(?:data|lock)\.mdb$/);
+  if (isScratch(name)) return holdsOnly({ path, stats }, /^(?:(?:data|lock)\.mdb|partition-\d+)$/);
   if (/^lock\.[0-9a-f]{8}$/.test(name)) return stats.isSocket();
   return !Object.hasOwn(ownNames, name) || ownNames[name]!({ path, stats });
 }

@@ -170,12 +170,11 @@ export const scratchDir = (dir: string, slot: number): string => join(dir, `scra
 /** The names of those. */
 const SCRATCH = /^scratch-\d{3,}$/;
 
-/** Whether a folder of that name is one of the store's: a partition, or for what nobody reads later. */
-export const isStoreFolder = (name: string): boolean => PARTITION.test(name) || SCRATCH.test(name);
+export const isScratch = (name: string): boolean => SCRATCH.test(name);
 
 /** Removes what a process that was killed has left of those, as far as that is possible. */
 export function removeScratch(dir: string): void {
-  for (const name of readdirSync(dir)) if (SCRATCH.test(name)) removeFolder(join(dir, name));
+  for (const name of readdirSync(dir)) if (isScratch(name)) removeFolder(join(dir, name));
 }
 
 /** Removes the folder, if it is there and may be removed: it does no harm, and one that is left goes at the next start. */

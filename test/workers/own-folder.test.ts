@@ -18,15 +18,16 @@ function folderWith(files: Readonly<Record<string, string>>): string {
   return dir;
 }
 
-test('own folder: what a first start that broke off leaves, and what has none of our names, may be there', async (t) => {
+test('own folder: what a first start that broke off leaves, and what a start leaves as it is, may be there', async (t) => {
   const dir = folderWith({
     'lost+found/': '',
     'notes/letter': 'mine',
     running: '1\n',
     'store.json.new': '{"format":5,"part',
     'partition-000/': '',
-    'partition-001/lock.mdb': '',
+    'partition-001/lost+found/': '',
     'scratch-000/data.mdb': '',
+    'scratch-007/partition-000/': '',
     'inbox/0000000001.commands': '',
     'inbox/suspects.json': '[]',
     'discarded/replace_facts/': '',
@@ -39,17 +40,14 @@ test('own folder: what a first start that broke off leaves, and what has none of
   requireOwnFolder(folderWith({ 'partition-000/data.mdb': 'x', notes: 'mine' }));
 });
 
-test('own folder: what a store has a name for, and is another thing, is told', () => {
+test('own folder: what a start would write over or remove, and is something else, is told', () => {
   const strangers: readonly (readonly [file: string, text: string])[] = [
     ['lock', 'mine'],
     ['lock.1234abcd', 'mine'],
     ['running', 'a script that runs'],
     ['store.json.new', 'mine'],
-    ['partition-000', 'a file'],
-    ['partition-000/notes', 'mine'],
+    ['scratch-001', 'a file'],
     ['scratch-001/notes', 'mine'],
-    ['inbox/letter', 'mine'],
-    ['discarded/photo.jpg', 'mine'],
   ];
   for (const [file, text] of strangers) {
     const dir = folderWith({ [file]: text, notes: 'mine' });
