@@ -19,7 +19,8 @@ import { type PlainValue, parseSetting, type RawValue, ValueRefused } from './va
 export type Source =
   | { readonly kind: 'default' }
   | { readonly kind: 'derived'; readonly text: string }
-  | { readonly kind: 'file'; readonly place: Place /** As it is written there. */; readonly section: string }
+  /** `section`: as it is written there. */
+  | { readonly kind: 'file'; readonly place: Place; readonly section: string }
   | { readonly kind: 'environment'; readonly name: string }
   | { readonly kind: 'flag'; readonly name: string };
 
