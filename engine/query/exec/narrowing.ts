@@ -3,18 +3,14 @@
 // other, which an index may answer, so that only rows that may be on the page are looked at one by one.
 
 import type { FieldType } from '../../../schemas/entities.ts';
-import type { StoredEvents } from '../../store/event-record.ts';
 import type { Filter, OrderTerm, QueryTree } from '../tree.ts';
-import type { Access, Value } from './access.ts';
-import { CodedTest, judgeOf } from './coded.ts';
+import type { Value } from './access.ts';
 import { accessFor, typeOf } from './filter.ts';
 import { foldRows } from './fold.ts';
-import { ItemStates } from './item-states.ts';
-import { compareByTypes, type Ordering } from './order.ts';
-import { sizeOf } from './plan.ts';
+import { compareByTypes } from './order.ts';
+import { rowsPerItem } from './plan.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
-import { TRUE, truthOf } from './truth.ts';
 
 /** Fewer rows than that are put in order as they are. */
 const ROWS_MIN = 5000;
@@ -119,56 +115,9 @@ function* rowsOf(source: Source): Generator<undefined, number> {
   for (const part of source.parts) {
     const row = new Row(source.ctx.view(part), part);
     const plan = source.itemPlan(row, yield* source.nodes(row));
-    const { rows, bodies } = sizeOf(source.entity, row.view);
-    const perNode = rows / Math.max(1, row.view.counts.nodes);
-    const perItem = rows / Math.max(1, bodies);
-    const ofNodes = plan.nodes * perNode;
-    sum += plan.path === null ? ofNodes : Math.min(ofNodes, plan.path.estimate * perItem);
+    const { items, perItem, having } = rowsPerItem(source.entity, row.view);
+    const ofNodes = (items * perItem * plan.nodes) / Math.max(1, having);
+    sum += Math.min(ofNodes, (plan.path?.estimate ?? items) * perItem);
   }
   return sum;
-}
-
-/**
- * Rows that are behind a full page by the first term: of those of shared items that is found out once an item, of events in order of a
- * coded column once a text. What is behind stays there, as the page's rows only make way for earlier ones.
- */
-export class Behind {
-  readonly #ordering: Ordering;
-  readonly #source: Source;
-  readonly #first: Access | null;
-  readonly #isByItem: boolean;
-  readonly #byCode: CodedTest | null;
-  /** By partition: items that are behind. */
-  readonly #items: ItemStates[] = [];
-  #last: readonly Value[] | null = null;
-
-  constructor(ordering: Ordering, { orderBy: [term] }: QueryTree, source: Source) {
-    this.#ordering = ordering;
-    this.#source = source;
-    this.#first = term === undefined ? null : accessFor(source.scope, term.field);
-    this.#isByItem = source.shape === 'item' && this.#first?.level === 'item';
-    const column = this.#first?.column;
-    const judge = judgeOf(
-      (value) => truthOf(this.#isBehind(value)),
-      (verdict) => verdict === TRUE,
-    );
-    this.#byCode = column === undefined ? null : new CodedTest(column, judge);
-  }
-
-  /** `last`: keys of the last row of the page; null while it has room. */
-  has(row: Row, last: readonly Value[] | null): boolean {
-    this.#last = last;
-    if (last === null || this.#first === null) return false;
-    if (this.#byCode !== null) return this.#byCode.of(row.sub as StoredEvents) === TRUE;
-    if (!this.#isByItem) return this.#isBehind(this.#first.value(row));
-    const items = (this.#items[row.part] ??= new ItemStates(this.#source.dictionary(row.view).end));
-    if (items.get(row.itemId) !== 0) return true;
-    const isBehind = this.#isBehind(this.#first.value(row));
-    if (isBehind) items.set(row.itemId, 1);
-    return isBehind;
-  }
-
-  #isBehind(value: Value): boolean {
-    return this.#last !== null && this.#ordering.isBehind(value, this.#last);
-  }
 }

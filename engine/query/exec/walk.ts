@@ -18,7 +18,7 @@ import type { OrderTerm, QueryTree } from '../tree.ts';
 import { type Cursor, END, type ItemMatcher, NodeCursor, ROW } from './cursor.ts';
 import { countRows } from './fold.ts';
 import { ItemStates } from './item-states.ts';
-import { type Ordering, orderingOf, TopEntries } from './order.ts';
+import { orderingOf, TopEntries, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { type Locator, Row } from './row.ts';
 import type { Source } from './source.ts';
@@ -128,7 +128,7 @@ export function* walked(
   const walks: PartitionWalk[] = [];
   for (const part of source.parts) walks.push(yield* openWalk(source, part));
   const rest = tree.orderBy.slice(1);
-  const ordering = rest.length === 0 && source.shape === 'node' ? null : withItems(orderingOf(rest, source.scope));
+  const ordering = rest.length === 0 && source.shape === 'node' ? null : withPlaces(orderingOf(rest, source.scope));
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
   const output = source.trace.step('output');
@@ -187,15 +187,6 @@ export function* walked(
     }
     seen += count;
   }
-}
-
-/** Rows that are equal in all terms come in the order of their items, whichever way they were found. */
-function withItems(ordering: Ordering): Ordering {
-  return {
-    ...ordering,
-    compare: (a, b) => ordering.compare(a, b) || (a.at(-1) as number) - (b.at(-1) as number),
-    keys: (row) => [...ordering.keys(row), row.itemId],
-  };
 }
 
 interface Named {
