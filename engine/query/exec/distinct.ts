@@ -86,7 +86,7 @@ export function* distinctRows(
   const scope = scopeOf(ctx, 'events');
   const ordering = orderingOf(tree.orderBy, scope);
   const end = tree.limit === null ? null : tree.offset + tree.limit;
-  const top = new TopEntries<Locator>(ordering.compare, end);
+  const top = new TopEntries<Locator>(ordering.compare, tree.offset, end);
   let total = 0;
   const source = yield* eachDistinct(tree, ctx, trace, (row, place) => {
     total++;
@@ -97,11 +97,11 @@ export function* distinctRows(
   const places = new Places(source);
   const order = trace.step('order');
   ctx.trace.enter(order);
+  order.rows = top.size;
   const entries = yield* top.sorted(() => ctx.tick());
-  order.rows = entries.length;
   const output = trace.step('output');
   ctx.trace.enter(output);
-  for (const { place } of entries.slice(tree.offset)) {
+  for (const { place } of entries) {
     writer.emit(places.at(place), sink);
     output.rows++;
     if (sink.full || ctx.tick()) yield;

@@ -346,6 +346,7 @@ export function* executeEventCounts(
         types,
         tree.orderBy.map((t) => t.descending),
       ),
+      0,
       null,
     );
     const names: readonly string[] = SUBJECT_FIELDS[tree.summarizeBy];

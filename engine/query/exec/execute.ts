@@ -93,11 +93,20 @@ function* streamed(
 function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
   const { ctx } = whole;
   const reached = yield* narrowed(tree, whole);
+  if (reached !== null) {
+    const { rest, isDecided } = reached;
+    if (isDecided && (rest.orderBy.length === 0 || walksNodes(rest.orderBy, reached.source))) {
+      options.onTotal?.(reached.total);
+      yield* walked(rest, reached.source, sink, {});
+      return;
+    }
+  }
   const source = reached?.source ?? whole;
+  const offset = reached?.rest.offset ?? tree.offset;
   const byTerms = orderingOf(tree.orderBy, source.scope);
   const ordering = source.shape === 'item' && tree.limit !== null ? withPlaces(byTerms) : byTerms;
-  const end = tree.limit === null ? null : tree.offset + tree.limit;
-  const top = new TopEntries<Locator>(ordering.compare, end);
+  const end = tree.limit === null ? null : offset + tree.limit;
+  const top = new TopEntries<Locator>(ordering.compare, offset, end);
   const order = source.trace.step('order');
   const rows = new TreeRows(source);
   const behind = new Behind(ordering, tree, source);
@@ -116,12 +125,12 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   ctx.trace.enter(order);
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
+  order.rows = top.size;
   const entries = yield* top.sorted(() => ctx.tick());
-  order.rows = entries.length;
   const output = source.trace.step('output');
   ctx.trace.enter(output);
-  for (let i = tree.offset; i < entries.length; i++) {
-    writer.emit(places.at(entries[i]!.place), sink);
+  for (const { place } of entries) {
+    writer.emit(places.at(place), sink);
     output.rows++;
     if (sink.full || ctx.tickRow()) yield;
   }
@@ -178,7 +187,7 @@ function* emitGroups(
       types,
       tree.orderBy.map((t) => t.descending),
     );
-    const top = new TopEntries<GroupedRow>(compare, end);
+    const top = new TopEntries<GroupedRow>(compare, tree.offset, end);
     for (const row of rows) {
       const keys = tree.orderBy.map(({ field }) => {
         if (!row.values.has(field))
@@ -190,7 +199,7 @@ function* emitGroups(
     }
     list = (yield* top.sorted(() => ctx.tick())).map((e) => e.place);
   }
-  let at = 0;
+  let at = tree.orderBy.length > 0 ? tree.offset : 0;
   for (const { json } of list) {
     if (end !== null && at >= end) return;
     if (at++ < tree.offset) continue;

@@ -269,7 +269,7 @@ export function typeOf(entity: EntityName, field: string): FieldType {
 /** `in` compares texts as texts; a Boolean or number column never gets here. */
 const inValue = (value: Value): string | number => (value instanceof Float ? value.value : (value as string | number));
 
-function conjunction(args: readonly Predicate[]): Predicate {
+export function conjunction(args: readonly Predicate[]): Predicate {
   const tests = args.map((a) => a.test);
   const deps = args.reduce((all, a) => all | a.deps, 0);
   if (tests.length === 1) return args[0]!;

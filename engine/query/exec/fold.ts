@@ -27,8 +27,11 @@ export interface FoldPlan {
   readonly by: 'class' | 'item';
 }
 
-/** Takes a row that stands for `weight` rows: its item (and sub-row) are set, its node is not. */
-export type Visit = (row: Row, weight: number) => void;
+/**
+ * Takes a row that stands for `weight` rows: its item (and sub-row) are set, its node is not. `isOne`: they are all of that item; else of
+ * all items of its class.
+ */
+export type Visit = (row: Row, weight: number, isOne: boolean) => void;
 
 /** Counts are kept in an array over all items up to this many. */
 const WEIGHTS_MAX = 1 << 22;
@@ -96,7 +99,7 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
     source.plans[part] = { nodes: items.nodes, items, reports: null, fold };
     if (fold.weights === 'total') {
       const total = yield* countEntries(source, nodes, view);
-      if (total > 0) visit(row, total);
+      if (total > 0) visit(row, total, false);
     } else if (fold.weights === 'postings') yield* byPostings(source, row, nodes, visit);
     else {
       const weights = yield* listWeights(source.dictionary(view), nodes, ctx);
@@ -180,7 +183,7 @@ function* byPostings(source: Source, row: Row, nodes: NodeSet, visit: Visit): Ge
     if (hit.nodes > 0) {
       for (const matched of hit.matched) {
         row.sub = matched.sub;
-        visit(row, hit.nodes);
+        visit(row, hit.nodes, true);
       }
     }
     if (source.ctx.tick()) yield;
@@ -203,7 +206,7 @@ function* byItem(
     if (weight === 0) continue;
     for (const matched of matcher.matchOnce(item, false)) {
       row.sub = matched.sub;
-      visit(row, weight);
+      visit(row, weight, true);
     }
     if ((i & TICK_NODES) === 0 && source.ctx.tick()) yield;
   }
@@ -250,7 +253,7 @@ function* visitShares(source: Source, shares: readonly Share[], visit: Visit): G
     }
     row.itemId = item;
     row.body = reader!.read(item);
-    if (source.item === null || source.item.test(row) === TRUE) visit(row, weight);
+    if (source.item === null || source.item.test(row) === TRUE) visit(row, weight, false);
     if ((i & TICK_NODES) === TICK_NODES && source.ctx.tick()) yield;
   }
 }

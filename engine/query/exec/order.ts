@@ -1,5 +1,5 @@
 // Ordering: nulls last ascending and first descending, text by code points, JSON by PostgreSQL's total order. With a limit
-// only the best limit + offset places are kept (a bounded heap); without one every row's keys and place, never its text.
+// only the best limit + offset places are kept, and some more; without one every row's keys and place, never its text.
 
 import type { FieldType } from '../../../schemas/entities.ts';
 import { compareJson, compareText } from '../../json/compare.ts';
@@ -111,46 +111,65 @@ export interface Entry<P> {
 
 /** So many entries are sorted at once; longer lists are merged from such runs. A power of two. */
 const RUN = 4096;
+/** So many more than are wanted are taken in before those that are too many are found, at least; and so large a share of what is wanted. */
+const ROOM_MIN = 64;
+const ROOM_SHARE = 0.5;
 
-/** Keeps the smallest `max` entries (all for null). */
+/**
+ * Keeps the smallest `end` entries (all for null), of which those from `from` on are asked for. What is too much is found now and then by
+ * selection: for pages that lie deep that is a few comparisons an entry, where a heap would take some for each of its levels.
+ */
 export class TopEntries<P> {
   readonly #compare: Compare;
-  readonly #max: number | null;
-  #heap: Entry<P>[] = [];
+  readonly #from: number;
+  readonly #end: number;
+  readonly #room: number;
+  #entries: Entry<P>[] = [];
+  /** The last one of as many as are kept, once there are so many; what comes behind it is not taken in. */
+  #last: Entry<P> | null = null;
   #serial = 0;
 
-  constructor(compare: Compare, max: number | null) {
+  constructor(compare: Compare, from: number, end: number | null) {
     this.#compare = compare;
-    this.#max = max;
+    this.#from = from;
+    this.#end = end ?? Number.POSITIVE_INFINITY;
+    this.#room = Math.max(ROOM_MIN, Math.ceil(this.#end * ROOM_SHARE));
   }
 
   add(keys: readonly Value[], place: () => P): void {
-    const heap = this.#heap;
+    const entries = this.#entries;
     const serial = this.#serial++;
-    if (this.#max === null) {
-      heap.push({ keys, place: place(), serial });
-      return;
-    }
-    if (this.#max === 0) return;
-    if (heap.length < this.#max) {
-      heap.push({ keys, place: place(), serial });
-      this.#up(heap.length - 1);
-      return;
-    }
-    if (this.#compare(keys, heap[0]!.keys) >= 0) return; // a later equal one loses
-    heap[0] = { keys, place: place(), serial };
-    this.#down();
+    if (this.#end === 0) return;
+    if (this.#last !== null && this.#compare(keys, this.#last.keys) >= 0) return; // a later equal one loses
+    entries.push({ keys, place: place(), serial });
+    const over = entries.length - this.#end;
+    if (over === 0) this.#last = this.#largest();
+    else if (over === this.#room) this.#cut();
   }
 
-  /** Keys of the last one of as many as are kept; null while there is room. */
+  /** Keys of the last one of as many as are kept, or of one behind it; null while there is room. */
   get last(): readonly Value[] | null {
-    return this.#max === null || this.#heap.length < this.#max ? null : (this.#heap[0]?.keys ?? null);
+    return this.#last?.keys ?? null;
   }
 
-  /** The entries in order, of which this has none afterwards. Very many take long: `tick` says when to yield. */
+  /** How many are kept, those before the ones that are asked for included. */
+  get size(): number {
+    return Math.min(this.#entries.length, this.#end);
+  }
+
+  /** The entries that were asked for in order; this has none afterwards. Very many take long: `tick` says when to yield. */
   *sorted(tick: () => boolean): Generator<undefined, Entry<P>[]> {
-    let from = this.#heap;
-    this.#heap = [];
+    if (this.#entries.length > this.#end) this.#cut();
+    const from = this.#entries;
+    this.#entries = [];
+    if (this.#from >= from.length) return [];
+    if (this.#from > 0) this.#select(from, this.#from);
+    if (tick()) yield;
+    return yield* this.#inOrder(this.#from === 0 ? from : from.slice(this.#from), tick);
+  }
+
+  *#inOrder(entries: Entry<P>[], tick: () => boolean): Generator<undefined, Entry<P>[]> {
+    let from = entries;
     const { length } = from;
     if (length <= RUN) return from.sort((a, b) => this.#order(a, b));
     for (let at = 0; at < length; at += RUN) {
@@ -188,28 +207,43 @@ export class TopEntries<P> {
     return this.#compare(a.keys, b.keys) || a.serial - b.serial;
   }
 
-  #up(start: number): void {
-    const heap = this.#heap;
-    let i = start;
-    while (i > 0) {
-      const parent = (i - 1) >>> 1;
-      if (this.#order(heap[i]!, heap[parent]!) <= 0) return;
-      [heap[i], heap[parent]] = [heap[parent]!, heap[i]!];
-      i = parent;
+  #largest(): Entry<P> {
+    return this.#entries.reduce((last, entry) => (this.#order(entry, last) > 0 ? entry : last));
+  }
+
+  /** Lets those go that are too many. */
+  #cut(): void {
+    this.#select(this.#entries, this.#end - 1);
+    this.#entries.length = this.#end;
+    this.#last = this.#entries[this.#end - 1]!;
+  }
+
+  /** Puts the entry there that belongs at that place in order, with those before it before it. No two are equal, as they have serials. */
+  #select(entries: Entry<P>[], place: number): void {
+    let low = 0;
+    let high = entries.length - 1;
+    while (low < high) {
+      const pivot = this.#middle(entries[low]!, entries[(low + high) >>> 1]!, entries[high]!);
+      let left = low;
+      let right = high;
+      while (left <= right) {
+        while (this.#order(entries[left]!, pivot) < 0) left++;
+        while (this.#order(entries[right]!, pivot) > 0) right--;
+        if (left > right) break;
+        [entries[left], entries[right]] = [entries[right]!, entries[left]!];
+        left++;
+        right--;
+      }
+      if (place <= right) high = right;
+      else if (place >= left) low = left;
+      else return;
     }
   }
 
-  #down(): void {
-    const heap = this.#heap;
-    let i = 0;
-    for (;;) {
-      const left = 2 * i + 1;
-      if (left >= heap.length) return;
-      const right = left + 1;
-      const child = right < heap.length && this.#order(heap[right]!, heap[left]!) > 0 ? right : left;
-      if (this.#order(heap[child]!, heap[i]!) <= 0) return;
-      [heap[i], heap[child]] = [heap[child]!, heap[i]!];
-      i = child;
-    }
+  /** The second in order of three. */
+  #middle(a: Entry<P>, b: Entry<P>, c: Entry<P>): Entry<P> {
+    const [first, second] = this.#order(a, b) <= 0 ? [a, b] : [b, a];
+    if (this.#order(c, first) <= 0) return first;
+    return this.#order(c, second) <= 0 ? c : second;
   }
 }

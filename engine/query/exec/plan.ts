@@ -355,20 +355,32 @@ export function rowsPerItem(
   return { items: bodies, perItem: bodies === 0 ? 0 : rows / bodies, having: view.counts.nodes };
 }
 
+/** Items that were found to be the only ones that matter, by other means than conditions. */
+export const foundItems = (index: string, items: Uint32Array): ItemAccessPath => ({
+  kind: 'found',
+  index,
+  items,
+  fields: [],
+  estimate: items.length,
+});
+
+/** `found`: where the items are known already. */
 export function planItems(
   entity: EntityName,
   filters: readonly Filter[],
   nodes: number,
   view: View,
   regex: CompileRegex,
+  found: ItemAccessPath | null = null,
 ): ItemPlan {
   const { rows, bodies } = sizeOf(entity, view);
   const perNode = rows / Math.max(1, view.counts.nodes);
-  const path = itemAccessPath(entity, filters, view, regex);
+  const path = found ?? itemAccessPath(entity, filters, view, regex);
   const items = path?.estimate ?? bodies;
   const costItems = items * (COST_BODY + COST_POSTINGS);
   const costNodes = nodes * (COST_NODE + perNode * COST_ENTRY) + Math.min(bodies, nodes * perNode) * COST_BODY;
-  const drive = filters.length > 0 && costItems < costNodes ? 'items' : 'nodes';
+  const isSelective = filters.length > 0 || found !== null;
+  const drive = isSelective && costItems < costNodes ? 'items' : 'nodes';
   return { drive, path, nodes, costItems: Math.round(costItems), costNodes: Math.round(costNodes) };
 }
 

@@ -41,16 +41,17 @@ import {
   type SubList,
   type SubRows,
 } from './cursor.ts';
-import { type CompileScope, compileFilter, type Predicate, scopeOf } from './filter.ts';
+import { type CompileScope, compileFilter, conjunction, type Predicate, SUB, scopeOf } from './filter.ts';
 import type { FoldPlan } from './fold.ts';
 import { recordsOf } from './global-records.ts';
-import type { ItemStates } from './item-states.ts';
+import { ItemStates } from './item-states.ts';
 import { Leaf, LeafPaths, type LeafPlace } from './leaf.ts';
 import { evaluateNodes } from './node-filter.ts';
 import {
   all,
   asksForLatest,
   DICTIONARY,
+  foundItems,
   type ItemPlan,
   isExact,
   itemsOf,
@@ -63,6 +64,7 @@ import {
 } from './plan.ts';
 import { type Locator, Row } from './row.ts';
 import { SelectionTrace, type Step as TraceStep } from './trace.ts';
+import { truthOf } from './truth.ts';
 
 /** What is selected: the part of a tree that decides which rows there are. */
 export interface Selection {
@@ -70,6 +72,15 @@ export interface Selection {
   readonly filter: Filter | null;
   /** Of reports: what they should come in, as far as that is no more work. */
   readonly order?: TimeOrder | null;
+  readonly reach?: Reach | null;
+}
+
+/** Which of the rows that pass the filter may be on a page (narrowing.ts). */
+export interface Reach {
+  /** By partition, ascending: the items of these rows. All of them pass the conditions on items. null: any. */
+  readonly items: readonly Uint32Array[] | null;
+  /** Of the items, or of their sub-rows where they have some: those that it is true for. null: all. */
+  readonly test: ((row: Row) => boolean) | null;
 }
 
 /** What was decided for one partition. */
@@ -79,8 +90,8 @@ export interface PartitionPlan {
   readonly reports: ReportPath | null;
   /** How rows are counted, where they are counted by item. */
   readonly fold?: FoldPlan;
-  /** Rows come in order because the nodes are visited in order (walk.ts). */
-  readonly walk?: 'certname';
+  /** Rows come in order because the nodes are visited in order (walk.ts): of their names, or in which they lie. */
+  readonly walk?: 'certname' | 'place';
 }
 
 const BASE: Record<EntityName, number> = {
@@ -194,6 +205,14 @@ function certnamesOf(filter: Filter): readonly string[] | null {
   return null;
 }
 
+function reachTest(reach: Reach | null): Predicate | null {
+  const test = reach?.test ?? null;
+  return test === null ? null : { deps: SUB, test: (row) => truthOf(test(row)) };
+}
+
+const both = (a: Predicate | null, b: Predicate | null): Predicate | null =>
+  a === null || b === null ? (a ?? b) : conjunction([a, b]);
+
 /** Everything needed to open cursors for a selection; the same for all partitions. */
 export class Source {
   readonly selection: Selection;
@@ -210,6 +229,7 @@ export class Source {
   readonly plans: PartitionPlan[] = [];
   readonly trace: SelectionTrace;
   readonly #order: TimeOrder | null;
+  readonly #reach: Reach | null;
   /** Of a global entity: those that were rows since the last cursor was opened. */
   #records: GlobalRecord[] = [];
   readonly #nodes: NodeSet[] = [];
@@ -220,6 +240,7 @@ export class Source {
     this.selection = selection;
     this.entity = selection.entity;
     this.#order = selection.order ?? null;
+    this.#reach = selection.reach ?? null;
     this.trace = trace;
     trace.source = this;
     this.scope = scopeOf(ctx, selection.entity);
@@ -230,8 +251,12 @@ export class Source {
       const filter = all(parts);
       return filter === null ? null : compileFilter(filter, this.scope);
     };
-    this.item = compiled(this.split.item);
-    this.sub = compiled(this.split.sub);
+    const item = compiled(this.split.item);
+    const sub = compiled(this.split.sub);
+    const reaches = reachTest(this.#reach);
+    const hasSubs = SUBS[selection.entity] !== undefined;
+    this.item = hasSubs ? item : both(item, reaches);
+    this.sub = hasSubs ? both(sub, reaches) : sub;
     this.mixed = compiled(this.split.mixed);
     this.residual = compiled([...this.split.item, ...this.split.sub, ...this.split.mixed]);
     this.subs = SUBS[selection.entity]?.make(this.split.sub, ctx.regex) ?? null;
@@ -240,11 +265,11 @@ export class Source {
     if (this.parts.length === ctx.parts) void ctx.views;
   }
 
-  /** Those of the rows whose items pass one more condition, which does not look at the node. */
-  where(filter: Filter): Source {
+  /** Those of the rows that pass one more condition, which does not look at the node, and are within reach. null: no more than that. */
+  within(filter: Filter | null, reach: Reach | null): Source {
     const { selection, ctx, trace } = this;
-    const both = selection.filter === null ? filter : all([selection.filter, filter]);
-    const source = new Source({ ...selection, filter: both }, ctx, trace);
+    const filters = [selection.filter, filter].filter((f) => f !== null);
+    const source = new Source({ ...selection, filter: all(filters), reach }, ctx, trace);
     this.#nodes.forEach((nodes, part) => {
       source.#nodes[part] = nodes;
     });
@@ -320,14 +345,33 @@ export class Source {
   #openItems(row: Row, nodes: NodeSet): Cursor {
     const plan = this.itemPlan(row, nodes);
     this.plans[row.part] = { nodes: plan.nodes, items: plan, reports: null };
-    if (plan.drive === 'nodes') return this.openList(row, nodes.toArray(), this.matcher(row));
+    if (plan.drive === 'nodes') {
+      const passing = this.#reach?.items == null ? null : this.rowsOfItems(row, plan);
+      return this.openList(row, nodes.toArray(), this.matcher(row, passing));
+    }
     const matcher = this.#matcherOfItems(row, plan);
     return new PostingsCursor(row, this.items(row, plan), this.dictionary(row.view), matcher, nodes, this.mixed);
   }
 
   /** Whether the items of the plan's index are those that pass, so that none needs a test. */
   isExact({ path }: ItemPlan): boolean {
-    return path !== null && this.subs === null && isExact(path, this.itemFilters);
+    if (path === null || this.subs !== null || this.#reach?.test != null) return false;
+    return this.#reach?.items != null || isExact(path, this.itemFilters);
+  }
+
+  /** Whether the plan's items are known to be those that pass, though their sub-rows may have to be looked at. */
+  areKnown(plan: ItemPlan): boolean {
+    return this.isExact(plan) || this.#reach?.items != null;
+  }
+
+  /** How many rows a node has of each item, where those that pass are known. */
+  rowsOfItems(row: Row, plan: ItemPlan): ItemStates {
+    const counts = new ItemStates(this.dictionary(row.view).end, Uint32Array);
+    const matcher = this.subs === null ? null : this.matcher(row);
+    for (const item of this.items(row, plan)) {
+      counts.set(item, matcher === null ? 1 : matcher.matchOnce(item, false).length);
+    }
+    return counts;
   }
 
   /** For the items that the plan's index gives. */
@@ -340,7 +384,9 @@ export class Source {
   itemPlan(row: Row, nodes: NodeSet): ItemPlan {
     let plan = this.#itemPlans[row.part];
     if (plan === undefined) {
-      plan = planItems(this.entity, this.itemFilters, nodes.count(), row.view, this.ctx.regex);
+      const items = this.#reach?.items?.[row.part];
+      const found = items === undefined ? null : foundItems('order', items);
+      plan = planItems(this.entity, this.itemFilters, nodes.count(), row.view, this.ctx.regex, found);
       this.#itemPlans[row.part] = plan;
     }
     return plan;

@@ -97,7 +97,7 @@ function* valuesOf(filter: InQuery, outer: QueryTree, source: Source): Generator
 function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Generator<undefined, void> {
   const ordering = orderingOf(query.orderBy, source.scope);
   const end = query.limit === null ? null : query.offset + query.limit;
-  const top = new TopEntries<Locator>(ordering.compare, end);
+  const top = new TopEntries<Locator>(ordering.compare, query.offset, end);
   const order = source.trace.step('order');
   const rows = new TreeRows(source);
   for (let step = rows.next(); step !== END; step = rows.next()) {
@@ -112,7 +112,7 @@ function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Gen
   source.ctx.trace.enter(order);
   const places = new Places(source);
   const entries = yield* top.sorted(() => source.ctx.tick());
-  for (const { place } of entries.slice(query.offset)) {
+  for (const { place } of entries) {
     take(places.at(place));
     if (source.ctx.tickRow()) yield;
   }

@@ -4,6 +4,8 @@
 //
 //   names   'index'  the partitions' certname indexes are merged, unless the order is kept from earlier queries
 //           'sort'   the names of few nodes among many are read and sorted
+//
+// Rows that nothing puts in order any more come in the order of their places: the nodes are visited as they lie.
 
 import { compareText } from '../../json/compare.ts';
 import { Ids } from '../../store/ids.ts';
@@ -17,7 +19,7 @@ import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { OrderTerm, QueryTree } from '../tree.ts';
 import { type Cursor, END, type ItemMatcher, NodeCursor, ROW } from './cursor.ts';
 import { countRows } from './fold.ts';
-import { ItemStates } from './item-states.ts';
+import type { ItemStates } from './item-states.ts';
 import { orderingOf, TopEntries, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { type Locator, Row } from './row.ts';
@@ -42,7 +44,7 @@ class PartitionWalk {
   readonly nodes: NodeSet;
   readonly #source: Source;
   readonly #matcher: ItemMatcher | null;
-  /** Items that pass, where the index tells; null: every item passes, or each is to be looked at. */
+  /** How many rows a node has of each item, where it is known which pass; null: every item passes, or each is to be looked at. */
   readonly #passing: ItemStates | null;
   readonly #list = new Ids();
 
@@ -77,32 +79,28 @@ class PartitionWalk {
   }
 }
 
-function* openWalk(source: Source, part: number): Generator<undefined, PartitionWalk> {
+function* openWalk(source: Source, part: number, walk: 'certname' | 'place'): Generator<undefined, PartitionWalk> {
   const { ctx } = source;
   const view = ctx.view(part);
   const row = new Row(view, part);
   ctx.trace.enter(source.trace.partition(part).scan);
   const nodes = yield* source.nodes(row);
   if (source.shape === 'node') {
-    source.plans[part] = { nodes: nodes.count(), items: null, reports: null, walk: 'certname' };
+    source.plans[part] = { nodes: nodes.count(), items: null, reports: null, walk };
     return new PartitionWalk(source, row, nodes, null);
   }
   const plan = source.itemPlan(row, nodes);
-  source.plans[part] = { nodes: plan.nodes, items: plan, reports: null, walk: 'certname' };
+  source.plans[part] = { nodes: plan.nodes, items: plan, reports: null, walk };
   const { path } = plan;
   if (path === null) return new PartitionWalk(source, row, nodes, null);
   const dictionary = source.dictionary(view);
-  let passing: ItemStates | null = null;
-  if (source.countable && source.isExact(plan)) {
-    passing = new ItemStates(dictionary.end);
-    for (const item of source.items(row, plan)) passing.set(item, 1);
-  }
+  const passing = source.countable && source.areKnown(plan) ? source.rowsOfItems(row, plan) : null;
   if (path.estimate * FEW_ITEMS > nodes.count()) return new PartitionWalk(source, row, nodes, passing);
   // The items are few: only nodes that have one of them are visited.
   const having = new NodeSet(view.maxNodeId + 1);
   const matcher = source.matcher(row);
   for (const item of source.items(row, plan)) {
-    if (passing === null && matcher.matchOnce(item, false).length === 0) continue;
+    if (passing === null ? matcher.matchOnce(item, false).length === 0 : passing.get(item) === 0) continue;
     dictionary.addNodes(item, having);
     if (ctx.tick()) yield;
   }
@@ -126,13 +124,15 @@ export function* walked(
     if (total <= offset) return;
   }
   const walks: PartitionWalk[] = [];
-  for (const part of source.parts) walks.push(yield* openWalk(source, part));
+  const [term] = tree.orderBy;
+  const walk = term === undefined ? 'place' : 'certname';
+  for (const part of source.parts) walks.push(yield* openWalk(source, part, walk));
   const rest = tree.orderBy.slice(1);
   const ordering = rest.length === 0 && source.shape === 'node' ? null : withPlaces(orderingOf(rest, source.scope));
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
   const output = source.trace.step('output');
-  const named = yield* nodesByName(source, walks, tree.orderBy[0]!.descending);
+  const named = term === undefined ? nodesByPlace(walks) : yield* nodesByName(source, walks, term.descending);
   let seen = 0;
   let visited = 0;
   for (const { walk, node } of named) {
@@ -166,7 +166,8 @@ export function* walked(
       }
       continue;
     }
-    const top = new TopEntries<Locator>(ordering.compare, end === Number.POSITIVE_INFINITY ? null : end - seen);
+    const from = Math.max(0, offset - seen);
+    const top = new TopEntries<Locator>(ordering.compare, from, end === Number.POSITIVE_INFINITY ? null : end - seen);
     let count = 0;
     for (let step = cursor.next(); step !== END; step = cursor.next()) {
       if (step === ROW) {
@@ -176,11 +177,9 @@ export function* walked(
       if (ctx.tickStep(step === ROW)) yield;
     }
     scan.rows += count;
-    const first = Math.max(0, offset - seen);
-    const entries = yield* top.sorted(() => ctx.tick());
-    for (let i = first; i < entries.length; i++) {
+    for (const { place } of yield* top.sorted(() => ctx.tick())) {
       ctx.trace.turn(output);
-      writer.emit(places.at(entries[i]!.place), sink);
+      writer.emit(places.at(place), sink);
       output.rows++;
       ctx.trace.turn(scan);
       if (sink.full || ctx.tickRow()) yield;
@@ -192,6 +191,11 @@ export function* walked(
 interface Named {
   readonly walk: PartitionWalk;
   readonly node: NodeId;
+}
+
+/** The nodes of all partitions as they lie. */
+function* nodesByPlace(walks: readonly PartitionWalk[]): Generator<Named> {
+  for (const walk of walks) for (const node of walk.nodes.toArray()) yield { walk, node };
 }
 
 /** The nodes of all partitions in the order of their certnames. */

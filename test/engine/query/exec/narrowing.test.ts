@@ -65,6 +65,17 @@ const cases: readonly Case[] = [
   { path: '/facts', by: 'name', rest: ['certname', 'name'] },
   { path: '/facts', by: 'value', rest: ['certname', 'name'] },
   { path: '/edges', by: 'source_type', rest: ['certname', 'source_title'] },
+  // More than one field of the item, or of its sub-rows, in front.
+  { path: '/resources', by: 'type', rest: ['title', 'certname'] },
+  { path: '/resources', by: 'exported', rest: ['type', 'title', 'certname'] },
+  { path: '/package-inventory', by: 'provider', rest: ['package_name', 'version', 'certname'] },
+  { path: '/facts', by: 'name', rest: ['value', 'certname'] },
+  { path: '/facts', by: 'value', rest: ['name', 'certname'], query: '["~", "name", "[37]$"]' },
+  { path: '/edges', by: 'target_type', rest: ['certname', 'target_title'] },
+  { path: '/edges', by: 'target_title', rest: ['source_title', 'certname'] },
+  { path: '/fact-contents', by: 'name', rest: ['certname', 'value'] },
+  { path: '/fact-contents', by: 'value', rest: ['certname', 'name'] },
+  { path: '/fact-contents', by: 'value', rest: ['name', 'certname'], query: '[">", "value", 3]' },
 ];
 
 function rows({ path, query }: Case, parameters: Record<string, string>): { rows: Row[]; total: number | null } {
@@ -101,6 +112,7 @@ it('pages are those of all rows sorted, whatever the field, the direction, the c
         [1, 0],
         [40, 130],
         [7, 1100],
+        [3, 2600],
         [10, all.length - 5],
         [10, all.length + 5],
       ] as const) {
@@ -119,6 +131,8 @@ it('pages of rows that are equal in all terms go on where the one before ended, 
   for (const [path, field] of [
     ['/resources', 'type'],
     ['/package-inventory', 'provider'],
+    ['/fact-contents', 'value'],
+    ['/edges', 'relationship'],
   ] as const) {
     const one: Case = { path, by: field, rest: [] };
     const size = 1000;
@@ -135,16 +149,24 @@ it('pages of rows that are equal in all terms go on where the one before ended, 
   }
 });
 
-it('rows behind the page are not looked at, unless there are few', () => {
+it('rows before the page and behind it are not looked at, unless there are few', () => {
   const scanned = (query: string): number =>
     planOf(fleet, { query: { query } })
       .Plan!.Steps.filter(({ step }) => step === 'scan')
       .reduce((sum, step) => sum + step['actual rows']!, 0);
   assert.equal(scanned('resources[title] { order by title limit 5 }'), 5, 'titles of one node each');
-  assert.equal(scanned('resources[title] { order by type limit 5 }'), 10 * NODES, 'those of the first type');
-  assert.equal(scanned('resources[title] { order by line desc limit 5 }'), 5 * NODES, 'those without a line');
-  assert.equal(scanned('package_inventory[version] { order by package_name limit 5 }'), 2 * NODES);
-  assert.equal(scanned('facts[name] { order by name limit 5 }'), NODES);
+  assert.equal(scanned('resources[title] { order by type limit 5 }'), 10, 'those of the first type, of a node');
+  assert.equal(scanned('resources[title] { order by line desc limit 5 }'), 5, 'those without a line, of a node');
+  assert.equal(scanned('resources[title] { order by type, title limit 5 }'), 5, 'those of the first type and title');
+  assert.equal(scanned('resources[title] { order by type, title limit 5 offset 3000 }'), 15, 'its first ten counted');
+  assert.equal(
+    scanned('resources[title] { order by type, title, certname limit 5 offset 3119 }'),
+    2 * NODES,
+    'of two titles',
+  );
+  assert.equal(scanned('package_inventory[version] { order by package_name, version limit 5 offset 4000 }'), 19);
+  assert.equal(scanned('facts[name] { order by name, certname limit 5 offset 3898 }'), 2 * NODES, 'of two names');
+  assert.equal(scanned('edges[target_type] { order by target_title limit 5 offset 130 }'), 5, 'of five nodes');
   const few = 'type = "Exec" and title = "t18"';
   assert.equal(scanned(`resources[title] { ${few} order by title limit 5 }`), NODES, 'they are sorted at once');
 });
