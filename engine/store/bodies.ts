@@ -6,7 +6,7 @@ import type { ByteWriter } from '../bytes.ts';
 import { parseJson } from '../json/parse.ts';
 import { endOfString } from '../json/scan.ts';
 import type { JsonValue } from '../json/value.ts';
-import { encodeFields, Fields, fieldsShape, quoted } from './fields.ts';
+import { encodeFields, Fields, fieldsShape, isTextAt, quoted, type WantedText } from './fields.ts';
 import { type TagList, type TagPlaces, tagListAt } from './own-tag.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
 
@@ -175,6 +175,11 @@ export class StoredTarget {
 
   string(place: number): string {
     return JSON.parse(this.#bytes.toString('utf8', this.#places[place * 2], this.#places[place * 2 + 1])) as string;
+  }
+
+  /** Whether the text at that place is the one that is wanted. */
+  equals(place: number, wanted: WantedText): boolean | null {
+    return isTextAt(this.#bytes, this.#places[place * 2]!, this.#places[place * 2 + 1]!, wanted);
   }
 
   write(place: number, out: ByteWriter): void {

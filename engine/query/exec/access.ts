@@ -298,6 +298,7 @@ const resources: Record<string, Access> = {
 const ofTarget = (place: number): Access => ({
   level: 'sub',
   value: (row) => (row.sub as StoredTarget).string(place),
+  equals: (row, wanted) => (row.sub as StoredTarget).equals(place, wanted),
   write: (row, out) => (row.sub as StoredTarget).write(place, out),
 });
 const edges: Record<string, Access> = {

@@ -83,6 +83,9 @@ export interface Reach {
   readonly test: ((row: Row) => boolean) | null;
 }
 
+/** In what order nodes are visited (walk.ts): of their names, of other fields, or in which they lie. */
+export type WalkOrder = 'certname' | 'terms' | 'place';
+
 /** What was decided for one partition. */
 export interface PartitionPlan {
   readonly nodes: number | null;
@@ -90,8 +93,8 @@ export interface PartitionPlan {
   readonly reports: ReportPath | null;
   /** How rows are counted, where they are counted by item. */
   readonly fold?: FoldPlan;
-  /** Rows come in order because the nodes are visited in order (walk.ts): of their names, or in which they lie. */
-  readonly walk?: 'certname' | 'place';
+  /** Rows come in order because the nodes are visited in order. */
+  readonly walk?: WalkOrder;
 }
 
 const BASE: Record<EntityName, number> = {
@@ -428,16 +431,41 @@ export class Source {
     const narrow = nodes !== null && nodes.count() * FEW_NODES < view.counts.nodes;
     const path = reportPath(this.entity, this.split.item, narrow, this.#order);
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
+    const ids = reportIds(path, nodes, row);
+    return this.#reportCursor(row, path, this.entity === 'events' ? withEvents(ids, path, row) : ids, nodes);
+  }
+
+  #reportCursor(row: Row, path: ReportPath, ids: Iterable<ReportId>, nodes: NodeSet | null): ReportCursor {
     const skip = this.entity === 'events' ? skipByTime(this.split.sub, path) : null;
-    return new ReportCursor(
-      row,
-      this.entity === 'events' ? withEvents(reportIds(path, nodes, row), path, row) : reportIds(path, nodes, row),
-      nodes,
-      this.#reportTest(path),
-      this.subs,
-      this.#subTest(),
-      skip,
-    );
+    return new ReportCursor(row, ids, nodes, this.#reportTest(path), this.subs, this.#subTest(), skip);
+  }
+
+  /** Of reports and events: whether no condition leads to the reports sooner than their nodes do. */
+  get readsByNode(): boolean {
+    return this.#pathByNode.kind === 'nodes' || this.#pathByNode.kind === 'latest';
+  }
+
+  get #pathByNode(): ReportPath {
+    return reportPath(this.entity, this.split.item, true, null);
+  }
+
+  /** Rows of one node's reports, as they came. */
+  openReportsOf(row: Row, node: NodeId): ReportCursor {
+    return this.#reportCursor(row, this.#pathByNode, this.#reportIdsOf(row, node), null);
+  }
+
+  #reportIdsOf(row: Row, node: NodeId): Iterable<ReportId> {
+    return this.#pathByNode.kind === 'latest' ? latestOf(node, row) : row.view.reportIdsOfNode(node);
+  }
+
+  /** How many rows the node's reports have; null where they have to be looked at. */
+  countByNode(row: Row, node: NodeId): number | null {
+    if (this.split.item.length + this.split.sub.length + this.split.mixed.length > 0) return null;
+    const ids = row.view.reportIdsOfNode(node);
+    if (this.subs === null) return ids.length;
+    let count = 0;
+    for (const id of ids) if (row.openReport(id)) count += row.report.eventCount;
+    return count;
   }
 
   /** What the path does not say of the reports. */

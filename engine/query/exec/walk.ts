@@ -1,9 +1,11 @@
-// Rows ordered by certname first: the nodes are visited in the order of their names, one node's rows are sorted by the other
-// terms, and the visit ends when the page is full. Nothing is kept but the rows of one node. Nodes whose rows all lie before
-// the page are counted and passed over.
+// Rows ordered by certname first, or by other fields of the node before it: the nodes are visited in that order, one node's rows are sorted
+// by the other terms, and the visit ends when the page is full. Nothing is kept but the rows of one node. Nodes whose rows all lie before
+// the page are counted and passed over. Rows of reports and events are those of the node's reports.
 //
 //   names   'index'  the partitions' certname indexes are merged, unless the order is kept from earlier queries
 //           'sort'   the names of few nodes among many are read and sorted
+//
+//           'terms'  by other fields of the nodes first: these are read of all nodes and sorted
 //
 // Rows that nothing puts in order any more come in the order of their places: the nodes are visited as they lie.
 
@@ -18,12 +20,13 @@ import type { NamedNode, View } from '../../store/view.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { OrderTerm, QueryTree } from '../tree.ts';
 import { type Cursor, END, type ItemMatcher, NodeCursor, ROW } from './cursor.ts';
+import { accessFor } from './filter.ts';
 import { countRows } from './fold.ts';
 import type { ItemStates } from './item-states.ts';
 import { orderingOf, TopEntries, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { type Locator, Row } from './row.ts';
-import type { Source } from './source.ts';
+import type { Source, WalkOrder } from './source.ts';
 import { Places } from './subquery.ts';
 
 const TICK_NODES = 63;
@@ -34,8 +37,25 @@ const SORT_ALWAYS = 32;
 const FEW_ITEMS = 4;
 
 /** Whether rows in this order can be had node by node. */
-export const walksNodes = (orderBy: readonly OrderTerm[], source: Source): boolean =>
-  orderBy[0]?.field === 'certname' && (source.shape === 'node' || source.shape === 'item');
+export function walksNodes(orderBy: readonly OrderTerm[], source: Source): boolean {
+  switch (source.shape) {
+    case 'node':
+      return orderBy[0]?.field === 'certname';
+    case 'item':
+      return orderBy.length === 0 || nodeTerms(orderBy, source).length > 0;
+    case 'report':
+      return orderBy[0]?.field === 'certname' && source.readsByNode;
+    case 'global':
+      return false;
+  }
+}
+
+/** The terms that put the nodes in order, so that only one node's rows are equal in them, or no term is left: else none. */
+function nodeTerms(orderBy: readonly OrderTerm[], source: Source): readonly OrderTerm[] {
+  const name = orderBy.findIndex(({ field }) => field === 'certname');
+  const terms = name < 0 ? orderBy : orderBy.slice(0, name + 1);
+  return terms.every(({ field }) => accessFor(source.scope, field).level === 'node') ? terms : [];
+}
 
 /** The rows of one partition's nodes, a node at a time. */
 class PartitionWalk {
@@ -60,6 +80,7 @@ class PartitionWalk {
   count(node: NodeId): number | null {
     const source = this.#source;
     if (source.isPlainNodes) return 1;
+    if (source.shape === 'report') return source.countByNode(this.row, node);
     if (this.#matcher === null || !source.countable) return null;
     const dictionary = source.dictionary(this.row.view);
     if (this.#matcher.isOpen) return dictionary.listLength(node);
@@ -75,17 +96,18 @@ class PartitionWalk {
   open(node: NodeId): Cursor {
     const ids = Uint32Array.of(node);
     if (this.#matcher !== null) return this.#source.openList(this.row, ids, this.#matcher);
+    if (this.#source.shape === 'report') return this.#source.openReportsOf(this.row, node);
     return new NodeCursor(this.row, ids, this.#source.subs, this.#source.residual);
   }
 }
 
-function* openWalk(source: Source, part: number, walk: 'certname' | 'place'): Generator<undefined, PartitionWalk> {
+function* openWalk(source: Source, part: number, walk: WalkOrder): Generator<undefined, PartitionWalk> {
   const { ctx } = source;
   const view = ctx.view(part);
   const row = new Row(view, part);
   ctx.trace.enter(source.trace.partition(part).scan);
   const nodes = yield* source.nodes(row);
-  if (source.shape === 'node') {
+  if (source.shape !== 'item') {
     source.plans[part] = { nodes: nodes.count(), items: null, reports: null, walk };
     return new PartitionWalk(source, row, nodes, null);
   }
@@ -124,15 +146,15 @@ export function* walked(
     if (total <= offset) return;
   }
   const walks: PartitionWalk[] = [];
-  const [term] = tree.orderBy;
-  const walk = term === undefined ? 'place' : 'certname';
+  const terms = source.shape === 'item' ? nodeTerms(tree.orderBy, source) : tree.orderBy.slice(0, 1);
+  const walk = terms.length === 0 ? 'place' : terms[0]!.field === 'certname' ? 'certname' : 'terms';
   for (const part of source.parts) walks.push(yield* openWalk(source, part, walk));
-  const rest = tree.orderBy.slice(1);
+  const rest = tree.orderBy.slice(terms.length);
   const ordering = rest.length === 0 && source.shape === 'node' ? null : withPlaces(orderingOf(rest, source.scope));
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
   const output = source.trace.step('output');
-  const named = term === undefined ? nodesByPlace(walks) : yield* nodesByName(source, walks, term.descending);
+  const named = yield* NODES_BY[walk](source, walks, terms);
   let seen = 0;
   let visited = 0;
   for (const { walk, node } of named) {
@@ -193,17 +215,45 @@ interface Named {
   readonly node: NodeId;
 }
 
-/** The nodes of all partitions as they lie. */
-function* nodesByPlace(walks: readonly PartitionWalk[]): Generator<Named> {
-  for (const walk of walks) for (const node of walk.nodes.toArray()) yield { walk, node };
+type NodesInOrder = (
+  source: Source,
+  walks: readonly PartitionWalk[],
+  terms: readonly OrderTerm[],
+) => Generator<undefined, Iterable<Named>>;
+
+/** The nodes of all partitions in order. */
+const NODES_BY: Record<WalkOrder, NodesInOrder> = { certname: nodesByName, terms: nodesByTerms, place: nodesByPlace };
+
+// biome-ignore lint/correctness/useYield: the other orders take time
+function* nodesByPlace(_: Source, walks: readonly PartitionWalk[]): Generator<undefined, Iterable<Named>> {
+  return (function* () {
+    for (const walk of walks) for (const node of walk.nodes.toArray()) yield { walk, node };
+  })();
 }
 
-/** The nodes of all partitions in the order of their certnames. */
+function* nodesByTerms(
+  { scope, ctx }: Source,
+  walks: readonly PartitionWalk[],
+  terms: readonly OrderTerm[],
+): Generator<undefined, Iterable<Named>> {
+  const { compare, keys } = orderingOf(terms, scope);
+  const all = new TopEntries<Named>(compare, 0, null);
+  for (const walk of walks) {
+    for (const node of walk.nodes.toArray()) {
+      walk.row.nodeId = node;
+      all.add(keys(walk.row), () => ({ walk, node }));
+      if (ctx.tickRow()) yield;
+    }
+  }
+  return (yield* all.sorted(() => ctx.tick())).map(({ place }) => place);
+}
+
 function* nodesByName(
   source: Source,
   walks: readonly PartitionWalk[],
-  descending: boolean,
+  [term]: readonly OrderTerm[],
 ): Generator<undefined, Iterable<Named>> {
+  const descending = term?.descending === true;
   if (!wantsMany(walks)) return sortedNames(walks, descending);
   const order = yield* keptOrder(source, walks);
   if (order !== null) return among(walks, descending ? backwards(order) : order);

@@ -1,0 +1,100 @@
+// Rows that are had node by node: in the order of fields of the nodes, and those of reports and events in the order of certnames. The pages
+// are those that sorting all rows would give, and only rows of nodes that are on the page are looked at.
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { Random, testSeed } from '../../../support/random.ts';
+import { ask, type Fleet, facts, NOW, newFleet, planOf, report } from '../request/fleet.ts';
+
+const NODES = 40;
+const random = new Random(testSeed('walk'));
+
+type Row = Readonly<Record<string, string | number>>;
+
+let fleet: Fleet;
+
+before(() => {
+  fleet = newFleet();
+  for (let i = 0; i < NODES; i++) {
+    const certname = `n${(i * 7) % NODES}.example.com`;
+    fleet.apply('replace facts', 5, facts(certname, { a: i, b: 'x', c: i % 3 }, `env${i % 3}`));
+    // Some nodes have no report.
+    for (let n = i % 4; n > 0; n--) {
+      const producer_timestamp = new Date(NOW - random.below(1000) * 60_000).toISOString();
+      const status = random.pick(['changed', 'failed']);
+      fleet.apply(
+        'store report',
+        8,
+        report(certname, { producer_timestamp, status, configuration_version: `${i} ${n}` }),
+      );
+    }
+  }
+});
+after(() => fleet.close());
+
+function rows(query: string, more: Record<string, string> = {}): { rows: Row[]; total: string | undefined } {
+  const { head, text } = ask(fleet, { query: { query, ...more } });
+  assert.equal(head.status, 200, text);
+  return { rows: JSON.parse(text), total: head.headers.find(([name]) => name === 'X-Records')?.[1] };
+}
+
+function scanned(query: string): number {
+  return planOf(fleet, { query: { query } })
+    .Plan!.Steps.filter(({ step }) => step === 'scan')
+    .reduce((sum, step) => sum + step['actual rows']!, 0);
+}
+
+const cases: readonly (readonly [select: string, ...terms: readonly string[]])[] = [
+  ['facts{}', 'environment', 'certname', 'name'],
+  ['facts{ name in ["a", "c"] }', 'environment desc', 'certname desc', 'name desc'],
+  ['factsets[certname, environment]{}', 'environment', 'certname'],
+  ['reports[certname, status, hash, configuration_version]{}', 'certname', 'configuration_version'],
+  ['reports[certname, status, hash, configuration_version]{}', 'certname desc', 'status', 'configuration_version desc'],
+  ['reports[certname, hash]{ status = "failed" }', 'certname', 'hash'],
+  ['reports[certname, hash]{ latest_report? = true }', 'certname desc'],
+  ['reports[certname, hash]{ certname ~ "^n[1-3]" }', 'certname', 'hash'],
+  [
+    `reports[certname, hash]{ producer_timestamp > "${new Date(NOW - 500 * 60_000).toISOString()}" }`,
+    'certname',
+    'hash',
+  ],
+  ['events[certname, report, status]{}', 'certname', 'report'],
+  ['events[certname, report, status]{ latest_report? = true }', 'certname', 'report desc'],
+  ['events[certname, report, status]{ status = "failure" }', 'certname', 'report'],
+];
+
+it('pages are those of all rows sorted', () => {
+  for (const [select, ...terms] of cases) {
+    const all = rows(select).rows;
+    const sorted = all.toSorted((a, b) => {
+      for (const term of terms) {
+        const [field, direction] = term.split(' ') as [string, string | undefined];
+        const [x, y] = [a[field]!, b[field]!];
+        if (x !== y) return (x < y ? -1 : 1) * (direction === undefined ? 1 : -1);
+      }
+      return 0;
+    });
+    const query = select.replace(/\}$/, ` order by ${terms.join(', ')} }`);
+    assert.deepEqual(rows(query).rows, sorted, query);
+    for (const [limit, offset] of [
+      [1, 0],
+      [7, 3],
+      [10, Math.max(0, all.length - 5)],
+      [10, all.length],
+    ] as const) {
+      const page = query.replace(/\}$/, ` limit ${limit} offset ${offset} }`);
+      assert.deepEqual(rows(page).rows, sorted.slice(offset, offset + limit), page);
+      assert.equal(rows(page, { include_total: 'true' }).total, `${all.length}`, page);
+    }
+  }
+});
+
+it('rows of nodes behind the page are not looked at, and those before it are counted', () => {
+  assert.equal(scanned('facts{ order by environment, certname limit 4 }'), 6, 'of two nodes');
+  assert.equal(scanned('facts[name]{ order by environment limit 4 offset 60 }'), 66);
+  const reports = rows('reports[certname]{}').rows.length;
+  const events = rows('events[certname]{}').rows.length;
+  assert.equal(scanned('reports[hash]{ order by certname limit 1 }'), 3, 'of n1');
+  assert.ok(scanned('reports[hash]{ order by certname limit 1 offset 20 }') < reports / 2);
+  assert.ok(scanned('events[report]{ order by certname limit 1 offset 20 }') < events / 2);
+});
