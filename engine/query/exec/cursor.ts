@@ -211,6 +211,12 @@ export class NodeCursor implements Cursor {
   }
 }
 
+/** Where rows can be: of these nodes all of them, of others those of these items (not 0). */
+export interface Either {
+  readonly nodes: NodeSet;
+  readonly items: ItemStates;
+}
+
 /** Rows of item entities, node by node through the nodes' lists. */
 export class ListCursor implements Cursor {
   readonly #row: Row;
@@ -218,6 +224,9 @@ export class ListCursor implements Cursor {
   readonly #dictionary: DictionaryView<unknown>;
   readonly #matcher: ItemMatcher;
   readonly #residual: Predicate | null;
+  readonly #either: Either | null;
+  /** Items of the present node's list that can have rows; null: all. */
+  #only: ItemStates | null = null;
   readonly #list = new Ids();
   #at = 0;
   #listAt = 0;
@@ -230,12 +239,14 @@ export class ListCursor implements Cursor {
     dictionary: DictionaryView<unknown>,
     matcher: ItemMatcher,
     residual: Predicate | null,
+    either: Either | null,
   ) {
     this.#row = row;
     this.#ids = ids;
     this.#dictionary = dictionary;
     this.#matcher = matcher;
     this.#residual = residual;
+    this.#either = either;
   }
 
   next(): Step {
@@ -254,6 +265,7 @@ export class ListCursor implements Cursor {
       if (this.#listAt < list.length) {
         const item = list.values[this.#listAt + stride - 1]!;
         this.#listAt += stride;
+        if (this.#only !== null && this.#only.get(item) === 0) continue;
         this.#matched = this.#matcher.match(item);
         this.#matchedAt = 0;
         continue;
@@ -262,6 +274,8 @@ export class ListCursor implements Cursor {
       row.nodeId = this.#ids[this.#at++]!;
       this.#dictionary.readList(row.nodeId, list);
       this.#listAt = 0;
+      const either = this.#either;
+      this.#only = either === null || either.nodes.has(row.nodeId) ? null : either.items;
     }
     return PAUSE;
   }
@@ -275,6 +289,7 @@ export class PostingsCursor implements Cursor {
   readonly #matcher: ItemMatcher;
   readonly #nodes: NodeSet;
   readonly #residual: Predicate | null;
+  readonly #either: Either | null;
   readonly #ids = new Ids();
   #at = 0;
   #idAt = 0;
@@ -288,8 +303,10 @@ export class PostingsCursor implements Cursor {
     matcher: ItemMatcher,
     nodes: NodeSet,
     residual: Predicate | null,
+    either: Either | null,
   ) {
     this.#row = row;
+    this.#either = either;
     this.#items = items;
     this.#dictionary = dictionary;
     this.#matcher = matcher;
@@ -324,12 +341,14 @@ export class PostingsCursor implements Cursor {
     const ids = this.#ids;
     // A filter that most items fail spares the reading of their postings.
     const isFiltered = !this.#matcher.isOpen;
+    const either = this.#either;
+    const nodes = either === null || either.items.get(item) !== 0 ? this.#nodes : either.nodes;
     if (isFiltered) this.#matched = this.#matcher.matchOnce(item, true);
     if (isFiltered && this.#matched.length === 0) {
       ids.length = 0;
       return;
     }
-    this.#dictionary.readNodes(item, this.#nodes, ids);
+    this.#dictionary.readNodes(item, nodes, ids);
     if (!isFiltered && ids.length > 0) this.#matched = this.#matcher.matchOnce(item, ids.length > 1);
     else if (ids.length === 1) for (const matched of this.#matched) matched.room = null;
     this.#idAt = 0;

@@ -22,7 +22,7 @@ import { FALSE, negate, TRUE, type Truth, truthOf, UNKNOWN } from './truth.ts';
 import { keyOf } from './value-set.ts';
 
 export const NODE = 1;
-const ITEM = 2;
+export const ITEM = 2;
 export const SUB = 4;
 const DEPS: Record<Level, number> = { node: NODE, item: ITEM, sub: SUB, row: NODE | ITEM };
 
@@ -260,7 +260,7 @@ function negatedInside(filter: Filter): Filter | null {
 }
 
 /** Whether a tag of that text can be a node's own (see own-tag.ts): then the shared body does not tell. */
-const isCertname = (text: string, ctx: ExecContext): boolean => ctx.hasNode(text);
+export const isCertname = (text: string, ctx: ExecContext): boolean => ctx.hasNode(text);
 
 export function typeOf(entity: EntityName, field: string): FieldType {
   return fieldOf(entity, field)?.type ?? 'S';

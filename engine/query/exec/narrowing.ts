@@ -8,7 +8,7 @@ import type { Access, Value } from './access.ts';
 import { accessFor, typeOf } from './filter.ts';
 import { foldRows } from './fold.ts';
 import { type Compare, compareByTypes } from './order.ts';
-import { rowsPerItem } from './plan.ts';
+import { rowsOfPlan } from './plan.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
 
@@ -205,10 +205,7 @@ function* rowsOf(source: Source): Generator<undefined, number> {
   let sum = 0;
   for (const part of source.parts) {
     const row = new Row(source.ctx.view(part), part);
-    const plan = source.itemPlan(row, yield* source.nodes(row));
-    const { items, perItem, having } = rowsPerItem(source.entity, row.view);
-    const ofNodes = (items * perItem * plan.nodes) / Math.max(1, having);
-    sum += Math.min(ofNodes, (plan.path?.estimate ?? items) * perItem);
+    sum += rowsOfPlan(source.entity, source.itemPlan(row, yield* source.nodes(row)), row.view);
   }
   return sum;
 }

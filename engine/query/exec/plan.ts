@@ -218,7 +218,7 @@ export const covers = (path: ItemAccessPath, filter: Filter): boolean =>
   path.kind === 'any' ? filter === path.filter : 'field' in filter && path.fields.includes(filter.field);
 
 /** The smallest index range that covers the conditions, null when no index helps. */
-function itemAccessPath(
+export function itemAccessPath(
   entity: EntityName,
   filters: readonly Filter[],
   view: View,
@@ -353,6 +353,13 @@ export function rowsPerItem(
 ): { readonly items: number; readonly perItem: number; readonly having: number } {
   const { rows, bodies } = sizeOf(entity, view);
   return { items: bodies, perItem: bodies === 0 ? 0 : rows / bodies, having: view.counts.nodes };
+}
+
+/** Rows that the plan's items have on its nodes. */
+export function rowsOfPlan(entity: EntityName, plan: ItemPlan, view: View): number {
+  const { items, perItem, having } = rowsPerItem(entity, view);
+  const ofNodes = (items * perItem * plan.nodes) / Math.max(1, having);
+  return Math.min(ofNodes, (plan.path?.estimate ?? items) * perItem);
 }
 
 /** Items that were found to be the only ones that matter, by other means than conditions. */

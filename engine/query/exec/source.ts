@@ -28,6 +28,7 @@ import type { GlobalRecord } from './access.ts';
 import type { ExecContext } from './context.ts';
 import {
   type Cursor,
+  type Either,
   END,
   ItemMatcher,
   ListCursor,
@@ -41,6 +42,7 @@ import {
   type SubList,
   type SubRows,
 } from './cursor.ts';
+import { eitherOf } from './either.ts';
 import { type CompileScope, compileFilter, conjunction, type Predicate, SUB, scopeOf } from './filter.ts';
 import type { FoldPlan } from './fold.ts';
 import { recordsOf } from './global-records.ts';
@@ -236,6 +238,7 @@ export class Source {
   /** Of a global entity: those that were rows since the last cursor was opened. */
   #records: GlobalRecord[] = [];
   readonly #nodes: NodeSet[] = [];
+  readonly #eithers: (Either | null)[] = [];
   readonly #itemPlans: ItemPlan[] = [];
 
   /** `trace`: where the work on the selection is written down. */
@@ -328,7 +331,7 @@ export class Source {
       case 'node':
         return new NodeCursor(row, (yield* this.nodes(row)).toArray(), this.subs, this.residual);
       case 'item':
-        return this.#openItems(row, yield* this.nodes(row));
+        return this.#openItems(row, yield* this.nodes(row), yield* this.either(row));
       case 'report':
         return yield* this.#openReports(row);
       case 'global':
@@ -345,15 +348,34 @@ export class Source {
     return view[DICTIONARY[this.entity]!] as DictionaryView<unknown>;
   }
 
-  #openItems(row: Row, nodes: NodeSet): Cursor {
+  /** Which rows the conditions on node and item together leave to be looked at: determined once a partition. null: all. */
+  *either(row: Row): Generator<undefined, Either | null> {
+    const { mixed } = this.split;
+    if (mixed.length === 0) return null;
+    const known = this.#eithers[row.part];
+    if (known !== undefined) return known;
+    const either = yield* eitherOf(mixed, yield* this.nodes(row), row, this);
+    this.#eithers[row.part] = either;
+    return either;
+  }
+
+  #openItems(row: Row, nodes: NodeSet, either: Either | null): Cursor {
     const plan = this.itemPlan(row, nodes);
     this.plans[row.part] = { nodes: plan.nodes, items: plan, reports: null };
     if (plan.drive === 'nodes') {
       const passing = this.#reach?.items == null ? null : this.rowsOfItems(row, plan);
-      return this.openList(row, nodes.toArray(), this.matcher(row, passing));
+      return this.openList(row, nodes.toArray(), this.matcher(row, passing), either);
     }
     const matcher = this.#matcherOfItems(row, plan);
-    return new PostingsCursor(row, this.items(row, plan), this.dictionary(row.view), matcher, nodes, this.mixed);
+    return new PostingsCursor(
+      row,
+      this.items(row, plan),
+      this.dictionary(row.view),
+      matcher,
+      nodes,
+      this.mixed,
+      either,
+    );
   }
 
   /** Whether the items of the plan's index are those that pass, so that none needs a test. */
@@ -412,8 +434,8 @@ export class Source {
   }
 
   /** Rows of these nodes, through their lists. */
-  openList(row: Row, nodes: Uint32Array, matcher: ItemMatcher): ListCursor {
-    return new ListCursor(row, nodes, this.dictionary(row.view), matcher, this.mixed);
+  openList(row: Row, nodes: Uint32Array, matcher: ItemMatcher, either: Either | null): ListCursor {
+    return new ListCursor(row, nodes, this.dictionary(row.view), matcher, this.mixed, either);
   }
 
   /** A cursor over items whatever the plan says, for counting and for sets of nodes. */
@@ -421,7 +443,7 @@ export class Source {
     const items = { ...this.itemPlan(row, nodes), drive: 'items' as const };
     this.plans[row.part] = { ...this.plans[row.part], nodes: items.nodes, items, reports: null };
     const matcher = this.#matcherOfItems(row, items);
-    return new PostingsCursor(row, this.items(row, items), this.dictionary(row.view), matcher, nodes, null);
+    return new PostingsCursor(row, this.items(row, items), this.dictionary(row.view), matcher, nodes, null, null);
   }
 
   *#openReports(row: Row): Generator<undefined, Cursor> {

@@ -19,7 +19,7 @@ import type { NodeId } from '../../store/records.ts';
 import type { NamedNode, View } from '../../store/view.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { OrderTerm, QueryTree } from '../tree.ts';
-import { type Cursor, END, type ItemMatcher, NodeCursor, ROW } from './cursor.ts';
+import { type Cursor, type Either, END, type ItemMatcher, NodeCursor, ROW } from './cursor.ts';
 import { accessFor } from './filter.ts';
 import { countRows } from './fold.ts';
 import type { ItemStates } from './item-states.ts';
@@ -66,14 +66,17 @@ class PartitionWalk {
   readonly #matcher: ItemMatcher | null;
   /** How many rows a node has of each item, where it is known which pass; null: every item passes, or each is to be looked at. */
   readonly #passing: ItemStates | null;
+  /** Where rows can be; null: anywhere. */
+  readonly #either: Either | null;
   readonly #list = new Ids();
 
-  constructor(source: Source, row: Row, nodes: NodeSet, passing: ItemStates | null) {
+  constructor(source: Source, row: Row, nodes: NodeSet, passing: ItemStates | null, either: Either | null) {
     this.row = row;
     this.nodes = nodes;
     this.#source = source;
     this.#matcher = source.shape === 'item' ? source.matcher(row, passing) : null;
     this.#passing = passing;
+    this.#either = either;
   }
 
   /** How many rows the node has, null when that would have to be found out row by row. */
@@ -95,7 +98,7 @@ class PartitionWalk {
 
   open(node: NodeId): Cursor {
     const ids = Uint32Array.of(node);
-    if (this.#matcher !== null) return this.#source.openList(this.row, ids, this.#matcher);
+    if (this.#matcher !== null) return this.#source.openList(this.row, ids, this.#matcher, this.#either);
     if (this.#source.shape === 'report') return this.#source.openReportsOf(this.row, node);
     return new NodeCursor(this.row, ids, this.#source.subs, this.#source.residual);
   }
@@ -109,15 +112,16 @@ function* openWalk(source: Source, part: number, walk: WalkOrder): Generator<und
   const nodes = yield* source.nodes(row);
   if (source.shape !== 'item') {
     source.plans[part] = { nodes: nodes.count(), items: null, reports: null, walk };
-    return new PartitionWalk(source, row, nodes, null);
+    return new PartitionWalk(source, row, nodes, null, null);
   }
+  const either = yield* source.either(row);
   const plan = source.itemPlan(row, nodes);
   source.plans[part] = { nodes: plan.nodes, items: plan, reports: null, walk };
   const { path } = plan;
-  if (path === null) return new PartitionWalk(source, row, nodes, null);
+  if (path === null) return new PartitionWalk(source, row, nodes, null, either);
   const dictionary = source.dictionary(view);
   const passing = source.countable && source.areKnown(plan) ? source.rowsOfItems(row, plan) : null;
-  if (path.estimate * FEW_ITEMS > nodes.count()) return new PartitionWalk(source, row, nodes, passing);
+  if (path.estimate * FEW_ITEMS > nodes.count()) return new PartitionWalk(source, row, nodes, passing, either);
   // The items are few: only nodes that have one of them are visited.
   const having = new NodeSet(view.maxNodeId + 1);
   const matcher = source.matcher(row);
@@ -126,7 +130,7 @@ function* openWalk(source: Source, part: number, walk: WalkOrder): Generator<und
     dictionary.addNodes(item, having);
     if (ctx.tick()) yield;
   }
-  return new PartitionWalk(source, row, having.intersect(nodes), passing);
+  return new PartitionWalk(source, row, having.intersect(nodes), passing, either);
 }
 
 /** Gives the rows to the sink in order. */
