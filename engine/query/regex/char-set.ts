@@ -1,6 +1,6 @@
 // Sets of characters of a regular expression. A character is a Unicode code point. Classes ([:alpha:], \w, ...) follow the
 // C library's Unicode tables as PostgreSQL uses them, which are not JavaScript's: \s has no no-break blanks, \w counts
-// letters and digits of every script, \d ASCII digits only.
+// letters and digits of every script, \d ASCII digits only. Blanks and control characters PostgreSQL lists itself.
 
 // Members of each class, written to stand inside a bracket expression of a JavaScript pattern with the flag `u`.
 const BLANKS = String.raw`\u{20}\u{1680}\u{2000}-\u{2006}\u{2008}-\u{200a}\u{205f}\u{3000}`;
@@ -11,11 +11,12 @@ const CLASS_SOURCES = {
   alnum: ALNUM,
   alpha: null,
   ascii: String.raw`\u{0}-\u{7f}`,
-  blank: String.raw`\t${BLANKS}`,
-  cntrl: String.raw`\p{Cc}\p{Zl}\p{Zp}`,
+  blank: String.raw`\t\u{20}`,
+  cntrl: String.raw`\p{Cc}`,
   digit: '0-9',
   graph: GRAPH,
-  lower: String.raw`\p{Lowercase}\p{Lt}`,
+  // Of the letters in title case, those that are digraphs are both lower and upper.
+  lower: String.raw`\p{Lowercase}\u{1c5}\u{1c8}\u{1cb}\u{1f2}`,
   print: `${GRAPH}${BLANKS}`,
   punct: null,
   space: String.raw`\t-\r\p{Zl}\p{Zp}${BLANKS}`,
@@ -41,6 +42,8 @@ export interface ClassTerm {
 }
 
 const ASCII_SIZE = 128;
+/** The last character that a text can have. Patterns may name later ones, which are in no text. */
+const CODE_POINT_MAX = 0x10ffff;
 export const NEWLINE = 10;
 
 const codePointSource = (code: number): string => {
@@ -63,7 +66,7 @@ const UNIFORM_BLOCKS: readonly (readonly [number, number])[] = [
   [0xf0000, 0xffffd],
   [0xffffe, 0xfffff],
   [0x100000, 0x10fffd],
-  [0x10fffe, 0x10ffff],
+  [0x10fffe, CODE_POINT_MAX],
 ];
 
 /** Characters of a block that are looked at together. */
@@ -213,7 +216,8 @@ export class CharSet {
   }
 }
 
-function mergeRanges(ranges: readonly number[]): readonly number[] {
+function mergeRanges(all: readonly number[]): readonly number[] {
+  const ranges = all.some((code) => code > CODE_POINT_MAX) ? withinTexts(all) : all;
   if (ranges.length <= 2) return ranges;
   const pairs: [number, number][] = [];
   for (let i = 0; i < ranges.length; i += 2) pairs.push([ranges[i] as number, ranges[i + 1] as number]);
@@ -225,6 +229,16 @@ function mergeRanges(ranges: readonly number[]): readonly number[] {
     else merged.push(low, high);
   }
   return merged;
+}
+
+/** The parts of ranges that texts can have. */
+function withinTexts(ranges: readonly number[]): readonly number[] {
+  const within: number[] = [];
+  for (let i = 0; i < ranges.length; i += 2) {
+    const low = ranges[i] as number;
+    if (low <= CODE_POINT_MAX) within.push(low, Math.min(ranges[i + 1] as number, CODE_POINT_MAX));
+  }
+  return within;
 }
 
 export const ANY = new CharSet([], [], true);
@@ -254,8 +268,18 @@ function simpleCase(code: number, convert: (text: string) => string): number {
   const other = text.codePointAt(0) as number;
   return text.length === (other > 0xffff ? 2 : 1) ? other : code;
 }
-const toLower = (code: number): number => simpleCase(code, (text) => text.toLowerCase());
-const toUpper = (code: number): number => simpleCase(code, (text) => text.toUpperCase());
+
+// Other cases that JavaScript writes as several characters, and the C library's tables have one for.
+const ONE_LOWER: ReadonlyMap<number, number> = new Map([[0x130, 0x69]]);
+/** Greek letters with an iota below: the upper case is the one with an iota beside. */
+const ONE_UPPER: ReadonlyMap<number, number> = new Map(
+  Array.from({ length: 0x80 }, (_, i) => 0x1f80 + i)
+    .filter((code) => /\p{Lt}/u.test(String.fromCodePoint(code)))
+    .map((code) => [simpleCase(code, (text) => text.toLowerCase()), code]),
+);
+
+const toLower = (code: number): number => ONE_LOWER.get(code) ?? simpleCase(code, (text) => text.toLowerCase());
+const toUpper = (code: number): number => ONE_UPPER.get(code) ?? simpleCase(code, (text) => text.toUpperCase());
 
 /** Ranges of a range and of the upper and lower case forms of its members. */
 export function foldRange(low: number, high: number): number[] {

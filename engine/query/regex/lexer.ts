@@ -19,8 +19,8 @@ export type Token =
   | { readonly type: 'look'; readonly ahead: boolean; readonly negative: boolean }
   | { readonly type: 'bracket-open'; readonly negated: boolean }
   | { readonly type: 'bracket-close' }
-  /** `[:name:]`, `[.name.]`, `[=name=]` with the text between the marks. */
-  | { readonly type: 'bracket-name'; readonly mark: ':' | '.' | '='; readonly name: string }
+  /** `[:name:]`, `[.name.]`, `[=name=]` with the text between the marks; null: they are not closed. */
+  | { readonly type: 'bracket-name'; readonly mark: ':' | '.' | '='; readonly name: string | null }
   | { readonly type: 'back-reference'; readonly group: number };
 
 type Context = 'advanced' | 'basic' | 'literal' | 'bracket' | 'bound';
@@ -63,14 +63,16 @@ const SIMPLE_ESCAPES: Readonly<Record<string, Token>> = {
   W: { type: 'class', name: 'word', complement: true },
 };
 
-/** White space of the expanded syntax. */
-const isBlank = (c: string | undefined): boolean => c !== undefined && /\s/.test(c);
 const isDigit = (c: string | undefined): boolean => c !== undefined && c >= '0' && c <= '9';
 const isAsciiAlphanumeric = (c: string): boolean => /^[A-Za-z0-9]$/.test(c);
 const isAlpha = memberTest('alpha');
 const isLetter = (c: string | undefined): boolean => c !== undefined && isAlpha(c);
+const isSpace = memberTest('space');
+/** White space of the expanded syntax. */
+const isBlank = (c: string | undefined): boolean => c !== undefined && isSpace(c);
 
-const CODE_POINT_MAX = 0x10ffff;
+/** The last character that a pattern can name: far beyond Unicode's last. */
+const CODE_MAX = 0x7ffffffe;
 
 export class Lexer {
   readonly options: LexerOptions;
@@ -240,15 +242,17 @@ export class Lexer {
     }
   }
 
-  /** Text up to the mark and a closing bracket, which are taken too. */
-  #nameUpTo(mark: string): string {
+  /** Text up to the mark and a closing bracket, which are taken too; null: there are none. */
+  #nameUpTo(mark: string): string | null {
     const start = this.#position;
     for (let i = start; i + 1 < this.#chars.length; i++) {
       if (this.#chars[i] !== mark || this.#chars[i + 1] !== ']') continue;
       this.#position = i + 2;
       return this.#chars.slice(start, i).join('');
     }
-    throw invalidRegex('brackets');
+    // What stands before it is wrong first.
+    this.#position = this.#chars.length;
+    return null;
   }
 
   #bound(c: string): Token {
@@ -353,7 +357,7 @@ export class Lexer {
   #codePoint(countMin: number, countMax: number): Token {
     const digits = this.#digits(16, countMax);
     const code = Number.parseInt(digits, 16);
-    if (digits.length < countMin || !(code <= CODE_POINT_MAX)) throw invalidRegex('escape');
+    if (digits.length < countMin || !(code <= CODE_MAX)) throw invalidRegex('escape');
     return char(code);
   }
 

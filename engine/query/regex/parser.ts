@@ -205,7 +205,7 @@ class Parser {
       return;
     }
     if (token.type === 'bracket-name' && token.mark === ':') {
-      terms.push(this.#classTerm(token.name));
+      terms.push(this.#classTerm(closedName(token)));
       return;
     }
     const low = bracketChar(token);
@@ -231,10 +231,16 @@ class Parser {
   }
 }
 
+function closedName({ name }: BracketName): string {
+  if (name === null) throw invalidRegex('brackets');
+  return name;
+}
+type BracketName = Extract<Token, { type: 'bracket-name' }>;
+
 function bracketChar(token: Token, isRangeEnd = false): number {
   if (token.type === 'char') return token.code;
   if (token.type === 'bracket-name' && (token.mark === '.' || !isRangeEnd)) {
-    const code = collatingElement(token.name);
+    const code = collatingElement(closedName(token));
     if (code === null) throw invalidRegex('collating');
     return code;
   }
