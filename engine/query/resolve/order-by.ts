@@ -122,17 +122,19 @@ export function clausePaging(
   return { orderBy: clauseOrder(scope, orderBy), limit: limitTo, offset: offsetBy ?? 0 };
 }
 
-/** null: the value is no count of rows. */
-const plainCount = (value: JsonValue): number | null =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null;
-
-/** What the database reads as a count: texts of digits too, as far as its integers go. */
-function storedCount(value: JsonValue): number | null {
-  if (typeof value !== 'string') return plainCount(value);
-  const isInteger = /^\s*\+?\d+\s*$/.test(value) && BigInt(value.trim().replace('+', '')) <= BIGINT_MAX;
-  return isInteger ? Number(value) : null;
+/** null: the value is no count of rows. The database's integers end at 2^63; no answer has more rows than fit in a number. */
+function plainCount(value: JsonValue): number | null {
+  if (typeof value === 'bigint')
+    return value >= 0n && value <= BIGINT_MAX ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null;
 }
 const BIGINT_MAX = 2n ** 63n - 1n;
+
+/** What the database reads as a count: texts of digits, too. */
+function storedCount(value: JsonValue): number | null {
+  if (typeof value !== 'string') return plainCount(value);
+  return /^\s*\+?\d+\s*$/.test(value) ? plainCount(BigInt(value.trim().replace('+', ''))) : null;
+}
 
 function clauseOrder(scope: Scope, value: JsonValue | null): readonly OrderTerm[] {
   if (value === null) return [];

@@ -62,7 +62,15 @@ describe('paging clauses', () => {
     assert.deepEqual([other.limit, other.offset, other.orderBy], [9, 1, [{ field: 'deactivated', descending: false }]]);
   });
 
+  it('paging: counts are those of 64 bits', () => {
+    for (const count of ['9007199254740992', '9223372036854775807']) {
+      const tree = root(`["from","nodes",["limit",${count}],["offset",${count}]]`);
+      assert.deepEqual([tree.limit, tree.offset], [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]);
+    }
+  });
+
   const ERRORS: readonly [string, string | RegExp][] = [
+    ['["limit",9223372036854775808]', /^Illegal value '9,223,372,036,854,775,808' for :limit/],
     ['["limit",1],["limit",2]', "Multiple 'limit' clauses are not permitted"],
     ['["limit"]', "Received 'limit' clause without an argument"],
     ['["offset",null]', "Received 'offset' clause without an argument"],
@@ -96,6 +104,7 @@ describe('paging clauses of a subquery', () => {
       [2, 1],
       ['2', '1'],
       [' +2 ', '01'],
+      ['2', '00000000000000000000001'],
     ]) {
       const filter = inner(['limit', limit], ['offset', offset]);
       assert.ok(filter?.kind === 'in-query');
