@@ -1,5 +1,6 @@
 // Aggregates and groups. Rows fold into one accumulator set per group; where nothing reads the node, a shared item is folded
-// once with the number of its nodes as weight.
+// once with the number of its nodes as weight. Where fields of the node and fields of the item are read, but none that is of both,
+// a row is a pair of sides: what the groups read of each is found once for all rows that are equal in it.
 
 import type { FieldType } from '../../../schemas/entities.ts';
 import { ByteNumbers } from '../../byte-numbers.ts';
@@ -17,6 +18,8 @@ import type { Row } from './row.ts';
 
 interface Accumulator {
   add(row: Row, weight: number): void;
+  /** Adds so many times what another one of the same column has. */
+  absorb(other: this, weight: number): void;
   /** JSON text. */
   result(): string;
 }
@@ -27,10 +30,24 @@ export interface GroupedRow {
   readonly values: ReadonlyMap<string, Value>;
 }
 
+/** A field that groups are ordered by. */
+interface Field {
+  readonly name: string;
+  readonly access: Access;
+}
+
 interface Group {
   readonly texts: readonly (string | null)[];
   readonly values: ReadonlyMap<string, Value>;
   readonly accumulators: readonly (Accumulator | null)[];
+}
+
+/** Rows' node, or the rest of them, as far as groups read it. By column: null where the other side has it. */
+export interface Side extends Group {
+  /** Equal for those that groups do not tell apart by. */
+  readonly key: number;
+  /** Equal for those that are equal in all that is read, counted from 0. */
+  readonly number: number;
 }
 
 export const isAggregated = (tree: QueryTree): boolean =>
@@ -39,19 +56,27 @@ export const isAggregated = (tree: QueryTree): boolean =>
 export class Grouping {
   readonly #tree: QueryTree;
   readonly #columns: readonly (Access | null)[];
+  /** Which columns are the node's. */
+  readonly #ofNode: readonly boolean[];
   /** What stands before the value of each column. */
   readonly #heads: readonly string[];
   readonly #keys: readonly Key[];
-  readonly #fields: readonly { readonly name: string; readonly access: Access }[];
+  /** What the functions read. */
+  readonly #args: readonly Access[];
+  readonly #fields: readonly Field[];
   readonly #scope: CompileScope;
   /** For each key but the first: the numbers of what the keys up to it are together. */
   readonly #combined: readonly PairNumbers[];
+  /** The numbers of pairs of sides, by their keys. */
+  readonly #pairs = new PairNumbers();
   /** By the number of what the keys of its rows are, which is that of their first ones. */
   readonly #groups: Group[] = [];
   /** What columns, keys and arguments read of a row. */
   readonly reads: readonly Access[];
   /** true when none of them reads the node. */
   readonly itemOnly: boolean;
+  /** true when none of them reads node and item together: then rows can be added as pairs of sides. */
+  readonly isSided: boolean;
 
   constructor(tree: QueryTree, scope: CompileScope) {
     this.#tree = tree;
@@ -67,20 +92,46 @@ export class Grouping {
       name,
       access: accessRef({ kind: 'field', field: name }, scope),
     }));
-    const reads = [...this.#columns.filter((access) => access !== null), ...this.#keys.map((key) => key.access)];
-    for (const c of tree.columns) if (c.kind === 'aggregate' && c.ref !== null) reads.push(accessRef(c.ref, scope));
-    this.reads = reads;
-    this.itemOnly = reads.every((a) => a.level !== 'node' && a.level !== 'row');
-    this.#combined = this.#keys.slice(1).map(() => new PairNumbers());
+    const args = tree.columns.map((c) => (c.kind === 'aggregate' && c.ref !== null ? accessRef(c.ref, scope) : null));
+    this.#ofNode = tree.columns.map((_, i) => (this.#columns[i] ?? args[i])?.level === 'node');
+    this.#args = args.filter((access) => access !== null);
+    const shown = this.#columns.filter((access) => access !== null);
+    this.reads = [...shown, ...this.#keys.map((key) => key.access), ...this.#args];
+    this.itemOnly = this.reads.every((a) => a.level !== 'node' && a.level !== 'row');
+    this.isSided = this.reads.every((a) => a.level !== 'row');
+    this.#combined = pairNumbersFor(this.#keys);
     if (tree.groupBy === null) this.#groups.push(this.#fresh(null));
   }
 
   add(row: Row, weight: number): void {
-    const keys = this.#keys;
-    let number = keys.length === 0 ? ONLY : keys[0]!.of(row);
-    for (let i = 1; i < keys.length; i++) number = this.#combined[i - 1]!.of(number, keys[i]!.of(row));
+    const number = numberOfKeys(this.#keys, this.#combined, row);
     const { accumulators } = (this.#groups[number] ??= this.#fresh(row));
     for (let i = 0; i < accumulators.length; i++) accumulators[i]?.add(row, weight);
+  }
+
+  /** The sides that are nodes, or the other ones. */
+  sides(areNodes: boolean): Sides {
+    const isOfSide = ({ level }: Access): boolean => (level === 'node') === areNodes;
+    const keys = this.#keys.filter(({ access }) => isOfSide(access));
+    const fields = this.#fields.filter(({ access }) => isOfSide(access));
+    const make = (row: Row): Group => {
+      const side = this.#made(row, fields, (i) => this.#ofNode[i] === areNodes);
+      for (const accumulator of side.accumulators) accumulator?.add(row, 1);
+      return side;
+    };
+    return new Sides(keys, this.#args.filter(isOfSide), make);
+  }
+
+  /** The same as `add` for so many rows that have this node's side and this other one. One grouping takes rows or sides. */
+  addSides(node: Side, rest: Side, weight: number): void {
+    const number = this.#pairs.of(node.key, rest.key);
+    const { accumulators } = (this.#groups[number] ??= this.#joined(node, rest));
+    for (let i = 0; i < accumulators.length; i++) {
+      const accumulator = accumulators[i]!;
+      if (accumulator === null) continue;
+      const side = this.#ofNode[i] ? node : rest;
+      accumulator.absorb(side.accumulators[i]!, weight);
+    }
   }
 
   get size(): number {
@@ -97,16 +148,102 @@ export class Grouping {
   }
 
   #fresh(row: Row | null): Group {
+    return this.#made(row, this.#fields, () => true);
+  }
+
+  #made(row: Row | null, fields: readonly Field[], has: (column: number) => boolean): Group {
+    const isShown = (access: Access | null, i: number): access is Access => access !== null && row !== null && has(i);
     return {
-      texts: this.#columns.map((access) => (access === null || row === null ? null : textOf(access, row))),
-      values: new Map(row === null ? [] : this.#fields.map(({ name, access }) => [name, access.value(row)])),
-      accumulators: this.#tree.columns.map((c) => (c.kind === 'aggregate' ? accumulatorOf(c, this.#scope) : null)),
+      texts: this.#columns.map((access, i) => (isShown(access, i) ? textOf(access, row!) : null)),
+      values: row === null ? NO_VALUES : valuesOf(fields, row),
+      accumulators: this.#accumulators(has),
     };
+  }
+
+  #accumulators(has: (column: number) => boolean): (Accumulator | null)[] {
+    return this.#tree.columns.map((c, i) => (c.kind === 'aggregate' && has(i) ? accumulatorOf(c, this.#scope) : null));
+  }
+
+  #joined(node: Side, rest: Side): Group {
+    return {
+      texts: this.#ofNode.map((isOfNode, i) => (isOfNode ? node : rest).texts[i] ?? null),
+      values: this.#fields.length === 0 ? NO_VALUES : new Map([...node.values, ...rest.values]),
+      accumulators: this.#accumulators(() => true),
+    };
+  }
+}
+
+const NO_VALUES: ReadonlyMap<string, Value> = new Map();
+
+const valuesOf = (fields: readonly Field[], row: Row): ReadonlyMap<string, Value> =>
+  fields.length === 0 ? NO_VALUES : new Map(fields.map(({ name, access }) => [name, access.value(row)]));
+
+/** Sides of one kind, as many as are remembered. */
+export class Sides {
+  readonly #keys: readonly Key[];
+  readonly #combined: readonly PairNumbers[];
+  readonly #reads: readonly Access[];
+  readonly #make: (row: Row) => Group;
+  #args: readonly Key[] = [];
+  #withArgs: readonly PairNumbers[] = [];
+  #all: Side[] = [];
+  #byNumber: (Side | undefined)[] = [];
+
+  constructor(keys: readonly Key[], args: readonly Access[], make: (row: Row) => Group) {
+    this.#keys = keys;
+    this.#combined = pairNumbersFor(keys);
+    this.#reads = args;
+    this.#make = make;
+    this.forget();
+  }
+
+  /** What is read of the rows. */
+  get reads(): readonly Access[] {
+    return [...this.#keys.map(({ access }) => access), ...this.#reads];
+  }
+
+  /** How many are remembered: their numbers are below it. */
+  get size(): number {
+    return this.#all.length;
+  }
+
+  at(number: number): Side {
+    return this.#all[number]!;
+  }
+
+  of(row: Row): Side {
+    const key = numberOfKeys(this.#keys, this.#combined, row);
+    let number = key;
+    for (let i = 0; i < this.#args.length; i++) number = this.#withArgs[i]!.of(number, this.#args[i]!.of(row));
+    let side = this.#byNumber[number];
+    if (side === undefined) {
+      side = { ...this.#make(row), key, number: this.#all.length };
+      this.#all.push(side);
+      this.#byNumber[number] = side;
+    }
+    return side;
+  }
+
+  /** Remembers none of them any more: numbers begin again, keys stay what they were. */
+  forget(): void {
+    this.#args = this.#reads.map(argumentOf);
+    this.#withArgs = this.#reads.map(() => new PairNumbers());
+    this.#all = [];
+    this.#byNumber = [];
   }
 }
 
 /** The one group of all rows. */
 const ONLY = 0;
+
+const pairNumbersFor = (keys: readonly Key[]): readonly PairNumbers[] => keys.slice(1).map(() => new PairNumbers());
+
+/** The number of what the keys of a row are together. `combined`: for each key but the first. */
+function numberOfKeys(keys: readonly Key[], combined: readonly PairNumbers[], row: Row): number {
+  let number = keys.length === 0 ? ONLY : keys[0]!.of(row);
+  for (let i = 1; i < keys.length; i++) number = combined[i - 1]!.of(number, keys[i]!.of(row));
+  return number;
+}
 
 /** What a row is grouped by. */
 interface Key {
@@ -134,7 +271,7 @@ class ValueKey implements Key {
   }
 }
 
-/** A key whose equal values are stored as equal texts: no value is made. */
+/** A key that is a stored text: no value is made. */
 class TextKey implements Key {
   readonly access: Access;
   readonly #stored: StoredPlace;
@@ -170,6 +307,10 @@ function keyOf(key: GroupKey, columns: readonly Column[], scope: CompileScope): 
   return new ValueKey(access, (row) => identityText(access.value(row) as JsonValue));
 }
 
+/** Numbers of what a function reads: by its text, as functions see 1 and 1.0 apart. */
+const argumentOf = (access: Access): Key =>
+  access.stored === undefined ? new ValueKey(access, (row) => textOf(access, row)) : new TextKey(access, access.stored);
+
 type Aggregate = Extract<Column, { kind: 'aggregate' }>;
 
 function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
@@ -190,8 +331,8 @@ function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
   }
 }
 
-const NOTHING_COUNTED: Accumulator = { add: () => {}, result: () => '0' };
-const NOTHING_FOUND: Accumulator = { add: () => {}, result: () => 'null' };
+const NOTHING_COUNTED: Accumulator = { add: () => {}, absorb: () => {}, result: () => '0' };
+const NOTHING_FOUND: Accumulator = { add: () => {}, absorb: () => {}, result: () => 'null' };
 
 class Count implements Accumulator {
   readonly #access: Access | null;
@@ -201,6 +342,9 @@ class Count implements Accumulator {
   }
   add(row: Row, weight: number): void {
     if (this.#access === null || this.#access.value(row) !== null) this.#count += weight;
+  }
+  absorb(other: Count, weight: number): void {
+    this.#count += other.#count * weight;
   }
   result(): string {
     return String(this.#count);
@@ -234,6 +378,10 @@ class Sum implements Accumulator {
     if (number === null) return;
     this.#sum.add(number, weight);
     this.#count += weight;
+  }
+  absorb(other: Sum, weight: number): void {
+    this.#sum.addSum(other.#sum, weight);
+    this.#count += other.#count * weight;
   }
   result(): string {
     if (this.#count === 0) return 'null';
@@ -278,13 +426,19 @@ class Extreme<T> implements Accumulator {
   }
   add(row: Row): void {
     const value = this.#candidates.of(row);
-    if (value === null) return;
-    if (this.#best !== null) {
-      const c = this.#candidates.compare(value, this.#best);
-      if (this.#max ? c <= 0 : c >= 0) return;
-    }
+    if (value === null || !this.#isBetter(value)) return;
     this.#best = value;
     this.#json = this.#candidates.shown(value, row);
+  }
+  absorb(other: Extreme<T>): void {
+    if (other.#best === null || !this.#isBetter(other.#best)) return;
+    this.#best = other.#best;
+    this.#json = other.#json;
+  }
+  #isBetter(value: T): boolean {
+    if (this.#best === null) return true;
+    const c = this.#candidates.compare(value, this.#best);
+    return this.#max ? c > 0 : c < 0;
   }
   result(): string {
     return this.#json;

@@ -9,6 +9,7 @@ import type { QueryTree } from '../tree.ts';
 import { type GroupedRow, Grouping, isAggregated } from './aggregate.ts';
 import { Behind } from './behind.ts';
 import { type ContextOptions, ExecContext } from './context.ts';
+import { crossRows, isCrossable } from './crossing.ts';
 import { END, ROW } from './cursor.ts';
 import { distinctRows } from './distinct.ts';
 import { countRows, foldRows } from './fold.ts';
@@ -20,7 +21,7 @@ import type { Locator } from './row.ts';
 import { Source, TreeRows } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
 import type { Step } from './trace.ts';
-import { walked, walksNodes } from './walk.ts';
+import { groupedByName, walked, walksNames, walksNodes } from './walk.ts';
 
 /** A context over snapshots of all partitions; close it when the answer is complete or given up. */
 export function openContext(partitions: readonly Partition[], options: ContextOptions): ExecContext {
@@ -141,6 +142,9 @@ function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: Execu
   const grouping = new Grouping(tree, source.scope);
   const group = source.trace.step('group');
   if (grouping.itemOnly && source.countable) yield* foldItems(grouping, source);
+  else if (tree.limit !== null && !options.onTotal && walksNames(tree.orderBy, source))
+    yield* groupedByName(tree, grouping, source);
+  else if (isCrossable(grouping, source)) yield* crossRows(grouping, source);
   else {
     const rows = new TreeRows(source);
     for (let step = rows.next(); step !== END; step = rows.next()) {

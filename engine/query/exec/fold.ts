@@ -110,6 +110,10 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
   yield* visitShares(source, shares, visit);
 }
 
+/** Whether the partitions have so few items that counts are kept for each of them. */
+export const keepsWeights = (source: Source): boolean =>
+  source.parts.every((part) => source.dictionary(source.ctx.view(part)).end <= WEIGHTS_MAX);
+
 function planFold(source: Source, places: readonly number[] | null, nodes: NodeSet, row: Row): FoldPlan {
   const { view } = row;
   if (places?.length === 0 && source.item === null) return { weights: 'total', by: 'class' };
@@ -124,8 +128,8 @@ function planFold(source: Source, places: readonly number[] | null, nodes: NodeS
   return { weights: 'lists', by: places === null ? 'item' : 'class' };
 }
 
-/** Places of all fields that are read, when they are all such that take few values; else null. */
-function classPlaces(source: Source, reads: readonly Access[]): readonly number[] | null {
+/** Places of all fields that are read, also by the source's conditions on items, when they are all such that take few values; else null. */
+export function classPlaces(source: Source, reads: readonly Access[]): readonly number[] | null {
   if (source.subs !== null) return null;
   const fields = fieldsReadByAll(source.split.item);
   if (fields === null) return null;

@@ -1,6 +1,7 @@
 // Rows ordered by certname first, or by other fields of the node before it: the nodes are visited in that order, one node's rows are sorted
 // by the other terms, and the visit ends when the page is full. Nothing is kept but the rows of one node. Nodes whose rows all lie before
-// the page are counted and passed over. Rows of reports and events are those of the node's reports.
+// the page are counted and passed over. Rows of reports and events are those of the node's reports. A page of groups by certname ends the
+// visit in the same way.
 //
 //   names   'index'  the partitions' certname indexes are merged, unless the order is kept from earlier queries
 //           'sort'   the names of few nodes among many are read and sorted
@@ -19,6 +20,8 @@ import type { NodeId } from '../../store/records.ts';
 import type { NamedNode, View } from '../../store/view.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { OrderTerm, QueryTree } from '../tree.ts';
+import type { Grouping } from './aggregate.ts';
+import { Crossing, isCrossable, PartCrossing } from './crossing.ts';
 import { type Cursor, type Either, END, type ItemMatcher, NodeCursor, ROW } from './cursor.ts';
 import { accessFor } from './filter.ts';
 import { countRows } from './fold.ts';
@@ -49,6 +52,10 @@ export function walksNodes(orderBy: readonly OrderTerm[], source: Source): boole
       return false;
   }
 }
+
+/** Whether they can be had node by node in the order of certnames. */
+export const walksNames = (orderBy: readonly OrderTerm[], source: Source): boolean =>
+  orderBy[0]?.field === 'certname' && walksNodes(orderBy, source);
 
 /** The terms that put the nodes in order, so that only one node's rows are equal in them, or no term is left: else none. */
 function nodeTerms(orderBy: readonly OrderTerm[], source: Source): readonly OrderTerm[] {
@@ -211,6 +218,37 @@ export function* walked(
       if (sink.full || ctx.tickRow()) yield;
     }
     seen += count;
+  }
+}
+
+/** Adds the rows of nodes in the order of their names, as far as a page of groups reaches: each group is of one node. */
+export function* groupedByName(tree: QueryTree, grouping: Grouping, source: Source): Generator<undefined, void> {
+  const { ctx } = source;
+  const end = tree.offset + tree.limit!;
+  const walks: PartitionWalk[] = [];
+  for (const part of source.parts) walks.push(yield* openWalk(source, part, 'certname'));
+  const crossing = isCrossable(grouping, source) ? new Crossing(source, grouping) : null;
+  const crossed = new Map<PartitionWalk, PartCrossing>();
+  let visited = 0;
+  for (const { walk, node } of yield* nodesByName(source, walks, tree.orderBy)) {
+    if (grouping.size >= end) return;
+    if ((++visited & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+    const { row } = walk;
+    const { scan } = source.trace.partition(row.part);
+    if (crossing !== null) {
+      let part = crossed.get(walk);
+      if (part === undefined) crossed.set(walk, (part = new PartCrossing(crossing, row)));
+      scan.rows += part.addNode(node);
+      continue;
+    }
+    const cursor = walk.open(node);
+    for (let step = cursor.next(); step !== END; step = cursor.next()) {
+      if (step === ROW) {
+        scan.rows++;
+        grouping.add(row, 1);
+      }
+      if (ctx.tickStep(step === ROW)) yield;
+    }
   }
 }
 

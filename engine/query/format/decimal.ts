@@ -31,6 +31,12 @@ export class DecimalSum {
     this.#addUnits(BigInt(whole + fraction) * BigInt(weight), fraction.length);
   }
 
+  /** Adds another sum as often as `weight` says. */
+  addSum(other: DecimalSum, weight: number): void {
+    this.add(other.#small, weight);
+    if (other.#scale > 0 || other.#units !== 0n) this.#addUnits(other.#units * BigInt(weight), other.#scale);
+  }
+
   #addUnits(units: bigint, scale: number): void {
     if (scale > this.#scale) {
       this.#units *= 10n ** BigInt(scale - this.#scale);

@@ -95,3 +95,27 @@ describe('decimal averages', () => {
     });
   }
 });
+
+it('a sum added to another one so many times is that of all its numbers', () => {
+  const value = fc.oneof(
+    fc.integer(),
+    fc.bigInt(),
+    fc.tuple(fc.integer(), fc.nat(999)).map(([whole, part]) => Decimal.parse(`${whole}.${part}`)!),
+  );
+  fc.assert(
+    fc.property(fc.array(value), fc.array(value), fc.integer({ min: 1, max: 5 }), (first, second, times) => {
+      const [sum, part, all] = [new DecimalSum(), new DecimalSum(), new DecimalSum()];
+      for (const one of first) {
+        sum.add(one);
+        all.add(one);
+      }
+      for (const one of second) {
+        part.add(one);
+        all.add(one, times);
+      }
+      sum.addSum(part, times);
+      assert.equal(sum.sum(), all.sum());
+    }),
+    { seed },
+  );
+});
