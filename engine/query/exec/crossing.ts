@@ -12,11 +12,10 @@ import { Ids } from '../../store/ids.ts';
 import type { ItemClasses } from '../../store/item-classes.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { ItemId, NodeId } from '../../store/records.ts';
-import type { View } from '../../store/view.ts';
 import type { Grouping, Side, Sides } from './aggregate.ts';
 import type { ItemMatcher } from './cursor.ts';
 import { classPlaces, type FoldPlan, keepsWeights } from './fold.ts';
-import { sizeOf } from './plan.ts';
+import { readsLists } from './plan.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
 
@@ -34,17 +33,6 @@ const LISTS = 0x80000000;
 interface Share {
   readonly side: number;
   times: number;
-}
-
-/** Microseconds: an item's nodes found. */
-const COST_POSTINGS = 1.5;
-/** The same: a node's list read, and an entry of it counted for its node and its item. */
-const COST_LIST = 1;
-const COST_ENTRY = 0.01;
-
-function costOfLists({ entity }: Source, nodes: NodeSet, view: View): number {
-  const { rows } = sizeOf(entity, view);
-  return nodes.count() * (COST_LIST + (rows / Math.max(1, view.counts.nodes)) * COST_ENTRY);
 }
 
 /** Whether rows of the selection can be grouped by sides. */
@@ -314,7 +302,7 @@ export function* crossRows(grouping: Grouping, source: Source): Generator<undefi
     } else {
       const found = new PartCrossing(crossing, row);
       const passing = plan.drive === 'items' ? yield* found.pass(source.items(row, plan)) : null;
-      const isFew = passing !== null && passing.length * COST_POSTINGS < costOfLists(source, nodes, row.view);
+      const isFew = passing !== null && !readsLists(source.entity, row.view, nodes.count(), passing.length);
       planned(isFew ? 'postings' : 'lists');
       scan.rows += isFew ? yield* byPostings(crossing, found, nodes, passing) : yield* byLists(crossing, found, nodes);
     }

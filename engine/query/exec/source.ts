@@ -433,6 +433,15 @@ export class Source {
     return new ItemMatcher(this.dictionary(row.view), row, this.subs, item, this.sub, passing);
   }
 
+  /** The same, of items of the plan's index only. */
+  matcherWithin(row: Row, plan: ItemPlan): ItemMatcher {
+    if (plan.path === null) return this.matcher(row);
+    const dictionary = this.dictionary(row.view);
+    const within = new ItemStates(dictionary.end);
+    for (const item of this.items(row, plan)) within.set(item, 1);
+    return new ItemMatcher(dictionary, row, this.subs, this.isExact(plan) ? null : this.item, this.sub, within);
+  }
+
   /** Rows of these nodes, through their lists. */
   openList(row: Row, nodes: Uint32Array, matcher: ItemMatcher, either: Either | null): ListCursor {
     return new ListCursor(row, nodes, this.dictionary(row.view), matcher, this.mixed, either);

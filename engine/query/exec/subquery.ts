@@ -2,6 +2,7 @@
 // certname (most of them), else to sets of tuples. `match()` in a dotted path is expanded here too: it asks for paths that
 // are stored now.
 
+import { Ids } from '../../store/ids.ts';
 import { NodeSet } from '../../store/node-set.ts';
 import { encodePath, matchPattern } from '../paths.ts';
 import { isOddValue } from '../resolve/clause.ts';
@@ -14,6 +15,7 @@ import { accessFor, typeOf } from './filter.ts';
 import { pathsOf } from './global-records.ts';
 import { impliedBy } from './implied.ts';
 import { orderingOf, TopEntries } from './order.ts';
+import { type ItemPlan, readsLists, sizeOf } from './plan.ts';
 import { type Locator, Row } from './row.ts';
 import { Source, TreeRows } from './source.ts';
 import { keyOf, ValueSet } from './value-set.ts';
@@ -161,11 +163,16 @@ function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
   return sets;
 }
 
-/** The nodes of all items that pass. Where the index tells which those are, their bodies are not read. */
+/**
+ * The nodes of all items that pass. Where the index tells which those are, their bodies are not read; where they may be very many, each
+ * node's list is read as far as the first of them.
+ */
 function* nodesOfItems(source: Source, row: Row, nodes: NodeSet): Generator<undefined, NodeSet> {
   const found = new NodeSet(row.view.maxNodeId + 1);
   const dictionary = source.dictionary(row.view);
   const plan = source.itemPlan(row, nodes);
+  const items = plan.path?.estimate ?? sizeOf(source.entity, row.view).bodies;
+  if (readsLists(source.entity, row.view, nodes.count(), items)) return yield* nodesOfLists(source, row, nodes, plan);
   if (source.isExact(plan)) {
     source.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'items' }, reports: null };
     for (const item of source.items(row, plan)) {
@@ -177,6 +184,25 @@ function* nodesOfItems(source: Source, row: Row, nodes: NodeSet): Generator<unde
   const cursor = source.openPostings(row, nodes);
   for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
     dictionary.addNodes(row.itemId, found);
+    if (source.ctx.tick()) yield;
+  }
+  return found;
+}
+
+function* nodesOfLists(source: Source, row: Row, nodes: NodeSet, plan: ItemPlan): Generator<undefined, NodeSet> {
+  source.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'nodes' }, reports: null };
+  const found = new NodeSet(row.view.maxNodeId + 1);
+  const dictionary = source.dictionary(row.view);
+  const matcher = source.matcherWithin(row, plan);
+  const list = new Ids();
+  for (const node of nodes.toArray()) {
+    dictionary.readList(node, list);
+    const { values, length } = list;
+    for (let at = dictionary.stride - 1; at < length; at += dictionary.stride) {
+      if (matcher.match(values[at]!).length === 0) continue;
+      found.add(node);
+      break;
+    }
     if (source.ctx.tick()) yield;
   }
   return found;

@@ -1,0 +1,85 @@
+// Nodes of subqueries about items: the same whether the items' nodes are looked up or the nodes' lists are read until the first of
+// them, which is done where the items may be very many.
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { ask, catalog, type Fleet, newFleet, planOf } from '../request/fleet.ts';
+
+const NODES = 30;
+const OWN = 40;
+
+let fleet: Fleet;
+
+const nameOf = (node: number): string => `n${String(node).padStart(2, '0')}.example.com`;
+
+/** Resources of one node only, but for one: those of every third node have a tag and a file that others have not. */
+function resourcesOf(node: number) {
+  const isTagged = node % 3 === 0;
+  const own = Array.from({ length: OWN }, (_, n) => ({
+    type: n % 2 === 0 ? 'File' : 'Exec',
+    title: `${node} ${n}`,
+    exported: false,
+    tags: isTagged && n % 10 === 9 ? ['tagged'] : [],
+    file: isTagged ? '/site/tagged.pp' : '/site/other.pp',
+    line: n,
+    parameters: {},
+  }));
+  return [...own, { ...own[0]!, title: 'shared', tags: [], file: null, line: null }];
+}
+
+before(() => {
+  fleet = newFleet();
+  for (let i = 0; i < NODES; i++) {
+    const certname = nameOf(i);
+    fleet.apply('replace catalog', 9, { ...catalog(certname), edges: [], resources: resourcesOf(i) });
+  }
+});
+after(() => fleet.close());
+
+const subquery = (filter: unknown): unknown => [
+  'in',
+  'certname',
+  ['extract', 'certname', ['select_resources', filter]],
+];
+
+function nodesWith(query: unknown): string[] {
+  const { head, text } = ask(fleet, { path: '/nodes', query: { query: JSON.stringify(query) } });
+  assert.equal(head.status, 200, text);
+  return (JSON.parse(text) as { certname: string }[]).map(({ certname }) => certname).sort();
+}
+
+/** What the subquery's items were found by, in each partition. */
+const drives = (filter: unknown): (string | undefined)[] =>
+  planOf(fleet, {
+    path: '/nodes',
+    query: { query: JSON.stringify(subquery(filter)) },
+  }).Plan!.Subqueries[0]!.Partitions.map(({ drive }) => drive);
+
+it('nodes are those that have one of the items, however the items are found', () => {
+  const names = Array.from({ length: NODES }, (_, i) => nameOf(i));
+  const tagged = names.filter((_, i) => i % 3 === 0);
+  const cases: readonly (readonly [unknown, readonly string[], string])[] = [
+    [['=', 'tag', 'tagged'], tagged, 'nodes'],
+    [['~', 'file', 'tagged'], tagged, 'nodes'],
+    [['=', 'type', 'Exec'], names, 'nodes'],
+    [['and', ['=', 'type', 'Exec'], ['~', 'file', 'tagged']], tagged, 'nodes'],
+    [['and', ['=', 'type', 'File'], ['=', 'tag', 'tagged']], [], 'nodes'],
+    [
+      ['and', ['~', 'certname', '^n[01]'], ['~', 'file', 'tagged']],
+      tagged.filter((name) => /^n[01]/.test(name)),
+      'nodes',
+    ],
+    [['=', 'title', 'shared'], names, 'items'],
+    [['=', 'title', '3 9'], [nameOf(3)], 'items'],
+  ];
+  for (const [filter, wanted, drive] of cases) {
+    const told = JSON.stringify(filter);
+    assert.deepEqual(nodesWith(subquery(filter)), wanted, told);
+    assert.deepEqual(
+      nodesWith(['not', subquery(filter)]),
+      names.filter((name) => !wanted.includes(name)),
+      told,
+    );
+    assert.deepEqual(drives(filter), [drive, drive], told);
+  }
+});
