@@ -7,10 +7,12 @@ import { ByteNumbers } from '../../byte-numbers.ts';
 import { compareNumbers, identityText } from '../../json/compare.ts';
 import { type Float, isNumber, type JsonValue } from '../../json/value.ts';
 import { PairNumbers } from '../../pair-numbers.ts';
+import type { StoredEvents } from '../../store/event-record.ts';
 import { DecimalSum } from '../format/decimal.ts';
 import { Decimal } from '../format/decimal-value.ts';
 import type { Column, GroupKey, QueryTree } from '../tree.ts';
 import { type Access, type StoredPlace, textOf, type Value } from './access.ts';
+import { CodedNumbers } from './coded.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { comparisonOf } from './order.ts';
 import { accessRef, memberOf, shownAccess, shownRef } from './output.ts';
@@ -291,6 +293,60 @@ class TextKey implements Key {
   }
 }
 
+/** The same where equal values may be other texts: each text's value is made once. */
+class StoredKey implements Key {
+  readonly access: Access;
+  readonly #texts: TextKey;
+  readonly #values: ValueKey;
+  /** By the number of the text, the number of the value. */
+  readonly #byText: number[] = [];
+
+  constructor(access: Access, stored: StoredPlace) {
+    this.access = access;
+    this.#texts = new TextKey(access, stored);
+    this.#values = new ValueKey(access, (row) => identityText(access.value(row) as JsonValue));
+  }
+
+  of(row: Row): number {
+    const text = this.#texts.of(row);
+    return (this.#byText[text] ??= this.#values.of(row));
+  }
+}
+
+/** A coded column of events. */
+class CodedKey implements Key {
+  readonly access: Access;
+  readonly #column: number;
+  readonly #numbers = new CodedNumbers();
+
+  constructor(access: Access, column: number) {
+    this.access = access;
+    this.#column = column;
+  }
+
+  of({ sub }: Row): number {
+    const events = sub as StoredEvents;
+    return this.#numbers.of(events, events.code(this.#column));
+  }
+}
+
+/** A number, or none: times, of which there may be as many as rows. */
+class NumberKey implements Key {
+  readonly access: Access;
+  readonly #numbers = new Map<Value, number>();
+
+  constructor(access: Access) {
+    this.access = access;
+  }
+
+  of(row: Row): number {
+    const value = this.access.value(row);
+    let number = this.#numbers.get(value);
+    if (number === undefined) this.#numbers.set(value, (number = this.#numbers.size));
+    return number;
+  }
+}
+
 /** Where a path leads nowhere: another group than null. */
 const NOWHERE = '';
 
@@ -303,7 +359,11 @@ function keyOf(key: GroupKey, columns: readonly Column[], scope: CompileScope): 
       return found === undefined ? NOWHERE : identityText(found);
     });
   }
-  if (access.stored !== undefined && access.isPlain === true) return new TextKey(access, access.stored);
+  const { column, stored, isPlain } = access;
+  if (column !== undefined) return new CodedKey(access, column);
+  if (stored !== undefined) return isPlain === true ? new TextKey(access, stored) : new StoredKey(access, stored);
+  if (key.kind === 'ref' && key.ref.kind === 'field' && typeOf(scope.entity, key.ref.field) === 'T')
+    return new NumberKey(access);
   return new ValueKey(access, (row) => identityText(access.value(row) as JsonValue));
 }
 

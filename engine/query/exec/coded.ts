@@ -113,6 +113,61 @@ export function judgeOf(test: (value: Value) => Truth, lasts: (verdict: Truth) =
   };
 }
 
+/**
+ * Numbers for the texts of coded columns: equal for equal texts of whatever reports, which are looked up once per report and code. From 0
+ * on, in the order in which they are met.
+ */
+export class CodedNumbers {
+  readonly #numbers = new ByteNumbers();
+  /** By code, of the report's events that were looked at last: the number of its text + 1, or 0. */
+  #byCode = new Uint32Array(CODES_FIRST);
+  /** By the number of a text, the number of the one that came next when it was last met + 1, or 0: reports are much alike. */
+  #following: Uint32Array = new Uint32Array(CODES_FIRST);
+  #before = 0;
+  #events: StoredEvents | null = null;
+  #report = 0;
+
+  /** How many there are: the numbers are below it. */
+  get size(): number {
+    return this.#numbers.size;
+  }
+
+  /** Forgets all texts. */
+  clear(): void {
+    this.#numbers.clear();
+    this.#following.fill(0);
+    this.#before = 0;
+    this.#events = null;
+  }
+
+  of(events: StoredEvents, code: number): number {
+    if (events !== this.#events || events.report !== this.#report) this.#turnTo(events);
+    const known = this.#byCode[code]!;
+    if (known !== 0) return known - 1;
+    const number = events.numberOf(code, this.#numbers, this.#following[this.#before]! - 1);
+    this.#byCode[code] = number + 1;
+    this.#following[this.#before] = number + 1;
+    if (number >= this.#following.length) this.#following = withPlace(this.#following, number);
+    this.#before = number;
+    return number;
+  }
+
+  #turnTo(events: StoredEvents): void {
+    this.#events = events;
+    this.#report = events.report;
+    const { textCount } = events;
+    if (textCount > this.#byCode.length) this.#byCode = new Uint32Array(textCount * 2);
+    else this.#byCode.fill(0, 0, textCount);
+  }
+}
+
+/** The same numbers, with room for one at a place behind them. */
+function withPlace(numbers: Uint32Array, place: number): Uint32Array {
+  const bigger = new Uint32Array(Math.max(place + 1, numbers.length * 2));
+  bigger.set(numbers);
+  return bigger;
+}
+
 /** Where all of these may find an event. */
 export function seekAll(seeks: readonly Seek[]): Seek {
   if (seeks.length === 1) return seeks[0]!;

@@ -168,6 +168,25 @@ describe('conditions on coded columns of events', () => {
     }
   });
 
+  it('groups of any fields are those that looking at each event gives', () => {
+    const fields = [...FIELDS, 'corrective_change', 'certname', 'report', 'timestamp', 'message', 'line', 'new_value'];
+    for (let i = 0; i < 80; i++) {
+      const clause = someClause(1);
+      const by = [...new Set(Array.from({ length: random.between(1, 4) }, () => random.pick(fields)))];
+      const groups = answer<Shown>('/events', ['extract', [...by, ['function', 'count']], clause, ['group_by', ...by]]);
+      const expected = new Map<string, number>();
+      for (const event of passing(clause)) {
+        const key = JSON.stringify(by.map((field) => event[field]));
+        expected.set(key, (expected.get(key) ?? 0) + 1);
+      }
+      const counted = groups.map((row): [string, number] => [
+        JSON.stringify(by.map((field) => row[field])),
+        row['count'] as number,
+      ]);
+      assert.deepEqual(counted.sort(), [...expected].sort(), `${JSON.stringify(clause)} by ${by.join(', ')}`);
+    }
+  });
+
   it('choose the nodes that have such an event, and no others', () => {
     for (let i = 0; i < 60; i++) {
       const clause = someClause(2);
