@@ -57,6 +57,8 @@ export interface Access {
   equals?(row: Row, wanted: WantedText): boolean | null;
   /** Of events: the coded column that the field is. */
   readonly column?: number;
+  /** Of events: what none of the row's report is below, or above; known before they are looked at. */
+  readonly bound?: { readonly least: (row: Row) => Value; readonly greatest: (row: Row) => Value };
 }
 
 export interface StoredPlace {
@@ -414,6 +416,10 @@ const events = (corrective: boolean): Record<string, Access> => ({
     level: 'sub',
     value: (row) => eventsOf(row).timestamp,
     write: (row, out) => writeTime(eventsOf(row).timestamp, out),
+    bound: {
+      least: (row) => row.report.number(REPORT_NUMBER.eventTimeMin),
+      greatest: (row) => row.report.number(REPORT_NUMBER.eventTimeMax),
+    },
   },
   resource_type: coded(EVENT_CODE.resourceType),
   resource_title: coded(EVENT_CODE.resourceTitle),

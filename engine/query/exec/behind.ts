@@ -1,57 +1,76 @@
-// Which rows come behind a page that is full: their other keys need not be made.
+// What comes behind a page that is full need not be made: rows, events by the code of the first term, reports with all of their events.
 
 import type { StoredEvents } from '../../store/event-record.ts';
 import type { QueryTree } from '../tree.ts';
 import type { Access, Value } from './access.ts';
-import { CodedTest, judgeOf } from './coded.ts';
+import { CodedTest, judgeOf, type Seek } from './coded.ts';
 import { accessFor } from './filter.ts';
 import { ItemStates } from './item-states.ts';
-import type { Ordering } from './order.ts';
-import type { Row } from './row.ts';
+import type { Bounds, Ordering, TopEntries } from './order.ts';
+import type { Locator, Row } from './row.ts';
 import type { Source } from './source.ts';
-import { TRUE, truthOf } from './truth.ts';
+import { FALSE, truthOf } from './truth.ts';
 
 /**
- * Rows that are behind a full page by the first term: of those of shared items that is found out once an item, of events in order of a
- * coded column once a text. What is behind stays there, as the page's rows only make way for earlier ones.
+ * Tells what is behind the page that is being filled. That stays there, as the page's rows only make way for earlier ones: of shared items
+ * it is found out once an item, of texts in a coded column of events once a text.
  */
 export class Behind {
+  /** Of reports with sub-rows: what tells the order in which they are looked at; null: they come as they lie. */
+  readonly bounds: Bounds | null;
+  /** Of events that come as they lie: where the first one is that the code of the first term does not put behind the page. */
+  readonly seek: Seek | null;
   readonly #ordering: Ordering;
   readonly #source: Source;
+  readonly #top: TopEntries<Locator>;
   readonly #first: Access | null;
   readonly #isByItem: boolean;
-  readonly #byCode: CodedTest | null;
   /** By partition: items that are behind. */
   readonly #items: ItemStates[] = [];
-  #last: readonly Value[] | null = null;
 
-  constructor(ordering: Ordering, { orderBy: [term] }: QueryTree, source: Source) {
+  constructor(ordering: Ordering, { orderBy }: QueryTree, source: Source, top: TopEntries<Locator>) {
     this.#ordering = ordering;
     this.#source = source;
+    this.#top = top;
+    const [term] = orderBy;
     this.#first = term === undefined ? null : accessFor(source.scope, term.field);
     this.#isByItem = source.shape === 'item' && this.#first?.level === 'item';
+    this.bounds = source.isWithinReports ? ordering.bounds : null;
     const column = this.#first?.column;
+    // Of equal rows those that come later are behind.
+    const isReached = (c: number): boolean => (orderBy.length === 1 ? c < 0 : c <= 0);
     const judge = judgeOf(
-      (value) => truthOf(this.#isBehind(value)),
-      (verdict) => verdict === TRUE,
+      (value) => truthOf(this.#top.last === null || isReached(ordering.compareFirst(value, this.#top.last))),
+      (verdict) => verdict === FALSE,
     );
-    this.#byCode = column === undefined ? null : new CodedTest(column, judge);
+    const coded = column === undefined ? null : new CodedTest(column, judge);
+    this.seek = coded === null ? null : (events, from, to) => this.#seekBy(coded, events, from, to);
   }
 
-  /** `last`: keys of the last row of the page; null while it has room. */
-  has(row: Row, last: readonly Value[] | null): boolean {
-    this.#last = last;
+  has(row: Row): boolean {
+    const { last } = this.#top;
     if (last === null || this.#first === null) return false;
-    if (this.#byCode !== null) return this.#byCode.of(row.sub as StoredEvents) === TRUE;
-    if (!this.#isByItem) return this.#isBehind(this.#first.value(row));
+    if (!this.#isByItem) return this.#ordering.compareRow(row, last) >= 0;
     const items = (this.#items[row.part] ??= new ItemStates(this.#source.dictionary(row.view).end));
     if (items.get(row.itemId) !== 0) return true;
-    const isBehind = this.#isBehind(this.#first.value(row));
+    const isBehind = this.#ordering.compareFirst(this.#first.value(row), last) > 0;
     if (isBehind) items.set(row.itemId, 1);
     return isBehind;
   }
 
-  #isBehind(value: Value): boolean {
-    return this.#last !== null && this.#ordering.isBehind(value, this.#last);
+  /** Whether rows with a value of the first term like the row's are. */
+  hasFirst(row: Row): boolean {
+    const { last } = this.#top;
+    return last !== null && this.#first !== null && this.#ordering.compareFirst(this.#first.value(row), last) > 0;
+  }
+
+  /** Whether all rows of a report with these bounds are. */
+  hasReport(keys: readonly Value[]): boolean {
+    const { last } = this.#top;
+    return last !== null && this.bounds!.compare(keys, last) > 0;
+  }
+
+  #seekBy(coded: CodedTest, events: StoredEvents, from: number, to: number): number {
+    return this.#top.last === null ? from : coded.seek(events, from, to);
   }
 }

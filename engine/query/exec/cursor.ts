@@ -8,7 +8,9 @@ import { Ids } from '../../store/ids.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { ItemId, ReportId } from '../../store/records.ts';
 import type { StoredReport } from '../../store/report-record.ts';
-import type { Seek } from './coded.ts';
+import type { Value } from './access.ts';
+import type { Behind } from './behind.ts';
+import { type Seek, seekAll } from './coded.ts';
 import type { Predicate } from './filter.ts';
 import { ItemStates } from './item-states.ts';
 import type { Row } from './row.ts';
@@ -42,7 +44,8 @@ export interface Cursor {
   leaveItem?(): void;
 }
 
-const WORK_PER_STEP = 256;
+/** What is done between two looks at the clock. */
+export const WORK_PER_STEP = 256;
 /** So many events are sought through at a time, which is so much of that work. */
 const SOUGHT_MAX = 64;
 const WORK_OF_SEEK = 8;
@@ -367,6 +370,18 @@ export class PostingsCursor implements Cursor {
   }
 }
 
+/** What reports come as where none was found yet. */
+const NO_REPORT: ReportId = 0;
+/** So many reports are put in order at a time. */
+const BATCH_FIRST = 256;
+const BATCH_MAX = 1 << 13;
+
+/** A report with what is known of its rows. */
+interface Bounded {
+  readonly id: ReportId;
+  readonly keys: readonly Value[];
+}
+
 /** Rows of reports, or of their sub-rows. */
 export class ReportCursor implements Cursor {
   readonly #row: Row;
@@ -392,15 +407,17 @@ export class ReportCursor implements Cursor {
     subs: SubRows,
     sub: Predicate | null,
     skip: ((report: StoredReport) => boolean) | null,
+    behind: Behind | null,
   ) {
     this.#row = row;
-    this.#ids = ids[Symbol.iterator]();
+    this.#ids = behind?.bounds ? this.#inOrder(ids, behind) : ids[Symbol.iterator]();
     this.#nodes = nodes;
     this.#report = report;
     this.#subs = subs;
     this.#sub = sub?.isExact === true ? null : sub;
     this.#skip = skip;
-    this.#seek = sub?.seek ?? null;
+    const seeks = [sub?.seek, behind?.seek].filter((seek) => seek !== undefined && seek !== null);
+    this.#seek = seeks.length === 0 ? null : seekAll(seeks);
     this.#isSubFirst = this.#seek !== null && nodes === null && report === null && skip === null;
   }
 
@@ -417,6 +434,7 @@ export class ReportCursor implements Cursor {
       }
       const { done, value } = this.#ids.next();
       if (done) return END;
+      if (value === NO_REPORT) return PAUSE;
       if (!this.#open(value)) continue;
       if (this.#subs === null) {
         if (this.#sub === null || this.#sub.test(row) === TRUE) return ROW;
@@ -442,12 +460,46 @@ export class ReportCursor implements Cursor {
   }
 
   #open(id: ReportId): boolean {
+    return !(this.#isSubFirst && !this.#canHaveRows(id)) && this.#openRecord(id);
+  }
+
+  #openRecord(id: ReportId): boolean {
     const row = this.#row;
-    if (this.#isSubFirst && !this.#canHaveRows(id)) return false;
     if (!row.openReport(id)) return false;
     if (this.#nodes !== null && !this.#nodes.has(row.nodeId)) return false;
     if (this.#skip?.(row.report)) return false;
     return this.#report === null || this.#report.test(row) === TRUE;
+  }
+
+  /**
+   * The reports that can have rows, in the order of what is known of their rows together, without those that are behind the page: some
+   * at a time, first few of them, as most of the others are behind a page that is full. Between them NO_REPORT.
+   */
+  *#inOrder(ids: Iterable<ReportId>, behind: Behind): Generator<ReportId, void, undefined> {
+    const { compare, keys } = behind.bounds!;
+    const byKeys = (a: Bounded, b: Bounded): number => compare(a.keys, b.keys);
+    let batch: Bounded[] = [];
+    let size = BATCH_FIRST;
+    let looked = 0;
+    const sorted = function* () {
+      // Equal ones stay in the order in which they lie.
+      for (const bounded of batch.sort(byKeys)) {
+        if (behind.hasReport(bounded.keys)) return;
+        yield bounded.id;
+      }
+    };
+    for (const id of ids) {
+      if (++looked % WORK_PER_STEP === 0) yield NO_REPORT;
+      if (!this.#openRecord(id)) continue;
+      const known = keys(this.#row);
+      if (behind.hasReport(known)) continue;
+      batch.push({ id, keys: known });
+      if (batch.length < size) continue;
+      yield* sorted();
+      batch = [];
+      size = Math.min(size * 2, BATCH_MAX);
+    }
+    yield* sorted();
   }
 
   #canHaveRows(id: ReportId): boolean {

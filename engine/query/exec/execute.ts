@@ -14,11 +14,11 @@ import { END, ROW } from './cursor.ts';
 import { distinctRows } from './distinct.ts';
 import { countRows, foldRows } from './fold.ts';
 import { narrowed } from './narrowing.ts';
-import { compareByTypes, orderingOf, TopEntries, withPlaces } from './order.ts';
+import { compareByTypes, type Ordering, orderingOf, TopEntries, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { timeOrderOf } from './plan.ts';
 import type { Locator } from './row.ts';
-import { Source, TreeRows } from './source.ts';
+import { type Rows, Source, TreeRows } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
 import type { Step } from './trace.ts';
 import { groupedByName, walked, walksNames, walksNodes } from './walk.ts';
@@ -61,15 +61,19 @@ function* streamed(
   sink: RowSink,
   options: ExecuteOptions,
 ): Generator<undefined, void> {
-  const { ctx } = source;
   if (options.onTotal) {
     options.onTotal(yield* countRows(source));
     source.trace.rewind();
   }
+  yield* asTheyCome(tree, new TreeRows(source), sink);
+}
+
+function* asTheyCome(tree: QueryTree, rows: Rows, sink: RowSink): Generator<undefined, void> {
+  const { source } = rows;
+  const { ctx } = source;
   const writer = new RowWriter(tree, source.scope);
   const end = tree.limit === null ? Number.POSITIVE_INFINITY : tree.offset + tree.limit;
   const output = source.trace.step('output');
-  const rows = new TreeRows(source);
   let seen = 0;
   while (seen < end) {
     const step = rows.next();
@@ -92,7 +96,6 @@ function* streamed(
  * together; where rows come in the order of the first term, nor are those that are behind a full page.
  */
 function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
-  const { ctx } = whole;
   const reached = yield* narrowed(tree, whole);
   if (reached !== null) {
     const { rest, isDecided } = reached;
@@ -104,25 +107,60 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   }
   const source = reached?.source ?? whole;
   const offset = reached?.rest.offset ?? tree.offset;
+  let total = reached?.total ?? null;
+  if (options.onTotal && total === null && tree.limit !== null && source.isWithinReports) {
+    // So that those behind the page need not be looked at.
+    total = yield* countRows(source);
+    source.trace.rewind();
+  }
   const byTerms = orderingOf(tree.orderBy, source.scope);
-  const ordering = source.shape === 'item' && tree.limit !== null ? withPlaces(byTerms) : byTerms;
-  const end = tree.limit === null ? null : offset + tree.limit;
-  const top = new TopEntries<Locator>(ordering.compare, offset, end);
+  const isPlaced =
+    tree.limit !== null && (source.shape === 'item' || (source.isWithinReports && byTerms.bounds !== null));
+  const page = new Page(tree, offset, source, isPlaced ? withPlaces(byTerms, source.shape) : byTerms);
+  const isWhole = tree.limit === null || (options.onTotal !== undefined && total === null);
+  yield* onPage(page, new TreeRows(source, isWhole ? null : page.behind), total, sink, options);
+}
+
+/** What is kept of rows that are put in order. */
+class Page {
+  readonly tree: QueryTree;
+  readonly ordering: Ordering;
+  readonly top: TopEntries<Locator>;
+  readonly behind: Behind;
+
+  /** `offset`: how many of the rows that come lie before the page. */
+  constructor(tree: QueryTree, offset: number, source: Source, ordering: Ordering) {
+    this.tree = tree;
+    this.ordering = ordering;
+    this.top = new TopEntries(ordering.compare, offset, tree.limit === null ? null : offset + tree.limit);
+    this.behind = new Behind(ordering, tree, source, this.top);
+  }
+}
+
+/** `total`: the number of all rows, where it is known; else they are counted, if it is asked for. */
+function* onPage(
+  { tree, ordering, top, behind }: Page,
+  rows: Rows,
+  total: number | null,
+  sink: RowSink,
+  options: ExecuteOptions,
+): Generator<undefined, void> {
+  const { source } = rows;
+  const { ctx } = source;
   const order = source.trace.step('order');
-  const rows = new TreeRows(source);
-  const behind = new Behind(ordering, tree, source);
-  let total = 0;
+  const isCounted = options.onTotal !== undefined && total === null;
+  let count = 0;
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
-      total++;
+      count++;
       ctx.trace.turn(order);
-      if (!behind.has(rows.row, top.last)) top.add(ordering.keys(rows.row), () => rows.locator());
-      else if (!options.onTotal && rows.isInOrder) rows.leave();
+      if (!behind.has(rows.row)) top.add(ordering.keys(rows.row), () => rows.locator());
+      else if (!isCounted && behind.hasFirst(rows.row)) rows.leave();
       ctx.trace.turn(rows.scan);
     }
     if (ctx.tickStep(step === ROW)) yield;
   }
-  options.onTotal?.(reached?.total ?? total);
+  options.onTotal?.(total ?? count);
   ctx.trace.enter(order);
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);

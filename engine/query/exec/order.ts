@@ -5,7 +5,7 @@ import type { FieldType } from '../../../schemas/entities.ts';
 import { compareJson, compareText } from '../../json/compare.ts';
 import type { JsonValue } from '../../json/value.ts';
 import type { OrderTerm } from '../tree.ts';
-import type { Value } from './access.ts';
+import type { Access, EntityAccess, Value } from './access.ts';
 import { accessFor, type CompileScope, typeOf } from './filter.ts';
 import type { Row } from './row.ts';
 
@@ -41,54 +41,130 @@ const BY_TYPE: Record<FieldType, CompareValues> = {
 /** Order of two values of the type that are both there. */
 export const comparisonOf = (type: FieldType): CompareValues => BY_TYPE[type];
 
-export function compareByTypes(types: readonly FieldType[], descending: readonly boolean[]): Compare {
-  const compares = types.map((type) => BY_TYPE[type]);
+/** Order of two values of a term, either of which may be null. */
+function orderOf(type: FieldType, isDescending: boolean): CompareValues {
+  const compare = BY_TYPE[type];
+  const sign = isDescending ? -1 : 1;
   return (a, b) => {
-    for (let i = 0; i < compares.length; i++) {
-      const x = a[i]!;
-      const y = b[i]!;
-      let c: number;
-      // A JSON null is a value of the total order; a missing one is null too and sorts as PostgreSQL's null.
-      if (x === null || y === null) c = x === y ? 0 : types[i] === 'V' ? byJson(x, y) : x === null ? 1 : -1;
-      else c = compares[i]!(x, y);
-      if (c !== 0) return descending[i] ? -c : c;
+    // A JSON null is a value of the total order; a missing one is null too and sorts as PostgreSQL's null.
+    if (a === null || b === null) return sign * (a === b ? 0 : type === 'V' ? byJson(a, b) : a === null ? 1 : -1);
+    return sign * compare(a, b);
+  };
+}
+
+const ordersOf = (types: readonly FieldType[], descending: readonly boolean[]): readonly CompareValues[] =>
+  types.map((type, i) => orderOf(type, descending[i]!));
+
+export const compareByTypes = (types: readonly FieldType[], descending: readonly boolean[]): Compare =>
+  compareIn(ordersOf(types, descending));
+
+const compareIn =
+  (orders: readonly CompareValues[]): Compare =>
+  (a, b) => {
+    for (let i = 0; i < orders.length; i++) {
+      const c = orders[i]!(a[i]!, b[i]!);
+      if (c !== 0) return c;
     }
     return 0;
   };
-}
 
 export interface Ordering {
   readonly compare: Compare;
   keys(row: Row): Value[];
-  /** Whether rows with that value of the first term are behind these keys by that alone. */
-  isBehind(first: Value, last: readonly Value[]): boolean;
+  /** How a value of the first term compares with that of these keys. */
+  compareFirst(first: Value, keys: readonly Value[]): number;
+  /** How the row compares with these keys. No more of it is made than that takes. */
+  compareRow(row: Row, keys: readonly Value[]): number;
+  /** What is known of all rows of a report before they are looked at; null where that is nothing. */
+  readonly bounds: Bounds | null;
+}
+
+/** Of a report, the first keys of a row that none of its rows is before: as many as are known. */
+export interface Bounds {
+  /** With bounds of another report, or with keys of a row. */
+  readonly compare: Compare;
+  keys(row: Row): Value[];
+  /** They are what all of its rows have, in all terms. */
+  readonly isWhole: boolean;
 }
 
 export function orderingOf(terms: readonly OrderTerm[], scope: CompileScope): Ordering {
   const access = terms.map((t) => accessFor(scope, t.field));
   const types = terms.map((t) => typeOf(scope.entity, t.field));
-  const descending = terms.map((t) => t.descending);
-  const compareFirst = compareByTypes(types.slice(0, 1), descending);
+  const orders = ordersOf(
+    types,
+    terms.map((t) => t.descending),
+  );
   return {
-    compare: compareByTypes(types, descending),
+    compare: compareIn(orders),
     keys: (row) => access.map((a) => a.value(row)),
-    isBehind: (first, last) => compareFirst([first], last) > 0,
+    compareFirst: (first, keys) => orders[0]!(first, keys[0]!),
+    compareRow(row, keys) {
+      for (let i = 0; i < access.length; i++) {
+        const c = orders[i]!(access[i]!.value(row), keys[i]!);
+        if (c !== 0) return c;
+      }
+      return 0;
+    },
+    bounds: boundsOf(terms, access, orders),
+  };
+}
+
+/** Of the first terms that ask for fields of reports, and of one behind them of which reports tell how far it reaches. */
+function boundsOf(
+  terms: readonly OrderTerm[],
+  access: readonly Access[],
+  orders: readonly CompareValues[],
+): Bounds | null {
+  const known: ((row: Row) => Value)[] = [];
+  for (const { level, value } of access) {
+    if (level === 'sub') break;
+    known.push(value);
+  }
+  const { length } = known;
+  const bound = access[length]?.bound;
+  if (bound !== undefined) known.push(terms[length]!.descending ? bound.greatest : bound.least);
+  if (known.length === 0) return null;
+  return {
+    compare: compareIn(orders.slice(0, known.length)),
+    keys: (row) => known.map((of) => of(row)),
+    isWhole: length === terms.length,
   };
 }
 
 /**
- * Rows of items that are equal in all terms come in the order of their nodes and items, whichever way they were found: so that one page
- * goes on where the other ended.
+ * Rows that are equal in all terms come in the order of their nodes and items, or of their reports, whichever way they were found: so that
+ * one page goes on where the other ended.
  */
-export function withPlaces(ordering: Ordering): Ordering {
+export function withPlaces(ordering: Ordering, shape: EntityAccess['shape'] = 'item'): Ordering {
+  const { bounds } = ordering;
+  const nodeOf = (row: Row): number => (shape === 'report' ? 0 : row.nodeId);
   return {
     ...ordering,
     compare: (a, b) => ordering.compare(a, b) || byPlace(a, b),
     keys(row) {
       const keys = ordering.keys(row);
-      keys.push(row.part, row.nodeId, row.itemId, row.subIndex);
+      keys.push(row.part, nodeOf(row), row.itemId, row.subIndex);
       return keys;
     },
+    compareRow(row, keys) {
+      const at = keys.length - PLACE_KEYS;
+      return (
+        ordering.compareRow(row, keys) ||
+        row.part - (keys[at] as number) ||
+        nodeOf(row) - (keys[at + 1] as number) ||
+        row.itemId - (keys[at + 2] as number) ||
+        row.subIndex - (keys[at + 3] as number)
+      );
+    },
+    bounds:
+      bounds?.isWhole === true
+        ? {
+            compare: (a, b) => bounds.compare(a, b) || byPlace(a, b),
+            keys: (row) => [...bounds.keys(row), row.part, nodeOf(row), row.itemId, 0],
+            isWhole: true,
+          }
+        : bounds,
   };
 }
 const PLACE_KEYS = 4;

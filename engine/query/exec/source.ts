@@ -25,6 +25,7 @@ import { type ElementTests, elementTests, exactTests, leavesAlong } from '../pat
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import type { GlobalRecord } from './access.ts';
+import type { Behind } from './behind.ts';
 import type { ExecContext } from './context.ts';
 import {
   type Cursor,
@@ -295,6 +296,11 @@ export class Source {
     return this.shape === 'item' && this.mixed === null;
   }
 
+  /** Whether rows are what reports have several of. */
+  get isWithinReports(): boolean {
+    return this.shape === 'report' && this.subs !== null;
+  }
+
   /** true when each node of the set is a row, and there are no others. */
   get isPlainNodes(): boolean {
     return this.shape === 'node' && this.residual === null && this.subs === null;
@@ -326,14 +332,15 @@ export class Source {
     return view.set(BASE[this.entity]);
   }
 
-  *open(row: Row): Generator<undefined, Cursor> {
+  /** `behind`: rows that it tells need not come. */
+  *open(row: Row, behind: Behind | null = null): Generator<undefined, Cursor> {
     switch (this.shape) {
       case 'node':
         return new NodeCursor(row, (yield* this.nodes(row)).toArray(), this.subs, this.residual);
       case 'item':
         return this.#openItems(row, yield* this.nodes(row), yield* this.either(row));
       case 'report':
-        return yield* this.#openReports(row);
+        return yield* this.#openReports(row, behind);
       case 'global':
         return this.#openRecords(row);
     }
@@ -455,7 +462,7 @@ export class Source {
     return new PostingsCursor(row, this.items(row, items), this.dictionary(row.view), matcher, nodes, null, null);
   }
 
-  *#openReports(row: Row): Generator<undefined, Cursor> {
+  *#openReports(row: Row, behind: Behind | null): Generator<undefined, Cursor> {
     const { view } = row;
     const filtered = this.split.node.length > 0;
     const nodes = filtered ? yield* this.nodes(row) : null;
@@ -463,12 +470,18 @@ export class Source {
     const path = reportPath(this.entity, this.split.item, narrow, this.#order);
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const ids = reportIds(path, nodes, row);
-    return this.#reportCursor(row, path, this.entity === 'events' ? withEvents(ids, path, row) : ids, nodes);
+    return this.#reportCursor(row, path, this.entity === 'events' ? withEvents(ids, path, row) : ids, nodes, behind);
   }
 
-  #reportCursor(row: Row, path: ReportPath, ids: Iterable<ReportId>, nodes: NodeSet | null): ReportCursor {
+  #reportCursor(
+    row: Row,
+    path: ReportPath,
+    ids: Iterable<ReportId>,
+    nodes: NodeSet | null,
+    behind: Behind | null,
+  ): ReportCursor {
     const skip = this.entity === 'events' ? skipByTime(this.split.sub, path) : null;
-    return new ReportCursor(row, ids, nodes, this.#reportTest(path), this.subs, this.#subTest(), skip);
+    return new ReportCursor(row, ids, nodes, this.#reportTest(path), this.subs, this.#subTest(), skip, behind);
   }
 
   /** Of reports and events: whether no condition leads to the reports sooner than their nodes do. */
@@ -482,7 +495,7 @@ export class Source {
 
   /** Rows of one node's reports, as they came. */
   openReportsOf(row: Row, node: NodeId): ReportCursor {
-    return this.#reportCursor(row, this.#pathByNode, this.#reportIdsOf(row, node), null);
+    return this.#reportCursor(row, this.#pathByNode, this.#reportIdsOf(row, node), null, null);
   }
 
   #reportIdsOf(row: Row, node: NodeId): Iterable<ReportId> {
@@ -645,12 +658,28 @@ function skipByTime(filters: readonly Filter[], path: ReportPath): ((report: Sto
     report.number(REPORT_NUMBER.eventTimeMin)! > to;
 }
 
+/** Rows one at a time. `next` says whether `row` is one, or that they are over, or nothing yet. */
+export interface Rows {
+  readonly source: Source;
+  readonly row: Row;
+  /** The step that they are counted in. */
+  readonly scan: TraceStep;
+  next(): Step;
+  /** Skips up to so many sub-rows behind the present row, as far as all of them are rows: how many. */
+  takeRest(max: number): number;
+  /** The first term of the order puts the present row behind the page: passes over what is behind it, as far as that is known. */
+  leave(): void;
+  /** Where the present one is. */
+  locator(): Locator;
+}
+
 /** All rows of a selection, partition by partition. */
-export class TreeRows {
+export class TreeRows implements Rows {
   readonly source: Source;
   row: Row;
   /** The step that the present partition's rows are counted in. */
   scan: TraceStep;
+  readonly #behind: Behind | null;
   readonly #parts: readonly number[];
   /** Index of the present one of the partitions. */
   #at = 0;
@@ -658,15 +687,17 @@ export class TreeRows {
   #cursor: Cursor | null = null;
   #isLeft = false;
 
-  constructor(source: Source) {
+  /** `behind`: rows that it tells need not come. */
+  constructor(source: Source, behind: Behind | null = null) {
     this.source = source;
+    this.#behind = behind;
     // One is looked at in any case: it says what there is to say of a selection without rows.
     this.#parts = source.shape === 'global' || source.parts.length === 0 ? [0] : source.parts;
     const part = this.#parts[0]!;
     this.row = new Row(source.ctx.view(part), part);
     this.scan = source.trace.partition(part).scan;
     source.ctx.trace.enter(this.scan);
-    this.#opening = source.open(this.row);
+    this.#opening = source.open(this.row, behind);
   }
 
   next(): Step {
@@ -690,21 +721,15 @@ export class TreeRows {
     this.row = new Row(ctx.view(part), part);
     this.scan = trace.partition(part).scan;
     ctx.trace.enter(this.scan);
-    this.#opening = this.source.open(this.row);
+    this.#opening = this.source.open(this.row, this.#behind);
     return PAUSE;
   }
 
-  /** Whether the present partition's rows come in the order that the source was asked for. */
-  get isInOrder(): boolean {
-    return this.source.isInOrder(this.row.part);
-  }
-
-  /** Passes over the rest of the present partition. */
+  /** Passes over the rest of its partition, if that comes in the order that the source was asked for. */
   leave(): void {
-    this.#isLeft = true;
+    this.#isLeft = this.source.isInOrder(this.row.part);
   }
 
-  /** Skips up to so many sub-rows behind the present row, as far as all of them are rows: how many. */
   takeRest(max: number): number {
     const count = this.#cursor?.takeRest?.(max) ?? 0;
     this.scan.rows += count;
