@@ -8,12 +8,13 @@ import { REPORT_TEXT } from '../../store/report-record.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import { type CountField, countFields, type EventCountsTree } from '../tree.ts';
 import type { Value } from './access.ts';
+import { CodedNumbers } from './coded.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
-import { eachDistinct } from './distinct.ts';
+import { openDistinct } from './distinct.ts';
 import { compareByTypes, TopEntries } from './order.ts';
 import type { Row } from './row.ts';
-import { Source, TreeRows } from './source.ts';
+import { type Rows, Source, TreeRows } from './source.ts';
 import { prepareFilter } from './subquery.ts';
 
 /** By the places of COUNT. */
@@ -109,23 +110,18 @@ class Counting {
   readonly #enterprise: boolean;
   readonly #columns: readonly number[];
   readonly subjects: Subject[] = [];
-  readonly #numbers = new ByteNumbers();
+  readonly #numbers = new CodedNumbers();
   /** By the number of the last text: its subjects, one for each first text. Few titles have several types. */
   readonly #known: Subject[][] = [];
   /** count_by certname: what each node has counted for already; null: each event counts. */
   readonly #counted: Counted | null;
   readonly #nodes = new ByteNumbers();
-  /** The report that the codes below belong to, and its partition. */
+  /** The report whose events are counted, and its partition. */
   #report = 0;
   #part = -1;
   #record: TextRecord | null = null;
   /** Number of its node's certname. */
   #node = 0;
-  /** By code: the number of its text + 1, or 0. */
-  #byCode = new Uint32Array(256);
-  /** By the number of a text, the number of the one that came next when it was last met + 1, or 0: reports are much alike. */
-  #following: Uint32Array = new Uint32Array(1024);
-  #before = 0;
   #status: (Added | null | undefined)[] = [];
   /** By code of a status, of the events being counted: how many, and how many of them are corrective changes. */
   #events = new Uint32Array(256);
@@ -172,11 +168,10 @@ class Counting {
     this.#record = row.report.record;
     this.#node = this.#nodes.of(this.#record.bytes, this.#record.startOf(CERTNAME), this.#record.endOf(CERTNAME));
     const { textCount } = events;
-    if (textCount > this.#byCode.length) {
-      this.#byCode = new Uint32Array(textCount * 2);
+    if (textCount > this.#events.length) {
       this.#events = new Uint32Array(textCount * 2);
       this.#corrective = new Uint32Array(textCount * 2);
-    } else this.#byCode.fill(0, 0, textCount);
+    }
     this.#status = [];
   }
 
@@ -239,8 +234,9 @@ class Counting {
   /** Of the present event. */
   #subject(events: StoredEvents): Subject {
     const columns = this.#columns;
-    const last = columns.length === 0 ? this.#node : this.#number(columns[columns.length - 1]!, events);
-    const first = columns.length === 2 ? this.#number(columns[0]!, events) : 0;
+    const last =
+      columns.length === 0 ? this.#node : this.#numbers.of(events, events.code(columns[columns.length - 1]!));
+    const first = columns.length === 2 ? this.#numbers.of(events, events.code(columns[0]!)) : 0;
     let group = this.#known[last];
     if (group === undefined) {
       group = [];
@@ -255,29 +251,10 @@ class Counting {
     return subject;
   }
 
-  #number(column: number, events: StoredEvents): number {
-    const code = events.code(column);
-    const known = this.#byCode[code]!;
-    if (known !== 0) return known - 1;
-    const number = events.numberOf(code, this.#numbers, this.#following[this.#before]! - 1);
-    this.#byCode[code] = number + 1;
-    this.#following[this.#before] = number + 1;
-    if (number >= this.#following.length) this.#following = withPlace(this.#following, number);
-    this.#before = number;
-    return number;
-  }
-
   #texts(events: StoredEvents): readonly string[] {
     if (this.#tree.summarizeBy === 'certname') return [this.#record!.text(CERTNAME)];
     return this.#columns.map((column) => events.textOf(events.code(column)));
   }
-}
-
-/** The same numbers, with room for one at a place behind them. */
-function withPlace(numbers: Uint32Array, place: number): Uint32Array {
-  const bigger = new Uint32Array(Math.max(place + 1, numbers.length * 2));
-  bigger.set(numbers);
-  return bigger;
 }
 
 function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Subject[]> {
@@ -286,22 +263,22 @@ function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefin
   const trace = ctx.trace.begin(events);
   const group = trace.step('group');
   const filter = yield* prepareFilter(events.filter, events, ctx);
-  if (events.distinct !== null) yield* eachDistinct({ ...events, filter }, ctx, trace, (row) => counting.add(row, 0));
-  else {
-    const rows = new TreeRows(new Source({ entity: 'events', filter }, ctx, trace));
-    let taken = 0;
-    for (let step = rows.next(); step !== END; step = rows.next()) {
-      if (step === ROW) {
-        ctx.trace.turn(group);
-        const rest = rows.takeRest(TICK_EVENTS);
-        counting.add(rows.row, rest);
-        ctx.trace.turn(rows.scan);
-        taken += rest;
-        if (taken < TICK_EVENTS) continue;
-        taken = 0;
-      }
-      if (ctx.tick()) yield;
+  const rows: Rows =
+    events.distinct === null
+      ? new TreeRows(new Source({ entity: 'events', filter }, ctx, trace))
+      : yield* openDistinct({ ...events, filter }, ctx, trace);
+  let taken = 0;
+  for (let step = rows.next(); step !== END; step = rows.next()) {
+    if (step === ROW) {
+      ctx.trace.turn(group);
+      const rest = rows.takeRest(TICK_EVENTS);
+      counting.add(rows.row, rest);
+      ctx.trace.turn(rows.scan);
+      taken += rest + 1;
+      if (taken < TICK_EVENTS) continue;
+      taken = 0;
     }
+    if (ctx.tick()) yield;
   }
   group.rows = counting.subjects.length;
   ctx.trace.end(trace);

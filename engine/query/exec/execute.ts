@@ -11,7 +11,7 @@ import { Behind } from './behind.ts';
 import { type ContextOptions, ExecContext } from './context.ts';
 import { crossRows, isCrossable } from './crossing.ts';
 import { END, ROW } from './cursor.ts';
-import { distinctRows } from './distinct.ts';
+import { openDistinct } from './distinct.ts';
 import { countRows, foldRows } from './fold.ts';
 import { narrowed } from './narrowing.ts';
 import { compareByTypes, type Ordering, orderingOf, TopEntries, withPlaces } from './order.ts';
@@ -20,7 +20,7 @@ import { timeOrderOf } from './plan.ts';
 import type { Locator } from './row.ts';
 import { type Rows, Source, TreeRows } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
-import type { Step } from './trace.ts';
+import type { SelectionTrace, Step } from './trace.ts';
 import { groupedByName, walked, walksNames, walksNodes } from './walk.ts';
 
 /** A context over snapshots of all partitions; close it when the answer is complete or given up. */
@@ -37,7 +37,7 @@ export function* execute(
 ): Generator<undefined, void> {
   const trace = ctx.trace.begin(tree);
   const filter = yield* prepareFilter(tree.filter, tree, ctx);
-  if (tree.distinct !== null) yield* distinctRows({ ...tree, filter }, ctx, trace, sink, options);
+  if (tree.distinct !== null) yield* distinct({ ...tree, filter }, ctx, trace, sink, options);
   else {
     const order = isAggregated(tree) ? null : timeOrderOf(tree);
     const source = new Source({ entity: tree.entity, filter, order }, ctx, trace);
@@ -173,6 +173,26 @@ function* onPage(
     output.rows++;
     if (sink.full || ctx.tickRow()) yield;
   }
+}
+
+/** Distinct events. They are counted while they are put in order; without either they go out as they come. */
+function* distinct(
+  tree: QueryTree,
+  ctx: ExecContext,
+  trace: SelectionTrace,
+  sink: RowSink,
+  options: ExecuteOptions,
+): Generator<undefined, void> {
+  const rows = yield* openDistinct(tree, ctx, trace);
+  if (tree.orderBy.length === 0 && !options.onTotal) yield* asTheyCome(tree, rows, sink);
+  else
+    yield* onPage(
+      new Page(tree, tree.offset, rows.source, orderingOf(tree.orderBy, rows.source.scope)),
+      rows,
+      null,
+      sink,
+      options,
+    );
 }
 
 function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {

@@ -47,7 +47,7 @@ export function splitFilter(filter: Filter | null, scope: CompileScope): SplitFi
   return split;
 }
 
-function conjuncts(filter: Filter | null): readonly Filter[] {
+export function conjuncts(filter: Filter | null): readonly Filter[] {
   if (filter === null) return [];
   return filter.kind === 'and' ? filter.args.flatMap(conjuncts) : [filter];
 }
@@ -415,7 +415,8 @@ export function timeOrderOf({ entity, limit, orderBy: [first] }: QueryTree): Tim
 export type ReportPath =
   | { readonly kind: 'hash'; readonly hashes: readonly string[] }
   | { readonly kind: 'latest' }
-  | { readonly kind: 'nodes' }
+  /** `isLastFirst`: of each node what arrived last comes first. */
+  | { readonly kind: 'nodes'; readonly isLastFirst?: true }
   /** From the index of producer times. `order`: rows have to come in that order of theirs. */
   | { readonly kind: 'time'; readonly from: number | null; readonly to: number | null; readonly order?: TimeOrder }
   | { readonly kind: 'all' };
@@ -424,17 +425,25 @@ export type ReportPath =
 export const asksForLatest = (filter: Filter): boolean =>
   filter.kind === 'eq' && filter.field === 'latest_report?' && filter.value === true;
 
-/** `narrow`: the node conditions leave few nodes. `order`: what the rows should come in, if they are not few. */
+export interface ReportsWanted {
+  /** The node conditions leave few nodes. */
+  readonly narrow: boolean;
+  /** They have to come node by node. */
+  readonly isByNode: boolean;
+  /** What the rows should come in, if they are not few. */
+  readonly order: TimeOrder | null;
+}
+
 export function reportPath(
   entity: EntityName,
   filters: readonly Filter[],
-  narrow: boolean,
-  order: TimeOrder | null,
+  { narrow, isByNode, order }: ReportsWanted,
 ): ReportPath {
   if (entity === 'latest_report' || entity === 'latest_report_id') return { kind: 'latest' };
   const hashes = equalTo(filters, entity === 'events' ? 'report' : 'hash');
-  if (hashes) return { kind: 'hash', hashes };
+  if (hashes && !isByNode) return { kind: 'hash', hashes };
   if (filters.some(asksForLatest)) return { kind: 'latest' };
+  if (isByNode) return { kind: 'nodes', isLastFirst: true };
   if (narrow) return { kind: 'nodes' };
   let from: number | null = null;
   let to: number | null = null;

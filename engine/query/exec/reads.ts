@@ -2,7 +2,7 @@
 
 import type { Filter } from '../tree.ts';
 
-/** The fields, or null when the filter reads more than fields (documents, parameters, subqueries). */
+/** The fields, or null when the filter reads more than fields (documents, parameters, states). */
 function fieldsRead(filter: Filter): readonly string[] | null {
   switch (filter.kind) {
     case 'and':
@@ -14,9 +14,10 @@ function fieldsRead(filter: Filter): readonly string[] | null {
       return [];
     case 'json':
     case 'parameter':
-    case 'in-query':
     case 'node-state':
       return null;
+    case 'in-query':
+      return filter.fields;
     default:
       return [filter.field];
   }

@@ -76,6 +76,8 @@ export interface Selection {
   /** Of reports: what they should come in, as far as that is no more work. */
   readonly order?: TimeOrder | null;
   readonly reach?: Reach | null;
+  /** Of reports: they come node by node, of each node the last one first. `among`: by partition, the nodes that pass, where they are known. */
+  readonly byNode?: { readonly among: readonly NodeSet[] | null };
 }
 
 /** Which of the rows that pass the filter may be on a page (narrowing.ts). */
@@ -314,7 +316,7 @@ export class Source {
 
   /** Nodes the selection can have rows of: determined once a partition, not to be changed. */
   *nodes(row: Row): Generator<undefined, NodeSet> {
-    const known = this.#nodes[row.part];
+    const known = this.#nodes[row.part] ?? this.selection.byNode?.among?.[row.part];
     if (known !== undefined) return known;
     const step = this.trace.nodes(row.part);
     const before = this.ctx.trace.enter(step);
@@ -464,10 +466,11 @@ export class Source {
 
   *#openReports(row: Row, behind: Behind | null): Generator<undefined, Cursor> {
     const { view } = row;
-    const filtered = this.split.node.length > 0;
+    const isByNode = this.selection.byNode !== undefined;
+    const filtered = this.split.node.length > 0 || isByNode;
     const nodes = filtered ? yield* this.nodes(row) : null;
     const narrow = nodes !== null && nodes.count() * FEW_NODES < view.counts.nodes;
-    const path = reportPath(this.entity, this.split.item, narrow, this.#order);
+    const path = reportPath(this.entity, this.split.item, { narrow, isByNode, order: this.#order });
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const ids = reportIds(path, nodes, row);
     return this.#reportCursor(row, path, this.entity === 'events' ? withEvents(ids, path, row) : ids, nodes, behind);
@@ -490,7 +493,7 @@ export class Source {
   }
 
   get #pathByNode(): ReportPath {
-    return reportPath(this.entity, this.split.item, true, null);
+    return reportPath(this.entity, this.split.item, { narrow: true, isByNode: false, order: null });
   }
 
   /** Rows of one node's reports, as they came. */
@@ -575,17 +578,16 @@ export class Source {
 const FEW_NODES = 4;
 
 /** Whether `withEvents` leaves only reports that have some. */
-const hasEvents = ({ kind }: ReportPath): boolean => kind === 'all' || kind === 'latest';
+const hasEvents = (path: ReportPath): boolean =>
+  path.kind === 'all' || path.kind === 'latest' || (path.kind === 'nodes' && path.isLastFirst === true);
 
 /** Those of the reports that have events, where there are many to be spared. */
 function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
   switch (path.kind) {
     case 'all':
       return view.reportSet(REPORTS_WITH_EVENTS);
-    case 'latest':
-      return common(ids, view.reportSet(REPORTS_WITH_EVENTS));
     default:
-      return ids;
+      return hasEvents(path) ? common(ids, view.reportSet(REPORTS_WITH_EVENTS)) : ids;
   }
 }
 
@@ -634,7 +636,10 @@ function reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Iterable<
       if (nodes === null || nodes.count() * FEW_NODES >= view.counts.nodes) return view.reportSet(REPORTS_LATEST);
       return eachOf(nodes, (id) => latestOf(id, row));
     case 'nodes':
-      return eachOf(nodes!, (id) => view.reportIdsOfNode(id));
+      return eachOf(nodes!, (id) => {
+        const reports = view.reportIdsOfNode(id);
+        return path.isLastFirst === true ? reports.reverse() : reports;
+      });
     case 'time':
       return idsByTime(path, view);
     case 'all':

@@ -138,7 +138,7 @@ export class Places {
 }
 
 /** The nodes that have a row, per partition. */
-function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
+export function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
   const sets = noNodes(source.ctx);
   for (const part of source.parts) {
     const view = source.ctx.view(part);

@@ -105,8 +105,11 @@ describe('explain: steps', () => {
     assert.equal(counts['Estimated Rows'], null);
     const times = { distinct_start_time: '2026-01-01T00:00:00Z', distinct_end_time: '2027-01-01T00:00:00Z' };
     const distinct = explained({ distinct_resources: 'true', ...times }, '/events').Plan!;
-    assert.deepEqual(names(distinct), ['scan', 'distinct', 'order', 'output']);
+    assert.deepEqual(names(distinct), ['nodes', 'scan', 'distinct', 'output']);
     assert.equal(step(distinct, 'distinct')!['actual rows'], NODES);
+    const page = explained({ distinct_resources: 'true', ...times, order_by: '[{"field":"timestamp"}]' }, '/events')
+      .Plan!;
+    assert.deepEqual(names(page), ['nodes', 'scan', 'distinct', 'order', 'output']);
   });
   it('rows that are counted before they are shown are told once', () => {
     const plan = explained({ query: 'facts{ name = "serial" }', include_total: 'true' }).Plan!;
