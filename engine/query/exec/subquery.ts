@@ -146,13 +146,12 @@ export function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
     source.ctx.trace.enter(scan);
     const row = new Row(view, part);
     const nodes = yield* source.nodes(row);
-    const simple = source.item === null && source.sub === null && source.mixed === null && source.subs === null;
     if (source.shape === 'node' && source.residual === null && source.subs === null) {
       sets[part] = nodes;
       scan.rows += nodes.count();
       continue;
     }
-    if (source.countable && !simple) {
+    if (source.countable) {
       const found = yield* nodesOfItems(source, row, nodes);
       sets[part] = found.intersect(nodes);
       scan.rows += found.count();

@@ -55,6 +55,18 @@ const drives = (filter: unknown): (string | undefined)[] =>
     query: { query: JSON.stringify(subquery(filter)) },
   }).Plan!.Subqueries[0]!.Partitions.map(({ drive }) => drive);
 
+it('of nodes that have any item the first one is looked at', () => {
+  fleet.apply('replace catalog', 9, { ...catalog('nothing'), edges: [], resources: [] });
+  const any = (selected: string): unknown => ['in', 'certname', ['extract', 'certname', [selected]]];
+  assert.equal(nodesWith(any('select_resources')).length, NODES);
+  assert.deepEqual(nodesWith(any('select_edges')), []);
+  const query = JSON.stringify(any('select_resources'));
+  const { Steps: steps } = planOf(fleet, { path: '/nodes', query: { query } }).Plan!.Subqueries[0]!;
+  const scanned = steps.filter(({ step }) => step === 'scan').reduce((sum, step) => sum + step['actual rows'], 0);
+  assert.equal(scanned, NODES);
+  fleet.apply('deactivate node', 3, { certname: 'nothing', producer_timestamp: '2026-11-20T01:00:00.000Z' });
+});
+
 it('nodes are those that have one of the items, however the items are found', () => {
   const names = Array.from({ length: NODES }, (_, i) => nameOf(i));
   const tagged = names.filter((_, i) => i % 3 === 0);
