@@ -165,7 +165,7 @@ export function* walked(
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
   const output = source.trace.step('output');
-  const named = yield* NODES_BY[walk](source, walks, terms);
+  const named = yield* inOrder(walk, source, walks, terms);
   let seen = 0;
   let visited = 0;
   for (const { walk, node } of named) {
@@ -230,7 +230,7 @@ export function* groupedByName(tree: QueryTree, grouping: Grouping, source: Sour
   const crossing = isCrossable(grouping, source) ? new Crossing(source, grouping) : null;
   const crossed = new Map<PartitionWalk, PartCrossing>();
   let visited = 0;
-  for (const { walk, node } of yield* nodesByName(source, walks, tree.orderBy)) {
+  for (const { walk, node } of yield* nodesByName(source, walks, tree.orderBy[0]!.descending)) {
     if (grouping.size >= end) return;
     if ((++visited & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
     const { row } = walk;
@@ -257,22 +257,28 @@ interface Named {
   readonly node: NodeId;
 }
 
-type NodesInOrder = (
+/** The nodes of all partitions in order. */
+function* inOrder(
+  walk: WalkOrder,
   source: Source,
   walks: readonly PartitionWalk[],
   terms: readonly OrderTerm[],
-) => Generator<undefined, Iterable<Named>>;
-
-/** The nodes of all partitions in order. */
-const NODES_BY: Record<WalkOrder, NodesInOrder> = { certname: nodesByName, terms: nodesByTerms, place: nodesByPlace };
-
-// biome-ignore lint/correctness/useYield: the other orders take time
-function* nodesByPlace(_: Source, walks: readonly PartitionWalk[]): Generator<undefined, Iterable<Named>> {
-  return (function* () {
-    for (const walk of walks) for (const node of walk.nodes.toArray()) yield { walk, node };
-  })();
+): Generator<undefined, Iterable<Named>> {
+  switch (walk) {
+    case 'certname':
+      return yield* nodesByName(source, walks, terms[0]!.descending);
+    case 'terms':
+      return yield* nodesByTerms(source, walks, terms);
+    case 'place':
+      return nodesByPlace(walks);
+  }
 }
 
+function* nodesByPlace(walks: readonly PartitionWalk[]): Generator<Named> {
+  for (const walk of walks) for (const node of walk.nodes.toArray()) yield { walk, node };
+}
+
+/** In the order of these terms. */
 function* nodesByTerms(
   { scope, ctx }: Source,
   walks: readonly PartitionWalk[],
@@ -293,9 +299,8 @@ function* nodesByTerms(
 function* nodesByName(
   source: Source,
   walks: readonly PartitionWalk[],
-  [term]: readonly OrderTerm[],
+  descending: boolean,
 ): Generator<undefined, Iterable<Named>> {
-  const descending = term?.descending === true;
   if (!wantsMany(walks)) return sortedNames(walks, descending);
   const order = yield* keptOrder(source, walks);
   if (order !== null) return among(walks, descending ? backwards(order) : order);
