@@ -168,7 +168,7 @@ describe('distinct events that are many', () => {
   it('texts are forgotten between nodes when there are too many', async () => {
     const many = newFleet();
     const EVENTS = 24_000;
-    const NODES_MANY = 8;
+    const NODES_MANY = 4;
     for (let i = 0; i < NODES_MANY; i++) {
       for (const minutes of [2, 1]) {
         const resources = Array.from({ length: minutes === 2 ? 10 : EVENTS }, (_, n) =>
