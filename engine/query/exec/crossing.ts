@@ -269,15 +269,15 @@ export class PartCrossing {
   }
 
   #found(item: ItemId): readonly Share[] {
-    const shares: Share[] = [];
+    const shares = new Map<number, Share>();
     for (const { sub } of this.#matcher.matchOnce(item, false)) {
       this.#row.sub = sub;
       const side = this.#crossing.items.of(this.#row).number;
-      const known = shares.find((share) => share.side === side);
-      if (known === undefined) shares.push({ side, times: 1 });
+      const known = shares.get(side);
+      if (known === undefined) shares.set(side, { side, times: 1 });
       else known.times++;
     }
-    return shares;
+    return [...shares.values()];
   }
 }
 
