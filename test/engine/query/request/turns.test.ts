@@ -52,8 +52,8 @@ const CASES: readonly [rows: number, asked: Asked][] = [
   [REPORTS, { path: '/reports', query: total }],
   [REPORTS, { path: '/reports', query: { ...total, ...query(['~', 'configuration_version', 'cv']) } }],
   [REPORTS, { path: '/reports', query: { limit: '1', ...ordered('configuration_version') } }],
-  [EVENTS, { path: '/events', query: total }],
   // Counted report by report.
+  [REPORTS, { path: '/events', query: total }],
   [REPORTS, { path: '/events', query: query(['extract', [['function', 'count']], ['~', 'resource_title', 'x']]) }],
   [EVENTS, { path: '/event-counts', query: { summarize_by: 'resource', limit: '1', ...ordered('failures') } }],
   [FACTS, { path: '/facts', query: { ...total, ...query(['or', ['~', 'name', 'fact'], ['=', 'certname', 'x']]) } }],
