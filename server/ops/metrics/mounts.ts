@@ -54,8 +54,12 @@ function createGatewayMount(deps: MetricsDeps): Mount {
       }
       case 'OPTIONS':
         return exchange.reply({ status: 200, contentType: null, body: null });
-      default:
+      case 'PUT':
+      case 'DELETE':
         return exchange.reply({ status: 405, contentType: null, headers: [['Allow', 'GET, HEAD, POST']], body: null });
+      default:
+        // A method that servlets do not know.
+        return exchange.reply({ status: 501, contentType: null, body: null });
     }
     replyJson(exchange, answer, parameters, deps.clock());
   }

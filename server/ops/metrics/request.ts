@@ -123,8 +123,10 @@ export function parseGet(path: string, alternative: string | null, options: Gate
 /** One member of a POST. `options` of the URL hold unless its `config` says otherwise. */
 export function parsePost(body: Readonly<Record<string, Json>>, options: GatewayOptions): GatewayRequest {
   const merged = new Map(options);
-  if (isJsonMap(body['config'])) {
-    const config = Object.entries(body['config']).map(([name, value]) => [name, String(value)] as const);
+  const given = body['config'] ?? null;
+  if (given !== null) {
+    if (!isJsonMap(given)) throw classCast(given, 'java.util.Map');
+    const config = Object.entries(given).map(([name, value]) => [name, String(value)] as const);
     for (const [name, value] of optionsOf(config)) merged.set(name, value);
   }
   const type = typeOf(textOf(body['type']));
@@ -339,8 +341,15 @@ function classCast(value: Json, target: string): GatewayFailure {
   return new GatewayFailure(
     500,
     'java.lang.ClassCastException',
-    `class ${javaClass(value)} cannot be cast to class ${target}`,
+    `class ${javaClass(value)} cannot be cast to class ${target} (${javaModules(javaClass(value), target)})`,
   );
+}
+
+/** Where Java finds the two classes; `target` is always one of its own. */
+function javaModules(actual: string, target: string): string {
+  const base = "in module java.base of loader 'bootstrap'";
+  if (actual.startsWith('java.')) return `${actual} and ${target} are ${base}`;
+  return `${actual} is in unnamed module of loader 'app'; ${target} is ${base}`;
 }
 
 function javaClass(value: Json): string {

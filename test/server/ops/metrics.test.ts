@@ -374,4 +374,30 @@ test('metrics: a search is cut where the client says; what is neither read nor p
   assert.equal((await json('/metrics/v2/search/java.lang:type=*?maxCollectionSize=1')).value.length, 1);
   assert.equal((await request(mounts, '/metrics/v2', { method: 'OPTIONS' })).status, 200);
   assert.equal((await request(mounts, '/metrics/v2', { method: 'DELETE' })).status, 405);
+  assert.equal((await request(mounts, '/metrics/v2', { method: 'PATCH' })).status, 501);
+});
+
+test('metrics: a member of a POST of another type is told in the words of Java, with where it finds the classes', async () => {
+  const { json } = gateway();
+  const post = (body: object) => json('/metrics/v2', { method: 'POST', body: JSON.stringify(body) });
+  const base = "in module java.base of loader 'bootstrap'";
+  const cases: readonly [object, string][] = [
+    [
+      { type: 5 },
+      `java.lang.Long cannot be cast to class java.lang.String (java.lang.Long and java.lang.String are ${base})`,
+    ],
+    [
+      { type: 'list', path: [] },
+      `org.json.simple.JSONArray cannot be cast to class java.lang.String (org.json.simple.JSONArray is in unnamed module of loader 'app'; java.lang.String is ${base})`,
+    ],
+    [
+      { type: 'version', config: 5 },
+      `java.lang.Long cannot be cast to class java.util.Map (java.lang.Long and java.util.Map are ${base})`,
+    ],
+  ];
+  for (const [body, text] of cases) {
+    const answer = await post(body);
+    assert.deepEqual([answer.status, answer.error], [500, `java.lang.ClassCastException : class ${text}`]);
+  }
+  assert.equal((await post({ type: 'version', config: null })).status, 200);
 });
