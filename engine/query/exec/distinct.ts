@@ -150,6 +150,7 @@ const KEPT_MIN = 1024;
 
 export class DistinctRows implements Rows {
   readonly source: Source;
+  readonly isInOrder = false;
   row: Row;
   readonly #rows: TreeRows;
   readonly #places: Places;
@@ -208,7 +209,7 @@ export class DistinctRows implements Rows {
   }
 
   leave(): void {
-    // They come in no order.
+    this.#at = this.#found.length;
   }
 
   locator(): Locator {

@@ -155,7 +155,7 @@ function* onPage(
       count++;
       ctx.trace.turn(order);
       if (!behind.has(rows.row)) top.add(ordering.keys(rows.row), () => rows.locator());
-      else if (!isCounted && behind.hasFirst(rows.row)) rows.leave();
+      else if (!isCounted && rows.isInOrder && behind.hasFirst(rows.row)) rows.leave();
       ctx.trace.turn(rows.scan);
     }
     if (ctx.tickStep(step === ROW)) yield;

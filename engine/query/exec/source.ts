@@ -672,7 +672,9 @@ export interface Rows {
   next(): Step;
   /** Skips up to so many sub-rows behind the present row, as far as all of them are rows: how many. */
   takeRest(max: number): number;
-  /** The first term of the order puts the present row behind the page: passes over what is behind it, as far as that is known. */
+  /** Whether the rows that `leave` would pass over come in the order that the source was asked for. */
+  readonly isInOrder: boolean;
+  /** Passes over those that come next, as far as they are read together. */
   leave(): void;
   /** Where the present one is. */
   locator(): Locator;
@@ -730,9 +732,13 @@ export class TreeRows implements Rows {
     return PAUSE;
   }
 
-  /** Passes over the rest of its partition, if that comes in the order that the source was asked for. */
+  /** Of the present partition. */
+  get isInOrder(): boolean {
+    return this.source.isInOrder(this.row.part);
+  }
+
   leave(): void {
-    this.#isLeft = this.source.isInOrder(this.row.part);
+    this.#isLeft = true;
   }
 
   takeRest(max: number): number {
