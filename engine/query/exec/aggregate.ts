@@ -3,19 +3,17 @@
 // a row is a pair of sides: what the groups read of each is found once for all rows that are equal in it.
 
 import type { FieldType } from '../../../schemas/entities.ts';
-import { ByteNumbers } from '../../byte-numbers.ts';
-import { compareNumbers, identityText } from '../../json/compare.ts';
+import { compareNumbers } from '../../json/compare.ts';
 import { type Float, isNumber, type JsonValue } from '../../json/value.ts';
 import { PairNumbers } from '../../pair-numbers.ts';
-import type { StoredEvents } from '../../store/event-record.ts';
 import { DecimalSum } from '../format/decimal.ts';
 import { Decimal } from '../format/decimal-value.ts';
-import type { Column, GroupKey, QueryTree } from '../tree.ts';
-import { type Access, type StoredPlace, textOf, type Value } from './access.ts';
-import { CodedNumbers } from './coded.ts';
+import type { Column, QueryTree } from '../tree.ts';
+import { type Access, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
+import { argumentOf, type Key, keyOf, numberOfKeys, pairNumbersFor } from './group-keys.ts';
 import { comparisonOf } from './order.ts';
-import { accessRef, memberOf, shownAccess, shownRef } from './output.ts';
+import { accessRef, shownAccess } from './output.ts';
 import type { Row } from './row.ts';
 
 interface Accumulator {
@@ -234,142 +232,6 @@ export class Sides {
     this.#byNumber = [];
   }
 }
-
-/** The one group of all rows. */
-const ONLY = 0;
-
-const pairNumbersFor = (keys: readonly Key[]): readonly PairNumbers[] => keys.slice(1).map(() => new PairNumbers());
-
-/** The number of what the keys of a row are together. `combined`: for each key but the first. */
-function numberOfKeys(keys: readonly Key[], combined: readonly PairNumbers[], row: Row): number {
-  let number = keys.length === 0 ? ONLY : keys[0]!.of(row);
-  for (let i = 1; i < keys.length; i++) number = combined[i - 1]!.of(number, keys[i]!.of(row));
-  return number;
-}
-
-/** What a row is grouped by. */
-interface Key {
-  readonly access: Access;
-  /** Equal for rows of one group; each new one is the next, from 0 on. */
-  of(row: Row): number;
-}
-
-/** A key that is a value: numbered by its text. */
-class ValueKey implements Key {
-  readonly access: Access;
-  readonly #identity: (row: Row) => string;
-  readonly #numbers = new Map<string, number>();
-
-  constructor(access: Access, identity: (row: Row) => string) {
-    this.access = access;
-    this.#identity = identity;
-  }
-
-  of(row: Row): number {
-    const text = this.#identity(row);
-    let number = this.#numbers.get(text);
-    if (number === undefined) this.#numbers.set(text, (number = this.#numbers.size));
-    return number;
-  }
-}
-
-/** A key that is a stored text: no value is made. */
-class TextKey implements Key {
-  readonly access: Access;
-  readonly #stored: StoredPlace;
-  readonly #numbers = new ByteNumbers();
-  #last = -1;
-
-  constructor(access: Access, stored: StoredPlace) {
-    this.access = access;
-    this.#stored = stored;
-  }
-
-  of(row: Row): number {
-    const { place } = this.#stored;
-    const record = this.#stored.of(row);
-    this.#last = this.#numbers.of(record.bytes, record.startOf(place), record.endOf(place), this.#last);
-    return this.#last;
-  }
-}
-
-/** The same where equal values may be other texts: each text's value is made once. */
-class StoredKey implements Key {
-  readonly access: Access;
-  readonly #texts: TextKey;
-  readonly #values: ValueKey;
-  /** By the number of the text, the number of the value. */
-  readonly #byText: number[] = [];
-
-  constructor(access: Access, stored: StoredPlace) {
-    this.access = access;
-    this.#texts = new TextKey(access, stored);
-    this.#values = new ValueKey(access, (row) => identityText(access.value(row) as JsonValue));
-  }
-
-  of(row: Row): number {
-    const text = this.#texts.of(row);
-    return (this.#byText[text] ??= this.#values.of(row));
-  }
-}
-
-/** A coded column of events. */
-class CodedKey implements Key {
-  readonly access: Access;
-  readonly #column: number;
-  readonly #numbers = new CodedNumbers();
-
-  constructor(access: Access, column: number) {
-    this.access = access;
-    this.#column = column;
-  }
-
-  of({ sub }: Row): number {
-    const events = sub as StoredEvents;
-    return this.#numbers.of(events, events.code(this.#column));
-  }
-}
-
-/** A number, or none: times, of which there may be as many as rows. */
-class NumberKey implements Key {
-  readonly access: Access;
-  readonly #numbers = new Map<Value, number>();
-
-  constructor(access: Access) {
-    this.access = access;
-  }
-
-  of(row: Row): number {
-    const value = this.access.value(row);
-    let number = this.#numbers.get(value);
-    if (number === undefined) this.#numbers.set(value, (number = this.#numbers.size));
-    return number;
-  }
-}
-
-/** Where a path leads nowhere: another group than null. */
-const NOWHERE = '';
-
-function keyOf(key: GroupKey, columns: readonly Column[], scope: CompileScope): Key {
-  const access = key.kind === 'ref' ? shownRef(key.ref, scope) : shownAccess(columns[key.column]!, scope);
-  if (key.kind === 'ref' && key.ref.kind === 'path' && key.ref.parts.length > 0) {
-    const { find } = memberOf(key.ref);
-    return new ValueKey(access, (row) => {
-      const found = find(row);
-      return found === undefined ? NOWHERE : identityText(found);
-    });
-  }
-  const { column, stored, isPlain } = access;
-  if (column !== undefined) return new CodedKey(access, column);
-  if (stored !== undefined) return isPlain === true ? new TextKey(access, stored) : new StoredKey(access, stored);
-  if (key.kind === 'ref' && key.ref.kind === 'field' && typeOf(scope.entity, key.ref.field) === 'T')
-    return new NumberKey(access);
-  return new ValueKey(access, (row) => identityText(access.value(row) as JsonValue));
-}
-
-/** Numbers of what a function reads: by its text, as functions see 1 and 1.0 apart. */
-const argumentOf = (access: Access): Key =>
-  access.stored === undefined ? new ValueKey(access, (row) => textOf(access, row)) : new TextKey(access, access.stored);
 
 type Aggregate = Extract<Column, { kind: 'aggregate' }>;
 

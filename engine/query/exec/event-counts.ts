@@ -14,7 +14,8 @@ import { END, ROW } from './cursor.ts';
 import { openDistinct } from './distinct.ts';
 import { compareByTypes, TopEntries } from './order.ts';
 import type { Row } from './row.ts';
-import { type Rows, Source, TreeRows } from './source.ts';
+import { type Rows, TreeRows } from './rows.ts';
+import { Source } from './source.ts';
 import { prepareFilter } from './subquery.ts';
 
 /** By the places of COUNT. */

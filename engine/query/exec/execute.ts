@@ -18,7 +18,8 @@ import { compareByTypes, type Ordering, orderingOf, TopEntries, withPlaces } fro
 import { RowWriter } from './output.ts';
 import { timeOrderOf } from './plan.ts';
 import type { Locator } from './row.ts';
-import { type Rows, Source, TreeRows } from './source.ts';
+import { type Rows, TreeRows } from './rows.ts';
+import { Source } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
 import type { SelectionTrace, Step } from './trace.ts';
 import { groupedByName, walked, walksNames, walksNodes } from './walk.ts';

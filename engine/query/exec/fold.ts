@@ -18,7 +18,8 @@ import { accessFor } from './filter.ts';
 import { type ItemPlan, sizeOf } from './plan.ts';
 import { fieldsReadByAll } from './reads.ts';
 import { Row } from './row.ts';
-import { type Source, TreeRows } from './source.ts';
+import { TreeRows } from './rows.ts';
+import type { Source } from './source.ts';
 import { TRUE } from './truth.ts';
 
 /** How rows are counted on a partition. */

@@ -1,15 +1,12 @@
 // From a tree to rows: for each partition the plan is made, the nodes are determined, and the matching cursor is opened.
-// `TreeRows` strings the partitions together.
+// `TreeRows` (rows.ts) strings the partitions together.
 
 import type { EntityName } from '../../../schemas/entities.ts';
 import { FACT, type StoredEdge, type StoredFact } from '../../store/bodies.ts';
 import type { DictionaryView } from '../../store/dictionary.ts';
 import type { StoredEvents } from '../../store/event-record.ts';
-import { placeAmong } from '../../store/ids.ts';
-import { NODE_NUMBER } from '../../store/node-record.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { NodeId, ReportId } from '../../store/records.ts';
-import { REPORT_NUMBER, type StoredReport } from '../../store/report-record.ts';
 import {
   NODES_ALL,
   NODES_INACTIVE,
@@ -17,8 +14,6 @@ import {
   NODES_WITH_FACTS,
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
-  REPORTS_LATEST,
-  REPORTS_WITH_EVENTS,
 } from '../../store/tables.ts';
 import type { View } from '../../store/view.ts';
 import { type ElementTests, elementTests, exactTests, leavesAlong } from '../paths.ts';
@@ -30,16 +25,12 @@ import type { ExecContext } from './context.ts';
 import {
   type Cursor,
   type Either,
-  END,
   ItemMatcher,
   ListCursor,
   NodeCursor,
-  PAUSE,
   PostingsCursor,
   RecordCursor,
   ReportCursor,
-  ROW,
-  type Step,
   type SubList,
   type SubRows,
 } from './cursor.ts';
@@ -65,8 +56,9 @@ import {
   splitFilter,
   type TimeOrder,
 } from './plan.ts';
-import { type Locator, Row } from './row.ts';
-import { SelectionTrace, type Step as TraceStep } from './trace.ts';
+import { areFew, latestOf, reportIds, skipByTime, withEvents } from './report-ids.ts';
+import type { Locator, Row } from './row.ts';
+import { SelectionTrace } from './trace.ts';
 import { truthOf } from './truth.ts';
 
 /** What is selected: the part of a tree that decides which rows there are. */
@@ -469,7 +461,7 @@ export class Source {
     const isByNode = this.selection.byNode !== undefined;
     const filtered = this.split.node.length > 0 || isByNode;
     const nodes = filtered ? yield* this.nodes(row) : null;
-    const narrow = nodes !== null && nodes.count() * FEW_NODES < view.counts.nodes;
+    const narrow = nodes !== null && areFew(nodes, view);
     const path = reportPath(this.entity, this.split.item, { narrow, isByNode, order: this.#order });
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const ids = reportIds(path, nodes, row);
@@ -571,183 +563,5 @@ export class Source {
     const spots = SUBS[this.entity]?.spots;
     if (spots !== undefined) return spots.at(row, spot);
     return this.subs === null ? null : this.subs(row).at(sub);
-  }
-}
-
-/** One node of so many is few. */
-const FEW_NODES = 4;
-
-/** Whether `withEvents` leaves only reports that have some. */
-const hasEvents = (path: ReportPath): boolean =>
-  path.kind === 'all' || path.kind === 'latest' || (path.kind === 'nodes' && path.isLastFirst === true);
-
-/** Those of the reports that have events, where there are many to be spared. */
-function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
-  switch (path.kind) {
-    case 'all':
-      return view.reportSet(REPORTS_WITH_EVENTS);
-    default:
-      return hasEvents(path) ? common(ids, view.reportSet(REPORTS_WITH_EVENTS)) : ids;
-  }
-}
-
-function* common(ids: Iterable<ReportId>, sorted: Uint32Array): Generator<ReportId> {
-  let last = 0;
-  let at = 0;
-  for (const id of ids) {
-    at = placeAmong(sorted, id, id < last ? 0 : at);
-    last = id;
-    if (sorted[at] === id) yield id;
-  }
-}
-
-function latestOf(node: NodeId, row: Row): readonly ReportId[] {
-  row.nodeId = node;
-  const id = row.node.number(NODE_NUMBER.reportId);
-  return id === null ? [] : [id];
-}
-
-function* idsOfHashes(hashes: readonly string[], view: View): Generator<ReportId> {
-  for (const hash of new Set(hashes)) {
-    const id = view.reportId(hash);
-    if (id !== 0) yield id;
-  }
-}
-
-function* eachOf(nodes: NodeSet, reportsOf: (node: NodeId) => Iterable<ReportId>): Generator<ReportId> {
-  for (const id of nodes.toArray()) yield* reportsOf(id);
-}
-
-function* idsByTime({ from, to, order }: Extract<ReportPath, { kind: 'time' }>, view: View): Generator<ReportId> {
-  const range: { from?: number; to?: number; reverse: boolean } = { reverse: order === 'descending' };
-  if (from !== null) range.from = from;
-  if (to !== null) range.to = to;
-  for (const { id } of view.reportsByTime(range)) yield id;
-}
-
-/** The reports that the path leads to; numbers without a report may be among them. */
-function reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Iterable<ReportId> {
-  const { view } = row;
-  switch (path.kind) {
-    case 'hash':
-      return idsOfHashes(path.hashes, view);
-    case 'latest':
-      // Reports say whose they are: unless few nodes are wanted, those need not be looked at.
-      if (nodes === null || nodes.count() * FEW_NODES >= view.counts.nodes) return view.reportSet(REPORTS_LATEST);
-      return eachOf(nodes, (id) => latestOf(id, row));
-    case 'nodes':
-      return eachOf(nodes!, (id) => {
-        const reports = view.reportIdsOfNode(id);
-        return path.isLastFirst === true ? reports.reverse() : reports;
-      });
-    case 'time':
-      return idsByTime(path, view);
-    case 'all':
-      return view.reportIds();
-  }
-}
-
-/** Reports whose events all lie outside the times asked for need not be opened; null: each report may have some within. */
-function skipByTime(filters: readonly Filter[], path: ReportPath): ((report: StoredReport) => boolean) | null {
-  let from = Number.NEGATIVE_INFINITY;
-  let to = Number.POSITIVE_INFINITY;
-  for (const f of filters) {
-    if (f.kind !== 'order' || f.field !== 'timestamp') continue;
-    if (f.op === '>' || f.op === '>=') from = Math.max(from, f.value);
-    else to = Math.min(to, f.value);
-  }
-  if (from === Number.NEGATIVE_INFINITY && to === Number.POSITIVE_INFINITY && hasEvents(path)) return null;
-  return (report) =>
-    report.eventCount === 0 ||
-    report.number(REPORT_NUMBER.eventTimeMax)! < from ||
-    report.number(REPORT_NUMBER.eventTimeMin)! > to;
-}
-
-/** Rows one at a time. `next` says whether `row` is one, or that they are over, or nothing yet. */
-export interface Rows {
-  readonly source: Source;
-  readonly row: Row;
-  /** The step that they are counted in. */
-  readonly scan: TraceStep;
-  next(): Step;
-  /** Skips up to so many sub-rows behind the present row, as far as all of them are rows: how many. */
-  takeRest(max: number): number;
-  /** Whether the rows that `leave` would pass over come in the order that the source was asked for. */
-  readonly isInOrder: boolean;
-  /** Passes over those that come next, as far as they are read together. */
-  leave(): void;
-  /** Where the present one is. */
-  locator(): Locator;
-}
-
-/** All rows of a selection, partition by partition. */
-export class TreeRows implements Rows {
-  readonly source: Source;
-  row: Row;
-  /** The step that the present partition's rows are counted in. */
-  scan: TraceStep;
-  readonly #behind: Behind | null;
-  readonly #parts: readonly number[];
-  /** Index of the present one of the partitions. */
-  #at = 0;
-  #opening: Generator<undefined, Cursor> | null = null;
-  #cursor: Cursor | null = null;
-  #isLeft = false;
-
-  /** `behind`: rows that it tells need not come. */
-  constructor(source: Source, behind: Behind | null = null) {
-    this.source = source;
-    this.#behind = behind;
-    // One is looked at in any case: it says what there is to say of a selection without rows.
-    this.#parts = source.shape === 'global' || source.parts.length === 0 ? [0] : source.parts;
-    const part = this.#parts[0]!;
-    this.row = new Row(source.ctx.view(part), part);
-    this.scan = source.trace.partition(part).scan;
-    source.ctx.trace.enter(this.scan);
-    this.#opening = source.open(this.row, behind);
-  }
-
-  next(): Step {
-    if (this.#cursor === null) {
-      if (this.#opening === null) return END;
-      const { done, value } = this.#opening.next();
-      if (!done) return PAUSE;
-      this.#cursor = value;
-    }
-    const step = this.#isLeft ? END : this.#cursor.next();
-    if (step === ROW) this.scan.rows++;
-    if (step !== END) return step;
-    this.#isLeft = false;
-    this.#cursor = null;
-    const part = this.#parts[++this.#at];
-    if (part === undefined) {
-      this.#opening = null;
-      return END;
-    }
-    const { ctx, trace } = this.source;
-    this.row = new Row(ctx.view(part), part);
-    this.scan = trace.partition(part).scan;
-    ctx.trace.enter(this.scan);
-    this.#opening = this.source.open(this.row, this.#behind);
-    return PAUSE;
-  }
-
-  /** Of the present partition. */
-  get isInOrder(): boolean {
-    return this.source.isInOrder(this.row.part);
-  }
-
-  leave(): void {
-    this.#isLeft = true;
-  }
-
-  takeRest(max: number): number {
-    const count = this.#cursor?.takeRest?.(max) ?? 0;
-    this.scan.rows += count;
-    return count;
-  }
-
-  locator(): Locator {
-    return this.source.locator(this.row);
   }
 }

@@ -17,7 +17,8 @@ import { impliedBy } from './implied.ts';
 import { orderingOf, TopEntries } from './order.ts';
 import { type ItemPlan, readsLists, sizeOf } from './plan.ts';
 import { type Locator, Row } from './row.ts';
-import { Source, TreeRows } from './source.ts';
+import { TreeRows } from './rows.ts';
+import { Source } from './source.ts';
 import { keyOf, ValueSet } from './value-set.ts';
 
 type InQuery = Extract<Filter, { kind: 'in-query' }>;

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { END, PAUSE, ROW } from '../../../../engine/query/exec/cursor.ts';
 import { openContext } from '../../../../engine/query/exec/execute.ts';
-import { Source, TreeRows } from '../../../../engine/query/exec/source.ts';
+import { TreeRows } from '../../../../engine/query/exec/rows.ts';
+import { Source } from '../../../../engine/query/exec/source.ts';
 import { catalog, contextOptions, newFleet } from '../request/fleet.ts';
 
 const RESOURCES = 3000;
