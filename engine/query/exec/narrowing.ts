@@ -8,7 +8,7 @@ import type { Access, Value } from './access.ts';
 import { accessFor, typeOf } from './filter.ts';
 import { foldRows } from './fold.ts';
 import { type Compare, compareByTypes } from './order.ts';
-import { rowsOfPlan } from './plan.ts';
+import { rowsOfPlan, sizeOf } from './plan.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
 
@@ -16,6 +16,8 @@ import type { Source } from './source.ts';
 const ROWS_MIN = 5000;
 /** So many times fewer rows have to be on the page than there are. */
 const ROWS_EACH = 4;
+/** Pages that lie deeper are not narrowed where there are more items, too: those before the page are held, and sorted in one go. */
+const SHARES_MAX = 250_000;
 /** Values of the first field that a condition may list. */
 const VALUES_MAX = 5000;
 
@@ -111,14 +113,15 @@ export function* narrowed(tree: QueryTree, source: Source): Generator<undefined,
   const { limit, offset, orderBy } = tree;
   if (limit === null || limit === 0 || !source.countable) return null;
   const access = leading(orderBy, source);
-  if (access.length === 0) return null;
+  const wanted = offset + limit;
+  if (access.length === 0 || Math.min(wanted, itemsIn(source)) > SHARES_MAX) return null;
   if ((yield* rowsOf(source)) < Math.max(ROWS_MIN, limit * ROWS_EACH)) return null;
   const terms = orderBy.slice(0, access.length);
   const compare = compareByTypes(
     terms.map(({ field }) => typeOf(source.entity, field)),
     terms.map(({ descending }) => descending),
   );
-  const shares = new Shares(compare, offset + limit);
+  const shares = new Shares(compare, wanted);
   yield* foldRows(source, access, (row, weight, isOne) => {
     const keys = access.map((a) => a.value(row));
     if (shares.counts(keys, weight)) shares.add({ keys, weight, part: row.part, item: isOne ? row.itemId : null });
@@ -199,6 +202,9 @@ function itemsOfPart(shares: readonly Share[], part: number): Uint32Array {
   for (const share of shares) if (share.part === part && share.item !== null) items.add(share.item);
   return Uint32Array.from(items).sort();
 }
+
+const itemsIn = ({ entity, ctx, parts }: Source): number =>
+  parts.reduce((sum, part) => sum + sizeOf(entity, ctx.view(part)).bodies, 0);
 
 /** Rows of the selection, by what the plan takes its items for. */
 function* rowsOf(source: Source): Generator<undefined, number> {
