@@ -15,7 +15,7 @@ import type { Access } from './access.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor } from './filter.ts';
-import { type ItemPlan, sizeOf } from './plan.ts';
+import { type ItemPlan, readsLists, sizeOf } from './plan.ts';
 import { fieldsReadByAll } from './reads.ts';
 import { Row } from './row.ts';
 import { TreeRows } from './rows.ts';
@@ -39,10 +39,8 @@ const WEIGHTS_MAX = 1 << 22;
 const TICK_NODES = 63;
 /** Sub-rows of a report that are counted at once. */
 const TICK_SUBS = 256;
-/** Microseconds, measured: a node's list read, an entry of it counted, an item's nodes counted. */
-const COST_LIST = 1;
+/** Microseconds, measured: an entry of a node's list counted. */
 const COST_COUNTED = 0.003;
-const COST_POSTINGS = 1.5;
 
 /** Items with the same class, by the one that was met first. */
 interface Share {
@@ -121,12 +119,8 @@ function planFold(source: Source, places: readonly number[] | null, nodes: NodeS
   const { view } = row;
   if (places?.length === 0 && source.item === null) return { weights: 'total', by: 'class' };
   const dictionary = source.dictionary(view);
-  const { rows, bodies } = sizeOf(source.entity, view);
-  const count = nodes.count();
-  const entries = (count * rows) / Math.max(1, view.counts.nodes);
-  const items = source.itemPlan(row, nodes).path?.estimate ?? bodies;
-  const costLists = count * COST_LIST + entries * COST_COUNTED;
-  const few = items * COST_POSTINGS < costLists || dictionary.end > WEIGHTS_MAX;
+  const items = source.itemPlan(row, nodes).path?.estimate ?? sizeOf(source.entity, view).bodies;
+  const few = !readsLists(source.entity, view, nodes.count(), items, COST_COUNTED) || dictionary.end > WEIGHTS_MAX;
   if (few) return { weights: 'postings', by: 'item' };
   return { weights: 'lists', by: places === null ? 'item' : 'class' };
 }

@@ -350,10 +350,16 @@ export function sizeOf(entity: EntityName, view: View): { readonly rows: number;
 const COST_LIST = 1;
 const COST_LOOKED_UP = 0.01;
 
-/** Whether reading the lists of so many nodes is cheaper than finding the nodes of so many items. */
-export function readsLists(entity: EntityName, view: View, nodes: number, items: number): boolean {
+/** Whether reading the lists of so many nodes is cheaper than finding the nodes of so many items. `perEntry`: what an entry costs then. */
+export function readsLists(
+  entity: EntityName,
+  view: View,
+  nodes: number,
+  items: number,
+  perEntry = COST_LOOKED_UP,
+): boolean {
   const perNode = sizeOf(entity, view).rows / Math.max(1, view.counts.nodes);
-  return nodes * (COST_LIST + perNode * COST_LOOKED_UP) < items * COST_POSTINGS;
+  return nodes * (COST_LIST + perNode * perEntry) <= items * COST_POSTINGS;
 }
 
 /** Items of an entity, how many rows one has over all nodes, and how many nodes there are. */
@@ -372,10 +378,10 @@ export function rowsOfPlan(entity: EntityName, plan: ItemPlan, view: View): numb
   return Math.min(ofNodes, (plan.path?.estimate ?? items) * perItem);
 }
 
-/** Items that were found to be the only ones that matter, by other means than conditions. */
-export const foundItems = (index: string, items: Uint32Array): ItemAccessPath => ({
+/** Items that the order of a page was found to reach (narrowing.ts). */
+export const foundItems = (items: Uint32Array): ItemAccessPath => ({
   kind: 'found',
-  index,
+  index: 'order',
   items,
   fields: [],
   estimate: items.length,

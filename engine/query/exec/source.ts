@@ -411,7 +411,7 @@ export class Source {
     let plan = this.#itemPlans[row.part];
     if (plan === undefined) {
       const items = this.#reach?.items?.[row.part];
-      const found = items === undefined ? null : foundItems('order', items);
+      const found = items === undefined ? null : foundItems(items);
       plan = planItems(this.entity, this.itemFilters, nodes.count(), row.view, this.ctx.regex, found);
       this.#itemPlans[row.part] = plan;
     }
