@@ -465,36 +465,38 @@ export class Source {
     const path = reportPath(this.entity, this.split.item, { narrow, isByNode, order: this.#order });
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const ids = reportIds(path, nodes, row);
-    return this.#reportCursor(row, path, this.entity === 'events' ? withEvents(ids, path, row) : ids, nodes, behind);
+    const open = this.#reportCursors(row, path);
+    return open(this.entity === 'events' ? withEvents(ids, path, row) : ids, nodes, behind);
   }
 
-  #reportCursor(
+  /** Opens rows of such reports. What their conditions ask is made once for all cursors. */
+  #reportCursors(
     row: Row,
     path: ReportPath,
-    ids: Iterable<ReportId>,
-    nodes: NodeSet | null,
-    behind: Behind | null,
-  ): ReportCursor {
+  ): (ids: Iterable<ReportId>, nodes: NodeSet | null, behind: Behind | null) => ReportCursor {
+    const report = this.#reportTest(path);
+    const sub = this.#subTest();
     const skip = this.entity === 'events' ? skipByTime(this.split.sub, path) : null;
-    return new ReportCursor(row, ids, nodes, this.#reportTest(path), this.subs, this.#subTest(), skip, behind);
+    return (ids, nodes, behind) => new ReportCursor(row, ids, nodes, report, this.subs, sub, skip, behind);
   }
 
   /** Of reports and events: whether no condition leads to the reports sooner than their nodes do. */
   get readsByNode(): boolean {
-    return this.#pathByNode.kind === 'nodes' || this.#pathByNode.kind === 'latest';
+    const { kind } = this.#pathByNode;
+    return kind === 'nodes' || kind === 'latest';
   }
 
   get #pathByNode(): ReportPath {
     return reportPath(this.entity, this.split.item, { narrow: true, isByNode: false, order: null });
   }
 
-  /** Rows of one node's reports, as they came. */
-  openReportsOf(row: Row, node: NodeId): ReportCursor {
-    return this.#reportCursor(row, this.#pathByNode, this.#reportIdsOf(row, node), null, null);
-  }
-
-  #reportIdsOf(row: Row, node: NodeId): Iterable<ReportId> {
-    return this.#pathByNode.kind === 'latest' ? latestOf(node, row) : row.view.reportIdsOfNode(node);
+  /** Opens the rows of a node's reports, as they came. */
+  reportsByNode(row: Row): (node: NodeId) => ReportCursor {
+    const path = this.#pathByNode;
+    const open = this.#reportCursors(row, path);
+    const idsOf = (node: NodeId): Iterable<ReportId> =>
+      path.kind === 'latest' ? latestOf(node, row) : row.view.reportIdsOfNode(node);
+    return (node) => open(idsOf(node), null, null);
   }
 
   /** How many rows the node's reports have; null where they have to be looked at. */

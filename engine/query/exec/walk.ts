@@ -1,14 +1,12 @@
 // Rows ordered by certname first, or by other fields of the node before it: the nodes are visited in that order, one node's rows are sorted
 // by the other terms, and the visit ends when the page is full. Nothing is kept but the rows of one node. Nodes whose rows all lie before
 // the page are counted and passed over. Rows of reports and events are those of the node's reports. A page of groups by certname ends the
-// visit in the same way.
+// visit in the same way. The nodes are visited in the order of
 //
-//   names   'index'  the partitions' certname indexes are merged, unless the order is kept from earlier queries
-//           'sort'   the names of few nodes among many are read and sorted
-//
-//           'terms'  by other fields of the nodes first: these are read of all nodes and sorted
-//
-// Rows that nothing puts in order any more come in the order of their places: the nodes are visited as they lie.
+//   certname   the partitions' certname indexes are merged, unless the order is kept from earlier queries; of few nodes among many the
+//              names are read and sorted
+//   terms      other fields, certname after them or not at all: these are read of all nodes and sorted
+//   place      where they lie: nothing puts the rows in order any more
 
 import { compareText } from '../../json/compare.ts';
 import { Ids } from '../../store/ids.ts';
@@ -75,6 +73,8 @@ class PartitionWalk {
   readonly #passing: ItemStates | null;
   /** Where rows can be; null: anywhere. */
   readonly #either: Either | null;
+  /** Of reports and events. */
+  readonly #openReports: ((node: NodeId) => Cursor) | null;
   readonly #list = new Ids();
 
   constructor(source: Source, row: Row, nodes: NodeSet, passing: ItemStates | null, either: Either | null) {
@@ -84,6 +84,7 @@ class PartitionWalk {
     this.#matcher = source.shape === 'item' ? source.matcher(row, passing) : null;
     this.#passing = passing;
     this.#either = either;
+    this.#openReports = source.shape === 'report' ? source.reportsByNode(row) : null;
   }
 
   /** How many rows the node has, null when that would have to be found out row by row. */
@@ -106,24 +107,24 @@ class PartitionWalk {
   open(node: NodeId): Cursor {
     const ids = Uint32Array.of(node);
     if (this.#matcher !== null) return this.#source.openList(this.row, ids, this.#matcher, this.#either);
-    if (this.#source.shape === 'report') return this.#source.openReportsOf(this.row, node);
+    if (this.#openReports !== null) return this.#openReports(node);
     return new NodeCursor(this.row, ids, this.#source.subs, this.#source.residual);
   }
 }
 
-function* openWalk(source: Source, part: number, walk: WalkOrder): Generator<undefined, PartitionWalk> {
+function* openWalk(source: Source, part: number, order: WalkOrder): Generator<undefined, PartitionWalk> {
   const { ctx } = source;
   const view = ctx.view(part);
   const row = new Row(view, part);
   ctx.trace.enter(source.trace.partition(part).scan);
   const nodes = yield* source.nodes(row);
   if (source.shape !== 'item') {
-    source.plans[part] = { nodes: nodes.count(), items: null, reports: null, walk };
+    source.plans[part] = { nodes: nodes.count(), items: null, reports: null, walk: order };
     return new PartitionWalk(source, row, nodes, null, null);
   }
   const either = yield* source.either(row);
   const plan = source.itemPlan(row, nodes);
-  source.plans[part] = { nodes: plan.nodes, items: plan, reports: null, walk };
+  source.plans[part] = { nodes: plan.nodes, items: plan, reports: null, walk: order };
   const { path } = plan;
   if (path === null) return new PartitionWalk(source, row, nodes, null, either);
   const dictionary = source.dictionary(view);
@@ -158,14 +159,14 @@ export function* walked(
   }
   const walks: PartitionWalk[] = [];
   const terms = source.shape === 'item' ? nodeTerms(tree.orderBy, source) : tree.orderBy.slice(0, 1);
-  const walk = terms.length === 0 ? 'place' : terms[0]!.field === 'certname' ? 'certname' : 'terms';
-  for (const part of source.parts) walks.push(yield* openWalk(source, part, walk));
+  const order = terms.length === 0 ? 'place' : terms[0]!.field === 'certname' ? 'certname' : 'terms';
+  for (const part of source.parts) walks.push(yield* openWalk(source, part, order));
   const rest = tree.orderBy.slice(terms.length);
   const ordering = rest.length === 0 && source.shape === 'node' ? null : withPlaces(orderingOf(rest, source.scope));
   const writer = new RowWriter(tree, source.scope);
   const places = new Places(source);
   const output = source.trace.step('output');
-  const named = yield* inOrder(walk, source, walks, terms);
+  const named = yield* inOrder(order, source, walks, terms);
   let seen = 0;
   let visited = 0;
   for (const { walk, node } of named) {
@@ -259,12 +260,12 @@ interface Named {
 
 /** The nodes of all partitions in order. */
 function* inOrder(
-  walk: WalkOrder,
+  order: WalkOrder,
   source: Source,
   walks: readonly PartitionWalk[],
   terms: readonly OrderTerm[],
 ): Generator<undefined, Iterable<Named>> {
-  switch (walk) {
+  switch (order) {
     case 'certname':
       return yield* nodesByName(source, walks, terms[0]!.descending);
     case 'terms':
