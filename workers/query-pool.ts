@@ -2,7 +2,8 @@
 // queries that wait for a place.
 //
 //   run --> waiting line --> piscina task --> query thread --> whole answer as the task's result, or
-//                                                              head, chunks, end over the thread's port (credit back)
+//                       |                                      head, chunks, end over the thread's port (credit back)
+//                       +--> small-queries.ts, in this thread, when it is known to be small
 //
 // A query that has sent all it may and waits for its client gives its place to the next one, so clients that read slowly do not
 // keep others out. When its client takes something it goes on, whether there is a place or not. Only so many are open at once:
@@ -32,7 +33,9 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
+import { failureText } from './reason.ts';
 import { type Placed, RunningQueries } from './running-queries.ts';
+import type { QueryShape, SmallQueries } from './small-queries.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
 import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from './types.ts';
 import { setV8 } from './v8.ts';
@@ -99,6 +102,8 @@ export interface QueryPoolStats {
 
 const TEXT = 'text/plain;charset=utf-8';
 const OPEN: ToQueryThread = { kind: 'open' };
+/** What became of a query that nobody waits for any more. */
+const CANCELLED: QueryResult = { answer: null, plan: null, times: { plan: 0, execute: null } };
 /** Of the window, that a client must have taken before the thread is told. */
 const GRANT_SHARE = 1 / 4;
 /** Up to this many bytes an answer is copied sooner than it is sent from where it lies. */
@@ -142,6 +147,12 @@ interface Query extends Placed {
   taken: number;
   /** What a slow one did, known when the task has settled. */
   plan: QueryPlan | null;
+  /** What is known of its kind; null: it is for a query thread, whatever it takes. */
+  shape: QueryShape | null;
+  /** It seemed to be small when a query thread got it. */
+  isSmall: boolean;
+  /** Milliseconds that a query thread worked for it, once that is known. */
+  worked: number | null;
   /** The task has settled; with a stream, the end may still be on its way. */
   settled: boolean;
   /** Nobody is to be told anything any more. */
@@ -182,6 +193,10 @@ export class ThreadQueryPool implements QueryPool {
   readonly #ownWaiting = new Set<Query>();
   readonly #threads = new Map<number, Thread>();
   readonly #watch: NodeJS.Timeout;
+  /** Null until a query thread has warmed up, which it does in a pause. */
+  #small: SmallQueries | null = null;
+  /** Queries in query threads that seemed to be small. */
+  #smallOnes = 0;
   #pool: Piscina;
   #onReady = (): void => {};
   /** Resolves when a query thread has come up and, after `open`, has opened the store. */
@@ -284,6 +299,9 @@ export class ThreadQueryPool implements QueryPool {
       sent: 0,
       taken: 0,
       plan: null,
+      shape: null,
+      isSmall: false,
+      worked: null,
       settled: false,
       over: false,
     };
@@ -316,10 +334,33 @@ export class ThreadQueryPool implements QueryPool {
     query.credit = query.window;
     // Neither idle threads nor their ports keep the process alive; a query does, also one whose thread has just gone.
     this.#watch.ref();
+    const small = this.#small;
+    const shape = small?.shapeOf(query.request) ?? null;
+    query.shape = shape;
+    if (small !== null && shape?.isSmall && small.takes(this.#smallOnes)) {
+      queueMicrotask(() => this.#answerHere(query, small, shape));
+    } else this.#handOver(query);
+  }
+
+  #answerHere(query: Query, small: SmallQueries, shape: QueryShape): void {
+    const { request, settings, over } = query;
+    const result = over ? CANCELLED : small.answer(request, shape, settings);
+    if (result === null) this.#handOver(query);
+    else this.#resolved(query, result);
+  }
+
+  /** To a query thread. */
+  #handOver(query: Query): void {
+    query.isSmall = query.shape?.isSmall ?? false;
+    if (query.isSmall) this.#smallOnes++;
     const { id, flag, window, request, settings } = query;
     const task: QueryTask = { id, flag, window, request, settings };
     this.#pool.run(task).then(
-      (result: QueryResult) => this.#resolved(query, result),
+      (result: QueryResult) => {
+        const { plan, execute } = result.times;
+        query.worked = plan + (execute ?? 0);
+        this.#resolved(query, result);
+      },
       (error: unknown) => this.#rejected(query, error),
     );
   }
@@ -346,7 +387,7 @@ export class ThreadQueryPool implements QueryPool {
 
   #rejected(query: Query, error: unknown): void {
     query.settled = true;
-    this.#log.error(`query thread: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    this.#log.error(`query thread: ${failureText(error)}`);
     if (!query.over) this.#fail(query, 'An unexpected error occurred');
     this.#leave(query);
   }
@@ -452,6 +493,8 @@ export class ThreadQueryPool implements QueryPool {
 
   /** Its thread need not go on. */
   #giveUp(query: Query): void {
+    // What it takes will not be known.
+    query.shape = null;
     if (query.flag >= 0) Atomics.store(this.#cancelled, query.flag, 1);
     this.#send(query, { kind: 'cancel', id: query.id });
   }
@@ -491,9 +534,11 @@ export class ThreadQueryPool implements QueryPool {
     if (!this.#running.delete(query)) return;
     if (query.credit <= 0) this.#parked--;
     else this.#activity.rested();
+    if (query.isSmall) this.#smallOnes--;
     const now = performance.now();
     query.metrics.histogram('database', 'PDBReadPool.pool.Usage').update(now - query.began);
     if (query.streamed > 0) query.metrics.stages.stream.observe(now - query.streamed);
+    if (query.worked !== null) query.shape?.took(query.worked, query.streamed === 0);
     query.handlers.onLeft?.(query.plan);
     this.#beginWaiting();
     if (this.#running.size > 0) return;
@@ -576,7 +621,7 @@ export class ThreadQueryPool implements QueryPool {
     this.#tellFirst();
     port.on('message', (message: FromQueryThread) => {
       if (message.kind === 'ready') this.#readied();
-      else if (message.kind === 'warm') this.#onWarm();
+      else if (message.kind === 'warm') this.#warmed();
       else this.#received(thread, message);
     });
     port.on('close', () => this.#lost(thread));
@@ -588,6 +633,25 @@ export class ThreadQueryPool implements QueryPool {
   #readied(): void {
     this.#onReady();
     this.#complete();
+  }
+
+  #warmed(): void {
+    this.#onWarm();
+    const { dir, script } = this.#options;
+    // Other threads do not answer as this one would.
+    if (this.#small !== null || script !== undefined) return;
+    import('./small-queries.ts').then(
+      ({ SmallQueries }) => {
+        if (this.#small !== null || this.#stopping !== null) return;
+        this.#small = new SmallQueries({
+          dir,
+          chunkSize: this.#limits.chunkSize,
+          isPressing: () => this.#activity.commandsWaiting > 0,
+          log: this.#log,
+        });
+      },
+      (error: unknown) => this.#log.error(`small queries: ${failureText(error)}`),
+    );
   }
 
   /**
@@ -666,6 +730,7 @@ export class ThreadQueryPool implements QueryPool {
     }
     await this.#resting(() => (this.#threads.size >= this.#pool.threads.length ? [...this.#threads.values()] : null));
     await this.#pool.destroy();
+    await this.#small?.close();
     for (const { port } of this.#threads.values()) port.close();
   }
 

@@ -26,6 +26,7 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
+import { failureText } from './reason.ts';
 import { inlineForCommands, inlineForQueries } from './v8.ts';
 import { type WarmingUpOptions, warmUp } from './warming-up.ts';
 
@@ -130,11 +131,6 @@ function openStore(): readonly Partition[] {
   return partitions;
 }
 
-const textOf = (failure: unknown): string | null => {
-  if (failure === null) return null;
-  return failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
-};
-
 const step = (query: OpenRequest): Uint8Array | null => slice(() => query.step(data.chunkSize));
 
 /** What a thread that is about to be ended holds goes with it. */
@@ -193,16 +189,16 @@ export default async function answer(task: QueryTask): Promise<QueryResult> {
     if (head === null) throw new Error('a query ended without a head');
     if (query.done && head.body !== null) {
       if (typeof head.body !== 'string') {
-        postWhole(id, head, head.body, textOf(query.failure));
+        postWhole(id, head, head.body, failureText(query.failure));
         return withoutAnswer(query);
       }
-      return { answer: { head, failure: textOf(query.failure) }, plan: query.plan, times: query.times };
+      return { answer: { head, failure: failureText(query.failure) }, plan: query.plan, times: query.times };
     }
     stream = new Stream(task);
     streams.set(id, stream);
     post({ kind: 'head', id, head });
     const left = await sendBody(query, stream, chunk, { clock, isCancelled });
-    if (query.aborted !== null) post({ kind: 'abort', id, text: query.aborted, failure: textOf(query.failure) });
+    if (query.aborted !== null) post({ kind: 'abort', id, text: query.aborted, failure: failureText(query.failure) });
     else if (left !== null) post({ kind: 'abort', id, text: left, failure: null });
     else post({ kind: 'end', id });
     return withoutAnswer(query);

@@ -13,3 +13,9 @@ export function fileAndReason(error: unknown): string {
   const { path } = (error ?? {}) as NodeJS.ErrnoException;
   return path === undefined ? reasonOf(error) : `${path}: ${reasonOf(error)}`;
 }
+
+/** What the log says of something that went wrong inside: with its stack. Null: nothing did. */
+export function failureText(failure: unknown): string | null {
+  if (failure === null) return null;
+  return failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
+}

@@ -1,10 +1,10 @@
-// What a thread keeps by id for the next ones who ask, in two generations: the older one goes when the younger one has used up its
+// What a thread keeps by id, or by another key, for the next ones who ask, in two generations: the older one goes when the younger one has used up its
 // half of the room. A hit in the old generation moves to the young one.
 
-export class Generations<V> {
+export class Generations<V, K = number> {
   readonly #max: number;
-  #young = new Map<number, V>();
-  #old = new Map<number, V>();
+  #young = new Map<K, V>();
+  #old = new Map<K, V>();
   #used = 0;
 
   /** `max`: the room for both, in what `set` is told. */
@@ -12,22 +12,22 @@ export class Generations<V> {
     this.#max = max;
   }
 
-  get(id: number): V | undefined {
-    const young = this.#young.get(id);
+  get(key: K): V | undefined {
+    const young = this.#young.get(key);
     if (young !== undefined) return young;
-    const old = this.#old.get(id);
-    if (old !== undefined) this.#young.set(id, old);
+    const old = this.#old.get(key);
+    if (old !== undefined) this.#young.set(key, old);
     return old;
   }
 
   /** `size`: how much room it takes. */
-  set(id: number, value: V, size: number): void {
+  set(key: K, value: V, size: number): void {
     this.#used += size;
     if (this.#used > this.#max / 2) {
       this.turn();
       this.#used = size;
     }
-    this.#young.set(id, value);
+    this.#young.set(key, value);
   }
 
   /** The older generation goes, the younger one becomes the older. */
@@ -42,8 +42,8 @@ export class Generations<V> {
     this.#used = 0;
   }
 
-  delete(id: number): void {
-    this.#young.delete(id);
-    this.#old.delete(id);
+  delete(key: K): void {
+    this.#young.delete(key);
+    this.#old.delete(key);
   }
 }

@@ -73,7 +73,12 @@ export class ItemClasses {
 export class ClassBudget {
   readonly #names = new Map<string, ClassNames>();
   readonly #all: ItemClasses[] = [];
+  readonly #bytesMax: number;
   #used = 0;
+
+  constructor(bytesMax = CLASSES_BYTES_MAX) {
+    this.#bytesMax = bytesMax;
+  }
 
   /** New classes of one partition's dictionary. */
   open(dictionary: string, places: readonly number[]): ItemClasses {
@@ -92,7 +97,7 @@ export class ClassBudget {
 
   use(bytes: number): void {
     this.#used += bytes;
-    if (this.#used <= CLASSES_BYTES_MAX) return;
+    if (this.#used <= this.#bytesMax) return;
     this.#used = 0;
     for (const classes of this.#all) classes.forget();
     for (const names of this.#names.values()) names.numbers.clear();

@@ -22,7 +22,7 @@ export class RecordBudget {
   readonly #movedMax: number;
   readonly #broughtMax: number;
   /** What is known of items by class has a bound of its own. */
-  readonly classes = new ClassBudget();
+  readonly classes: ClassBudget;
   /** So have lists of all that there is of a kind. */
   readonly lists = new KeptLists();
   readonly #caches: { turn(): void }[] = [];
@@ -32,8 +32,9 @@ export class RecordBudget {
   /** Of the older generation. */
   #usedBefore = 0;
 
-  /** `bytesMax`: of both generations. */
-  constructor(bytesMax: number = RECORDS_BYTES_MAX) {
+  /** `bytesMax`: of both generations. `classesMax`: bytes of what is known of items by class. */
+  constructor(bytesMax: number = RECORDS_BYTES_MAX, classesMax?: number) {
+    this.classes = new ClassBudget(classesMax);
     this.#movedMax = (bytesMax / 2) * MOVED_SHARE;
     this.#broughtMax = bytesMax / 2 - this.#movedMax;
   }
