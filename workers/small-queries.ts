@@ -2,9 +2,8 @@
 // thread for their answers, which takes longer than they do (perf/README.md).
 //
 // Which ones are small is learned from the query threads, by shape: texts that differ in nothing but names with digits are of one shape. A
-// query of a shape that was small is tried for one slice of work; one that turns out to be larger begins again in a query thread, and
-// its shape has to be small more often before the next try. What may take long within a slice never gets here, nor does a shape that
-// nobody has asked for yet.
+// query of a shape that was small is tried for one slice of work. One that turns out to be larger begins again in a query thread, as
+// do the next ones of its shape, more of them each time. The first one of a shape is never tried.
 
 import { openRequest } from '../engine/query/request/run.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
@@ -78,21 +77,18 @@ const SHAPES_MAX = 2000;
 /** Bytes of records that the main thread keeps for its next queries, and of what it knows of items by class. */
 const KEPT_MAX = 4 << 20;
 
-/** Regular expressions may take long for a text, whatever they took for others. */
-const HAS_PATTERN = /~|regex|match/i;
 /** What makes no shape of its own: hashes, times, numbers, most certnames. */
 const NAME = /(?<![\w.:+-])[\w.:+-]*\d[\w.:+-]*/g;
 
 /** Null: such a query is none for the main thread. */
 export function shapeTextOf({ method, path, queryString, body }: QueryRequest): string | null {
   if (path.length + queryString.length + (body?.length ?? 0) > LENGTH_MAX) return null;
-  let text: string;
   try {
-    text = `${method} ${decodeURIComponent(path)} ${decodeURIComponent(queryString.replaceAll('+', ' '))} ${body ?? ''}`;
+    const query = decodeURIComponent(queryString.replaceAll('+', ' '));
+    return `${method} ${decodeURIComponent(path)} ${query} ${body ?? ''}`.replace(NAME, '#');
   } catch {
     return null;
   }
-  return HAS_PATTERN.test(text) ? null : text.replace(NAME, '#');
 }
 
 export class SmallQueries {
@@ -147,17 +143,19 @@ export class SmallQueries {
     return false;
   }
 
-  /** The whole answer, or null when the query is not as small as it seemed: nothing has happened then. */
+  /** The whole answer; null when the query is not as small as it seemed, or wrong: nothing has happened then. */
   answer(request: QueryRequest, shape: QueryShape, settings: QuerySettings): QueryResult | null {
     this.#tried++;
     const store = { partitions: this.#store(), clock: clockFrom(Date.now()), stopwatch, slice: SLICE_MS };
-    const query = openRequest(request, store, settings);
+    const regexBudget = Math.min(settings.regexBudget, SLICE_MS);
+    const query = openRequest(request, store, { ...settings, regexBudget });
     try {
       query.step(this.#options.chunkSize);
       const { head, done, failure, plan, times } = query;
       // Where pages have to come from a disk first, that is the query threads' to wait for.
       shape.tried(done && times.plan + (times.execute ?? 0) <= SLICE_MS);
-      if (!done || head === null || head.body === null) return null;
+      // Errors are told by query threads: one may be due to this one's bounds.
+      if (!done || head === null || head.body === null || head.status !== 200) return null;
       // Bytes are the query's own, until it is closed.
       const body = typeof head.body === 'string' ? head.body : Uint8Array.from(head.body);
       return { answer: { head: { ...head, body }, failure: failureText(failure) }, plan, times };
