@@ -1,5 +1,6 @@
 // Alternatives that ask one thing for one value each, put together: `a = 1 or a = 2` is `a in [1, 2]`. Clients write long lists
-// like that. As one condition they are looked up in an index, and tested at once instead of one after the other.
+// like that. As one condition they are looked up in an index, and tested at once instead of one after the other. What is
+// negated is taken apart: of `not (a or b)` each part is a condition of its own, which an index or the node may decide.
 
 import type { Filter } from '../tree.ts';
 
@@ -13,10 +14,22 @@ export function gathered(filter: Filter): Filter {
     case 'or':
       return anyOf(filter.args.map(gathered).flatMap(alternatives));
     case 'not':
-      return { kind: 'not', arg: gathered(filter.arg) };
+      return negated(gathered(filter.arg));
     default:
       return filter;
   }
+}
+
+/** The opposite of a filter, of which no part is negated but what is not made of others. */
+function negated(filter: Filter): Filter {
+  if (filter.kind === 'not') return filter.arg;
+  return negatedInside(filter, negated) ?? { kind: 'not', arg: filter };
+}
+
+/** What is the same as `not` of several conditions: each is negated by itself. null: there is one only. */
+export function negatedInside(filter: Filter, negate: (arg: Filter) => Filter): Filter | null {
+  if (filter.kind !== 'and' && filter.kind !== 'or') return null;
+  return { kind: filter.kind === 'and' ? 'or' : 'and', args: filter.args.map(negate) };
 }
 
 const alternatives = (filter: Filter): readonly Filter[] => (filter.kind === 'or' ? filter.args : [filter]);

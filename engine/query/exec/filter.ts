@@ -12,6 +12,7 @@ import { NODE_NUMBER } from '../../store/node-record.ts';
 import { pathMatcher } from '../paths.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Access, accessOf, type EntityAccess, type Level, type Value } from './access.ts';
+import { negatedInside } from './alternatives.ts';
 import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny } from './coded.ts';
 import type { ExecContext } from './context.ts';
 import { FactMember } from './fact-member.ts';
@@ -122,7 +123,7 @@ const COMPILERS: Compilers = {
   and: (filter, scope) => conjunction(filter.args.map((arg) => compileFilter(arg, scope))),
   or: (filter, scope) => disjunction(filter.args.map((arg) => compileFilter(arg, scope))),
   not(filter, scope) {
-    const inner = negatedInside(filter.arg);
+    const inner = negatedInside(filter.arg, (arg) => ({ kind: 'not', arg }));
     if (inner !== null) return compileFilter(inner, scope);
     const { deps, test, coded } = compileFilter(filter.arg, scope);
     if (coded !== undefined) return onCodes(coded.negated());
@@ -252,12 +253,6 @@ const COMPILERS: Compilers = {
     };
   },
 };
-
-/** What is the same as `not` of several conditions: each is negated by itself. null: there is one only. */
-function negatedInside(filter: Filter): Filter | null {
-  if (filter.kind !== 'and' && filter.kind !== 'or') return null;
-  return { kind: filter.kind === 'and' ? 'or' : 'and', args: filter.args.map((arg) => ({ kind: 'not', arg })) };
-}
 
 /** Whether a tag of that text can be a node's own (see own-tag.ts): then the shared body does not tell. */
 export const isCertname = (text: string, ctx: ExecContext): boolean => ctx.hasNode(text);

@@ -12,13 +12,15 @@ const eq = (field: string, value: string | number, nullSafe = false): Filter => 
 const isOneOf = (field: string, ...values: string[]): Filter => ({ kind: 'in', field, values });
 const or = (...args: Filter[]): Filter => ({ kind: 'or', args });
 const and = (...args: Filter[]): Filter => ({ kind: 'and', args });
+const not = (arg: Filter): Filter => ({ kind: 'not', arg });
 const parameter = (name: string, text: string): Filter => ({ kind: 'parameter', op: '=', name, text });
 
 describe('alternatives', () => {
   it('of one text field become a list, however they are written and nested', () => {
     const nested = or(eq('title', 'a'), or(isOneOf('title', 'b', 'c'), or(eq('title', 'd'))));
     assert.deepEqual(gathered(nested), isOneOf('title', 'a', 'b', 'c', 'd'));
-    assert.deepEqual(gathered({ kind: 'not', arg: and(nested) }), { kind: 'not', arg: and(gathered(nested)) });
+    assert.deepEqual(gathered(and(nested)), and(gathered(nested)));
+    assert.deepEqual(gathered(not(nested)), not(gathered(nested)));
   });
   it('of several fields become a list each, in place', () => {
     const mixed = or(
@@ -49,11 +51,25 @@ describe('alternatives', () => {
       assert.deepEqual(gathered(filter), filter);
     }
   });
+  it('that are negated become conditions of their own, as do those that are negated together', () => {
+    const [a, b] = [eq('title', 'a'), eq('type', 'b')];
+    const isNull: Filter = { kind: 'null', field: 'file' };
+    assert.deepEqual(gathered(not(or(a, b))), and(not(a), not(b)));
+    assert.deepEqual(gathered(not(and(a, isNull))), or(not(a), not(isNull)));
+    assert.deepEqual(gathered(not(or(a, and(b, not(isNull))))), and(not(a), or(not(b), isNull)));
+    assert.deepEqual(gathered(not(not(a))), a);
+    assert.deepEqual(gathered(not(or(a, eq('title', 'c'), b))), and(not(isOneOf('title', 'a', 'c')), not(b)));
+  });
   it('that stay are the same objects: what a subquery found is kept by its condition', () => {
     const one = eq('title', 'a');
     const other: Filter = { kind: 'node-state', state: 'active' };
     const { args } = gathered(or(one, other)) as { args: readonly Filter[] };
     assert.equal(args[0], one);
     assert.equal(args[1], other);
+    const negated = gathered(not(or(one, other))) as { args: readonly { arg: Filter }[] };
+    assert.deepEqual(
+      negated.args.map(({ arg }) => arg === one || arg === other),
+      [true, true],
+    );
   });
 });

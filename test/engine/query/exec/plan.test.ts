@@ -368,6 +368,15 @@ describe('plan: conditions are told apart by what they read', () => {
     const query = '["or", ["=", "certname", "n5.example.com"], ["=", "type", "Sshkey"]]';
     assert.equal(split('resources', query), 'node 0, item 0, sub 0, mixed 1');
   });
+  it('of alternatives that are negated together each can be decided by itself', () => {
+    const either = '["or", ["=", "certname", "n5.example.com"], ["=", "type", "Sshkey"]]';
+    assert.equal(split('resources', `["not", ${either}]`), 'node 1, item 1, sub 0, mixed 0');
+    assert.equal(split('resources', `["not", ["not", ${either}]]`), 'node 0, item 0, sub 0, mixed 1');
+    assert.equal(
+      split('resources', '["not", ["and", ["=", "certname", "n5.example.com"], ["=", "type", "Sshkey"]]]'),
+      'node 0, item 0, sub 0, mixed 1',
+    );
+  });
   it('a subquery over certnames reads the node', () => {
     assert.equal(
       split('resources', '["subquery", "nodes", ["=", "latest_report_status", "changed"]]'),
