@@ -28,9 +28,14 @@ export class ByteNumbers {
     return this.#count;
   }
 
+  /** How many bytes they have. */
+  get byteCount(): number {
+    return this.#count === 0 ? 0 : this.#ends[this.#count - 1]!;
+  }
+
   /** The texts, one behind the other in the order of their numbers. They last until the next change, as do `ends`. */
   get bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.#count === 0 ? 0 : this.#ends[this.#count - 1]!);
+    return this.#bytes.subarray(0, this.byteCount);
   }
 
   /** Where each of them ends there. */

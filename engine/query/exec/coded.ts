@@ -1,11 +1,12 @@
 // Conditions on one coded column of events (store/event-record.ts). Equal texts of a report have equal codes there, so such a
 // condition is decided once per report and code, and which events pass is told by their codes: reports without one are left at
-// once, and of others only those events are looked at.
+// once, and of others only those events are looked at. What is only shown of events has no codes: there each text is tested once.
 
 import { ByteNumbers } from '../../byte-numbers.ts';
 import type { StoredEvents } from '../../store/event-record.ts';
 import type { WantedText } from '../../store/fields.ts';
-import type { Value } from './access.ts';
+import type { StoredPlace, Value } from './access.ts';
+import type { Row } from './row.ts';
 import { FALSE, negate, TRUE, type Truth } from './truth.ts';
 
 /** What a condition says of the text that a code stands for. */
@@ -84,31 +85,81 @@ export function isOneOf(wanted: readonly WantedText[], onNull: Truth): Judge {
   };
 }
 
-/** Texts whose verdicts are known are forgotten when they are so many. */
+/** Texts whose verdicts are known are forgotten when they are so many, or take so many bytes. */
 const TEXTS_MAX = 1 << 16;
+const TEXT_BYTES_MAX = 1 << 22;
+/** After so many looks no more are numbered where most were at a text that had not come before. */
+const LOOKS_TRIED = 1 << 13;
 
-/**
- * Any test of a value. Reports are much alike: each text is tested once, in whatever report it comes again. `lasts`: whether a
- * verdict will still be the same then; else the text is tested once a report.
- */
-export function judgeOf(test: (value: Value) => Truth, lasts: (verdict: Truth) => boolean = () => true): Judge {
-  let numbers: ByteNumbers | null = null;
-  const verdicts: Verdict[] = [];
-  let last = -1;
-  return (events, code) => {
-    numbers ??= new ByteNumbers();
-    if (verdicts.length === TEXTS_MAX) {
-      numbers.clear();
-      verdicts.length = 0;
+/** Verdicts on texts that lie in the bytes of whatever reports: reports are much alike, so each text is tested once. */
+class TextVerdicts {
+  readonly #numbers = new ByteNumbers();
+  #verdicts: Verdict[] = [];
+  #last = -1;
+  #looks = 0;
+  #texts = 0;
+
+  /** Whether hardly any text comes again. */
+  get areOnce(): boolean {
+    return this.#looks >= LOOKS_TRIED && this.#texts * 2 > this.#looks;
+  }
+
+  /** Numbers the texts that are asked for. */
+  get numbers(): ByteNumbers {
+    if (this.#verdicts.length === TEXTS_MAX || this.#numbers.byteCount > TEXT_BYTES_MAX) {
+      this.#numbers.clear();
+      this.#verdicts = [];
+      this.#last = -1;
     }
-    // Texts are mostly met in the order in which they were met first.
-    const number = events.numberOf(code, numbers, last + 1 < verdicts.length ? last + 1 : -1);
-    last = number;
-    if (number === verdicts.length) verdicts.push(OPEN);
-    const known = verdicts[number]!;
+    return this.#numbers;
+  }
+
+  /** The number that the next text may well have: texts are mostly met in the order in which they were met first. */
+  get guess(): number {
+    return this.#last + 1 < this.#verdicts.length ? this.#last + 1 : -1;
+  }
+
+  of(number: number): Verdict {
+    this.#last = number;
+    this.#looks++;
+    if (number === this.#verdicts.length) {
+      this.#verdicts.push(OPEN);
+      this.#texts++;
+    }
+    return this.#verdicts[number]!;
+  }
+
+  set(number: number, verdict: Truth): void {
+    this.#verdicts[number] = verdict;
+  }
+}
+
+/** Any test of a value. `lasts`: whether a verdict will still be the same later; else the text is tested once a report. */
+export function judgeOf(test: (value: Value) => Truth, lasts: (verdict: Truth) => boolean = () => true): Judge {
+  let verdicts: TextVerdicts | null = null;
+  return (events, code) => {
+    verdicts ??= new TextVerdicts();
+    const number = events.numberOf(code, verdicts.numbers, verdicts.guess);
+    const known = verdicts.of(number);
     if (known !== OPEN) return known;
     const verdict = test(events.valueOf(code));
-    if (lasts(verdict)) verdicts[number] = verdict;
+    if (lasts(verdict)) verdicts.set(number, verdict);
+    return verdict;
+  };
+}
+
+/** Any test of a row that reads nothing but that text of it. */
+export function storedTest({ of, place }: StoredPlace, test: (row: Row) => Truth): (row: Row) => Truth {
+  let verdicts: TextVerdicts | null = null;
+  return (row) => {
+    verdicts ??= new TextVerdicts();
+    if (verdicts.areOnce) return test(row);
+    const record = of(row);
+    const number = verdicts.numbers.of(record.bytes, record.startOf(place), record.endOf(place), verdicts.guess);
+    const known = verdicts.of(number);
+    if (known !== OPEN) return known;
+    const verdict = test(row);
+    verdicts.set(number, verdict);
     return verdict;
   };
 }

@@ -13,7 +13,7 @@ import { pathMatcher } from '../paths.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Access, accessOf, type EntityAccess, type Level, type Value } from './access.ts';
 import { negatedInside } from './alternatives.ts';
-import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny } from './coded.ts';
+import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny, storedTest } from './coded.ts';
 import type { ExecContext } from './context.ts';
 import { FactMember } from './fact-member.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
@@ -67,9 +67,11 @@ const constant = (truth: Truth): Predicate => ({ deps: 0, test: () => truth });
 const isNull = (value: Value): value is null => value === null;
 
 function onField(field: string, scope: CompileScope, test: (value: Value) => Truth): Predicate {
-  const { level, value: get, column } = accessFor(scope, field);
+  const { level, value: get, column, stored } = accessFor(scope, field);
   if (column !== undefined) return onCodes(new CodedTest(column, judgeOf(test)));
-  return { deps: DEPS[level], test: (row) => test(get(row)) };
+  const ofRow = (row: Row): Truth => test(get(row));
+  // Of very many events few texts are different, while bodies are looked at once each.
+  return { deps: DEPS[level], test: level === 'sub' && stored !== undefined ? storedTest(stored, ofRow) : ofRow };
 }
 
 const onCodes = (coded: CodedTest): Predicate => ({

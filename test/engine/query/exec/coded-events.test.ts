@@ -1,9 +1,10 @@
-// Conditions on the coded columns of events: whatever is asked, and however conditions are put together, the rows are those that
+// Conditions on the coded columns of events, and on their texts without codes: whatever is asked, and however conditions are put together, the rows are those that
 // looking at each event gives, in the same order; and a text is looked at once per report, not once per event.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
 import { StoredEvents } from '../../../../engine/store/event-record.ts';
+import { TextRecord } from '../../../../engine/store/fields.ts';
 import { Random, testNumber, testSeed } from '../../../support/random.ts';
 import { type Asked, ask, type Fleet, newFleet, report } from '../request/fleet.ts';
 
@@ -18,6 +19,8 @@ type Clause = readonly unknown[];
 const TEXTS = ['File', 'Exec', 'mode', 'null', 'true', 'a"b', 'tab\tbed', 'ünïcode', 'back\\slash', '', 'File/File'];
 const CLASSES = [null, ['Stage[main]', 'Base', 'File[x]'], ['Stage[main]', 'Web::Server', 'File[y]']];
 const PATTERNS = ['^F', 'e$', '.', '^$', '"', 'nothing like it', '[ïü]', 'File|mode'];
+/** Texts that are only shown of events: they have no codes. */
+const SHOWN = ['message', 'file'] as const;
 const FIELDS = ['resource_type', 'resource_title', 'property', 'name', 'containing_class', 'status'] as const;
 
 let fleet: Fleet;
@@ -30,12 +33,20 @@ function resourceOf(type: string, title: string) {
     status: random.pick(['success', 'success', 'failure', 'noop', 'skipped']),
     property: random.pick([null, ...TEXTS.filter((text) => text !== '')]),
     name: random.pick([null, 'changed', 'File']),
-    message: `message ${random.below(5)}`,
+    message: random.pick([null, ...TEXTS, 'message 1', 'message 2']),
     timestamp: `2026-11-20T00:00:${10 + random.below(40)}.000Z`,
     new_value: n,
     corrective_change: random.pick([true, false]),
   }));
-  return { ...resource, resource_type: type, resource_title: title, containment_path: random.pick(CLASSES), events };
+  return {
+    ...resource,
+    resource_type: type,
+    resource_title: title,
+    containment_path: random.pick(CLASSES),
+    file: random.pick([null, ...TEXTS]),
+    line: random.pick([null, 1, 2, 30]),
+    events,
+  };
 }
 
 const asked = (path: string, query: Clause, more: Record<string, string> = {}): Asked => ({
@@ -75,11 +86,14 @@ const unlessNull =
     value === null ? null : test(value, wanted);
 
 const LEAVES: Readonly<Record<string, (value: unknown, wanted: unknown) => Verdict>> = {
-  '=': unlessNull((value, wanted) => value === wanted),
+  '=': unlessNull((value, wanted) => (Array.isArray(value) ? value.includes(wanted) : value === wanted)),
   in: unlessNull((value, wanted) => ((wanted as unknown[])[1] as unknown[]).includes(value)),
-  '~': (value, wanted) => value !== null && new RegExp(wanted as string).test(value as string),
+  '~': (value, wanted) =>
+    value !== null && [value].flat().some((text) => new RegExp(wanted as string).test(text as string)),
   'null?': (value, wanted) => (value === null) === wanted,
-  '>': unlessNull((value, wanted) => Date.parse(value as string) > Date.parse(wanted as string)),
+  '>': unlessNull((value, wanted) =>
+    typeof value === 'number' ? value > (wanted as number) : Date.parse(value as string) > Date.parse(wanted as string),
+  ),
 };
 
 function verdictOf([op, ...args]: Clause, event: Shown): Verdict {
@@ -111,7 +125,12 @@ const ON_CODES: readonly (() => Clause)[] = [
 ];
 const OTHERS: readonly (() => Clause)[] = [
   () => ['>', 'timestamp', `2026-11-20T00:00:${10 + random.below(40)}.000Z`],
-  () => ['=', 'message', `message ${random.below(6)}`],
+  () => ['=', random.pick(SHOWN), someTexts(1)[0]],
+  () => ['~', random.pick([...SHOWN, 'containment_path']), random.pick(PATTERNS)],
+  () => ['in', random.pick(SHOWN), ['array', someTexts(random.between(1, 7))]],
+  () => ['null?', random.pick([...SHOWN, 'containment_path', 'line']), random.chance(0.5)],
+  () => [random.pick(['=', '>']), 'line', random.pick([1, 2, 30, 99])],
+  () => ['=', 'containment_path', random.pick(['Base', 'Stage[main]', 'elsewhere'])],
   () => ['~', 'certname', random.pick(['^n1', 'n7', '5'])],
 ];
 
@@ -122,7 +141,7 @@ function someClause(depth: number): Clause {
     const args = Array.from({ length: random.between(1, 3) }, () => someClause(depth - 1));
     return [kind === 2 ? 'and' : 'or', ...args];
   }
-  return random.pick(random.chance(0.85) ? ON_CODES : OTHERS)();
+  return random.pick(random.chance(0.7) ? ON_CODES : OTHERS)();
 }
 
 function* pages() {
@@ -299,6 +318,16 @@ describe('conditions on coded columns of events: work', () => {
     const either = ['or', ['=', 'resource_title', 'title 7'], ['=', 'resource_title', 'title 300']];
     assert.equal(calls('at', either), 2 * REPORTS_LONG);
     assert.equal(calls('at', ['and', ['=', 'resource_title', 'title 7'], ['=', 'message', 'x']]), REPORTS_LONG);
+  });
+
+  it('what has no codes is tested once per text, in whatever reports it is', () => {
+    const text = mock.method(TextRecord.prototype, 'text');
+    try {
+      ask(long, asked('/events', ['extract', [['function', 'count']], ['=', 'containment_path', 'nothing']]));
+      assert.equal(text.mock.callCount(), 1);
+    } finally {
+      text.mock.restore();
+    }
   });
 
   it('one event is enough to tell that a node has some', () => {
