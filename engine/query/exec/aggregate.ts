@@ -1,14 +1,16 @@
-// Aggregates and groups. Rows fold into one accumulator set per group; where nothing reads the node, a shared item is folded
+// Aggregates and groups. Rows fold into numbered groups; where nothing reads the node, a shared item is folded
 // once with the number of its nodes as weight. Where fields of the node and fields of the item are read, but none that is of both,
 // a row is a pair of sides: what the groups read of each is found once for all rows that are equal in it.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { FieldType } from '../../../schemas/entities.ts';
 import { compareNumbers } from '../../json/compare.ts';
 import { type Float, isNumber, type JsonValue } from '../../json/value.ts';
 import { PairNumbers } from '../../pair-numbers.ts';
+import { badQuery } from '../errors.ts';
 import { DecimalSum } from '../format/decimal.ts';
 import { Decimal } from '../format/decimal-value.ts';
-import type { Column, QueryTree } from '../tree.ts';
+import type { Column, GroupKey, QueryTree } from '../tree.ts';
 import { type Access, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { argumentOf, type Key, keyOf, numberOfKeys, pairNumbersFor } from './group-keys.ts';
@@ -16,46 +18,50 @@ import { comparisonOf } from './order.ts';
 import { accessRef, shownAccess } from './output.ts';
 import type { Row } from './row.ts';
 
+/** What a function makes of the rows of each group. Groups are numbered from 0 on. */
 interface Accumulator {
-  add(row: Row, weight: number): void;
-  /** Adds so many times what another one of the same column has. */
-  absorb(other: this, weight: number): void;
+  add(group: number, row: Row, weight: number): void;
+  /** Adds so many times what another one of the same column has of its group `from`. */
+  absorb(group: number, other: this, from: number, weight: number): void;
   /** JSON text. */
-  result(): string;
-}
-
-export interface GroupedRow {
-  readonly json: string;
-  /** For ordering: values of the fields that are grouped by and ordered by, by name. */
-  readonly values: ReadonlyMap<string, Value>;
+  result(group: number): string;
 }
 
 /** A field that groups are ordered by. */
 interface Field {
-  readonly name: string;
-  readonly access: Access;
+  readonly key: Key;
+  /** By number of the key. */
+  readonly values: Value[];
 }
 
-interface Group {
-  readonly texts: readonly (string | null)[];
-  readonly values: ReadonlyMap<string, Value>;
-  readonly accumulators: readonly (Accumulator | null)[];
+/** Numbers of what a group shows and is ordered by; 0 where it is the other side that has it. */
+interface Numbers {
+  /** By column: of its text, + 1. */
+  readonly texts: readonly number[];
+  /** By field: of its key, + 1. */
+  readonly values: readonly number[];
 }
 
-/** Rows' node, or the rest of them, as far as groups read it. By column: null where the other side has it. */
-export interface Side extends Group {
+/** Rows' node, or the rest of them, as far as groups read it. */
+export interface Side extends Numbers {
   /** Equal for those that groups do not tell apart by. */
   readonly key: number;
   /** Equal for those that are equal in all that is read, counted from 0. */
   readonly number: number;
+  /** By column, of all sides; null where the other side has it. */
+  readonly accumulators: readonly (Accumulator | null)[];
 }
 
 export const isAggregated = (tree: QueryTree): boolean =>
   tree.groupBy !== null || tree.columns.some((c) => c.kind === 'aggregate');
 
+const GROUPS_FIRST = 64;
+
+/** There may be as many groups as rows: what is kept of one are numbers, in arrays over all of them. */
 export class Grouping {
   readonly #tree: QueryTree;
-  readonly #columns: readonly (Access | null)[];
+  /** Columns that show what is grouped by; null: functions. */
+  readonly #columns: readonly (ColumnTexts | null)[];
   /** Which columns are the node's. */
   readonly #ofNode: readonly boolean[];
   /** What stands before the value of each column. */
@@ -64,13 +70,19 @@ export class Grouping {
   /** What the functions read. */
   readonly #args: readonly Access[];
   readonly #fields: readonly Field[];
+  /** By term of the order: which of the fields it asks for; -1: none. */
+  readonly #terms: readonly number[];
   readonly #scope: CompileScope;
   /** For each key but the first: the numbers of what the keys up to it are together. */
   readonly #combined: readonly PairNumbers[];
   /** The numbers of pairs of sides, by their keys. */
   readonly #pairs = new PairNumbers();
-  /** By the number of what the keys of its rows are, which is that of their first ones. */
-  readonly #groups: Group[] = [];
+  /** Groups have the numbers of what the keys of their rows are. */
+  #size = 0;
+  /** By group and column, and by group and field, as in `Numbers`. */
+  #texts = new Uint32Array(0);
+  #values = new Uint32Array(0);
+  readonly #accumulators: readonly (Accumulator | null)[];
   /** What columns, keys and arguments read of a row. */
   readonly reads: readonly Access[];
   /** true when none of them reads the node. */
@@ -81,125 +93,197 @@ export class Grouping {
   constructor(tree: QueryTree, scope: CompileScope) {
     this.#tree = tree;
     this.#scope = scope;
-    this.#columns = tree.columns.map((c) => (c.kind === 'aggregate' ? null : shownAccess(c, scope)));
+    const groupBy = tree.groupBy ?? [];
+    this.#keys = groupBy.map((key) => keyOf(key, tree.columns, scope));
+    this.#columns = tree.columns.map((column, i) => {
+      if (column.kind === 'aggregate') return null;
+      return new ColumnTexts(shownAccess(column, scope), this.#keys[groupBy.findIndex((key) => shows(column, i, key))]);
+    });
     this.#heads = tree.columns.map(({ key }, i) => `${i === 0 ? '{' : ','}${JSON.stringify(key)}:`);
-    this.#keys = (tree.groupBy ?? []).map((key) => keyOf(key, tree.columns, scope));
-    const grouped = (tree.groupBy ?? []).flatMap((k) =>
-      k.kind === 'ref' && k.ref.kind === 'field' ? [k.ref.field] : [],
-    );
-    const ordered = new Set(tree.orderBy.map(({ field }) => field).filter((name) => grouped.includes(name)));
-    this.#fields = [...ordered].map((name) => ({
-      name,
-      access: accessRef({ kind: 'field', field: name }, scope),
-    }));
+    const named = groupBy.map((key) => (key.kind === 'ref' && key.ref.kind === 'field' ? key.ref.field : null));
+    const ordered = [...new Set(tree.orderBy.map(({ field }) => field))].filter((name) => named.includes(name));
+    this.#fields = ordered.map((name) => ({ key: this.#keys[named.indexOf(name)]!, values: [] }));
+    this.#terms = tree.orderBy.map(({ field }) => ordered.indexOf(field));
     const args = tree.columns.map((c) => (c.kind === 'aggregate' && c.ref !== null ? accessRef(c.ref, scope) : null));
-    this.#ofNode = tree.columns.map((_, i) => (this.#columns[i] ?? args[i])?.level === 'node');
+    this.#ofNode = tree.columns.map((_, i) => (this.#columns[i]?.access ?? args[i])?.level === 'node');
     this.#args = args.filter((access) => access !== null);
-    const shown = this.#columns.filter((access) => access !== null);
+    const shown = this.#columns.flatMap((column) => column?.access ?? []);
     this.reads = [...shown, ...this.#keys.map((key) => key.access), ...this.#args];
     this.itemOnly = this.reads.every((a) => a.level !== 'node' && a.level !== 'row');
     this.isSided = this.reads.every((a) => a.level !== 'row');
     this.#combined = pairNumbersFor(this.#keys);
-    if (tree.groupBy === null) this.#groups.push(this.#fresh(null));
+    this.#accumulators = this.#accumulatorsOf(() => true);
+    if (tree.groupBy === null) this.#begin(NOTHING_SHOWN, NOTHING_SHOWN);
   }
 
   add(row: Row, weight: number): void {
-    const number = numberOfKeys(this.#keys, this.#combined, row);
-    const { accumulators } = (this.#groups[number] ??= this.#fresh(row));
-    for (let i = 0; i < accumulators.length; i++) accumulators[i]?.add(row, weight);
+    const group = numberOfKeys(this.#keys, this.#combined, row);
+    if (group === this.#size)
+      this.#begin(
+        this.#numbersOf(row, () => true),
+        NOTHING_SHOWN,
+      );
+    for (let i = 0; i < this.#accumulators.length; i++) this.#accumulators[i]?.add(group, row, weight);
   }
 
   /** The sides that are nodes, or the other ones. */
   sides(areNodes: boolean): Sides {
     const isOfSide = ({ level }: Access): boolean => (level === 'node') === areNodes;
-    const keys = this.#keys.filter(({ access }) => isOfSide(access));
-    const fields = this.#fields.filter(({ access }) => isOfSide(access));
-    const make = (row: Row): Group => {
-      const side = this.#made(row, fields, (i) => this.#ofNode[i] === areNodes);
-      for (const accumulator of side.accumulators) accumulator?.add(row, 1);
-      return side;
-    };
-    return new Sides(keys, this.#args.filter(isOfSide), make);
+    return new Sides({
+      keys: this.#keys.filter(({ access }) => isOfSide(access)),
+      args: this.#args.filter(isOfSide),
+      numbersOf: (row) => this.#numbersOf(row, isOfSide),
+      accumulators: () => this.#accumulatorsOf((column) => this.#ofNode[column] === areNodes),
+    });
   }
 
   /** The same as `add` for so many rows that have this node's side and this other one. One grouping takes rows or sides. */
   addSides(node: Side, rest: Side, weight: number): void {
-    const number = this.#pairs.of(node.key, rest.key);
-    const { accumulators } = (this.#groups[number] ??= this.#joined(node, rest));
-    for (let i = 0; i < accumulators.length; i++) {
-      const accumulator = accumulators[i]!;
+    const group = this.#pairs.of(node.key, rest.key);
+    if (group === this.#size) this.#begin(node, rest);
+    for (let i = 0; i < this.#accumulators.length; i++) {
+      const accumulator = this.#accumulators[i]!;
       if (accumulator === null) continue;
       const side = this.#ofNode[i] ? node : rest;
-      accumulator.absorb(side.accumulators[i]!, weight);
+      accumulator.absorb(group, side.accumulators[i]!, side.number, weight);
     }
   }
 
+  /** How many groups there are: their numbers are below it. */
   get size(): number {
-    return this.#groups.length;
+    return this.#size;
   }
 
-  *rows(): Generator<GroupedRow> {
-    const heads = this.#heads;
-    for (const { accumulators, texts, values } of this.#groups) {
-      let json = '';
-      for (let i = 0; i < heads.length; i++) json += heads[i]! + (accumulators[i]?.result() ?? texts[i] ?? 'null');
-      yield { json: `${json === '' ? '{' : json}}`, values };
+  /** The group's JSON text. */
+  json(group: number): string {
+    const columns = this.#columns;
+    let json = '';
+    for (let i = 0; i < columns.length; i++) {
+      json += this.#heads[i]! + (columns[i]?.at(this.#texts[group * columns.length + i]!) ?? this.#result(group, i));
     }
+    return `${json === '' ? '{' : json}}`;
   }
 
-  #fresh(row: Row | null): Group {
-    return this.#made(row, this.#fields, () => true);
+  /** What the group is ordered by. */
+  orderKeys(group: number): Value[] {
+    const fields = this.#fields;
+    return this.#terms.map((at, term) => {
+      if (at < 0) {
+        const { field } = this.#tree.orderBy[term]!;
+        throw badQuery(`column "${field}" must appear in the group_by clause to be used in order_by`);
+      }
+      return fields[at]!.values[this.#values[group * fields.length + at]! - 1]!;
+    });
   }
 
-  #made(row: Row | null, fields: readonly Field[], has: (column: number) => boolean): Group {
-    const isShown = (access: Access | null, i: number): access is Access => access !== null && row !== null && has(i);
+  #result(group: number, column: number): string {
+    return this.#accumulators[column]?.result(group) ?? 'null';
+  }
+
+  /** A group begins, that shows and is ordered by what the two have together. */
+  #begin(a: Numbers, b: Numbers): void {
+    const { length: columns } = this.#columns;
+    const { length: fields } = this.#fields;
+    const group = this.#size++;
+    if (this.#texts.length < this.#size * columns) this.#texts = extended(this.#texts, this.#size, columns);
+    if (this.#values.length < this.#size * fields) this.#values = extended(this.#values, this.#size, fields);
+    for (let i = 0; i < columns; i++) this.#texts[group * columns + i] = (a.texts[i] ?? 0) + (b.texts[i] ?? 0);
+    for (let i = 0; i < fields; i++) this.#values[group * fields + i] = (a.values[i] ?? 0) + (b.values[i] ?? 0);
+  }
+
+  /** Of a row whose keys, as far as the accesses that pass are theirs, have been looked at right before. */
+  #numbersOf(row: Row, has: (access: Access) => boolean): Numbers {
     return {
-      texts: this.#columns.map((access, i) => (isShown(access, i) ? textOf(access, row!) : null)),
-      values: row === null ? NO_VALUES : valuesOf(fields, row),
-      accumulators: this.#accumulators(has),
+      texts: this.#columns.map((column) => (column !== null && has(column.access) ? column.numberOf(row) + 1 : 0)),
+      values: this.#fields.map(({ key, values }) => {
+        if (!has(key.access)) return 0;
+        values[key.last] ??= key.access.value(row);
+        return key.last + 1;
+      }),
     };
   }
 
-  #accumulators(has: (column: number) => boolean): (Accumulator | null)[] {
+  #accumulatorsOf(has: (column: number) => boolean): readonly (Accumulator | null)[] {
     return this.#tree.columns.map((c, i) => (c.kind === 'aggregate' && has(i) ? accumulatorOf(c, this.#scope) : null));
-  }
-
-  #joined(node: Side, rest: Side): Group {
-    return {
-      texts: this.#ofNode.map((isOfNode, i) => (isOfNode ? node : rest).texts[i] ?? null),
-      values: this.#fields.length === 0 ? NO_VALUES : new Map([...node.values, ...rest.values]),
-      accumulators: this.#accumulators(() => true),
-    };
   }
 }
 
-const NO_VALUES: ReadonlyMap<string, Value> = new Map();
+const NOTHING_SHOWN: Numbers = { texts: [], values: [] };
 
-const valuesOf = (fields: readonly Field[], row: Row): ReadonlyMap<string, Value> =>
-  fields.length === 0 ? NO_VALUES : new Map(fields.map(({ name, access }) => [name, access.value(row)]));
+/** The same with room for so many groups and as many again. */
+function extended(numbers: Uint32Array, groups: number, each: number): Uint32Array<ArrayBuffer> {
+  const longer = new Uint32Array(Math.max(GROUPS_FIRST, groups * 2) * each);
+  longer.set(numbers);
+  return longer;
+}
+
+/** Whether the column shows what is grouped by. */
+const shows = (column: Column, index: number, key: GroupKey): boolean =>
+  key.kind === 'column' ? key.column === index : column.kind === 'field' && isDeepStrictEqual(column.ref, key.ref);
+
+/** JSON texts of a column that is grouped by, each once. */
+class ColumnTexts {
+  readonly access: Access;
+  readonly #key: Key | null;
+  readonly #texts: string[] = [];
+  /** Where the key does not number them. */
+  readonly #numbers = new Map<string, number>();
+
+  /** `key`: what rows are grouped by, if that is what the column shows. */
+  constructor(access: Access, key: Key | undefined) {
+    this.access = access;
+    this.#key = key ?? null;
+  }
+
+  /** Number of the row's text; the row's keys have been looked at right before. */
+  numberOf(row: Row): number {
+    const known = this.#key?.lastText ?? -1;
+    if (known >= 0) {
+      this.#texts[known] ??= textOf(this.access, row);
+      return known;
+    }
+    const text = textOf(this.access, row);
+    let number = this.#numbers.get(text);
+    if (number === undefined) this.#numbers.set(text, (number = this.#texts.push(text) - 1));
+    return number;
+  }
+
+  /** The text with that number + 1; null without one. */
+  at(number: number): string | null {
+    return number === 0 ? null : this.#texts[number - 1]!;
+  }
+}
+
+/** What a grouping says of its sides of one kind. */
+interface SidesOptions {
+  readonly keys: readonly Key[];
+  /** What the functions read of them. */
+  readonly args: readonly Access[];
+  /** Of a row whose keys have been looked at right before. */
+  readonly numbersOf: (row: Row) => Numbers;
+  readonly accumulators: () => readonly (Accumulator | null)[];
+}
 
 /** Sides of one kind, as many as are remembered. */
 export class Sides {
-  readonly #keys: readonly Key[];
+  readonly #options: SidesOptions;
   readonly #combined: readonly PairNumbers[];
-  readonly #reads: readonly Access[];
-  readonly #make: (row: Row) => Group;
+  #accumulators: readonly (Accumulator | null)[] = [];
   #args: readonly Key[] = [];
   #withArgs: readonly PairNumbers[] = [];
   #all: Side[] = [];
   #byNumber: (Side | undefined)[] = [];
 
-  constructor(keys: readonly Key[], args: readonly Access[], make: (row: Row) => Group) {
-    this.#keys = keys;
-    this.#combined = pairNumbersFor(keys);
-    this.#reads = args;
-    this.#make = make;
+  constructor(options: SidesOptions) {
+    this.#options = options;
+    this.#combined = pairNumbersFor(options.keys);
     this.forget();
   }
 
   /** What is read of the rows. */
   get reads(): readonly Access[] {
-    return [...this.#keys.map(({ access }) => access), ...this.#reads];
+    const { keys, args } = this.#options;
+    return [...keys.map(({ access }) => access), ...args];
   }
 
   /** How many are remembered: their numbers are below it. */
@@ -212,22 +296,27 @@ export class Sides {
   }
 
   of(row: Row): Side {
-    const key = numberOfKeys(this.#keys, this.#combined, row);
+    const key = numberOfKeys(this.#options.keys, this.#combined, row);
     let number = key;
     for (let i = 0; i < this.#args.length; i++) number = this.#withArgs[i]!.of(number, this.#args[i]!.of(row));
-    let side = this.#byNumber[number];
-    if (side === undefined) {
-      side = { ...this.#make(row), key, number: this.#all.length };
-      this.#all.push(side);
-      this.#byNumber[number] = side;
-    }
+    return (this.#byNumber[number] ??= this.#made(row, key));
+  }
+
+  #made(row: Row, key: number): Side {
+    const { texts, values } = this.#options.numbersOf(row);
+    const number = this.#all.length;
+    const side: Side = { texts, values, key, number, accumulators: this.#accumulators };
+    for (const accumulator of side.accumulators) accumulator?.add(number, row, 1);
+    this.#all.push(side);
     return side;
   }
 
   /** Remembers none of them any more: numbers begin again, keys stay what they were. */
   forget(): void {
-    this.#args = this.#reads.map(argumentOf);
-    this.#withArgs = this.#reads.map(() => new PairNumbers());
+    const { args, accumulators } = this.#options;
+    this.#args = args.map(argumentOf);
+    this.#withArgs = args.map(() => new PairNumbers());
+    this.#accumulators = accumulators();
     this.#all = [];
     this.#byNumber = [];
   }
@@ -258,18 +347,21 @@ const NOTHING_FOUND: Accumulator = { add: () => {}, absorb: () => {}, result: ()
 
 class Count implements Accumulator {
   readonly #access: Access | null;
-  #count = 0;
+  readonly #counts: number[] = [];
   constructor(access: Access | null) {
     this.#access = access;
   }
-  add(row: Row, weight: number): void {
-    if (this.#access === null || this.#access.value(row) !== null) this.#count += weight;
+  add(group: number, row: Row, weight: number): void {
+    this.#add(group, this.#access === null || this.#access.value(row) !== null ? weight : 0);
   }
-  absorb(other: Count, weight: number): void {
-    this.#count += other.#count * weight;
+  absorb(group: number, other: Count, from: number, weight: number): void {
+    this.#add(group, other.#counts[from]! * weight);
   }
-  result(): string {
-    return String(this.#count);
+  result(group: number): string {
+    return String(this.#counts[group] ?? 0);
+  }
+  #add(group: number, count: number): void {
+    this.#counts[group] = (this.#counts[group] ?? 0) + count;
   }
 }
 
@@ -289,25 +381,28 @@ const decimalOf = (value: Countable): Decimal => (value instanceof Decimal ? val
 class Sum implements Accumulator {
   readonly #access: Access;
   readonly #fn: 'sum' | 'avg';
-  readonly #sum = new DecimalSum();
-  #count = 0;
+  readonly #sums: (DecimalSum | undefined)[] = [];
+  readonly #counts: number[] = [];
   constructor(access: Access, fn: 'sum' | 'avg') {
     this.#access = access;
     this.#fn = fn;
   }
-  add(row: Row, weight: number): void {
+  add(group: number, row: Row, weight: number): void {
     const number = numberOf(this.#access.value(row) as JsonValue);
     if (number === null) return;
-    this.#sum.add(number, weight);
-    this.#count += weight;
+    (this.#sums[group] ??= new DecimalSum()).add(number, weight);
+    this.#counts[group] = (this.#counts[group] ?? 0) + weight;
   }
-  absorb(other: Sum, weight: number): void {
-    this.#sum.addSum(other.#sum, weight);
-    this.#count += other.#count * weight;
+  absorb(group: number, other: Sum, from: number, weight: number): void {
+    const sum = other.#sums[from];
+    if (sum === undefined) return;
+    (this.#sums[group] ??= new DecimalSum()).addSum(sum, weight);
+    this.#counts[group] = (this.#counts[group] ?? 0) + other.#counts[from]! * weight;
   }
-  result(): string {
-    if (this.#count === 0) return 'null';
-    return this.#fn === 'sum' ? this.#sum.sum() : this.#sum.avg(this.#count);
+  result(group: number): string {
+    const sum = this.#sums[group];
+    if (sum === undefined) return 'null';
+    return this.#fn === 'sum' ? sum.sum() : sum.avg(this.#counts[group]!);
   }
 }
 
@@ -340,29 +435,31 @@ const values = (access: Access, type: FieldType): Candidates<NonNullable<Value>>
 class Extreme<T> implements Accumulator {
   readonly #candidates: Candidates<T>;
   readonly #max: boolean;
-  #best: T | null = null;
-  #json = 'null';
+  readonly #best: (T | undefined)[] = [];
+  readonly #json: string[] = [];
   constructor(candidates: Candidates<T>, max: boolean) {
     this.#candidates = candidates;
     this.#max = max;
   }
-  add(row: Row): void {
+  add(group: number, row: Row): void {
     const value = this.#candidates.of(row);
-    if (value === null || !this.#isBetter(value)) return;
-    this.#best = value;
-    this.#json = this.#candidates.shown(value, row);
+    if (value === null || !this.#isBetter(value, group)) return;
+    this.#best[group] = value;
+    this.#json[group] = this.#candidates.shown(value, row);
   }
-  absorb(other: Extreme<T>): void {
-    if (other.#best === null || !this.#isBetter(other.#best)) return;
-    this.#best = other.#best;
-    this.#json = other.#json;
+  absorb(group: number, other: Extreme<T>, from: number): void {
+    const value = other.#best[from];
+    if (value === undefined || !this.#isBetter(value, group)) return;
+    this.#best[group] = value;
+    this.#json[group] = other.#json[from]!;
   }
-  #isBetter(value: T): boolean {
-    if (this.#best === null) return true;
-    const c = this.#candidates.compare(value, this.#best);
+  #isBetter(value: T, group: number): boolean {
+    const best = this.#best[group];
+    if (best === undefined) return true;
+    const c = this.#candidates.compare(value, best);
     return this.#max ? c > 0 : c < 0;
   }
-  result(): string {
-    return this.#json;
+  result(group: number): string {
+    return this.#json[group] ?? 'null';
   }
 }

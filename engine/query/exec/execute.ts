@@ -3,10 +3,9 @@
 
 import { fieldOf } from '../../../schemas/entities.ts';
 import type { Partition } from '../../store/partition.ts';
-import { badQuery } from '../errors.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
-import { type GroupedRow, Grouping, isAggregated } from './aggregate.ts';
+import { Grouping, isAggregated } from './aggregate.ts';
 import { Behind } from './behind.ts';
 import { type ContextOptions, ExecContext } from './context.ts';
 import { crossRows, isCrossable } from './crossing.ts';
@@ -219,7 +218,7 @@ function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: Execu
   group.rows = grouping.size;
   const output = source.trace.step('output');
   ctx.trace.enter(output);
-  yield* emitGroups(tree, grouping.rows(), sink, ctx, output);
+  yield* emitGroups(tree, grouping, sink, ctx, output);
 }
 
 /** Folds each shared item once, weighted with the nodes that have it. */
@@ -237,37 +236,35 @@ function* foldItems(grouping: Grouping, source: Source): Generator<undefined, vo
 
 function* emitGroups(
   tree: QueryTree,
-  rows: Iterable<GroupedRow>,
+  grouping: Grouping,
   sink: RowSink,
   ctx: ExecContext,
   output: Step,
 ): Generator<undefined, void> {
-  const end = tree.limit === null ? null : tree.offset + tree.limit;
-  let list: Iterable<GroupedRow> = rows;
-  if (tree.orderBy.length > 0) {
-    const types = tree.orderBy.map((t) => fieldOf(tree.entity, t.field)?.type ?? 'S');
-    const compare = compareByTypes(
-      types,
-      tree.orderBy.map((t) => t.descending),
-    );
-    const top = new TopEntries<GroupedRow>(compare, tree.offset, end);
-    for (const row of rows) {
-      const keys = tree.orderBy.map(({ field }) => {
-        if (!row.values.has(field))
-          throw badQuery(`column "${field}" must appear in the group_by clause to be used in order_by`);
-        return row.values.get(field)!;
-      });
-      top.add(keys, () => row);
-      if (ctx.tickRow()) yield;
-    }
-    list = (yield* top.sorted(() => ctx.tick())).map((e) => e.place);
-  }
-  let at = tree.orderBy.length > 0 ? tree.offset : 0;
-  for (const { json } of list) {
-    if (end !== null && at >= end) return;
-    if (at++ < tree.offset) continue;
-    sink.row(json);
+  const all = tree.limit === null ? grouping.size : Math.min(grouping.size, tree.offset + tree.limit);
+  const page = tree.orderBy.length === 0 ? range(tree.offset, all) : yield* orderedGroups(tree, grouping, ctx);
+  for (const group of page) {
+    sink.row(grouping.json(group));
     output.rows++;
     if (sink.full || ctx.tickRow()) yield;
   }
+}
+
+function* range(from: number, end: number): Generator<number> {
+  for (let at = from; at < end; at++) yield at;
+}
+
+/** The numbers of the groups on the page. */
+function* orderedGroups(tree: QueryTree, grouping: Grouping, ctx: ExecContext): Generator<undefined, number[]> {
+  const types = tree.orderBy.map((t) => fieldOf(tree.entity, t.field)?.type ?? 'S');
+  const compare = compareByTypes(
+    types,
+    tree.orderBy.map((t) => t.descending),
+  );
+  const top = new TopEntries<number>(compare, tree.offset, tree.limit === null ? null : tree.offset + tree.limit);
+  for (let group = 0; group < grouping.size; group++) {
+    top.add(grouping.orderKeys(group), () => group);
+    if (ctx.tickRow()) yield;
+  }
+  return (yield* top.sorted(() => ctx.tick())).map(({ place }) => place);
 }

@@ -30,11 +30,17 @@ export interface Key {
   readonly access: Access;
   /** Equal for rows of one group; each new one is the next, from 0 on. */
   of(row: Row): number;
+  /** What that was for the row that was asked for last. */
+  readonly last: number;
+  /** A number of the text that it has, which no other text has; -1: texts are not numbered. */
+  readonly lastText: number;
 }
 
 /** A key that is a value: numbered by its text. */
 class ValueKey implements Key {
   readonly access: Access;
+  last = -1;
+  readonly lastText = -1;
   readonly #identity: (row: Row) => string;
   readonly #numbers = new Map<string, number>();
 
@@ -47,6 +53,7 @@ class ValueKey implements Key {
     const text = this.#identity(row);
     let number = this.#numbers.get(text);
     if (number === undefined) this.#numbers.set(text, (number = this.#numbers.size));
+    this.last = number;
     return number;
   }
 }
@@ -54,9 +61,9 @@ class ValueKey implements Key {
 /** A key that is a stored text: no value is made. */
 class TextKey implements Key {
   readonly access: Access;
+  last = -1;
   readonly #stored: StoredPlace;
   readonly #numbers = new ByteNumbers();
-  #last = -1;
 
   constructor(access: Access, stored: StoredPlace) {
     this.access = access;
@@ -66,14 +73,19 @@ class TextKey implements Key {
   of(row: Row): number {
     const { place } = this.#stored;
     const record = this.#stored.of(row);
-    this.#last = this.#numbers.of(record.bytes, record.startOf(place), record.endOf(place), this.#last);
-    return this.#last;
+    this.last = this.#numbers.of(record.bytes, record.startOf(place), record.endOf(place), this.last);
+    return this.last;
+  }
+
+  get lastText(): number {
+    return this.last;
   }
 }
 
 /** The same where equal values may be other texts: each text's value is made once. */
 class StoredKey implements Key {
   readonly access: Access;
+  last = -1;
   readonly #texts: TextKey;
   readonly #values: ValueKey;
   /** By the number of the text, the number of the value. */
@@ -87,13 +99,19 @@ class StoredKey implements Key {
 
   of(row: Row): number {
     const text = this.#texts.of(row);
-    return (this.#byText[text] ??= this.#values.of(row));
+    this.last = this.#byText[text] ??= this.#values.of(row);
+    return this.last;
+  }
+
+  get lastText(): number {
+    return this.#texts.last;
   }
 }
 
 /** A coded column of events. */
 class CodedKey implements Key {
   readonly access: Access;
+  last = -1;
   readonly #column: number;
   readonly #numbers = new CodedNumbers();
 
@@ -104,13 +122,19 @@ class CodedKey implements Key {
 
   of({ sub }: Row): number {
     const events = sub as StoredEvents;
-    return this.#numbers.of(events, events.code(this.#column));
+    this.last = this.#numbers.of(events, events.code(this.#column));
+    return this.last;
+  }
+
+  get lastText(): number {
+    return this.last;
   }
 }
 
 /** A number, or none: times, of which there may be as many as rows. */
 class NumberKey implements Key {
   readonly access: Access;
+  last = -1;
   readonly #numbers = new Map<Value, number>();
 
   constructor(access: Access) {
@@ -121,7 +145,13 @@ class NumberKey implements Key {
     const value = this.access.value(row);
     let number = this.#numbers.get(value);
     if (number === undefined) this.#numbers.set(value, (number = this.#numbers.size));
+    this.last = number;
     return number;
+  }
+
+  /** One time is one text. */
+  get lastText(): number {
+    return this.last;
   }
 }
 

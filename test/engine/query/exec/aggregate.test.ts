@@ -1,7 +1,8 @@
 // Functions of fact values: a text that spells a number counts as that number, other values are left out.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
+import { TextRecord } from '../../../../engine/store/fields.ts';
 import { ask, type Fleet, facts, newFleet } from '../request/fleet.ts';
 
 const SPELLED = ['120', ' 7 ', '1e3', '-0.50', '+.25'];
@@ -60,5 +61,56 @@ describe('functions of fact values: texts that spell numbers', () => {
     const columns = [['function', 'count'], fn('sum'), 'name'];
     const count = SPELLED.length + NO_NUMBERS.length + 2;
     assert.equal(answered('/facts', columns, 'mixed', BY_NAME), `[{"count":${count},"sum":1129.75,"name":"mixed"}]`);
+  });
+});
+
+describe('groups', () => {
+  const NODES = 40;
+  let many: Fleet;
+  before(() => {
+    many = newFleet();
+    for (let i = 0; i < NODES; i++) {
+      const own = facts(`many${i}`, { name: `n${i}`, shared: 'a', spelled: 1, missing: i % 2 === 0 ? null : 'x' });
+      many.apply('replace facts', 5, own);
+    }
+  });
+  after(() => many.close());
+
+  const ofMany = (query: unknown, more: Record<string, string> = {}): string => {
+    const { head, text } = ask(many, { path: '/facts', query: { query: JSON.stringify(query), ...more } });
+    assert.equal(head.status, 200, text);
+    return text;
+  };
+  const grouped = (by: readonly string[], filter: unknown): unknown => [
+    'extract',
+    [...by, ['function', 'count']],
+    filter,
+    ['group_by', ...by],
+  ];
+
+  it('come in the order of what they are grouped by, missing values and pages included', () => {
+    const order = (...terms: unknown[]) => ({ order_by: JSON.stringify(terms) });
+    const query = grouped(['value', 'certname'], ['in', 'name', ['array', ['missing', 'shared']]]);
+    const rows = JSON.parse(ofMany(query)) as { certname: string; value: string | null }[];
+    const byValue = order({ field: 'value', order: 'desc' }, { field: 'certname' });
+    const expected = rows.toSorted(
+      (a, b) =>
+        Number(b.value !== null) - Number(a.value !== null) ||
+        (b.value ?? '').localeCompare(a.value ?? '') ||
+        (a.certname < b.certname ? -1 : 1),
+    );
+    assert.deepEqual(JSON.parse(ofMany(query, byValue)), expected);
+    assert.deepEqual(JSON.parse(ofMany(query, { ...byValue, limit: '7', offset: '30' })), expected.slice(30, 37));
+  });
+
+  it('have a text made once, however many of them show it', () => {
+    const write = mock.method(TextRecord.prototype, 'write');
+    try {
+      const rows = JSON.parse(ofMany(grouped(['certname', 'name'], ['~', 'name', '.']))) as unknown[];
+      assert.equal(rows.length, NODES * 4);
+      assert.equal(write.mock.callCount(), NODES + 4);
+    } finally {
+      write.mock.restore();
+    }
   });
 });
