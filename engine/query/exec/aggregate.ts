@@ -131,7 +131,7 @@ export class Grouping {
     const isOfSide = ({ level }: Access): boolean => (level === 'node') === areNodes;
     return new Sides({
       keys: this.#keys.filter(({ access }) => isOfSide(access)),
-      args: this.#args.filter(isOfSide),
+      args: [...this.#args, ...this.#columns.flatMap((column) => column?.spelled ?? [])].filter(isOfSide),
       numbersOf: (row) => this.#numbersOf(row, isOfSide),
       accumulators: () => this.#accumulatorsOf((column) => this.#ofNode[column] === areNodes),
     });
@@ -235,6 +235,11 @@ class ColumnTexts {
     this.#key = key ?? null;
   }
 
+  /** What is read where equal keys may have several texts, such as 1 and 1.0; else nothing. */
+  get spelled(): readonly Access[] {
+    return this.#key?.isExact === true ? [] : [this.access];
+  }
+
   /** Number of the row's text; the row's keys have been looked at right before. */
   numberOf(row: Row): number {
     const known = this.#key?.lastText ?? -1;
@@ -257,7 +262,7 @@ class ColumnTexts {
 /** What a grouping says of its sides of one kind. */
 interface SidesOptions {
   readonly keys: readonly Key[];
-  /** What the functions read of them. */
+  /** What else tells them apart by its text: what functions read, and what equal keys show. */
   readonly args: readonly Access[];
   /** Of a row whose keys have been looked at right before. */
   readonly numbersOf: (row: Row) => Numbers;

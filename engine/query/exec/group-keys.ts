@@ -32,6 +32,8 @@ export interface Key {
   of(row: Row): number;
   /** What that was for the row that was asked for last. */
   readonly last: number;
+  /** Whether equal ones have equal texts. */
+  readonly isExact: boolean;
   /** A number of the text that it has, which no other text has; -1: texts are not numbered. */
   readonly lastText: number;
 }
@@ -39,6 +41,7 @@ export interface Key {
 /** A key that is a value: numbered by its text. */
 class ValueKey implements Key {
   readonly access: Access;
+  readonly isExact = false;
   last = -1;
   readonly lastText = -1;
   readonly #identity: (row: Row) => string;
@@ -61,6 +64,7 @@ class ValueKey implements Key {
 /** A key that is a stored text: no value is made. */
 class TextKey implements Key {
   readonly access: Access;
+  readonly isExact = true;
   last = -1;
   readonly #stored: StoredPlace;
   readonly #numbers = new ByteNumbers();
@@ -85,6 +89,7 @@ class TextKey implements Key {
 /** The same where equal values may be other texts: each text's value is made once. */
 class StoredKey implements Key {
   readonly access: Access;
+  readonly isExact = false;
   last = -1;
   readonly #texts: TextKey;
   readonly #values: ValueKey;
@@ -111,6 +116,7 @@ class StoredKey implements Key {
 /** A coded column of events. */
 class CodedKey implements Key {
   readonly access: Access;
+  readonly isExact = true;
   last = -1;
   readonly #column: number;
   readonly #numbers = new CodedNumbers();
@@ -134,6 +140,7 @@ class CodedKey implements Key {
 /** A number, or none: times, of which there may be as many as rows. */
 class NumberKey implements Key {
   readonly access: Access;
+  readonly isExact = true;
   last = -1;
   readonly #numbers = new Map<Value, number>();
 

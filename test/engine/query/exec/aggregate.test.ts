@@ -71,7 +71,9 @@ describe('groups', () => {
     many = newFleet();
     for (let i = 0; i < NODES; i++) {
       const own = facts(`many${i}`, { name: `n${i}`, shared: 'a', spelled: 1, missing: i % 2 === 0 ? null : 'x' });
-      many.apply('replace facts', 5, own);
+      // Equal numbers, of which each node has its own spelling.
+      const written = JSON.stringify(own).replace('"spelled":1', i % 2 === 0 ? '"spelled":1.0' : '"spelled":1');
+      many.apply('replace facts', 5, own, written);
     }
   });
   after(() => many.close());
@@ -87,6 +89,13 @@ describe('groups', () => {
     filter,
     ['group_by', ...by],
   ];
+
+  it('show the spelling that their own rows have, also where other groups have an equal value', () => {
+    const byNode = ofMany(grouped(['certname', 'value'], ['=', 'name', 'spelled']));
+    assert.equal(byNode.split('"value":1.0').length - 1, NODES / 2);
+    assert.equal(byNode.split('"value":1}').length - 1, NODES / 2);
+    assert.match(ofMany(grouped(['value'], ['=', 'name', 'spelled'])), /^\[\{"count":40,"value":1(\.0)?\}\]$/);
+  });
 
   it('come in the order of what they are grouped by, missing values and pages included', () => {
     const order = (...terms: unknown[]) => ({ order_by: JSON.stringify(terms) });

@@ -33,10 +33,12 @@ export const settings: QuerySettings = { ...querySettings, now: NOW };
 
 export interface Fleet {
   readonly partitions: readonly Partition[];
+  /** `written`: the payload's text, where its spelling matters. */
   apply(
     command: string,
     version: number,
     payload: { readonly certname: string } & Record<string, unknown>,
+    written?: string,
   ): string | null;
   close(): Promise<void>;
 }
@@ -47,7 +49,7 @@ export function newFleet(): Fleet {
   let seq = 0;
   return {
     partitions,
-    apply(command, version, payload) {
+    apply(command, version, payload, written = JSON.stringify(payload)) {
       const { certname } = payload;
       const partition = partitions[slotOf(certname, PARTITIONS)]!;
       seq++;
@@ -60,7 +62,7 @@ export function newFleet(): Fleet {
         received: NOW - 1000,
         producerTimestamp: null,
         gzip: false,
-        body: Buffer.from(JSON.stringify(payload)),
+        body: Buffer.from(written),
         attempts: 0,
       };
       const [outcome] = applyBatch(partition, [queued], {
