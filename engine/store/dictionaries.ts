@@ -68,7 +68,7 @@ export const RESOURCES: DictionarySpec<ResourceBody, StoredResource> = {
     if (body.exported) entries.push([RESOURCE_EXPORTED, []]);
     return entries;
   },
-  shared: [RESOURCE.type, RESOURCE.exported, RESOURCE.file],
+  shared: [RESOURCE.type, RESOURCE.exported, RESOURCE.file, RESOURCE.line],
   stride: 1,
   copies: false,
 };

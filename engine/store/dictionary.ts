@@ -72,7 +72,7 @@ export class Dictionary<B, R extends Fields = Fields> {
   /** Of the one writer. */
   readonly refs: Refs;
   readonly #budget: RecordBudget;
-  readonly #classes = new Map<string, ItemClasses>();
+  #classes: ItemClasses | null = null;
   /** The id that was the next one to be given out when that was looked at last; 0: not yet. */
   #next: ItemId = 0;
   /** Ids are given out a second time, so that one may be of several bodies in snapshots that are open: nothing is kept by ids alone. */
@@ -88,16 +88,12 @@ export class Dictionary<B, R extends Fields = Fields> {
     this.#budget = budget;
   }
 
-  /** Classes of the items by the fields at these places, which are among the shared ones. */
-  classes(places: readonly number[]): ItemClasses {
-    if (this.reuses) return this.#budget.classes.apart(this.spec.name, places);
-    const key = places.join();
-    let classes = this.#classes.get(key);
-    if (classes === undefined) {
-      classes = this.#budget.classes.open(this.spec.name, places);
-      this.#classes.set(key, classes);
-    }
-    return classes;
+  /** Classes of the items by all fields that take few values. */
+  classes(): ItemClasses {
+    const { name, shared } = this.spec;
+    if (this.reuses) return this.#budget.classes.apart(name, shared);
+    this.#classes ??= this.#budget.classes.open(name, shared);
+    return this.#classes;
   }
 
   /** After an aborted transaction: ids it gave out will be given out again. */
@@ -110,7 +106,7 @@ export class Dictionary<B, R extends Fields = Fields> {
     this.cache.clear();
     this.records.clear();
     this.bodies.clear();
-    for (const classes of this.#classes.values()) classes.forget();
+    this.#classes?.forget();
   }
 
   /** Where ids begin anew behind the last one: what is kept under those that were given out since this was asked last is of other items. */
@@ -233,9 +229,9 @@ export class DictionaryView<B, R extends Fields = Fields> {
     return this.#dictionary.spec.shared;
   }
 
-  /** Classes of the items by the fields at these places, which are among the shared ones. */
-  classes(places: readonly number[]): ItemClasses {
-    return this.#dictionary.classes(places);
+  /** Classes of the items by all of them. */
+  classes(): ItemClasses {
+    return this.#dictionary.classes();
   }
 
   /** For looking at bodies one after the other. */

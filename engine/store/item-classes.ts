@@ -1,5 +1,5 @@
-// Classes of items: which items of a dictionary are equal in some of their fields. Most fields take few values over very
-// many items (a resource's type, a package's name), so what a query asks of such fields it asks once a class. The numbers
+// Classes of items: which items of a dictionary are equal in all of the fields that take few values over very many items
+// (a resource's type, file and line, a package's name). What a query asks of such fields it asks once a class. The numbers
 // are the same over all partitions that a thread reads, and are kept by the thread: an item's body never changes.
 
 import type { Fields } from './fields.ts';
@@ -19,7 +19,7 @@ const CLASSES_BYTES_MAX = 16 << 20;
  */
 let nextNumber = 1;
 
-/** The classes by some fields of one kind of dictionary, over all partitions of a thread. */
+/** The classes of one kind of dictionary, over all partitions of a thread. */
 class ClassNames {
   readonly numbers = new Map<string, number>();
 }
@@ -71,6 +71,7 @@ export class ItemClasses {
 
 /** What the classes of a thread share: their names, and a bound on what they take. */
 export class ClassBudget {
+  /** By kind of dictionary. */
   readonly #names = new Map<string, ClassNames>();
   readonly #all: ItemClasses[] = [];
   readonly #bytesMax: number;
@@ -80,7 +81,7 @@ export class ClassBudget {
     this.#bytesMax = bytesMax;
   }
 
-  /** New classes of one partition's dictionary. */
+  /** New classes of one partition's dictionary, by the fields at these places. */
   open(dictionary: string, places: readonly number[]): ItemClasses {
     const classes = this.apart(dictionary, places);
     this.#all.push(classes);
@@ -89,9 +90,8 @@ export class ClassBudget {
 
   /** New classes for one query. */
   apart(dictionary: string, places: readonly number[]): ItemClasses {
-    const key = `${dictionary} ${places.join()}`;
-    let names = this.#names.get(key);
-    if (names === undefined) this.#names.set(key, (names = new ClassNames()));
+    let names = this.#names.get(dictionary);
+    if (names === undefined) this.#names.set(dictionary, (names = new ClassNames()));
     return new ItemClasses(this, names, places);
   }
 

@@ -12,9 +12,10 @@ import { Ids } from '../../store/ids.ts';
 import type { ItemClasses } from '../../store/item-classes.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { ItemId, NodeId } from '../../store/records.ts';
+import type { Access } from './access.ts';
 import type { Grouping, Side, Sides } from './aggregate.ts';
 import type { ItemMatcher } from './cursor.ts';
-import { classPlaces, type FoldPlan, keepsWeights } from './fold.ts';
+import { type FoldPlan, keepsWeights, readsOfClasses } from './fold.ts';
 import { readsLists } from './plan.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
@@ -45,8 +46,8 @@ export class Crossing {
   readonly grouping: Grouping;
   readonly nodes: Sides;
   readonly items: Sides;
-  /** Places of what is read of items, where those are fields that take few values (fold.ts). */
-  readonly places: readonly number[] | null;
+  /** What is read of items, where those are fields that take few values (fold.ts); else null. */
+  readonly classed: readonly Access[] | null;
   /** Counted up whenever the sides of items were forgotten. */
   #age = 0;
   /** By side of an item: the rows that are not yet added. */
@@ -58,7 +59,7 @@ export class Crossing {
     this.grouping = grouping;
     this.nodes = grouping.sides(true);
     this.items = grouping.sides(false);
-    this.places = classPlaces(source, this.items.reads);
+    this.classed = readsOfClasses(source, this.items.reads);
   }
 
   get age(): number {
@@ -120,13 +121,13 @@ export class PartCrossing {
   readonly #list = new Ids();
 
   constructor(crossing: Crossing, row: Row) {
-    const { source, places } = crossing;
+    const { source, classed } = crossing;
     this.#crossing = crossing;
     this.#row = row;
     this.dictionary = source.dictionary(row.view);
     this.#matcher = source.matcher(row);
     this.#reader = this.dictionary.reader();
-    this.#classes = places === null ? null : this.dictionary.classes(places);
+    this.#classes = classed === null ? null : this.dictionary.classes();
     this.#codes = new Uint32Array(this.dictionary.end);
     this.#age = crossing.age;
   }
@@ -246,7 +247,7 @@ export class PartCrossing {
     const classes = this.#classes;
     if (classes === null) return this.#judge(item);
     let number = classes.get(item);
-    if (number === 0) number = classes.add(item, this.#reader.read(item));
+    if (number === 0) number = classes.add(item, this.#reader.glance(item));
     let code = this.#codeOfClass.get(number);
     if (code === undefined) this.#codeOfClass.set(number, (code = this.#judge(item)));
     return code;
@@ -285,8 +286,8 @@ export class PartCrossing {
 export function* crossRows(grouping: Grouping, source: Source): Generator<undefined, void> {
   const { ctx } = source;
   const crossing = new Crossing(source, grouping);
-  const isTotal = crossing.places?.length === 0 && source.item === null;
-  const by = crossing.places === null ? 'item' : 'class';
+  const isTotal = crossing.classed?.length === 0 && source.item === null;
+  const by = crossing.classed === null ? 'item' : 'class';
   for (const part of source.parts) {
     const row = new Row(ctx.view(part), part);
     const { scan } = source.trace.partition(part);

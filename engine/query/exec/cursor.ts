@@ -10,6 +10,7 @@ import type { ItemId, ReportId } from '../../store/records.ts';
 import type { StoredReport } from '../../store/report-record.ts';
 import type { Value } from './access.ts';
 import type { Behind } from './behind.ts';
+import type { ClassedTest } from './classed.ts';
 import { type Seek, seekAll } from './coded.ts';
 import type { Predicate } from './filter.ts';
 import { ItemStates } from './item-states.ts';
@@ -89,6 +90,7 @@ export class ItemMatcher {
   readonly #reader: RecordReader<Fields>;
   readonly #row: Row;
   readonly #subs: SubRows;
+  readonly #classed: ClassedTest | null;
   readonly #item: Predicate | null;
   readonly #sub: Predicate | null;
   readonly #passing: ItemStates | null;
@@ -100,11 +102,13 @@ export class ItemMatcher {
     dictionary: DictionaryView<unknown>,
     row: Row,
     subs: SubRows,
+    classed: ClassedTest | null,
     item: Predicate | null,
     sub: Predicate | null,
     passing: ItemStates | null,
   ) {
     this.#dictionary = dictionary;
+    this.#classed = classed;
     this.#passing = passing;
     this.#reader = dictionary.reader();
     this.#row = row;
@@ -116,7 +120,7 @@ export class ItemMatcher {
 
   /** Whether every item passes with itself as the row. */
   get isOpen(): boolean {
-    return this.#item === null && this.#subs === null && this.#passing === null;
+    return this.#classed === null && this.#item === null && this.#subs === null && this.#passing === null;
   }
 
   /**
@@ -127,14 +131,19 @@ export class ItemMatcher {
     if (this.#passing !== null && this.#passing.get(id) === 0) return NOTHING;
     const state = this.#states.get(id);
     const row = this.#row;
-    row.itemId = id;
     if (state === FAILS) return NOTHING;
+    row.itemId = id;
     if (state === KEPT) {
       const { record, matched } = this.#kept.get(id)!;
       row.body = record;
       return matched;
     }
     if (state === SEEN && this.#room.left > 0) return this.#keep(id);
+    if (state !== SEEN && this.#classed?.passes(id) === false) {
+      this.#states.set(id, FAILS);
+      return NOTHING;
+    }
+    row.itemId = id;
     row.body = this.#reader.read(id);
     const matched = this.#test(null);
     this.#states.set(id, matched.length === 0 ? FAILS : SEEN);
@@ -155,6 +164,7 @@ export class ItemMatcher {
   /** For walks that meet each item once, and then rows of several of its nodes if `isShared`. */
   matchOnce(id: ItemId, isShared: boolean): readonly Matched[] {
     const row = this.#row;
+    if (this.#classed?.passes(id) === false) return NOTHING;
     row.itemId = id;
     row.body = this.#reader.read(id);
     return this.#test(isShared ? UNBOUNDED : null);

@@ -12,6 +12,7 @@ import type { NodeSet } from '../../store/node-set.ts';
 import type { ItemId } from '../../store/records.ts';
 import type { View } from '../../store/view.ts';
 import type { Access } from './access.ts';
+import { areShared } from './classed.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor } from './filter.ts';
@@ -87,7 +88,7 @@ class Shares {
  */
 export function* foldRows(source: Source, reads: readonly Access[], visit: Visit): Generator<undefined, void> {
   const { ctx } = source;
-  const places = classPlaces(source, reads);
+  const classed = readsOfClasses(source, reads);
   const shares: Share[] = [];
   const known = new Shares();
   for (const part of source.parts) {
@@ -96,7 +97,7 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
     ctx.trace.enter(source.trace.partition(part).scan);
     const nodes = yield* source.nodes(row);
     const items = source.itemPlan(row, nodes);
-    const fold = planFold(source, places, nodes, row);
+    const fold = planFold(source, classed, nodes, row);
     source.plans[part] = { nodes: items.nodes, items, reports: null, fold };
     if (fold.weights === 'total') {
       const total = yield* countEntries(source, nodes, view);
@@ -105,7 +106,7 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
     else {
       const weights = yield* listWeights(source.dictionary(view), nodes, ctx);
       if (fold.by === 'item') yield* byItem(source, row, items, weights, visit);
-      else yield* byClass(source, row, weights, places!, shares, known);
+      else yield* byClass(source, row, weights, shares, known);
     }
   }
   yield* visitShares(source, shares, visit);
@@ -115,29 +116,23 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
 export const keepsWeights = (source: Source): boolean =>
   source.parts.every((part) => source.dictionary(source.ctx.view(part)).end <= WEIGHTS_MAX);
 
-function planFold(source: Source, places: readonly number[] | null, nodes: NodeSet, row: Row): FoldPlan {
+function planFold(source: Source, classed: readonly Access[] | null, nodes: NodeSet, row: Row): FoldPlan {
   const { view } = row;
-  if (places?.length === 0 && source.item === null) return { weights: 'total', by: 'class' };
+  if (classed?.length === 0 && source.item === null) return { weights: 'total', by: 'class' };
   const dictionary = source.dictionary(view);
   const items = source.itemPlan(row, nodes).path?.estimate ?? sizeOf(source.entity, view).bodies;
   const few = !readsLists(source.entity, view, nodes.count(), items, COST_COUNTED) || dictionary.end > WEIGHTS_MAX;
   if (few) return { weights: 'postings', by: 'item' };
-  return { weights: 'lists', by: places === null ? 'item' : 'class' };
+  return { weights: 'lists', by: classed === null ? 'item' : 'class' };
 }
 
-/** Places of all fields that are read, also by the source's conditions on items, when they are all such that take few values; else null. */
-export function classPlaces(source: Source, reads: readonly Access[]): readonly number[] | null {
+/** All that is read, also by the source's conditions on items, when those are fields that take few values; else null. */
+export function readsOfClasses(source: Source, reads: readonly Access[]): readonly Access[] | null {
   if (source.subs !== null) return null;
   const fields = fieldsReadByAll(source.split.item);
   if (fields === null) return null;
-  const { shared } = source.dictionary(source.ctx.view(source.parts[0] ?? 0));
-  const places = new Set<number>();
-  for (const access of [...fields.map((field) => accessFor(source.scope, field)), ...reads]) {
-    const place = access.level === 'item' ? access.stored?.place : undefined;
-    if (place === undefined || !shared.includes(place)) return null;
-    places.add(place);
-  }
-  return [...places].sort((a, b) => a - b);
+  const all = [...fields.map((field) => accessFor(source.scope, field)), ...reads];
+  return areShared(all, source.shared) ? all : null;
 }
 
 /** How many entries the nodes' lists have. */
@@ -217,19 +212,18 @@ function* byClass(
   source: Source,
   row: Row,
   weights: Uint32Array,
-  places: readonly number[],
   shares: Share[],
   known: Shares,
 ): Generator<undefined, void> {
   const dictionary = source.dictionary(row.view);
-  const classes = dictionary.classes(places);
+  const classes = dictionary.classes();
   const reader = dictionary.reader();
   for (let item = 0; item < weights.length; item++) {
     const weight = weights[item]!;
     if (weight === 0) continue;
     let number = classes.get(item);
     if (number === 0) {
-      number = classes.add(item, reader.read(item));
+      number = classes.add(item, reader.glance(item));
       if (source.ctx.tick()) yield;
     }
     const share = known.get(number);

@@ -107,7 +107,7 @@ function* packages(views: readonly View[]): Generator<GlobalRecord | null> {
   const classes = new Set<number>();
   const seen = new Set<string>();
   for (const view of views) {
-    const known = view.packages.classes(view.packages.shared);
+    const known = view.packages.classes();
     const reader = view.packages.reader();
     for (const id of view.packages.ids()) {
       let number = known.get(id);

@@ -21,6 +21,7 @@ import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import type { GlobalRecord } from './access.ts';
 import type { Behind } from './behind.ts';
+import { ClassedTest, isClassed } from './classed.ts';
 import type { ExecContext } from './context.ts';
 import {
   type Cursor,
@@ -52,6 +53,7 @@ import {
   planItems,
   type ReportPath,
   reportPath,
+  rowsOfPlan,
   type SplitFilter,
   splitFilter,
   type TimeOrder,
@@ -213,6 +215,14 @@ function reachTest(reach: Reach | null): Predicate | null {
 const both = (a: Predicate | null, b: Predicate | null): Predicate | null =>
   a === null || b === null ? (a ?? b) : conjunction([a, b]);
 
+/** Fewer rows are looked at as they are: what classes they are of is not asked. */
+const CLASSED_MIN = 4096;
+
+interface ItemTests {
+  readonly classed: Predicate | null;
+  readonly rest: Predicate | null;
+}
+
 /** Everything needed to open cursors for a selection; the same for all partitions. */
 export class Source {
   readonly selection: Selection;
@@ -235,6 +245,7 @@ export class Source {
   readonly #nodes: NodeSet[] = [];
   readonly #eithers: (Either | null)[] = [];
   readonly #itemPlans: ItemPlan[] = [];
+  #knownTests: ItemTests | null = null;
 
   /** `trace`: where the work on the selection is written down. */
   constructor(selection: Selection, ctx: ExecContext, trace = new SelectionTrace(null, null, null)) {
@@ -248,18 +259,14 @@ export class Source {
     const implied = IMPLIED[selection.entity];
     const filters = [implied, selection.filter].filter((f) => f !== undefined && f !== null);
     this.split = splitFilter(all(filters), this.scope);
-    const compiled = (parts: readonly Filter[]): Predicate | null => {
-      const filter = all(parts);
-      return filter === null ? null : compileFilter(filter, this.scope);
-    };
-    const item = compiled(this.split.item);
-    const sub = compiled(this.split.sub);
+    const item = this.#compiled(this.split.item);
+    const sub = this.#compiled(this.split.sub);
     const reaches = reachTest(this.#reach);
     const hasSubs = SUBS[selection.entity] !== undefined;
     this.item = hasSubs ? item : both(item, reaches);
     this.sub = hasSubs ? both(sub, reaches) : sub;
-    this.mixed = compiled(this.split.mixed);
-    this.residual = compiled([...this.split.item, ...this.split.sub, ...this.split.mixed]);
+    this.mixed = this.#compiled(this.split.mixed);
+    this.residual = this.#compiled([...this.split.item, ...this.split.sub, ...this.split.mixed]);
     this.subs = SUBS[selection.entity]?.make(this.split.sub, ctx.regex) ?? null;
     this.parts = partsOf(this.split.node, ctx);
     // Snapshots that are needed are taken together.
@@ -341,7 +348,11 @@ export class Source {
   }
 
   #whole(): Predicate | null {
-    const filter = all([...this.split.node, ...this.split.item, ...this.split.sub, ...this.split.mixed]);
+    return this.#compiled([...this.split.node, ...this.split.item, ...this.split.sub, ...this.split.mixed]);
+  }
+
+  #compiled(parts: readonly Filter[]): Predicate | null {
+    const filter = all(parts);
     return filter === null ? null : compileFilter(filter, this.scope);
   }
 
@@ -402,8 +413,7 @@ export class Source {
 
   /** For the items that the plan's index gives. */
   #matcherOfItems(row: Row, plan: ItemPlan): ItemMatcher {
-    const item = this.isExact(plan) ? null : this.item;
-    return new ItemMatcher(this.dictionary(row.view), row, this.subs, item, this.sub, null);
+    return this.#matcher(row, null, !this.isExact(plan));
   }
 
   /** How items are found on the row's partition: decided once. */
@@ -430,17 +440,46 @@ export class Source {
 
   /** Decides for the row's partition which items pass. `passing`: they are known already. */
   matcher(row: Row, passing: ItemStates | null = null): ItemMatcher {
-    const item = passing === null ? this.item : null;
-    return new ItemMatcher(this.dictionary(row.view), row, this.subs, item, this.sub, passing);
+    return this.#matcher(row, passing, passing === null);
+  }
+
+  /** `isAsked`: whether the conditions on items are not decided yet. */
+  #matcher(row: Row, passing: ItemStates | null, isAsked: boolean): ItemMatcher {
+    const dictionary = this.dictionary(row.view);
+    const classed = isAsked && this.#looksAtMany(row) ? this.#itemTests.classed : null;
+    const item = !isAsked ? null : classed === null ? this.item : this.#itemTests.rest;
+    const byClass = classed === null ? null : new ClassedTest(dictionary, row, classed);
+    return new ItemMatcher(dictionary, row, this.subs, byClass, item, this.sub, passing);
+  }
+
+  /** Whether so many rows are looked at that classes of items are known by them, or are worth getting to know. */
+  #looksAtMany({ part, view }: Row): boolean {
+    const plan = this.#itemPlans[part];
+    return plan !== undefined && rowsOfPlan(this.entity, plan, view) >= CLASSED_MIN;
+  }
+
+  /** Of conditions on items those that classes decide, and what is left. */
+  get #itemTests(): ItemTests {
+    if (this.#knownTests === null) {
+      const isClassedHere = (filter: Filter): boolean => isClassed(filter, this.scope, this.shared);
+      const classed = this.#compiled(this.split.item.filter(isClassedHere));
+      const rest = this.#compiled(this.split.item.filter((filter) => !isClassedHere(filter)));
+      this.#knownTests = { classed, rest: this.subs === null ? both(rest, reachTest(this.#reach)) : rest };
+    }
+    return this.#knownTests;
+  }
+
+  /** Places of the fields of items that take few values. */
+  get shared(): readonly number[] {
+    return this.dictionary(this.ctx.view(this.parts[0] ?? 0)).shared;
   }
 
   /** The same, of items of the plan's index only. */
   matcherWithin(row: Row, plan: ItemPlan): ItemMatcher {
     if (plan.path === null) return this.matcher(row);
-    const dictionary = this.dictionary(row.view);
-    const within = new ItemStates(dictionary.end);
+    const within = new ItemStates(this.dictionary(row.view).end);
     for (const item of this.items(row, plan)) within.set(item, 1);
-    return new ItemMatcher(dictionary, row, this.subs, this.isExact(plan) ? null : this.item, this.sub, within);
+    return this.#matcher(row, within, !this.isExact(plan));
   }
 
   /** Rows of these nodes, through their lists. */
@@ -512,14 +551,11 @@ export class Source {
   /** What the path does not say of the reports. */
   #reportTest(path: ReportPath): Predicate | null {
     const rest = path.kind === 'latest' ? this.split.item.filter((filter) => !asksForLatest(filter)) : this.split.item;
-    if (rest.length === this.split.item.length) return this.item;
-    const filter = all(rest);
-    return filter === null ? null : compileFilter(filter, this.scope);
+    return rest.length === this.split.item.length ? this.item : this.#compiled(rest);
   }
 
   #subTest(): Predicate | null {
-    const filter = all([...this.split.sub, ...this.split.mixed]);
-    return filter === null ? null : compileFilter(filter, this.scope);
+    return this.#compiled([...this.split.sub, ...this.split.mixed]);
   }
 
   /** Over all partitions. */

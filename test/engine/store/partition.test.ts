@@ -42,9 +42,14 @@ const resource = (title: string, extra: Partial<ResourceBody> = {}): ResourceBod
   ...extra,
 });
 
-function addNode(batch: Batch, certname: string, titles: string[]): number {
+function addNode(
+  batch: Batch,
+  certname: string,
+  titles: string[],
+  extra?: (title: string) => Partial<ResourceBody>,
+): number {
   const id = batch.nodeId(certname) || batch.createNode(certname);
-  batch.setResources(id, Uint32Array.from(titles.map((t) => batch.resources.intern(resource(t)).id)));
+  batch.setResources(id, Uint32Array.from(titles.map((t) => batch.resources.intern(resource(t, extra?.(t))).id)));
   return id;
 }
 
@@ -161,7 +166,7 @@ test('dictionary: what readers keep by item ids is not taken for that of items t
   };
   const titles = (): string[] => {
     const v = reader.snapshot();
-    const types = v.resources.classes([RESOURCE.type]);
+    const types = v.resources.classes();
     const found = [...v.resources.list(v.nodeId('n'))].map((id) => {
       assert.equal(v.resources.record(id).string(RESOURCE.title), v.resources.body(id).title);
       types.add(id, v.resources.record(id));
@@ -189,14 +194,15 @@ test('dictionary: what readers keep by item ids is not taken for that of items t
 test('dictionary: what an older snapshot reads under an id that was given out anew is not taken for the new item', async () => {
   const p = fresh();
   const reader = openPartition(p.dir, { readOnly: true });
-  p.write((b) => addNode(b, 'n', ['a']));
+  const ofFiles = (title: string): Partial<ResourceBody> => ({ file: title });
+  p.write((b) => addNode(b, 'n', ['a'], ofFiles));
   const state = p.readState({});
   p.tables.state.putSync(
     Buffer.from('state'),
     encodeState({ ...state, nextItem: { ...state.nextItem, resource: 0xffff_fffe } }),
   );
   const readings = (v: View): unknown[] => {
-    const types = v.resources.classes([RESOURCE.title]);
+    const types = v.resources.classes();
     const records = v.resources.reader();
     return [...v.resources.list(v.nodeId('n')), ...v.resources.list(v.nodeId('m'))].map((id) => {
       const record = v.resources.record(id);
@@ -213,8 +219,8 @@ test('dictionary: what an older snapshot reads under an id that was given out an
   const [[title, number]] = readings(before) as [[string, number]];
   assert.equal(title, 'a');
   // Takes the last id and frees the first one, which the next item gets.
-  p.write((b) => addNode(b, 'n', ['b']));
-  p.write((b) => addNode(b, 'm', ['c']));
+  p.write((b) => addNode(b, 'n', ['b'], ofFiles));
+  p.write((b) => addNode(b, 'm', ['c'], ofFiles));
   const after = reader.snapshot();
   assert.deepEqual([...after.resources.list(after.nodeId('m'))], [...before.resources.list(before.nodeId('n'))]);
   assert.equal((readings(before) as [[string, number]])[0][0], 'a');
