@@ -86,26 +86,43 @@ class TextKey implements Key {
   }
 }
 
-/** The same where equal values may be other texts: each text's value is made once. */
+const QUOTE = 0x22;
+
+/** The same where equal values may be other texts: each text's value is made once, unless it is a string. */
 class StoredKey implements Key {
   readonly access: Access;
   readonly isExact = false;
   last = -1;
+  readonly #stored: StoredPlace;
   readonly #texts: TextKey;
-  readonly #values: ValueKey;
+  /** Of values that are no strings, by what is equal of them. */
+  readonly #numbers = new Map<string, number>();
+  #count = 0;
   /** By the number of the text, the number of the value. */
   readonly #byText: number[] = [];
 
   constructor(access: Access, stored: StoredPlace) {
     this.access = access;
+    this.#stored = stored;
     this.#texts = new TextKey(access, stored);
-    this.#values = new ValueKey(access, (row) => identityText(access.value(row) as JsonValue));
   }
 
   of(row: Row): number {
     const text = this.#texts.of(row);
-    this.last = this.#byText[text] ??= this.#values.of(row);
+    this.last = this.#byText[text] ??= this.#find(row);
     return this.last;
+  }
+
+  /** Of a text that was not met before. */
+  #find(row: Row): number {
+    const { place } = this.#stored;
+    const record = this.#stored.of(row);
+    // Strings are spelled in one way.
+    if (record.bytes[record.startOf(place)] === QUOTE) return this.#count++;
+    const identity = identityText(this.access.value(row) as JsonValue);
+    let number = this.#numbers.get(identity);
+    if (number === undefined) this.#numbers.set(identity, (number = this.#count++));
+    return number;
   }
 
   get lastText(): number {
