@@ -23,8 +23,11 @@ export function gathered(filter: Filter): Filter {
 /** The opposite of a filter, of which no part is negated but what is not made of others. */
 function negated(filter: Filter): Filter {
   if (filter.kind === 'not') return filter.arg;
+  if (filter.kind === 'order') return { ...filter, op: OPPOSITE[filter.op] };
   return negatedInside(filter, negated) ?? { kind: 'not', arg: filter };
 }
+
+const OPPOSITE = { '<': '>=', '<=': '>', '>': '<=', '>=': '<' } as const;
 
 /** What is the same as `not` of several conditions: each is negated by itself. null: there is one only. */
 export function negatedInside(filter: Filter, negate: (arg: Filter) => Filter): Filter | null {

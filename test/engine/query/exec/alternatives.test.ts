@@ -58,6 +58,9 @@ describe('alternatives', () => {
     assert.deepEqual(gathered(not(and(a, isNull))), or(not(a), not(isNull)));
     assert.deepEqual(gathered(not(or(a, and(b, not(isNull))))), and(not(a), or(not(b), isNull)));
     assert.deepEqual(gathered(not(not(a))), a);
+    const above: Filter = { kind: 'order', field: 'line', op: '>', value: 3 };
+    assert.deepEqual(gathered(not(or(above, isNull))), and({ ...above, op: '<=' }, not(isNull)));
+    assert.deepEqual(gathered(not({ ...above, op: '<=' })), above);
     assert.deepEqual(gathered(not(or(a, eq('title', 'c'), b))), and(not(isOneOf('title', 'a', 'c')), not(b)));
   });
   it('that stay are the same objects: what a subquery found is kept by its condition', () => {
