@@ -640,18 +640,19 @@ export class ThreadQueryPool implements QueryPool {
     const { dir, script } = this.#options;
     // Other threads do not answer as this one would.
     if (this.#small !== null || script !== undefined) return;
-    import('./small-queries.ts').then(
-      ({ SmallQueries }) => {
-        if (this.#small !== null || this.#stopping !== null) return;
-        this.#small = new SmallQueries({
-          dir,
-          chunkSize: this.#limits.chunkSize,
-          isPressing: () => this.#activity.commandsWaiting > 0,
-          log: this.#log,
-        });
-      },
-      (error: unknown) => this.#log.error(`small queries: ${failureText(error)}`),
-    );
+    this.#loadSmall(dir).catch((error: unknown) => this.#log.error(`small queries: ${failureText(error)}`));
+  }
+
+  async #loadSmall(dir: string): Promise<void> {
+    const { SmallQueries } = await import('./small-queries.ts');
+    if (this.#small !== null || this.#stopping !== null) return;
+    this.#small = new SmallQueries({
+      dir,
+      chunkSize: this.#limits.chunkSize,
+      isPressing: () => this.#activity.commandsWaiting > 0,
+      log: this.#log,
+    });
+    await this.#small.warmUp(this.#activity);
   }
 
   /**

@@ -27,8 +27,7 @@ import type {
   ToQueryThread,
 } from './query-messages.ts';
 import { failureText } from './reason.ts';
-import { inlineForCommands, inlineForQueries } from './v8.ts';
-import { type WarmingUpOptions, warmUp } from './warming-up.ts';
+import { compiledForQueries, type WarmingUpOptions, warmUp } from './warming-up.ts';
 
 const data = workerData as QueryThreadData;
 const cancelled = new Int32Array(data.cancelled);
@@ -150,21 +149,8 @@ let slices = 0;
 /** Where all partitions are in the stream of commands: it grows while some are applied. */
 const positions = (): number => look(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
 
-const beginWarmUp: WarmingUpOptions['begin'] = (sample, budgetMs) => {
-  const work = new WarmUp({ partitions: slice(openStore), clock: Date.now, stopwatch }, sample, budgetMs);
-  const step = (): boolean => {
-    // Anew each time: other threads that warm up may rest meanwhile.
-    inlineForQueries();
-    const goesOn = slice(() => work.step());
-    if (!goesOn) inlineForCommands();
-    return goesOn;
-  };
-  const rest = (): void => {
-    inlineForCommands();
-    slice(() => work.rest());
-  };
-  return { step, rest };
-};
+const beginWarmUp: WarmingUpOptions['begin'] = (sample, budgetMs) =>
+  compiledForQueries(new WarmUp({ partitions: slice(openStore), clock: Date.now, stopwatch }, sample, budgetMs), slice);
 
 /** Bytes beyond which an answer is long. */
 const LONG_ANSWER = 2 << 20;

@@ -7,6 +7,7 @@
 
 import { openRequest } from '../engine/query/request/run.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
+import { sampleOf, WarmUp } from '../engine/query/warm-up.ts';
 import { Generations } from '../engine/store/generations.ts';
 import type { Partition } from '../engine/store/partition.ts';
 import { RecordBudget } from '../engine/store/record-cache.ts';
@@ -15,8 +16,10 @@ import { openStoreInfo } from '../engine/store/store-info.ts';
 import { clockFrom } from './clock.ts';
 import { collectAtRest } from './heap-at-rest.ts';
 import type { Log } from './log.ts';
+import type { QueryActivity } from './query-activity.ts';
 import type { QueryResult } from './query-messages.ts';
 import { failureText, reasonOf } from './reason.ts';
+import { compiledForQueries, warmingUpTimes, warmUp } from './warming-up.ts';
 
 export interface SmallQueriesOptions {
   /** Data directory. */
@@ -70,6 +73,7 @@ const SMALL_MS = 1.5;
 const SLICE_MS = 4;
 const WAIT_MAX = 64;
 const CROWDED_MS = 100;
+const WARM_UP_MS = 2000;
 /** Characters of a request that can be small. */
 const LENGTH_MAX = 1000;
 /** Shapes that are remembered. */
@@ -94,13 +98,14 @@ export function shapeTextOf({ method, path, queryString, body }: QueryRequest): 
 export class SmallQueries {
   readonly #options: SmallQueriesOptions;
   readonly #shapes = new Generations<QueryShape, string>(SHAPES_MAX);
-  /** Null: not open yet. Empty: they cannot be opened. */
+  /** Null: not open yet. Empty: they cannot be opened, or are closed. */
   #partitions: readonly Partition[] | null = null;
   /** One was tried in this turn of the event loop. */
   #hadTurn = false;
   /** Monotonic ms when several last came at a time. */
   #crowded = Number.NEGATIVE_INFINITY;
   #tried = 0;
+  #warmingUp: WarmUp | null = null;
   readonly #endRest: () => void;
   readonly #clock: () => number;
 
@@ -164,8 +169,31 @@ export class SmallQueries {
     }
   }
 
+  /**
+   * Asks itself until its code is compiled, when neither clients nor many commands are there: code that is not takes longer than a small
+   * query may. Rejects with what the store throws.
+   */
+  async warmUp(activity: QueryActivity): Promise<void> {
+    await warmUp({
+      activity,
+      isFirst: () => false,
+      sample: () => sampleOf(this.#store()),
+      begin: (sample, budget) => {
+        const work = new WarmUp({ partitions: this.#store(), clock: Date.now, stopwatch }, sample, budget);
+        this.#warmingUp = work;
+        return compiledForQueries(work);
+      },
+      // A command moves the positions by as many as there are partitions, on average.
+      commands: () => this.#store().reduce((sum, { position }) => sum + position, 0) / (this.#store().length || 1),
+      isEnding: () => this.#partitions?.length === 0,
+      times: { ...warmingUpTimes, budget: WARM_UP_MS },
+    });
+    this.#warmingUp = null;
+  }
+
   async close(): Promise<void> {
     this.#endRest();
+    this.#warmingUp?.rest();
     const open = this.#partitions ?? [];
     this.#partitions = [];
     await Promise.all(open.map((partition) => partition.close()));

@@ -1,4 +1,4 @@
-// When a query thread warms up (engine/query/warm-up.ts): soon after a start with data; in a store that was empty, once it has data
+// When a query thread warms up (engine/query/warm-up.ts), and the main thread for small queries: soon after a start with data; in a store that was empty, once it has data
 // and few commands come. There the pool's first thread, which gets the queries of clients that ask one after the other, warms up in
 // the first pause, and the others after a longer one: what their heaps grow by comes on top of what a burst of commands takes.
 // Clients' queries in any thread and commands go first.
@@ -6,6 +6,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Sample, WarmUp } from '../engine/query/warm-up.ts';
 import type { QueryActivity } from './query-activity.ts';
+import { inlineForCommands, inlineForQueries } from './v8.ts';
 
 /** Milliseconds, but for the number of commands a second that count as few. Tests make them small. */
 export interface WarmingUpTimes {
@@ -25,7 +26,7 @@ export interface WarmingUpTimes {
   readonly slow: number;
 }
 
-const warmingUpTimes: WarmingUpTimes = {
+export const warmingUpTimes: WarmingUpTimes = {
   budget: 3000,
   after: 300,
   pause: 2000,
@@ -80,6 +81,25 @@ export async function warmUp(options: WarmingUpOptions): Promise<boolean> {
     }
   }
   return false;
+}
+
+/** The work, compiled as queries are. `within` runs each piece of it. */
+export function compiledForQueries(
+  work: WarmUp,
+  within: <T>(piece: () => T) => T = (piece) => piece(),
+): Pick<WarmUp, 'step' | 'rest'> {
+  const step = (): boolean => {
+    // Anew each time: other threads that warm up may rest meanwhile.
+    inlineForQueries();
+    const goesOn = within(() => work.step());
+    if (!goesOn) inlineForCommands();
+    return goesOn;
+  };
+  const rest = (): void => {
+    inlineForCommands();
+    within(() => work.rest());
+  };
+  return { step, rest };
 }
 
 const pause = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
