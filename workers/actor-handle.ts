@@ -8,6 +8,7 @@ import { startActorWorker } from './actor-worker.ts';
 import { HangWatch } from './hang-watch.ts';
 import type { Log } from './log.ts';
 import type { FromActor, ToActor } from './messages.ts';
+import { stackOf } from './reason.ts';
 import { scheduleOf } from './schedule.ts';
 import type { ThreadScript } from './thread-script.ts';
 
@@ -126,7 +127,7 @@ export class ActorHandle {
     worker.on('message', onMessage);
     worker.on('messageerror', (error) => worker.emit('error', error));
     worker.on('error', (error) => {
-      reason ??= error instanceof Error ? (error.stack ?? error.message) : String(error);
+      reason ??= stackOf(error);
     });
     worker.on('exit', (code) => this.#gone(this.#killed?.reason ?? reason ?? `exit code ${code}`));
   }

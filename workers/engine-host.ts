@@ -13,6 +13,7 @@ import { gcCatalogs, gcFactPaths, gcPackages } from '../engine/retention/unused.
 import type { Batch } from '../engine/store/batch.ts';
 import { openPartition, type Partition } from '../engine/store/partition.ts';
 import { partitionDir, slotOf } from '../engine/store/store-info.ts';
+import { stopwatch } from './clock.ts';
 import { libdeflate } from './libdeflate.ts';
 import type { SweepKind, Timing } from './messages.ts';
 import type { Applied, ApplyContext, Guard, HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
@@ -26,7 +27,6 @@ export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns' | 'i
 }
 
 const day = 86_400_000;
-const stopwatch = (): number => performance.now();
 /** Of this thread: its commands are decoded and applied one by one. Made for the first of them, as it takes some milliseconds. */
 let inflater: BodyInflater | null = null;
 

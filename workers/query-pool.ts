@@ -33,7 +33,7 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
-import { failureText } from './reason.ts';
+import { stackOf } from './reason.ts';
 import { type Placed, RunningQueries } from './running-queries.ts';
 import type { QueryShape, SmallQueries } from './small-queries.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
@@ -102,8 +102,6 @@ export interface QueryPoolStats {
 
 const TEXT = 'text/plain;charset=utf-8';
 const OPEN: ToQueryThread = { kind: 'open' };
-/** What became of a query that nobody waits for any more. */
-const CANCELLED: QueryResult = { answer: null, plan: null, times: { plan: 0, execute: null } };
 /** Of the window, that a client must have taken before the thread is told. */
 const GRANT_SHARE = 1 / 4;
 /** Up to this many bytes an answer is copied sooner than it is sent from where it lies. */
@@ -343,8 +341,12 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   #answerHere(query: Query, small: SmallQueries, shape: QueryShape): void {
-    const { request, settings, over } = query;
-    const result = over ? CANCELLED : small.answer(request, shape, settings);
+    if (query.over) {
+      // It was cancelled before its turn.
+      this.#leave(query);
+      return;
+    }
+    const result = small.answer(query.request, shape, query.settings);
     if (result === null) this.#handOver(query);
     else this.#resolved(query, result);
   }
@@ -387,7 +389,7 @@ export class ThreadQueryPool implements QueryPool {
 
   #rejected(query: Query, error: unknown): void {
     query.settled = true;
-    this.#log.error(`query thread: ${failureText(error)}`);
+    this.#log.error(`query thread: ${stackOf(error)}`);
     if (!query.over) this.#fail(query, 'An unexpected error occurred');
     this.#leave(query);
   }
@@ -611,7 +613,7 @@ export class ThreadQueryPool implements QueryPool {
     pool.on('message', (message: QueryThreadHello) => {
       if (message?.kind === 'query-thread') this.#met(message);
     });
-    pool.on('error', (error: Error) => this.#log.error(`query thread: ${error.stack ?? error.message}`));
+    pool.on('error', (error: Error) => this.#log.error(`query thread: ${stackOf(error)}`));
     return pool;
   }
 
@@ -640,7 +642,7 @@ export class ThreadQueryPool implements QueryPool {
     const { dir, script } = this.#options;
     // Other threads do not answer as this one would.
     if (this.#small !== null || script !== undefined) return;
-    this.#loadSmall(dir).catch((error: unknown) => this.#log.error(`small queries: ${failureText(error)}`));
+    this.#loadSmall(dir).catch((error: unknown) => this.#log.error(`small queries: ${stackOf(error)}`));
   }
 
   async #loadSmall(dir: string): Promise<void> {

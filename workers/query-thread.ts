@@ -13,7 +13,7 @@ import { RecordBudget } from '../engine/store/record-cache.ts';
 import { openPartitions } from '../engine/store/store.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
 import { newSlots, SlotWriter } from './answer-slots.ts';
-import { clockFrom, monotonicMs } from './clock.ts';
+import { clockFrom, monotonicMs, stopwatch } from './clock.ts';
 import { collectAtRest } from './heap-at-rest.ts';
 import { MakingWay } from './making-way.ts';
 import { QueryActivity } from './query-activity.ts';
@@ -27,7 +27,7 @@ import type {
   ToQueryThread,
 } from './query-messages.ts';
 import { failureText } from './reason.ts';
-import { compiledForQueries, type WarmingUpOptions, warmUp } from './warming-up.ts';
+import { commandsApplied, compiledForQueries, type WarmingUpOptions, warmUp } from './warming-up.ts';
 
 const data = workerData as QueryThreadData;
 const cancelled = new Int32Array(data.cancelled);
@@ -93,8 +93,6 @@ const post = (message: FromQueryThread): void => port.postMessage(message);
 /** A copy of the bytes on their way to the main thread: in slots, or with their message when too few are free. */
 const carried = (bytes: Uint8Array): AnswerBytes => slots.put(bytes) ?? Uint8Array.from(bytes);
 
-const stopwatch = (): number => performance.now();
-
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
@@ -146,15 +144,14 @@ function withoutAnswer(query: OpenRequest): QueryResult {
 /** Slices of work so far. */
 let slices = 0;
 
-/** Where all partitions are in the stream of commands: it grows while some are applied. */
-const positions = (): number => look(() => openStore().reduce((sum, partition) => sum + partition.position, 0));
+const commands = (): number => look(() => commandsApplied(openStore()));
 
 const beginWarmUp: WarmingUpOptions['begin'] = (sample, budgetMs) =>
   compiledForQueries(new WarmUp({ partitions: slice(openStore), clock: Date.now, stopwatch }, sample, budgetMs), slice);
 
 /** Bytes beyond which an answer is long. */
 const LONG_ANSWER = 2 << 20;
-const makingWay = new MakingWay({ positions });
+const makingWay = new MakingWay({ positions: commands });
 
 /** Answers one query. */
 export default async function answer(task: QueryTask): Promise<QueryResult> {
@@ -299,8 +296,7 @@ function begin(): void {
     isFirst: () => activity.first === threadId,
     sample: () => (isEnding() ? null : slice(() => sampleOf(openStore()))),
     begin: beginWarmUp,
-    // A command moves the positions by as many as there are partitions, on average.
-    commands: () => positions() / look(openStore).length,
+    commands,
     isEnding,
   });
   warmingUp

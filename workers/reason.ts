@@ -14,8 +14,9 @@ export function fileAndReason(error: unknown): string {
   return path === undefined ? reasonOf(error) : `${path}: ${reasonOf(error)}`;
 }
 
-/** What the log says of something that went wrong inside: with its stack. Null: nothing did. */
-export function failureText(failure: unknown): string | null {
-  if (failure === null) return null;
-  return failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
-}
+/** What the log says of what went wrong inside: with its stack. */
+export const stackOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
+
+/** The same where it may be that nothing did: null. */
+export const failureText = (failure: unknown): string | null => (failure === null ? null : stackOf(failure));

@@ -13,13 +13,13 @@ import type { Partition } from '../engine/store/partition.ts';
 import { RecordBudget } from '../engine/store/record-cache.ts';
 import { openPartitions } from '../engine/store/store.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
-import { clockFrom } from './clock.ts';
+import { clockFrom, stopwatch } from './clock.ts';
 import { collectAtRest } from './heap-at-rest.ts';
 import type { Log } from './log.ts';
 import type { QueryActivity } from './query-activity.ts';
 import type { QueryResult } from './query-messages.ts';
 import { failureText, reasonOf } from './reason.ts';
-import { compiledForQueries, warmingUpTimes, warmUp } from './warming-up.ts';
+import { commandsApplied, compiledForQueries, warmingUpTimes, warmUp } from './warming-up.ts';
 
 export interface SmallQueriesOptions {
   /** Data directory. */
@@ -183,8 +183,7 @@ export class SmallQueries {
         this.#warmingUp = work;
         return compiledForQueries(work);
       },
-      // A command moves the positions by as many as there are partitions, on average.
-      commands: () => this.#store().reduce((sum, { position }) => sum + position, 0) / (this.#store().length || 1),
+      commands: () => commandsApplied(this.#store()),
       isEnding: () => this.#partitions?.length === 0,
       times: { ...warmingUpTimes, budget: WARM_UP_MS },
     });
@@ -216,5 +215,3 @@ export class SmallQueries {
     return this.#partitions;
   }
 }
-
-const stopwatch = (): number => performance.now();

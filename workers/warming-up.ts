@@ -1,10 +1,11 @@
-// When a query thread warms up (engine/query/warm-up.ts), and the main thread for small queries: soon after a start with data; in a store that was empty, once it has data
-// and few commands come. There the pool's first thread, which gets the queries of clients that ask one after the other, warms up in
-// the first pause, and the others after a longer one: what their heaps grow by comes on top of what a burst of commands takes.
-// Clients' queries in any thread and commands go first.
+// When a query thread warms up (engine/query/warm-up.ts), and the main thread for small queries: soon after a start with data; in a
+// store that was empty, once it has data and few commands come. There the pool's first thread, which gets the queries of clients that
+// ask one after the other, warms up in the first pause, and the others after a longer one: what their heaps grow by comes on top of
+// what a burst of commands takes. Clients' queries in any thread and commands go first.
 
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Sample, WarmUp } from '../engine/query/warm-up.ts';
+import type { Partition } from '../engine/store/partition.ts';
 import type { QueryActivity } from './query-activity.ts';
 import { inlineForCommands, inlineForQueries } from './v8.ts';
 
@@ -82,6 +83,10 @@ export async function warmUp(options: WarmingUpOptions): Promise<boolean> {
   }
   return false;
 }
+
+/** Commands that have been applied to a store so far, about: one moves the positions by as many as there are partitions, on average. 0: none is open. */
+export const commandsApplied = (partitions: readonly Partition[]): number =>
+  partitions.reduce((sum, { position }) => sum + position, 0) / Math.max(1, partitions.length);
 
 /** The work, compiled as queries are. `within` runs each piece of it. */
 export function compiledForQueries(

@@ -1,5 +1,5 @@
-// What a thread keeps by id, or by another key, for the next ones who ask, in two generations: the older one goes when the younger one has used up its
-// half of the room. A hit in the old generation moves to the young one.
+// What a thread keeps by id, or by another key, for the next ones who ask, in two generations: the older one goes when the younger
+// one has used up its half of the room. A hit in the old generation moves to the young one.
 
 export class Generations<V, K = number> {
   readonly #max: number;

@@ -24,16 +24,12 @@ export function gathered(filter: Filter): Filter {
 function negated(filter: Filter): Filter {
   if (filter.kind === 'not') return filter.arg;
   if (filter.kind === 'order') return { ...filter, op: OPPOSITE[filter.op] };
-  return negatedInside(filter, negated) ?? { kind: 'not', arg: filter };
+  if (filter.kind === 'and') return { kind: 'or', args: filter.args.map(negated) };
+  if (filter.kind === 'or') return { kind: 'and', args: filter.args.map(negated) };
+  return { kind: 'not', arg: filter };
 }
 
 const OPPOSITE = { '<': '>=', '<=': '>', '>': '<=', '>=': '<' } as const;
-
-/** What is the same as `not` of several conditions: each is negated by itself. null: there is one only. */
-export function negatedInside(filter: Filter, negate: (arg: Filter) => Filter): Filter | null {
-  if (filter.kind !== 'and' && filter.kind !== 'or') return null;
-  return { kind: filter.kind === 'and' ? 'or' : 'and', args: filter.args.map(negate) };
-}
 
 const alternatives = (filter: Filter): readonly Filter[] => (filter.kind === 'or' ? filter.args : [filter]);
 

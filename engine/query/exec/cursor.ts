@@ -143,7 +143,6 @@ export class ItemMatcher {
       this.#states.set(id, FAILS);
       return NOTHING;
     }
-    row.itemId = id;
     row.body = this.#reader.read(id);
     const matched = this.#test(null);
     this.#states.set(id, matched.length === 0 ? FAILS : SEEN);

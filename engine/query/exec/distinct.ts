@@ -14,7 +14,7 @@ import { CodedNumbers } from './coded.ts';
 import type { ExecContext } from './context.ts';
 import { END, PAUSE, ROW, type Step, WORK_PER_STEP } from './cursor.ts';
 import { compileFilter, type Predicate } from './filter.ts';
-import { all, conjuncts } from './plan.ts';
+import { all, conditionsOf, conjuncts } from './plan.ts';
 import { fieldsReadByAll } from './reads.ts';
 import type { Locator, Row } from './row.ts';
 import { type Rows, TreeRows } from './rows.ts';
@@ -38,7 +38,7 @@ export function* openDistinct(
 ): Generator<undefined, DistinctRows> {
   const { start, end, before } = tree.distinct!;
   const early = yield* prepareFilter(before, tree, ctx);
-  const filters = conjuncts(tree.filter);
+  const filters = conditionsOf(tree.filter);
   const within: readonly Filter[] = [
     { kind: 'order', field: 'timestamp', op: '>=', value: start },
     { kind: 'order', field: 'timestamp', op: '<=', value: end },

@@ -12,7 +12,6 @@ import { NODE_NUMBER } from '../../store/node-record.ts';
 import { pathMatcher } from '../paths.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Access, accessOf, type EntityAccess, type Level, type Value } from './access.ts';
-import { negatedInside } from './alternatives.ts';
 import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny, storedTest } from './coded.ts';
 import type { ExecContext } from './context.ts';
 import { FactMember } from './fact-member.ts';
@@ -125,8 +124,6 @@ const COMPILERS: Compilers = {
   and: (filter, scope) => conjunction(filter.args.map((arg) => compileFilter(arg, scope))),
   or: (filter, scope) => disjunction(filter.args.map((arg) => compileFilter(arg, scope))),
   not(filter, scope) {
-    const inner = negatedInside(filter.arg, (arg) => ({ kind: 'not', arg }));
-    if (inner !== null) return compileFilter(inner, scope);
     const { deps, test, coded } = compileFilter(filter.arg, scope);
     if (coded !== undefined) return onCodes(coded.negated());
     return { deps, test: (row) => negate(test(row)) };

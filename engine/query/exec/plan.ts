@@ -32,7 +32,7 @@ export interface SplitFilter {
 
 export function splitFilter(filter: Filter | null, scope: CompileScope): SplitFilter {
   const split = { node: [] as Filter[], item: [] as Filter[], sub: [] as Filter[], mixed: [] as Filter[] };
-  for (const part of conjuncts(filter === null ? null : gathered(filter))) {
+  for (const part of conditionsOf(filter)) {
     const { deps } = compileFilter(part, scope);
     const group =
       (deps & ~NODE) === 0
@@ -46,6 +46,10 @@ export function splitFilter(filter: Filter | null, scope: CompileScope): SplitFi
   }
   return split;
 }
+
+/** The filter's conjuncts, once alternatives are put together and what is negated is taken apart. */
+export const conditionsOf = (filter: Filter | null): readonly Filter[] =>
+  conjuncts(filter === null ? null : gathered(filter));
 
 export function conjuncts(filter: Filter | null): readonly Filter[] {
   if (filter === null) return [];

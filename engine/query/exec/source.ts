@@ -461,9 +461,10 @@ export class Source {
   /** Of conditions on items those that classes decide, and what is left. */
   get #itemTests(): ItemTests {
     if (this.#knownTests === null) {
-      const isClassedHere = (filter: Filter): boolean => isClassed(filter, this.scope, this.shared);
-      const classed = this.#compiled(this.split.item.filter(isClassedHere));
-      const rest = this.#compiled(this.split.item.filter((filter) => !isClassedHere(filter)));
+      const { shared } = this;
+      const byClass = this.split.item.filter((filter) => isClassed(filter, this.scope, shared));
+      const classed = this.#compiled(byClass);
+      const rest = this.#compiled(this.split.item.filter((filter) => !byClass.includes(filter)));
       this.#knownTests = { classed, rest: this.subs === null ? both(rest, reachTest(this.#reach)) : rest };
     }
     return this.#knownTests;
