@@ -43,6 +43,11 @@ export class ItemClasses {
     return page === undefined ? 0 : page[id & PAGE_MASK]!;
   }
 
+  /** The same, found out where it is not known. */
+  of(id: ItemId, reader: { glance(id: ItemId): Fields }): number {
+    return this.get(id) || this.add(id, reader.glance(id));
+  }
+
   /** Finds the class of an item whose record that is. */
   add(id: ItemId, record: Fields): number {
     let text = '';

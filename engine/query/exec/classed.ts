@@ -45,7 +45,7 @@ export class ClassedTest {
   }
 
   passes(item: ItemId): boolean {
-    const number = this.#classes.get(item) || this.#classes.add(item, this.#reader.glance(item));
+    const number = this.#classes.of(item, this.#reader);
     let passes = this.#verdicts.get(number);
     if (passes === undefined) this.#verdicts.set(number, (passes = this.#find(item)));
     return passes;

@@ -246,8 +246,7 @@ export class PartCrossing {
   #find(item: ItemId): number {
     const classes = this.#classes;
     if (classes === null) return this.#judge(item);
-    let number = classes.get(item);
-    if (number === 0) number = classes.add(item, this.#reader.glance(item));
+    const number = classes.of(item, this.#reader);
     let code = this.#codeOfClass.get(number);
     if (code === undefined) this.#codeOfClass.set(number, (code = this.#judge(item)));
     return code;
