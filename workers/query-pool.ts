@@ -1,4 +1,4 @@
-// The query side of the process: a pool of threads, each answering several queries side by side, and a bounded line of
+// The query side of the process: threads (query-threads.ts), each answering several queries side by side, and a bounded line of
 // queries that wait for a place.
 //
 //   run --> waiting line --> piscina task --> query thread --> whole answer as the task's result, or
@@ -12,33 +12,21 @@
 // Handlers are never called from inside `run`, and never again after `cancel`. A thread that dies takes its queries with
 // it (500, or an abort behind the head) and is replaced.
 
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
-import { Piscina } from 'piscina';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
-import { type Slot, SlotReader } from './answer-slots.ts';
-import { monotonicMs } from './clock.ts';
+import type { Slot, SlotReader } from './answer-slots.ts';
 import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
 import { QueryActivity } from './query-activity.ts';
-import type {
-  AboutQuery,
-  FromQueryThread,
-  QueryResult,
-  QueryTask,
-  QueryThreadData,
-  QueryThreadHello,
-  ToQueryThread,
-} from './query-messages.ts';
+import type { AboutQuery, QueryResult, QueryTask, QueryThreadData, ToQueryThread } from './query-messages.ts';
+import { type QueryThread, QueryThreads } from './query-threads.ts';
 import { stackOf } from './reason.ts';
 import { type Placed, RunningQueries } from './running-queries.ts';
 import type { QueryShape, SmallQueries } from './small-queries.ts';
-import { type ThreadScript, threadScript } from './thread-script.ts';
+import type { ThreadScript } from './thread-script.ts';
 import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from './types.ts';
-import { setV8 } from './v8.ts';
 
 export interface QueryPoolOptions {
   /** Data directory. */
@@ -101,7 +89,6 @@ export interface QueryPoolStats {
 }
 
 const TEXT = 'text/plain;charset=utf-8';
-const OPEN: ToQueryThread = { kind: 'open' };
 /** Of the window, that a client must have taken before the thread is told. */
 const GRANT_SHARE = 1 / 4;
 /** Up to this many bytes an answer is copied sooner than it is sent from where it lies. */
@@ -112,14 +99,9 @@ const COPY_MAX = 64 << 10;
  */
 const KEPT_MAX = 96 << 20;
 const KEPT_MIN = 16 << 20;
-/** Half of Node's default: 8 MB a thread less at the peak, and queries as fast. */
-const YOUNG_GENERATION_MB = 24;
 const WATCH_MS = 1000;
 /** How long running answers get to finish when the pool stops. */
 const STOP_MS = 10_000;
-/** How long a thread may take to come up, or to come to a pause, before it is ended. */
-const COME_UP_MS = 30_000;
-const PAUSE_MS = 5000;
 
 interface Query extends Placed {
   /** What is to know of it. */
@@ -157,13 +139,6 @@ interface Query extends Placed {
   over: boolean;
 }
 
-interface Thread {
-  readonly id: number;
-  readonly port: MessagePort;
-  readonly busySince: Float64Array;
-  readonly slots: SlotReader;
-}
-
 const lengthOf = (slots: readonly Slot[]): number => slots.reduce((sum, { length }) => sum + length, 0);
 
 /**
@@ -189,18 +164,12 @@ export class ThreadQueryPool implements QueryPool {
   readonly #waiting = new Set<Query>();
   /** The server's own ones that wait until one more may be open. */
   readonly #ownWaiting = new Set<Query>();
-  readonly #threads = new Map<number, Thread>();
+  readonly #threads: QueryThreads;
   readonly #watch: NodeJS.Timeout;
   /** Null until a query thread has warmed up, which it does in a pause. */
   #small: SmallQueries | null = null;
   /** Queries in query threads that seemed to be small. */
   #smallOnes = 0;
-  #pool: Piscina;
-  #onReady = (): void => {};
-  /** Resolves when a query thread has come up and, after `open`, has opened the store. */
-  readonly ready = new Promise<void>((resolve) => {
-    this.#onReady = resolve;
-  });
   #onWarm = (): void => {};
   /** Resolves when a query thread has warmed up: not before the store has some nodes. */
   readonly warmedUp = new Promise<void>((resolve) => {
@@ -233,10 +202,10 @@ export class ThreadQueryPool implements QueryPool {
     this.#openMax = Math.max(this.#places, this.#limits.openMax);
     this.#cancelled = new Int32Array(new SharedArrayBuffer(this.#openMax * 4));
     this.#running = new RunningQueries(this.#openMax);
-    this.#pool = this.#startPool();
+    this.#threads = this.#startThreads();
     this.#watch = setInterval(
       () => {
-        this.#checkThreads();
+        this.#threads.check();
         this.#endSlowest();
       },
       Math.min(WATCH_MS, this.#limits.hangMax / 2),
@@ -248,7 +217,12 @@ export class ThreadQueryPool implements QueryPool {
   open(): void {
     openStoreInfo(this.#options.dir);
     this.#isOpen = true;
-    for (const { port } of this.#threads.values()) port.postMessage(OPEN);
+    this.#threads.open();
+  }
+
+  /** Resolves when a query thread has come up and, after `open`, has opened the store. */
+  get ready(): Promise<void> {
+    return this.#threads.ready;
   }
 
   /** Tells the threads how many commands wait or are being applied. */
@@ -258,8 +232,8 @@ export class ThreadQueryPool implements QueryPool {
 
   stats(): QueryPoolStats {
     return {
-      threads: this.#pool.threads.length,
-      up: this.#threads.size,
+      threads: this.#threads.count,
+      up: this.#threads.up,
       running: this.#running.size,
       parked: this.#parked,
       waiting: this.#waiting.size + this.#ownWaiting.size,
@@ -357,8 +331,8 @@ export class ThreadQueryPool implements QueryPool {
     if (query.isSmall) this.#smallOnes++;
     const { id, flag, window, request, settings } = query;
     const task: QueryTask = { id, flag, window, request, settings };
-    this.#pool.run(task).then(
-      (result: QueryResult) => {
+    this.#threads.run(task).then(
+      (result) => {
         const { plan, execute } = result.times;
         query.worked = plan + (execute ?? 0);
         this.#resolved(query, result);
@@ -394,7 +368,7 @@ export class ThreadQueryPool implements QueryPool {
     this.#leave(query);
   }
 
-  #received(thread: Thread, message: AboutQuery): void {
+  #received(thread: QueryThread, message: AboutQuery): void {
     const query = this.#running.get(message.id);
     if (query === undefined || query.over) {
       // Nobody waits for it any more, but the thread has no other way to learn that there is room.
@@ -403,7 +377,7 @@ export class ThreadQueryPool implements QueryPool {
     if (query?.over && query.settled) this.#leave(query);
   }
 
-  #tell(query: Query, { port, slots }: Thread, message: AboutQuery): void {
+  #tell(query: Query, { port, slots }: QueryThread, message: AboutQuery): void {
     switch (message.kind) {
       case 'head':
         query.port = port;
@@ -579,9 +553,9 @@ export class ThreadQueryPool implements QueryPool {
 
   // ------------------------------------------------------------------ threads
 
-  #startPool(): Piscina {
-    const { dir, script = threadScript('query-thread', import.meta.url) } = this.#options;
-    const { heapMax, chunkSize, stallMax, growthMax } = this.#limits;
+  #startThreads(): QueryThreads {
+    const { dir, script } = this.#options;
+    const { heapMax, hangMax, chunkSize, stallMax, growthMax } = this.#limits;
     const data: QueryThreadData = {
       dir,
       cancelled: this.#cancelled.buffer as SharedArrayBuffer,
@@ -591,50 +565,19 @@ export class ThreadQueryPool implements QueryPool {
       growthMax,
       keptMax: Math.max(KEPT_MIN, KEPT_MAX / this.#threadCount),
     };
-    const perThread = Math.ceil(this.#openMax / this.#threadCount);
-    setV8();
-    const pool = new Piscina({
-      filename: fileURLToPath(script.url),
-      minThreads: 1,
-      maxThreads: this.#threadCount,
-      concurrentTasksPerWorker: perThread,
-      loadBalancer: (task, workers) => (task.isAbortable ? null : leastBusy(workers, perThread)),
-      idleTimeout: Number.POSITIVE_INFINITY,
-      // A thread that blocks while it is idle runs no timers: lmdb would never let go of its last read transaction, the next
-      // query would get that old snapshot, and its pages could not be used again.
-      atomics: 'disabled',
-      workerData: data,
-      ...(script.execArgv === undefined ? {} : { execArgv: script.execArgv }),
-      resourceLimits: {
-        maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
-        ...(heapMax === 0 ? {} : { maxOldGenerationSizeMb: heapMax }),
-      },
+    return new QueryThreads({
+      count: this.#threadCount,
+      openMax: Math.ceil(this.#openMax / this.#threadCount),
+      data,
+      activity: this.#activity,
+      hangMax,
+      heapMax,
+      script,
+      log: this.#log,
+      onMessage: (thread, message) => this.#received(thread, message),
+      onLost: (thread) => this.#lost(thread),
+      onWarm: () => this.#warmed(),
     });
-    pool.on('message', (message: QueryThreadHello) => {
-      if (message?.kind === 'query-thread') this.#met(message);
-    });
-    pool.on('error', (error: Error) => this.#log.error(`query thread: ${stackOf(error)}`));
-    return pool;
-  }
-
-  #met({ thread: id, port, busySince, slots }: QueryThreadHello): void {
-    const thread: Thread = { id, port, busySince: new Float64Array(busySince), slots: new SlotReader(slots) };
-    this.#threads.set(id, thread);
-    this.#tellFirst();
-    port.on('message', (message: FromQueryThread) => {
-      if (message.kind === 'ready') this.#readied();
-      else if (message.kind === 'warm') this.#warmed();
-      else this.#received(thread, message);
-    });
-    port.on('close', () => this.#lost(thread));
-    // The pool decides how long the process lives, not the ports of its idle threads.
-    port.unref();
-    if (this.#isOpen) port.postMessage(OPEN);
-  }
-
-  #readied(): void {
-    this.#onReady();
-    this.#complete();
   }
 
   #warmed(): void {
@@ -657,70 +600,23 @@ export class ThreadQueryPool implements QueryPool {
     await this.#small.warmUp(this.#activity);
   }
 
-  /**
-   * Starts the threads that are missing, once one has come up: on few cores the others would keep it from that, and so the
-   * first query from its answer. A pool starts a thread for a task that finds no place, so tasks are given to it that find none
-   * and are taken back.
-   */
-  #complete(): void {
-    if (!this.#isOpen || this.#threads.size === 0 || this.#stopping !== null) return;
-    for (let count = this.#pool.threads.length; count < this.#threadCount; count++) {
-      const task = new AbortController();
-      this.#pool.run(null, { signal: task.signal }).catch(() => {});
-      task.abort();
-    }
-  }
-
-  /** The thread is gone. Its tasks are rejected by the pool; those that had settled but not told their end end here. */
-  #lost(thread: Thread): void {
-    this.#threads.delete(thread.id);
-    this.#tellFirst();
+  /** Queries that had settled but not told their end end here. */
+  #lost({ port }: QueryThread): void {
     for (const query of this.#running.all()) {
-      if (query.port !== thread.port || !query.settled) continue;
+      if (query.port !== port || !query.settled) continue;
       if (!query.over) this.#fail(query, 'An unexpected error occurred');
       this.#leave(query);
     }
   }
 
-  #tellFirst(): void {
-    this.#activity.first = this.#threads.size === 0 ? 0 : Math.min(...this.#threads.keys());
-  }
-
-  /** Ends threads that have been at one slice of work for too long. */
-  #checkThreads(): void {
-    if (this.#pool.threads.length === 0) this.#replacePool();
-    this.#complete();
-    const now = monotonicMs();
-    for (const { id, busySince } of this.#threads.values()) {
-      const since = busySince[0]!;
-      if (since === 0 || now - since < this.#limits.hangMax) continue;
-      this.#log.error(`query thread ${id} has been busy with one slice for ${Math.round(now - since)} ms and is ended`);
-      this.#end(id);
-    }
-  }
-
-  #end(id: number): void {
-    for (const worker of this.#pool.threads) if (worker.threadId === id) void worker.terminate();
-  }
-
   /** Ends a thread as a crash would, any one, as soon as it is not in the middle of a slice. For tests and fault drills. */
-  async killThread(): Promise<void> {
-    const [thread] = this.#threads.values();
-    if (thread === undefined) return;
-    await this.#resting(() => [thread]);
-    this.#end(thread.id);
-  }
-
-  /** A pool whose threads died while they started does not start others. */
-  #replacePool(): void {
-    this.#log.error('all query threads are gone; starting new ones');
-    const old = this.#pool;
-    this.#pool = this.#startPool();
-    void old.destroy();
+  killThread(): Promise<void> {
+    return this.#threads.kill();
   }
 
   async #stop(): Promise<void> {
     clearInterval(this.#watch);
+    this.#threads.beginStop();
     for (const query of [...this.#ownWaiting, ...this.#waiting]) {
       this.#ownWaiting.delete(query);
       this.#waiting.delete(query);
@@ -731,25 +627,8 @@ export class ThreadQueryPool implements QueryPool {
     for (const query of this.#running.all()) {
       if (!query.over) this.#fail(query, 'The server is shutting down', 503);
     }
-    await this.#resting(() => (this.#threads.size >= this.#pool.threads.length ? [...this.#threads.values()] : null));
-    await this.#pool.destroy();
+    await this.#threads.stop();
     await this.#small?.close();
-    for (const { port } of this.#threads.values()) port.close();
-  }
-
-  /**
-   * Resolves when the threads are there (`null`: not yet) and will begin no further slice (see theirs), or when that takes too
-   * long. What they were told they see at the latest when a few milliseconds have passed.
-   */
-  async #resting(threadsWanted: () => readonly Thread[] | null): Promise<void> {
-    const began = performance.now();
-    for (;;) {
-      const threads = threadsWanted();
-      for (const { busySince } of threads ?? this.#threads.values()) busySince[1] = 1;
-      await sleep(5);
-      if (threads?.every(({ busySince }) => busySince[0] === 0)) return;
-      if (performance.now() - began > (threads === null ? COME_UP_MS : PAUSE_MS)) return;
-    }
   }
 
   #idle(): Promise<void> {
@@ -762,22 +641,4 @@ export class ThreadQueryPool implements QueryPool {
       };
     });
   }
-}
-
-interface Busy {
-  readonly id: number;
-  readonly currentUsage: number;
-}
-
-/** Of threads that have as little to do, the one with the lowest number: it warms up before the others (warming-up.ts). */
-function leastBusy<Worker extends Busy>(workers: readonly Worker[], usageMax: number): Worker | null {
-  let found: Worker | null = null;
-  for (const worker of workers) {
-    const { currentUsage, id } = worker;
-    if (currentUsage >= usageMax) continue;
-    const isBetter =
-      found === null || currentUsage < found.currentUsage || (currentUsage === found.currentUsage && id < found.id);
-    if (isBetter) found = worker;
-  }
-  return found;
 }
