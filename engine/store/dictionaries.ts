@@ -22,6 +22,8 @@ import {
   textOfResource,
 } from './bodies.ts';
 import type { Fields } from './fields.ts';
+import type { Mark } from './item-signatures.ts';
+import { signParameters } from './parameter-marks.ts';
 import type { DictionaryName, EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
 
 /** B: the whole body, R: the same as a record whose fields are read one at a time. */
@@ -36,6 +38,8 @@ export interface DictionarySpec<B, R extends Fields = Fields> {
   indexes(body: B): readonly IndexEntry[];
   /** Places of fields that take few values over many items. */
   readonly shared: readonly number[];
+  /** Adds the bits of all that stands in an item's signature; null: nothing does. */
+  readonly sign: ((record: Fields, mark: Mark) => void) | null;
   /** Numbers per entry of a node's list; the item id is the last of them. */
   readonly stride: 1 | 2;
   /** Bodies that come with a node are copied beside its list (copies.ts): many and small ones. */
@@ -69,6 +73,7 @@ export const RESOURCES: DictionarySpec<ResourceBody, StoredResource> = {
     return entries;
   },
   shared: [RESOURCE.type, RESOURCE.exported, RESOURCE.file, RESOURCE.line],
+  sign: signParameters,
   stride: 1,
   copies: false,
 };
@@ -80,6 +85,7 @@ export const FACTS: DictionarySpec<FactBody, StoredFact> = {
   record: () => new StoredFact(),
   indexes: (body) => [[FACT_BY_NAME, [body.name]]],
   shared: [FACT.name],
+  sign: null,
   stride: 2,
   copies: true,
 };
@@ -91,6 +97,7 @@ export const EDGES: DictionarySpec<EdgeBody, StoredEdge> = {
   record: () => new StoredEdge(),
   indexes: () => [],
   shared: [],
+  sign: null,
   stride: 1,
   copies: false,
 };
@@ -102,6 +109,7 @@ export const PACKAGES: DictionarySpec<PackageBody, StoredPackage> = {
   record: () => new StoredPackage(),
   indexes: (body) => [[PACKAGE_BY_NAME, [body.name]]],
   shared: [PACKAGE.name, PACKAGE.version, PACKAGE.provider],
+  sign: null,
   stride: 1,
   copies: false,
 };

@@ -17,6 +17,7 @@ import { Generations } from './generations.ts';
 import { Ids } from './ids.ts';
 import { IndexChunks } from './index-chunks.ts';
 import type { ItemClasses } from './item-classes.ts';
+import type { ItemSignatures } from './item-signatures.ts';
 import { BroughtIn, KeptBytes } from './kept-bytes.ts';
 import { digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
@@ -73,6 +74,7 @@ export class Dictionary<B, R extends Fields = Fields> {
   readonly refs: Refs;
   readonly #budget: RecordBudget;
   #classes: ItemClasses | null = null;
+  #signatures: ItemSignatures | null = null;
   /** The id that was the next one to be given out when that was looked at last; 0: not yet. */
   #next: ItemId = 0;
   /** Ids are given out a second time, so that one may be of several bodies in snapshots that are open: nothing is kept by ids alone. */
@@ -96,6 +98,14 @@ export class Dictionary<B, R extends Fields = Fields> {
     return this.#classes;
   }
 
+  /** Signatures of the items; null: of such there are none, or an id may be of several. */
+  signatures(): ItemSignatures | null {
+    const { sign } = this.spec;
+    if (sign === null || this.reuses) return null;
+    this.#signatures ??= this.#budget.classes.sign(sign);
+    return this.#signatures;
+  }
+
   /** After an aborted transaction: ids it gave out will be given out again. */
   forget(): void {
     this.refs.clear();
@@ -107,6 +117,7 @@ export class Dictionary<B, R extends Fields = Fields> {
     this.records.clear();
     this.bodies.clear();
     this.#classes?.forget();
+    this.#signatures?.forget();
   }
 
   /** Where ids begin anew behind the last one: what is kept under those that were given out since this was asked last is of other items. */
@@ -232,6 +243,11 @@ export class DictionaryView<B, R extends Fields = Fields> {
   /** Classes of the items by all of them. */
   classes(): ItemClasses {
     return this.#dictionary.classes();
+  }
+
+  /** Signatures of the items, where they have such. */
+  signatures(): ItemSignatures | null {
+    return this.#dictionary.signatures();
   }
 
   /** For looking at bodies one after the other. */

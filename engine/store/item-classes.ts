@@ -3,6 +3,7 @@
 // are the same over all partitions that a thread reads, and are kept by the thread: an item's body never changes.
 
 import type { Fields } from './fields.ts';
+import { ItemSignatures, type Mark } from './item-signatures.ts';
 import type { ItemId } from './records.ts';
 
 const PAGE_BITS = 10;
@@ -74,11 +75,11 @@ export class ItemClasses {
   }
 }
 
-/** What the classes of a thread share: their names, and a bound on what they take. */
+/** What the classes and signatures of a thread share: names, and a bound on what they take. */
 export class ClassBudget {
   /** By kind of dictionary. */
   readonly #names = new Map<string, ClassNames>();
-  readonly #all: ItemClasses[] = [];
+  readonly #all: { forget(): void }[] = [];
   readonly #bytesMax: number;
   #used = 0;
 
@@ -91,6 +92,13 @@ export class ClassBudget {
     const classes = this.apart(dictionary, places);
     this.#all.push(classes);
     return classes;
+  }
+
+  /** Signatures of one partition's dictionary take of the same bytes. */
+  sign(sign: (record: Fields, mark: Mark) => void): ItemSignatures {
+    const signatures = new ItemSignatures(sign, (bytes) => this.use(bytes));
+    this.#all.push(signatures);
+    return signatures;
   }
 
   /** New classes for one query. */

@@ -29,8 +29,13 @@ export function isClassed(filter: Filter, scope: CompileScope, shared: readonly 
   );
 }
 
+/** Tells items that do not pass from what the thread keeps of them, so that they are not read. */
+export interface ItemSieve {
+  passes(item: ItemId): boolean;
+}
+
 /** Such conditions on the items of one partition. */
-export class ClassedTest {
+export class ClassedTest implements ItemSieve {
   readonly #classes: ItemClasses;
   readonly #reader: RecordReader<Fields>;
   readonly #row: Row;

@@ -10,7 +10,7 @@ import type { ItemId, ReportId } from '../../store/records.ts';
 import type { StoredReport } from '../../store/report-record.ts';
 import type { Value } from './access.ts';
 import type { Behind } from './behind.ts';
-import type { ClassedTest } from './classed.ts';
+import type { ItemSieve } from './classed.ts';
 import { type Seek, seekAll } from './coded.ts';
 import type { Predicate } from './filter.ts';
 import { ItemStates } from './item-states.ts';
@@ -90,7 +90,7 @@ export class ItemMatcher {
   readonly #reader: RecordReader<Fields>;
   readonly #row: Row;
   readonly #subs: SubRows;
-  readonly #classed: ClassedTest | null;
+  readonly #sieves: readonly ItemSieve[];
   readonly #item: Predicate | null;
   readonly #sub: Predicate | null;
   readonly #passing: ItemStates | null;
@@ -102,13 +102,13 @@ export class ItemMatcher {
     dictionary: DictionaryView<unknown>,
     row: Row,
     subs: SubRows,
-    classed: ClassedTest | null,
+    sieves: readonly ItemSieve[],
     item: Predicate | null,
     sub: Predicate | null,
     passing: ItemStates | null,
   ) {
     this.#dictionary = dictionary;
-    this.#classed = classed;
+    this.#sieves = sieves;
     this.#passing = passing;
     this.#reader = dictionary.reader();
     this.#row = row;
@@ -120,7 +120,7 @@ export class ItemMatcher {
 
   /** Whether every item passes with itself as the row. */
   get isOpen(): boolean {
-    return this.#classed === null && this.#item === null && this.#subs === null && this.#passing === null;
+    return this.#sieves.length === 0 && this.#item === null && this.#subs === null && this.#passing === null;
   }
 
   /**
@@ -139,7 +139,7 @@ export class ItemMatcher {
       return matched;
     }
     if (state === SEEN && this.#room.left > 0) return this.#keep(id);
-    if (state !== SEEN && this.#classed?.passes(id) === false) {
+    if (state !== SEEN && !this.#sifted(id)) {
       this.#states.set(id, FAILS);
       return NOTHING;
     }
@@ -147,6 +147,11 @@ export class ItemMatcher {
     const matched = this.#test(null);
     this.#states.set(id, matched.length === 0 ? FAILS : SEEN);
     return matched;
+  }
+
+  #sifted(id: ItemId): boolean {
+    for (const sieve of this.#sieves) if (!sieve.passes(id)) return false;
+    return true;
   }
 
   #keep(id: ItemId): readonly Matched[] {
@@ -163,7 +168,7 @@ export class ItemMatcher {
   /** For walks that meet each item once, and then rows of several of its nodes if `isShared`. */
   matchOnce(id: ItemId, isShared: boolean): readonly Matched[] {
     const row = this.#row;
-    if (this.#classed?.passes(id) === false) return NOTHING;
+    if (!this.#sifted(id)) return NOTHING;
     row.itemId = id;
     row.body = this.#reader.read(id);
     return this.#test(isShared ? UNBOUNDED : null);

@@ -1,12 +1,15 @@
 // Conditions on parameters of resources, decided in the stored text: the parameters of a resource are many and long, and a condition
 // asks for one. Only values that a condition has to see as values are parsed.
 
+import { quote } from '../../json/canonical.ts';
 import { canonicalOfStored } from '../../json/canonical-of-stored.ts';
 import { parseJson } from '../../json/parse.ts';
 import { endOfString, endOfValue, keyAt, keyOf, memberAt } from '../../json/scan.ts';
 import { storedText } from '../../json/stored.ts';
 import { RESOURCE, type StoredResource } from '../../store/bodies.ts';
 import { isUtf8, wantedText } from '../../store/fields.ts';
+import type { Mark } from '../../store/item-signatures.ts';
+import { markOfName, markOfParameter } from '../../store/parameter-marks.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
@@ -18,6 +21,7 @@ type RowTest = (row: Row) => Truth;
 
 const QUOTE = 0x22;
 const OPEN = 0x7b;
+const LITERAL = /^(?:true|false|null)$/;
 
 const resourceOf = (row: Row): StoredResource => row.body as StoredResource;
 
@@ -63,8 +67,9 @@ function textTest(wanted: ReadonlySet<string>): (bytes: Buffer, start: number, e
   };
 }
 
-/** Bytes of a string's JSON text that no other value begins with; null: there are none, or some of it may be written otherwise. */
+/** Bytes of the JSON text of a string or literal, which no other value begins with; null: it is neither, or has escapes. */
 function plainBytes(text: string): Uint8Array | null {
+  if (LITERAL.test(text)) return Buffer.from(text, 'utf8');
   if (text.charCodeAt(0) !== QUOTE) return null;
   const { plain } = wantedText(text.slice(1, -1));
   return plain === null ? null : Buffer.from(text, 'utf8');
@@ -119,4 +124,52 @@ export function dottedParameterTest(filter: JsonFilter, regex: CompileRegex): Ro
     const start = find(resourceOf(row));
     return start < 0 ? missing : judge(path.findInText(record.bytes, start, record.endOf(RESOURCE.parameters)));
   };
+}
+
+/** More values are not looked for by signature: hardly an item would be left out. */
+const MARKS_MAX = 8;
+
+/**
+ * What stands in the signature of every resource for which the condition is true: all bits of one of these marks. null: that cannot
+ * be told.
+ */
+export function marksOf(filter: Filter, regex: CompileRegex): readonly Mark[] | null {
+  switch (filter.kind) {
+    case 'parameter':
+      return filter.op === '=' ? marksOfTexts(filter.name, [filter.text, ...(filter.others ?? [])]) : null;
+    case 'json':
+      return marksOfDotted(filter, regex);
+    case 'or': {
+      const all = filter.args.map((arg) => marksOf(arg, regex));
+      return all.every((marks) => marks !== null) ? all.flat() : null;
+    }
+    case 'and': {
+      for (const arg of filter.args) {
+        const marks = marksOf(arg, regex);
+        if (marks !== null) return marks;
+      }
+      return null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** `texts`: what the parameter's value may be; null: anything. */
+function marksOfTexts(name: string, texts: readonly string[] | null): readonly Mark[] | null {
+  if (!isUtf8(name)) return null;
+  if (texts === null || texts.length > MARKS_MAX) return [markOfName(name)];
+  const marks: Mark[] = [];
+  for (const text of texts) {
+    const plain = plainBytes(text);
+    marks.push(plain === null ? markOfName(name) : markOfParameter(name, plain));
+  }
+  return marks;
+}
+
+/** A dotted condition is never true where the first key is missing. */
+function marksOfDotted(filter: JsonFilter, regex: CompileRegex): readonly Mark[] | null {
+  if (filter.root !== 'parameters' || filter.parts.length === 0) return null;
+  const { first, equals } = firstKeyTest(filter, regex);
+  return marksOfTexts(first, equals === null ? null : [quote(equals)]);
 }

@@ -5,6 +5,7 @@ import type { EntityName } from '../../../schemas/entities.ts';
 import { FACT, type StoredEdge, type StoredFact } from '../../store/bodies.ts';
 import type { DictionaryView } from '../../store/dictionary.ts';
 import type { StoredEvents } from '../../store/event-record.ts';
+import type { Mark } from '../../store/item-signatures.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { NodeId, ReportId } from '../../store/records.ts';
 import {
@@ -21,7 +22,7 @@ import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import type { GlobalRecord } from './access.ts';
 import type { Behind } from './behind.ts';
-import { ClassedTest, isClassed } from './classed.ts';
+import { ClassedTest, type ItemSieve, isClassed } from './classed.ts';
 import type { ExecContext } from './context.ts';
 import {
   type Cursor,
@@ -42,6 +43,7 @@ import { recordsOf } from './global-records.ts';
 import { ItemStates } from './item-states.ts';
 import { Leaf, LeafPaths, type LeafPlace } from './leaf.ts';
 import { evaluateNodes } from './node-filter.ts';
+import { marksOf } from './parameters.ts';
 import {
   all,
   asksForLatest,
@@ -60,6 +62,7 @@ import {
 } from './plan.ts';
 import { areFew, latestOf, reportIds, skipByTime, withEvents } from './report-ids.ts';
 import type { Locator, Row } from './row.ts';
+import { SignedTest } from './signed.ts';
 import { SelectionTrace } from './trace.ts';
 import { truthOf } from './truth.ts';
 
@@ -219,8 +222,19 @@ const both = (a: Predicate | null, b: Predicate | null): Predicate | null =>
 const CLASSED_MIN = 4096;
 
 interface ItemTests {
+  /** Those that classes decide. */
   readonly classed: Predicate | null;
+  /** Those that they do not, each in part, as an item has to have one of the marks of each list. */
+  readonly marks: readonly (readonly Mark[])[];
   readonly rest: Predicate | null;
+}
+
+function sievesOf({ classed, marks }: ItemTests, dictionary: DictionaryView<unknown>, row: Row): readonly ItemSieve[] {
+  const sieves: ItemSieve[] = [];
+  if (classed !== null) sieves.push(new ClassedTest(dictionary, row, classed));
+  const signatures = marks.length === 0 ? null : dictionary.signatures();
+  if (signatures !== null) sieves.push(new SignedTest(dictionary, signatures, marks));
+  return sieves;
 }
 
 /** Everything needed to open cursors for a selection; the same for all partitions. */
@@ -446,10 +460,10 @@ export class Source {
   /** `isAsked`: whether the conditions on items are not decided yet. */
   #matcher(row: Row, passing: ItemStates | null, isAsked: boolean): ItemMatcher {
     const dictionary = this.dictionary(row.view);
-    const classed = isAsked && this.#looksAtMany(row) ? this.#itemTests.classed : null;
-    const item = !isAsked ? null : classed === null ? this.item : this.#itemTests.rest;
-    const byClass = classed === null ? null : new ClassedTest(dictionary, row, classed);
-    return new ItemMatcher(dictionary, row, this.subs, byClass, item, this.sub, passing);
+    const tests = isAsked && this.#looksAtMany(row) ? this.#itemTests : null;
+    const item = !isAsked ? null : tests === null ? this.item : tests.rest;
+    const sieves = tests === null ? [] : sievesOf(tests, dictionary, row);
+    return new ItemMatcher(dictionary, row, this.subs, sieves, item, this.sub, passing);
   }
 
   /** Whether so many rows are looked at that classes of items are known by them, or are worth getting to know. */
@@ -458,14 +472,19 @@ export class Source {
     return plan !== undefined && rowsOfPlan(this.entity, plan, view) >= CLASSED_MIN;
   }
 
-  /** Of conditions on items those that classes decide, and what is left. */
+  /** Conditions on items, for many of them. */
   get #itemTests(): ItemTests {
     if (this.#knownTests === null) {
       const { shared } = this;
       const byClass = this.split.item.filter((filter) => isClassed(filter, this.scope, shared));
       const classed = this.#compiled(byClass);
-      const rest = this.#compiled(this.split.item.filter((filter) => !byClass.includes(filter)));
-      this.#knownTests = { classed, rest: this.subs === null ? both(rest, reachTest(this.#reach)) : rest };
+      const others = this.split.item.filter((filter) => !byClass.includes(filter));
+      const marks = others.flatMap((filter) => {
+        const some = marksOf(filter, this.ctx.regex);
+        return some === null ? [] : [some];
+      });
+      const rest = this.#compiled(others);
+      this.#knownTests = { classed, marks, rest: this.subs === null ? both(rest, reachTest(this.#reach)) : rest };
     }
     return this.#knownTests;
   }

@@ -1,5 +1,5 @@
 // Conditions on fields of resources that take few values: whatever is asked, and beside whatever else, the rows are those that looking at
-// each resource gives; and a resource that fails them is not read.
+// each resource gives; and a resource that fails them is not read. Nor is one whose signature lacks what a condition on its parameters asks for.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
@@ -22,7 +22,15 @@ interface Resource {
   readonly file: string | null;
   readonly line: number | null;
   readonly exported: boolean;
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
+
+/** Those of a node's nth resource: of names and values that many have, and of such that few have. */
+const parametersOf = (node: number, n: number): Resource['parameters'] => ({
+  ensure: n % 2 === 0 ? 'present' : 'absent',
+  backup: n % 4 === 1,
+  ...(n % 5 === 0 ? { owner: `user${n % 3 === 0 ? node : n}`, options: { mode: n } } : {}),
+});
 
 const KINDS = Array.from({ length: CLASSES }, (_, i) => ({
   type: ['File', 'Exec', 'Package'][i % 3]!,
@@ -48,10 +56,12 @@ before(() => {
       ...KINDS[n % CLASSES],
       title: n % 3 === 0 ? `own ${i} ${n}` : `shared ${n}`,
       tags: [`t${n % 7}`],
+      parameters: parametersOf(i, n),
     }));
     fleet.apply('replace catalog', 9, { ...catalog(`n${i}.example.com`), resources, edges: [] });
   }
-  all = answer<Resource>(['extract', ['certname', 'type', 'title', 'file', 'line', 'exported'], ['~', 'title', '']]);
+  const fields = ['certname', 'type', 'title', 'file', 'line', 'exported', 'parameters'];
+  all = answer<Resource>(['extract', fields, ['~', 'title', '']]);
   assert.equal(all.length, NODES * RESOURCES);
 });
 after(() => fleet.close());
@@ -87,8 +97,28 @@ const OTHERS: readonly (() => Condition)[] = [
   }),
 ];
 
+const SIGNED: readonly (() => Condition)[] = [
+  () => {
+    const owner = random.pick(['user5', 'user7', 'user60', 'nobody']);
+    const clause = random.pick([
+      ['=', ['parameter', 'owner'], owner],
+      ['=', 'parameters.owner', owner],
+    ]);
+    return { clause, test: ({ parameters }) => parameters['owner'] === owner };
+  },
+  () => ({ clause: ['=', ['parameter', 'backup'], true], test: ({ parameters }) => parameters['backup'] === true }),
+  () => ({
+    clause: ['or', ['=', ['parameter', 'ensure'], 'absent'], ['=', ['parameter', 'owner'], 'user12']],
+    test: ({ parameters }) => parameters['ensure'] === 'absent' || parameters['owner'] === 'user12',
+  }),
+  () => ({
+    clause: ['=', ['parameter', 'options'], { mode: 10 }],
+    test: ({ parameters }) => (parameters['options'] as { mode: number } | undefined)?.mode === 10,
+  }),
+];
+
 function someCondition(): Condition {
-  const { clause, test } = random.pick(random.chance(0.6) ? CLASSED : OTHERS)();
+  const { clause, test } = random.pick(random.pick([CLASSED, CLASSED, OTHERS, SIGNED]))();
   if (random.chance(0.75)) return { clause, test };
   return {
     clause: ['not', clause],
@@ -147,5 +177,32 @@ describe('conditions on fields that take few values', () => {
   it('are decided for each resource where few are looked at', () => {
     const query = ['and', ['=', 'certname', 'n7.example.com'], ['~', 'file', 'no such file']];
     assert.equal(reads(['extract', ['certname', 'title'], query]), RESOURCES);
+  });
+});
+
+describe('conditions on parameters', () => {
+  const FIELDS = ['certname', 'title'];
+  const distinct = new Set<string>();
+  before(() => {
+    for (const { type, title, parameters } of all) distinct.add(JSON.stringify([type, title, parameters]));
+  });
+
+  it('read few of the resources that do not have what is asked for', () => {
+    for (const clause of [
+      ['=', ['parameter', 'ensure'], 'nosuch'],
+      ['=', ['parameter', 'nosuch'], 'present'],
+      ['=', 'parameters.owner', 'user1000'],
+      ['or', ['=', ['parameter', 'owner'], 'user1000'], ['=', ['parameter', 'ensure'], 'nosuch']],
+    ]) {
+      const asked = ['extract', FIELDS, clause];
+      assert.deepEqual(answer(asked), []);
+      const count = reads(asked);
+      assert.ok(count < distinct.size / 4, `${JSON.stringify(clause)}: ${count} of ${distinct.size}`);
+    }
+  });
+
+  it('that have to be looked at are', () => {
+    const clause = ['~', ['parameter', 'ensure'], 'nosuch'];
+    assert.ok(reads(['extract', FIELDS, clause]) >= distinct.size);
   });
 });

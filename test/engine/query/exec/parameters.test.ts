@@ -1,19 +1,23 @@
-// Conditions on parameters of resources: they hold where they would if the parameters were parsed, and parse no parameters.
+// Conditions on parameters of resources: they hold where they would if the parameters were parsed, and parse no parameters. What they
+// are true for has their marks in its signature.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { canonicalK } from '../../../../engine/json/canonical.ts';
 import { parseJson } from '../../../../engine/json/parse.ts';
 import { storedText } from '../../../../engine/json/stored.ts';
 import type { JsonObject, JsonValue } from '../../../../engine/json/value.ts';
 import { firstKeyTest, type JsonFilter } from '../../../../engine/query/exec/json-filter.ts';
-import { dottedParameterTest, parameterTest } from '../../../../engine/query/exec/parameters.ts';
+import { dottedParameterTest, marksOf, parameterTest } from '../../../../engine/query/exec/parameters.ts';
 import type { Row } from '../../../../engine/query/exec/row.ts';
-import { FALSE, truthOf } from '../../../../engine/query/exec/truth.ts';
+import { FALSE, TRUE, type Truth, truthOf } from '../../../../engine/query/exec/truth.ts';
 import { compileRegex } from '../../../../engine/query/regex/regex.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
 import { encodeResource, StoredResource } from '../../../../engine/store/bodies.ts';
+import { Mark } from '../../../../engine/store/item-signatures.ts';
+import { signParameters } from '../../../../engine/store/parameter-marks.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
 console.log(`parameters.test seed ${seed}`);
@@ -123,6 +127,98 @@ test('a dotted parameter is found as in the parsed value', () => {
     ),
     settings,
   );
+});
+
+function signatureOf(resource: StoredResource): Mark {
+  const mark = new Mark();
+  signParameters(resource, mark);
+  return mark;
+}
+
+/** Conditions that are true for a parameter of these, for some of its values, and for others. */
+function conditionsOn(read: JsonObject, name: string, value: JsonValue): Filter[] {
+  const texts = [read[name] ?? value, value, null].map((one) => canonicalK(one));
+  const [text, ...others] = texts as [string, ...string[]];
+  const parameter: ParameterFilter = { kind: 'parameter', op: '=', name, text };
+  const parts = [{ kind: 'name', name, quoted: false } as const];
+  const dotted = (op: JsonFilter['op'], wanted: JsonValue, below: JsonFilter['parts'] = []): JsonFilter => ({
+    kind: 'json',
+    op,
+    root: 'parameters',
+    parts: [...parts, ...below],
+    value: wanted,
+  });
+  return [
+    parameter,
+    { ...parameter, others },
+    { ...parameter, others: Array.from({ length: 20 }, (_, i) => `"${i}"`) },
+    { ...parameter, op: '~', text: '.' },
+    dotted('=', read[name] ?? value),
+    dotted('=', 'x', [{ kind: 'name', name: 'a', quoted: false }]),
+    dotted('null?', false),
+    dotted('~', '.'),
+    dotted('<', 100),
+    { kind: 'or', args: [dotted('=', value), parameter] },
+    { kind: 'or', args: [parameter, { kind: 'not', arg: parameter }] },
+    { kind: 'not', arg: parameter },
+    { kind: 'and', args: [{ kind: 'not', arg: dotted('=', 'x') }, parameter] },
+  ];
+}
+
+test('what a condition is true for has one of its marks', () => {
+  let marked = 0;
+  fc.assert(
+    fc.property(parameters, fc.constantFrom(...names), values, (all, name, value) => {
+      const { row, resource } = rowOf(storedText(all));
+      const read = parseJson(storedText(all)) as JsonObject;
+      for (const filter of conditionsOn(read, name, value)) {
+        const marks = marksOf(filter, compileRegex);
+        if (marks === null || truthOfAny(filter, row) !== TRUE) continue;
+        marked++;
+        const signature = signatureOf(resource);
+        assert.ok(
+          marks.some((mark) => signature.covers(mark)),
+          inspect(filter, { depth: null }),
+        );
+      }
+    }),
+    settings,
+  );
+  assert.ok(marked > 3000, `${marked} true conditions with marks`);
+});
+
+function truthOfAny(filter: Filter, row: Row): Truth {
+  switch (filter.kind) {
+    case 'parameter':
+      return parameterTest(filter, compileRegex)(row);
+    case 'json':
+      return dottedParameterTest(filter, compileRegex)(row);
+    case 'or':
+      return truthOf(filter.args.some((arg) => truthOfAny(arg, row) === TRUE));
+    case 'and':
+      return truthOf(filter.args.every((arg) => truthOfAny(arg, row) === TRUE));
+    case 'not':
+      return truthOf(truthOfAny(filter.arg, row) !== TRUE);
+    default:
+      return assert.fail(filter.kind);
+  }
+}
+
+test('most of what a condition is not true for lacks them', () => {
+  const { resource } = rowOf(
+    storedText({ ensure: 'present', owner: 'root', mode: '0644', source: 'puppet:///a/b', backup: false }),
+  );
+  const signature = signatureOf(resource);
+  const parameter = (name: string, text: string): ParameterFilter => ({ kind: 'parameter', op: '=', name, text });
+  const covered = (filter: Filter): boolean => marksOf(filter, compileRegex)!.some((mark) => signature.covers(mark));
+  const wrong = (filters: Filter[]): number => filters.filter(covered).length;
+  assert.ok(covered(parameter('ensure', '"present"')) && covered(parameter('backup', 'false')));
+  const other = Array.from({ length: 200 }, (_, i) => `other${i}`);
+  assert.ok(wrong(other.map((text) => parameter('ensure', JSON.stringify(text)))) < 40);
+  assert.ok(wrong(other.map((name) => parameter(name, '"present"'))) < 20);
+  assert.ok(wrong(other.map((name) => parameter(name, '1'))) < 80);
+  const long = 'x'.repeat(100);
+  assert.equal(wrong([parameter('ensure', `"${long}y"`), parameter('ensure', 'true')]), 0);
 });
 
 test('parameters are not parsed for a condition on one', (t) => {
