@@ -2,6 +2,7 @@
 
 import type { WireType } from '../../schemas/commands/format.ts';
 import { STORE_REPORT } from '../../schemas/commands/report.ts';
+import { AGENT_REPORT } from '../../schemas/entities.ts';
 import { canonicalK } from '../json/canonical.ts';
 import { storedText } from '../json/stored.ts';
 import type { JsonObject, JsonValue } from '../json/value.ts';
@@ -68,7 +69,7 @@ export function decodeReport(payload: JsonObject, received: number, known: Known
   const fields = {
     certname,
     producerTimestamp,
-    type: (payload['type'] ?? 'agent') as string,
+    type: (payload['type'] ?? AGENT_REPORT) as string,
     puppetVersion,
     reportFormat: reportFormat ?? 0,
     configurationVersion,

@@ -1,6 +1,7 @@
 // Changes of a partition within one transaction. Node records, node sets, lists and counters are collected, and written when it
 // ends.
 
+import { AGENT_REPORT } from '../../schemas/entities.ts';
 import { DictionaryWriter } from './dictionary.ts';
 import { type EncodedEvents, encodeEvents, eventRange } from './event-record.ts';
 import { digest16, pairKey, seqKey, textKey, timeKey } from './keys.ts';
@@ -26,6 +27,7 @@ import {
 } from './records.ts';
 import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
 import { decodeReport, encodeReport } from './report-record.ts';
+import { isFar, withTimesOf } from './report-times.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind, withRewritten } from './rewritten.ts';
 import { encodeState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
@@ -39,7 +41,9 @@ import {
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
   NODES_WITH_REPORT,
+  REPORTS_FAR,
   REPORTS_LATEST,
+  REPORTS_OTHER,
   REPORTS_WITH_EVENTS,
 } from './tables.ts';
 import { View } from './view.ts';
@@ -305,9 +309,21 @@ export class Batch {
     tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
     if (events !== null) this.#putEvents(id, events);
     tables.report_lists.putSync(id, encodeReportLists(lists));
+    this.#keepKind(id, record);
     this.#state.counts.reports++;
     this.#state.counts.events += record.eventCount;
     return id;
+  }
+
+  #keepKind(id: ReportId, record: ReportRecord): void {
+    if (record.type !== AGENT_REPORT) this.#sets.add(REPORTS_OTHER, id);
+    const known = withTimesOf(this.#state.reportTimes, record);
+    if (known === null) this.#sets.add(REPORTS_FAR, id);
+    else this.#state.reportTimes = known;
+  }
+
+  #wasFar(id: ReportId, record: ReportRecord): boolean {
+    return id >= this.#state.reportTimes.since && isFar(record);
   }
 
   report(id: ReportId): ReportRecord | undefined {
@@ -327,7 +343,9 @@ export class Batch {
     this.#state.counts.events += events.length - record.eventCount;
     this.#rewritten.report.add(id);
     const { tables } = this.partition;
-    tables.report.putSync(id, encodeReport({ ...record, ...eventRange(events) }));
+    const now = { ...record, ...eventRange(events) };
+    tables.report.putSync(id, encodeReport(now));
+    if (this.#wasFar(id, record) && !isFar(now)) this.#sets.remove(REPORTS_FAR, id);
     if (events.length > 0) this.#putEvents(id, encodeEvents(events));
     else this.#removeEvents(id);
   }
@@ -355,6 +373,8 @@ export class Batch {
     tables.report_node.removeSync(pairKey(record.nodeId, id));
     tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
     if (record.eventCount > 0) this.#removeEvents(id);
+    if (this.#wasFar(id, record)) this.#sets.remove(REPORTS_FAR, id);
+    if (record.type !== AGENT_REPORT && id >= this.#state.reportTimes.since) this.#sets.remove(REPORTS_OTHER, id);
     tables.report.removeSync(id);
     if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
     else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);

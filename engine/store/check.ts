@@ -4,6 +4,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Database } from 'lmdb';
+import { AGENT_REPORT } from '../../schemas/entities.ts';
 import { copiesIn } from './copies.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
@@ -17,6 +18,7 @@ import { CHUNK_BITS, chunkIds } from './postings.ts';
 import type { NodeId, NodeRecord } from './records.ts';
 import { isInactive } from './records.ts';
 import { decodeReport } from './report-record.ts';
+import { withTimesOf } from './report-times.ts';
 import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
 import {
   MEMO_TABLES,
@@ -27,7 +29,9 @@ import {
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
   NODES_WITH_REPORT,
+  REPORTS_FAR,
   REPORTS_LATEST,
+  REPORTS_OTHER,
   REPORTS_WITH_EVENTS,
 } from './tables.ts';
 import type { View } from './view.ts';
@@ -58,23 +62,28 @@ export async function checkPartition(dir: string, slot: number): Promise<string[
 }
 
 async function checkRows(path: string, owns: (certname: string) => boolean): Promise<string[]> {
-  const problems: string[] = [];
   const partition = openPartition(path, { readOnly: true });
   try {
-    const view = partition.snapshot();
-    try {
-      const walk = new Walk(partition, view, (text) => {
-        if (problems.length < PROBLEMS_MAX) problems.push(text);
-      });
-      walk.nodes(owns);
-      walk.memos();
-      walk.dictionaries();
-      walk.reports();
-    } finally {
-      view.close();
-    }
+    return rowProblems(partition, owns);
   } finally {
     await partition.close();
+  }
+}
+
+/** What does not fit together of what a partition holds, as of now. `owns`: whether a node of that certname belongs there. */
+export function rowProblems(partition: Partition, owns: (certname: string) => boolean): string[] {
+  const problems: string[] = [];
+  const view = partition.snapshot();
+  try {
+    const walk = new Walk(partition, view, (text) => {
+      if (problems.length < PROBLEMS_MAX) problems.push(text);
+    });
+    walk.nodes(owns);
+    walk.memos();
+    walk.dictionaries();
+    walk.reports();
+  } finally {
+    view.close();
   }
   return problems;
 }
@@ -247,6 +256,9 @@ class Walk {
     const latest = new Map<NodeId, number>();
     const isLatest = new Set(view.reportSet(REPORTS_LATEST));
     const hasEvents = new Set(view.reportSet(REPORTS_WITH_EVENTS));
+    const areFar = new Set(view.reportSet(REPORTS_FAR));
+    const areOthers = new Set(view.reportSet(REPORTS_OTHER));
+    const { reportTimes } = view.state;
     for (const { key: id, value } of tables.report.getRange({ ...view.options })) {
       const record = decodeReport(value);
       reports++;
@@ -261,6 +273,11 @@ class Walk {
       if (stored.length !== record.eventCount)
         this.#say(`report ${id}: ${stored.length} events, header ${record.eventCount}`);
       if (hasEvents.delete(id) !== stored.length > 0) this.#say(`set 'reports with events' is wrong about ${id}`);
+      const times = id < reportTimes.since ? reportTimes : withTimesOf(reportTimes, record);
+      if (areFar.delete(id) !== (times === null)) this.#say(`set 'reports far away' is wrong about ${id}`);
+      const isOther = id >= reportTimes.since && record.type !== AGENT_REPORT;
+      if (areOthers.delete(id) !== isOther) this.#say(`set 'reports of other types' is wrong about ${id}`);
+      if (times !== null && times !== reportTimes) this.#say(`report ${id}: its times lie further away than is known`);
       if (record.type !== 'plan')
         latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
     }
@@ -286,6 +303,8 @@ class Walk {
     }
     this.#equal("set 'latest reports': further ones", isLatest.size, 0);
     this.#equal("set 'reports with events': further ones", hasEvents.size, 0);
+    this.#equal("set 'reports far away': further ones", areFar.size, 0);
+    this.#equal("set 'reports of other types': further ones", areOthers.size, 0);
   }
 
   #set(name: string, which: number, belongs: (record: NodeRecord, id: NodeId) => boolean): void {

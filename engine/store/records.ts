@@ -81,7 +81,7 @@ export interface ReportRecord {
   nodeId: NodeId;
   certname: string;
   hash: string;
-  type: string; // 'agent' | 'plan'
+  type: string; // AGENT_REPORT or 'plan'
   puppetVersion: string;
   reportFormat: number;
   configurationVersion: string;

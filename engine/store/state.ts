@@ -2,6 +2,7 @@
 
 import { Packr } from 'msgpackr';
 import type { Registered } from './records.ts';
+import { type KnownTimes, noTimes } from './report-times.ts';
 import type { RewrittenKind } from './rewritten.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 
@@ -32,6 +33,8 @@ export interface State {
   changes: Partial<Record<Registered, number>>;
   /** How often records were written anew or removed (rewritten.ts). Absent in older stores. */
   rewritten: Partial<Record<RewrittenKind, number>>;
+  /** Absent in older stores: nothing is known of the reports in them. */
+  reportTimes: KnownTimes;
 }
 
 export const freshState = (): State => ({
@@ -45,6 +48,7 @@ export const freshState = (): State => ({
   counts: { nodes: 0, catalogs: 0, factsets: 0, resources: 0, facts: 0, packages: 0, reports: 0, events: 0 },
   changes: {},
   rewritten: {},
+  reportTimes: noTimes(1),
 });
 
 /** Where it lies in its table. */
@@ -53,8 +57,7 @@ export const STATE = Buffer.from('state');
 const packr = new Packr({ useRecords: false, int64AsType: 'number' });
 
 export const encodeState = (state: State): Buffer => packr.pack(state);
-export const decodeState = (bytes: Uint8Array): State => ({
-  changes: {},
-  rewritten: {},
-  ...(packr.unpack(bytes) as Omit<State, 'changes' | 'rewritten'>),
-});
+export function decodeState(bytes: Uint8Array): State {
+  const stored = packr.unpack(bytes) as Omit<State, 'changes' | 'rewritten' | 'reportTimes'>;
+  return { changes: {}, rewritten: {}, reportTimes: noTimes(stored.nextReport), ...stored };
+}

@@ -30,8 +30,10 @@ import type {
 } from './records.ts';
 import { type ReportListName, writeReportList } from './report-lists.ts';
 import { decodeReport, type StoredReport } from './report-record.ts';
+import type { TimeSpan } from './report-times.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind } from './rewritten.ts';
 import type { PartitionCounts, State } from './state.ts';
+import { REPORTS_OTHER } from './tables.ts';
 
 export interface NamedNode {
   /** The certname as UTF-8. */
@@ -236,6 +238,22 @@ export class View implements EventSource, ViewBounds {
     return bytes === undefined ? 0 : bytes.readUInt32BE(0);
   }
 
+  /** How far the times of reports that are not in REPORTS_FAR lie from their producers'; null: of some that is not known. */
+  get reportTimes(): TimeSpan | null {
+    return this.#knowsReports ? this.state.reportTimes : null;
+  }
+
+  /** Those of another type than an agent's run, ascending; null: of some that is not known. */
+  otherReports(): Uint32Array | null {
+    return this.#knowsReports ? this.reportSet(REPORTS_OTHER) : null;
+  }
+
+  /** Whether there are none of those that had come before it was kept. */
+  get #knowsReports(): boolean {
+    const [first] = this.#reportKeys(0, 1);
+    return first === undefined || first >= this.state.reportTimes.since;
+  }
+
   events(id: ReportId): EventRecord[] {
     return decodeEvents(this, id);
   }
@@ -313,6 +331,13 @@ export class View implements EventSource, ViewBounds {
     for (const key of this.partition.tables.report_time.getKeys({ ...bounds, ...this.options })) {
       yield { time: timeOfKey(key), id: idOfTimeKey(key) };
     }
+  }
+
+  /** The least and the greatest of the reports' producer times; null: there are no reports. */
+  reportTimeSpan(): { readonly first: number; readonly last: number } | null {
+    const [first] = this.reportsByTime({ reverse: false });
+    const [last] = this.reportsByTime({ reverse: true });
+    return first === undefined || last === undefined ? null : { first: first.time, last: last.time };
   }
 
   environments(): string[] {

@@ -58,10 +58,10 @@ export class Behind {
     return isBehind;
   }
 
-  /** Whether rows with a value of the first term like the row's are. */
-  hasFirst(row: Row): boolean {
+  /** Whether rows with that value of the first term are. */
+  hasValue(first: Value): boolean {
     const { last } = this.#top;
-    return last !== null && this.#first !== null && this.#ordering.compareFirst(this.#first.value(row), last) > 0;
+    return last !== null && this.#ordering.compareFirst(first, last) > 0;
   }
 
   /** Whether all rows of a report with these bounds are. */

@@ -1,6 +1,7 @@
 // What one query holds while it runs: a snapshot of every partition that it reads, its deadline, its clock, and the results of subqueries
 // that were evaluated already. Created per query, closed with it.
 
+import { AGENT_REPORT } from '../../../schemas/entities.ts';
 import type { ByteWriter } from '../../bytes.ts';
 import type { Partition } from '../../store/partition.ts';
 import type { NodeRecord, ReportId } from '../../store/records.ts';
@@ -178,7 +179,7 @@ export class ExecContext {
     const view = this.#viewOfReport(hash);
     if (view === null) return null;
     const id = view.reportId(hash);
-    return view.report(id)?.type === 'agent' || part === 'resources' ? { view, id } : null;
+    return view.report(id)?.type === AGENT_REPORT || part === 'resources' ? { view, id } : null;
   }
 
   #viewOfReport(hash: string): View | null {

@@ -151,7 +151,6 @@ const KEPT_MIN = 1024;
 
 export class DistinctRows implements Rows {
   readonly source: Source;
-  readonly isInOrder = false;
   row: Row;
   readonly #rows: TreeRows;
   readonly #places: Places;
@@ -207,10 +206,6 @@ export class DistinctRows implements Rows {
   /** Each is a row by itself. */
   takeRest(): number {
     return 0;
-  }
-
-  leave(): void {
-    this.#at = this.#found.length;
   }
 
   locator(): Locator {

@@ -164,6 +164,7 @@ export function estimateReportRows(
     latest: () => view.reportSet(REPORTS_LATEST).length * ofNodes,
     nodes: () => reports * ofNodes,
     time: () => reports * (path.kind === 'time' && isBounded(path) ? SHARE.order : 1) * ofNodes,
+    counted: () => reports * ofNodes,
     all: () => reports * ofNodes,
   }[path.kind]();
   return Math.ceil(from * perReport * shareOfAll(open, knownOf(entity)));
@@ -176,7 +177,8 @@ const COVERED: Readonly<Record<ReportPath['kind'], readonly string[]>> = {
   hash: ['hash', 'report'],
   latest: ['latest_report?'],
   nodes: [],
-  time: ['producer_timestamp'],
+  time: ['producer_timestamp', 'start_time', 'end_time', 'timestamp', 'run_start_time', 'run_end_time'],
+  counted: ['type'],
   all: [],
 };
 

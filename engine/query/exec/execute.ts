@@ -16,7 +16,8 @@ import { narrowed } from './narrowing.ts';
 import { compareByTypes, type Ordering, orderingOf, TopEntries, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { timeOrderOf } from './plan.ts';
-import type { Locator } from './row.ts';
+import { countReports } from './report-counts.ts';
+import { type Locator, Row } from './row.ts';
 import { type Rows, TreeRows } from './rows.ts';
 import { Source } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
@@ -91,10 +92,7 @@ function* asTheyCome(tree: QueryTree, rows: Rows, sink: RowSink): Generator<unde
   }
 }
 
-/**
- * Rows in order: places first, then texts. Those that cannot be on the page are not looked at, where that is known of them
- * together; where rows come in the order of the first term, nor are those that are behind a full page.
- */
+/** Rows in order: places first, then texts. Those that cannot be on the page are not looked at, where that is known of them together. */
 function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
   const reached = yield* narrowed(tree, whole);
   if (reached !== null) {
@@ -108,7 +106,7 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   const source = reached?.source ?? whole;
   const offset = reached?.rest.offset ?? tree.offset;
   let total = reached?.total ?? null;
-  if (options.onTotal && total === null && tree.limit !== null && source.isWithinReports) {
+  if (options.onTotal && total === null && tree.limit !== null && (source.isWithinReports || source.isTimed)) {
     // So that those behind the page need not be looked at.
     total = yield* countRows(source);
     source.trace.rewind();
@@ -148,14 +146,12 @@ function* onPage(
   const { source } = rows;
   const { ctx } = source;
   const order = source.trace.step('order');
-  const isCounted = options.onTotal !== undefined && total === null;
   let count = 0;
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
       count++;
       ctx.trace.turn(order);
       if (!behind.has(rows.row)) top.add(ordering.keys(rows.row), () => rows.locator());
-      else if (!isCounted && rows.isInOrder && behind.hasFirst(rows.row)) rows.leave();
       ctx.trace.turn(rows.scan);
     }
     if (ctx.tickStep(step === ROW)) yield;
@@ -204,21 +200,30 @@ function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: Execu
     yield* groupedByName(tree, grouping, source);
   else if (isCrossable(grouping, source)) yield* crossRows(grouping, source);
   else {
-    const rows = new TreeRows(source);
-    for (let step = rows.next(); step !== END; step = rows.next()) {
-      if (step === ROW) {
-        ctx.trace.turn(group);
-        grouping.add(rows.row, 1);
-        ctx.trace.turn(rows.scan);
-      }
-      if (ctx.tickStep(step === ROW)) yield;
-    }
+    const known = grouping.reads.length === 0 ? yield* countReports(source) : null;
+    if (known !== null) grouping.add(new Row(ctx.view(0), 0), known);
+    else yield* groupRows(grouping, source);
   }
   options.onTotal?.(grouping.size);
   group.rows = grouping.size;
   const output = source.trace.step('output');
   ctx.trace.enter(output);
   yield* emitGroups(tree, grouping, sink, ctx, output);
+}
+
+/** Row by row. */
+function* groupRows(grouping: Grouping, source: Source): Generator<undefined, void> {
+  const { ctx } = source;
+  const group = source.trace.step('group');
+  const rows = new TreeRows(source);
+  for (let step = rows.next(); step !== END; step = rows.next()) {
+    if (step === ROW) {
+      ctx.trace.turn(group);
+      grouping.add(rows.row, 1);
+      ctx.trace.turn(rows.scan);
+    }
+    if (ctx.tickStep(step === ROW)) yield;
+  }
 }
 
 /** Folds each shared item once, weighted with the nodes that have it. */

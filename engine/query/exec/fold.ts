@@ -18,6 +18,7 @@ import { END, ROW } from './cursor.ts';
 import { accessFor } from './filter.ts';
 import { type ItemPlan, readsLists, sizeOf } from './plan.ts';
 import { fieldsReadByAll } from './reads.ts';
+import { countReports } from './report-counts.ts';
 import { Row } from './row.ts';
 import { TreeRows } from './rows.ts';
 import type { Source } from './source.ts';
@@ -267,6 +268,8 @@ export function* countRows(source: Source): Generator<undefined, number> {
     for (const part of source.parts) total += (yield* source.nodes(new Row(ctx.view(part), part))).count();
     return total;
   }
+  const reports = yield* countReports(source);
+  if (reports !== null) return reports;
   const rows = new TreeRows(source);
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) total += 1 + rows.takeRest(TICK_SUBS);

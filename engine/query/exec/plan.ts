@@ -12,6 +12,7 @@ import {
   RESOURCE_BY_TYPE_TITLE,
   RESOURCE_EXPORTED,
 } from '../../store/dictionaries.ts';
+import type { TimeSpan } from '../../store/report-times.ts';
 import type { View } from '../../store/view.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter, QueryTree } from '../tree.ts';
@@ -413,12 +414,28 @@ export function planItems(
 
 const DICTIONARY_NAME = { resources: 'resource', facts: 'fact', edges: 'edge', packages: 'package' } as const;
 
-export type TimeOrder = 'ascending' | 'descending';
+/** An order in which a page of rows is found soonest by the producer times of reports. */
+export interface TimeOrder {
+  readonly descending: boolean;
+  /** Of a time that lies near it: rows come in that order but for as much. */
+  readonly isNear: boolean;
+}
 
-/** The order of producer times in which a page of the tree's rows is found soonest; null: there is none. */
+/** Times that lie near the producer's time of the report, unless it is far (store/report-times.ts). */
+const NEAR_TIMES: Partial<Record<EntityName, readonly string[]>> = {
+  reports: ['start_time', 'end_time'],
+  events: ['timestamp', 'run_start_time', 'run_end_time'],
+};
+
+const isProducerTime = (entity: EntityName, field: string): boolean =>
+  entity === 'reports' && field === 'producer_timestamp';
+const isNearTime = (entity: EntityName, field: string): boolean => NEAR_TIMES[entity]?.includes(field) === true;
+
+/** null: no such order helps. */
 export function timeOrderOf({ entity, limit, orderBy: [first] }: QueryTree): TimeOrder | null {
-  if (entity !== 'reports' || limit === null || first?.field !== 'producer_timestamp') return null;
-  return first.descending ? 'descending' : 'ascending';
+  if (limit === null || first === undefined) return null;
+  const isNear = isNearTime(entity, first.field);
+  return isNear || isProducerTime(entity, first.field) ? { descending: first.descending, isNear } : null;
 }
 
 /** What narrows the reports to look at, or puts them in order. */
@@ -427,9 +444,21 @@ export type ReportPath =
   | { readonly kind: 'latest' }
   /** `isLastFirst`: of each node what arrived last comes first. */
   | { readonly kind: 'nodes'; readonly isLastFirst?: true }
-  /** From the index of producer times. `order`: rows have to come in that order of theirs. */
-  | { readonly kind: 'time'; readonly from: number | null; readonly to: number | null; readonly order?: TimeOrder }
+  | TimePath
+  /** They are counted as their nodes have them. */
+  | { readonly kind: 'counted' }
   | { readonly kind: 'all' };
+
+/** From the index of producer times. */
+export interface TimePath {
+  readonly kind: 'time';
+  readonly from: number | null;
+  readonly to: number | null;
+  /** What the rows have to come in. */
+  readonly order?: TimeOrder;
+  /** How far the times that are asked for lie from the producer's. Reports for which that is not so are wanted, too. */
+  readonly near?: TimeSpan;
+}
 
 /** Whether only nodes' latest reports pass the condition. */
 export const asksForLatest = (filter: Filter): boolean =>
@@ -442,27 +471,58 @@ export interface ReportsWanted {
   readonly isByNode: boolean;
   /** What the rows should come in, if they are not few. */
   readonly order: TimeOrder | null;
+  /** How far times of the reports lie from their producers'; null: that does not help. */
+  times(): TimeSpan | null;
+  /** Whether so few reports are within those times that they are better found by the index than by looking at all. */
+  areFew(path: TimePath): boolean;
 }
 
-export function reportPath(
-  entity: EntityName,
-  filters: readonly Filter[],
-  { narrow, isByNode, order }: ReportsWanted,
-): ReportPath {
+export function reportPath(entity: EntityName, filters: readonly Filter[], wanted: ReportsWanted): ReportPath {
+  const { narrow, isByNode } = wanted;
   if (entity === 'latest_report' || entity === 'latest_report_id') return { kind: 'latest' };
   const hashes = equalTo(filters, entity === 'events' ? 'report' : 'hash');
   if (hashes && !isByNode) return { kind: 'hash', hashes };
   if (filters.some(asksForLatest)) return { kind: 'latest' };
   if (isByNode) return { kind: 'nodes', isLastFirst: true };
   if (narrow) return { kind: 'nodes' };
+  const path = timePath(entity, filters, wanted);
+  return path !== null && (path.order !== undefined || wanted.areFew(path)) ? path : { kind: 'all' };
+}
+
+/** The path through producer times that the conditions and the order leave; null: it would lead to all. */
+function timePath(
+  entity: EntityName,
+  filters: readonly Filter[],
+  { order: inOrder, times: timesOf }: ReportsWanted,
+): TimePath | null {
+  const isAsked = inOrder?.isNear === true || filters.some((f) => 'field' in f && isNearTime(entity, f.field));
+  const times = isAsked ? timesOf() : null;
   let from: number | null = null;
   let to: number | null = null;
-  for (const f of entity === 'reports' ? filters : []) {
-    if (f.kind === 'order' && f.field === 'producer_timestamp') {
-      if (f.op === '>' || f.op === '>=') from = Math.max(from ?? f.value, f.value);
-      else to = Math.min(to ?? f.value, f.value);
-    } else if (f.kind === 'eq' && f.field === 'producer_timestamp' && typeof f.value === 'number') from = to = f.value;
+  let isNear = false;
+  for (const f of filters) {
+    if (!('field' in f)) continue;
+    const span = isProducerTime(entity, f.field) ? EXACT : isNearTime(entity, f.field) ? times : null;
+    const range = span === null ? null : rangeOf(f);
+    if (span === null || range === null) continue;
+    if (range.from !== null) from = Math.max(from ?? range.from - span.latest, range.from - span.latest);
+    if (range.to !== null) to = Math.min(to ?? range.to - span.earliest, range.to - span.earliest);
+    if (span !== EXACT) isNear = true;
   }
-  if (order !== null) return { kind: 'time', from, to, order };
-  return from === null && to === null ? { kind: 'all' } : { kind: 'time', from, to };
+  const order = inOrder?.isNear === true && times === null ? null : inOrder;
+  if (from === null && to === null && order === null) return null;
+  const near = isNear || order?.isNear === true ? times : null;
+  return { kind: 'time', from, to, ...(order === null ? {} : { order }), ...(near === null ? {} : { near }) };
+}
+
+const EXACT: TimeSpan = { earliest: 0, latest: 0 };
+
+/** Milliseconds, both ends included; null: it is no condition on a time. */
+function rangeOf(filter: Filter): { readonly from: number | null; readonly to: number | null } | null {
+  if (filter.kind === 'order')
+    return filter.op === '>' || filter.op === '>='
+      ? { from: filter.value, to: null }
+      : { from: null, to: filter.value };
+  if (filter.kind === 'eq' && typeof filter.value === 'number') return { from: filter.value, to: filter.value };
+  return null;
 }

@@ -1,14 +1,17 @@
 // Which reports are looked at for rows of reports and of their events, and in what order, by the path that was planned to them.
 
+import type { EntityName } from '../../../schemas/entities.ts';
 import { placeAmong } from '../../store/ids.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { NodeId, ReportId } from '../../store/records.ts';
 import { REPORT_NUMBER, type StoredReport } from '../../store/report-record.ts';
-import { REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../store/tables.ts';
+import type { TimeSpan } from '../../store/report-times.ts';
+import { REPORTS_FAR, REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../store/tables.ts';
 import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
-import type { ReportPath } from './plan.ts';
+import type { Behind } from './behind.ts';
+import type { ReportPath, TimeOrder, TimePath } from './plan.ts';
 import type { Row } from './row.ts';
 
 /** One node of so many is few. */
@@ -18,7 +21,10 @@ export const areFew = (nodes: NodeSet, view: View): boolean => nodes.count() * F
 
 /** Whether `withEvents` leaves only reports that have some. */
 const hasEvents = (path: ReportPath): boolean =>
-  path.kind === 'all' || path.kind === 'latest' || (path.kind === 'nodes' && path.isLastFirst === true);
+  path.kind === 'all' ||
+  path.kind === 'latest' ||
+  path.kind === 'time' ||
+  (path.kind === 'nodes' && path.isLastFirst === true);
 
 /** Those of the reports that have events, where there are many to be spared. */
 export function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
@@ -54,15 +60,67 @@ function* eachOf(nodes: NodeSet, reportsOf: (node: NodeId) => Iterable<ReportId>
   for (const id of nodes.toArray()) yield* reportsOf(id);
 }
 
-function* idsByTime({ from, to, order }: Extract<ReportPath, { kind: 'time' }>, view: View): Generator<ReportId> {
-  const range: { from?: number; to?: number; reverse: boolean } = { reverse: order === 'descending' };
-  if (from !== null) range.from = from;
-  if (to !== null) range.to = to;
-  for (const { id } of view.reportsByTime(range)) yield id;
+/** More of the reports that are far are looked at one after the other with all others. */
+const FAR_SHARE = 1 / 4;
+
+/** How far times of the partition's reports lie from their producers', where that tells enough of them. */
+export function usefulTimes(view: View): TimeSpan | null {
+  const times = view.reportTimes;
+  return times === null || view.reportSet(REPORTS_FAR).length > view.counts.reports * FAR_SHARE ? null : times;
 }
 
-/** The reports that the path leads to; numbers without a report may be among them. */
-export function reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): Iterable<ReportId> {
+/** Microseconds, measured: a report found in the index of times, one opened, and one passed over by the times of its events. */
+const COST_FOUND = 1;
+const COST_OPENED = 1;
+const COST_SKIPPED = 0.4;
+
+/** Whether so few reports are within those times that they are better found by the index than by looking at all, or at those with events. */
+export function areFewWithin({ from, to }: TimePath, entity: EntityName, view: View): boolean {
+  const { reports } = view.counts;
+  const span = view.reportTimeSpan();
+  if (span === null) return true;
+  const { first, last } = span;
+  const within = Math.min(to ?? last, last) - Math.max(from ?? first, first);
+  const share = Math.min(1, Math.max(0, within) / Math.max(1, last - first));
+  const costAll =
+    entity === 'events' ? view.reportSet(REPORTS_WITH_EVENTS).length * COST_SKIPPED : reports * COST_OPENED;
+  return share * (reports * COST_FOUND + costAll) < costAll;
+}
+
+/** Those that are far come first: whether what follows is behind the page depends on the page only then. */
+function* idsByTime({ from, to, order, near }: TimePath, view: View, behind: Behind | null): Generator<ReportId> {
+  const range: { from?: number; to?: number; reverse: boolean } = { reverse: order?.descending === true };
+  if (from !== null) range.from = from;
+  if (to !== null) range.to = to;
+  const far = near === undefined ? NO_REPORTS : view.reportSet(REPORTS_FAR);
+  yield* far;
+  const areFar = new Set(far);
+  const isBehind = order === undefined || behind === null ? null : endOf(order, near, behind);
+  for (const { time, id } of view.reportsByTime(range)) {
+    if (isBehind?.(time)) return;
+    if (!areFar.has(id)) yield id;
+  }
+}
+
+const NO_REPORTS = new Uint32Array(0);
+
+/** Whether what comes from that producer's time on, in the order, is behind the page. */
+function endOf(
+  { descending, isNear }: TimeOrder,
+  near: TimeSpan | undefined,
+  behind: Behind,
+): (time: number) => boolean {
+  const reached = !isNear || near === undefined ? 0 : descending ? near.latest : near.earliest;
+  return (time) => behind.hasValue(time + reached);
+}
+
+/** The reports that the path leads to; numbers without a report may be among them. `behind`: what it tells need not be among them. */
+export function reportIds(
+  path: ReportPath,
+  nodes: NodeSet | null,
+  row: Row,
+  behind: Behind | null,
+): Iterable<ReportId> {
   const { view } = row;
   switch (path.kind) {
     case 'hash':
@@ -77,7 +135,8 @@ export function reportIds(path: ReportPath, nodes: NodeSet | null, row: Row): It
         return path.isLastFirst === true ? reports.reverse() : reports;
       });
     case 'time':
-      return idsByTime(path, view);
+      return idsByTime(path, view, behind);
+    case 'counted':
     case 'all':
       return view.reportIds();
   }

@@ -15,10 +15,6 @@ export interface Rows {
   next(): Step;
   /** Skips up to so many sub-rows behind the present row, as far as all of them are rows: how many. */
   takeRest(max: number): number;
-  /** Whether the rows that `leave` would pass over come in the order that the source was asked for. */
-  readonly isInOrder: boolean;
-  /** Passes over those that come next, as far as they are read together. */
-  leave(): void;
   /** Where the present one is. */
   locator(): Locator;
 }
@@ -35,7 +31,6 @@ export class TreeRows implements Rows {
   #at = 0;
   #opening: Generator<undefined, Cursor> | null = null;
   #cursor: Cursor | null = null;
-  #isLeft = false;
 
   /** `behind`: rows that it tells need not come. */
   constructor(source: Source, behind: Behind | null = null) {
@@ -57,10 +52,9 @@ export class TreeRows implements Rows {
       if (!done) return PAUSE;
       this.#cursor = value;
     }
-    const step = this.#isLeft ? END : this.#cursor.next();
+    const step = this.#cursor.next();
     if (step === ROW) this.scan.rows++;
     if (step !== END) return step;
-    this.#isLeft = false;
     this.#cursor = null;
     const part = this.#parts[++this.#at];
     if (part === undefined) {
@@ -73,15 +67,6 @@ export class TreeRows implements Rows {
     ctx.trace.enter(this.scan);
     this.#opening = this.source.open(this.row, this.#behind);
     return PAUSE;
-  }
-
-  /** Of the present partition. */
-  get isInOrder(): boolean {
-    return this.source.isInOrder(this.row.part);
-  }
-
-  leave(): void {
-    this.#isLeft = true;
   }
 
   takeRest(max: number): number {

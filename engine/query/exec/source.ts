@@ -60,7 +60,7 @@ import {
   splitFilter,
   type TimeOrder,
 } from './plan.ts';
-import { areFew, latestOf, reportIds, skipByTime, withEvents } from './report-ids.ts';
+import { areFew, areFewWithin, latestOf, reportIds, skipByTime, usefulTimes, withEvents } from './report-ids.ts';
 import type { Locator, Row } from './row.ts';
 import { SignedTest } from './signed.ts';
 import { SelectionTrace } from './trace.ts';
@@ -321,10 +321,10 @@ export class Source {
     return this.shape === 'node' && this.residual === null && this.subs === null;
   }
 
-  /** Whether the partition's rows, of which the first was asked for, come in the order that was wanted. */
-  isInOrder(part: number): boolean {
-    const reports = this.plans[part]?.reports;
-    return reports?.kind === 'time' && reports.order !== undefined;
+  /** Whether a page of the rows is found by the producer times of reports, so that those behind it are not looked at. */
+  get isTimed(): boolean {
+    if (this.#order?.isNear !== true) return this.#order !== null;
+    return this.parts.every((part) => usefulTimes(this.ctx.view(part)) !== null);
   }
 
   /** Nodes the selection can have rows of: determined once a partition, not to be changed. */
@@ -521,9 +521,15 @@ export class Source {
     const filtered = this.split.node.length > 0 || isByNode;
     const nodes = filtered ? yield* this.nodes(row) : null;
     const narrow = nodes !== null && areFew(nodes, view);
-    const path = reportPath(this.entity, this.split.item, { narrow, isByNode, order: this.#order });
+    const path = reportPath(this.entity, [...this.split.item, ...this.split.sub], {
+      narrow,
+      isByNode,
+      order: behind === null ? null : this.#order,
+      times: () => usefulTimes(view),
+      areFew: (times) => areFewWithin(times, this.entity, view),
+    });
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
-    const ids = reportIds(path, nodes, row);
+    const ids = reportIds(path, nodes, row, behind);
     const open = this.#reportCursors(row, path);
     return open(this.entity === 'events' ? withEvents(ids, path, row) : ids, nodes, behind);
   }
@@ -546,7 +552,13 @@ export class Source {
   }
 
   get #pathByNode(): ReportPath {
-    return reportPath(this.entity, this.split.item, { narrow: true, isByNode: false, order: null });
+    return reportPath(this.entity, this.split.item, {
+      narrow: true,
+      isByNode: false,
+      order: null,
+      times: () => null,
+      areFew: () => false,
+    });
   }
 
   /** Opens the rows of a node's reports, as they came. */

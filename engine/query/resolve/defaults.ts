@@ -2,6 +2,7 @@
 // (spec/query.md 1.7, 3.12). All work on the AST as it was sent, because that is what decides whether a default applies; the
 // walk for the report type also finds the clauses that have none of the known shapes (7.4).
 
+import { AGENT_REPORT } from '../../../schemas/entities.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { textOf } from './clojure.ts';
 import { isComparison, isPaging } from './operators.ts';
@@ -57,7 +58,7 @@ function mentions(node: JsonValue): boolean {
   return false;
 }
 
-const AGENT_FILTER: JsonValue = ['=', 'type', 'agent'];
+const AGENT_FILTER: JsonValue = ['=', 'type', AGENT_REPORT];
 
 export class UnknownShape extends Error {
   readonly clause: JsonValue;

@@ -283,8 +283,13 @@ describe('plan: reports and events', () => {
     const query = `["and", [">=", "producer_timestamp", "${iso(from)}"], ["<", "producer_timestamp", "${iso(to)}"]]`;
     const path = { kind: 'time', from, to };
     assert.deepEqual(reportPaths('reports', query), [path, path]);
-    const onlyFrom = { kind: 'time', from, to: null };
-    assert.deepEqual(reportPaths('reports', `[">", "producer_timestamp", "${iso(from)}"]`), [onlyFrom, onlyFrom]);
+    const late = REPORT_TIME + (NODES - 10) * 1000;
+    const onlyFrom = { kind: 'time', from: late, to: null };
+    assert.deepEqual(reportPaths('reports', `[">", "producer_timestamp", "${iso(late)}"]`), [onlyFrom, onlyFrom]);
+  });
+  it('those that leave most of the reports do not', () => {
+    const path = { kind: 'all' };
+    assert.deepEqual(reportPaths('reports', `[">", "producer_timestamp", "${iso(REPORT_TIME + 5000)}"]`), [path, path]);
   });
   it('anything else looks at all of them', () => {
     const path = { kind: 'all' };

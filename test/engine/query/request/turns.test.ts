@@ -49,7 +49,6 @@ const total = { limit: '1', include_total: 'true' };
 
 const CASES: readonly [rows: number, asked: Asked][] = [
   [REPORTS, { path: '/reports' }],
-  [REPORTS, { path: '/reports', query: total }],
   [REPORTS, { path: '/reports', query: { ...total, ...query(['~', 'configuration_version', 'cv']) } }],
   [REPORTS, { path: '/reports', query: { limit: '1', ...ordered('configuration_version') } }],
   // Counted report by report.

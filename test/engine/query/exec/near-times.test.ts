@@ -1,0 +1,311 @@
+// Times of runs and events lie near the producer's time of their report, by which reports are indexed: whatever is asked of them, the
+// rows are those that looking at every report gives, though some lie far away, and what is asked for the latest looks at few. Reports are
+// counted without a look at them.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { rowProblems } from '../../../../engine/store/check.ts';
+import { encodeState, STATE } from '../../../../engine/store/state.ts';
+import { REPORTS_FAR, REPORTS_LATEST, REPORTS_OTHER } from '../../../../engine/store/tables.ts';
+import { View } from '../../../../engine/store/view.ts';
+import { Random, testSeed } from '../../../support/random.ts';
+import { ask, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';
+
+const REPORTS = 600;
+const MINUTE = 60_000;
+const DAY = 1440 * MINUTE;
+/** What the reports lie within. */
+const SPAN = 20 * DAY;
+const random = new Random(testSeed('near-times'));
+
+type Shown = Readonly<Record<string, unknown>>;
+type Entity = 'reports' | 'events';
+
+const TIMES: Readonly<Record<Entity, readonly string[]>> = {
+  reports: ['start_time', 'end_time', 'producer_timestamp', 'receive_time'],
+  events: ['timestamp', 'run_start_time', 'run_end_time', 'report_receive_time'],
+};
+const OTHERS: readonly (readonly [clause: readonly unknown[], test: (row: Shown) => boolean])[] = [
+  [['=', 'environment', 'staging'], ({ environment }) => environment === 'staging'],
+  [['~', 'certname', '^n1'], ({ certname }) => (certname as string).startsWith('n1')],
+  [['=', 'latest_report?', true], () => false],
+];
+
+let fleet: Fleet;
+let hashes: string[] = [];
+let far = 0;
+
+/** How far a clock was wrong. */
+const skew = (): number => random.pick([-400 * DAY, -DAY, -2 * 60 * MINUTE, 90 * MINUTE, DAY, 3000 * DAY]);
+
+function addReport(i: number, isFar: boolean): void {
+  const [resource] = report('a').resources;
+  const producer = NOW - random.below(SPAN / MINUTE) * MINUTE;
+  const start = producer - random.below(30) * MINUTE;
+  const end = start + random.below(40) * MINUTE;
+  const count = random.below(3);
+  const within = Array.from({ length: count }, () => start + random.below(30) * MINUTE);
+  const which = isFar ? random.pick(count > 0 ? [0, 1, 2] : [0, 1]) : -1;
+  if (which === 2) within[0] = within[0]! + skew();
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const hash = fleet.apply(
+    'store report',
+    8,
+    report(`n${random.below(60)}.example.com`, {
+      configuration_version: `${i}`,
+      environment: random.pick(['production', 'staging']),
+      type: random.chance(0.1) ? 'plan' : 'agent',
+      start_time: iso(which === 0 ? start + skew() : start),
+      end_time: iso(which === 1 ? end + skew() : end),
+      producer_timestamp: iso(producer),
+      resources: within.map((time, n) => ({
+        ...resource,
+        resource_title: `${n}`,
+        events: [{ ...resource!.events[0], timestamp: iso(time), new_value: `${i}.${n}` }],
+      })),
+    }),
+  );
+  hashes.push(hash!);
+}
+
+function addReports(farShare: number): void {
+  fleet = newFleet();
+  hashes = [];
+  far = 0;
+  for (let i = 0; i < REPORTS; i++) {
+    const isFar = random.chance(farShare);
+    far += Number(isFar);
+    addReport(i, isFar);
+  }
+}
+
+function shown(entity: Entity, query: Record<string, string>): { readonly rows: Shown[]; readonly total: number } {
+  const { head, text } = ask(fleet, { path: `/${entity}`, query });
+  assert.equal(head.status, 200, text);
+  const total = Number(new Map(head.headers).get('X-Records'));
+  return { rows: JSON.parse(text) as Shown[], total };
+}
+
+const BOTH_TYPES = '["or",["=","type","agent"],["=","type","plan"]]';
+const all = (entity: Entity): readonly Shown[] => shown(entity, entity === 'reports' ? { query: BOTH_TYPES } : {}).rows;
+const scanned = (entity: Entity, query: Record<string, string>): number =>
+  planOf(fleet, { path: `/${entity}`, query }).Plan!.Steps.find(({ step }) => step === 'scan')!['actual rows']!;
+
+const COMPARE = {
+  '<': (a: number, b: number) => a < b,
+  '<=': (a: number, b: number) => a <= b,
+  '>': (a: number, b: number) => a > b,
+  '>=': (a: number, b: number) => a >= b,
+  '=': (a: number, b: number) => a === b,
+} as const;
+
+interface Asked {
+  readonly clause: readonly unknown[];
+  readonly test: (row: Shown) => boolean;
+}
+
+function condition(entity: Entity, rows: readonly Shown[], latest: ReadonlySet<unknown>): Asked {
+  if (random.chance(0.25)) {
+    const [clause, test] = random.pick(OTHERS);
+    const isLatest = (row: Shown): boolean => latest.has(row[entity === 'reports' ? 'hash' : 'report']);
+    return { clause, test: clause[1] === 'latest_report?' ? isLatest : test };
+  }
+  const field = random.pick(TIMES[entity]);
+  const op = random.pick(['<', '<=', '>', '>=', '='] as const);
+  const value = Date.parse(random.pick(rows)[field] as string) + random.pick([0, 0, MINUTE, -MINUTE]);
+  return {
+    clause: [op, field, new Date(value).toISOString()],
+    test: (row) => COMPARE[op](Date.parse(row[field] as string), value),
+  };
+}
+
+const identity = (row: Shown): string => `${row['hash'] ?? row['report']} ${row['new_value']}`;
+
+/** Rows of random conditions, all and in pages, against those that looking at each gives. */
+function compareSome(count: number): void {
+  const latest = new Set(shown('reports', { query: '["=","latest_report?",true]' }).rows.map(({ hash }) => hash));
+  for (const entity of ['reports', 'events'] as const) {
+    const everything = all(entity);
+    const ofAgents = everything.filter(({ type }) => type !== 'plan');
+    for (let i = 0; i < count; i++) {
+      const isAnyType = random.chance(0.3);
+      const rows = isAnyType ? everything : ofAgents;
+      const asked = Array.from({ length: random.below(4) }, () => condition(entity, rows, latest));
+      const type = isAnyType && entity === 'reports' ? [JSON.parse(BOTH_TYPES)] : [];
+      const clauses = [...type, ...asked.map(({ clause }) => clause)];
+      const clause = ['and', ['~', 'certname', ''], ...clauses];
+      const query = JSON.stringify(clause);
+      const wanted = rows.filter((row) => asked.every(({ test }) => test(row)));
+      const filter: Record<string, string> = clauses.length === 0 && random.chance(0.5) ? {} : { query };
+      assert.deepEqual(shown(entity, filter).rows.map(identity).sort(), wanted.map(identity).sort(), query);
+      const counted = shown(entity, { query: JSON.stringify(['extract', [['function', 'count']], clause]) });
+      assert.deepEqual(counted.rows, [{ count: wanted.length }], query);
+
+      const field = random.pick(TIMES[entity]);
+      const isDescending = random.chance(0.5);
+      const offset = random.pick([0, 0, 3, 40]);
+      const limit = random.between(1, 30);
+      const times = wanted
+        .map((row) => Date.parse(row[field] as string))
+        .sort((a, b) => (isDescending ? b - a : a - b));
+      const page = {
+        ...filter,
+        order_by: JSON.stringify([{ field, order: isDescending ? 'desc' : 'asc' }]),
+        limit: `${limit}`,
+        offset: `${offset}`,
+      };
+      for (const total of [{}, { include_total: 'true' }]) {
+        const answer = shown(entity, { ...page, ...total });
+        const found = answer.rows.map((row) => Date.parse(row[field] as string));
+        assert.deepEqual(found, times.slice(offset, offset + limit), JSON.stringify(page));
+        assert.equal(new Set(answer.rows.map(identity)).size, found.length, JSON.stringify(page));
+        if ('include_total' in total) assert.equal(answer.total, wanted.length, JSON.stringify(page));
+      }
+    }
+  }
+}
+
+const farIds = (): number[] =>
+  fleet.partitions.map((partition) => {
+    const view = new View(partition, undefined);
+    return view.reportSet(REPORTS_FAR).length;
+  });
+function isSound(): void {
+  for (const partition of fleet.partitions)
+    assert.deepEqual(
+      rowProblems(partition, () => true),
+      [],
+    );
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
+
+describe('reports of which few lie far', () => {
+  before(() => addReports(0.04));
+  after(() => fleet.close());
+
+  it('rows and pages are those that looking at every report gives', () => compareSome(60));
+
+  it('what is asked for the latest looks at few', () => {
+    const recent = new Date(NOW - SPAN / 100).toISOString();
+    // Half an hour before and after, of twenty days, and all that are far.
+    const most = far * 3 + REPORTS / 10;
+    for (const [entity, field] of [
+      ['reports', 'start_time'],
+      ['reports', 'end_time'],
+      ['events', 'timestamp'],
+      ['events', 'run_end_time'],
+    ] as const) {
+      for (const order of ['asc', 'desc']) {
+        const looked = scanned(entity, { order_by: JSON.stringify([{ field, order }]), limit: '5' });
+        assert.ok(looked <= most, `${field} ${order}: ${looked}`);
+      }
+      const plan = planOf(fleet, { path: `/${entity}`, query: { query: JSON.stringify(['>', field, recent]) } });
+      assert.match(JSON.stringify(plan), /"reports":"time"/);
+    }
+  });
+
+  it('those that are far are known, until they go', async () => {
+    assert.equal(sum(farIds()), far);
+    isSound();
+    for (const hash of hashes.slice(0, REPORTS / 2)) {
+      for (const partition of fleet.partitions) {
+        const view = new View(partition, undefined);
+        const id = view.reportId(hash);
+        if (id === 0 || view.reportSet(REPORTS_LATEST).includes(id)) continue;
+        // Some lose their events first, as they do after a while.
+        partition.write((batch) => {
+          if (random.chance(0.5)) batch.setEvents(id, []);
+          if (random.chance(0.8)) batch.deleteReport(id);
+        });
+      }
+    }
+    isSound();
+    assert.ok(sum(farIds()) < far);
+    compareSome(20);
+  });
+});
+
+describe('reports are counted', () => {
+  before(() => {
+    addReports(0.04);
+    for (const name of ['n1', 'n7', 'n30']) {
+      const payload = { certname: `${name}.example.com`, producer_timestamp: new Date(NOW).toISOString() };
+      fleet.apply('deactivate node', 3, payload);
+    }
+  });
+  after(() => fleet.close());
+
+  const NODES = ['n1', 'n30', 'n31', 'n7', 'n59'].map((name) => `${name}.example.com`);
+  const FILTERS: readonly (readonly [clause: readonly unknown[], test: (row: Shown) => boolean, isKnown: boolean])[] = [
+    [['~', 'certname', ''], () => true, true],
+    [['=', 'certname', 'n7.example.com'], ({ certname }) => certname === 'n7.example.com', true],
+    [['in', 'certname', ['array', NODES]], ({ certname }) => NODES.includes(certname as string), true],
+    [['not', ['in', 'certname', ['array', NODES]]], ({ certname }) => !NODES.includes(certname as string), true],
+    [['=', 'node_state', 'active'], ({ certname }) => !NODES.slice(0, 2).includes(certname as string), true],
+    [['=', 'environment', 'staging'], ({ environment }) => environment === 'staging', false],
+  ];
+
+  it('without a look at them, where only their nodes are asked for', () => {
+    const everything = all('reports');
+    for (const [clause, test, isKnown] of FILTERS) {
+      for (const type of ['agent', 'plan', null]) {
+        const filter = type === 'plan' ? ['and', clause, ['=', 'type', 'plan']] : clause;
+        const both = type === null ? ['and', clause, JSON.parse(BOTH_TYPES)] : filter;
+        const isActive =
+          clause[1] === 'node_state' ? (row: Shown) => row['certname'] !== 'n7.example.com' && test(row) : test;
+        const wanted = everything.filter((row) => isActive(row) && (type === null || row['type'] === type)).length;
+        const query = JSON.stringify(['extract', [['function', 'count']], both]);
+        assert.deepEqual(shown('reports', { query }).rows, [{ count: wanted }], query);
+        const paged = shown('reports', { query: JSON.stringify(both), limit: '1', include_total: 'true' });
+        assert.equal(paged.total, wanted, query);
+        const plan = JSON.stringify(planOf(fleet, { path: '/reports', query: { query } }));
+        assert.equal(plan.includes('"reports":"counted"'), isKnown && type === 'agent', query);
+      }
+    }
+  });
+});
+
+describe('reports of which many lie far', () => {
+  before(() => addReports(0.7));
+  after(() => fleet.close());
+
+  it('are looked at one after the other', () => {
+    compareSome(20);
+    const query = { query: BOTH_TYPES, order_by: '[{"field":"end_time","order":"desc"}]', limit: '5' };
+    assert.equal(scanned('reports', query), REPORTS);
+  });
+});
+
+describe('reports that came before it was known how far they lie', () => {
+  before(() => {
+    addReports(0.04);
+    for (const partition of fleet.partitions) {
+      const { reportTimes: _, ...older } = partition.readState({});
+      partition.tables.state.putSync(STATE, encodeState(older as never));
+      const { node_set: sets } = partition.tables;
+      const keys = [...sets.getKeys({})].filter((key) => [REPORTS_FAR, REPORTS_OTHER].includes(key.readUInt32BE(0)));
+      for (const key of keys) sets.removeSync(key);
+    }
+  });
+  after(() => fleet.close());
+
+  it('are looked at one after the other, with those that come, until they have gone', () => {
+    const query = { query: BOTH_TYPES, order_by: '[{"field":"end_time","order":"desc"}]', limit: '5' };
+    assert.equal(scanned('reports', query), REPORTS);
+    const older = hashes;
+    for (let i = 0; i < REPORTS; i++) addReport(REPORTS + i, i % 25 === 0);
+    compareSome(10);
+    assert.equal(scanned('reports', query), 2 * REPORTS);
+    isSound();
+    // Latest ones among them, too: what their nodes say of them is not asked here.
+    for (const hash of older.slice(0, REPORTS)) {
+      for (const partition of fleet.partitions) {
+        const id = new View(partition, undefined).reportId(hash);
+        if (id !== 0) partition.write((batch) => batch.deleteReport(id));
+      }
+    }
+    compareSome(10);
+    assert.ok(scanned('reports', query) < REPORTS / 4);
+  });
+});
