@@ -1,7 +1,6 @@
 // Changes of a partition within one transaction. Node records, node sets, lists and counters are collected, and written when it
 // ends.
 
-import { AGENT_REPORT } from '../../schemas/entities.ts';
 import { DictionaryWriter } from './dictionary.ts';
 import { type EncodedEvents, encodeEvents, eventRange } from './event-record.ts';
 import { digest16, pairKey, seqKey, textKey, timeKey } from './keys.ts';
@@ -25,6 +24,7 @@ import {
   type ReportRecord,
   type ResourceBody,
 } from './records.ts';
+import { KindCounts } from './report-kinds.ts';
 import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
 import { decodeReport, encodeReport } from './report-record.ts';
 import { isFar, withTimesOf } from './report-times.ts';
@@ -43,7 +43,6 @@ import {
   NODES_WITH_REPORT,
   REPORTS_FAR,
   REPORTS_LATEST,
-  REPORTS_OTHER,
   REPORTS_WITH_EVENTS,
 } from './tables.ts';
 import { View } from './view.ts';
@@ -60,6 +59,7 @@ export class Batch {
   /** Reads inside the transaction (bodies, lists, reports); node records go through `node`. */
   readonly view: View;
   readonly #sets: PostingsWriter;
+  readonly #kinds = new KindCounts();
   readonly #state: State;
   readonly #nodes = new Map<NodeId, NodeRecord>();
   readonly #dirtyNodes = new Set<NodeId>();
@@ -316,7 +316,7 @@ export class Batch {
   }
 
   #keepKind(id: ReportId, record: ReportRecord): void {
-    if (record.type !== AGENT_REPORT) this.#sets.add(REPORTS_OTHER, id);
+    this.#kinds.add(record, 1);
     const known = withTimesOf(this.#state.reportTimes, record);
     if (known === null) this.#sets.add(REPORTS_FAR, id);
     else this.#state.reportTimes = known;
@@ -374,7 +374,7 @@ export class Batch {
     tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
     if (record.eventCount > 0) this.#removeEvents(id);
     if (this.#wasFar(id, record)) this.#sets.remove(REPORTS_FAR, id);
-    if (record.type !== AGENT_REPORT && id >= this.#state.reportTimes.since) this.#sets.remove(REPORTS_OTHER, id);
+    if (id >= this.#state.reportTimes.since) this.#kinds.add(record, -1);
     tables.report.removeSync(id);
     if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
     else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);
@@ -422,6 +422,7 @@ export class Batch {
     this.edges.flush();
     this.packages.flush();
     this.#sets.flush();
+    this.#kinds.flush(tables.report_kind);
     // From now on there may be what an older version does not know.
     this.#state.format = FORMAT_VERSION;
     tables.state.putSync(STATE, encodeState(this.#state));

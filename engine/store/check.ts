@@ -4,7 +4,6 @@
 
 import { existsSync } from 'node:fs';
 import type { Database } from 'lmdb';
-import { AGENT_REPORT } from '../../schemas/entities.ts';
 import { copiesIn } from './copies.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
@@ -17,6 +16,7 @@ import { openPartition, type Partition } from './partition.ts';
 import { CHUNK_BITS, chunkIds } from './postings.ts';
 import type { NodeId, NodeRecord } from './records.ts';
 import { isInactive } from './records.ts';
+import { kindText, readKinds } from './report-kinds.ts';
 import { decodeReport } from './report-record.ts';
 import { withTimesOf } from './report-times.ts';
 import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
@@ -31,7 +31,6 @@ import {
   NODES_WITH_REPORT,
   REPORTS_FAR,
   REPORTS_LATEST,
-  REPORTS_OTHER,
   REPORTS_WITH_EVENTS,
 } from './tables.ts';
 import type { View } from './view.ts';
@@ -257,7 +256,7 @@ class Walk {
     const isLatest = new Set(view.reportSet(REPORTS_LATEST));
     const hasEvents = new Set(view.reportSet(REPORTS_WITH_EVENTS));
     const areFar = new Set(view.reportSet(REPORTS_FAR));
-    const areOthers = new Set(view.reportSet(REPORTS_OTHER));
+    const kinds = new Map<string, number>();
     const { reportTimes } = view.state;
     for (const { key: id, value } of tables.report.getRange({ ...view.options })) {
       const record = decodeReport(value);
@@ -275,8 +274,7 @@ class Walk {
       if (hasEvents.delete(id) !== stored.length > 0) this.#say(`set 'reports with events' is wrong about ${id}`);
       const times = id < reportTimes.since ? reportTimes : withTimesOf(reportTimes, record);
       if (areFar.delete(id) !== (times === null)) this.#say(`set 'reports far away' is wrong about ${id}`);
-      const isOther = id >= reportTimes.since && record.type !== AGENT_REPORT;
-      if (areOthers.delete(id) !== isOther) this.#say(`set 'reports of other types' is wrong about ${id}`);
+      if (id >= reportTimes.since) kinds.set(kindText(record), (kinds.get(kindText(record)) ?? 0) + 1);
       if (times !== null && times !== reportTimes) this.#say(`report ${id}: its times lie further away than is known`);
       if (record.type !== 'plan')
         latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
@@ -304,7 +302,12 @@ class Walk {
     this.#equal("set 'latest reports': further ones", isLatest.size, 0);
     this.#equal("set 'reports with events': further ones", hasEvents.size, 0);
     this.#equal("set 'reports far away': further ones", areFar.size, 0);
-    this.#equal("set 'reports of other types': further ones", areOthers.size, 0);
+    for (const { count: counted, report } of readKinds(tables.report_kind, view.options)) {
+      const kind = kindText(decodeReport(report.record.bytes));
+      this.#equal(`reports of the kind ${kind}`, counted, kinds.get(kind) ?? 0);
+      kinds.delete(kind);
+    }
+    this.#equal('kinds of reports that are not counted', kinds.size, 0);
   }
 
   #set(name: string, which: number, belongs: (record: NodeRecord, id: NodeId) => boolean): void {

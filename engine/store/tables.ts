@@ -16,6 +16,7 @@
 //   report_digest  20-byte hash      -> u32 report
 //   report_node    u32 node u32 report -> empty
 //   report_time    producer time, u32 report -> empty
+//   report_kind    digest            -> how many reports are equal in the fields that take few values, and these (report-kinds.ts)
 //   environment, producer   name     -> the name
 //   retry          u64 seq           -> a command that waits for another attempt
 //   dictionaries   see dictionary.ts
@@ -31,14 +32,10 @@ export const NODES_WITH_FACTS = 4;
 export const NODES_WITH_REPORT = 5;
 export const NODES_WITH_INPUTS = 6;
 export const NODES_WITH_PACKAGES = 7;
-/**
- * Sets of reports kept the same way: those that are the latest of their nodes, those with events, those of which a time is far away
- * (report-times.ts), those of another type than an agent's run.
- */
+/** Sets of reports kept the same way: those that are the latest of their nodes, those with events, those of which a time is far away (report-times.ts). */
 export const REPORTS_LATEST = 8;
 export const REPORTS_WITH_EVENTS = 9;
 export const REPORTS_FAR = 10;
-export const REPORTS_OTHER = 11;
 
 /** Of what a payload is remembered, so that it is known when it comes again. */
 export type MemoKind = 'catalog' | 'factset';
@@ -68,6 +65,7 @@ export interface Tables {
   report_digest: Database<Buffer, Buffer>;
   report_node: Database<Buffer, Buffer>;
   report_time: Database<Buffer, Buffer>;
+  report_kind: Database<Buffer, Buffer>;
   environment: Database<Buffer, Buffer>;
   producer: Database<Buffer, Buffer>;
   retry: Database<Buffer, Buffer>;
@@ -98,6 +96,7 @@ export function openTables(env: RootDatabase): Tables {
     report_digest: env.openDB<Buffer, Buffer>('report_digest', bytes),
     report_node: env.openDB<Buffer, Buffer>('report_node', bytes),
     report_time: env.openDB<Buffer, Buffer>('report_time', bytes),
+    report_kind: env.openDB<Buffer, Buffer>('report_kind', bytes),
     environment: env.openDB<Buffer, Buffer>('environment', bytes),
     producer: env.openDB<Buffer, Buffer>('producer', bytes),
     retry: env.openDB<Buffer, Buffer>('retry', bytes),

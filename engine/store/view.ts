@@ -28,12 +28,12 @@ import type {
   ReportRecord,
   ResourceBody,
 } from './records.ts';
+import { type ReportKind, readKinds } from './report-kinds.ts';
 import { type ReportListName, writeReportList } from './report-lists.ts';
 import { decodeReport, type StoredReport } from './report-record.ts';
 import type { TimeSpan } from './report-times.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind } from './rewritten.ts';
 import type { PartitionCounts, State } from './state.ts';
-import { REPORTS_OTHER } from './tables.ts';
 
 export interface NamedNode {
   /** The certname as UTF-8. */
@@ -243,9 +243,9 @@ export class View implements EventSource, ViewBounds {
     return this.#knowsReports ? this.state.reportTimes : null;
   }
 
-  /** Those of another type than an agent's run, ascending; null: of some that is not known. */
-  otherReports(): Uint32Array | null {
-    return this.#knowsReports ? this.reportSet(REPORTS_OTHER) : null;
+  /** The kinds of reports, and how many there are of each; null: some are not counted there. */
+  reportKinds(): ReportKind[] | null {
+    return this.#knowsReports ? readKinds(this.partition.tables.report_kind, this.options) : null;
   }
 
   /** Whether there are none of those that had come before it was kept. */

@@ -1,74 +1,106 @@
-// Reports counted without a look at them: by how many there are, or how many their nodes have, less those of another type than is asked for.
+// Reports counted, and grouped, without a look at them: a partition knows how many it has of each kind (store/report-kinds.ts).
 
-import { AGENT_REPORT } from '../../../schemas/entities.ts';
 import { NodeSet } from '../../store/node-set.ts';
-import type { NodeId, ReportId } from '../../store/records.ts';
+import { KIND_PLACES, type ReportKind } from '../../store/report-kinds.ts';
 import { NODES_ALL } from '../../store/tables.ts';
-import type { View } from '../../store/view.ts';
-import type { Filter } from '../tree.ts';
+import type { Access } from './access.ts';
+import { areShared, isClassed } from './classed.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
+import { TRUE } from './truth.ts';
 
-/** What is asked of reports unless the client asks for others (resolve/defaults.ts). */
-const isOfAgents = (filter: Filter): boolean =>
-  filter.kind === 'eq' && filter.field === 'type' && filter.value === AGENT_REPORT;
+/** Kinds that pass the selection's conditions, in one partition. */
+interface PartKinds {
+  readonly row: Row;
+  readonly kinds: readonly ReportKind[];
+  /** Nodes whose reports are no rows. */
+  readonly rest: NodeSet;
+}
+
+/** More nodes that are left out are not looked at by themselves: one in so many. */
+const FEW_NODES = 8;
 
 /** How many rows the selection has; null: they have to be looked at. */
 export function* countReports(source: Source): Generator<undefined, number | null> {
-  const { ctx, split } = source;
-  if (source.entity !== 'reports' || split.sub.length + split.mixed.length > 0) return null;
-  if (!split.item.every(isOfAgents)) return null;
-  const ofAgents = split.item.length > 0;
-  const others = source.parts.map((part) => (ofAgents ? ctx.view(part).otherReports() : NO_REPORTS));
-  if (others.includes(null)) return null;
+  const parts = yield* kindsOf(source);
+  if (parts === null) return null;
   let total = 0;
-  for (const [i, part] of source.parts.entries()) {
-    const view = ctx.view(part);
-    const { scan } = source.trace.partition(part);
-    ctx.trace.enter(scan);
-    const nodes = split.node.length === 0 ? null : yield* source.nodes(new Row(view, part));
-    source.plans[part] = { nodes: nodes?.count() ?? null, items: null, reports: { kind: 'counted' } };
-    const count = yield* countOf(view, nodes, new Set(others[i]), () => ctx.tick());
-    scan.rows += count;
-    total += count;
+  for (const part of parts) {
+    begin(source, part);
+    let count = 0;
+    for (const { count: ofKind } of part.kinds) count += ofKind;
+    count -= yield* countOfNodes(source, part);
+    total += tell(source, part, count);
   }
   return total;
 }
 
-const NO_REPORTS: readonly ReportId[] = [];
-
-/** Of these nodes, or of all, those that are not among the others. Counted are those of the nodes that are fewer: these, or the rest. */
-function* countOf(
-  view: View,
-  nodes: NodeSet | null,
-  others: ReadonlySet<ReportId>,
-  tick: () => boolean,
-): Generator<undefined, number> {
-  const every = view.set(NODES_ALL);
-  const rest = nodes === null ? new NodeSet(0) : every.copy().subtract(nodes);
-  const all = view.counts.reports - others.size;
-  if (nodes !== null && nodes.count() < rest.count()) return yield* reportsOf(nodes, view, others, tick);
-  return all - (yield* reportsOf(rest, view, others, tick));
+/** Gives a row with what `reads` read, and how many rows it stands for, for each kind. false: the rows have to be looked at. */
+export function* foldReports(
+  source: Source,
+  reads: readonly Access[],
+  visit: (row: Row, weight: number) => void,
+): Generator<undefined, boolean> {
+  if (source.shape !== 'report' || !areShared(reads, KIND_PLACES)) return false;
+  const parts = yield* kindsOf(source);
+  if (parts === null || parts.some(({ rest }) => rest.count() > 0)) return false;
+  for (const part of parts) {
+    begin(source, part);
+    for (const { count, report } of part.kinds) {
+      part.row.body = report;
+      visit(part.row, tell(source, part, count));
+    }
+  }
+  return true;
 }
 
-function* reportsOf(
-  nodes: NodeSet,
-  view: View,
-  others: ReadonlySet<ReportId>,
-  tick: () => boolean,
-): Generator<undefined, number> {
-  let count = 0;
-  for (const node of nodes.toArray()) {
-    count += countOfNode(view, node, others);
-    if (tick()) yield;
-  }
+function begin(source: Source, { row, rest }: PartKinds): void {
+  const { ctx, trace, plans } = source;
+  ctx.trace.enter(trace.partition(row.part).scan);
+  const nodes = source.split.node.length === 0 ? null : row.view.set(NODES_ALL).count() - rest.count();
+  plans[row.part] = { nodes, items: null, reports: { kind: 'counted' } };
+}
+
+function tell(source: Source, { row }: PartKinds, count: number): number {
+  source.trace.partition(row.part).scan.rows += count;
   return count;
 }
 
-function countOfNode(view: View, node: NodeId, others: ReadonlySet<ReportId>): number {
-  const ids = view.reportIdsOfNode(node);
-  if (others.size === 0) return ids.length;
+/** By partition; null: something is asked for that kinds do not tell, or there are reports that are not in them. */
+function* kindsOf(source: Source): Generator<undefined, readonly PartKinds[] | null> {
+  const { ctx, split, scope, item } = source;
+  if (source.entity !== 'reports' || split.sub.length + split.mixed.length > 0) return null;
+  if (!split.item.every((filter) => isClassed(filter, scope, KIND_PLACES))) return null;
+  const parts: PartKinds[] = [];
+  for (const part of source.parts) {
+    const view = ctx.view(part);
+    const all = view.reportKinds();
+    if (all === null) return null;
+    const row = new Row(view, part);
+    let rest = new NodeSet(0);
+    if (split.node.length > 0) {
+      const every = view.set(NODES_ALL);
+      const nodes = yield* source.nodes(row);
+      rest = every.copy().subtract(nodes);
+      if (rest.count() * FEW_NODES > every.count()) return null;
+    }
+    const kinds = all.filter(({ report }) => {
+      row.body = report;
+      return item === null || item.test(row) === TRUE;
+    });
+    parts.push({ row, kinds, rest });
+  }
+  return parts;
+}
+
+/** Of the nodes that are left out, how many reports pass the other conditions. */
+function* countOfNodes({ ctx, item }: Source, { row, rest }: PartKinds): Generator<undefined, number> {
   let count = 0;
-  for (const id of ids) if (!others.has(id)) count++;
+  for (const node of rest.toArray()) {
+    for (const id of row.view.reportIdsOfNode(node)) {
+      if (row.openReport(id) && (item === null || item.test(row) === TRUE)) count++;
+    }
+    if (ctx.tick()) yield;
+  }
   return count;
 }

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rowProblems } from '../../../../engine/store/check.ts';
 import { encodeState, STATE } from '../../../../engine/store/state.ts';
-import { REPORTS_FAR, REPORTS_LATEST, REPORTS_OTHER } from '../../../../engine/store/tables.ts';
+import { REPORTS_FAR, REPORTS_LATEST } from '../../../../engine/store/tables.ts';
 import { View } from '../../../../engine/store/view.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';
@@ -55,6 +55,8 @@ function addReport(i: number, isFar: boolean): void {
       configuration_version: `${i}`,
       environment: random.pick(['production', 'staging']),
       type: random.chance(0.1) ? 'plan' : 'agent',
+      status: random.pick(['changed', 'failed', 'unchanged']),
+      noop: random.chance(0.3),
       start_time: iso(which === 0 ? start + skew() : start),
       end_time: iso(which === 1 ? end + skew() : end),
       producer_timestamp: iso(producer),
@@ -227,43 +229,87 @@ describe('reports of which few lie far', () => {
 });
 
 describe('reports are counted', () => {
+  const DEACTIVATED = ['n1', 'n7', 'n30'];
+  let latest = new Set<unknown>();
   before(() => {
     addReports(0.04);
-    for (const name of ['n1', 'n7', 'n30']) {
+    for (const name of DEACTIVATED) {
       const payload = { certname: `${name}.example.com`, producer_timestamp: new Date(NOW).toISOString() };
       fleet.apply('deactivate node', 3, payload);
     }
+    latest = new Set(shown('reports', { query: '["=","latest_report?",true]' }).rows.map(({ hash }) => hash));
   });
   after(() => fleet.close());
 
   const NODES = ['n1', 'n30', 'n31', 'n7', 'n59'].map((name) => `${name}.example.com`);
+  const isActive = ({ certname }: Shown): boolean => !DEACTIVATED.includes((certname as string).split('.')[0]!);
+  /** With whether the kinds of reports tell it. */
   const FILTERS: readonly (readonly [clause: readonly unknown[], test: (row: Shown) => boolean, isKnown: boolean])[] = [
     [['~', 'certname', ''], () => true, true],
-    [['=', 'certname', 'n7.example.com'], ({ certname }) => certname === 'n7.example.com', true],
-    [['in', 'certname', ['array', NODES]], ({ certname }) => NODES.includes(certname as string), true],
+    [['=', 'certname', 'n7.example.com'], ({ certname }) => certname === 'n7.example.com', false],
+    [['in', 'certname', ['array', NODES]], ({ certname }) => NODES.includes(certname as string), false],
     [['not', ['in', 'certname', ['array', NODES]]], ({ certname }) => !NODES.includes(certname as string), true],
-    [['=', 'node_state', 'active'], ({ certname }) => !NODES.slice(0, 2).includes(certname as string), true],
-    [['=', 'environment', 'staging'], ({ environment }) => environment === 'staging', false],
+    [['=', 'node_state', 'active'], isActive, true],
+    [['=', 'environment', 'staging'], ({ environment }) => environment === 'staging', true],
+    [
+      ['and', ['=', 'node_state', 'active'], ['not', ['=', 'status', 'failed']], ['=', 'noop', true]],
+      (row) => isActive(row) && row['status'] !== 'failed' && row['noop'] === true,
+      true,
+    ],
+    [['=', 'configuration_version', '7'], (row) => row['configuration_version'] === '7', false],
+    [['=', 'latest_report?', true], ({ hash }) => latest.has(hash), false],
   ];
 
-  it('without a look at them, where only their nodes are asked for', () => {
+  it('without a look at them, where kinds and nodes tell that', () => {
     const everything = all('reports');
     for (const [clause, test, isKnown] of FILTERS) {
       for (const type of ['agent', 'plan', null]) {
         const filter = type === 'plan' ? ['and', clause, ['=', 'type', 'plan']] : clause;
         const both = type === null ? ['and', clause, JSON.parse(BOTH_TYPES)] : filter;
-        const isActive =
-          clause[1] === 'node_state' ? (row: Shown) => row['certname'] !== 'n7.example.com' && test(row) : test;
-        const wanted = everything.filter((row) => isActive(row) && (type === null || row['type'] === type)).length;
+        const wanted = everything.filter((row) => test(row) && (type === null || row['type'] === type)).length;
         const query = JSON.stringify(['extract', [['function', 'count']], both]);
         assert.deepEqual(shown('reports', { query }).rows, [{ count: wanted }], query);
         const paged = shown('reports', { query: JSON.stringify(both), limit: '1', include_total: 'true' });
         assert.equal(paged.total, wanted, query);
-        const plan = JSON.stringify(planOf(fleet, { path: '/reports', query: { query } }));
-        assert.equal(plan.includes('"reports":"counted"'), isKnown && type === 'agent', query);
+        assert.equal(areCounted(query), isKnown, query);
       }
     }
   });
+
+  it('in groups', () => {
+    const everything = all('reports');
+    const groups = (rows: readonly Shown[], fields: readonly string[]): string[] => {
+      const counts = new Map<string, number>();
+      for (const row of rows) {
+        const key = JSON.stringify(fields.map((field) => row[field]));
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+      }
+      return [...counts].map(([key, count]) => `${key} ${count}`).sort();
+    };
+    for (const fields of [
+      ['status'],
+      ['environment', 'noop'],
+      ['type', 'status', 'producer'],
+      ['configuration_version'],
+    ]) {
+      for (const [filter, test] of [
+        [['~', 'certname', ''], () => true],
+        [['=', 'status', 'failed'], ({ status }: Shown) => status === 'failed'],
+        [['=', 'node_state', 'active'], isActive],
+      ] as const) {
+        const clause = ['and', filter, JSON.parse(BOTH_TYPES)];
+        const query = JSON.stringify(['extract', [...fields, ['function', 'count']], clause, ['group_by', ...fields]]);
+        const { rows } = shown('reports', { query });
+        const found = rows.map((row) => `${JSON.stringify(fields.map((field) => row[field]))} ${row['count']}`).sort();
+        assert.deepEqual(found, groups(everything.filter(test), fields), query);
+        // Reports of nodes that are left out are not known by their kinds.
+        assert.equal(areCounted(query), fields[0] !== 'configuration_version' && filter[1] !== 'node_state', query);
+      }
+    }
+  });
+
+  const areCounted = (query: string): boolean =>
+    JSON.stringify(planOf(fleet, { path: '/reports', query: { query } })).includes('"reports":"counted"');
 });
 
 describe('reports of which many lie far', () => {
@@ -284,8 +330,9 @@ describe('reports that came before it was known how far they lie', () => {
       const { reportTimes: _, ...older } = partition.readState({});
       partition.tables.state.putSync(STATE, encodeState(older as never));
       const { node_set: sets } = partition.tables;
-      const keys = [...sets.getKeys({})].filter((key) => [REPORTS_FAR, REPORTS_OTHER].includes(key.readUInt32BE(0)));
+      const keys = [...sets.getKeys({})].filter((key) => key.readUInt32BE(0) === REPORTS_FAR);
       for (const key of keys) sets.removeSync(key);
+      partition.tables.report_kind.clearSync();
     }
   });
   after(() => fleet.close());

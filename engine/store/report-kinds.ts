@@ -1,0 +1,105 @@
+// How many reports a partition has of each kind: of those that are equal in the fields that take few values. So reports are counted, and
+// grouped by these fields, without a look at each of them. A kind is stored as a report that has nothing but these fields.
+
+import type { Database } from 'lmdb';
+import { digest16 } from './keys.ts';
+import { fast, type ReadOptions } from './lmdb.ts';
+import type { ReportRecord } from './records.ts';
+import { encodeReport, REPORT_TEXT, StoredReport } from './report-record.ts';
+
+const KIND_FIELDS = [
+  'type',
+  'status',
+  'environment',
+  'producer',
+  'noop',
+  'noopPending',
+  'correctiveChange',
+  'cachedCatalogStatus',
+] as const satisfies readonly (keyof ReportRecord & keyof typeof REPORT_TEXT)[];
+
+type Kind = Pick<ReportRecord, (typeof KIND_FIELDS)[number]>;
+
+/** Places of the fields that kinds have. */
+export const KIND_PLACES: readonly number[] = KIND_FIELDS.map((field) => REPORT_TEXT[field]);
+
+const NOTHING_ELSE: Omit<ReportRecord, keyof Kind> = {
+  nodeId: 0,
+  certname: '',
+  hash: '',
+  puppetVersion: '',
+  reportFormat: 0,
+  configurationVersion: '',
+  startTime: 0,
+  endTime: 0,
+  producerTimestamp: 0,
+  receiveTime: 0,
+  transactionUuid: null,
+  catalogUuid: null,
+  codeId: null,
+  jobId: null,
+  eventCount: 0,
+  eventTimeMin: 0,
+  eventTimeMax: 0,
+};
+
+function encodeKind(report: Kind): Buffer {
+  const { type, status, environment, producer, noop, noopPending, correctiveChange, cachedCatalogStatus } = report;
+  const kind: Kind = { type, status, environment, producer, noop, noopPending, correctiveChange, cachedCatalogStatus };
+  return encodeReport({ ...NOTHING_ELSE, ...kind });
+}
+
+/** Equal for reports of one kind. */
+export const kindText = (report: Kind): string => JSON.stringify(KIND_FIELDS.map((field) => report[field]));
+
+interface Change {
+  readonly kind: Kind;
+  by: number;
+}
+
+/** What a transaction changes of the counts. */
+export class KindCounts {
+  readonly #changes = new Map<string, Change>();
+
+  /** One more, or one less, of the report's kind. */
+  add(report: Kind, by: 1 | -1): void {
+    const text = kindText(report);
+    const change = this.#changes.get(text);
+    if (change === undefined) this.#changes.set(text, { kind: report, by });
+    else change.by += by;
+  }
+
+  flush(table: Database<Buffer, Buffer>): void {
+    for (const { kind, by } of this.#changes.values()) {
+      if (by === 0) continue;
+      const bytes = encodeKind(kind);
+      const key = digest16(bytes);
+      const count = (fast(table, key)?.readUInt32LE(0) ?? 0) + by;
+      if (count <= 0) table.removeSync(key);
+      else table.putSync(key, Buffer.concat([u32(count), bytes]));
+    }
+    this.#changes.clear();
+  }
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32LE(value, 0);
+  return bytes;
+}
+
+export interface ReportKind {
+  readonly count: number;
+  /** Has the fields at KIND_PLACES; the others mean nothing. */
+  readonly report: StoredReport;
+}
+
+export function readKinds(table: Database<Buffer, Buffer>, options: ReadOptions): ReportKind[] {
+  const kinds: ReportKind[] = [];
+  for (const { value } of table.getRange({ ...options })) {
+    const report = new StoredReport();
+    report.load(Buffer.from(value.subarray(4)));
+    kinds.push({ count: value.readUInt32LE(0), report });
+  }
+  return kinds;
+}
