@@ -24,7 +24,6 @@ import {
   type ReportRecord,
   type ResourceBody,
 } from './records.ts';
-import { KindCounts } from './report-kinds.ts';
 import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
 import { decodeReport, encodeReport } from './report-record.ts';
 import { isFar, withTimesOf } from './report-times.ts';
@@ -59,7 +58,6 @@ export class Batch {
   /** Reads inside the transaction (bodies, lists, reports); node records go through `node`. */
   readonly view: View;
   readonly #sets: PostingsWriter;
-  readonly #kinds = new KindCounts();
   readonly #state: State;
   readonly #nodes = new Map<NodeId, NodeRecord>();
   readonly #dirtyNodes = new Set<NodeId>();
@@ -71,6 +69,7 @@ export class Batch {
   constructor(partition: Partition) {
     this.partition = partition;
     this.#state = partition.readState({});
+    partition.kindCounts.begin();
     this.#nameIds = partition.nameIds(this.#state.changes.fact_name ?? 0);
     const ids = {
       maxNode: () => this.#state.nextNode - 1,
@@ -316,7 +315,7 @@ export class Batch {
   }
 
   #keepKind(id: ReportId, record: ReportRecord): void {
-    this.#kinds.add(record, 1);
+    this.partition.kindCounts.add(record, 1);
     const known = withTimesOf(this.#state.reportTimes, record);
     if (known === null) this.#sets.add(REPORTS_FAR, id);
     else this.#state.reportTimes = known;
@@ -374,7 +373,7 @@ export class Batch {
     tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
     if (record.eventCount > 0) this.#removeEvents(id);
     if (this.#wasFar(id, record)) this.#sets.remove(REPORTS_FAR, id);
-    if (id >= this.#state.reportTimes.since) this.#kinds.add(record, -1);
+    if (id >= this.#state.reportTimes.since) this.partition.kindCounts.add(record, -1);
     tables.report.removeSync(id);
     if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
     else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);
@@ -422,7 +421,7 @@ export class Batch {
     this.edges.flush();
     this.packages.flush();
     this.#sets.flush();
-    this.#kinds.flush(tables.report_kind);
+    this.partition.kindCounts.flush(tables.report_kind);
     // From now on there may be what an older version does not know.
     this.#state.format = FORMAT_VERSION;
     tables.state.putSync(STATE, encodeState(this.#state));

@@ -27,6 +27,7 @@ import { NameIds } from './name-ids.ts';
 import { checkDataFile } from './page-walk.ts';
 import { RecordBudget } from './record-cache.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
+import { KindCounts } from './report-kinds.ts';
 import { Rewritten, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
@@ -82,6 +83,9 @@ export class Partition {
 
   /** Fact paths that are in the registry: spares the writer a look for each leaf of a new fact. */
   readonly knownPaths = new KnownPaths();
+
+  /** Of the one writer. */
+  readonly kindCounts = new KindCounts();
 
   readonly #atWork = new Set<Promise<void>>();
 

@@ -52,40 +52,50 @@ function encodeKind(report: Kind): Buffer {
 /** Equal for reports of one kind. */
 export const kindText = (report: Kind): string => JSON.stringify(KIND_FIELDS.map((field) => report[field]));
 
-interface Change {
-  readonly kind: Kind;
-  by: number;
+/** A kind as it is stored. */
+interface StoredKind {
+  readonly key: Buffer;
+  /** Has room for the count before the record. */
+  readonly value: Buffer;
 }
 
-/** What a transaction changes of the counts. */
+/** Kinds that are remembered. */
+const KNOWN_MAX = 4096;
+const COUNT_SIZE = 4;
+
+/** The counts of one partition, for its writer. */
 export class KindCounts {
-  readonly #changes = new Map<string, Change>();
+  readonly #known = new Map<string, StoredKind>();
+  /** By kind, what the transaction changes. */
+  readonly #changes = new Map<StoredKind, number>();
+
+  /** What an earlier transaction changed, and took back, is forgotten. */
+  begin(): void {
+    this.#changes.clear();
+    if (this.#known.size > KNOWN_MAX) this.#known.clear();
+  }
 
   /** One more, or one less, of the report's kind. */
   add(report: Kind, by: 1 | -1): void {
     const text = kindText(report);
-    const change = this.#changes.get(text);
-    if (change === undefined) this.#changes.set(text, { kind: report, by });
-    else change.by += by;
+    let kind = this.#known.get(text);
+    if (kind === undefined) {
+      const bytes = encodeKind(report);
+      kind = { key: digest16(bytes), value: Buffer.concat([Buffer.alloc(COUNT_SIZE), bytes]) };
+      this.#known.set(text, kind);
+    }
+    this.#changes.set(kind, (this.#changes.get(kind) ?? 0) + by);
   }
 
   flush(table: Database<Buffer, Buffer>): void {
-    for (const { kind, by } of this.#changes.values()) {
+    for (const [{ key, value }, by] of this.#changes) {
       if (by === 0) continue;
-      const bytes = encodeKind(kind);
-      const key = digest16(bytes);
       const count = (fast(table, key)?.readUInt32LE(0) ?? 0) + by;
+      value.writeUInt32LE(Math.max(0, count), 0);
       if (count <= 0) table.removeSync(key);
-      else table.putSync(key, Buffer.concat([u32(count), bytes]));
+      else table.putSync(key, value);
     }
-    this.#changes.clear();
   }
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.allocUnsafe(4);
-  bytes.writeUInt32LE(value, 0);
-  return bytes;
 }
 
 export interface ReportKind {
@@ -98,7 +108,7 @@ export function readKinds(table: Database<Buffer, Buffer>, options: ReadOptions)
   const kinds: ReportKind[] = [];
   for (const { value } of table.getRange({ ...options })) {
     const report = new StoredReport();
-    report.load(Buffer.from(value.subarray(4)));
+    report.load(Buffer.from(value.subarray(COUNT_SIZE)));
     kinds.push({ count: value.readUInt32LE(0), report });
   }
   return kinds;
