@@ -445,7 +445,7 @@ export type ReportPath =
   /** `isLastFirst`: of each node what arrived last comes first. */
   | { readonly kind: 'nodes'; readonly isLastFirst?: true }
   | TimePath
-  /** They are counted as their nodes have them. */
+  /** They are counted by their kinds. */
   | { readonly kind: 'counted' }
   | { readonly kind: 'all' };
 
