@@ -20,7 +20,7 @@ import type { ItemClasses } from './item-classes.ts';
 import type { ItemSignatures } from './item-signatures.ts';
 import { BroughtIn, KeptBytes } from './kept-bytes.ts';
 import { digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
-import { fast, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
+import { fast, openTable, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
 import { CHUNK_BITS, chunkCount, chunkIds, PostingsReader, PostingsWriter } from './postings.ts';
 import { type RecordBudget, RecordCache } from './record-cache.ts';
@@ -48,12 +48,12 @@ function openDictionaryTables(
   const byId = { encoding: 'binary', keyEncoding: 'uint32', cache: false } as const;
   const byBytes = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
   return {
-    body: env.openDB<Buffer, number>(`${name}_body`, byId),
-    digest: env.openDB<Buffer, Buffer>(`${name}_digest`, byBytes),
-    post: env.openDB<Buffer, Buffer>(`${name}_post`, byBytes),
-    list: env.openDB<Buffer, number>(`${name}_list`, byId),
-    copy: copies ? env.openDB<Buffer, number>(`${name}_copy`, byId) : null,
-    index: env.openDB<Buffer, Buffer>(`${name}_index`, byBytes),
+    body: openTable<number>(env, `${name}_body`, byId),
+    digest: openTable<Buffer>(env, `${name}_digest`, byBytes),
+    post: openTable<Buffer>(env, `${name}_post`, byBytes),
+    list: openTable<number>(env, `${name}_list`, byId),
+    copy: copies ? openTable<number>(env, `${name}_copy`, byId) : null,
+    index: openTable<Buffer>(env, `${name}_index`, byBytes),
   };
 }
 

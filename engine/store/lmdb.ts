@@ -31,6 +31,25 @@ export function openEnvironment(options: RootDatabaseOptionsWithPath): RootDatab
   return env;
 }
 
+type TableOptions = Parameters<RootDatabase['openDB']>[1];
+
+/**
+ * A table of the environment, which is made where it is not there. Where nobody can write, one that is not there has nothing in it: the store
+ * is older than the table.
+ */
+export function openTable<K extends Key>(env: RootDatabase, name: string, options: TableOptions): Database<Buffer, K> {
+  return (env.openDB<Buffer, K>(name, options) as Database<Buffer, K> | undefined) ?? NO_TABLE;
+}
+
+/** All that readers ask of a table. */
+const NO_TABLE = {
+  get: () => undefined,
+  getBinaryFast: () => undefined,
+  getKeys: () => [],
+  getRange: () => [],
+  getKeysCount: () => 0,
+} as unknown as Database<Buffer, never>;
+
 /** Whether nobody can write there, such as on a snapshot of a file system: LMDB then reads without a lock file. */
 export function isOnReadOnlyFileSystem(dir: string): boolean {
   try {

@@ -22,6 +22,7 @@
 //   dictionaries   see dictionary.ts
 
 import type { Database, RootDatabase } from 'lmdb';
+import { openTable } from './lmdb.ts';
 
 /** Sets of nodes kept as postings. */
 export const NODES_ALL = 1;
@@ -76,29 +77,29 @@ export function openTables(env: RootDatabase): Tables {
   const byId = { encoding: 'binary', keyEncoding: 'uint32', cache: false } as const;
   const packed = { ...byId, compression: true } as const;
   return {
-    state: env.openDB<Buffer, Buffer>('state', bytes),
-    node_id: env.openDB<Buffer, Buffer>('node_id', bytes),
-    node: env.openDB<Buffer, number>('node', byId),
-    node_set: env.openDB<Buffer, Buffer>('node_set', bytes),
-    inputs: env.openDB<Buffer, number>('inputs', byId),
-    catalog_memo: env.openDB<Buffer, number>('catalog_memo', byId),
-    factset_memo: env.openDB<Buffer, number>('factset_memo', byId),
-    resource_known: env.openDB<Buffer, number>('resource_known', byId),
-    fact_name: env.openDB<Buffer, Buffer>('fact_name', bytes),
-    fact_path: env.openDB<Buffer, Buffer>('fact_path', bytes),
-    report: env.openDB<Buffer, number>('report', byId),
-    report_event: env.openDB<Buffer, number>('report_event', byId),
-    report_event_value: env.openDB<Buffer, number>('report_event_value', packed),
-    report_lists: env.openDB<Buffer, number>('report_lists', byId),
-    report_logs: env.openDB<Buffer, number>('report_logs', packed),
-    report_metrics: env.openDB<Buffer, number>('report_metrics', packed),
-    report_resources: env.openDB<Buffer, number>('report_resources', packed),
-    report_digest: env.openDB<Buffer, Buffer>('report_digest', bytes),
-    report_node: env.openDB<Buffer, Buffer>('report_node', bytes),
-    report_time: env.openDB<Buffer, Buffer>('report_time', bytes),
-    report_kind: env.openDB<Buffer, Buffer>('report_kind', bytes),
-    environment: env.openDB<Buffer, Buffer>('environment', bytes),
-    producer: env.openDB<Buffer, Buffer>('producer', bytes),
-    retry: env.openDB<Buffer, Buffer>('retry', bytes),
+    state: openTable<Buffer>(env, 'state', bytes),
+    node_id: openTable<Buffer>(env, 'node_id', bytes),
+    node: openTable<number>(env, 'node', byId),
+    node_set: openTable<Buffer>(env, 'node_set', bytes),
+    inputs: openTable<number>(env, 'inputs', byId),
+    catalog_memo: openTable<number>(env, 'catalog_memo', byId),
+    factset_memo: openTable<number>(env, 'factset_memo', byId),
+    resource_known: openTable<number>(env, 'resource_known', byId),
+    fact_name: openTable<Buffer>(env, 'fact_name', bytes),
+    fact_path: openTable<Buffer>(env, 'fact_path', bytes),
+    report: openTable<number>(env, 'report', byId),
+    report_event: openTable<number>(env, 'report_event', byId),
+    report_event_value: openTable<number>(env, 'report_event_value', packed),
+    report_lists: openTable<number>(env, 'report_lists', byId),
+    report_logs: openTable<number>(env, 'report_logs', packed),
+    report_metrics: openTable<number>(env, 'report_metrics', packed),
+    report_resources: openTable<number>(env, 'report_resources', packed),
+    report_digest: openTable<Buffer>(env, 'report_digest', bytes),
+    report_node: openTable<Buffer>(env, 'report_node', bytes),
+    report_time: openTable<Buffer>(env, 'report_time', bytes),
+    report_kind: openTable<Buffer>(env, 'report_kind', bytes),
+    environment: openTable<Buffer>(env, 'environment', bytes),
+    producer: openTable<Buffer>(env, 'producer', bytes),
+    retry: openTable<Buffer>(env, 'retry', bytes),
   };
 }
