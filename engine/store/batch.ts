@@ -26,7 +26,7 @@ import {
 } from './records.ts';
 import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
 import { decodeReport, encodeReport } from './report-record.ts';
-import { isFar, withTimesOf } from './report-times.ts';
+import { CLOCKS, FAR_SETS, isFar, withTimesOf } from './report-times.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind, withRewritten } from './rewritten.ts';
 import { encodeState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
@@ -40,7 +40,6 @@ import {
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
   NODES_WITH_REPORT,
-  REPORTS_FAR,
   REPORTS_LATEST,
   REPORTS_WITH_EVENTS,
 } from './tables.ts';
@@ -316,13 +315,19 @@ export class Batch {
 
   #keepKind(id: ReportId, record: ReportRecord): void {
     this.partition.kindCounts.add(record, 1);
-    const known = withTimesOf(this.#state.reportTimes, record);
-    if (known === null) this.#sets.add(REPORTS_FAR, id);
-    else this.#state.reportTimes = known;
+    for (const clock of CLOCKS) {
+      if (isFar(clock, record)) this.#sets.add(FAR_SETS[clock], id);
+      else this.#state.reportTimes = withTimesOf(this.#state.reportTimes, clock, record);
+    }
   }
 
-  #wasFar(id: ReportId, record: ReportRecord): boolean {
-    return id >= this.#state.reportTimes.since && isFar(record);
+  /** `now`: what becomes of the report; null: it goes. */
+  #nearer(id: ReportId, record: ReportRecord, now: ReportRecord | null): void {
+    if (id < this.#state.reportTimes.since) return;
+    for (const clock of CLOCKS) {
+      const stays = now !== null && isFar(clock, now);
+      if (isFar(clock, record) && !stays) this.#sets.remove(FAR_SETS[clock], id);
+    }
   }
 
   report(id: ReportId): ReportRecord | undefined {
@@ -344,7 +349,7 @@ export class Batch {
     const { tables } = this.partition;
     const now = { ...record, ...eventRange(events) };
     tables.report.putSync(id, encodeReport(now));
-    if (this.#wasFar(id, record) && !isFar(now)) this.#sets.remove(REPORTS_FAR, id);
+    this.#nearer(id, record, now);
     if (events.length > 0) this.#putEvents(id, encodeEvents(events));
     else this.#removeEvents(id);
   }
@@ -372,7 +377,7 @@ export class Batch {
     tables.report_node.removeSync(pairKey(record.nodeId, id));
     tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
     if (record.eventCount > 0) this.#removeEvents(id);
-    if (this.#wasFar(id, record)) this.#sets.remove(REPORTS_FAR, id);
+    this.#nearer(id, record, null);
     if (id >= this.#state.reportTimes.since) this.partition.kindCounts.add(record, -1);
     tables.report.removeSync(id);
     if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);

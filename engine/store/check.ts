@@ -18,7 +18,7 @@ import type { NodeId, NodeRecord } from './records.ts';
 import { isInactive } from './records.ts';
 import { kindText, readKinds } from './report-kinds.ts';
 import { decodeReport } from './report-record.ts';
-import { withTimesOf } from './report-times.ts';
+import { CLOCKS, FAR_SETS, isFar, withTimesOf } from './report-times.ts';
 import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
 import {
   MEMO_TABLES,
@@ -29,7 +29,6 @@ import {
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
   NODES_WITH_REPORT,
-  REPORTS_FAR,
   REPORTS_LATEST,
   REPORTS_WITH_EVENTS,
 } from './tables.ts';
@@ -255,7 +254,7 @@ class Walk {
     const latest = new Map<NodeId, number>();
     const isLatest = new Set(view.reportSet(REPORTS_LATEST));
     const hasEvents = new Set(view.reportSet(REPORTS_WITH_EVENTS));
-    const areFar = new Set(view.reportSet(REPORTS_FAR));
+    const far = CLOCKS.map((clock) => ({ clock, ids: new Set(view.reportSet(FAR_SETS[clock])) }));
     const kinds = new Map<string, number>();
     const { reportTimes } = view.state;
     for (const { key: id, value } of tables.report.getRange({ ...view.options })) {
@@ -272,10 +271,13 @@ class Walk {
       if (stored.length !== record.eventCount)
         this.#say(`report ${id}: ${stored.length} events, header ${record.eventCount}`);
       if (hasEvents.delete(id) !== stored.length > 0) this.#say(`set 'reports with events' is wrong about ${id}`);
-      const times = id < reportTimes.since ? reportTimes : withTimesOf(reportTimes, record);
-      if (areFar.delete(id) !== (times === null)) this.#say(`set 'reports far away' is wrong about ${id}`);
+      for (const { clock, ids } of far) {
+        const belongs = id >= reportTimes.since && isFar(clock, record);
+        if (ids.delete(id) !== belongs) this.#say(`set 'reports far away by ${clock}' is wrong about ${id}`);
+        const isKnown = id < reportTimes.since || belongs || withTimesOf(reportTimes, clock, record) === reportTimes;
+        if (!isKnown) this.#say(`report ${id}: its times lie further away than is known`);
+      }
       if (id >= reportTimes.since) kinds.set(kindText(record), (kinds.get(kindText(record)) ?? 0) + 1);
-      if (times !== null && times !== reportTimes) this.#say(`report ${id}: its times lie further away than is known`);
       if (record.type !== 'plan')
         latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
     }
@@ -301,7 +303,7 @@ class Walk {
     }
     this.#equal("set 'latest reports': further ones", isLatest.size, 0);
     this.#equal("set 'reports with events': further ones", hasEvents.size, 0);
-    this.#equal("set 'reports far away': further ones", areFar.size, 0);
+    for (const { clock, ids } of far) this.#equal(`set 'reports far away by ${clock}': further ones`, ids.size, 0);
     for (const { count: counted, report } of readKinds(tables.report_kind, view.options)) {
       const kind = kindText(decodeReport(report.record.bytes));
       this.#equal(`reports of the kind ${kind}`, counted, kinds.get(kind) ?? 0);

@@ -33,10 +33,11 @@ export const NODES_WITH_FACTS = 4;
 export const NODES_WITH_REPORT = 5;
 export const NODES_WITH_INPUTS = 6;
 export const NODES_WITH_PACKAGES = 7;
-/** Sets of reports kept the same way: those that are the latest of their nodes, those with events, those of which a time is far away (report-times.ts). */
+/** Sets of reports kept the same way: those that are the latest of their nodes, those with events, those of which a time is far away (report-times.ts): one of the run, or that of the receipt. */
 export const REPORTS_LATEST = 8;
 export const REPORTS_WITH_EVENTS = 9;
 export const REPORTS_FAR = 10;
+export const REPORTS_FAR_RECEIPT = 11;
 
 /** Of what a payload is remembered, so that it is known when it comes again. */
 export type MemoKind = 'catalog' | 'factset';

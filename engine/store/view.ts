@@ -31,7 +31,7 @@ import type {
 import { type ReportKind, readKinds } from './report-kinds.ts';
 import { type ReportListName, writeReportList } from './report-lists.ts';
 import { decodeReport, type StoredReport } from './report-record.ts';
-import type { TimeSpan } from './report-times.ts';
+import type { KnownTimes } from './report-times.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind } from './rewritten.ts';
 import type { PartitionCounts, State } from './state.ts';
 
@@ -238,8 +238,8 @@ export class View implements EventSource, ViewBounds {
     return bytes === undefined ? 0 : bytes.readUInt32BE(0);
   }
 
-  /** How far the times of reports that are not in REPORTS_FAR lie from their producers'; null: of some that is not known. */
-  get reportTimes(): TimeSpan | null {
+  /** How far the times of reports that are not far lie from their producers'; null: of some that is not known. */
+  get reportTimes(): KnownTimes | null {
     return this.#knowsReports ? this.state.reportTimes : null;
   }
 

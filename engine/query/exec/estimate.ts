@@ -9,7 +9,7 @@ import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
 import type { ExecContext } from './context.ts';
 import { firstKeyTest } from './json-filter.ts';
-import { covers, DICTIONARY, type ItemPlan, itemsOf, type ReportPath, rowsPerItem } from './plan.ts';
+import { covers, DICTIONARY, type ItemPlan, itemsOf, REPORT_TIMES, type ReportPath, rowsPerItem } from './plan.ts';
 
 /** Share of the rows for which a condition holds that no count tells anything about. */
 const SHARE: Readonly<Record<Filter['kind'], number>> = {
@@ -177,7 +177,7 @@ const COVERED: Readonly<Record<ReportPath['kind'], readonly string[]>> = {
   hash: ['hash', 'report'],
   latest: ['latest_report?'],
   nodes: [],
-  time: ['producer_timestamp', 'start_time', 'end_time', 'timestamp', 'run_start_time', 'run_end_time'],
+  time: REPORT_TIMES,
   counted: ['type'],
   all: [],
 };

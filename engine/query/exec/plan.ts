@@ -12,7 +12,7 @@ import {
   RESOURCE_BY_TYPE_TITLE,
   RESOURCE_EXPORTED,
 } from '../../store/dictionaries.ts';
-import type { TimeSpan } from '../../store/report-times.ts';
+import type { Clock, TimeSpan } from '../../store/report-times.ts';
 import type { View } from '../../store/view.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter, QueryTree } from '../tree.ts';
@@ -417,25 +417,31 @@ const DICTIONARY_NAME = { resources: 'resource', facts: 'fact', edges: 'edge', p
 /** An order in which a page of rows is found soonest by the producer times of reports. */
 export interface TimeOrder {
   readonly descending: boolean;
-  /** Of a time that lies near it: rows come in that order but for as much. */
-  readonly isNear: boolean;
+  /** Of a time of that clock, which lies near it: rows come in that order but for as much. null: of the producer's. */
+  readonly clock: Clock | null;
 }
 
 /** Times that lie near the producer's time of the report, unless it is far (store/report-times.ts). */
-const NEAR_TIMES: Partial<Record<EntityName, readonly string[]>> = {
-  reports: ['start_time', 'end_time'],
-  events: ['timestamp', 'run_start_time', 'run_end_time'],
+const NEAR_TIMES: Partial<Record<EntityName, Readonly<Record<string, Clock>>>> = {
+  reports: { start_time: 'run', end_time: 'run', receive_time: 'receipt' },
+  events: { timestamp: 'run', run_start_time: 'run', run_end_time: 'run', report_receive_time: 'receipt' },
 };
+
+/** Fields that the index of producer times narrows. */
+export const REPORT_TIMES: readonly string[] = [
+  'producer_timestamp',
+  ...Object.values(NEAR_TIMES).flatMap(Object.keys),
+];
 
 const isProducerTime = (entity: EntityName, field: string): boolean =>
   entity === 'reports' && field === 'producer_timestamp';
-const isNearTime = (entity: EntityName, field: string): boolean => NEAR_TIMES[entity]?.includes(field) === true;
+const clockOf = (entity: EntityName, field: string): Clock | null => NEAR_TIMES[entity]?.[field] ?? null;
 
 /** null: no such order helps. */
 export function timeOrderOf({ entity, limit, orderBy: [first] }: QueryTree): TimeOrder | null {
   if (limit === null || first === undefined) return null;
-  const isNear = isNearTime(entity, first.field);
-  return isNear || isProducerTime(entity, first.field) ? { descending: first.descending, isNear } : null;
+  const clock = clockOf(entity, first.field);
+  return clock !== null || isProducerTime(entity, first.field) ? { descending: first.descending, clock } : null;
 }
 
 /** What narrows the reports to look at, or puts them in order. */
@@ -449,6 +455,8 @@ export type ReportPath =
   | { readonly kind: 'counted' }
   | { readonly kind: 'all' };
 
+export type NearTimes = Partial<Record<Clock, TimeSpan>>;
+
 /** From the index of producer times. */
 export interface TimePath {
   readonly kind: 'time';
@@ -456,8 +464,8 @@ export interface TimePath {
   readonly to: number | null;
   /** What the rows have to come in. */
   readonly order?: TimeOrder;
-  /** How far the times that are asked for lie from the producer's. Reports for which that is not so are wanted, too. */
-  readonly near?: TimeSpan;
+  /** By the clocks whose times are asked for, how far they lie from the producer's. Reports for which that is not so are wanted, too. */
+  readonly near?: NearTimes;
 }
 
 /** Whether only nodes' latest reports pass the condition. */
@@ -471,8 +479,8 @@ export interface ReportsWanted {
   readonly isByNode: boolean;
   /** What the rows should come in, if they are not few. */
   readonly order: TimeOrder | null;
-  /** How far times of the reports lie from their producers'; null: that does not help. */
-  times(): TimeSpan | null;
+  /** How far the clock's times of the reports lie from their producers'; null: that does not help. */
+  times(clock: Clock): TimeSpan | null;
   /** Whether so few reports are within those times that they are better found by the index than by looking at all. */
   areFew(path: TimePath): boolean;
 }
@@ -490,39 +498,45 @@ export function reportPath(entity: EntityName, filters: readonly Filter[], wante
 }
 
 /** The path through producer times that the conditions and the order leave; null: it would lead to all. */
-function timePath(
-  entity: EntityName,
-  filters: readonly Filter[],
-  { order: inOrder, times: timesOf }: ReportsWanted,
-): TimePath | null {
-  const isAsked = inOrder?.isNear === true || filters.some((f) => 'field' in f && isNearTime(entity, f.field));
-  const times = isAsked ? timesOf() : null;
+function timePath(entity: EntityName, filters: readonly Filter[], wanted: ReportsWanted): TimePath | null {
   let from: number | null = null;
   let to: number | null = null;
-  let isNear = false;
+  const near: NearTimes = {};
+  const spanOf = (clock: Clock): TimeSpan | null => {
+    const span = near[clock] ?? wanted.times(clock);
+    if (span !== null) near[clock] = span;
+    return span;
+  };
   for (const f of filters) {
-    if (!('field' in f)) continue;
-    const span = isProducerTime(entity, f.field) ? EXACT : isNearTime(entity, f.field) ? times : null;
-    const range = span === null ? null : rangeOf(f);
-    if (span === null || range === null) continue;
+    const range = rangeOf(f);
+    if (range === null) continue;
+    const clock = clockOf(entity, range.field);
+    const span = isProducerTime(entity, range.field) ? EXACT : clock === null ? null : spanOf(clock);
+    if (span === null) continue;
     if (range.from !== null) from = Math.max(from ?? range.from - span.latest, range.from - span.latest);
     if (range.to !== null) to = Math.min(to ?? range.to - span.earliest, range.to - span.earliest);
-    if (span !== EXACT) isNear = true;
   }
-  const order = inOrder?.isNear === true && times === null ? null : inOrder;
+  const inOrder = wanted.order;
+  const order = inOrder !== null && inOrder.clock !== null && spanOf(inOrder.clock) === null ? null : inOrder;
   if (from === null && to === null && order === null) return null;
-  const near = isNear || order?.isNear === true ? times : null;
-  return { kind: 'time', from, to, ...(order === null ? {} : { order }), ...(near === null ? {} : { near }) };
+  const isNear = Object.keys(near).length > 0;
+  return { kind: 'time', from, to, ...(order === null ? {} : { order }), ...(isNear ? { near } : {}) };
 }
 
 const EXACT: TimeSpan = { earliest: 0, latest: 0 };
 
+interface TimeRange {
+  readonly field: string;
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
 /** Milliseconds, both ends included; null: it is no condition on a time. */
-function rangeOf(filter: Filter): { readonly from: number | null; readonly to: number | null } | null {
-  if (filter.kind === 'order')
-    return filter.op === '>' || filter.op === '>='
-      ? { from: filter.value, to: null }
-      : { from: null, to: filter.value };
-  if (filter.kind === 'eq' && typeof filter.value === 'number') return { from: filter.value, to: filter.value };
-  return null;
+function rangeOf(filter: Filter): TimeRange | null {
+  if (filter.kind === 'order') {
+    const { field, op, value } = filter;
+    return op === '>' || op === '>=' ? { field, from: value, to: null } : { field, from: null, to: value };
+  }
+  if (filter.kind !== 'eq' || typeof filter.value !== 'number') return null;
+  return { field: filter.field, from: filter.value, to: filter.value };
 }

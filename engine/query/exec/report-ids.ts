@@ -6,12 +6,12 @@ import { NODE_NUMBER } from '../../store/node-record.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { NodeId, ReportId } from '../../store/records.ts';
 import { REPORT_NUMBER, type StoredReport } from '../../store/report-record.ts';
-import type { TimeSpan } from '../../store/report-times.ts';
-import { REPORTS_FAR, REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../store/tables.ts';
+import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../store/report-times.ts';
+import { REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../store/tables.ts';
 import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
 import type { Behind } from './behind.ts';
-import type { ReportPath, TimeOrder, TimePath } from './plan.ts';
+import type { ReportPath, TimePath } from './plan.ts';
 import type { Row } from './row.ts';
 
 /** One node of so many is few. */
@@ -63,10 +63,11 @@ function* eachOf(nodes: NodeSet, reportsOf: (node: NodeId) => Iterable<ReportId>
 /** More of the reports that are far are looked at one after the other with all others. */
 const FAR_SHARE = 1 / 4;
 
-/** How far times of the partition's reports lie from their producers', where that tells enough of them. */
-export function usefulTimes(view: View): TimeSpan | null {
+/** How far the clock's times of the partition's reports lie from their producers', where that tells enough of them. */
+export function usefulTimes(view: View, clock: Clock): TimeSpan | null {
   const times = view.reportTimes;
-  return times === null || view.reportSet(REPORTS_FAR).length > view.counts.reports * FAR_SHARE ? null : times;
+  if (times === null || view.reportSet(FAR_SETS[clock]).length > view.counts.reports * FAR_SHARE) return null;
+  return times[clock];
 }
 
 /** Microseconds, measured: a report found in the index of times, one opened, and one passed over by the times of its events. */
@@ -88,29 +89,27 @@ export function areFewWithin({ from, to }: TimePath, entity: EntityName, view: V
 }
 
 /** Those that are far come first: whether what follows is behind the page depends on the page only then. */
-function* idsByTime({ from, to, order, near }: TimePath, view: View, behind: Behind | null): Generator<ReportId> {
+function* idsByTime(path: TimePath, view: View, behind: Behind | null): Generator<ReportId> {
+  const { from, to, order, near = {} } = path;
   const range: { from?: number; to?: number; reverse: boolean } = { reverse: order?.descending === true };
   if (from !== null) range.from = from;
   if (to !== null) range.to = to;
-  const far = near === undefined ? NO_REPORTS : view.reportSet(REPORTS_FAR);
+  const far = new Set<ReportId>();
+  for (const clock of CLOCKS)
+    if (near[clock] !== undefined) for (const id of view.reportSet(FAR_SETS[clock])) far.add(id);
   yield* far;
-  const areFar = new Set(far);
-  const isBehind = order === undefined || behind === null ? null : endOf(order, near, behind);
+  const isBehind = behind === null ? null : endOf(path, behind);
   for (const { time, id } of view.reportsByTime(range)) {
     if (isBehind?.(time)) return;
-    if (!areFar.has(id)) yield id;
+    if (!far.has(id)) yield id;
   }
 }
 
-const NO_REPORTS = new Uint32Array(0);
-
-/** Whether what comes from that producer's time on, in the order, is behind the page. */
-function endOf(
-  { descending, isNear }: TimeOrder,
-  near: TimeSpan | undefined,
-  behind: Behind,
-): (time: number) => boolean {
-  const reached = !isNear || near === undefined ? 0 : descending ? near.latest : near.earliest;
+/** Whether what comes from that producer's time on, in the order, is behind the page; null: that is not known. */
+function endOf({ order, near = {} }: TimePath, behind: Behind): ((time: number) => boolean) | null {
+  if (order === undefined) return null;
+  const span = order.clock === null ? null : near[order.clock];
+  const reached = span == null ? 0 : order.descending ? span.latest : span.earliest;
   return (time) => behind.hasValue(time + reached);
 }
 

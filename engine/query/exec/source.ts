@@ -323,8 +323,9 @@ export class Source {
 
   /** Whether a page of the rows is found by the producer times of reports, so that those behind it are not looked at. */
   get isTimed(): boolean {
-    if (this.#order?.isNear !== true) return this.#order !== null;
-    return this.parts.every((part) => usefulTimes(this.ctx.view(part)) !== null);
+    const clock = this.#order?.clock ?? null;
+    if (clock === null) return this.#order !== null;
+    return this.parts.every((part) => usefulTimes(this.ctx.view(part), clock) !== null);
   }
 
   /** Nodes the selection can have rows of: determined once a partition, not to be changed. */
@@ -525,7 +526,7 @@ export class Source {
       narrow,
       isByNode,
       order: behind === null ? null : this.#order,
-      times: () => usefulTimes(view),
+      times: (clock) => usefulTimes(view, clock),
       areFew: (times) => areFewWithin(times, this.entity, view),
     });
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };

@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rowProblems } from '../../../../engine/store/check.ts';
+import { type Clock, FAR_SETS } from '../../../../engine/store/report-times.ts';
 import { encodeState, STATE } from '../../../../engine/store/state.ts';
-import { REPORTS_FAR, REPORTS_LATEST } from '../../../../engine/store/tables.ts';
+import { REPORTS_LATEST } from '../../../../engine/store/tables.ts';
 import { View } from '../../../../engine/store/view.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';
@@ -33,12 +34,17 @@ const OTHERS: readonly (readonly [clause: readonly unknown[], test: (row: Shown)
 
 let fleet: Fleet;
 let hashes: string[] = [];
-let far = 0;
+/** By what is far: a time of the run, or that of the receipt. */
+const far = { run: 0, receipt: 0 };
 
 /** How far a clock was wrong. */
 const skew = (): number => random.pick([-400 * DAY, -DAY, -2 * 60 * MINUTE, 90 * MINUTE, DAY, 3000 * DAY]);
 
-function addReport(i: number, isFar: boolean): void {
+function addReport(i: number, farShare: number): void {
+  const isFar = random.chance(farShare);
+  const isLate = random.chance(farShare);
+  far.run += Number(isFar);
+  far.receipt += Number(isLate);
   const [resource] = report('a').resources;
   const producer = NOW - random.below(SPAN / MINUTE) * MINUTE;
   const start = producer - random.below(30) * MINUTE;
@@ -54,6 +60,8 @@ function addReport(i: number, isFar: boolean): void {
     report(`n${random.below(60)}.example.com`, {
       configuration_version: `${i}`,
       environment: random.pick(['production', 'staging']),
+      // Read by `received`.
+      code_id: `${producer + (isLate ? random.pick([2, 30]) * 60 * MINUTE : random.between(-5, 300) * 1000)}`,
       type: random.chance(0.1) ? 'plan' : 'agent',
       status: random.pick(['changed', 'failed', 'unchanged']),
       noop: random.chance(0.3),
@@ -71,14 +79,10 @@ function addReport(i: number, isFar: boolean): void {
 }
 
 function addReports(farShare: number): void {
-  fleet = newFleet();
+  fleet = newFleet(({ code_id: received }) => (typeof received === 'string' ? Number(received) : NOW));
   hashes = [];
-  far = 0;
-  for (let i = 0; i < REPORTS; i++) {
-    const isFar = random.chance(farShare);
-    far += Number(isFar);
-    addReport(i, isFar);
-  }
+  Object.assign(far, { run: 0, receipt: 0 });
+  for (let i = 0; i < REPORTS; i++) addReport(i, farShare);
 }
 
 function shown(entity: Entity, query: Record<string, string>): { readonly rows: Shown[]; readonly total: number } {
@@ -167,11 +171,13 @@ function compareSome(count: number): void {
   }
 }
 
-const farIds = (): number[] =>
-  fleet.partitions.map((partition) => {
-    const view = new View(partition, undefined);
-    return view.reportSet(REPORTS_FAR).length;
-  });
+/** How many are in the sets of those that are far. */
+const inFarSets = (): Record<Clock, number> => {
+  const views = fleet.partitions.map((partition) => new View(partition, undefined));
+  const count = (clock: Clock): number => views.reduce((sum, view) => sum + view.reportSet(FAR_SETS[clock]).length, 0);
+  return { run: count('run'), receipt: count('receipt') };
+};
+
 function isSound(): void {
   for (const partition of fleet.partitions)
     assert.deepEqual(
@@ -179,8 +185,6 @@ function isSound(): void {
       [],
     );
 }
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
 describe('reports of which few lie far', () => {
   before(() => addReports(0.04));
@@ -191,11 +195,13 @@ describe('reports of which few lie far', () => {
   it('what is asked for the latest looks at few', () => {
     const recent = new Date(NOW - SPAN / 100).toISOString();
     // Half an hour before and after, of twenty days, and all that are far.
-    const most = far * 3 + REPORTS / 10;
+    const most = Math.max(far.run, far.receipt) * 3 + REPORTS / 10;
     for (const [entity, field] of [
       ['reports', 'start_time'],
       ['reports', 'end_time'],
+      ['reports', 'receive_time'],
       ['events', 'timestamp'],
+      ['events', 'report_receive_time'],
       ['events', 'run_end_time'],
     ] as const) {
       for (const order of ['asc', 'desc']) {
@@ -208,7 +214,7 @@ describe('reports of which few lie far', () => {
   });
 
   it('those that are far are known, until they go', async () => {
-    assert.equal(sum(farIds()), far);
+    assert.deepEqual(inFarSets(), far);
     isSound();
     for (const hash of hashes.slice(0, REPORTS / 2)) {
       for (const partition of fleet.partitions) {
@@ -223,7 +229,8 @@ describe('reports of which few lie far', () => {
       }
     }
     isSound();
-    assert.ok(sum(farIds()) < far);
+    const left = inFarSets();
+    assert.ok(left.run < far.run && left.receipt < far.receipt);
     compareSome(20);
   });
 });
@@ -330,7 +337,7 @@ describe('reports that came before it was known how far they lie', () => {
       const { reportTimes: _, ...older } = partition.readState({});
       partition.tables.state.putSync(STATE, encodeState(older as never));
       const { node_set: sets } = partition.tables;
-      const keys = [...sets.getKeys({})].filter((key) => key.readUInt32BE(0) === REPORTS_FAR);
+      const keys = [...sets.getKeys({})].filter((key) => Object.values(FAR_SETS).includes(key.readUInt32BE(0)));
       for (const key of keys) sets.removeSync(key);
       partition.tables.report_kind.clearSync();
     }
@@ -341,7 +348,7 @@ describe('reports that came before it was known how far they lie', () => {
     const query = { query: BOTH_TYPES, order_by: '[{"field":"end_time","order":"desc"}]', limit: '5' };
     assert.equal(scanned('reports', query), REPORTS);
     const older = hashes;
-    for (let i = 0; i < REPORTS; i++) addReport(REPORTS + i, i % 25 === 0);
+    for (let i = 0; i < REPORTS; i++) addReport(REPORTS + i, 0.04);
     compareSome(10);
     assert.equal(scanned('reports', query), 2 * REPORTS);
     isSound();

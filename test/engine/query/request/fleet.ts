@@ -43,7 +43,8 @@ export interface Fleet {
   close(): Promise<void>;
 }
 
-export function newFleet(): Fleet {
+/** `received`: when a command came, which has this payload. */
+export function newFleet(received: (payload: Record<string, unknown>) => number = () => NOW - 1000): Fleet {
   const dir = mkdtempSync(join(tmpdir(), 'muster-request-'));
   const partitions = Array.from({ length: PARTITIONS }, (_, slot) => openPartition(join(dir, String(slot))));
   let seq = 0;
@@ -59,7 +60,7 @@ export function newFleet(): Fleet {
         command,
         version,
         certname,
-        received: NOW - 1000,
+        received: received(payload),
         producerTimestamp: null,
         gzip: false,
         body: Buffer.from(written),
