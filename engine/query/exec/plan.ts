@@ -531,8 +531,8 @@ interface TimeRange {
   readonly to: number | null;
 }
 
-/** Milliseconds, both ends included; null: it is no condition on a time. */
-function rangeOf(filter: Filter): TimeRange | null {
+/** Milliseconds, both ends included; null: it is no condition on a time, nor on another number. */
+export function rangeOf(filter: Filter): TimeRange | null {
   if (filter.kind === 'order') {
     const { field, op, value } = filter;
     return op === '>' || op === '>=' ? { field, from: value, to: null } : { field, from: null, to: value };

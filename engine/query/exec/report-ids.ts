@@ -11,7 +11,7 @@ import { REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../store/tables.ts';
 import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
 import type { Behind } from './behind.ts';
-import type { ReportPath, TimePath } from './plan.ts';
+import { type ReportPath, rangeOf, type TimePath } from './plan.ts';
 import type { Row } from './row.ts';
 
 /** One node of so many is few. */
@@ -146,9 +146,10 @@ export function skipByTime(filters: readonly Filter[], path: ReportPath): ((repo
   let from = Number.NEGATIVE_INFINITY;
   let to = Number.POSITIVE_INFINITY;
   for (const f of filters) {
-    if (f.kind !== 'order' || f.field !== 'timestamp') continue;
-    if (f.op === '>' || f.op === '>=') from = Math.max(from, f.value);
-    else to = Math.min(to, f.value);
+    const range = rangeOf(f);
+    if (range?.field !== 'timestamp') continue;
+    from = Math.max(from, range.from ?? from);
+    to = Math.min(to, range.to ?? to);
   }
   if (from === Number.NEGATIVE_INFINITY && to === Number.POSITIVE_INFINITY && hasEvents(path)) return null;
   return (report) =>
