@@ -120,6 +120,23 @@ export function memberAt(bytes: Buffer, start: number, end: number, key: Key): n
   return -1;
 }
 
+/** Whether `test` is true for a member of the object at `start`, if there is one. The member's key ends in front of the colon before its value. */
+export function someMember(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  test: (key: number, value: number, valueEnd: number) => boolean,
+): boolean {
+  if (bytes[start] !== OPEN) return false;
+  for (let at = start + 1; bytes[at] === QUOTE; at++) {
+    const value = endOfString(bytes, at, end) + 1;
+    const valueEnd = endOfValue(bytes, value, end);
+    if (test(at, value, valueEnd)) return true;
+    at = valueEnd;
+  }
+  return false;
+}
+
 /** Where the element begins in the list at `start`; -1 when it has none, or when there is no list. */
 export function elementAt(bytes: Uint8Array, start: number, end: number, index: number): number {
   if (!(Number.isInteger(index) && index >= 0)) return -1;

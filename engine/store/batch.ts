@@ -316,8 +316,9 @@ export class Batch {
   #keepKind(id: ReportId, record: ReportRecord): void {
     this.partition.kindCounts.add(record, 1);
     for (const clock of CLOCKS) {
-      if (isFar(clock, record)) this.#sets.add(FAR_SETS[clock], id);
-      else this.#state.reportTimes = withTimesOf(this.#state.reportTimes, clock, record);
+      const known = withTimesOf(this.#state.reportTimes, clock, record);
+      if (known === null) this.#sets.add(FAR_SETS[clock], id);
+      else this.#state.reportTimes = known;
     }
   }
 

@@ -18,7 +18,7 @@ import type { NodeId, NodeRecord } from './records.ts';
 import { isInactive } from './records.ts';
 import { kindText, readKinds } from './report-kinds.ts';
 import { decodeReport } from './report-record.ts';
-import { CLOCKS, FAR_SETS, isFar, withTimesOf } from './report-times.ts';
+import { CLOCKS, FAR_SETS, withTimesOf } from './report-times.ts';
 import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
 import {
   MEMO_TABLES,
@@ -272,12 +272,13 @@ class Walk {
         this.#say(`report ${id}: ${stored.length} events, header ${record.eventCount}`);
       if (hasEvents.delete(id) !== stored.length > 0) this.#say(`set 'reports with events' is wrong about ${id}`);
       for (const { clock, ids } of far) {
-        const belongs = id >= reportTimes.since && isFar(clock, record);
-        if (ids.delete(id) !== belongs) this.#say(`set 'reports far away by ${clock}' is wrong about ${id}`);
-        const isKnown = id < reportTimes.since || belongs || withTimesOf(reportTimes, clock, record) === reportTimes;
-        if (!isKnown) this.#say(`report ${id}: its times lie further away than is known`);
+        const times = id < reportTimes.since ? reportTimes : withTimesOf(reportTimes, clock, record);
+        if (ids.delete(id) !== (times === null)) this.#say(`set 'reports far away by ${clock}' is wrong about ${id}`);
+        if (times !== null && times !== reportTimes)
+          this.#say(`report ${id}: its times lie further away than is known`);
       }
-      if (id >= reportTimes.since) kinds.set(kindText(record), (kinds.get(kindText(record)) ?? 0) + 1);
+      const kind = kindText(record);
+      if (id >= reportTimes.since) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
       if (record.type !== 'plan')
         latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
     }

@@ -1,14 +1,13 @@
 // What stands in a resource's signature (item-signatures.ts) for each of its parameters: a bit for its name, two for the name with the
 // value, where that is a string, `true`, `false` or `null`. These are stored in one spelling each.
 
-import { endOfString, endOfValue } from '../json/scan.ts';
+import { someMember } from '../json/scan.ts';
 import { storedText } from '../json/stored.ts';
 import { RESOURCE } from './bodies.ts';
 import type { Fields } from './fields.ts';
 import { Mark } from './item-signatures.ts';
 
 const QUOTE = 0x22;
-const OPEN = 0x7b;
 /** Of `true`, `false`, `null`. */
 const FIRST_OF_LITERALS = [...'tfn'].map((text) => text.charCodeAt(0));
 
@@ -44,18 +43,13 @@ function addValue(hash: number, mark: Mark): void {
 /** Adds the bits of all of a resource's parameters. */
 export function signParameters({ record }: Fields, mark: Mark): void {
   const { bytes } = record;
-  const end = record.endOf(RESOURCE.parameters);
-  let at = record.startOf(RESOURCE.parameters);
-  if (bytes[at] !== OPEN) return;
-  for (at++; bytes[at] === QUOTE; at++) {
-    const from = endOfString(bytes, at, end) + 1;
-    const to = endOfValue(bytes, from, end);
-    const name = hashOf(bytes, at, from - 1, START);
+  someMember(bytes, record.startOf(RESOURCE.parameters), record.endOf(RESOURCE.parameters), (key, value, valueEnd) => {
+    const name = hashOf(bytes, key, value - 1, START);
     addName(name, mark);
-    const first = bytes[from]!;
-    if (first === QUOTE || FIRST_OF_LITERALS.includes(first)) addValue(hashOf(bytes, from, to, name), mark);
-    at = to;
-  }
+    const first = bytes[value]!;
+    if (first === QUOTE || FIRST_OF_LITERALS.includes(first)) addValue(hashOf(bytes, value, valueEnd, name), mark);
+    return false;
+  });
 }
 
 /** The bits that a resource with a parameter of that name has. `name`: text that UTF-8 can write. */

@@ -62,9 +62,10 @@ const isFarSpan = ({ earliest, latest }: TimeSpan): boolean => earliest < -FAR_M
 /** Whether a time of that clock lies far from the producer's. */
 export const isFar = (clock: Clock, report: Times): boolean => isFarSpan(SPAN_OF[clock](report));
 
-/** What is known with a report that has come, and that is not far. */
-export function withTimesOf(known: KnownTimes, clock: Clock, report: Times): KnownTimes {
+/** What is known with a report that has come; null: it is far. */
+export function withTimesOf(known: KnownTimes, clock: Clock, report: Times): KnownTimes | null {
   const span = SPAN_OF[clock](report);
+  if (isFarSpan(span)) return null;
   const { earliest, latest } = known[clock];
   if (span.earliest >= earliest && span.latest <= latest) return known;
   const wider = { earliest: Math.min(earliest, span.earliest), latest: Math.max(latest, span.latest) };

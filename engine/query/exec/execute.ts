@@ -16,8 +16,8 @@ import { narrowed } from './narrowing.ts';
 import { compareByTypes, type Ordering, orderingOf, TopEntries, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { timeOrderOf } from './plan.ts';
-import { countReports, foldReports } from './report-counts.ts';
-import { type Locator, Row } from './row.ts';
+import { foldReports } from './report-counts.ts';
+import type { Locator } from './row.ts';
 import { type Rows, TreeRows } from './rows.ts';
 import { Source } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
@@ -199,20 +199,14 @@ function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: Execu
   else if (tree.limit !== null && !options.onTotal && walksNames(tree.orderBy, source))
     yield* groupedByName(tree, grouping, source);
   else if (isCrossable(grouping, source)) yield* crossRows(grouping, source);
-  else yield* groupReports(grouping, source);
+  // By kind of report, where that is all that is asked for.
+  else if (!(yield* foldReports(source, grouping.reads, (row, weight) => grouping.add(row, weight))))
+    yield* groupRows(grouping, source);
   options.onTotal?.(grouping.size);
   group.rows = grouping.size;
   const output = source.trace.step('output');
   ctx.trace.enter(output);
   yield* emitGroups(tree, grouping, sink, ctx, output);
-}
-
-/** By kind of report, where that is all that is asked for; else row by row. */
-function* groupReports(grouping: Grouping, source: Source): Generator<undefined, void> {
-  if (yield* foldReports(source, grouping.reads, (row, weight) => grouping.add(row, weight))) return;
-  const count = grouping.reads.length === 0 ? yield* countReports(source) : null;
-  if (count === null) yield* groupRows(grouping, source);
-  else grouping.add(new Row(source.ctx.view(0), 0), count);
 }
 
 /** Row by row. */

@@ -4,7 +4,7 @@
 import { quote } from '../../json/canonical.ts';
 import { canonicalOfStored } from '../../json/canonical-of-stored.ts';
 import { parseJson } from '../../json/parse.ts';
-import { endOfString, endOfValue, keyAt, keyOf, memberAt } from '../../json/scan.ts';
+import { endOfValue, keyAt, keyOf, memberAt, someMember } from '../../json/scan.ts';
 import { storedText } from '../../json/stored.ts';
 import { RESOURCE, type StoredResource } from '../../store/bodies.ts';
 import { isUtf8, wantedText } from '../../store/fields.ts';
@@ -14,13 +14,12 @@ import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
 import type { Row } from './row.ts';
-import { FALSE, TRUE, type Truth, truthOf } from './truth.ts';
+import { FALSE, type Truth, truthOf } from './truth.ts';
 
 type ParameterFilter = Extract<Filter, { kind: 'parameter' }>;
 type RowTest = (row: Row) => Truth;
 
 const QUOTE = 0x22;
-const OPEN = 0x7b;
 const LITERAL = /^(?:true|false|null)$/;
 
 const resourceOf = (row: Row): StoredResource => row.body as StoredResource;
@@ -95,16 +94,9 @@ function parameterMatches({ name, text }: ParameterFilter, regex: CompileRegex):
   return (row) => {
     const { record } = resourceOf(row);
     const { bytes } = record;
-    const end = record.endOf(RESOURCE.parameters);
-    let at = record.startOf(RESOURCE.parameters);
-    if (bytes[at] !== OPEN) return FALSE;
-    for (at++; bytes[at] === QUOTE; at++) {
-      const from = endOfString(bytes, at, end) + 1;
-      const to = endOfValue(bytes, from, end);
-      if (isNamed(keyAt(bytes, at, from - 1)) && texts.test(canonicalAt(bytes, from, to))) return TRUE;
-      at = to;
-    }
-    return FALSE;
+    const isWanted = (key: number, value: number, valueEnd: number): boolean =>
+      isNamed(keyAt(bytes, key, value - 1)) && texts.test(canonicalAt(bytes, value, valueEnd));
+    return truthOf(someMember(bytes, record.startOf(RESOURCE.parameters), record.endOf(RESOURCE.parameters), isWanted));
   };
 }
 

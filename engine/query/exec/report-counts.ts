@@ -22,34 +22,32 @@ const FEW_NODES = 8;
 
 /** How many rows the selection has; null: they have to be looked at. */
 export function* countReports(source: Source): Generator<undefined, number | null> {
-  const parts = yield* kindsOf(source);
-  if (parts === null) return null;
   let total = 0;
-  for (const part of parts) {
-    begin(source, part);
-    let count = 0;
-    for (const { count: ofKind } of part.kinds) count += ofKind;
-    count -= yield* countOfNodes(source, part);
-    total += tell(source, part, count);
-  }
-  return total;
+  const isCounted = yield* foldReports(source, [], (_, weight) => {
+    total += weight;
+  });
+  return isCounted ? total : null;
 }
 
-/** Gives a row with what `reads` read, and how many rows it stands for, for each kind. false: the rows have to be looked at. */
+/**
+ * Gives rows with what `reads` read, and how many rows each of them stands for. false, and nothing: the rows have to be looked at.
+ */
 export function* foldReports(
   source: Source,
   reads: readonly Access[],
   visit: (row: Row, weight: number) => void,
 ): Generator<undefined, boolean> {
-  if (source.shape !== 'report' || !areShared(reads, KIND_PLACES)) return false;
+  if (source.entity !== 'reports' || !areShared(reads, KIND_PLACES)) return false;
   const parts = yield* kindsOf(source);
-  if (parts === null || parts.some(({ rest }) => rest.count() > 0)) return false;
+  if (parts === null || (reads.length > 0 && parts.some(({ rest }) => rest.count() > 0))) return false;
   for (const part of parts) {
     begin(source, part);
-    for (const { count, report } of part.kinds) {
-      part.row.body = report;
-      visit(part.row, tell(source, part, count));
-    }
+    if (reads.length === 0) visit(part.row, tell(source, part, yield* countOf(source, part)));
+    else
+      for (const { count, report } of part.kinds) {
+        part.row.body = report;
+        visit(part.row, tell(source, part, count));
+      }
   }
   return true;
 }
@@ -69,7 +67,7 @@ function tell(source: Source, { row }: PartKinds, count: number): number {
 /** By partition; null: something is asked for that kinds do not tell, or there are reports that are not in them. */
 function* kindsOf(source: Source): Generator<undefined, readonly PartKinds[] | null> {
   const { ctx, split, scope, item } = source;
-  if (source.entity !== 'reports' || split.sub.length + split.mixed.length > 0) return null;
+  if (split.sub.length + split.mixed.length > 0) return null;
   if (!split.item.every((filter) => isClassed(filter, scope, KIND_PLACES))) return null;
   const parts: PartKinds[] = [];
   for (const part of source.parts) {
@@ -93,12 +91,13 @@ function* kindsOf(source: Source): Generator<undefined, readonly PartKinds[] | n
   return parts;
 }
 
-/** Of the nodes that are left out, how many reports pass the other conditions. */
-function* countOfNodes({ ctx, item }: Source, { row, rest }: PartKinds): Generator<undefined, number> {
+/** Reports of these kinds, but for those of the nodes that are left out, which are looked at. */
+function* countOf({ ctx, item }: Source, { row, kinds, rest }: PartKinds): Generator<undefined, number> {
   let count = 0;
+  for (const kind of kinds) count += kind.count;
   for (const node of rest.toArray()) {
     for (const id of row.view.reportIdsOfNode(node)) {
-      if (row.openReport(id) && (item === null || item.test(row) === TRUE)) count++;
+      if (row.openReport(id) && (item === null || item.test(row) === TRUE)) count--;
     }
     if (ctx.tick()) yield;
   }

@@ -484,10 +484,18 @@ export class Source {
         const some = marksOf(filter, this.ctx.regex);
         return some === null ? [] : [some];
       });
-      const rest = this.#compiled(others);
-      this.#knownTests = { classed, marks, rest: this.subs === null ? both(rest, reachTest(this.#reach)) : rest };
+      this.#knownTests = {
+        classed,
+        marks,
+        rest: classed === null ? this.item : this.#withReach(this.#compiled(others)),
+      };
     }
     return this.#knownTests;
+  }
+
+  /** A condition on items with what the selection reaches, unless that is asked of their sub-rows. */
+  #withReach(item: Predicate | null): Predicate | null {
+    return this.subs === null ? both(item, reachTest(this.#reach)) : item;
   }
 
   /** Places of the fields of items that take few values. */
