@@ -69,6 +69,7 @@ export class Batch {
     this.partition = partition;
     this.#state = partition.readState({});
     partition.kindCounts.begin();
+    partition.markWriter.begin();
     this.#nameIds = partition.nameIds(this.#state.changes.fact_name ?? 0);
     const ids = {
       maxNode: () => this.#state.nextNode - 1,
@@ -307,14 +308,15 @@ export class Batch {
     tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
     if (events !== null) this.#putEvents(id, events);
     tables.report_lists.putSync(id, encodeReportLists(lists));
-    this.#keepKind(id, record);
+    const kind = this.partition.kindCounts.add(record, 1);
+    this.partition.markWriter.add(tables.report_marks, id, record, kind, events?.columns ?? null);
+    this.#keepTimes(id, record);
     this.#state.counts.reports++;
     this.#state.counts.events += record.eventCount;
     return id;
   }
 
-  #keepKind(id: ReportId, record: ReportRecord): void {
-    this.partition.kindCounts.add(record, 1);
+  #keepTimes(id: ReportId, record: ReportRecord): void {
     for (const clock of CLOCKS) {
       const known = withTimesOf(this.#state.reportTimes, clock, record);
       if (known === null) this.#sets.add(FAR_SETS[clock], id);
@@ -351,8 +353,11 @@ export class Batch {
     const now = { ...record, ...eventRange(events) };
     tables.report.putSync(id, encodeReport(now));
     this.#nearer(id, record, now);
-    if (events.length > 0) this.#putEvents(id, encodeEvents(events));
-    else this.#removeEvents(id);
+    const encoded = events.length > 0 ? encodeEvents(events) : null;
+    if (encoded === null) this.#removeEvents(id);
+    else this.#putEvents(id, encoded);
+    if (id >= this.#state.marksSince)
+      this.partition.markWriter.setEvents(tables.report_marks, id, encoded?.columns ?? null);
   }
 
   #putEvents(id: ReportId, { columns, values }: EncodedEvents): void {
@@ -380,6 +385,7 @@ export class Batch {
     if (record.eventCount > 0) this.#removeEvents(id);
     this.#nearer(id, record, null);
     if (id >= this.#state.reportTimes.since) this.partition.kindCounts.add(record, -1);
+    if (id >= this.#state.marksSince) this.partition.markWriter.remove(tables.report_marks, id);
     tables.report.removeSync(id);
     if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
     else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);
@@ -428,6 +434,7 @@ export class Batch {
     this.packages.flush();
     this.#sets.flush();
     this.partition.kindCounts.flush(tables.report_kind);
+    this.partition.markWriter.flush(tables.report_marks);
     // From now on there may be what an older version does not know.
     this.#state.format = FORMAT_VERSION;
     tables.state.putSync(STATE, encodeState(this.#state));

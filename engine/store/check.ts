@@ -9,14 +9,14 @@ import { DataFileDamaged, dataFileOf } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
 import { digest16, idOfTimeKey, indexPrefix, pairKey, timeOfKey } from './keys.ts';
 import { DIGEST_SIZE, KNOWN_SIZE } from './known-items.ts';
-import { present } from './lmdb.ts';
+import { fast, present } from './lmdb.ts';
 import { decodeNode } from './node-record.ts';
 import { walkDataFile } from './page-walk.ts';
 import { openPartition, type Partition } from './partition.ts';
 import { CHUNK_BITS, chunkIds } from './postings.ts';
 import type { NodeId, NodeRecord } from './records.ts';
 import { isInactive } from './records.ts';
-import { kindText, readKinds } from './report-kinds.ts';
+import { kindText, markOfKind, readKinds } from './report-kinds.ts';
 import { decodeReport } from './report-record.ts';
 import { CLOCKS, FAR_SETS, withTimesOf } from './report-times.ts';
 import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
@@ -256,7 +256,8 @@ class Walk {
     const hasEvents = new Set(view.reportSet(REPORTS_WITH_EVENTS));
     const far = CLOCKS.map((clock) => ({ clock, ids: new Set(view.reportSet(FAR_SETS[clock])) }));
     const kinds = new Map<string, number>();
-    const { reportTimes } = view.state;
+    const { reportTimes, marksSince } = view.state;
+    let marked = 0;
     for (const { key: id, value } of tables.report.getRange({ ...view.options })) {
       const record = decodeReport(value);
       reports++;
@@ -279,6 +280,13 @@ class Walk {
       }
       const kind = kindText(record);
       if (id >= reportTimes.since) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+      if (id >= marksSince) {
+        marked++;
+        const columns = fast(tables.report_event, id, view.options);
+        const events = columns === undefined ? null : Buffer.from(columns);
+        for (const problem of view.reportMarks.problems(id, record, markOfKind(record), events))
+          this.#say(`report ${id}: its mark is wrong about its ${problem}`);
+      }
       if (record.type !== 'plan')
         latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
     }
@@ -289,6 +297,7 @@ class Walk {
       if (record?.producerTimestamp !== timeOfKey(key)) this.#say(`report_time of ${idOfTimeKey(key)} is wrong`);
     }
     this.#equal('report_time', timed, reports);
+    this.#equal('marks of reports', view.reportMarks.count(), marked);
     this.#equal('report_node', count(tables.report_node.getKeys({ ...view.options })), reports);
     this.#equal('report_digest', count(tables.report_digest.getKeys({ ...view.options })), reports);
     this.#equal('counter of reports', view.counts.reports, reports);

@@ -38,7 +38,7 @@ export const EVENT_CODE = {
   correctiveChange: 6,
 } as const;
 /** How many coded columns there are. */
-const EVENT_CODES = 7;
+export const EVENT_CODES = 7;
 
 /** Places of the texts that are only shown. */
 export const EVENT_VALUE = { newValue: 0, oldValue: 1, message: 2, file: 3, line: 4, containmentPath: 5 } as const;
@@ -192,6 +192,30 @@ function packValues(starts: readonly number[], records: Uint8Array): Buffer {
   for (let i = 0; i < starts.length; i++) out.writeUInt32LE(base + starts[i]!, i * 4);
   out.set(records, base);
   return out;
+}
+
+/**
+ * Gives each text that the events have in a coded column once, column by column, as its bytes in `columns`: JSON, `null` among them.
+ */
+export function eachCodedText(columns: Buffer, take: (column: number, start: number, end: number) => void): void {
+  const width = columns[0] === 1 ? 4 : 2;
+  const count = columns.readUInt32LE(1);
+  const textCount = columns.readUInt32LE(5);
+  const codes = HEAD + count * 8;
+  const ends = codes + EVENT_CODES * count * width;
+  const texts = ends + textCount * 4;
+  /** By code, the column in which it was met last + 1. */
+  const met = new Uint8Array(textCount);
+  let at = codes;
+  for (let column = 0; column < EVENT_CODES; column++) {
+    for (let i = 0; i < count; i++, at += width) {
+      const code = width === 4 ? columns.readUInt32LE(at) : columns[at]! | (columns[at + 1]! << 8);
+      if (met[code] === column + 1) continue;
+      met[code] = column + 1;
+      const start = code === 0 ? 0 : columns.readUInt32LE(ends + (code - 1) * 4);
+      take(column, texts + start, texts + columns.readUInt32LE(ends + code * 4));
+    }
+  }
 }
 
 /** Gives equal texts the same number. */

@@ -6,29 +6,11 @@ import { storedText } from '../json/stored.ts';
 import { RESOURCE } from './bodies.ts';
 import type { Fields } from './fields.ts';
 import { Mark } from './item-signatures.ts';
+import { HASH_START, hashOfBytes, mixed } from './mark-hash.ts';
 
 const QUOTE = 0x22;
 /** Of `true`, `false`, `null`. */
 const FIRST_OF_LITERALS = [...'tfn'].map((text) => text.charCodeAt(0));
-
-/** Of longer texts the first bytes decide, and how long they are. */
-const BYTES_MAX = 48;
-const START = 0x811c9dc5;
-
-/** FNV-1a, continued from `hash`. */
-function hashOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
-  const size = end - start;
-  const stop = size > BYTES_MAX ? start + BYTES_MAX : end;
-  let all = Math.imul(hash ^ size, 0x01000193);
-  for (let at = start; at < stop; at++) all = Math.imul(all ^ bytes[at]!, 0x01000193);
-  return all;
-}
-
-/** The bits of FNV's results are not alike; those of this are. */
-function mixed(hash: number): number {
-  const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  return once ^ (once >>> 13);
-}
 
 function addName(hash: number, mark: Mark): void {
   mark.add(mixed(hash));
@@ -44,10 +26,10 @@ function addValue(hash: number, mark: Mark): void {
 export function signParameters({ record }: Fields, mark: Mark): void {
   const { bytes } = record;
   someMember(bytes, record.startOf(RESOURCE.parameters), record.endOf(RESOURCE.parameters), (key, value, valueEnd) => {
-    const name = hashOf(bytes, key, value - 1, START);
+    const name = hashOfBytes(bytes, key, value - 1, HASH_START);
     addName(name, mark);
     const first = bytes[value]!;
-    if (first === QUOTE || FIRST_OF_LITERALS.includes(first)) addValue(hashOf(bytes, value, valueEnd, name), mark);
+    if (first === QUOTE || FIRST_OF_LITERALS.includes(first)) addValue(hashOfBytes(bytes, value, valueEnd, name), mark);
     return false;
   });
 }
@@ -62,11 +44,11 @@ export function markOfName(name: string): Mark {
 /** The same, of a parameter whose value is that string or literal. `text`: its JSON text, as it is stored. */
 export function markOfParameter(name: string, text: Uint8Array): Mark {
   const mark = markOfName(name);
-  addValue(hashOf(text, 0, text.length, hashOfName(name)), mark);
+  addValue(hashOfBytes(text, 0, text.length, hashOfName(name)), mark);
   return mark;
 }
 
 function hashOfName(name: string): number {
   const bytes = Buffer.from(storedText(name), 'utf8');
-  return hashOf(bytes, 0, bytes.length, START);
+  return hashOfBytes(bytes, 0, bytes.length, HASH_START);
 }

@@ -28,6 +28,7 @@ import { checkDataFile } from './page-walk.ts';
 import { RecordBudget } from './record-cache.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
 import { KindCounts } from './report-kinds.ts';
+import { MarkWriter } from './report-marks.ts';
 import { Rewritten, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
@@ -86,6 +87,7 @@ export class Partition {
 
   /** Of the one writer. */
   readonly kindCounts = new KindCounts();
+  readonly markWriter = new MarkWriter();
 
   readonly #atWork = new Set<Promise<void>>();
 

@@ -5,7 +5,7 @@ import type { Database } from 'lmdb';
 import { digest16 } from './keys.ts';
 import { fast, type ReadOptions } from './lmdb.ts';
 import type { ReportRecord } from './records.ts';
-import { encodeReport, REPORT_TEXT, StoredReport } from './report-record.ts';
+import { decodeReport, encodeReport, REPORT_TEXT, StoredReport } from './report-record.ts';
 
 const KIND_FIELDS = [
   'type',
@@ -54,10 +54,16 @@ export const kindText = (report: Kind): string => JSON.stringify(KIND_FIELDS.map
 
 /** A kind as it is stored. */
 interface StoredKind {
+  /** Begins with its mark. */
   readonly key: Buffer;
   /** Has room for the count before the record. */
   readonly value: Buffer;
 }
+
+/** What tells a kind from most others, of the key under which it is stored. */
+const markOf = (key: Buffer): number => key.readUInt32LE(0);
+
+export const markOfKind = (report: Kind): number => markOf(digest16(encodeKind(report)));
 
 /** Kinds that are remembered. */
 const KNOWN_MAX = 4096;
@@ -75,8 +81,8 @@ export class KindCounts {
     if (this.#known.size > KNOWN_MAX) this.#known.clear();
   }
 
-  /** One more, or one less, of the report's kind. */
-  add(report: Kind, by: 1 | -1): void {
+  /** One more, or one less, of the report's kind. Returns its mark. */
+  add(report: Kind, by: 1 | -1): number {
     const text = kindText(report);
     let kind = this.#known.get(text);
     if (kind === undefined) {
@@ -85,6 +91,7 @@ export class KindCounts {
       this.#known.set(text, kind);
     }
     this.#changes.set(kind, (this.#changes.get(kind) ?? 0) + by);
+    return markOf(kind.key);
   }
 
   flush(table: Database<Buffer, Buffer>): void {
@@ -99,17 +106,30 @@ export class KindCounts {
 }
 
 export interface ReportKind {
+  /** Another kind may have the same. */
+  readonly mark: number;
   readonly count: number;
   /** Has the fields at KIND_PLACES; the others mean nothing. */
   readonly report: StoredReport;
 }
 
+/** Makes reports of that kind that have a certname, too. */
+export function certnamesWith(kind: StoredReport): (certname: string) => StoredReport {
+  const record = decodeReport(kind.record.bytes);
+  return (certname) => {
+    record.certname = certname;
+    const report = new StoredReport();
+    report.load(encodeReport(record));
+    return report;
+  };
+}
+
 export function readKinds(table: Database<Buffer, Buffer>, options: ReadOptions): ReportKind[] {
   const kinds: ReportKind[] = [];
-  for (const { value } of table.getRange({ ...options })) {
+  for (const { key, value } of table.getRange({ ...options })) {
     const report = new StoredReport();
     report.load(Buffer.from(value.subarray(COUNT_SIZE)));
-    kinds.push({ count: value.readUInt32LE(0), report });
+    kinds.push({ mark: markOf(key), count: value.readUInt32LE(0), report });
   }
   return kinds;
 }

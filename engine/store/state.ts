@@ -1,7 +1,7 @@
 // A partition's state: one record (msgpack) that each transaction reads and writes.
 
 import { Packr } from 'msgpackr';
-import type { Registered } from './records.ts';
+import type { Registered, ReportId } from './records.ts';
 import { type KnownTimes, noTimes } from './report-times.ts';
 import type { RewrittenKind } from './rewritten.ts';
 import { FORMAT_VERSION } from './store-info.ts';
@@ -35,6 +35,8 @@ export interface State {
   rewritten: Partial<Record<RewrittenKind, number>>;
   /** Absent in older stores: nothing is known of the reports in them. */
   reportTimes: KnownTimes;
+  /** There are no marks of reports with smaller ids (report-marks.ts): they came before these were kept. */
+  marksSince: ReportId;
 }
 
 export const freshState = (): State => ({
@@ -49,6 +51,7 @@ export const freshState = (): State => ({
   changes: {},
   rewritten: {},
   reportTimes: noTimes(1),
+  marksSince: 1,
 });
 
 /** Where it lies in its table. */
@@ -58,6 +61,7 @@ const packr = new Packr({ useRecords: false, int64AsType: 'number' });
 
 export const encodeState = (state: State): Buffer => packr.pack(state);
 export function decodeState(bytes: Uint8Array): State {
-  const stored = packr.unpack(bytes) as Omit<State, 'changes' | 'rewritten' | 'reportTimes'>;
-  return { changes: {}, rewritten: {}, reportTimes: noTimes(stored.nextReport), ...stored };
+  const stored = packr.unpack(bytes) as Omit<State, 'changes' | 'rewritten' | 'reportTimes' | 'marksSince'>;
+  const { nextReport } = stored;
+  return { changes: {}, rewritten: {}, reportTimes: noTimes(nextReport), marksSince: nextReport, ...stored };
 }

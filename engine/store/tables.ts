@@ -17,6 +17,7 @@
 //   report_node    u32 node u32 report -> empty
 //   report_time    producer time, u32 report -> empty
 //   report_kind    digest            -> how many reports are equal in the fields that take few values, and these (report-kinds.ts)
+//   report_marks   u32 report >> 7   -> a few bytes of each report, side by side (report-marks.ts)
 //   environment, producer   name     -> the name
 //   retry          u64 seq           -> a command that waits for another attempt
 //   dictionaries   see dictionary.ts
@@ -68,6 +69,7 @@ export interface Tables {
   report_node: Database<Buffer, Buffer>;
   report_time: Database<Buffer, Buffer>;
   report_kind: Database<Buffer, Buffer>;
+  report_marks: Database<Buffer, number>;
   environment: Database<Buffer, Buffer>;
   producer: Database<Buffer, Buffer>;
   retry: Database<Buffer, Buffer>;
@@ -99,6 +101,7 @@ export function openTables(env: RootDatabase): Tables {
     report_node: openTable<Buffer>(env, 'report_node', bytes),
     report_time: openTable<Buffer>(env, 'report_time', bytes),
     report_kind: openTable<Buffer>(env, 'report_kind', bytes),
+    report_marks: openTable<number>(env, 'report_marks', byId),
     environment: openTable<Buffer>(env, 'environment', bytes),
     producer: openTable<Buffer>(env, 'producer', bytes),
     retry: openTable<Buffer>(env, 'retry', bytes),

@@ -30,6 +30,7 @@ import type {
 } from './records.ts';
 import { type ReportKind, readKinds } from './report-kinds.ts';
 import { type ReportListName, writeReportList } from './report-lists.ts';
+import { ReportMarks } from './report-marks.ts';
 import { decodeReport, type StoredReport } from './report-record.ts';
 import type { KnownTimes } from './report-times.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind } from './rewritten.ts';
@@ -67,6 +68,7 @@ export class View implements EventSource, ViewBounds {
   readonly state: Readonly<State>;
   readonly #broughtIn = new BroughtIn();
   #nameIds: NameIds | null = null;
+  #marks: ReportMarks | null = null;
   /** Ranges that were begun. One that is left before its end holds the snapshot, so `close` ends them. */
   readonly #ranges: Generator[] = [];
 
@@ -243,15 +245,35 @@ export class View implements EventSource, ViewBounds {
     return this.#knowsReports ? this.state.reportTimes : null;
   }
 
+  /** What is kept of the reports side by side. */
+  get reportMarks(): ReportMarks {
+    this.#marks ??= new ReportMarks(this.partition.tables.report_marks, this.state.marksSince, this.options);
+    return this.#marks;
+  }
+
+  /** Whether there are marks of all reports. */
+  get areReportsMarked(): boolean {
+    return this.#firstReport >= this.state.marksSince;
+  }
+
   /** The kinds of reports, and how many there are of each; null: some are not counted there. */
   reportKinds(): ReportKind[] | null {
-    return this.#knowsReports ? readKinds(this.partition.tables.report_kind, this.options) : null;
+    return this.#knowsReports ? this.kindsOfMarked() : null;
+  }
+
+  /** All kinds that reports with marks are of. */
+  kindsOfMarked(): ReportKind[] {
+    return readKinds(this.partition.tables.report_kind, this.options);
   }
 
   /** Whether there are none of those that had come before it was kept. */
   get #knowsReports(): boolean {
-    const [first] = this.#reportKeys(0, 1);
-    return first === undefined || first >= this.state.reportTimes.since;
+    return this.#firstReport >= this.state.reportTimes.since;
+  }
+
+  /** The least id; infinite when there are none. */
+  get #firstReport(): ReportId {
+    return this.#reportKeys(0, 1)[0] ?? Number.POSITIVE_INFINITY;
   }
 
   events(id: ReportId): EventRecord[] {
@@ -292,10 +314,14 @@ export class View implements EventSource, ViewBounds {
    * through, as the keys lie among the records, which take longer to be gone through than to be found.
    */
   reportIds(): Iterable<ReportId> {
-    const { nextReport, counts } = this.state;
-    const [first] = this.#reportKeys(0, 1);
-    if (first === undefined) return [];
-    return nextReport - first <= counts.reports * COUNTED_EACH ? numbers(first, nextReport) : this.#idsOfReports();
+    const { first, end } = this.reportIdRange;
+    return end - first <= this.counts.reports * COUNTED_EACH ? numbers(first, end) : this.#idsOfReports();
+  }
+
+  /** Where the ids of all reports lie. */
+  get reportIdRange(): { readonly first: ReportId; readonly end: ReportId } {
+    const { nextReport: end } = this.state;
+    return { first: Math.min(this.#firstReport, end), end };
   }
 
   *#idsOfReports(): Generator<ReportId, void, undefined> {

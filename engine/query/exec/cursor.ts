@@ -385,7 +385,7 @@ export class PostingsCursor implements Cursor {
 }
 
 /** What reports come as where none was found yet. */
-const NO_REPORT: ReportId = 0;
+export const NO_REPORT: ReportId = 0;
 /** So many reports are put in order at a time. */
 const BATCH_FIRST = 256;
 const BATCH_MAX = 1 << 13;
@@ -504,14 +504,17 @@ export class ReportCursor implements Cursor {
     };
     for (const id of ids) {
       if (++looked % WORK_PER_STEP === 0) yield NO_REPORT;
-      if (!this.#openRecord(id)) continue;
-      const known = keys(this.#row);
-      if (behind.hasReport(known)) continue;
-      batch.push({ id, keys: known });
-      if (batch.length < size) continue;
+      if (this.#openRecord(id)) {
+        const known = keys(this.#row);
+        if (behind.hasReport(known)) continue;
+        batch.push({ id, keys: known });
+      }
+      // Those that are few may fill the page nevertheless.
+      const isFull = batch.length === size;
+      if (!isFull && id !== NO_REPORT) continue;
       yield* sorted();
       batch = [];
-      size = Math.min(size * 2, BATCH_MAX);
+      if (isFull) size = Math.min(size * 2, BATCH_MAX);
     }
     yield* sorted();
   }

@@ -417,6 +417,8 @@ const DICTIONARY_NAME = { resources: 'resource', facts: 'fact', edges: 'edge', p
 /** An order in which a page of rows is found soonest by the producer times of reports. */
 export interface TimeOrder {
   readonly descending: boolean;
+  /** How many of them lead to the end of the page. */
+  readonly rows: number;
   /** Of a time of that clock, which lies near it: rows come in that order but for as much. null: of the producer's. */
   readonly clock: Clock | null;
 }
@@ -438,10 +440,11 @@ const isProducerTime = (entity: EntityName, field: string): boolean =>
 const clockOf = (entity: EntityName, field: string): Clock | null => NEAR_TIMES[entity]?.[field] ?? null;
 
 /** null: no such order helps. */
-export function timeOrderOf({ entity, limit, orderBy: [first] }: QueryTree): TimeOrder | null {
+export function timeOrderOf({ entity, limit, offset, orderBy: [first] }: QueryTree): TimeOrder | null {
   if (limit === null || first === undefined) return null;
-  const clock = clockOf(entity, first.field);
-  return clock !== null || isProducerTime(entity, first.field) ? { descending: first.descending, clock } : null;
+  const { field, descending } = first;
+  const clock = clockOf(entity, field);
+  return clock !== null || isProducerTime(entity, field) ? { descending, rows: offset + limit, clock } : null;
 }
 
 /** What narrows the reports to look at, or puts them in order. */

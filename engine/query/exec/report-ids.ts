@@ -26,6 +26,9 @@ const hasEvents = (path: ReportPath): boolean =>
   path.kind === 'time' ||
   (path.kind === 'nodes' && path.isLastFirst === true);
 
+/** Whether the path may lead to many reports, in about the order in which they came. */
+export const areMany = ({ kind }: ReportPath): boolean => kind === 'all' || kind === 'latest' || kind === 'time';
+
 /** Those of the reports that have events, where there are many to be spared. */
 export function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
   if (!hasEvents(path)) return ids;
@@ -71,7 +74,7 @@ export function usefulTimes(view: View, clock: Clock): TimeSpan | null {
 }
 
 /** Microseconds, measured: a report found in the index of times, one opened, and one passed over by the times of its events. */
-const COST_FOUND = 1;
+export const COST_FOUND = 1;
 const COST_OPENED = 1;
 const COST_SKIPPED = 0.4;
 

@@ -60,7 +60,17 @@ import {
   splitFilter,
   type TimeOrder,
 } from './plan.ts';
-import { areFew, areFewWithin, latestOf, reportIds, skipByTime, usefulTimes, withEvents } from './report-ids.ts';
+import {
+  areFew,
+  areFewWithin,
+  areMany,
+  latestOf,
+  reportIds,
+  skipByTime,
+  usefulTimes,
+  withEvents,
+} from './report-ids.ts';
+import { type MarkTests, markTests, ReportSieve } from './report-sieve.ts';
 import type { Locator, Row } from './row.ts';
 import { SignedTest } from './signed.ts';
 import { SelectionTrace } from './trace.ts';
@@ -260,6 +270,7 @@ export class Source {
   readonly #eithers: (Either | null)[] = [];
   readonly #itemPlans: ItemPlan[] = [];
   #knownTests: ItemTests | null = null;
+  #markTests: MarkTests | null = null;
 
   /** `trace`: where the work on the selection is written down. */
   constructor(selection: Selection, ctx: ExecContext, trace = new SelectionTrace(null, null, null)) {
@@ -530,17 +541,29 @@ export class Source {
     const filtered = this.split.node.length > 0 || isByNode;
     const nodes = filtered ? yield* this.nodes(row) : null;
     const narrow = nodes !== null && areFew(nodes, view);
-    const path = reportPath(this.entity, [...this.split.item, ...this.split.sub], {
-      narrow,
-      isByNode,
-      order: behind === null ? null : this.#order,
-      times: (clock) => usefulTimes(view, clock),
-      areFew: (times) => areFewWithin(times, this.entity, view),
-    });
+    const pathIn = (order: TimeOrder | null): ReportPath =>
+      reportPath(this.entity, [...this.split.item, ...this.split.sub], {
+        narrow,
+        isByNode,
+        order,
+        times: (clock) => usefulTimes(view, clock),
+        areFew: (times) => areFewWithin(times, this.entity, view),
+      });
+    let path = pathIn(behind === null ? null : this.#order);
+    const sieve = areMany(path) ? ReportSieve.of(row, nodes, this.markTests) : null;
+    if (path.kind === 'time' && path.order !== undefined && sieve?.leavesFew(path.order.rows, view) === true)
+      path = pathIn(null);
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
-    const ids = reportIds(path, nodes, row, behind);
+    const all = reportIds(path, nodes, row, behind);
+    const ids = this.entity === 'events' ? withEvents(all, path, row) : all;
     const open = this.#reportCursors(row, path);
-    return open(this.entity === 'events' ? withEvents(ids, path, row) : ids, nodes, behind);
+    return open(sieve === null ? ids : sieve.filter(ids), nodes, behind);
+  }
+
+  /** What the marks of reports tell of the conditions on them and on their events. */
+  get markTests(): MarkTests {
+    this.#markTests ??= markTests([...this.split.item, ...this.split.sub], this.scope);
+    return this.#markTests;
   }
 
   /** Opens rows of such reports. What their conditions ask is made once for all cursors. */
