@@ -70,6 +70,7 @@ export class Batch {
     this.#state = partition.readState({});
     partition.kindCounts.begin();
     partition.markWriter.begin();
+    partition.periodCounts.begin();
     this.#nameIds = partition.nameIds(this.#state.changes.fact_name ?? 0);
     const ids = {
       maxNode: () => this.#state.nextNode - 1,
@@ -310,6 +311,7 @@ export class Batch {
     tables.report_lists.putSync(id, encodeReportLists(lists));
     const kind = this.partition.kindCounts.add(record, 1);
     this.partition.markWriter.add(tables.report_marks, id, record, kind, events?.columns ?? null);
+    this.partition.periodCounts.add(record.producerTimestamp, kind, 1);
     this.#keepTimes(id, record);
     this.#state.counts.reports++;
     this.#state.counts.events += record.eventCount;
@@ -384,8 +386,13 @@ export class Batch {
     tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
     if (record.eventCount > 0) this.#removeEvents(id);
     this.#nearer(id, record, null);
-    if (id >= this.#state.reportTimes.since) this.partition.kindCounts.add(record, -1);
-    if (id >= this.#state.marksSince) this.partition.markWriter.remove(tables.report_marks, id);
+    if (id >= this.#state.reportTimes.since) {
+      const kind = this.partition.kindCounts.add(record, -1);
+      if (id >= this.#state.marksSince) {
+        this.partition.markWriter.remove(tables.report_marks, id);
+        this.partition.periodCounts.add(record.producerTimestamp, kind, -1);
+      }
+    }
     tables.report.removeSync(id);
     if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
     else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);
@@ -435,6 +442,7 @@ export class Batch {
     this.#sets.flush();
     this.partition.kindCounts.flush(tables.report_kind);
     this.partition.markWriter.flush(tables.report_marks);
+    this.partition.periodCounts.flush(tables.report_period);
     // From now on there may be what an older version does not know.
     this.#state.format = FORMAT_VERSION;
     tables.state.putSync(STATE, encodeState(this.#state));

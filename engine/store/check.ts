@@ -17,6 +17,7 @@ import { CHUNK_BITS, chunkIds } from './postings.ts';
 import type { NodeId, NodeRecord } from './records.ts';
 import { isInactive } from './records.ts';
 import { kindText, markOfKind, readKinds } from './report-kinds.ts';
+import { periodOf } from './report-periods.ts';
 import { decodeReport } from './report-record.ts';
 import { CLOCKS, FAR_SETS, withTimesOf } from './report-times.ts';
 import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
@@ -258,6 +259,7 @@ class Walk {
     const kinds = new Map<string, number>();
     const { reportTimes, marksSince } = view.state;
     let marked = 0;
+    const periods = new Map<string, number>();
     for (const { key: id, value } of tables.report.getRange({ ...view.options })) {
       const record = decodeReport(value);
       reports++;
@@ -282,6 +284,8 @@ class Walk {
       if (id >= reportTimes.since) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
       if (id >= marksSince) {
         marked++;
+        const period = `${periodOf(record.producerTimestamp)} ${markOfKind(record)}`;
+        periods.set(period, (periods.get(period) ?? 0) + 1);
         const columns = fast(tables.report_event, id, view.options);
         const events = columns === undefined ? null : Buffer.from(columns);
         for (const problem of view.reportMarks.problems(id, record, markOfKind(record), events))
@@ -320,6 +324,14 @@ class Walk {
       kinds.delete(kind);
     }
     this.#equal('kinds of reports that are not counted', kinds.size, 0);
+    for (const { start, counts } of view.reportPeriods(null, null)) {
+      for (const [mark, counted] of counts) {
+        const period = `${start} ${mark}`;
+        this.#equal(`reports of the period and kind ${period}`, counted, periods.get(period) ?? 0);
+        periods.delete(period);
+      }
+    }
+    this.#equal('periods and kinds of reports that are not counted', periods.size, 0);
   }
 
   #set(name: string, which: number, belongs: (record: NodeRecord, id: NodeId) => boolean): void {

@@ -117,6 +117,10 @@ const TWO_32 = 2 ** 32;
 /** High half of 2^60. */
 const TIME_OFFSET_HIGH = 2 ** 28;
 
+/** Before, and behind, the keys of all times. */
+export const FIRST_TIME_KEY = Buffer.alloc(12);
+export const LAST_TIME_KEY = Buffer.alloc(13, 0xff);
+
 export const timeOfKey = (key: Buffer): number =>
   (key.readUInt32BE(0) - TIME_OFFSET_HIGH) * TWO_32 + key.readUInt32BE(4);
 export const idOfTimeKey = (key: Buffer): number => key.readUInt32BE(8);

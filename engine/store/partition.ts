@@ -29,6 +29,7 @@ import { RecordBudget } from './record-cache.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
 import { KindCounts } from './report-kinds.ts';
 import { MarkWriter } from './report-marks.ts';
+import { PeriodCounts } from './report-periods.ts';
 import { Rewritten, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
@@ -88,6 +89,7 @@ export class Partition {
   /** Of the one writer. */
   readonly kindCounts = new KindCounts();
   readonly markWriter = new MarkWriter();
+  readonly periodCounts = new PeriodCounts();
 
   readonly #atWork = new Set<Promise<void>>();
 

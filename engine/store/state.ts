@@ -35,7 +35,7 @@ export interface State {
   rewritten: Partial<Record<RewrittenKind, number>>;
   /** Absent in older stores: nothing is known of the reports in them. */
   reportTimes: KnownTimes;
-  /** There are no marks of reports with smaller ids (report-marks.ts): they came before these were kept. */
+  /** Reports with smaller ids have no marks (report-marks.ts) and are not counted in periods: they came before these were kept. */
   marksSince: ReportId;
 }
 

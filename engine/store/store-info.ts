@@ -18,7 +18,7 @@ import { makeDirectory } from '../directories.ts';
 import { newKey } from '../fingerprint.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 
-/** Version of what lies on disk. Older data are read as they are; what is written is of this version. 2: `report_lists`; 3: events without values of their own; 4: `fact_copy`; 5: memos of payloads; 6: kinds and times of reports; 7: their marks. */
+/** Version of what lies on disk. Older data are read as they are; what is written is of this version. 2: `report_lists`; 3: events without values of their own; 4: `fact_copy`; 5: memos of payloads; 6: kinds and times of reports; 7: their marks and periods. */
 export const FORMAT_VERSION = 7;
 
 export interface StoreInfo {

@@ -18,6 +18,7 @@
 //   report_time    producer time, u32 report -> empty
 //   report_kind    digest            -> how many reports are equal in the fields that take few values, and these (report-kinds.ts)
 //   report_marks   u32 report >> 7   -> a few bytes of each report, side by side (report-marks.ts)
+//   report_period  start of a period -> how many reports of each kind have their producer's time in it (report-periods.ts)
 //   environment, producer   name     -> the name
 //   retry          u64 seq           -> a command that waits for another attempt
 //   dictionaries   see dictionary.ts
@@ -70,6 +71,7 @@ export interface Tables {
   report_time: Database<Buffer, Buffer>;
   report_kind: Database<Buffer, Buffer>;
   report_marks: Database<Buffer, number>;
+  report_period: Database<Buffer, Buffer>;
   environment: Database<Buffer, Buffer>;
   producer: Database<Buffer, Buffer>;
   retry: Database<Buffer, Buffer>;
@@ -102,6 +104,7 @@ export function openTables(env: RootDatabase): Tables {
     report_time: openTable<Buffer>(env, 'report_time', bytes),
     report_kind: openTable<Buffer>(env, 'report_kind', bytes),
     report_marks: openTable<number>(env, 'report_marks', byId),
+    report_period: openTable<Buffer>(env, 'report_period', bytes),
     environment: openTable<Buffer>(env, 'environment', bytes),
     producer: openTable<Buffer>(env, 'producer', bytes),
     retry: openTable<Buffer>(env, 'retry', bytes),

@@ -8,7 +8,17 @@ import { DictionaryView, type ViewBounds } from './dictionary.ts';
 import { decodeEvents, type EventSource } from './event-record.ts';
 import type { Fields } from './fields.ts';
 import { BroughtIn } from './kept-bytes.ts';
-import { idOfTimeKey, KEY_TEXT_MAX, pairKey, textKey, textKeyRange, timeKey, timeOfKey } from './keys.ts';
+import {
+  FIRST_TIME_KEY,
+  idOfTimeKey,
+  KEY_TEXT_MAX,
+  LAST_TIME_KEY,
+  pairKey,
+  textKey,
+  textKeyRange,
+  timeKey,
+  timeOfKey,
+} from './keys.ts';
 import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import type { NameIds } from './name-ids.ts';
 import { decodeNode, type StoredNode } from './node-record.ts';
@@ -31,6 +41,7 @@ import type {
 import { type ReportKind, readKinds } from './report-kinds.ts';
 import { type ReportListName, writeReportList } from './report-lists.ts';
 import { ReportMarks } from './report-marks.ts';
+import { type ReportPeriod, readPeriods } from './report-periods.ts';
 import { decodeReport, type StoredReport } from './report-record.ts';
 import type { KnownTimes } from './report-times.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind } from './rewritten.ts';
@@ -251,9 +262,14 @@ export class View implements EventSource, ViewBounds {
     return this.#marks;
   }
 
-  /** Whether there are marks of all reports. */
+  /** Whether there are marks of all reports, and all of them are counted in periods. */
   get areReportsMarked(): boolean {
     return this.#firstReport >= this.state.marksSince;
+  }
+
+  /** Periods of producers' times that have reports within the bounds (epoch ms, inclusive; null: there is none), in their order. */
+  reportPeriods(from: number | null, to: number | null): Generator<ReportPeriod, void, undefined> {
+    return this.#range(readPeriods(this.partition.tables.report_period, from, to, this.options));
   }
 
   /** The kinds of reports, and how many there are of each; null: some are not counted there. */
@@ -351,8 +367,8 @@ export class View implements EventSource, ViewBounds {
   }
 
   *#reportsByTime(range: TimeRange): Generator<{ time: number; id: ReportId }, void, undefined> {
-    const low = range.from === undefined ? Buffer.alloc(12) : timeKey(range.from, range.fromId ?? 0);
-    const high = range.to === undefined ? Buffer.alloc(13, 0xff) : timeKey(range.to + 1, 0);
+    const low = range.from === undefined ? FIRST_TIME_KEY : timeKey(range.from, range.fromId ?? 0);
+    const high = range.to === undefined ? LAST_TIME_KEY : timeKey(range.to + 1, 0);
     const bounds = range.reverse ? { start: high, end: low, reverse: true } : { start: low, end: high };
     for (const key of this.partition.tables.report_time.getKeys({ ...bounds, ...this.options })) {
       yield { time: timeOfKey(key), id: idOfTimeKey(key) };

@@ -15,7 +15,7 @@ import {
 import type { Clock, TimeSpan } from '../../store/report-times.ts';
 import type { View } from '../../store/view.ts';
 import type { CompileRegex } from '../regex/regex.ts';
-import type { Filter, QueryTree } from '../tree.ts';
+import type { CompareOp, Filter, QueryTree } from '../tree.ts';
 import { gathered } from './alternatives.ts';
 import { type CompileScope, compileFilter, NODE, SUB } from './filter.ts';
 
@@ -511,10 +511,9 @@ function timePath(entity: EntityName, filters: readonly Filter[], wanted: Report
     return span;
   };
   for (const f of filters) {
-    const range = rangeOf(f);
+    const range = timeRangeOf(entity, f);
     if (range === null) continue;
-    const clock = clockOf(entity, range.field);
-    const span = isProducerTime(entity, range.field) ? EXACT : clock === null ? null : spanOf(clock);
+    const span = range.clock === null ? EXACT : spanOf(range.clock);
     if (span === null) continue;
     if (range.from !== null) from = Math.max(from ?? range.from - span.latest, range.from - span.latest);
     if (range.to !== null) to = Math.min(to ?? range.to - span.earliest, range.to - span.earliest);
@@ -526,7 +525,8 @@ function timePath(entity: EntityName, filters: readonly Filter[], wanted: Report
   return { kind: 'time', from, to, ...(order === null ? {} : { order }), ...(isNear ? { near } : {}) };
 }
 
-const EXACT: TimeSpan = { earliest: 0, latest: 0 };
+/** How far a time lies from itself. */
+export const EXACT: TimeSpan = { earliest: 0, latest: 0 };
 
 interface TimeRange {
   readonly field: string;
@@ -534,12 +534,29 @@ interface TimeRange {
   readonly to: number | null;
 }
 
-/** Milliseconds, both ends included; null: it is no condition on a time, nor on another number. */
+/** By operator, the least, or the greatest, integer that passes. */
+const BOUND: Readonly<Record<CompareOp, (value: number) => number>> = {
+  '>': (value) => Math.floor(value) + 1,
+  '>=': Math.ceil,
+  '<': (value) => Math.ceil(value) - 1,
+  '<=': Math.floor,
+};
+
+/** Milliseconds, both ends included: what passes, exactly. null: it is no condition on a time, nor on another number. */
 export function rangeOf(filter: Filter): TimeRange | null {
   if (filter.kind === 'order') {
     const { field, op, value } = filter;
-    return op === '>' || op === '>=' ? { field, from: value, to: null } : { field, from: null, to: value };
+    const bound = BOUND[op](value);
+    return op === '>' || op === '>=' ? { field, from: bound, to: null } : { field, from: null, to: bound };
   }
   if (filter.kind !== 'eq' || typeof filter.value !== 'number') return null;
   return { field: filter.field, from: filter.value, to: filter.value };
+}
+
+/** The same of a time that is the producer's (clock null), or lies near it. null: it is none of these. */
+export function timeRangeOf(entity: EntityName, filter: Filter): (TimeRange & { readonly clock: Clock | null }) | null {
+  const range = rangeOf(filter);
+  if (range === null) return null;
+  const clock = clockOf(entity, range.field);
+  return clock === null && !isProducerTime(entity, range.field) ? null : { ...range, clock };
 }

@@ -1,14 +1,21 @@
 // Reports counted, and grouped, without a look at them. A partition knows how many it has of each kind (store/report-kinds.ts); where nodes
-// matter too, reports are counted by node and kind, both of which lie side by side (store/report-marks.ts).
+// matter too, reports are counted by node and kind, both of which lie side by side (store/report-marks.ts). Of reports within given times only
+// those at the bounds are looked at: of the others it is known how many of each kind there are in each period (store/report-periods.ts).
 
 import { PairNumbers } from '../../pair-numbers.ts';
 import type { NodeSet } from '../../store/node-set.ts';
-import type { NodeId } from '../../store/records.ts';
+import type { NodeId, ReportId } from '../../store/records.ts';
 import { certnamesWith, KIND_PLACES, type ReportKind } from '../../store/report-kinds.ts';
-import { REPORT_TEXT } from '../../store/report-record.ts';
+import { PERIOD_MS, periodOf } from '../../store/report-periods.ts';
+import { REPORT_NUMBER, REPORT_TEXT } from '../../store/report-record.ts';
+import { type Clock, FAR_SETS, type TimeSpan } from '../../store/report-times.ts';
 import { NODES_ALL } from '../../store/tables.ts';
+import type { View } from '../../store/view.ts';
 import type { Access } from './access.ts';
 import { areShared, isClassed } from './classed.ts';
+import { compileFilter } from './filter.ts';
+import { all, EXACT, timeRangeOf } from './plan.ts';
+import { usefulTimes } from './report-ids.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
 import { TRUE } from './truth.ts';
@@ -16,18 +23,30 @@ import { TRUE } from './truth.ts';
 /** What is counted in one partition. */
 interface Part {
   readonly row: Row;
+  /** Times that the reports have to be within, all of them. */
+  readonly times: readonly NearRange[];
   /** Kinds that pass the selection's conditions. */
   readonly kinds: readonly ReportKind[];
   /** Nodes whose reports are counted, and the others. null: all are. */
   readonly nodes: { readonly wanted: NodeSet; readonly others: NodeSet } | null;
 }
 
+/** What is asked of a time of reports, and how far that lies from the producer's time unless the report is far. */
+interface NearRange {
+  readonly clock: Clock | null;
+  readonly span: TimeSpan;
+  /** Epoch ms, inclusive; null: there is no bound. */
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
 /** More nodes that are left out are not looked at by themselves: one in so many. */
 const FEW_NODES = 8;
 /** Reports of fewer nodes are looked at sooner than the marks of all: one in so many. */
 const FEW_WANTED = 64;
-/** Marks looked at between two looks at the time. */
+/** Marks, and reports, looked at between two looks at the time. */
 const TICK_MARKS = 1024;
+const TICK_REPORTS = 64;
 
 /** How many rows the selection has; null: they have to be looked at. */
 export function* countReports(source: Source): Generator<undefined, number | null> {
@@ -61,6 +80,7 @@ export function* foldReports(
     };
     if (ways[i] === 'kinds') byKinds(part, tell);
     else if (ways[i] === 'marks') yield* byMarks(source, part, ofNode.length > 0, tell);
+    else if (ways[i] === 'periods') yield* byPeriods(source, part, tell);
     else tell(yield* countWithout(source, part));
   }
   return true;
@@ -69,17 +89,26 @@ export function* foldReports(
 /** Whether the reports of a node have it in common. */
 const isOfNode = ({ level, stored }: Access): boolean => level === 'node' || stored?.place === REPORT_TEXT.certname;
 
+type Way = 'kinds' | 'without' | 'marks' | 'periods';
+
 /**
- * How a partition's reports are counted: by kind, all but those of the nodes that are left out, or by their marks. null: they have to be
- * looked at. `byNode`, `byKind`: what is to be told apart.
+ * How a partition's reports are counted: by kind, all but those of the nodes that are left out, by their marks, or by periods. null: they have
+ * to be looked at. `byNode`, `byKind`: what is to be told apart.
  */
-function wayOf({ row, nodes }: Part, byNode: boolean, byKind: boolean): 'kinds' | 'without' | 'marks' | null {
+function wayOf({ row, times, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
   const { view } = row;
+  const isNearlyAll = nodes === null || nodes.others.count() * FEW_NODES <= view.counts.nodes;
+  if (times.length > 0) return !byNode && isNearlyAll && areToldApart(view) ? 'periods' : null;
   if (!byNode && nodes === null) return 'kinds';
-  if (!byNode && !byKind && nodes!.others.count() * FEW_NODES <= view.counts.nodes) return 'without';
+  if (!byNode && !byKind && isNearlyAll) return 'without';
   if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
+  return areToldApart(view) ? 'marks' : null;
+}
+
+/** Whether marks tell the kinds of all reports. */
+function areToldApart(view: View): boolean {
   const marks = view.kindsOfMarked().map(({ mark }) => mark);
-  return view.areReportsMarked && new Set(marks).size === marks.length ? 'marks' : null;
+  return view.areReportsMarked && new Set(marks).size === marks.length;
 }
 
 function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void {
@@ -90,25 +119,41 @@ function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void
 
 /** By partition; null: something is asked for that kinds do not tell, or there are reports that are not in them. */
 function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> {
-  const { ctx, split, scope, item } = source;
+  const { ctx, entity, split, scope } = source;
   if (split.sub.length + split.mixed.length > 0) return null;
-  if (!split.item.every((filter) => isClassed(filter, scope, KIND_PLACES))) return null;
+  const ofKind = split.item.filter((filter) => isClassed(filter, scope, KIND_PLACES));
+  const ranges = split.item.flatMap((filter) => timeRangeOf(entity, filter) ?? []);
+  if (ofKind.length + ranges.length < split.item.length) return null;
+  const asked = all(ofKind);
+  const test = asked === null ? null : compileFilter(asked, scope);
   const parts: Part[] = [];
   for (const number of source.parts) {
     const view = ctx.view(number);
-    const all = view.reportKinds();
-    if (all === null) return null;
+    const every = view.reportKinds();
+    const times = nearRanges(ranges, view);
+    if (every === null || times === null) return null;
     const row = new Row(view, number);
     const wanted = split.node.length === 0 ? null : yield* source.nodes(row);
     const others = wanted === null ? null : view.set(NODES_ALL).copy().subtract(wanted);
     const nodes = wanted === null || others!.count() === 0 ? null : { wanted, others: others! };
-    const kinds = all.filter(({ report }) => {
+    const kinds = every.filter(({ report }) => {
       row.body = report;
-      return item === null || item.test(row) === TRUE;
+      return test === null || test.test(row) === TRUE;
     });
-    parts.push({ row, kinds, nodes });
+    parts.push({ row, times, kinds, nodes });
   }
   return parts;
+}
+
+/** null: of some it is not known how far they lie from the producers' times. */
+function nearRanges(ranges: readonly Omit<NearRange, 'span'>[], view: View): readonly NearRange[] | null {
+  const near: NearRange[] = [];
+  for (const range of ranges) {
+    const span = range.clock === null ? EXACT : usefulTimes(view, range.clock);
+    if (span === null) return null;
+    near.push({ ...range, span });
+  }
+  return near;
 }
 
 function byKinds({ row, kinds }: Part, tell: (count: number) => void): void {
@@ -131,7 +176,73 @@ function* countWithout({ ctx, item }: Source, { row, kinds, nodes }: Part): Gene
   return count;
 }
 
-/** By kind, and by node too where that is asked for. */
+/** Tells counts when the row has the kind that each is of. */
+function* byPeriods(source: Source, part: Part, tell: (count: number) => void): Generator<undefined, void> {
+  const { row, times, kinds, nodes } = part;
+  const { view } = row;
+  const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
+  const counts = kinds.map(() => 0);
+  const add = (mark: number, count: number): void => {
+    const place = places.get(mark);
+    if (place !== undefined) counts[place]! += count;
+  };
+  const look = (id: ReportId, by: 1 | -1): void => {
+    if (!row.openReport(id) || source.item?.test(row) !== TRUE) return;
+    view.reportMarks.open(id);
+    add(view.reportMarks.kind, by);
+  };
+  const far = new Set(times.flatMap(({ clock }) => (clock === null ? [] : [...view.reportSet(FAR_SETS[clock])])));
+  const from = greatest(times.map(({ from, span }) => (from === null ? null : from - span.latest)));
+  const to = least(times.map(({ to, span }) => (to === null ? null : to - span.earliest)));
+  let looked = 0;
+  const isTime = (): boolean => ++looked % TICK_REPORTS === 0 && source.ctx.tick();
+  // What lies at the bounds is looked at when the periods have been read.
+  const atBounds: number[] = [];
+  for (const period of view.reportPeriods(from, to)) {
+    if (isWithin(period.start, times)) for (const [mark, count] of period.counts) add(mark, count);
+    else atBounds.push(period.start);
+    if (isTime()) yield;
+  }
+  for (const start of atBounds) {
+    for (const { id } of view.reportsByTime({ from: start, to: start + PERIOD_MS - 1 })) {
+      if (!far.has(id)) look(id, 1);
+      if (isTime()) yield;
+    }
+  }
+  for (const id of far) {
+    if (row.openReport(id) && isWithin(periodOf(row.report.number(REPORT_NUMBER.producerTimestamp)!), times)) {
+      view.reportMarks.open(id);
+      add(view.reportMarks.kind, -1);
+    }
+    look(id, 1);
+    if (isTime()) yield;
+  }
+  for (const node of nodes?.others.toArray() ?? []) {
+    for (const id of view.reportIdsOfNode(node)) {
+      look(id, -1);
+      if (isTime()) yield;
+    }
+  }
+  for (const [place, { report }] of kinds.entries()) {
+    if (counts[place] === 0) continue;
+    row.body = report;
+    tell(counts[place]!);
+  }
+}
+
+/** Whether all reports of the period that are not far are within these times. */
+const isWithin = (start: number, times: readonly NearRange[]): boolean =>
+  times.every(
+    ({ from, to, span }) =>
+      (from === null || start + span.earliest >= from) && (to === null || start + PERIOD_MS - 1 + span.latest <= to),
+  );
+
+const greatest = (bounds: readonly (number | null)[]): number | null =>
+  bounds.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.max(a, b)), null);
+const least = (bounds: readonly (number | null)[]): number | null =>
+  bounds.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.min(a, b)), null);
+
+/** Tells counts when the row has the node and the kind that each is of; the node only where that is asked for. */
 function* byMarks(
   { ctx }: Source,
   part: Part,

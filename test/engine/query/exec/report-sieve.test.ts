@@ -265,6 +265,7 @@ describe('reports that came before there were marks', () => {
       const { marksSince: _, ...older } = partition.readState({});
       partition.tables.state.putSync(STATE, encodeState(older as never));
       partition.tables.report_marks.clearSync();
+      partition.tables.report_period.clearSync();
     }
   });
   after(() => fleet.close());
