@@ -550,7 +550,7 @@ export class Source {
         areFew: (times) => areFewWithin(times, this.entity, view),
       });
     let path = pathIn(behind === null ? null : this.#order);
-    const sieve = areMany(path) ? ReportSieve.of(row, nodes, this.markTests) : null;
+    const sieve = !narrow && areMany(path) ? ReportSieve.of(row, nodes, this.markTests) : null;
     if (path.kind === 'time' && path.order !== undefined && sieve?.leavesFew(path.order.rows, view) === true)
       path = pathIn(null);
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
