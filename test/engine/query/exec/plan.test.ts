@@ -281,10 +281,10 @@ describe('plan: reports and events', () => {
     const from = REPORT_TIME + 10_000;
     const to = REPORT_TIME + 20_000;
     const query = `["and", [">=", "producer_timestamp", "${iso(from)}"], ["<", "producer_timestamp", "${iso(to)}"]]`;
-    const path = { kind: 'time', from, to };
+    const path = { kind: 'time', from, to: to - 1 };
     assert.deepEqual(reportPaths('reports', query), [path, path]);
     const late = REPORT_TIME + (NODES - 10) * 1000;
-    const onlyFrom = { kind: 'time', from: late, to: null };
+    const onlyFrom = { kind: 'time', from: late + 1, to: null };
     assert.deepEqual(reportPaths('reports', `[">", "producer_timestamp", "${iso(late)}"]`), [onlyFrom, onlyFrom]);
   });
   it('those that leave most of the reports do not', () => {
