@@ -284,11 +284,12 @@ class Walk {
       if (id >= reportTimes.since) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
       if (id >= marksSince) {
         marked++;
-        const period = `${periodOf(record.producerTimestamp)} ${markOfKind(record)}`;
+        const mark = markOfKind(record);
+        const period = `${periodOf(record.producerTimestamp)} ${mark}`;
         periods.set(period, (periods.get(period) ?? 0) + 1);
         const columns = fast(tables.report_event, id, view.options);
         const events = columns === undefined ? null : Buffer.from(columns);
-        for (const problem of view.reportMarks.problems(id, record, markOfKind(record), events))
+        for (const problem of view.reportMarks.problems(id, record, mark, events))
           this.#say(`report ${id}: its mark is wrong about its ${problem}`);
       }
       if (record.type !== 'plan')

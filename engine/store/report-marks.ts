@@ -140,11 +140,9 @@ class MarkBlock {
     this.#words.set(words, BLOCK_REPORTS * 2 + place * EVENT_WORDS);
   }
 
+  /** What else there was of the report is not asked for without a node. */
   clear(place: number): void {
     this.#words[place] = 0;
-    this.#words[BLOCK_REPORTS + place] = 0;
-    this.#words.fill(0, BLOCK_REPORTS * 2 + place * EVENT_WORDS, BLOCK_REPORTS * 2 + (place + 1) * EVENT_WORDS);
-    for (let field = 0; field < TEXT_FIELDS.length; field++) this.#texts[field * BLOCK_REPORTS + place] = 0;
   }
 
   get isEmpty(): boolean {

@@ -503,8 +503,8 @@ export class ReportCursor implements Cursor {
       }
     };
     for (const id of ids) {
-      if (++looked % WORK_PER_STEP === 0) yield NO_REPORT;
-      if (this.#openRecord(id)) {
+      if (id === NO_REPORT || ++looked % WORK_PER_STEP === 0) yield NO_REPORT;
+      if (id !== NO_REPORT && this.#openRecord(id)) {
         const known = keys(this.#row);
         if (behind.hasReport(known)) continue;
         batch.push({ id, keys: known });

@@ -502,22 +502,14 @@ export function reportPath(entity: EntityName, filters: readonly Filter[], wante
 
 /** The path through producer times that the conditions and the order leave; null: it would lead to all. */
 function timePath(entity: EntityName, filters: readonly Filter[], wanted: ReportsWanted): TimePath | null {
-  let from: number | null = null;
-  let to: number | null = null;
   const near: NearTimes = {};
   const spanOf = (clock: Clock): TimeSpan | null => {
     const span = near[clock] ?? wanted.times(clock);
     if (span !== null) near[clock] = span;
     return span;
   };
-  for (const f of filters) {
-    const range = timeRangeOf(entity, f);
-    if (range === null) continue;
-    const span = range.clock === null ? EXACT : spanOf(range.clock);
-    if (span === null) continue;
-    if (range.from !== null) from = Math.max(from ?? range.from - span.latest, range.from - span.latest);
-    if (range.to !== null) to = Math.min(to ?? range.to - span.earliest, range.to - span.earliest);
-  }
+  const ranges = filters.flatMap((filter) => nearRangeOf(entity, filter, spanOf) ?? []);
+  const { from, to } = producerTimes(ranges);
   const inOrder = wanted.order;
   const order = inOrder !== null && inOrder.clock !== null && spanOf(inOrder.clock) === null ? null : inOrder;
   if (from === null && to === null && order === null) return null;
@@ -526,7 +518,7 @@ function timePath(entity: EntityName, filters: readonly Filter[], wanted: Report
 }
 
 /** How far a time lies from itself. */
-export const EXACT: TimeSpan = { earliest: 0, latest: 0 };
+const EXACT: TimeSpan = { earliest: 0, latest: 0 };
 
 interface TimeRange {
   readonly field: string;
@@ -553,10 +545,37 @@ export function rangeOf(filter: Filter): TimeRange | null {
   return { field: filter.field, from: filter.value, to: filter.value };
 }
 
-/** The same of a time that is the producer's (clock null), or lies near it. null: it is none of these. */
-export function timeRangeOf(entity: EntityName, filter: Filter): (TimeRange & { readonly clock: Clock | null }) | null {
+/** What is asked of a time of reports that is the producer's (clock null), or lies near it unless the report is far. */
+export interface NearRange extends Omit<TimeRange, 'field'> {
+  readonly clock: Clock | null;
+  readonly span: TimeSpan;
+}
+
+/** null: the condition is not on such a time, or on one of which `spanOf` does not tell how far it lies. */
+export function nearRangeOf(
+  entity: EntityName,
+  filter: Filter,
+  spanOf: (clock: Clock) => TimeSpan | null,
+): NearRange | null {
   const range = rangeOf(filter);
   if (range === null) return null;
-  const clock = clockOf(entity, range.field);
-  return clock === null && !isProducerTime(entity, range.field) ? null : { ...range, clock };
+  const { field, from, to } = range;
+  if (isProducerTime(entity, field)) return { clock: null, span: EXACT, from, to };
+  const clock = clockOf(entity, field);
+  const span = clock === null ? null : spanOf(clock);
+  return span === null ? null : { clock, span, from, to };
+}
+
+/** Between which producers' times the reports lie that are within all of these; null: there is no bound. */
+export function producerTimes(ranges: readonly NearRange[]): {
+  readonly from: number | null;
+  readonly to: number | null;
+} {
+  let from: number | null = null;
+  let to: number | null = null;
+  for (const { span, ...range } of ranges) {
+    if (range.from !== null) from = Math.max(from ?? Number.NEGATIVE_INFINITY, range.from - span.latest);
+    if (range.to !== null) to = Math.min(to ?? Number.POSITIVE_INFINITY, range.to - span.earliest);
+  }
+  return { from, to };
 }

@@ -8,13 +8,13 @@ import type { NodeId, ReportId } from '../../store/records.ts';
 import { certnamesWith, KIND_PLACES, type ReportKind } from '../../store/report-kinds.ts';
 import { PERIOD_MS, periodOf } from '../../store/report-periods.ts';
 import { REPORT_NUMBER, REPORT_TEXT } from '../../store/report-record.ts';
-import { type Clock, FAR_SETS, type TimeSpan } from '../../store/report-times.ts';
+import { FAR_SETS } from '../../store/report-times.ts';
 import { NODES_ALL } from '../../store/tables.ts';
 import type { View } from '../../store/view.ts';
 import type { Access } from './access.ts';
 import { areShared, isClassed } from './classed.ts';
 import { compileFilter } from './filter.ts';
-import { all, EXACT, timeRangeOf } from './plan.ts';
+import { all, type NearRange, nearRangeOf, producerTimes } from './plan.ts';
 import { usefulTimes } from './report-ids.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
@@ -25,19 +25,11 @@ interface Part {
   readonly row: Row;
   /** Times that the reports have to be within, all of them. */
   readonly times: readonly NearRange[];
-  /** Kinds that pass the selection's conditions. */
+  /** Kinds that pass the selection's conditions, of all that there are. */
   readonly kinds: readonly ReportKind[];
+  readonly every: readonly ReportKind[];
   /** Nodes whose reports are counted, and the others. null: all are. */
   readonly nodes: { readonly wanted: NodeSet; readonly others: NodeSet } | null;
-}
-
-/** What is asked of a time of reports, and how far that lies from the producer's time unless the report is far. */
-interface NearRange {
-  readonly clock: Clock | null;
-  readonly span: TimeSpan;
-  /** Epoch ms, inclusive; null: there is no bound. */
-  readonly from: number | null;
-  readonly to: number | null;
 }
 
 /** More nodes that are left out are not looked at by themselves: one in so many. */
@@ -95,21 +87,19 @@ type Way = 'kinds' | 'without' | 'marks' | 'periods';
  * How a partition's reports are counted: by kind, all but those of the nodes that are left out, by their marks, or by periods. null: they have
  * to be looked at. `byNode`, `byKind`: what is to be told apart.
  */
-function wayOf({ row, times, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
+function wayOf({ row, times, every, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
   const { view } = row;
   const isNearlyAll = nodes === null || nodes.others.count() * FEW_NODES <= view.counts.nodes;
-  if (times.length > 0) return !byNode && isNearlyAll && areToldApart(view) ? 'periods' : null;
+  if (times.length > 0) return !byNode && isNearlyAll && areToldApart(every, view) ? 'periods' : null;
   if (!byNode && nodes === null) return 'kinds';
   if (!byNode && !byKind && isNearlyAll) return 'without';
   if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
-  return areToldApart(view) ? 'marks' : null;
+  return areToldApart(every, view) ? 'marks' : null;
 }
 
 /** Whether marks tell the kinds of all reports. */
-function areToldApart(view: View): boolean {
-  const marks = view.kindsOfMarked().map(({ mark }) => mark);
-  return view.areReportsMarked && new Set(marks).size === marks.length;
-}
+const areToldApart = (every: readonly ReportKind[], view: View): boolean =>
+  view.areReportsMarked && new Set(every.map(({ mark }) => mark)).size === every.length;
 
 function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void {
   ctx.trace.enter(trace.partition(row.part).scan);
@@ -122,38 +112,27 @@ function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> 
   const { ctx, entity, split, scope } = source;
   if (split.sub.length + split.mixed.length > 0) return null;
   const ofKind = split.item.filter((filter) => isClassed(filter, scope, KIND_PLACES));
-  const ranges = split.item.flatMap((filter) => timeRangeOf(entity, filter) ?? []);
-  if (ofKind.length + ranges.length < split.item.length) return null;
+  const others = split.item.filter((filter) => !ofKind.includes(filter));
   const asked = all(ofKind);
   const test = asked === null ? null : compileFilter(asked, scope);
   const parts: Part[] = [];
   for (const number of source.parts) {
     const view = ctx.view(number);
+    const times = others.map((filter) => nearRangeOf(entity, filter, (clock) => usefulTimes(view, clock)));
+    if (!times.every((range) => range !== null)) return null;
     const every = view.reportKinds();
-    const times = nearRanges(ranges, view);
-    if (every === null || times === null) return null;
+    if (every === null) return null;
     const row = new Row(view, number);
     const wanted = split.node.length === 0 ? null : yield* source.nodes(row);
-    const others = wanted === null ? null : view.set(NODES_ALL).copy().subtract(wanted);
-    const nodes = wanted === null || others!.count() === 0 ? null : { wanted, others: others! };
+    const rest = wanted === null ? null : view.set(NODES_ALL).copy().subtract(wanted);
+    const nodes = wanted === null || rest!.count() === 0 ? null : { wanted, others: rest! };
     const kinds = every.filter(({ report }) => {
       row.body = report;
       return test === null || test.test(row) === TRUE;
     });
-    parts.push({ row, times, kinds, nodes });
+    parts.push({ row, times, kinds, every, nodes });
   }
   return parts;
-}
-
-/** null: of some it is not known how far they lie from the producers' times. */
-function nearRanges(ranges: readonly Omit<NearRange, 'span'>[], view: View): readonly NearRange[] | null {
-  const near: NearRange[] = [];
-  for (const range of ranges) {
-    const span = range.clock === null ? EXACT : usefulTimes(view, range.clock);
-    if (span === null) return null;
-    near.push({ ...range, span });
-  }
-  return near;
 }
 
 function byKinds({ row, kinds }: Part, tell: (count: number) => void): void {
@@ -163,37 +142,48 @@ function byKinds({ row, kinds }: Part, tell: (count: number) => void): void {
   }
 }
 
-/** All reports of these kinds, but for those of the nodes that are left out, which are looked at. */
-function* countWithout({ ctx, item }: Source, { row, kinds, nodes }: Part): Generator<undefined, number> {
+/** All reports of these kinds, but for those of the nodes that are left out. */
+function* countWithout(source: Source, part: Part): Generator<undefined, number> {
   let count = 0;
-  for (const kind of kinds) count += kind.count;
-  for (const node of nodes!.others.toArray()) {
+  for (const kind of part.kinds) count += kind.count;
+  yield* eachOfOthers(source, part, () => count--);
+  return count;
+}
+
+/** Opens the reports of the nodes that are left out, and calls with those that would pass. */
+function* eachOfOthers(
+  { ctx, item }: Source,
+  { row, nodes }: Part,
+  take: (id: ReportId) => void,
+): Generator<undefined, void> {
+  for (const node of nodes?.others.toArray() ?? []) {
     for (const id of row.view.reportIdsOfNode(node)) {
-      if (row.openReport(id) && (item === null || item.test(row) === TRUE)) count--;
+      if (row.openReport(id) && (item === null || item.test(row) === TRUE)) take(id);
     }
     if (ctx.tick()) yield;
   }
-  return count;
 }
 
 /** Tells counts when the row has the kind that each is of. */
 function* byPeriods(source: Source, part: Part, tell: (count: number) => void): Generator<undefined, void> {
-  const { row, times, kinds, nodes } = part;
+  const { row, times, kinds } = part;
   const { view } = row;
+  const marks = view.reportMarks;
   const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
   const counts = kinds.map(() => 0);
   const add = (mark: number, count: number): void => {
     const place = places.get(mark);
     if (place !== undefined) counts[place]! += count;
   };
-  const look = (id: ReportId, by: 1 | -1): void => {
-    if (!row.openReport(id) || source.item?.test(row) !== TRUE) return;
-    view.reportMarks.open(id);
-    add(view.reportMarks.kind, by);
+  const addKindOf = (id: ReportId, by: 1 | -1): void => {
+    marks.open(id);
+    add(marks.kind, by);
+  };
+  const look = (id: ReportId): void => {
+    if (row.openReport(id) && source.item!.test(row) === TRUE) addKindOf(id, 1);
   };
   const far = new Set(times.flatMap(({ clock }) => (clock === null ? [] : [...view.reportSet(FAR_SETS[clock])])));
-  const from = greatest(times.map(({ from, span }) => (from === null ? null : from - span.latest)));
-  const to = least(times.map(({ to, span }) => (to === null ? null : to - span.earliest)));
+  const { from, to } = producerTimes(times);
   let looked = 0;
   const isTime = (): boolean => ++looked % TICK_REPORTS === 0 && source.ctx.tick();
   // What lies at the bounds is looked at when the periods have been read.
@@ -205,24 +195,17 @@ function* byPeriods(source: Source, part: Part, tell: (count: number) => void): 
   }
   for (const start of atBounds) {
     for (const { id } of view.reportsByTime({ from: start, to: start + PERIOD_MS - 1 })) {
-      if (!far.has(id)) look(id, 1);
+      if (!far.has(id)) look(id);
       if (isTime()) yield;
     }
   }
   for (const id of far) {
-    if (row.openReport(id) && isWithin(periodOf(row.report.number(REPORT_NUMBER.producerTimestamp)!), times)) {
-      view.reportMarks.open(id);
-      add(view.reportMarks.kind, -1);
-    }
-    look(id, 1);
+    if (row.openReport(id) && isWithin(periodOf(row.report.number(REPORT_NUMBER.producerTimestamp)!), times))
+      addKindOf(id, -1);
+    look(id);
     if (isTime()) yield;
   }
-  for (const node of nodes?.others.toArray() ?? []) {
-    for (const id of view.reportIdsOfNode(node)) {
-      look(id, -1);
-      if (isTime()) yield;
-    }
-  }
+  yield* eachOfOthers(source, part, (id) => addKindOf(id, -1));
   for (const [place, { report }] of kinds.entries()) {
     if (counts[place] === 0) continue;
     row.body = report;
@@ -236,11 +219,6 @@ const isWithin = (start: number, times: readonly NearRange[]): boolean =>
     ({ from, to, span }) =>
       (from === null || start + span.earliest >= from) && (to === null || start + PERIOD_MS - 1 + span.latest <= to),
   );
-
-const greatest = (bounds: readonly (number | null)[]): number | null =>
-  bounds.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.max(a, b)), null);
-const least = (bounds: readonly (number | null)[]): number | null =>
-  bounds.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.min(a, b)), null);
 
 /** Tells counts when the row has the node and the kind that each is of; the node only where that is asked for. */
 function* byMarks(
