@@ -1,6 +1,7 @@
 // Gives memory back that nobody uses any more. The C library keeps what was freed, for each thread apart, in case that thread
 // wants it again; bodies of commands come and go in bursts, of all sizes, and leave much of it behind. Once the process has
-// grown, the library is told to return what it can (malloc_trim). Only glibc on Linux knows that call; elsewhere nothing is done.
+// grown, the library is told to return what it can (malloc_trim), and again as long as the process stays as large: what a
+// burst took may be freed later. Only glibc on Linux knows that call; elsewhere nothing is done.
 
 import { pageSize, residentMemory } from './mapped-memory.ts';
 import { nativeFunction } from './native.ts';
@@ -8,20 +9,27 @@ import { nativeFunction } from './native.ts';
 const CHECK_MS = 1000;
 /** Bytes of growth that make a look worth while. */
 const GROWTH = 16 << 20;
+/** Looks between one time and the next, doubled each time, after which what the process still takes counts as what it needs. */
+const PAUSE_MAX = 32;
 
 /** Starts watching. Returns what ends it, or null where it is not possible. */
 export function returnFreedMemory(): (() => void) | null {
   const page = pageSize();
   if (page === null) return null;
   let trim: ReturnType<typeof nativeFunction> = null;
-  /** Bytes of the process's own after the last time. */
+  /** Bytes of the process's own that it needs, and that it had after the last time. */
   let base = residentMemory(page).own;
+  let left = base;
+  let pause = 1;
+  let looks = 0;
   let isAtWork = false;
   const timer = setInterval(() => {
     if (isAtWork) return;
     const now = residentMemory(page).own;
     base = Math.min(base, now);
-    if (now - base < GROWTH) return;
+    left = Math.min(left, now);
+    if (now - left >= GROWTH) pause = 1;
+    else if (now - base < GROWTH || --looks > 0) return;
     trim ??= nativeFunction('int malloc_trim(size_t pad)');
     if (trim === null) {
       clearInterval(timer);
@@ -30,7 +38,10 @@ export function returnFreedMemory(): (() => void) | null {
     isAtWork = true;
     trim.async(0, () => {
       isAtWork = false;
-      base = residentMemory(page).own;
+      left = residentMemory(page).own;
+      if (pause > PAUSE_MAX) base = left;
+      looks = pause;
+      pause *= 2;
     });
   }, CHECK_MS);
   timer.unref();
