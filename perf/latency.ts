@@ -149,6 +149,7 @@ async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, p
 async function run(given: Given): Promise<void> {
   const nodes = given.number('nodes', 2, 100_000);
   const part = given.number('part', 0.01, 1);
+  const fixed = given.text('rate') === null ? null : given.number('rate', 1, 100_000);
   const seconds = given.number('seconds', 0.1, 3600);
   const fleet = fleetFor(given);
   const history = new History(fleet);
@@ -165,17 +166,20 @@ async function run(given: Given): Promise<void> {
     await drained(client);
     const highest = (trial.length / (performance.now() - start)) * 1000;
     console.error(`highest rate ${show(highest)} commands/s`);
+    const rate = fixed ?? highest * part;
 
     const results: PhaseResult[] = [];
     for (const phase of phases) {
-      results.push(await measurePhase({ server, nodes, seconds, rate: highest * part, supply }, phase));
+      results.push(await measurePhase({ server, nodes, seconds, rate, supply }, phase));
       console.error(`${phase.name}: done`);
     }
     const query = ['extract', ['certname', 'facts_environment'], ['~', 'certname', '.']];
     const { digest } = digestOf(await client.json('/pdb/query/v4/nodes', { query }));
     client.close();
 
-    console.log(`\nhighest rate ${show(highest)} commands/s; ${part * 100} % of it during the phases. Milliseconds:\n`);
+    console.log(
+      `\nhighest rate ${show(highest)} commands/s; ${show((rate / highest) * 100)} % of it during the phases. Milliseconds:\n`,
+    );
     const cells = (waits: Waits | null): string[] =>
       waits === null
         ? ['-', '-', '-', '-']
@@ -204,7 +208,7 @@ async function run(given: Given): Promise<void> {
     ]);
     console.log(table(head, rows));
     console.log(`\ndigest of the nodes afterwards ${digest}`);
-    writeResult(given, { machine, fleet: describeFleet(fleet), highest, part, phases: results, digest });
+    writeResult(given, { machine, fleet: describeFleet(fleet), highest, rate, phases: results, digest });
   } finally {
     await server.stop();
   }
@@ -218,6 +222,10 @@ export const program: Program = {
   options: {
     nodes: { value: 'N', default: '300', small: '6', doc: 'nodes in the store' },
     part: { value: 'F', default: '0.8', doc: 'part of the highest rate at which commands arrive' },
+    rate: {
+      value: 'N',
+      doc: 'commands a second that arrive, instead of a part of the highest rate: to compare builds',
+    },
     seconds: { value: 'N', default: '10', small: '0.5', doc: 'length of each phase' },
     ...fleetOptions,
     ...serverOptions,
