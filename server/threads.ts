@@ -41,8 +41,11 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   try {
     ahead.pool.open();
     const { data, mappedMemory, residentMemory } = settings;
-    const mapped = { dir: data, max: mappedMemory, total: residentMemory, isBusy: () => waiting > 0 };
-    const watches = [boundMappedMemory(mapped), returnFreedMemory(() => waiting > 0 || ahead.pool.stats().running > 0)];
+    const isApplying = (): boolean => waiting > 0;
+    const watches = [
+      boundMappedMemory({ dir: data, max: mappedMemory, total: residentMemory, isBusy: isApplying }),
+      returnFreedMemory(() => isApplying() || ahead.pool.stats().running > 0),
+    ];
     const stop = (): void => {
       for (const end of watches) end?.();
     };
