@@ -41,13 +41,14 @@ const OTHER_IN_8: readonly RegExp[] = [
   /!.*\b(facts|trusted|parameters)\.|latest_report\?.*(false|!)|!.*latest_report\?/,
   /latest_report\?(?!"|\s*=\s*true)/,
 ];
-/** What both versions take for something else: a list of values for a clause, what is no text for a direction, columns without a filter. */
+/** What both versions take for something else: a list of values for a clause, what is no text for a direction, columns without a filter, a condition that they remove where a truth value belongs. */
 const MISREAD: readonly RegExp[] = [
   /"array",\["([=<>~]|[<>]=|~>|in|null\?|not|and|or|extract|function|group_by|subquery|from|select_\w+)"/,
   /"=","path",\["([=<>~]|[<>]=|~>)"/,
   /"array",\[[^\]]*"(new|old)_value"/,
   /"order_by",\[\["\w+",[^"]/,
   /"extract",[^\]]*\],\["select_\w+"\]/,
+  /"null\?",\["\w+"\],\["=","(node_state|type)","any"\]/,
 ];
 /** Both versions drop a join that counts (docs/compatibility.md). */
 const DROPPED_JOIN = /package.inventory.*"node_state","any"/;
