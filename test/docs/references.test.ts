@@ -1,4 +1,4 @@
-// What the documents refer to is there: files behind links, tests that the failure table cites, commands and flags.
+// What the documents refer to is there: files and headings behind links, tests that the failure table cites, commands and flags.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -8,22 +8,40 @@ import { fileURLToPath } from 'node:url';
 import { run } from '../server/cli/support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const documents = [
-  'ARCHITECTURE.md',
-  'SECURITY.md',
-  ...readdirSync(join(root, 'docs'))
+const pagesOf = (folder: string): string[] =>
+  readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-];
+    .map((name) => join(folder, name));
+const documents = ['ARCHITECTURE.md', 'SECURITY.md', ...pagesOf('docs')];
+const linking = [...pagesOf('.'), ...pagesOf('docs'), ...pagesOf('perf'), ...pagesOf('perf/results')];
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-test('documents: every relative link leads to a file', () => {
-  for (const path of documents) {
-    for (const [, target] of textOf(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
-      assert.ok(existsSync(join(root, dirname(path), target!)), `${path}: ${target}`);
+test('documents: every relative link leads to a file, and to a heading of it', () => {
+  let headings = 0;
+  for (const path of linking) {
+    for (const [, file, anchor] of textOf(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+      const target = file === '' ? path : join(dirname(path), file!);
+      assert.ok(existsSync(join(root, target)), `${path}: ${file}`);
+      if (anchor === undefined) continue;
+      headings += 1;
+      assert.ok(anchorsOf(textOf(target)).has(anchor), `${path}: ${target} has no heading #${anchor}`);
     }
   }
+  assert.ok(headings > 8, `only ${headings} links to headings were found`);
 });
+
+/** As web pages of documents are made, a heading is found by its words. */
+function anchorsOf(text: string): Set<string> {
+  const headings = text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ +(.+)$/gm);
+  return new Set(
+    Array.from(headings, ([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
 
 test('documents: every page of docs is in its index', () => {
   const index = textOf('docs/README.md');
