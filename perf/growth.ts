@@ -10,11 +10,10 @@ import { diskBytes } from './lib/disk.ts';
 import { median, show, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History, prepareRun } from './lib/load.ts';
-import { describeMachine } from './lib/machine.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import { printProfiles } from './lib/profile.ts';
 import { resultsDir, writeResult, writeText } from './lib/result.ts';
-import { type Server, serverFor, serverOptions } from './lib/server.ts';
+import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 import { drawCharts } from './lib/svg.ts';
 import { nodeCount, type QueryResult, timeQuery, variablesOf } from './queries.ts';
 import { timedQueries } from './query-list.ts';
@@ -48,7 +47,7 @@ async function measureSize(server: Server, history: History, given: Given, nodes
   const first = nodes - senders;
   const changed = await measureRun(server, 'changed', await prepareRun(history, 'changed', first, senders), plan);
   const unchanged = await measureRun(server, 'unchanged', await prepareRun(history, 'unchanged', first, senders), plan);
-  const client = new Client(server.url, 1);
+  const client = new Client(server, 1);
   const variables = await variablesOf(client, history.fleet.certname(7));
   const queries: QueryResult[] = [];
   for (const query of small ? flatQueries.slice(0, SMALL_QUERIES) : flatQueries)
@@ -119,13 +118,13 @@ async function run(given: Given): Promise<void> {
   const sizes = given.numbers('sizes', 10, 1_000_000).sort((a, b) => a - b);
   const fleet = fleetFor(given);
   const history = new History(fleet);
-  const machine = describeMachine();
+  const machine = describeRun(given);
   const shape = `${describeFleet(fleet)}; ${given.text('senders')} nodes send the measured runs`;
   console.log(`${machine}\n${shape}`);
   const server = await serverFor(given);
   const results: GrowthResult[] = [];
   try {
-    const client = new Client(server.url, 8);
+    const client = new Client(server, 8);
     let stored = await nodeCount(client);
     if (stored > 0) throw new UsageError('growth needs an empty store');
     for (const nodes of sizes) {

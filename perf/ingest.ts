@@ -21,12 +21,12 @@ import {
   type Submission,
   submitAll,
 } from './lib/load.ts';
-import { describeMachine, OthersWatch } from './lib/machine.ts';
+import { OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import { MemoryWatch, type Processes } from './lib/processes.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
-import { type Server, serverFor, serverOptions, startFloorServer } from './lib/server.ts';
+import { describeRun, type Server, serverFor, serverOptions, startFloorServer } from './lib/server.ts';
 
 export interface RunResult {
   readonly run: RunName;
@@ -136,8 +136,8 @@ export async function measureRun(
 ): Promise<RunResult> {
   const { nodes, connections } = plan;
   const floors = measureRunFloor(requests, { sample: plan.floorSample, rounds: plan.floorRounds, group: connections });
-  const client = new Client(server.url, connections);
-  const control = new Client(server.url, 1);
+  const client = new Client(server, connections);
+  const control = new Client(server, 1);
   const { processes } = server;
   await drained(control);
   const memory = new MemoryWatch(processes, 250);
@@ -199,8 +199,8 @@ async function measureFloorServer(
 ): Promise<FloorServerResult[]> {
   const server = await startFloorServer();
   try {
-    const client = new Client(server.url, connections);
-    const control = new Client(server.url, 1);
+    const client = new Client(server, connections);
+    const control = new Client(server, 1);
     const results: FloorServerResult[] = [];
     for (const requests of runs) {
       const cpuBefore = server.processes.cpuMs();
@@ -292,7 +292,7 @@ async function run(given: Given): Promise<void> {
   };
   const names = runsOf(given);
   const fleet = fleetFor(given);
-  const machine = describeMachine();
+  const machine = describeRun(given);
   console.log(machine);
   console.log(
     `${nodes} nodes, ${describeFleet(fleet)}; gzip, ${connections} connections; ${rounds} rounds: median (range)`,

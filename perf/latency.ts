@@ -9,12 +9,12 @@ import { readAgain } from './lib/dump-reader.ts';
 import { median, quantile, show, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import { drained, fill, History, type Prepared, prepare, submitAll } from './lib/load.ts';
-import { describeMachine, OthersWatch } from './lib/machine.ts';
+import { OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program } from './lib/options.ts';
 import { askPoints } from './lib/points.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
-import { type Server, serverFor, serverOptions } from './lib/server.ts';
+import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 
 /** Milliseconds. */
 export interface Waits {
@@ -119,7 +119,7 @@ interface Setting {
 }
 
 async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, phase: Phase): Promise<PhaseResult> {
-  const client = new Client(server.url, CONNECTIONS);
+  const client = new Client(server, CONNECTIONS);
   const requests = phase.commands ? await supply.take(Math.ceil(rate * seconds)) : [];
   const others = new OthersWatch();
   const cpu = server.processes.cpuMs();
@@ -127,8 +127,8 @@ async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, p
   const load = phase.commands
     ? paced(client, requests, rate)
     : new Promise<number[]>((resolve) => setTimeout(() => resolve([]), seconds * 1000));
-  const reader = phase.dumps ? readAgain(server.url, DUMP) : null;
-  const points = askPoints({ url: server.url, nodes, pauseMs: 5, done: () => done });
+  const reader = phase.dumps ? readAgain(server, DUMP) : null;
+  const points = askPoints({ target: server, nodes, pauseMs: 5, done: () => done });
   const submissions = await load;
   done = true;
   const asked = await points;
@@ -153,11 +153,11 @@ async function run(given: Given): Promise<void> {
   const seconds = given.number('seconds', 0.1, 3600);
   const fleet = fleetFor(given);
   const history = new History(fleet);
-  const machine = describeMachine();
+  const machine = describeRun(given);
   console.log(`${machine}\n${nodes} nodes, ${describeFleet(fleet)}`);
   const server = await serverFor(given);
   try {
-    const client = new Client(server.url, 8);
+    const client = new Client(server, 8);
     await fill(client, { history, first: 0, end: nodes, runs: ['first'] });
     const supply = new Supply(history, nodes);
     const trial = await supply.take(given.flag('small') ? 12 : 450);

@@ -8,13 +8,13 @@ import { digestOf, digestOfParts } from './lib/digest.ts';
 import { median, quantile, show, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History } from './lib/load.ts';
-import { describeMachine, OthersWatch } from './lib/machine.ts';
+import { OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import { summarizePlan } from './lib/plan-text.ts';
 import { printProfiles } from './lib/profile.ts';
 import { resultsDir, writeResult, writeText } from './lib/result.ts';
 import { RowCounter } from './lib/row-counter.ts';
-import { type Server, serverFor, serverOptions } from './lib/server.ts';
+import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 import { type TimedQuery, timedQueries } from './query-list.ts';
 
 export interface QueryResult {
@@ -196,7 +196,7 @@ function growthSummary(small: SizeResult, large: SizeResult): string {
 }
 
 async function measureSize(server: Server, given: Given, nodes: number, certname: string): Promise<SizeResult> {
-  const client = new Client(server.url, 1);
+  const client = new Client(server, 1);
   const only = new RegExp(given.text('only') ?? '');
   const repeat = given.number('repeat', 1, 10_000);
   const variables = await variablesOf(client, certname);
@@ -224,9 +224,9 @@ async function run(given: Given): Promise<void> {
   const history = new History(fleet);
   const server = await serverFor(given);
   const results: SizeResult[] = [];
-  const head = [describeMachine(), `${describeFleet(fleet)}; runs: first, reports only`];
+  const head = [describeRun(given), `${describeFleet(fleet)}; runs: first, reports only`];
   try {
-    const client = new Client(server.url, 8);
+    const client = new Client(server, 8);
     let stored = await nodeCount(client);
     if (stored > 0) head.push(`start to running with ${stored} nodes stored: ${show(server.startMs)} ms`);
     console.log(head.join('\n'));

@@ -8,14 +8,14 @@ import { Client } from './lib/client.ts';
 import { median, quantile, show, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History } from './lib/load.ts';
-import { describeMachine, OthersWatch } from './lib/machine.ts';
+import { OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program } from './lib/options.ts';
 import { askPoints } from './lib/points.ts';
 import { MemoryWatch } from './lib/processes.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
 import { RowCounter } from './lib/row-counter.ts';
-import { type Server, serverFor, serverOptions } from './lib/server.ts';
+import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 import { nodeCount } from './queries.ts';
 
 const DUMP = '/pdb/query/v4/resources';
@@ -94,9 +94,9 @@ async function measure(
   nodes: number,
 ): Promise<{ result: StreamResult; memory: MemoryWatch }> {
   const quick = given.flag('small');
-  const client = new Client(server.url, 2);
+  const client = new Client(server, 2);
   const idleEnd = performance.now() + (quick ? 300 : 5000);
-  const asking = { url: server.url, nodes, pauseMs: 10 };
+  const asking = { target: server, nodes, pauseMs: 10 };
   const idle = await askPoints({ ...asking, done: () => performance.now() > idleEnd });
 
   const before = server.processes.memory();
@@ -162,11 +162,11 @@ function memoryTable({ samples }: MemoryWatch): string {
 async function run(given: Given): Promise<void> {
   const nodes = given.number('nodes', 1, 1_000_000);
   const fleet = fleetFor(given);
-  const machine = describeMachine();
+  const machine = describeRun(given);
   console.log(`${machine}\n${nodes} nodes, ${describeFleet(fleet)}`);
   const server = await serverFor(given);
   try {
-    const client = new Client(server.url, 8);
+    const client = new Client(server, 8);
     const stored = await nodeCount(client);
     const onNode = (done: number): void => {
       if (done % 1000 === 0) console.error(`${done} of ${nodes - stored} nodes stored`);

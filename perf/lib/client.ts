@@ -3,6 +3,14 @@
 
 import { once } from 'node:events';
 import http from 'node:http';
+import https from 'node:https';
+import type { Identity } from './certificates.ts';
+
+/** Where a server is, and who asks it; null: anybody, over plain HTTP. */
+export interface Target {
+  readonly url: string;
+  readonly identity: Identity | null;
+}
 
 export interface Asked {
   readonly method?: string;
@@ -28,11 +36,14 @@ export interface Answer extends Timed {
 
 export class Client {
   readonly url: URL;
+  readonly #request: typeof http.request;
   readonly #agent: http.Agent;
 
-  constructor(url: string | URL, connections: number) {
+  constructor({ url, identity }: Target, connections: number) {
     this.url = new URL(url);
-    this.#agent = new http.Agent({ keepAlive: true, maxSockets: connections });
+    const options = { keepAlive: true, maxSockets: connections };
+    this.#request = identity === null ? http.request : https.request;
+    this.#agent = identity === null ? new http.Agent(options) : new https.Agent({ ...options, ...identity });
   }
 
   /** Sends it and resolves when the answer begins. The caller reads it to its end or destroys it. */
@@ -41,7 +52,7 @@ export class Client {
     for (const [name, value] of Object.entries(asked.params ?? {})) {
       url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
     }
-    const request = http.request(url, {
+    const request = this.#request(url, {
       method: asked.method ?? 'GET',
       agent: this.#agent,
       headers: { Accept: 'application/json', ...asked.headers },

@@ -3,16 +3,15 @@
 
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { Client } from './client.ts';
+import { Client, type Target } from './client.ts';
 
-interface Task {
-  readonly url: string;
+interface Task extends Target {
   readonly path: string;
 }
 
 /** Reads `path` until `stop` is called, which finishes the answer at hand and tells how many there were. */
-export function readAgain(url: string, path: string): { stop(): Promise<number> } {
-  const task: Task = { url, path };
+export function readAgain({ url, identity }: Target, path: string): { stop(): Promise<number> } {
+  const task: Task = { url, identity, path };
   const thread = new Worker(new URL(import.meta.url), { workerData: task });
   const count = once(thread, 'message').then(([answers]) => answers as number);
   // A failure is told when the thread is asked to stop.
@@ -25,8 +24,8 @@ export function readAgain(url: string, path: string): { stop(): Promise<number> 
   };
 }
 
-async function readUntilStopped({ url, path }: Task): Promise<void> {
-  const client = new Client(url, 1);
+async function readUntilStopped({ path, ...target }: Task): Promise<void> {
+  const client = new Client(target, 1);
   let done = false;
   parentPort!.once('message', () => {
     done = true;

@@ -1,9 +1,9 @@
 // Point queries, one after the other: what a compile server or a dashboard asks about one node.
 
-import { Client } from './client.ts';
+import { Client, type Target } from './client.ts';
 
 export interface PointOptions {
-  readonly url: string;
+  readonly target: Target;
   /** Nodes of the generated fleet that are stored. */
   readonly nodes: number;
   readonly pauseMs: number;
@@ -11,8 +11,8 @@ export interface PointOptions {
 }
 
 /** Milliseconds of each query. */
-export async function askPoints({ url, nodes, pauseMs, done }: PointOptions): Promise<number[]> {
-  const client = new Client(url, 1);
+export async function askPoints({ target, nodes, pauseMs, done }: PointOptions): Promise<number[]> {
+  const client = new Client(target, 1);
   const times: number[] = [];
   for (let i = 0; !done(); i++) {
     const node = `node-${String((i * 7919) % nodes).padStart(5, '0')}.example.com`;

@@ -8,8 +8,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Client } from './client.ts';
-import type { Given, OptionTable } from './options.ts';
+import { type Certificates, type Identity, identityOf, makeCertificates } from './certificates.ts';
+import { Client, type Target } from './client.ts';
+import { describeMachine } from './machine.ts';
+import { type Given, type OptionTable, UsageError } from './options.ts';
 import { Processes } from './processes.ts';
 
 /**
@@ -26,8 +28,7 @@ export const projectDir: string = (() => {
   return dir;
 })();
 
-export interface Server {
-  readonly url: string;
+export interface Server extends Target {
   readonly processes: Processes;
   /** Where it keeps what it has stored, and what it has only accepted; empty when that is not known. */
   readonly dirs: readonly string[];
@@ -44,6 +45,8 @@ export interface StartOptions {
   readonly nodeArgs?: readonly string[];
   /** Further arguments of `muster start`. */
   readonly args?: readonly string[];
+  /** Whether it is asked over TLS. */
+  readonly tls?: boolean;
 }
 
 /** Options of programs that can measure a server that runs already. */
@@ -55,6 +58,13 @@ export const serverOptions = {
     doc: 'process (with its children) that is part of that server; may be repeated',
   },
   disk: { value: 'DIR', multiple: true, doc: 'folder where that server keeps its data; may be repeated' },
+  tls: {
+    value: null,
+    doc: 'ask the started server over HTTPS, with a certificate, as compile servers do (needs openssl)',
+  },
+  ca: { value: 'FILE', doc: 'authority of the certificates, where --url is https' },
+  cert: { value: 'FILE', doc: 'certificate to come with there' },
+  key: { value: 'FILE', doc: 'its key' },
   data: { value: 'DIR', doc: 'data directory of the started server, which is kept (default: a temporary one)' },
   profile: {
     value: 'DIR',
@@ -63,23 +73,35 @@ export const serverOptions = {
   'server-arg': { value: 'ARG', multiple: true, doc: 'further argument of `muster start`; may be repeated' },
 } as const satisfies OptionTable;
 
+/** The machine, and over what the server is asked, in a line. */
+export const describeRun = (given: Given): string =>
+  given.flag('tls') || given.text('url')?.startsWith('https:') ? `${describeMachine()}, over HTTPS` : describeMachine();
+
 /** The server that the arguments ask for. */
 export async function serverFor(given: Given): Promise<Server> {
   const url = given.text('url');
   if (url === null) {
     const profile = given.text('profile');
     const nodeArgs = profile === null ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
-    return startServer({ data: given.text('data'), nodeArgs, args: given.list('server-arg') });
+    const args = given.list('server-arg');
+    return startServer({ data: given.text('data'), nodeArgs, args, tls: given.flag('tls') });
   }
   const pids = given.list('pid').map(Number);
   return {
     url,
+    identity: url.startsWith('https:') ? givenIdentity(given) : null,
     processes: new Processes(pids),
     dirs: given.list('disk'),
     logDirs: [],
     startMs: Number.NaN,
     stop: () => Promise.resolve(),
   };
+}
+
+function givenIdentity(given: Given): Identity {
+  const [ca, cert, key] = [given.text('ca'), given.text('cert'), given.text('key')];
+  if (ca === null || cert === null || key === null) throw new UsageError('--url https:… takes --ca, --cert and --key');
+  return identityOf(ca, cert, key);
 }
 
 const running = new Set<{ abandon(): void }>();
@@ -98,13 +120,16 @@ class Muster implements Server {
   readonly dirs: readonly string[];
   readonly logDirs: readonly string[];
   readonly processes: Processes;
+  readonly identity: Identity | null;
   url = '';
   startMs = 0;
   readonly #home = mkdtempSync(join(tmpdir(), 'muster-perf-'));
   readonly #child: ChildProcess;
-  readonly #started = performance.now();
+  readonly #started: number;
 
-  constructor({ data, nodeArgs = [], args = [] }: StartOptions) {
+  constructor({ data, nodeArgs = [], args = [], tls = false }: StartOptions) {
+    const certificates = tls ? this.#certificates() : null;
+    this.identity = certificates?.client ?? null;
     const dir = data ?? join(this.#home, 'data');
     this.dirs = [dir];
     this.logDirs = [join(dir, 'inbox')];
@@ -115,7 +140,9 @@ class Muster implements Server {
     const log = openSync(join(this.#home, 'log'), 'w');
     const program = join(projectDir, 'bin', 'muster');
     const where = ['--data', dir, '--http', '127.0.0.1:0', '--port-file', join(this.#home, 'port')];
-    this.#child = spawn(process.execPath, [...nodeArgs, program, 'start', ...where, ...STEADY, ...args], {
+    const secure = certificates?.serverArgs ?? [];
+    this.#started = performance.now();
+    this.#child = spawn(process.execPath, [...nodeArgs, program, 'start', ...where, ...secure, ...STEADY, ...args], {
       env: environment,
       stdio: ['ignore', 'ignore', log],
     });
@@ -129,8 +156,8 @@ class Muster implements Server {
     while (performance.now() - this.#started < START_MAX_MS) {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) break;
       if (existsSync(portFile)) {
-        this.url = `http://127.0.0.1:${Number.parseInt(readFileSync(portFile, 'utf8'), 10)}`;
-        const client = new Client(this.url, 1);
+        this.url = this.#urlOf(readFileSync(portFile, 'utf8').split('\n'));
+        const client = new Client(this, 1);
         const answer = await client.ask({ path: '/status/v1/simple' }).catch(() => null);
         client.close();
         if (answer?.status === 200) {
@@ -143,6 +170,19 @@ class Muster implements Server {
     const log = readFileSync(join(this.#home, 'log'), 'utf8').slice(-2000);
     this.abandon();
     throw new Error(`the server did not get ready: ${log}`);
+  }
+
+  #certificates(): Certificates {
+    try {
+      return makeCertificates(this.#home);
+    } catch (error) {
+      rmSync(this.#home, { recursive: true, force: true });
+      throw new Error(`no certificates could be made: ${(error as Error).message}`);
+    }
+  }
+
+  #urlOf([plain, secure]: readonly (string | undefined)[]): string {
+    return this.identity === null ? `http://127.0.0.1:${plain}` : `https://127.0.0.1:${secure}`;
   }
 
   async stop(): Promise<void> {
@@ -175,6 +215,7 @@ export async function startFloorServer(): Promise<Server> {
   if (done === true) throw new Error('the floor server did not get ready');
   return {
     url,
+    identity: null,
     processes: new Processes([child.pid!]),
     dirs: [],
     logDirs: [],

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { opensslMissing } from '../server/tls/certificates.ts';
 
 const main = fileURLToPath(new URL('../../dist/perf/main.js', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'muster-perf-test-'));
@@ -61,6 +62,7 @@ test('perf: bad usage is status 2 and says what is wrong', async () => {
     ['latency', '--rate', 'quick'],
     ['queries', '--sizes', ''],
     ['stream', '--no-such'],
+    ['latency', '--url', 'https://127.0.0.1:1', '--ca', 'ca.pem'],
   ];
   for (const args of cases) {
     const { status, err } = await perf(...args);
@@ -212,6 +214,18 @@ test('stream: the dump is complete, beside a slow reader and point queries', asy
   assert.ok(result.rows >= 12 * 31 && result.rows <= 12 * 61, String(result.rows));
   assert.ok(result.during.asked > 0);
   assert.deepEqual(Object.keys(result.memory), ['before', 'peak', 'after']);
+});
+
+test('stream: over HTTPS, with a certificate', { skip: opensslMissing() }, async () => {
+  interface Result {
+    readonly rows: number;
+    readonly during: { readonly asked: number };
+    readonly text: string;
+  }
+  const result = await resultOf<Result>('stream', '--nodes', '12', '--tls');
+  assert.match(result.text, /^.*, over HTTPS$/m);
+  assert.ok(result.rows >= 12 * 31 && result.rows <= 12 * 61, String(result.rows));
+  assert.ok(result.during.asked > 0);
 });
 
 test('latency: three phases, each with its waits', async () => {
