@@ -11,6 +11,7 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly program: Program
   growth: () => import('./growth.ts'),
   latency: () => import('./latency.ts'),
   stream: () => import('./stream.ts'),
+  connect: () => import('./connect.ts'),
   compare: () => import('./compare.ts'),
 };
 

@@ -1,5 +1,4 @@
-// Certificates as Puppet's authority issues them, RSA with 4,096 bits, made with the openssl program: for a server that is
-// measured over TLS, and for its clients. Node cannot make certificates itself.
+// Certificates for a server that is measured over TLS, and for its clients, made with the openssl program: Node cannot make any itself.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -25,13 +24,26 @@ export const identityOf = (ca: string, cert: string, key: string): Identity => (
   key: readFileSync(key, 'utf8'),
 });
 
-/** Made in `folder`, for an hour or so: valid for a day. Throws where there is no openssl. */
-export function makeCertificates(folder: string): Certificates {
+/** Kinds of keys, as openssl takes them: as Puppet's authority issues them, smaller, and on a curve. */
+export const keyKinds: Readonly<Record<string, readonly string[]>> = {
+  'rsa:4096': ['rsa:4096'],
+  'rsa:2048': ['rsa:2048'],
+  ec: ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
+};
+
+/** Made in `folder`, valid for a day, with keys of that kind. Throws where there is no openssl. */
+export function makeCertificates(folder: string, keys: string): Certificates {
   const path = (name: string, kind: string): string => join(folder, `${name}.${kind}`);
   const openssl = (...args: string[]): void => {
     execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   };
-  const newKey = (name: string): string[] => ['-newkey', 'rsa:4096', '-nodes', '-keyout', path(name, 'key')];
+  const newKey = (name: string): string[] => [
+    '-newkey',
+    ...(keyKinds[keys] ?? []),
+    '-nodes',
+    '-keyout',
+    path(name, 'key'),
+  ];
   openssl('req', '-x509', ...newKey('ca'), '-subj', '/CN=ca', '-days', '1', '-out', path('ca', 'pem'));
   const issue = (name: string, extension: string): void => {
     const request = path(name, 'csr');

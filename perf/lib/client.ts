@@ -1,4 +1,4 @@
-// A client of the public HTTP API that keeps its connections: commands as compile servers send them, timed requests,
+// A client of the public HTTP API, which keeps its connections unless told otherwise: commands as compile servers send them, timed requests,
 // and the queue's metrics.
 
 import { once } from 'node:events';
@@ -39,9 +39,10 @@ export class Client {
   readonly #request: typeof http.request;
   readonly #agent: http.Agent;
 
-  constructor({ url, identity }: Target, connections: number) {
+  /** `keepAlive` false: a new connection for each request. */
+  constructor({ url, identity }: Target, connections: number, keepAlive = true) {
     this.url = new URL(url);
-    const options = { keepAlive: true, maxSockets: connections };
+    const options = { keepAlive, maxSockets: connections };
     this.#request = identity === null ? http.request : https.request;
     this.#agent = identity === null ? new http.Agent(options) : new https.Agent({ ...options, ...identity });
   }

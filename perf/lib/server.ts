@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type Certificates, type Identity, identityOf, makeCertificates } from './certificates.ts';
+import { type Certificates, type Identity, identityOf, keyKinds, makeCertificates } from './certificates.ts';
 import { Client, type Target } from './client.ts';
 import { describeMachine } from './machine.ts';
 import { type Given, type OptionTable, UsageError } from './options.ts';
@@ -45,8 +45,8 @@ export interface StartOptions {
   readonly nodeArgs?: readonly string[];
   /** Further arguments of `muster start`. */
   readonly args?: readonly string[];
-  /** Whether it is asked over TLS. */
-  readonly tls?: boolean;
+  /** The kind of keys (certificates.ts) where it is asked over TLS; null: over plain HTTP. */
+  readonly tls?: string | null;
 }
 
 /** Options of programs that can measure a server that runs already. */
@@ -62,6 +62,11 @@ export const serverOptions = {
     value: null,
     doc: 'ask the started server over HTTPS, with a certificate, as compile servers do (needs openssl)',
   },
+  'tls-key': {
+    value: 'KIND',
+    default: 'rsa:4096',
+    doc: `keys of the certificates: ${Object.keys(keyKinds).join(', ')}`,
+  },
   ca: { value: 'FILE', doc: 'authority of the certificates, where --url is https' },
   cert: { value: 'FILE', doc: 'certificate to come with there' },
   key: { value: 'FILE', doc: 'its key' },
@@ -74,8 +79,12 @@ export const serverOptions = {
 } as const satisfies OptionTable;
 
 /** The machine, and over what the server is asked, in a line. */
-export const describeRun = (given: Given): string =>
-  given.flag('tls') || given.text('url')?.startsWith('https:') ? `${describeMachine()}, over HTTPS` : describeMachine();
+export const describeRun = (given: Given): string => [describeMachine(), ...overTls(given)].join(', ');
+
+function overTls(given: Given): string[] {
+  if (given.flag('tls')) return [`over HTTPS (keys ${given.text('tls-key')})`];
+  return given.text('url')?.startsWith('https:') ? ['over HTTPS'] : [];
+}
 
 /** The server that the arguments ask for. */
 export async function serverFor(given: Given): Promise<Server> {
@@ -84,7 +93,7 @@ export async function serverFor(given: Given): Promise<Server> {
     const profile = given.text('profile');
     const nodeArgs = profile === null ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
     const args = given.list('server-arg');
-    return startServer({ data: given.text('data'), nodeArgs, args, tls: given.flag('tls') });
+    return startServer({ data: given.text('data'), nodeArgs, args, tls: keysFor(given) });
   }
   const pids = given.list('pid').map(Number);
   return {
@@ -96,6 +105,14 @@ export async function serverFor(given: Given): Promise<Server> {
     startMs: Number.NaN,
     stop: () => Promise.resolve(),
   };
+}
+
+function keysFor(given: Given): string | null {
+  const keys = given.text('tls-key') ?? '';
+  if (!Object.hasOwn(keyKinds, keys)) {
+    throw new UsageError(`--tls-key takes ${Object.keys(keyKinds).join(', ')}, not '${keys}'`);
+  }
+  return given.flag('tls') ? keys : null;
 }
 
 function givenIdentity(given: Given): Identity {
@@ -127,8 +144,8 @@ class Muster implements Server {
   readonly #child: ChildProcess;
   readonly #started: number;
 
-  constructor({ data, nodeArgs = [], args = [], tls = false }: StartOptions) {
-    const certificates = tls ? this.#certificates() : null;
+  constructor({ data, nodeArgs = [], args = [], tls = null }: StartOptions) {
+    const certificates = tls === null ? null : this.#certificates(tls);
     this.identity = certificates?.client ?? null;
     const dir = data ?? join(this.#home, 'data');
     this.dirs = [dir];
@@ -172,9 +189,9 @@ class Muster implements Server {
     throw new Error(`the server did not get ready: ${log}`);
   }
 
-  #certificates(): Certificates {
+  #certificates(keys: string): Certificates {
     try {
-      return makeCertificates(this.#home);
+      return makeCertificates(this.#home, keys);
     } catch (error) {
       rmSync(this.#home, { recursive: true, force: true });
       throw new Error(`no certificates could be made: ${(error as Error).message}`);

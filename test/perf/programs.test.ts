@@ -49,7 +49,7 @@ async function resultOf<Result>(name: string, ...args: string[]): Promise<Result
 test('perf: --help lists every program, and each explains its options', async () => {
   const { status, out } = await perf('--help');
   assert.equal(status, 0);
-  for (const name of ['floor', 'floor-server', 'apply', 'ingest', 'queries', 'growth', 'latency', 'stream'])
+  for (const name of ['floor', 'floor-server', 'apply', 'ingest', 'queries', 'growth', 'latency', 'stream', 'connect'])
     assert.match(out, new RegExp(`^ {2}${name} .*\\?$`, 'm'));
   assert.match((await perf('ingest', '--help')).out, /--nodes N .*\(200; 4 with --small\)/);
 });
@@ -62,6 +62,7 @@ test('perf: bad usage is status 2 and says what is wrong', async () => {
     ['latency', '--rate', 'quick'],
     ['queries', '--sizes', ''],
     ['stream', '--no-such'],
+    ['stream', '--tls', '--tls-key', 'dsa'],
     ['latency', '--url', 'https://127.0.0.1:1', '--ca', 'ca.pem'],
   ];
   for (const args of cases) {
@@ -222,10 +223,22 @@ test('stream: over HTTPS, with a certificate', { skip: opensslMissing() }, async
     readonly during: { readonly asked: number };
     readonly text: string;
   }
-  const result = await resultOf<Result>('stream', '--nodes', '12', '--tls');
-  assert.match(result.text, /^.*, over HTTPS$/m);
+  const result = await resultOf<Result>('stream', '--nodes', '12', '--tls', '--tls-key', 'ec');
+  assert.match(result.text, /^.*, over HTTPS \(keys ec\)$/m);
   assert.ok(result.rows >= 12 * 31 && result.rows <= 12 * 61, String(result.rows));
   assert.ok(result.during.asked > 0);
+});
+
+test('connect: connections that are kept, and new ones', async () => {
+  interface Result {
+    readonly results: readonly { readonly connections: string; readonly requests: number; readonly cpuMs: number }[];
+  }
+  const { results } = await resultOf<Result>('connect');
+  assert.deepEqual(
+    results.map(({ connections }) => connections),
+    ['kept', 'new'],
+  );
+  for (const { requests, cpuMs } of results) assert.ok(requests > 0 && cpuMs >= 0);
 });
 
 test('latency: three phases, each with its waits', async () => {
