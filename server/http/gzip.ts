@@ -1,10 +1,24 @@
-// A compressor between an answer's producer and its wire. zlib works on its own threads; here only the back-pressure of
-// both sides is joined: while the wire is full nothing more is taken out of zlib, and while zlib is full the producer waits.
+// Answers compressed, whole or on their way from their producer to the wire. For the latter zlib works on its own threads; here only
+// the back-pressure of both sides is joined: while the wire is full nothing more is taken out of zlib, and while zlib is full the
+// producer waits.
 
-import { createGzip, type Gzip } from 'node:zlib';
+import { createGzip, type Gzip, gzip, gzipSync } from 'node:zlib';
 
 /** Fast beats small: the clients are near, and JSON rows compress well at any level. */
-export const GZIP_LEVEL = 1;
+const GZIP_LEVEL = 1;
+
+/** Bytes of a body up to which it is compressed at once: that takes less of the calling thread than handing it to another one. */
+const AT_ONCE_MAX = 32 << 10;
+
+/** The body compressed, at once or later; null: that failed. `length`: its bytes. */
+export function compress(
+  body: Uint8Array | string,
+  length: number,
+  then: (compressed: Uint8Array | null) => void,
+): void {
+  if (length <= AT_ONCE_MAX) then(gzipSync(body, { level: GZIP_LEVEL }));
+  else gzip(body, { level: GZIP_LEVEL }, (error, compressed) => then(error === null ? compressed : null));
+}
 
 export interface GzipSink {
   /** false: no more until `resume`. */

@@ -4,7 +4,6 @@
 // A request's body is always read to its end before its answer goes out: clients that are still sending do not look for
 // an answer, and some take a closed connection for a failure of the network.
 
-import { gzip } from 'node:zlib';
 import type { CertificateExtensions } from '../tls/certificate-extensions.ts';
 import { BodyPieces } from './body-pieces.ts';
 import {
@@ -17,7 +16,7 @@ import {
   type ReplyHead,
   type RequestRecord,
 } from './exchange.ts';
-import { GZIP_LEVEL } from './gzip.ts';
+import { compress } from './gzip.ts';
 import type { Budget, HttpLimits } from './limits.ts';
 import { PartQueue } from './part-queue.ts';
 import { StreamWriter } from './stream-writer.ts';
@@ -194,8 +193,8 @@ export class HttpExchange implements Exchange {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     const { gzipBytesMin } = this.#context.limits;
     if (length >= gzipBytesMin && this.#compresses(reply)) {
-      gzip(body, { level: GZIP_LEVEL }, (error, compressed) => {
-        if (error !== null) this.#send(reply, body, length, null);
+      compress(body, length, (compressed) => {
+        if (compressed === null) this.#send(reply, body, length, null);
         else this.#send(reply, compressed, compressed.byteLength, 'gzip');
       });
     } else {

@@ -364,17 +364,25 @@ test('listener: a failing handler is answered with its message, and told to the 
 
 test('listener: only what is large and asked for is compressed', async (t) => {
   const body = 'abcdefghij'.repeat(1000);
+  const larger = 'ä€𝄞'.repeat(10_000);
   const listener = await listen(t, [
     { prefix: '/large', handler: (e) => e.reply(text(body)) },
+    { prefix: '/larger', handler: (e) => e.reply(text(larger)) },
     { prefix: '/error', handler: (e) => e.reply(text(body, 404)) },
     { prefix: '/image', handler: (e) => e.reply({ status: 200, contentType: 'image/png', body }) },
     hello,
   ]);
   const headers = { 'accept-encoding': 'gzip;q=1.0,deflate;q=0.6,identity;q=0.3' };
-  const large = await ask(listener.port, '/large', { headers });
-  assert.equal(large.headers['content-encoding'], 'gzip');
-  assert.equal(large.headers['content-length'], String(large.bytes.byteLength));
-  assert.equal(gunzipSync(large.bytes).toString(), body);
+  // At once, and in another thread.
+  for (const [path, plain] of [
+    ['/large', body],
+    ['/larger', larger],
+  ] as const) {
+    const zipped = await ask(listener.port, path, { headers });
+    assert.equal(zipped.headers['content-encoding'], 'gzip', path);
+    assert.equal(zipped.headers['content-length'], String(zipped.bytes.byteLength));
+    assert.equal(gunzipSync(zipped.bytes).toString(), plain);
+  }
   assert.equal((await ask(listener.port, '/large')).text, body);
   assert.equal((await ask(listener.port, '/large', { headers: { 'accept-encoding': 'gzip;q=0' } })).text, body);
   for (const path of ['/hello', '/error', '/image']) {
