@@ -2,6 +2,8 @@
 // one each time; with --tls each of those is a handshake, with the server's signature. The kept ones also tell what a request of that
 // kind costs, compressed or not.
 
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { type Asked, Client } from './lib/client.ts';
 import { quantile, show, table } from './lib/figures.ts';
 import { commonOptions, type Given, type Program } from './lib/options.ts';
@@ -52,6 +54,18 @@ async function measure({ server, asked, clients }: Load, seconds: number, isKept
   };
 }
 
+/** Of the answer's bytes, once uncompressed. Throws where a client that takes compressed ones gets another answer. */
+async function digestOfAnswer({ server, asked }: Load): Promise<string> {
+  const client = new Client(server, 1);
+  const [plain, taken] = [await client.ask({ path: asked.path }), await client.ask(asked)];
+  client.close();
+  const isCompressed = taken.headers['content-encoding'] === 'gzip';
+  if (!plain.body.equals(isCompressed ? gunzipSync(taken.body) : taken.body)) {
+    throw new Error(`${asked.path} is another answer when it may be compressed`);
+  }
+  return createHash('sha1').update(plain.body).digest('hex').slice(0, 16);
+}
+
 async function run(given: Given): Promise<void> {
   const clients = given.number('clients', 1, 1000);
   const seconds = given.number('seconds', 0.1, 3600);
@@ -61,11 +75,13 @@ async function run(given: Given): Promise<void> {
   console.log(`${machine}\n${clients} clients at once, GET ${path}${given.flag('gzip') ? ', compressed' : ''}`);
   const server = await serverFor(given);
   try {
+    const load: Load = { server, asked, clients };
+    const digest = await digestOfAnswer(load);
     const results: ConnectResult[] = [];
     for (const isKept of [true, false]) {
       // What is compiled meanwhile is no part of the figures.
-      await measure({ server, asked, clients }, seconds / 4, isKept);
-      results.push(await measure({ server, asked, clients }, seconds, isKept));
+      await measure(load, seconds / 4, isKept);
+      results.push(await measure(load, seconds, isKept));
     }
     const rows = results.map((r) => [
       r.connections,
@@ -76,7 +92,8 @@ async function run(given: Given): Promise<void> {
       show(r.p99),
     ]);
     console.log(`\n${table(['connections', 'requests', 'a second', 'CPU ms each', 'p50 ms', 'p99 ms'], rows)}`);
-    writeResult(given, { machine, clients, path, results });
+    console.log(`\ndigest of the answer ${digest}`);
+    writeResult(given, { machine, clients, path, results, digest });
   } finally {
     await server.stop();
   }
@@ -92,7 +109,8 @@ export const program: Program = {
     path: { value: 'PATH', default: '/status/v1/simple', doc: 'what they ask for' },
     gzip: { value: null, doc: 'they take compressed answers, as compile servers do' },
     ...serverOptions,
-    ...commonOptions,
+    small: commonOptions.small,
+    out: commonOptions.out,
   },
   run,
 };

@@ -95,6 +95,8 @@ export async function serverFor(given: Given): Promise<Server> {
     const args = given.list('server-arg');
     return startServer({ data: given.text('data'), nodeArgs, args, tls: keysFor(given) });
   }
+  if (given.flag('tls'))
+    throw new UsageError('--tls is for a server that is started; --url says how another one is asked');
   const pids = given.list('pid').map(Number);
   return {
     url,

@@ -63,6 +63,7 @@ test('perf: bad usage is status 2 and says what is wrong', async () => {
     ['queries', '--sizes', ''],
     ['stream', '--no-such'],
     ['stream', '--tls', '--tls-key', 'dsa'],
+    ['stream', '--tls', '--url', 'http://127.0.0.1:1'],
     ['latency', '--url', 'https://127.0.0.1:1', '--ca', 'ca.pem'],
   ];
   for (const args of cases) {
@@ -233,7 +234,9 @@ test('connect: connections that are kept, and new ones', async () => {
   interface Result {
     readonly results: readonly { readonly connections: string; readonly requests: number; readonly cpuMs: number }[];
   }
-  const { results } = await resultOf<Result>('connect');
+  const { results, text } = await resultOf<Result>('connect', '--path', '/pdb/meta/v1/version', '--gzip');
+  assert.match(text, /^2 clients at once, GET \/pdb\/meta\/v1\/version, compressed$/m);
+  assert.match(text, /^digest of the answer [0-9a-f]{16}$/m);
   assert.deepEqual(
     results.map(({ connections }) => connections),
     ['kept', 'new'],
