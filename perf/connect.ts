@@ -2,9 +2,9 @@
 // one each time; with --tls each of those is a handshake, with the server's signature. The kept ones also tell what a request of that
 // kind costs, compressed or not.
 
-import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { type Asked, Client } from './lib/client.ts';
+import { digestOfParts } from './lib/digest.ts';
 import { quantile, show, table } from './lib/figures.ts';
 import { commonOptions, type Given, type Program } from './lib/options.ts';
 import { printProfiles } from './lib/profile.ts';
@@ -63,7 +63,7 @@ async function digestOfAnswer({ server, asked }: Load): Promise<string> {
   if (!plain.body.equals(isCompressed ? gunzipSync(taken.body) : taken.body)) {
     throw new Error(`${asked.path} is another answer when it may be compressed`);
   }
-  return createHash('sha1').update(plain.body).digest('hex').slice(0, 16);
+  return digestOfParts([plain.body]);
 }
 
 async function run(given: Given): Promise<void> {

@@ -122,7 +122,8 @@ async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, p
   const client = new Client(server, CONNECTIONS);
   const requests = phase.commands ? await supply.take(Math.ceil(rate * seconds)) : [];
   // Compile servers keep their connections; `connect` measures what new ones cost.
-  await Promise.all(Array.from({ length: CONNECTIONS }, () => client.ask({ path: '/status/v1/simple' })));
+  const opened = phase.commands ? CONNECTIONS : 0;
+  await Promise.all(Array.from({ length: opened }, () => client.ask({ path: '/status/v1/simple' })));
   const others = new OthersWatch();
   const cpu = server.processes.cpuMs();
   let done = false;

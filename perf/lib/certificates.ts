@@ -31,19 +31,13 @@ export const keyKinds: Readonly<Record<string, readonly string[]>> = {
   ec: ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
 };
 
-/** Made in `folder`, valid for a day, with keys of that kind. Throws where there is no openssl. */
-export function makeCertificates(folder: string, keys: string): Certificates {
+/** Made in `folder`, valid for a day, with keys of that kind: one of `keyKinds`. Throws where there is no openssl. */
+export function makeCertificates(folder: string, keys: readonly string[]): Certificates {
   const path = (name: string, kind: string): string => join(folder, `${name}.${kind}`);
   const openssl = (...args: string[]): void => {
     execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   };
-  const newKey = (name: string): string[] => [
-    '-newkey',
-    ...(keyKinds[keys] ?? []),
-    '-nodes',
-    '-keyout',
-    path(name, 'key'),
-  ];
+  const newKey = (name: string): string[] => ['-newkey', ...keys, '-nodes', '-keyout', path(name, 'key')];
   openssl('req', '-x509', ...newKey('ca'), '-subj', '/CN=ca', '-days', '1', '-out', path('ca', 'pem'));
   const issue = (name: string, extension: string): void => {
     const request = path(name, 'csr');

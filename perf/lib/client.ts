@@ -1,5 +1,5 @@
-// A client of the public HTTP API, which keeps its connections unless told otherwise: commands as compile servers send them, timed requests,
-// and the queue's metrics.
+// A client of the public HTTP API, which keeps its connections unless told otherwise: commands as compile servers send them,
+// timed requests, and the queue's metrics.
 
 import { once } from 'node:events';
 import http from 'node:http';

@@ -46,7 +46,7 @@ export interface StartOptions {
   /** Further arguments of `muster start`. */
   readonly args?: readonly string[];
   /** The kind of keys (certificates.ts) where it is asked over TLS; null: over plain HTTP. */
-  readonly tls?: string | null;
+  readonly tls?: readonly string[] | null;
 }
 
 /** Options of programs that can measure a server that runs already. */
@@ -109,10 +109,11 @@ export async function serverFor(given: Given): Promise<Server> {
   };
 }
 
-function keysFor(given: Given): string | null {
-  const keys = given.text('tls-key') ?? '';
-  if (!Object.hasOwn(keyKinds, keys)) {
-    throw new UsageError(`--tls-key takes ${Object.keys(keyKinds).join(', ')}, not '${keys}'`);
+function keysFor(given: Given): readonly string[] | null {
+  const name = given.text('tls-key') ?? '';
+  const keys = Object.hasOwn(keyKinds, name) ? keyKinds[name] : undefined;
+  if (keys === undefined) {
+    throw new UsageError(`--tls-key takes ${Object.keys(keyKinds).join(', ')}, not '${name}'`);
   }
   return given.flag('tls') ? keys : null;
 }
@@ -191,7 +192,7 @@ class Muster implements Server {
     throw new Error(`the server did not get ready: ${log}`);
   }
 
-  #certificates(keys: string): Certificates {
+  #certificates(keys: readonly string[]): Certificates {
     try {
       return makeCertificates(this.#home, keys);
     } catch (error) {

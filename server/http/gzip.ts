@@ -15,7 +15,7 @@ const IN_PARTS = { level: 1, memLevel: 9, chunkSize: 64 << 10, writableHighWater
 /** Bytes of a body up to which it is compressed at once: that takes less of the calling thread than handing it to another one. */
 const AT_ONCE_MAX = 32 << 10;
 
-/** The body compressed, at once or later; null: that failed. `length`: its bytes. */
+/** The body compressed, at once or later; null: another thread failed to. `length`: its bytes. */
 export function compress(
   body: Uint8Array | string,
   length: number,

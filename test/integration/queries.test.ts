@@ -41,7 +41,10 @@ const OTHER_IN_8: readonly RegExp[] = [
   /!.*\b(facts|trusted|parameters)\.|latest_report\?.*(false|!)|!.*latest_report\?/,
   /latest_report\?(?!"|\s*=\s*true)/,
 ];
-/** What both versions take for something else: a list of values for a clause, what is no text for a direction, columns without a filter, a condition that they remove where a truth value belongs. */
+/**
+ * What both versions take for something else: a list of values for a clause, what is no text for a direction, columns without a filter,
+ * a condition that they remove where a truth value belongs.
+ */
 const MISREAD: readonly RegExp[] = [
   /"array",\["([=<>~]|[<>]=|~>|in|null\?|not|and|or|extract|function|group_by|subquery|from|select_\w+)"/,
   /"=","path",\["([=<>~]|[<>]=|~>)"/,
