@@ -16,7 +16,7 @@ import {
   type ReplyHead,
   type RequestRecord,
 } from './exchange.ts';
-import { compress } from './gzip.ts';
+import { compress } from './gzip/gzip.ts';
 import type { Budget, HttpLimits } from './limits.ts';
 import { PartQueue } from './part-queue.ts';
 import { StreamWriter } from './stream-writer.ts';

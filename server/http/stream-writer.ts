@@ -2,7 +2,8 @@
 // request has been read.
 
 import type { BodyWriter } from './exchange.ts';
-import { GzipWriter } from './gzip.ts';
+import type { GzipWriter } from './gzip/compressor.ts';
+import { gzipWriter } from './gzip/gzip.ts';
 import type { Wire, WireHead } from './wire.ts';
 
 interface Part {
@@ -41,7 +42,7 @@ export class StreamWriter implements BodyWriter {
     if (this.#isOver) return;
     this.#wire.start(head, isCompressed ? undefined : size);
     if (isCompressed) {
-      this.#gzip = new GzipWriter({
+      this.#gzip = gzipWriter({
         chunk: (chunk) => this.#put(chunk),
         room: () => this.#room(),
         end: () => (this.#isCut ? this.#breakOff() : this.#close(() => this.#wire.end())),

@@ -29,7 +29,9 @@ const PAUSE_MS = 100;
 
 const HEADERS = 'Host: localhost:8080\r\nAccept: application/json\r\nConnection: keep-alive\r\n';
 
-/** Small answers, as text and as bytes, asked in the ways that clients ask. */
+const COMPRESSED = 'Accept-Encoding: gzip\r\n';
+
+/** Small answers, as text and as bytes, plain and compressed, asked in the ways that clients ask. */
 const REQUESTS: readonly string[] = [
   get('/pdb/query/v4/nodes?limit=1'),
   get('/pdb/query/v4/environments'),
@@ -38,11 +40,12 @@ const REQUESTS: readonly string[] = [
   get(`/pdb/query/v4?query=${encodeURIComponent('nodes[certname]{ limit 1 }')}`),
   get('/pdb/query/v4/producers'),
   get('/pdb/query/v4/resources?limit=20'),
+  get('/pdb/query/v4/resources?limit=20', COMPRESSED),
   get('/pdb/meta/v1/version'),
 ];
 
-function get(path: string): string {
-  return `GET ${path} HTTP/1.1\r\n${HEADERS}\r\n`;
+function get(path: string, more = ''): string {
+  return `GET ${path} HTTP/1.1\r\n${HEADERS}${more}\r\n`;
 }
 
 function post(path: string, content: unknown): string {
