@@ -13,11 +13,19 @@ export function prettyJson(value: JsonValue): string {
 }
 
 /** Pretty form of a JSON text. Linear in the length of the text. */
-export function prettyText(text: string): string {
+export const prettyText = (text: string): string => written(text).toString();
+
+/** Pretty form of a value, as UTF-8. */
+export function prettyBytes(value: JsonValue): Uint8Array {
+  const { bytes, length } = written(printJson(value));
+  return bytes.subarray(0, length);
+}
+
+function written(text: string): ByteWriter {
   const out = new ByteWriter(text.length * 2);
   const source = Buffer.from(text, 'utf8');
   writePretty(source, 0, source.length, out);
-  return out.toString();
+  return out;
 }
 
 const QUOTE = 0x22;

@@ -5,7 +5,7 @@ import { workerData } from 'node:worker_threads';
 import { move } from 'piscina';
 import { joined } from '../../../engine/bytes.ts';
 import { parseJson } from '../../../engine/json/parse.ts';
-import { prettyJson } from '../../../engine/json/pretty.ts';
+import { prettyBytes } from '../../../engine/json/pretty.ts';
 import { isObject } from '../../../engine/json/value.ts';
 import { createAnonymizer } from './anonymizer.ts';
 import { anonymizationProfiles } from './profiles.ts';
@@ -38,7 +38,7 @@ export default function entryOf({ kind, row }: EntryTask): Uint8Array {
   if (archiveRow === undefined || !isObject(value)) throw new Error(`a row of ${kind} is no object`);
   const plain = archiveRow.payload(value);
   const payload = anonymizer === null ? plain : anonymizer(kind, plain);
-  const entry = joined([...tarFile(entryName(archiveRow, payload), Buffer.from(prettyJson(payload)), seconds)]);
+  const entry = joined([...tarFile(entryName(archiveRow, payload), prettyBytes(payload), seconds)]);
   // Its memory goes to the main thread without another copy.
   return move(entry) as Uint8Array;
 }

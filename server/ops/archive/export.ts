@@ -1,14 +1,13 @@
 // GET /pdb/admin/v1/archive: everything active nodes have, as a compressed tar archive of command payloads. Nodes are asked
 // for in batches, so that no query reads one state of the store for long; rows come one at a time and go on only as the
-// client takes them. What is held is one row, and the names of the nodes. A thread makes the files of the rows.
+// client takes them. A thread makes the files of the rows. What is held is a few rows, or a large one, and the names of the nodes.
 
-import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { createGzip } from 'node:zlib';
 import { Piscina } from 'piscina';
 import { prettyJson } from '../../../engine/json/pretty.ts';
 import { threadScript } from '../../../workers/thread-script.ts';
-import type { Exchange } from '../../http/exchange.ts';
+import type { BodyWriter, Exchange } from '../../http/exchange.ts';
+import { gzipTo } from '../../http/gzip/gzip.ts';
 import type { Logger } from '../../log.ts';
 import { type Asker, askRows } from '../internal-query.ts';
 import { isJsonMap, type Json } from '../json.ts';
@@ -25,6 +24,9 @@ export interface ExportDeps {
 }
 
 const nodesPerQuery = 100;
+/** Rows that the thread has before it while the file of one is awaited, and characters of them that are enough. */
+const rowsAhead = 4;
+const charactersAhead = 4 << 20;
 
 /** An error while streaming can only cut the answer short: the archive then lacks its end. */
 export async function answerExport(exchange: Exchange, deps: ExportDeps): Promise<void> {
@@ -40,30 +42,31 @@ export async function answerExport(exchange: Exchange, deps: ExportDeps): Promis
   if (profile !== 'none' && !anonymizationProfiles.has(profile)) {
     deps.log.warn({ profile }, 'there is no such anonymization profile: nothing is anonymised in this export');
   }
-  const gzip = createGzip();
   const done: Done = { rows: 0, bytes: 0 };
-  const source = Readable.from(archiveBytes(deps, { profile, now, done }), { objectMode: false });
-  // Both: what reads the second one would wait for ever for more of the first.
-  exchange.onAbort(() => {
-    source.destroy();
-    gzip.destroy();
-  });
-  source.on('error', (error) => gzip.destroy(error));
-  source.pipe(gzip);
+  const counted: Pick<BodyWriter, 'write' | 'drained'> = {
+    write: (chunk) => {
+      done.bytes += chunk.byteLength;
+      return writer.write(chunk);
+    },
+    drained: () => writer.drained(),
+  };
   try {
-    for await (const chunk of gzip) {
-      done.bytes += (chunk as Uint8Array).byteLength;
-      if (!writer.write(chunk as Uint8Array)) await writer.drained();
-      if (exchange.aborted) return tellGone(deps.log, done);
-    }
+    await gzipTo(counted, whileThere(exchange, archiveBytes(deps, { profile, now, done })));
+    if (exchange.aborted) return tellGone(deps.log, done);
     writer.end();
     deps.log.info('Finished exporting PuppetDB');
   } catch (error) {
     if (exchange.aborted) return tellGone(deps.log, done);
     deps.log.error({ err: error }, 'export failed: the archive is cut short');
     writer.abort();
-  } finally {
-    source.destroy();
+  }
+}
+
+/** Ends when the client has left. */
+async function* whileThere(exchange: Exchange, parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    if (exchange.aborted) return;
+    yield part;
   }
 }
 
@@ -100,15 +103,28 @@ async function* archiveBytes(deps: ExportDeps, { profile, now, done }: Export): 
 
 async function* rowFiles(asker: Asker, names: readonly string[], data: EntryThreadData): AsyncGenerator<Uint8Array> {
   const thread = entryThread(data);
+  const ahead: { readonly file: Promise<Uint8Array>; readonly length: number }[] = [];
+  let characters = 0;
+  const next = (): Promise<Uint8Array> => {
+    const { file, length } = ahead.shift()!;
+    characters -= length;
+    return file;
+  };
   try {
     for (const row of archiveRows) {
       for (let at = 0; at < names.length; at += nodesPerQuery) {
         for await (const text of rowsOf(asker, row, names.slice(at, at + nodesPerQuery))) {
           const task: EntryTask = { kind: row.kind, row: text };
-          yield (await thread.run(task)) as Uint8Array;
+          const file = thread.run(task) as Promise<Uint8Array>;
+          // What fails is told when its turn comes; it never comes when the export ends before.
+          file.catch(() => {});
+          ahead.push({ file, length: text.length });
+          characters += text.length;
+          while (ahead.length > rowsAhead || characters > charactersAhead) yield await next();
         }
       }
     }
+    while (ahead.length > 0) yield await next();
   } finally {
     await thread.destroy();
   }
@@ -121,6 +137,7 @@ function entryThread(data: EntryThreadData): Piscina {
     filename: fileURLToPath(url),
     minThreads: 1,
     maxThreads: 1,
+    concurrentTasksPerWorker: rowsAhead + 1,
     idleTimeout: Number.POSITIVE_INFINITY,
     atomics: 'disabled',
     workerData: data,
