@@ -22,6 +22,7 @@ const LEVEL = 40;
 const LEVEL_MEMORY_SIZE = 44;
 const LEVEL_MEMORY = 48;
 const END_OF_STREAM = 56;
+const FLUSH = 58;
 const GZIP_FLAG = 60;
 
 /** The struct takes 82,384 bytes in version 2.30: what later ones may add has room. Nobody touches the rest. */
@@ -29,6 +30,8 @@ const STATE_BYTES = 256 << 10;
 /** ISAL_DEF_LVL1_DEFAULT: what level 1 works with. Levels 2 and 3 gain little on JSON rows. */
 const LEVEL_BYTES = 282_624;
 const GZIP = 1;
+const SYNC_FLUSH = 1;
+const NO_FLUSH = 0;
 const OK = 0;
 
 const NOTHING = Buffer.alloc(0);
@@ -63,6 +66,7 @@ class Deflater {
   reset(): void {
     this.#library.reset(this.#state);
     this.#fields.setUint16(END_OF_STREAM, 0, true);
+    this.flushes(false);
     // It notes there that the header has been written.
     this.#fields.setUint16(GZIP_FLAG, GZIP, true);
     this.input(null);
@@ -73,6 +77,11 @@ class Deflater {
     this.#input = bytes;
     if (bytes !== null) this.#fields.setBigUint64(NEXT_IN, addressOf(bytes), true);
     this.#fields.setUint32(AVAIL_IN, bytes?.byteLength ?? 0, true);
+  }
+
+  /** Whether what has been read comes out at once, not when there is a block's worth of it. */
+  flushes(yes: boolean): void {
+    this.#fields.setUint16(FLUSH, yes ? SYNC_FLUSH : NO_FLUSH, true);
   }
 
   /** What is left of the input is the last one. */
@@ -97,10 +106,14 @@ class Deflater {
     return this.#output.byteLength - this.#fields.getUint32(AVAIL_OUT, true);
   }
 
-  /** All that `last` said to be the end has come out: it stops before only where there is no room. */
+  /** All that has been read and has to come out, has: it stops before only where there is no room. */
+  get isOut(): boolean {
+    return this.left === 0 && this.used < this.#output.byteLength;
+  }
+
+  /** The same of all that `last` said to be the end. */
   get isComplete(): boolean {
-    const isLast = this.#fields.getUint16(END_OF_STREAM, true) === 1;
-    return isLast && this.left === 0 && this.used < this.#output.byteLength;
+    return this.#fields.getUint16(END_OF_STREAM, true) === 1 && this.isOut;
   }
 
   /** Lets go of input and output. */
@@ -195,6 +208,8 @@ class IsalWriter implements GzipWriter {
     this.#sink = sink;
     this.#deflaters = deflaters;
     this.#deflater = deflaters.take();
+    // The client gets the beginning when it is there.
+    this.#deflater.flushes(true);
   }
 
   write(chunk: Uint8Array, free?: () => void): boolean {
@@ -264,7 +279,8 @@ class IsalWriter implements GzipWriter {
   #ran(bytes: number): void {
     const chunk = this.#output.subarray(0, bytes);
     this.#output = this.#output.subarray(bytes);
-    const { isComplete } = this.#deflater;
+    const { isComplete, isOut } = this.#deflater;
+    if (isOut) this.#deflater.flushes(false);
     if (this.#deflater.left === 0) this.#partRead();
     if (bytes > 0 && !this.#sink.chunk(chunk)) this.#wireFull = true;
     if (this.#isOver) return;

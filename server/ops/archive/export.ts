@@ -62,11 +62,22 @@ export async function answerExport(exchange: Exchange, deps: ExportDeps): Promis
   }
 }
 
-/** Ends when the client has left. */
-async function* whileThere(exchange: Exchange, parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const part of parts) {
-    if (exchange.aborted) return;
-    yield part;
+/** Ends when the client has left, also while the next part is awaited. */
+async function* whileThere(exchange: Exchange, parts: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let leave = (): void => {};
+  exchange.onAbort(() => leave());
+  try {
+    while (!exchange.aborted) {
+      const part = await new Promise<IteratorResult<Uint8Array> | null>((resolve, reject) => {
+        leave = () => resolve(null);
+        parts.next().then(resolve, reject);
+      });
+      if (part === null || part.done === true) return;
+      yield part.value;
+    }
+  } finally {
+    // Once it has what it waits for at present. What fails there is told to nobody any more.
+    parts.return(undefined).catch(() => {});
   }
 }
 
