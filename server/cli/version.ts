@@ -1,6 +1,8 @@
 // `muster version`: one line each, in the form that scripts around PuppetDB read.
 
 import { readFileSync } from 'node:fs';
+import { libdeflate } from '../../workers/libdeflate.ts';
+import { isal } from '../http/gzip/isal.ts';
 import type { CliCommand } from './command.ts';
 import { exitStatus } from './command.ts';
 
@@ -10,16 +12,20 @@ export function ownVersion(): string {
   return (JSON.parse(text) as { readonly version: string }).version;
 }
 
+const usable = (library: unknown): string => (library === null ? 'not used' : 'used');
+
 export const command: CliCommand = {
   name: 'version',
   usage: '',
   summary: 'print the version',
   options: {},
   positionals: { min: 0, max: 0 },
-  details: 'Prints the version of Muster and the version of the runtime.',
+  details:
+    'Prints the version of Muster, the version of the runtime, and whether a server here uses the optional libraries: libdeflate decompresses commands, ISA-L compresses answers.',
   examples: [['muster version', 'version=0.1.0']],
   run: async (_args, terminal) => {
-    terminal.out(`version=${ownVersion()}\nnode=${process.versions.node}\n`);
+    const libraries = `libdeflate=${usable(libdeflate())}\nisal=${usable(isal())}\n`;
+    terminal.out(`version=${ownVersion()}\nnode=${process.versions.node}\n${libraries}`);
     return exitStatus.ok;
   },
 };

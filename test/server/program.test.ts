@@ -6,6 +6,8 @@ import { cpSync, existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { isal } from '../../server/http/gzip/isal.ts';
+import { libdeflate } from '../../workers/libdeflate.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -41,7 +43,9 @@ test('program: runs without bytecode, and with some of no use', () => {
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   const version = (): string => node(join(copy, 'main.js'), 'version');
   const expected = node('bin/muster', 'version');
-  assert.match(expected, /^version=\d/);
+  assert.match(expected, /^version=\d[^\n]*\nnode=\d/);
+  const used = (library: unknown): string => (library === null ? 'not used' : 'used');
+  assert.match(expected, new RegExp(`\nlibdeflate=${used(libdeflate())}\nisal=${used(isal())}\n$`));
   const bytecode = join(copy, 'scripts/main.bytecode');
   assert.ok(existsSync(bytecode));
   writeFileSync(bytecode, 'nothing that V8 knows');
