@@ -1,10 +1,9 @@
 // Answers compressed, whole or on their way from their producer to the wire.
 
-import { gzip } from 'node:zlib';
 import type { BodyWriter } from '../exchange.ts';
 import type { Compressor, GzipSink, GzipWriter } from './compressor.ts';
 import { isal } from './isal.ts';
-import { WHOLE, zlib } from './zlib.ts';
+import { compressElsewhere, zlib } from './zlib.ts';
 
 let chosen: Compressor | null = null;
 
@@ -17,9 +16,9 @@ export function compress(
   length: number,
   then: (compressed: Uint8Array | null) => void,
 ): void {
-  const { atOnceMax } = compressor();
-  if (length <= atOnceMax) then(compressor().atOnce(body));
-  else gzip(body, WHOLE, (error, compressed) => then(error === null ? compressed : null));
+  const given = compressor();
+  if (length <= given.atOnceMax) then(given.atOnce(body));
+  else compressElsewhere(body, then);
 }
 
 export const gzipWriter = (sink: GzipSink): GzipWriter => compressor().writer(sink);

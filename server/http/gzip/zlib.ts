@@ -1,10 +1,10 @@
-// Compression by Node's zlib, in parts on Node's pool.
+// Compression by Node's zlib: at once, or on Node's pool, whole and in parts.
 
-import { createGzip, type Gzip, gzipSync } from 'node:zlib';
+import { createGzip, type Gzip, gzip, gzipSync } from 'node:zlib';
 import { type Compressor, type GzipSink, type GzipWriter, WAITING_MAX } from './compressor.ts';
 
 /** Fast beats small: the clients are near, and JSON rows compress well at any level. */
-export const WHOLE = { level: 1 };
+const WHOLE = { level: 1 };
 /** For a body in parts a larger table of what was seen makes up for its memory. */
 const IN_PARTS = { level: 1, memLevel: 9, chunkSize: 64 << 10, writableHighWaterMark: WAITING_MAX };
 
@@ -55,3 +55,7 @@ export const zlib: Compressor = {
   atOnce: (body) => gzipSync(body, WHOLE),
   writer: (sink) => new ZlibWriter(sink),
 };
+
+/** A whole body of any size, on the pool; null: that failed. */
+export const compressElsewhere = (body: Uint8Array | string, then: (compressed: Uint8Array | null) => void): void =>
+  gzip(body, WHOLE, (error, compressed) => then(error === null ? compressed : null));
