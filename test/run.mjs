@@ -20,7 +20,7 @@ function testFiles(dir) {
 /** Many times what the longest file takes on two busy cores. */
 const FILE_MAX_MS = 900_000;
 
-process.env['MUSTER_THREADS'] = 'built';
+process.env['THREADS_OF_SOURCES'] = 'built';
 const built = run('npm', ['run', '--silent', 'build']);
 if (built !== 0) process.exit(built);
 const wanted = process.argv.slice(2);
