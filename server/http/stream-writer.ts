@@ -4,12 +4,7 @@
 import type { BodyWriter } from './exchange.ts';
 import type { GzipWriter } from './gzip/compressor.ts';
 import { gzipWriter } from './gzip/gzip.ts';
-import type { Wire, WireHead } from './wire.ts';
-
-interface Part {
-  readonly chunk: Uint8Array;
-  readonly free: (() => void) | undefined;
-}
+import type { Part, Wire, WireHead } from './wire.ts';
 
 interface WriterContext {
   readonly count: (bytes: number) => void;

@@ -2,10 +2,10 @@
 // it is called.
 
 import { gunzipSync } from 'node:zlib';
+import type { Part } from '../wire.ts';
 import { type Compressor, type GzipSink, type GzipWriter, WAITING_MAX } from './compressor.ts';
 import { Deflater, type IsalLibrary, isalLibrary } from './isal-library.ts';
 
-const NOTHING = new Uint8Array();
 /** Has to be the same when it has been compressed and decompressed. */
 const PROOF = 'certname '.repeat(100);
 
@@ -57,11 +57,6 @@ class Deflaters {
 const OUTPUT_BYTES = 64 << 10;
 const OUTPUT_MIN = 16 << 10;
 
-interface Part {
-  readonly chunk: Uint8Array;
-  readonly free: (() => void) | undefined;
-}
-
 class IsalWriter implements GzipWriter {
   readonly #sink: GzipSink;
   readonly #deflaters: Deflaters;
@@ -70,7 +65,7 @@ class IsalWriter implements GzipWriter {
   readonly #parts: Part[] = [];
   #part: Part | null = null;
   #waiting = 0;
-  #output: Uint8Array = NOTHING;
+  #output = new Uint8Array();
   #isRunning = false;
   #isEnding = false;
   #isOver = false;
