@@ -180,6 +180,17 @@ export class ByteWriter {
     this.length = at + count;
   }
 
+  /** What was written to another one from `start` to `end`. */
+  written(other: ByteWriter, start: number, end: number): void {
+    const count = end - start;
+    const at = this.length;
+    if (at + count + WORD > this.bytes.length) this.#reserve(count + WORD);
+    if (count <= SHORT_PART && end + WORD <= other.bytes.length) {
+      copyWords(this.#words, at, other.#words, start, count);
+    } else this.bytes.set(other.bytes.subarray(start, end), at);
+    this.length = at + count;
+  }
+
   #turnTo(source: Uint8Array): void {
     const other = source === this.#other.array ? this.#other : new Source(source);
     this.#other = this.#source;

@@ -24,6 +24,7 @@ import {
   writeTransaction,
 } from './lmdb.ts';
 import { NameIds } from './name-ids.ts';
+import { NumbersById } from './numbers-by-id.ts';
 import { checkDataFile } from './page-walk.ts';
 import { RecordBudget } from './record-cache.ts';
 import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
@@ -69,6 +70,8 @@ export class Partition {
   readonly packages: Dictionary<PackageBody, StoredPackage>;
   /** Certnames of committed nodes: a node never gets another one, and its id is never given to another. */
   readonly names = new Generations<string>(NAMES_MAX);
+  /** Where these stand among tags (tag-rank.ts). */
+  readonly ranks = new NumbersById();
   #nameIds = new NameIds(0);
 
   /** Records that the thread keeps for its next snapshots, and what is to be forgotten of them. */

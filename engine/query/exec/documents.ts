@@ -348,9 +348,8 @@ export function writeTags(resource: StoredResource, row: Row, out: ByteWriter): 
     return;
   }
   const { places } = resource;
-  const { name, rank } = row.owner;
-  const place = placeOf(places, rank);
+  const place = placeOf(places, row.ownRank);
   out.put(places.before[place]!);
-  out.put(name);
+  row.writeName(out);
   out.put(places.after[place]!);
 }

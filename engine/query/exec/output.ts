@@ -3,6 +3,7 @@
 
 import { type EntityName, fieldOf } from '../../../schemas/entities.ts';
 import { ByteWriter, bytesOf, type Piece, pieceOf } from '../../bytes.ts';
+import { BytesById } from '../../bytes-by-id.ts';
 import { jsonTypeof } from '../../json/compare.ts';
 import { isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
@@ -117,8 +118,6 @@ interface Shown {
 }
 
 const CLOSE = 0x7d;
-/** For a node that was met once: its text is kept when it comes again. */
-const MET = new Uint8Array(0);
 const EMPTY_OBJECT = bytesOf('{}');
 
 export class RowWriter {
@@ -127,8 +126,8 @@ export class RowWriter {
   readonly #keepsNodes: boolean;
   /** One report has many sub-rows. */
   readonly #keepsReport: boolean;
-  /** By run and node: texts of the nodes of one partition, or MET. */
-  #nodeTexts: (Uint8Array | undefined)[][] = [];
+  /** By run: texts of the nodes of one partition; of one that was met once none, which is kept when it comes again. */
+  #nodeTexts: BytesById[] = [];
   #part = -1;
   /** By run: texts of the present report. */
   #reportTexts: (Uint8Array | undefined)[] = [];
@@ -180,16 +179,18 @@ export class RowWriter {
 
   #node(index: number, run: Run, row: Row, out: ByteWriter): void {
     const texts = this.#nodeTexts[index]!;
-    const kept = texts[row.nodeId];
-    if (kept !== undefined && kept !== MET) {
-      out.put(kept);
+    const { nodeId } = row;
+    const start = texts.startOf(nodeId);
+    const isMet = start > 0;
+    if (isMet && texts.endOf(nodeId) > start) {
+      texts.write(nodeId, out);
       return;
     }
-    const start = out.length;
+    const from = out.length;
     writeRun(run, row, out);
     // An item of one node says nothing of whether the node comes again; one of several comes with neighbours of its kind.
     const isShared = row.matched !== null && row.matched.room !== null;
-    texts[row.nodeId] = isShared || kept === MET ? out.copyFrom(start) : MET;
+    texts.keepWritten(nodeId, out, from, isShared || isMet ? out.length : from);
   }
 
   #ofReport(index: number, run: Run, row: Row, out: ByteWriter): void {
@@ -210,7 +211,7 @@ export class RowWriter {
   #forget(part: number): void {
     this.#part = part;
     this.#report = -1;
-    this.#nodeTexts = this.#runs.map(() => []);
+    this.#nodeTexts = this.#runs.map(() => new BytesById());
   }
 }
 

@@ -1,6 +1,8 @@
 // The cursor's place: which node, item, report and sub-row the present row is. One mutable object per query and partition;
 // what has to be read from the store for it is read when a field asks. Values live until the row moves.
 
+import type { ByteWriter } from '../../bytes.ts';
+import { BytesById } from '../../bytes-by-id.ts';
 import type { StoredFact } from '../../store/bodies.ts';
 import type { RecordReader } from '../../store/dictionary.ts';
 import { StoredEvents } from '../../store/event-record.ts';
@@ -29,14 +31,6 @@ export interface Locator {
 /** A node that is gone shows nothing. */
 const ABSENT = encodeNode(emptyNode(''));
 
-/** What rows of shared items ask of their node again and again. */
-interface Owner {
-  /** JSON text of the certname. */
-  readonly name: Uint8Array;
-  /** Where the certname stands among tags. */
-  readonly rank: number;
-}
-
 export class Row {
   readonly view: View;
   readonly part: number;
@@ -56,7 +50,8 @@ export class Row {
   readonly #report = new StoredReport();
   readonly #reportScratch = new Scratch();
   #events: StoredEvents | null = null;
-  #owners: (Owner | undefined)[] = [];
+  /** JSON texts of certnames, by node. */
+  readonly #names = new BytesById();
   #latest: Uint32Array | null = null;
   #documents: Documents | null = null;
   #reportDocuments: ReportDocuments | null = null;
@@ -91,15 +86,27 @@ export class Row {
     return name;
   }
 
-  /** The node's name and rank, kept per node. */
-  get owner(): Owner {
-    let owner = this.#owners[this.nodeId];
-    if (owner === undefined) {
-      const { node } = this;
-      owner = { name: node.copy(NODE_TEXT.certname), rank: tagRank(this.certname) };
-      this.#owners[this.nodeId] = owner;
+  /** Where the node's certname stands among tags. */
+  get ownRank(): number {
+    const { ranks } = this.view.partition;
+    let rank = ranks.get(this.nodeId);
+    if (rank === undefined) {
+      const { certname } = this;
+      rank = tagRank(certname);
+      if (certname !== '') ranks.set(this.nodeId, rank);
     }
-    return owner;
+    return rank;
+  }
+
+  /** Appends the JSON text of the node's certname, which rows of shared items ask for again and again. */
+  writeName(out: ByteWriter): void {
+    const { nodeId } = this;
+    const names = this.#names;
+    if (names.startOf(nodeId) === 0) {
+      const { record } = this.node;
+      names.keep(nodeId, record.bytes, record.startOf(NODE_TEXT.certname), record.endOf(NODE_TEXT.certname));
+    }
+    names.write(nodeId, out);
   }
 
   /** What documents of this partition's nodes are put together with. */
