@@ -68,7 +68,7 @@ export class QueryShape {
 
 const FORGETS = 1.1;
 /** Milliseconds of work that a small query takes at most, in a query thread. */
-const SMALL_MS = 1.5;
+const SMALL_MS = 3;
 /** Milliseconds that one may take here before it is left to a query thread. */
 const SLICE_MS = 4;
 const WAIT_MAX = 64;

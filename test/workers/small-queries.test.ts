@@ -102,7 +102,7 @@ test('small queries: a shape is small when a query thread had little to do for i
 
 test('small queries: what was small once and takes long ever since is forgotten', () => {
   const shape = new QueryShape();
-  shape.took(1, true);
+  shape.took(2, true);
   for (let i = 0; i < 4; i++) shape.took(50, true);
   assert.equal(shape.isSmall, true);
   shape.took(50, true);
