@@ -198,7 +198,7 @@ export class CodedNumbers {
     const number = events.numberOf(code, this.#numbers, this.#following[this.#before]! - 1);
     this.#byCode[code] = number + 1;
     this.#following[this.#before] = number + 1;
-    if (number >= this.#following.length) this.#following = withPlace(this.#following, number);
+    if (number >= this.#following.length) this.#following = withRoom(this.#following, number + 1);
     this.#before = number;
     return number;
   }
@@ -212,9 +212,9 @@ export class CodedNumbers {
   }
 }
 
-/** The same numbers, with room for one at a place behind them. */
-function withPlace(numbers: Uint32Array, place: number): Uint32Array {
-  const bigger = new Uint32Array(Math.max(place + 1, numbers.length * 2));
+/** The same numbers, with room for so many at least, which is more than there was. */
+export function withRoom(numbers: Uint32Array, size: number): Uint32Array<ArrayBuffer> {
+  const bigger = new Uint32Array(Math.max(size, numbers.length * 2));
   bigger.set(numbers);
   return bigger;
 }

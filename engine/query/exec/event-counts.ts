@@ -8,7 +8,7 @@ import { REPORT_TEXT } from '../../store/report-record.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import { type CountField, countFields, type EventCountsTree } from '../tree.ts';
 import type { Value } from './access.ts';
-import { CodedNumbers } from './coded.ts';
+import { CodedNumbers, withRoom } from './coded.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { openDistinct } from './distinct.ts';
@@ -17,19 +17,6 @@ import type { Row } from './row.ts';
 import { type Rows, TreeRows } from './rows.ts';
 import { Source } from './source.ts';
 import { prepareFilter } from './subquery.ts';
-
-/** By the places of COUNT. */
-type Counts = number[];
-
-interface Subject {
-  /** Number of the first text where there are two, else 0. */
-  readonly first: number;
-  /** JSON texts of what it is, in the order of SUBJECT_FIELDS. */
-  readonly texts: readonly string[];
-  readonly counts: Counts;
-  /** Its place among the subjects. */
-  readonly number: number;
-}
 
 /** Where each count is. */
 const COUNT: Readonly<Record<CountField, number>> = {
@@ -43,7 +30,8 @@ const COUNT: Readonly<Record<CountField, number>> = {
   corrective_noops: 7,
 };
 const { certname: CERTNAME } = REPORT_TEXT;
-const noCounts = (): Counts => [0, 0, 0, 0, 0, 0, 0, 0];
+/** How many counts a subject has. */
+const COUNTS = Object.keys(COUNT).length;
 
 /** The counts that an event adds to: to the first, and to one of the others where changes are told apart. */
 interface Added {
@@ -67,6 +55,57 @@ const STATUS: ReadonlyMap<string, Added> = new Map([
 
 /** What is told apart of an event's change where events count once per kind of it. */
 const CHANGES: readonly (boolean | null)[] = [null, false, true];
+
+/** So many subjects there is room for at first. */
+const SUBJECTS_FIRST = 256;
+
+/**
+ * What events are counted by, and their counts: in arrays over all subjects, as loops that look at thousands of them by turns wait for
+ * memory more than for anything else.
+ */
+class Subjects {
+  /** JSON texts of what each is, in the order of SUBJECT_FIELDS. */
+  readonly texts: (readonly string[])[] = [];
+  /** By subject, COUNTS of them by the places of COUNT. */
+  counts = new Uint32Array(COUNTS * SUBJECTS_FIRST);
+  /** By subject: the number of its first text, where it has two. */
+  #firsts = new Uint32Array(SUBJECTS_FIRST);
+  /** By subject: the one before it with the same last text, + 1, or 0. Few titles have several types. */
+  #others = new Uint32Array(SUBJECTS_FIRST);
+  /** By the number of the last text: the latest subject that has it, + 1, or 0. */
+  #latest = new Uint32Array(SUBJECTS_FIRST);
+
+  get length(): number {
+    return this.texts.length;
+  }
+
+  /** The one of these texts' numbers; below 0: there is none yet. `first`: 0 where there is one text only. */
+  find(first: number, last: number): number {
+    if (last >= this.#latest.length) return -1;
+    let found = this.#latest[last]!;
+    while (found !== 0 && this.#firsts[found - 1] !== first) found = this.#others[found - 1]!;
+    return found - 1;
+  }
+
+  add(first: number, last: number, texts: readonly string[]): number {
+    const subject = this.texts.length;
+    if (subject === this.#firsts.length) {
+      this.counts = withRoom(this.counts, this.counts.length + 1);
+      this.#firsts = withRoom(this.#firsts, subject + 1);
+      this.#others = withRoom(this.#others, subject + 1);
+    }
+    if (last >= this.#latest.length) this.#latest = withRoom(this.#latest, last + 1);
+    this.texts.push(texts);
+    this.#firsts[subject] = first;
+    this.#others[subject] = this.#latest[last]!;
+    this.#latest[last] = subject + 1;
+    return subject;
+  }
+
+  count(subject: number, kind: number): number {
+    return this.counts[subject * COUNTS + kind]!;
+  }
+}
 
 /** What was counted of subjects and nodes: a bit for each status and kind of change, which are few. */
 class Counted {
@@ -110,10 +149,8 @@ class Counting {
   readonly #tree: EventCountsTree;
   readonly #enterprise: boolean;
   readonly #columns: readonly number[];
-  readonly subjects: Subject[] = [];
+  readonly subjects = new Subjects();
   readonly #numbers = new CodedNumbers();
-  /** By the number of the last text: its subjects, one for each first text. Few titles have several types. */
-  readonly #known: Subject[][] = [];
   /** count_by certname: what each node has counted for already; null: each event counts. */
   readonly #counted: Counted | null;
   readonly #nodes = new ByteNumbers();
@@ -147,18 +184,17 @@ class Counting {
       return;
     }
     const [column, other] = this.#columns;
-    let subject: Subject | null = null;
+    let subject = -1;
     // The events of a resource lie side by side: they have its codes.
     let code = -1;
     let otherCode = -1;
     for (let index = from; index < to; index++) {
-      events.at(index);
-      const next = column === undefined ? 0 : events.code(column);
-      const otherNext = other === undefined ? 0 : events.code(other);
-      if (subject === null || next !== code || otherNext !== otherCode) subject = this.#subject(events);
+      const next = column === undefined ? 0 : events.codeAt(column, index);
+      const otherNext = other === undefined ? 0 : events.codeAt(other, index);
+      if (subject < 0 || next !== code || otherNext !== otherCode) subject = this.#subject(events, next, otherNext);
       code = next;
       otherCode = otherNext;
-      this.#addOne(subject, events);
+      this.#addOne(subject, events, index);
     }
   }
 
@@ -176,18 +212,22 @@ class Counting {
     this.#status = [];
   }
 
-  #addOne({ counts, number }: Subject, events: StoredEvents): void {
-    const fields = this.#addedBy(events.code(EVENT_CODE.status), events);
+  #addOne(subject: number, events: StoredEvents, index: number): void {
+    const fields = this.#addedBy(events.codeAt(EVENT_CODE.status, index), events);
     if (fields === null) return;
-    if (this.#counted?.isFirst(number, this.#node, fields, this.#changeOf(events)) === false) return;
-    counts[fields.whole]!++;
+    const change = events.codeAt(EVENT_CODE.correctiveChange, index);
+    if (this.#counted?.isFirst(subject, this.#node, fields, this.#changeOf(change, events)) === false) return;
+    const { counts } = this.subjects;
+    const at = subject * COUNTS;
+    counts[at + fields.whole]!++;
     if (fields.intentional === fields.whole) return;
-    counts[events.coded(EVENT_CODE.correctiveChange) === true ? fields.corrective : fields.intentional]!++;
+    counts[at + (events.valueOf(change) === true ? fields.corrective : fields.intentional)]!++;
   }
 
   /** Events of one subject, which is the report's node. */
   #addAll(events: StoredEvents, from: number, to: number): void {
-    const { counts } = this.#subject(events);
+    const at = this.#subject(events, 0, 0) * COUNTS;
+    const { counts } = this.subjects;
     const met = this.#met;
     let change = -1;
     let isCorrective = false;
@@ -209,17 +249,17 @@ class Counting {
       this.#corrective[status] = 0;
       const fields = this.#addedBy(status, events);
       if (fields === null) continue;
-      counts[fields.whole]! += count;
+      counts[at + fields.whole]! += count;
       if (fields.intentional === fields.whole) continue;
-      counts[fields.corrective]! += corrective;
-      counts[fields.intentional]! += count - corrective;
+      counts[at + fields.corrective]! += corrective;
+      counts[at + fields.intentional]! += count - corrective;
     }
     met.length = 0;
   }
 
   /** Of each node an event counts once per status, and kind of change, where that is told apart. */
-  #changeOf(events: StoredEvents): number {
-    return this.#enterprise ? CHANGES.indexOf(events.coded(EVENT_CODE.correctiveChange) as boolean | null) : 0;
+  #changeOf(code: number, events: StoredEvents): number {
+    return this.#enterprise ? CHANGES.indexOf(events.valueOf(code) as boolean | null) : 0;
   }
 
   /** What events with a status of that code add to; null: to nothing. */
@@ -232,33 +272,29 @@ class Counting {
     return fields;
   }
 
-  /** Of the present event. */
-  #subject(events: StoredEvents): Subject {
-    const columns = this.#columns;
-    const last =
-      columns.length === 0 ? this.#node : this.#numbers.of(events, events.code(columns[columns.length - 1]!));
-    const first = columns.length === 2 ? this.#numbers.of(events, events.code(columns[0]!)) : 0;
-    let group = this.#known[last];
-    if (group === undefined) {
-      group = [];
-      // Numbers in between are those of first texts, which may never be last ones.
-      for (let number = this.#known.length; number < last; number++) this.#known.push([]);
-      this.#known[last] = group;
-    }
-    for (let i = 0; i < group.length; i++) if (group[i]!.first === first) return group[i]!;
-    const subject: Subject = { first, texts: this.#texts(events), counts: noCounts(), number: this.subjects.length };
-    this.subjects.push(subject);
-    group.push(subject);
-    return subject;
+  /** That of an event with these codes in the first two of the columns, as far as there are so many. */
+  #subject(events: StoredEvents, code: number, otherCode: number): number {
+    const { subjects } = this;
+    const count = this.#columns.length;
+    const number = count === 0 ? this.#node : this.#numbers.of(events, count === 1 ? code : otherCode);
+    const first = count === 2 ? this.#numbers.of(events, code) : 0;
+    const found = subjects.find(first, number);
+    return found < 0 ? subjects.add(first, number, this.#texts(events, code, otherCode)) : found;
   }
 
-  #texts(events: StoredEvents): readonly string[] {
+  #texts(events: StoredEvents, code: number, otherCode: number): readonly string[] {
     if (this.#tree.summarizeBy === 'certname') return [this.#record!.text(CERTNAME)];
-    return this.#columns.map((column) => events.textOf(events.code(column)));
+    return this.#columns.map((_, place) => events.textOf(place === 0 ? code : otherCode));
   }
 }
 
-function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Subject[]> {
+interface Passing {
+  readonly all: Subjects;
+  /** Those that pass, in the order in which they were met. */
+  readonly numbers: readonly number[];
+}
+
+function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Passing> {
   const counting = new Counting(tree, ctx.options.edition === 'enterprise');
   const { events } = tree;
   const trace = ctx.trace.begin(events);
@@ -281,10 +317,13 @@ function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefin
     }
     if (ctx.tick()) yield;
   }
-  group.rows = counting.subjects.length;
+  const { subjects } = counting;
+  group.rows = subjects.length;
   ctx.trace.end(trace);
   const passes = countsTest(tree);
-  return counting.subjects.filter((s) => passes(s.counts));
+  const numbers: number[] = [];
+  for (let subject = 0; subject < subjects.length; subject++) if (passes(subjects, subject)) numbers.push(subject);
+  return { all: subjects, numbers };
 }
 
 const COMPARE = {
@@ -295,10 +334,12 @@ const COMPARE = {
   '>=': (a: number, b: number) => a >= b,
 };
 
-function countsTest({ countsFilter }: EventCountsTree): (counts: Counts) => boolean {
+function countsTest({ countsFilter }: EventCountsTree): (subjects: Subjects, subject: number) => boolean {
   if (countsFilter === null) return () => true;
   const { op, field, value } = countsFilter;
-  return value === null ? () => false : (counts) => COMPARE[op](counts[COUNT[field]]!, value);
+  return value === null
+    ? () => false
+    : (subjects, subject) => COMPARE[op](subjects.count(subject, COUNT[field]), value);
 }
 
 /** Rows, and events, between two looks at the clock. */
@@ -306,7 +347,7 @@ const TICK_EVENTS = 4096;
 
 const shown = (ctx: ExecContext): readonly CountField[] => countFields(ctx.options.edition);
 
-const subjectJson = ({ texts }: Subject): string =>
+const subjectJson = (texts: readonly string[]): string =>
   texts.length === 2 ? `{"type":${texts[0]},"title":${texts[1]}}` : `{"title":${texts[0]}}`;
 
 export function* executeEventCounts(
@@ -315,11 +356,12 @@ export function* executeEventCounts(
   sink: RowSink,
   options: ExecuteOptions = {},
 ): Generator<undefined, void> {
-  let subjects = yield* subjectsOf(tree, ctx);
+  const { all, numbers } = yield* subjectsOf(tree, ctx);
+  let subjects = numbers;
   options.onTotal?.(subjects.length);
   if (tree.orderBy.length > 0) {
     const types = tree.orderBy.map(({ field }) => (field in COUNT ? 'N' : 'S') as 'N' | 'S');
-    const top = new TopEntries<Subject>(
+    const top = new TopEntries<number>(
       compareByTypes(
         types,
         tree.orderBy.map((t) => t.descending),
@@ -328,14 +370,13 @@ export function* executeEventCounts(
       null,
     );
     const names: readonly string[] = SUBJECT_FIELDS[tree.summarizeBy];
-    for (const s of subjects) {
+    for (const subject of subjects) {
       const keys = tree.orderBy.map(({ field }): Value => {
-        const text = s.texts[names.indexOf(field)];
-        return text === undefined
-          ? (s.counts[COUNT[field as CountField]] ?? null)
-          : (JSON.parse(text) as string | null);
+        const text = all.texts[subject]![names.indexOf(field)];
+        if (text !== undefined) return JSON.parse(text) as string | null;
+        return field in COUNT ? all.count(subject, COUNT[field as CountField]) : null;
       });
-      top.add(keys, () => s);
+      top.add(keys, () => subject);
       if (ctx.tickRow()) yield;
     }
     subjects = (yield* top.sorted(() => ctx.tick())).map((e) => e.place);
@@ -343,10 +384,10 @@ export function* executeEventCounts(
   const end = tree.limit === null ? subjects.length : Math.min(subjects.length, tree.offset + tree.limit);
   const fields = shown(ctx);
   for (let i = tree.offset; i < end; i++) {
-    const { counts } = subjects[i]!;
+    const subject = subjects[i]!;
     let row = '{';
-    for (const field of fields) row += `"${field}":${counts[COUNT[field]]},`;
-    sink.row(`${row}"subject_type":"${tree.summarizeBy}","subject":${subjectJson(subjects[i]!)}}`);
+    for (const field of fields) row += `"${field}":${all.count(subject, COUNT[field])},`;
+    sink.row(`${row}"subject_type":"${tree.summarizeBy}","subject":${subjectJson(all.texts[subject]!)}}`);
     if (sink.full || ctx.tickRow()) yield;
   }
 }
@@ -365,11 +406,11 @@ export function* executeAggregate(
   sink: RowSink,
 ): Generator<undefined, void> {
   for (const tree of inAnswerOrder(trees)) {
-    const subjects = yield* subjectsOf(tree, ctx);
+    const { all, numbers } = yield* subjectsOf(tree, ctx);
     const fields = shown(ctx).map(
-      (field) => `"${field}":${subjects.filter((s) => s.counts[COUNT[field]]! > 0).length}`,
+      (field) => `"${field}":${numbers.filter((subject) => all.count(subject, COUNT[field]) > 0).length}`,
     );
-    sink.row(`{"summarize_by":"${tree.summarizeBy}",${fields.join(',')},"total":${subjects.length}}`);
+    sink.row(`{"summarize_by":"${tree.summarizeBy}",${fields.join(',')},"total":${numbers.length}}`);
     if (sink.full) yield;
   }
 }
