@@ -101,3 +101,41 @@ for (const edition of ['community', 'enterprise'] as const) {
     assert.deepEqual(rows.map(countsOf), [times(2)]);
   });
 }
+
+it('thousands of resources are told apart, also those whose titles have several types', () => {
+  const many = newFleet();
+  const types = ['File', 'Exec', 'Service'];
+  const reportOfAll = (certname: string, status: string, every: number) => {
+    const whole = report(certname, {});
+    const [resource] = whole.resources;
+    const resources = Array.from({ length: 400 }, (_, i) => i)
+      .filter((i) => i % every === 0)
+      .flatMap((i) =>
+        types.map((resource_type) => ({
+          ...resource,
+          resource_type,
+          resource_title: `title ${i}`,
+          events: [{ ...resource!.events[0], status, corrective_change: false }],
+        })),
+      );
+    return { ...whole, resources };
+  };
+  try {
+    many.apply('store report', 8, reportOfAll('a.example.com', 'success', 1));
+    many.apply('store report', 8, reportOfAll('b.example.com', 'failure', 2));
+    many.apply('store report', 8, reportOfAll('c.example.com', 'noop', 5));
+    const { text } = ask(many, { path: '/event-counts', query: { summarize_by: 'resource' } });
+    const rows = (JSON.parse(text) as Record<string, unknown>[]).map(
+      ({ subject, successes, failures, noops, skips }) => {
+        const { type, title } = subject as { type: string; title: string };
+        return `${title} ${type}: ${successes} ${failures} ${noops} ${skips}`;
+      },
+    );
+    const expected = Array.from({ length: 400 }, (_, i) =>
+      types.map((type) => `title ${i} ${type}: 1 ${Number(i % 2 === 0)} ${Number(i % 5 === 0)} 0`),
+    ).flat();
+    assert.deepEqual(rows.sort(), expected.sort());
+  } finally {
+    many.close();
+  }
+});
