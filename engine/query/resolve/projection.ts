@@ -205,18 +205,19 @@ function checkGroupNames(scope: Scope, keys: readonly JsonValue[]): void {
   for (const key of keys) if (isAtom(key)) throw noSequence(key);
   const unknown: string[] = [];
   for (const key of keys) {
-    const isCall = isFunctionKey(key);
-    if (!isCall && typeof key !== 'string') throw badQuery(`${printClojure(key)} is not a valid group_by argument`);
-    const name = isCall ? key[1] : key;
-    const means = FUNCTIONS.has(name) || (!isCall && (groupField(scope, name) || isDocumentMember(scope, name)));
-    if (!means) unknown.push(name);
+    const name = groupName(key);
+    if (name === null) throw badQuery(`${printClojure(key)} is not a valid group_by argument`);
+    if (!(FUNCTIONS.has(name) || groupField(scope, name) || isDocumentMember(scope, name))) unknown.push(name);
   }
   const [first] = unknown.sort();
   if (first !== undefined) throw badQuery(`${printClojure(first)} is niether a valid column name nor function name`);
 }
 
-const isFunctionKey = (key: JsonValue): key is readonly ['function', string] =>
-  isArray(key) && key[0] === 'function' && typeof key[1] === 'string';
+/** What a key of a grouping clause names: a call of a function is its name, whatever that means, and its parameters are not looked at. */
+function groupName(key: JsonValue): string | null {
+  const name = isArray(key) && key[0] === 'function' ? (key[1] ?? null) : key;
+  return typeof name === 'string' ? name : null;
+}
 
 function groupField(scope: Scope, name: string): Field | undefined {
   const field = fieldNamed(scope, name);
@@ -225,8 +226,7 @@ function groupField(scope: Scope, name: string): Field | undefined {
 
 /** What a key that `checkGroupNames` has let pass refers to. */
 function groupKey(scope: Scope, key: JsonValue, { keyed, shown }: Groupable): GroupKey {
-  if (isFunctionKey(key)) return functionKey(key[1], keyed);
-  const name = key as string;
+  const name = groupName(key)!;
   const field = groupField(scope, name);
   if (field) {
     if (field.type === 'X' || (field.type === 'J' && !(scope.roots as readonly string[]).includes(field.name))) {

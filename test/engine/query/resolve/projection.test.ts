@@ -117,6 +117,20 @@ describe('functions', () => {
     assert.deepEqual(tree.groupBy, [{ kind: 'column', column: 0 }]);
   });
 
+  it('functions: a call that is grouped by is its name, which may be that of a field', () => {
+    const groups = (key: string): unknown =>
+      entity('resources', `["extract",[["function","count"],"line"],["group_by",${key}]]`).groupBy;
+    for (const key of ['["function","line"]', '["function","line","to_string","999"]'])
+      assert.deepEqual(groups(key), groups('"line"'), key);
+    const member = (key: string): unknown =>
+      entity('inventory', `["extract",[["function","count"],"facts.os.family"],["group_by",${key}]]`).groupBy;
+    assert.deepEqual(member('["function","facts.os.family"]'), member('"facts.os.family"'));
+    assert.equal(
+      entityError('resources', '["extract",[["function","count"]],["group_by",["function","zz"]]]'),
+      '"zz" is niether a valid column name nor function name',
+    );
+  });
+
   it('functions: masks of several to_string calls are handed out in reverse', () => {
     const calls = ['YYYY', 'MM', 'DD'].map((mask) => `["function","to_string","end_time","${mask}"]`);
     const { columns } = entity('reports', `["extract",[${calls}]]`);
