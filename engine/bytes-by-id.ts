@@ -45,6 +45,11 @@ export class BytesById {
     this.#place(id, from, out.length);
   }
 
+  /** Keeps what another one keeps of the id, without holding on to the other's memory. */
+  keepOf(id: number, from: BytesById): void {
+    this.keepWritten(id, from.#out!, from.startOf(id), from.endOf(id));
+  }
+
   #place(id: number, start: number, end: number): void {
     const page = (this.#pages[id >>> PAGE_BITS] ??= new Uint32Array(PAGE_BYTES / 4));
     page[(id & PAGE_MASK) * 2] = start;

@@ -180,15 +180,16 @@ export class ByteWriter {
     this.length = at + count;
   }
 
-  /** What was written to another one from `start` to `end`. */
+  /** What was written to another one from `start` to `end`. It is not held on to. */
   written(other: ByteWriter, start: number, end: number): void {
     const count = end - start;
-    const at = this.length;
-    if (at + count + WORD > this.bytes.length) this.#reserve(count + WORD);
-    if (count <= SHORT_PART && end + WORD <= other.bytes.length) {
-      copyWords(this.#words, at, other.#words, start, count);
-    } else this.bytes.set(other.bytes.subarray(start, end), at);
-    this.length = at + count;
+    if (count > SHORT_PART || end + WORD > other.bytes.length) {
+      this.put(other.bytes.subarray(start, end));
+      return;
+    }
+    this.#reserve(count + WORD);
+    copyWords(this.#words, this.length, other.#words, start, count);
+    this.length += count;
   }
 
   #turnTo(source: Uint8Array): void {

@@ -9,7 +9,7 @@
 //
 // `TextRecord` reads such a record in bytes that it is given; it holds on to them and never copies.
 
-import { type ByteWriter, bytesOf, copyOf } from '../bytes.ts';
+import { type ByteWriter, bytesOf } from '../bytes.ts';
 import { formatTime } from '../time.ts';
 
 const WIDE = 0x80;
@@ -230,11 +230,6 @@ export class TextRecord {
     return isTextAt(this.bytes, this.startOf(index), this.endOf(index), wanted);
   }
 
-  /** The field's JSON text in memory of its own. */
-  copy(index: number): Uint8Array {
-    return copyOf(this.bytes, this.startOf(index), this.endOf(index));
-  }
-
   /** Appends the field's JSON text to an answer. */
   write(index: number, out: ByteWriter): void {
     out.part(this.bytes, this.startOf(index), this.endOf(index));
@@ -276,10 +271,6 @@ export class Fields {
 
   boolean(index: number): boolean | null {
     return this.record.boolean(index);
-  }
-
-  copy(index: number): Uint8Array {
-    return this.record.copy(index);
   }
 
   write(index: number, out: ByteWriter): void {

@@ -47,8 +47,7 @@ export class KeptBytes {
       from = this.#old;
       start = from.startOf(id);
       if (start === 0) return false;
-      const end = from.endOf(id);
-      if (this.#budget.move(this.#room(id, end - start))) this.#young.keep(id, from.bytes, start, end);
+      if (this.#budget.move(this.#room(id, from.endOf(id) - start))) this.#young.keepOf(id, from);
     }
     into.load(from.bytes, start, from.endOf(id) - start);
     return true;

@@ -58,6 +58,16 @@ test('nothing at all can be kept, which is not the same as not to be kept', () =
   assert.equal(kept.startOf(8), 0);
 });
 
+test('one takes over what another keeps', () => {
+  const [one, other] = [new BytesById(), new BytesById()];
+  const texts = ['', 'short', 'long '.repeat(100)];
+  for (const [id, text] of texts.entries()) one.keep(id, Buffer.from(text), 0, text.length);
+  for (const id of [2, 0, 1]) other.keepOf(id, one);
+  one.keep(1, Buffer.from('changed'), 0, 7);
+  for (const [id, text] of texts.entries()) assert.equal(written(other, id), `>${text}<`);
+  assert.equal(other.startOf(3), 0);
+});
+
 test('numbers are kept by the ids of nodes, 0 among them', () => {
   const numbers = new NumbersById();
   for (const id of [0, 1, 255, 256, 100_000]) assert.equal(numbers.get(id), undefined);

@@ -102,7 +102,7 @@ for (const edition of ['community', 'enterprise'] as const) {
   });
 }
 
-it('thousands of resources are told apart, also those whose titles have several types', () => {
+it('more than a thousand resources are told apart, also those whose titles have several types', () => {
   const many = newFleet();
   const types = ['File', 'Exec', 'Service'];
   const reportOfAll = (certname: string, status: string, every: number) => {
