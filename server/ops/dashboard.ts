@@ -7,12 +7,6 @@ import { dashboardPage } from './dashboard-page.ts';
 import type { BeanServer } from './metrics/bean-server.ts';
 import { pathBelow } from './paths.ts';
 
-export interface DashboardDeps {
-  readonly beans: BeanServer;
-  /** Brings figures up to date that are kept elsewhere. */
-  readonly refresh: () => void;
-}
-
 /** The page needs nothing from outside, and may stand in a frame. */
 const pageHeaders = [
   ['Cache-Control', 'no-cache'],
@@ -23,14 +17,13 @@ const pageHeaders = [
   ['X-Content-Type-Options', 'nosniff'],
 ] as const;
 
-export function createDashboardMounts(deps: DashboardDeps): Mount[] {
+export function createDashboardMounts(beans: BeanServer): Mount[] {
   const prefix = '/pdb/dashboard';
   const pagePath = `${prefix}/index.html`;
 
   async function handler(exchange: Exchange): Promise<void> {
     if (!isRead(exchange) || pathBelow(exchange, prefix) !== '/data') return exchange.reply(NOT_FOUND);
-    deps.refresh();
-    const meters = await dashboardData(deps.beans);
+    const meters = await dashboardData(beans);
     exchange.reply(
       prettyReply(
         200,

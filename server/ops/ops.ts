@@ -66,8 +66,6 @@ export function createOps(deps: OpsDeps): Ops {
   registerGauges({ registry, asker: ownAsker, ring, clock: monotonicMs, settings });
   const maintenance = new MaintenanceScheduler({ ...deps });
   const beans = new BeanServer([new RegistryBeans(registry), new ProcessBeans(figures)], clock);
-  const depth = registry.counter('mq', 'global.depth');
-  const refresh = (): void => depth.set(ring.depth);
   const status: StatusDeps = {
     version: deps.version,
     figures,
@@ -85,11 +83,10 @@ export function createOps(deps: OpsDeps): Ops {
         figures,
         clock,
         settings,
-        refresh,
         version: versionValue(deps.version),
       }),
       ...createStatusMounts(status),
-      ...createDashboardMounts({ beans, refresh }),
+      ...createDashboardMounts(beans),
       ...createAdminMounts({ ...deps, asker, maintenance }),
     ],
     start: () => {

@@ -18,8 +18,6 @@ export interface MetricsDeps extends GatewayDeps {
   readonly registry: MetricsRegistry;
   readonly figures: ProcessFigures;
   readonly settings: { readonly metrics: boolean; readonly metricsV1: boolean };
-  /** Brings figures up to date that are kept elsewhere; called before an answer is made. */
-  readonly refresh: () => void;
 }
 
 const bodyMax = 4 * 1024 * 1024;
@@ -40,7 +38,6 @@ function createGatewayMount(deps: MetricsDeps): Mount {
     const path = pathBelow(exchange, prefix);
     if (path === null) return exchange.reply(unknownPath(exchange));
     const parameters = new URLSearchParams(exchange.queryString);
-    deps.refresh();
     let answer: Json;
     switch (exchange.method) {
       case 'GET':
@@ -96,7 +93,6 @@ function jsonText(value: Json): string {
 
 async function scrape(exchange: Exchange, deps: MetricsDeps): Promise<void> {
   if (pathBelow(exchange, '/metrics/prometheus') !== '') return exchange.reply(unknownPath(exchange));
-  deps.refresh();
   exchange.reply({
     status: 200,
     contentType: 'text/plain; version=0.0.4; charset=utf-8',

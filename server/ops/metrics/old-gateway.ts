@@ -12,7 +12,6 @@ import { parseObjectName } from './object-name.ts';
 export interface OldGatewayDeps {
   readonly prefix: string;
   readonly beans: BeanServer;
-  readonly refresh: () => void;
 }
 
 const bodyMax = 1024 * 1024;
@@ -23,7 +22,6 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
   async function handler(exchange: Exchange): Promise<void> {
     const path = pathBelow(exchange, prefix);
     if (path === null) return exchange.reply(unknownPath(exchange));
-    deps.refresh();
     if (exchange.method === 'POST') return post(exchange);
     if (path === '' || path === '/') return reply(exchange, 200, index());
     const name = path.slice(1);

@@ -14,7 +14,7 @@ function dashboard() {
   const registry = new MetricsRegistry();
   createCatalogue(registry);
   const sources = [new RegistryBeans(registry), new ProcessBeans(new ProcessFigures(5000))];
-  const mounts = createDashboardMounts({ beans: new BeanServer(sources, Date.now), refresh: () => {} });
+  const mounts = createDashboardMounts(new BeanServer(sources, Date.now));
   return { registry, mounts };
 }
 

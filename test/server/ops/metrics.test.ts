@@ -23,7 +23,6 @@ function gateway(settings = { metrics: true, metricsV1: true }) {
     figures,
     clock,
     settings,
-    refresh: () => {},
     version: { agent: 'x', protocol: '7.2', config: {}, info: {} },
   });
   const json = async (url: string, asked?: Asked) => JSON.parse((await request(mounts, url, asked)).text);

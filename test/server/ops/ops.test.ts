@@ -87,10 +87,13 @@ async function withServer(body: (running: Running) => Promise<void>, clock = Dat
 }
 
 test('ops: over a real socket, status, metrics, dashboard and administration answer', async () => {
-  await withServer(async ({ ring, get }) => {
-    ring.depth = 9;
+  await withServer(async ({ ring, registry, get }) => {
     assert.equal(await (await get('/status/v1/simple')).text(), 'running');
+    // Counted while the ring is opened, when who asks for its depth is still told of none.
+    registry.counter('mq', 'global.depth').inc(9);
     const depth = '/metrics/v2/read/puppetlabs.puppetdb.mq%3Aname%3Dglobal.depth';
+    assert.match(await (await get('/metrics/prometheus')).text(), /^muster_mq_depth 9$/m);
+    assert.equal((await get('/pdb/dashboard/data')).status, 200);
     assert.equal(((await (await get(depth)).json()) as { value: { Count: number } }).value.Count, 9);
     const escaped = '/metrics/v2/read/puppetlabs.puppetdb.http%3Aname%3D!/pdb!/cmd!/v1.service-time/Count';
     assert.equal(((await (await get(escaped)).json()) as { value: number }).value, 0);
