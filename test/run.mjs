@@ -2,12 +2,21 @@
 // was built, which starts sooner. Arguments are passed on as file filters: `npm test -- test/engine/query`. A file of the whole suite
 // that does not end fails by itself when its time is up; chosen ones may be long runs and take what they need.
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = new URL('..', import.meta.url).pathname;
-const run = (command, args) => spawnSync(command, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
+/** The program that runs; who ends this process ends it, too. */
+let running = null;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => running?.kill('SIGTERM'));
+
+async function run(command, args) {
+  running = spawn(command, args, { cwd: root, stdio: 'inherit' });
+  const [status] = await once(running, 'exit');
+  return status ?? 1;
+}
 
 function testFiles(dir) {
   return readdirSync(join(root, dir), { withFileTypes: true }).flatMap((entry) => {
@@ -21,7 +30,7 @@ function testFiles(dir) {
 const FILE_MAX_MS = 900_000;
 
 process.env['THREADS_OF_SOURCES'] = 'built';
-const built = run('npm', ['run', '--silent', 'build']);
+const built = await run('npm', ['run', '--silent', 'build']);
 if (built !== 0) process.exit(built);
 const wanted = process.argv.slice(2);
 const files = testFiles('test').filter((file) => wanted.length === 0 || wanted.some((w) => file.includes(w)));
@@ -32,5 +41,13 @@ if (files.length === 0) {
 const options = ['--test-concurrency=2', '--test-reporter=spec'];
 if (wanted.length === 0) options.push(`--test-timeout=${FILE_MAX_MS}`);
 process.exit(
-  run('node', ['--import', 'tsx', '--import', './test/support/plain-assertions.mjs', '--test', ...options, ...files]),
+  await run('node', [
+    '--import',
+    'tsx',
+    '--import',
+    './test/support/plain-assertions.mjs',
+    '--test',
+    ...options,
+    ...files,
+  ]),
 );

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import '../../support/endings.ts';
 
 export interface Launched {
   readonly child: ChildProcess;
@@ -23,6 +24,9 @@ const main = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
 /** Wide, since tests run on busy machines. */
 const limitMs = 60_000;
 const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
 
 /** Ends what a failed test left running. */
 export async function cleanUp(): Promise<void> {
