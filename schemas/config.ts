@@ -575,7 +575,7 @@ export const settingRows = {
     type: 'choice',
     choices: ['literal', 'regex'],
     default: 'literal',
-    doc: 'Whether facts-blocklist holds names or regular expressions that match whole names.',
+    doc: 'Whether facts-blocklist holds names or regular expressions, as Java writes them, that match whole names.',
   },
 
   // Metrics and status

@@ -1,8 +1,8 @@
 // Facts that a site does not want stored (setting `facts-blocklist`): removed before hashing and storing. An entry removes
 // the top-level fact of that name; with dots in it, also the value at that path (`networking.interfaces`). Patterns must
-// match a whole name or a whole dotted path.
+// match a whole name; those that ask for a dot (`\.` or `[.]`), a whole name or a whole dotted path.
 
-import { createRequire } from 'node:module';
+import { type JavaPattern, javaPattern } from '../java-pattern.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 
 /** Removes blocked facts; the same object when nothing is blocked. */
@@ -44,44 +44,20 @@ function withoutPath(object: JsonObject, path: readonly string[], at: number): J
 }
 
 function byPattern(entries: readonly string[]): FactsFilter {
-  const matchers = entries.map(matcher);
-  const isBlocked = (path: string): boolean => matchers.some((matches) => matches(path));
-  const prune = (object: JsonObject, prefix: string): JsonObject => {
-    let kept = without(object, (key) => isBlocked(prefix + key));
+  const names = entries.map(javaPattern);
+  const paths = names.filter((_, i) => /\\\.|\[\.\]/.test(entries[i] as string));
+  const prune = (object: JsonObject, patterns: readonly JavaPattern[], prefix: string): JsonObject => {
+    let kept = without(object, (key) => patterns.some((pattern) => pattern.matches(prefix + key)));
+    if (paths.length === 0) return kept;
     for (const key of Object.keys(kept)) {
       const child = kept[key] as JsonValue;
       if (!isObject(child)) continue;
-      const pruned = prune(child, `${prefix}${key}.`);
+      const pruned = prune(child, paths, `${prefix}${key}.`);
       if (pruned !== child) kept = replacing(kept, key, pruned);
     }
     return kept;
   };
-  return (values) => prune(values, '');
-}
-
-/**
- * Whether a whole text matches. Patterns are written for Java: RE2 knows its inline flags and cannot be made to run long; look-around,
- * which it lacks, falls back to JavaScript's own, which takes needless backslashes, as Java does, only without its flag `u`. Throws
- * SyntaxError for what is no pattern.
- */
-export function matcher(pattern: string): (text: string) => boolean {
-  // It takes a while to load, and few have such patterns.
-  const { RE2JS } = createRequire(import.meta.url)('re2js') as typeof import('re2js');
-  try {
-    const expression = RE2JS.compile(pattern);
-    return (text) => expression.matches(text);
-  } catch {
-    const expression = scripted(`^(?:${pattern})$`);
-    return (text) => expression.test(text);
-  }
-}
-
-function scripted(pattern: string): RegExp {
-  try {
-    return new RegExp(pattern, 'su');
-  } catch {
-    return new RegExp(pattern, 's');
-  }
+  return (values) => prune(values, names, '');
 }
 
 // Object.fromEntries defines properties, so a key `__proto__` stays data.

@@ -1,6 +1,7 @@
 // The rule list of auth.conf: who may ask /status and /metrics. Rules are tried in order of `sort-order`, ties by name;
 // the first that matches decides, and a request that none matches is refused. /pdb has the allowlist instead.
 
+import { javaPattern } from '../../engine/java-pattern.ts';
 import {
   ALTERNATIVE_NAMES,
   alternativeKinds,
@@ -15,7 +16,7 @@ import { type ConfigObject, type ConfigValue, type Place, type Problem, placeTex
 export type Subject =
   | { readonly kind: 'any' }
   | { readonly kind: 'name'; readonly name: string }
-  | { readonly kind: 'pattern'; readonly pattern: RegExp }
+  | { readonly kind: 'pattern'; readonly finds: (text: string) => boolean }
   | ExtensionSubject;
 
 /** Clients whose certificates say so: each extension with one of its values, and, if given, one of the alternative names. */
@@ -32,7 +33,7 @@ export interface Rule {
   readonly sortOrder: number;
   readonly path:
     | { readonly kind: 'prefix'; readonly text: string }
-    | { readonly kind: 'regex'; readonly regex: RegExp };
+    | { readonly kind: 'regex'; readonly finds: (text: string) => boolean };
   /** Lower-case names; null: all. */
   readonly methods: readonly string[] | null;
   readonly queryParams: ReadonlyMap<string, readonly string[]>;
@@ -75,7 +76,7 @@ export function authorize(rules: Rules, request: RuleRequest): Decision {
 function matches(rule: Rule, request: RuleRequest): boolean {
   if (rule.methods !== null && !isOneOf(rule.methods, request.method.toLowerCase())) return false;
   const isOnPath =
-    rule.path.kind === 'prefix' ? request.path.startsWith(rule.path.text) : rule.path.regex.test(request.path);
+    rule.path.kind === 'prefix' ? request.path.startsWith(rule.path.text) : rule.path.finds(request.path);
   if (!isOnPath) return false;
   for (const [name, values] of rule.queryParams) {
     const sent = request.query.getAll(name);
@@ -100,9 +101,7 @@ function isSubject(subject: Subject, name: string, extensions: RuleRequest['exte
   if (subject.kind === 'any') return true;
   if (subject.kind === 'extensions') return hasExtensions(subject, extensions());
   const names = [name, ...(extensions()?.alternativeNames.get('dns-name') ?? [])];
-  return subject.kind === 'name'
-    ? names.some((one) => subject.name === one.toLowerCase())
-    : names.some((one) => subject.pattern.test(one));
+  return subject.kind === 'name' ? names.some((one) => subject.name === one.toLowerCase()) : names.some(subject.finds);
 }
 
 function hasExtensions(
@@ -223,7 +222,7 @@ function readMatch(name: string, match: Record<string, unknown>): Pick<Rule, 'pa
     queryParams.set(key, texts(name, 'query-params', values));
   }
   return {
-    path: kind === 'path' ? { kind: 'prefix', text: path } : { kind: 'regex', regex: regex(name, path) },
+    path: kind === 'path' ? { kind: 'prefix', text: path } : { kind: 'regex', finds: finder(name, path) },
     methods,
     queryParams,
   };
@@ -291,20 +290,21 @@ function subject(rule: string, text: string): Subject {
   // Puppet's rules may mean a part of the path by it.
   if (/\$\d/.test(text)) throw new Error(`rule '${rule}': \`${text}\`: clients cannot be named by parts of the path`);
   if (text.length > 2 && text.startsWith('/') && text.endsWith('/')) {
-    return { kind: 'pattern', pattern: regex(rule, text.slice(1, -1)) };
+    return { kind: 'pattern', finds: finder(rule, text.slice(1, -1)) };
   }
   if (text.includes('*')) {
     const escaped = text.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^.]*');
     // A leading star stands for any number of parts of a name, as in Puppet Server's rules.
     const pattern = text.startsWith('*.') ? `.+${escaped.slice('[^.]*'.length)}` : escaped;
-    return { kind: 'pattern', pattern: new RegExp(`^${pattern}$`, 'i') };
+    const whole = new RegExp(`^${pattern}$`, 'i');
+    return { kind: 'pattern', finds: (name) => whole.test(name) };
   }
   return { kind: 'name', name: text.toLowerCase() };
 }
 
-function regex(rule: string, source: string): RegExp {
+function finder(rule: string, source: string): (text: string) => boolean {
   try {
-    return new RegExp(source);
+    return javaPattern(source).finds;
   } catch (error) {
     throw new Error(`rule '${rule}': ${(error as Error).message}`);
   }

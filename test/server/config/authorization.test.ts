@@ -48,6 +48,22 @@ const shipped = `authorization: {
 }`;
 
 describe('authorization rules', () => {
+  test('patterns are read as Java reads them, or refused', () => {
+    const rules = rulesOf(`authorization: { version: 1, rules: [
+      { name: m, sort-order: 1, match-request: { path: "/metrics", type: path }, allow: "*", deny: "/^\\\\p{Lower}+$/" }
+      { name: s, sort-order: 2, match-request: { path: "^/status/\\\\p{Alnum}+/simple", type: regex }, deny: "*" }
+      { name: r, sort-order: 3, match-request: { path: "/", type: path }, allow: "*" }
+    ] }`);
+    assert.deepEqual(ask(rules, 'GET', '/metrics/v2/version', 'bad'), [false, 'm']);
+    assert.deepEqual(ask(rules, 'GET', '/metrics/v2/version', 'web1'), [true, 'm']);
+    assert.deepEqual(ask(rules, 'GET', '/status/v1/simple', 'web1'), [false, 's']);
+    assert.deepEqual(ask(rules, 'GET', '/status/p{Alnum}/simple', 'web1'), [true, 'r']);
+    const [problem] = problemsOf(`authorization: { version: 1, rules: [
+      { name: e, sort-order: 1, match-request: { path: "^/[a-z&&[^q]]", type: regex }, deny: x }
+    ] }`);
+    assert.match(problem!, /rule 'e': .*&& in a class of characters is not understood/);
+  });
+
   test('the shipped rules', () => {
     const rules = rulesOf(shipped);
     assert.deepEqual(ask(rules, 'GET', '/status/v1/services/x', null), [true, 'services']);
