@@ -33,7 +33,7 @@ const pendingBytesMax = 32 * 1024 * 1024;
 const metadataBytesMax = 1024 * 1024;
 /** As in a submission. */
 const VERSION_MAX = 2 ** 31 - 1;
-/** An archive that unpacks to more than this times its size, beyond a first allowance, is made to do harm. */
+/** An archive whose parts that are no commands unpack to more than this times its size, beyond a first allowance, is made to do harm. */
 const expansionMax = 300;
 const expansionFree = 16 * 1024 * 1024;
 const GZIP_MAGIC = [0x1f, 0x8b];
@@ -51,9 +51,7 @@ export async function answerImport(exchange: Exchange, deps: ImportDeps): Promis
     const commands = new CommandQueue(exchange, deps);
     const body = exchange.bodyStream(archiveMax === 0 ? Number.POSITIVE_INFINITY : archiveMax);
     try {
-      await unpack(told(fieldContents(body, boundary, 'archive'), deps, commands), async (archive) => {
-        await readCommands(archive, deps, commands);
-      });
+      await unpack(told(fieldContents(body, boundary, 'archive'), deps, commands), deps, commands);
     } finally {
       await commands.settled();
       queued = commands.accepted;
@@ -104,11 +102,10 @@ async function* told(
   }
 }
 
-/** Gives the unpacked bytes to `read`, and sees to it that everything is taken down whoever fails. */
-async function unpack(
-  packed: AsyncIterable<Uint8Array>,
-  read: (unpacked: AsyncIterable<Uint8Array>) => Promise<void>,
-): Promise<void> {
+/** Reads the commands of the unpacked bytes, and sees to it that everything is taken down whoever fails. */
+async function unpack(packed: AsyncIterable<Uint8Array>, deps: ImportDeps, commands: CommandQueue): Promise<void> {
+  // One command may be on its way; there are only so many behind it.
+  const free = expansionFree + deps.settings.decompressedMax;
   let bytesIn = 0;
   let bytesOut = 0;
   const start: number[] = [];
@@ -122,8 +119,8 @@ async function unpack(
   async function* checked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of source) {
       bytesOut += chunk.byteLength;
-      if (bytesOut > expansionFree + bytesIn * expansionMax) {
-        throw new BadArchive(`The archive unpacks to more than ${expansionMax} times its size`);
+      if (bytesOut - commands.bytes > free + bytesIn * expansionMax) {
+        throw new BadArchive(`The archive unpacks to more than ${expansionMax} times its size, commands not counted`);
       }
       yield chunk;
     }
@@ -134,7 +131,7 @@ async function unpack(
     await pipeline(Readable.from(counted(), { objectMode: false }), createGunzip(), async (source) => {
       try {
         const unpacked = checked(source);
-        await read(unpacked);
+        await readCommands(unpacked, deps, commands);
         // What follows the end of the tar, and whether the gzip is whole.
         for await (const _ of unpacked);
       } catch (error) {
@@ -167,17 +164,17 @@ async function readCommands(
   /** The first command that came before the metadata. */
   let early: string | null = null;
   for await (const entry of readTar(archive)) {
-    checkName(entry.name);
+    const found = entryOf(entry.name);
+    if (found === null) checkName(entry.name);
     if (!entry.isFile) continue;
     if (versions === null) {
       if (entry.name === metadataName) {
         // Nobody knew the version of what came before, and to skip it would be to lose it.
         if (early !== null) throw new BadArchive(outOfOrder(early));
         versions = versionsOf(await entry.contents(metadataBytesMax));
-      } else if (entryOf(entry.name) !== null) early ??= entry.name;
+      } else if (found !== null) early ??= entry.name;
       continue;
     }
-    const found = entryOf(entry.name);
     if (found === null) continue;
     const { row, certname } = found;
     const version = versions[row.command] ?? row.version;
@@ -196,7 +193,7 @@ async function readCommands(
 const outOfOrder = (name: string): string =>
   `The archive has '${name}' before its metadata file '${metadataName}', which must be the first: pack it again in that order`;
 
-/** Names are only names here, but one that leaves its folder was not written by an export. */
+/** Names are only names here, but one that leaves its folder, and is of no node, was not written by an export. */
 function checkName(name: string): void {
   if (name.startsWith('/') || name.includes('\0') || name.split('/').includes('..')) {
     throw new BadArchive(`The archive has an entry with the unsafe name '${name.replaceAll('\0', '\\0')}'`);
@@ -227,6 +224,7 @@ class CommandQueue {
   readonly #pending = new Set<Promise<void>>();
   #pendingBytes = 0;
   #accepted = 0;
+  #bytes = 0;
   #failure: unknown = null;
 
   constructor(exchange: Exchange, deps: ImportDeps) {
@@ -239,9 +237,15 @@ class CommandQueue {
     return this.#accepted;
   }
 
+  /** Of the commands that were added so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Resolves when there is room for the next one. Rejects once a command could not be submitted. */
   async add(command: ArchivedCommand): Promise<void> {
     const size = command.body.byteLength;
+    this.#bytes += size;
     while (
       this.#pending.size >= pendingMax ||
       (this.#pending.size > 0 && this.#pendingBytes + size > pendingBytesMax)

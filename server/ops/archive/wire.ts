@@ -97,7 +97,7 @@ export function entryOf(name: string): { readonly row: ArchiveRow; readonly cert
   for (const row of archiveRows) {
     const folder = `${rootFolder}/${row.kind}/`;
     if (!name.startsWith(folder)) continue;
-    const match = (row.hashed ? /^(.*)-[0-9a-fA-F]{40}\.json$/ : /^(.*)\.json$/).exec(name.slice(folder.length));
+    const match = (row.hashed ? /^(.*)-[0-9a-fA-F]{40}\.json$/s : /^(.*)\.json$/s).exec(name.slice(folder.length));
     return match === null ? null : { row, certname: match[1]! };
   }
   return null;

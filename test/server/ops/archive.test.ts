@@ -539,7 +539,30 @@ test('import: an archive that unpacks beyond reason is refused', async () => {
   const { post } = archive();
   const bomb = gzipSync(tarOf({ 'puppetdb-bak/other': 'x'.repeat(50 * 1024 * 1024) }), { level: 9 });
   const [status, { error }] = await post(bomb);
-  assert.deepEqual([status, error], [400, 'The archive unpacks to more than 300 times its size']);
+  assert.deepEqual([status, error], [400, 'The archive unpacks to more than 300 times its size, commands not counted']);
+});
+
+test('import: commands may unpack to any number of times the size of the archive', async () => {
+  const { ring, post } = archive();
+  const facts = Array.from({ length: 400 }, (_, i) => [`puppetdb-bak/facts/n${i}.json`, ' '.repeat(100_000)]);
+  const packed = gzipSync(tarOf({ ...metadata(), ...Object.fromEntries(facts) }), { level: 9 });
+  assert.ok(packed.length * 300 + 16 * 1024 * 1024 < 400 * 100_000);
+  assert.deepEqual(await post(packed), [200, { ok: true }]);
+  assert.equal(ring.submissions.length, 400);
+});
+
+test('import: names of nodes that would be paths, or have line ends, are names', async () => {
+  const { ring, post } = archive();
+  const names = ['x/../y', '../../z', '/r', 'a\nb', '..'];
+  const files = names.flatMap((name) => [
+    [`puppetdb-bak/facts/${name}.json`, '{}'],
+    [`puppetdb-bak/reports/${name}-${'0'.repeat(40)}.json`, '{}'],
+  ]);
+  assert.deepEqual(await post(gzipSync(tarOf({ ...metadata(), ...Object.fromEntries(files) }))), [200, { ok: true }]);
+  assert.deepEqual(
+    ring.submissions.map(({ certname }) => certname),
+    names.flatMap((name) => [name, name]),
+  );
 });
 
 test('import: a full queue is waited for, a stopping one is not', async () => {
