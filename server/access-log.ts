@@ -5,6 +5,7 @@ import { reasonOf } from '../workers/reason.ts';
 import type { RequestRecord } from './http/exchange.ts';
 import type { Logger } from './log.ts';
 import { type LogSink, openSink } from './log-sink.ts';
+import { printable } from './printable.ts';
 
 export interface AccessLog {
   write(record: RequestRecord): void;
@@ -38,16 +39,20 @@ export function accessLine(record: RequestRecord): string {
     `${record.remoteAddress || '-'} - ${record.clientName === null ? '-' : quoted(record.clientName)} [${time(record.started)}] ` +
     `"${quoted(`${record.method} ${target} HTTP/1.1`)}" ${record.status === 0 ? '-' : record.status} ${record.bytes} ` +
     `"${quoted(record.referer) || '-'}" "${quoted(record.userAgent) || '-'}" ${Math.round(record.elapsedMs)} ` +
-    `${quoted(record.uncompressedLength) || '-'}\n`
+    `${length(record.uncompressedLength)}\n`
   );
 }
 
-/** What clients send must not end a field or a line. */
+/** What clients send must not end a field or a line, nor do anything to a terminal. */
 function quoted(text: string): string {
-  return text.replace(/["\\\x00-\x1f\x7f]/g, (char) => {
+  const plain = text.replace(/["\\\x00-\x1f\x7f-\x9f]/g, (char) => {
     return char === '"' || char === '\\' ? `\\${char}` : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
   });
+  return printable(plain);
 }
+
+/** A number, as it should be; anything else stays one field. */
+const length = (text: string): string => (/^\d+$/.test(text) ? text : text === '' ? '-' : `"${quoted(text)}"`);
 
 /** `21/Nov/2026:00:23:23 +0000`, always in UTC. */
 function time(ms: number): string {

@@ -50,9 +50,8 @@ export function createLogs(options: LogOptions): Logs {
   const sink = openSink(options.file, (lines) =>
     logs.area('main').warn(`${lines} lines of the log were lost, there was no room for them`),
   );
-  const stream: DestinationStream = readable
-    ? { write: (line: string) => void sink.write(readableLine(line, isTerminal)) }
-    : sink;
+  const shaped = readable ? (line: string) => readableLine(line, isTerminal) : jsonLine;
+  const stream: DestinationStream = { write: (line: string) => void sink.write(shaped(line)) };
   const root = pino(
     {
       level: 'trace',
@@ -94,6 +93,9 @@ const colours: Readonly<Record<string, string>> = {
   fatal: '\x1b[41m',
 };
 const shown = new Set(['level', 'time', 'area', 'msg', 'err']);
+
+/** JSON says the same of a character and its escape; who looks at the file is spared what a terminal would do. */
+export const jsonLine = (line: string): string => `${printable(line.slice(0, -1))}\n`;
 
 /**
  * `2026-11-21T00:22:50.948Z INFO  [command] message name=value`, then a stack trace where there is one, each line of it

@@ -20,7 +20,7 @@ import { after, describe, test } from 'node:test';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { accessLine, createAccessLog } from '../../server/access-log.ts';
 import type { RequestRecord } from '../../server/http/exchange.ts';
-import { createLogs, readableLine } from '../../server/log.ts';
+import { createLogs, jsonLine, readableLine } from '../../server/log.ts';
 import { openSink } from '../../server/log-sink.ts';
 import { silentLogs } from '../support/logs.ts';
 
@@ -248,6 +248,13 @@ describe('readable log', () => {
     }
   });
 
+  test('JSON says the same, and nothing of it moves a cursor', () => {
+    const entry = { level: 'info', msg: 'evil\u009b31mRED\x7f\u202e\u{e0001}\nx größe 🚀' };
+    const line = jsonLine(`${JSON.stringify(entry)}\n`);
+    assert.match(line, /^[^\p{C}\p{Zl}\p{Zp}]*\n$/u);
+    assert.deepEqual(JSON.parse(line), entry);
+  });
+
   test('what is escaped can be told, what people write stays', () => {
     const line = (msg: string) => readableLine(JSON.stringify({ level: 'info', time: 'T', area: 'main', msg }), false);
     assert.equal(line('a\nb\x1bc\u202e'), 'T INFO  [main] a\\nb\\u001bc\\u202e\n');
@@ -286,6 +293,15 @@ describe('access log', () => {
       line,
       '127.0.0.1 - c\\x0ad [21/Nov/2026:00:23:23 +0000] "GET /metrics/v2/list?q=\\" HTTP/1.1" - 1475 "-" "a\\" 500\\x0ax" 5 -\n',
     );
+  });
+
+  test('nor do anything to a terminal', () => {
+    const odd = { userAgent: 'é\u009b31m\u202e', clientName: '\x7f', uncompressedLength: '5 "x" - evil' };
+    assert.equal(
+      accessLine({ ...record, ...odd }),
+      '127.0.0.1 - \\x7f [21/Nov/2026:00:23:23 +0000] "GET /metrics/v2/list HTTP/1.1" 200 1475 "-" "é\\x9b31m\\u202e" 5 "5 \\"x\\" - evil"\n',
+    );
+    assert.match(accessLine({ ...record, uncompressedLength: '512' }), / 5 512\n$/);
   });
 
   test('goes to its file', async () => {
