@@ -24,10 +24,12 @@ export const command: CliCommand = {
     if (args.options['yes'] !== 'true') await confirm(args.positionals, terminal);
     let unknown = 0;
     for (const certname of args.positionals) {
-      const path = `/pdb/query/v4/nodes/${encodeURIComponent(certname)}`;
-      const found = await client.send({ method: 'GET', path });
-      found.resume();
-      if (found.statusCode === 404) {
+      // Not by its path, which would be another one for a name of dots.
+      const query = encodeURIComponent(
+        JSON.stringify(['and', ['=', 'certname', certname], ['=', 'node_state', 'any']]),
+      );
+      const found = await client.askText({ method: 'GET', path: `/pdb/query/v4/nodes?query=${query}` });
+      if ((JSON.parse(found) as unknown[]).length === 0) {
         unknown++;
         terminal.err(`muster: there is no node ${certname}\n`);
         continue;

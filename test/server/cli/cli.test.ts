@@ -187,7 +187,7 @@ describe('administration', () => {
   });
 
   test('delete needs --yes where nobody can be asked', async () => {
-    const server = await fakeServer(() => '{"deleted": "x"}');
+    const server = await fakeServer(({ method }) => (method === 'GET' ? '[{"certname":"x"}]' : '{"deleted": "x"}'));
     assert.equal((await run(['delete', '--url', server.url, 'x'])).status, 2);
     assert.equal(server.asked.length, 0);
     assert.equal((await run(['delete', '--url', server.url, '--yes', 'x', 'y'])).out, 'deleted x\ndeleted y\n');
@@ -196,10 +196,14 @@ describe('administration', () => {
   });
 
   test('delete tells of nodes that there are not, and deletes the others', async () => {
-    const server = await fakeServer(({ url }) => (url === '/pdb/query/v4/nodes/x%2Fy' ? [404, '{}'] : '{}'));
-    const { status, out, err } = await run(['delete', '--url', server.url, '--yes', 'x/y', 'z']);
-    assert.deepEqual([status, out, err], [1, 'deleted z\n', 'muster: there is no node x/y\n']);
-    assert.equal(server.asked.filter(({ method }) => method === 'POST').length, 1);
+    const server = await fakeServer(({ url }) => {
+      if (!url.startsWith('/pdb/query/v4/nodes?')) return '{}';
+      const [, [, , certname]] = JSON.parse(new URL(url, 'http://x').searchParams.get('query')!);
+      return certname === 'x/y' ? '[]' : '[{}]';
+    });
+    const { status, out, err } = await run(['delete', '--url', server.url, '--yes', 'x/y', 'z', '..']);
+    assert.deepEqual([status, out, err], [1, 'deleted z\ndeleted ..\n', 'muster: there is no node x/y\n']);
+    assert.equal(server.asked.filter(({ method }) => method === 'POST').length, 2);
     await server.close();
   });
 });
