@@ -32,17 +32,15 @@ export function countRestart(file: string | null): void {
 }
 
 function writeWhole(file: string, text: string): void {
-  makeDirectory(dirname(file), 0o777);
-  // A device or a pipe is written to: it must not be replaced by a file.
-  const inPlace = statSync(file, { throwIfNoEntry: false })?.isFile() === false;
-  if (inPlace) {
-    writeFileSync(file, text);
-    return;
-  }
   const made = `${file}.new`;
   try {
-    writeFileSync(made, text);
-    renameSync(made, file);
+    makeDirectory(dirname(file), 0o777);
+    // A device or a pipe is written to: it must not be replaced by a file.
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) writeFileSync(file, text);
+    else {
+      writeFileSync(made, text);
+      renameSync(made, file);
+    }
   } catch (error) {
     rmSync(made, { force: true });
     throw new Error(`${file} cannot be written: ${(error as Error).message}`, { cause: error });

@@ -13,7 +13,7 @@ import { type SettingKey, type SettingRow, type Settings, settingRows } from '..
 import type { MetricsRegistry } from '../workers/metrics.ts';
 import type { ThreadQueryPool } from '../workers/query-pool.ts';
 import type { QueryPool } from '../workers/types.ts';
-import { type AccessLog, createAccessLog } from './access-log.ts';
+import type { AccessLog } from './access-log.ts';
 import { logLevelsOf, wantsTls } from './config/check.ts';
 import type { Configuration } from './config/load.ts';
 import { DeferredRing } from './deferred.ts';
@@ -52,10 +52,15 @@ export interface Server {
 }
 
 /** Rejects when it cannot start; nothing is left running then. */
-export async function startServer(configuration: Configuration, logs: Logs, ahead: ThreadsAhead): Promise<Server> {
+export async function startServer(
+  configuration: Configuration,
+  logs: Logs,
+  accessLog: AccessLog | null,
+  ahead: ThreadsAhead,
+): Promise<Server> {
   let server: RunningServer | null = null;
   try {
-    server = new RunningServer(configuration, logs, ahead);
+    server = new RunningServer(configuration, logs, accessLog, ahead);
     await server.start();
     return server;
   } catch (error) {
@@ -96,7 +101,7 @@ class RunningServer implements Server {
   readonly #warmUpEnd = new AbortController();
   #stopped: Promise<void> | null = null;
 
-  constructor(configuration: Configuration, logs: Logs, ahead: ThreadsAhead) {
+  constructor(configuration: Configuration, logs: Logs, accessLog: AccessLog | null, ahead: ThreadsAhead) {
     const { settings } = configuration;
     this.#configuration = configuration;
     this.#logs = logs;
@@ -105,7 +110,7 @@ class RunningServer implements Server {
     this.#pool = ahead.pool;
     this.#log = logs.area('main');
     this.#access = new Access(accessOptions(configuration, logs));
-    this.#accessLog = settings.accessLog === null ? null : createAccessLog(settings.accessLog, this.#log);
+    this.#accessLog = accessLog;
     this.#recordHttp = createHttpRecorder(this.#registry);
     this.#ops = createOps({
       ring: this.#ring,

@@ -2,6 +2,7 @@
 
 import { readStoreInfo } from '../../engine/store/store-info.ts';
 import { reasonOf } from '../../workers/reason.ts';
+import { type AccessLog, createAccessLog } from '../access-log.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
 import { createLogs, type Logger, type Logs } from '../log.ts';
@@ -54,6 +55,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   requireOpenFiles({ ...settings, partitions });
   const logs = openLogs(configuration);
   const log = logs.area('main');
+  const accessLog = openAccessLog(configuration, log);
   log.info(`Muster version ${ownVersion()}`);
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'an error that nobody expected; the process ends');
@@ -67,7 +69,7 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   const { startServer } = await import('../start.ts');
   let server: Server;
   try {
-    server = await startServer(configuration, logs, threads);
+    server = await startServer(configuration, logs, accessLog, threads);
   } catch (error) {
     await logs.end();
     throw new CliFailure(exitStatus.failed, (error as Error).message);
@@ -124,6 +126,15 @@ function openLogs({ settings }: Configuration): Logs {
     return createLogs({ ...logLevelsOf(settings), format: settings.logFormat, file: settings.logFile });
   } catch (error) {
     throw new CliFailure(exitStatus.usage, `the log ${settings.logFile ?? ''} cannot be opened: ${reasonOf(error)}`);
+  }
+}
+
+function openAccessLog({ settings }: Configuration, log: Logger): AccessLog | null {
+  if (settings.accessLog === null) return null;
+  try {
+    return createAccessLog(settings.accessLog, log);
+  } catch (error) {
+    throw new CliFailure(exitStatus.usage, reasonOf(error));
   }
 }
 

@@ -4,7 +4,7 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { matcher } from '../../engine/ingest/blocklist.ts';
+import { javaPattern } from '../../engine/java-pattern.ts';
 import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
 import { flagOf, settingRows } from '../../schemas/config.ts';
 import { reasonOf } from '../../workers/reason.ts';
@@ -30,6 +30,7 @@ export function checkSettings(settings: Settings, sources: Sources): Problem[] {
   };
   checkRetention(settings, report);
   checkVardir(settings, sources, report);
+  checkReadyFiles(settings, report);
   checkTls(settings, sources, report);
   checkPatterns(settings, report);
   readLogLevels(settings, (message) => report('logLevels', message));
@@ -63,6 +64,19 @@ function vardirProblem(vardir: string): string | null {
     return null;
   } catch {
     return `Vardir ${vardir} is not writable.`;
+  }
+}
+
+/** A device or a pipe may be written to. */
+function checkReadyFiles(settings: Settings, report: Report): void {
+  for (const key of ['portFile', 'restartFile'] as const) {
+    const path = settings[key];
+    if (path === null) continue;
+    try {
+      if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a directory');
+    } catch (error) {
+      report(key, `${settingRows[key].name}: ${path} cannot be written: ${reasonOf(error)}`);
+    }
   }
 }
 
@@ -129,7 +143,7 @@ function checkPatterns(settings: Settings, report: Report): void {
   const bad: string[] = [];
   for (const pattern of settings.factsBlocklist) {
     try {
-      matcher(pattern);
+      javaPattern(pattern);
     } catch (error) {
       bad.push((error as Error).message);
     }

@@ -239,7 +239,10 @@ function fileLayer(tree: ConfigObject, problems: Problem[], notices: Notice[]): 
   // The first wins: sections of single databases come before the one they inherit from.
   for (const leaf of leaves) {
     const id = `${leaf.section}\0${leaf.name}`;
-    if (!byName.has(id)) byName.set(id, leaf);
+    const first = byName.get(id);
+    if (first === undefined) byName.set(id, leaf);
+    else if (leaf.written !== first.written && sectionAliases.has(leaf.written) !== sectionAliases.has(first.written))
+      problems.push(twoSections(first, leaf));
   }
   const known = new Set<string>();
   for (const [key, row] of rows) {
@@ -317,6 +320,12 @@ function bothSpellings(found: readonly Leaf[]): Problem {
       `Configuration specifies both the obsolete ${former.name} and its replacement ${current.name}.  ` +
       'Please remove the former.',
   };
+}
+
+/** Two names of one section. */
+function twoSections(first: Leaf, second: Leaf): Problem {
+  const message = `[${second.written}] ${second.name}: [${first.written}] has it, too, which is the same section`;
+  return { where: placeText(second.value.place), message };
 }
 
 const ignoredTexts: Readonly<Record<Exclude<IgnoredReason, 'silent' | 'retired' | 'refused'>, string>> = {

@@ -226,6 +226,11 @@ describe('muster start', () => {
     const server = launch(['start', '--data', data, '--node-ttl', 'x', '--command-threads', '0']);
     assert.equal(await server.ended, 2);
     assert.match(server.err(), /2 problems/);
+    for (const log of ['--log-file', '--access-log']) {
+      const other = launch(['start', '--data', data, log, join(folder, 'nowhere', 'x')]);
+      assert.equal(await other.ended, 2);
+      assert.match(other.err(), /cannot be opened/);
+    }
     assert.equal(existsSync(data), false);
   });
 

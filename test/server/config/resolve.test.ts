@@ -285,6 +285,23 @@ describe('an existing PuppetDB configuration', () => {
     const config = files('webserver', { 'a.conf': 'webserver { host: 127.0.0.1, port: 81 }' });
     assert.equal(load({ config }).settings.httpPort, 81);
   });
+
+  test('what [webserver] and [jetty] both say is refused', () => {
+    const config = files('both', { 'a.ini': '[webserver]\nhost = a\nport = 1\n', 'b.ini': '[jetty]\nport = 2\n' });
+    assert.deepEqual(problemsOf({ config }), [
+      `both/b.ini:2: [jetty] port: [webserver] has it, too, which is the same section`,
+    ]);
+  });
+
+  test('files for scripts must not be directories', () => {
+    files('folder-for-a-file', { x: '' });
+    const dir = join(folder, 'folder-for-a-file');
+    for (const name of ['restart-file', 'port-file'])
+      assert.deepEqual(problemsOf({ flags: { [name]: dir } }), [
+        `--${name}: ${name}: ${dir} cannot be written: it is a directory`,
+      ]);
+    assert.deepEqual(problemsOf({ flags: { 'restart-file': '/dev/null' } }), []);
+  });
 });
 
 describe('problems', () => {
