@@ -7,7 +7,7 @@ import { CommandFailure } from './errors.ts';
 
 /** Id of the node, created or reactivated as `time` (the producer timestamp of the data) asks for. */
 export function activate(batch: Batch, certname: string, time: number): NodeId {
-  const id = batch.nodeId(certname);
+  const id = batch.view.nodeId(certname);
   if (id === 0) return batch.createNode(certname);
   const record = recordOf(batch, id);
   const { deactivated, expired } = record;
@@ -27,7 +27,7 @@ export function recordOf(batch: Batch, id: NodeId): NodeRecord {
 
 /** The record of a certname, undefined when the node is not known. */
 export function recordOfCertname(batch: Batch, certname: string): NodeRecord | undefined {
-  const id = batch.nodeId(certname);
+  const id = batch.view.nodeId(certname);
   return id === 0 ? undefined : recordOf(batch, id);
 }
 

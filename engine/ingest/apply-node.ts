@@ -11,7 +11,7 @@ const STALE: Applied = { detail: 'stale', hash: null, unchanged: false };
 
 /** An unknown node is created, deactivated. Data newer than the command makes it stale; the time never moves back. */
 export function applyDeactivate(batch: Batch, { certname, producerTimestamp }: DeactivateCommand): Applied {
-  const known = batch.nodeId(certname);
+  const known = batch.view.nodeId(certname);
   const id = known === 0 ? batch.createNode(certname) : known;
   const record = recordOf(batch, id);
   if (newestData(record) > producerTimestamp) return STALE;

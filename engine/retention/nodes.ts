@@ -130,7 +130,7 @@ export function deleteNode(partition: Partition, certname: string): Sweep {
   return {
     step(): StepResult {
       return partition.write((batch) => {
-        const id = batch.nodeId(certname);
+        const id = batch.view.nodeId(certname);
         const record = batch.node(id);
         if (record === undefined) return { changed: 0, done: true };
         const isGone = removeNode(batch, id, record, { reports: REPORTS_MAX });

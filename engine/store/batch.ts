@@ -3,7 +3,7 @@
 
 import { DictionaryWriter } from './dictionary.ts';
 import { type EncodedEvents, encodeEvents, eventRange } from './event-record.ts';
-import { digest16, pairKey, seqKey, textKey, timeKey } from './keys.ts';
+import { digest16, idIn, idValue, pairKey, seqKey, textKey, timeKey } from './keys.ts';
 import { encodeKnown, type KnownItem, KnownItems } from './known-items.ts';
 import { fast, present } from './lmdb.ts';
 import type { NameIds } from './name-ids.ts';
@@ -15,7 +15,6 @@ import {
   type EventRecord,
   emptyNode,
   type FactBody,
-  isInactive,
   type NodeId,
   type NodeRecord,
   type PackageBody,
@@ -25,7 +24,7 @@ import {
   type ResourceBody,
 } from './records.ts';
 import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
-import { decodeReport, encodeReport } from './report-record.ts';
+import { encodeReport } from './report-record.ts';
 import { CLOCKS, FAR_SETS, isFar, withTimesOf } from './report-times.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind, withRewritten } from './rewritten.ts';
 import { encodeState, type PartitionCounts, STATE, type State } from './state.ts';
@@ -34,14 +33,10 @@ import {
   MEMO_TABLES,
   type MemoKind,
   NODES_ALL,
-  NODES_INACTIVE,
-  NODES_WITH_CATALOG,
-  NODES_WITH_FACTS,
-  NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
-  NODES_WITH_REPORT,
   REPORTS_LATEST,
   REPORTS_WITH_EVENTS,
+  SETS_OF_RECORDS,
 } from './tables.ts';
 import { View } from './view.ts';
 
@@ -100,11 +95,6 @@ export class Batch {
     return this.#state.counts;
   }
 
-  nodeId(certname: string): NodeId {
-    const bytes = fast(this.partition.tables.node_id, textKey(certname));
-    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
-  }
-
   /** The node's record; change it only through `putNode`. */
   node(id: NodeId): NodeRecord | undefined {
     const cached = this.#nodes.get(id);
@@ -118,9 +108,7 @@ export class Batch {
 
   createNode(certname: string): NodeId {
     const id = this.#state.nextNode++;
-    const value = Buffer.allocUnsafe(4);
-    value.writeUInt32BE(id, 0);
-    this.partition.tables.node_id.putSync(textKey(certname), value);
+    this.partition.tables.node_id.putSync(textKey(certname), idValue(id));
     this.#sets.add(NODES_ALL, id);
     this.#state.counts.nodes++;
     this.putNode(id, emptyNode(certname));
@@ -130,11 +118,7 @@ export class Batch {
   /** Replaces the node's record; the node sets follow from it. */
   putNode(id: NodeId, record: NodeRecord): void {
     const before = this.node(id);
-    this.#member(NODES_INACTIVE, id, before ? isInactive(before) : false, isInactive(record));
-    this.#member(NODES_WITH_CATALOG, id, !!before?.catalog, record.catalog !== null);
-    this.#member(NODES_WITH_FACTS, id, !!before?.factset, record.factset !== null);
-    this.#member(NODES_WITH_REPORT, id, !!before?.latestReport, record.latestReport !== null);
-    this.#member(NODES_WITH_INPUTS, id, !!before?.inputs, record.inputs !== null);
+    for (const { set, has } of SETS_OF_RECORDS) this.#member(set, id, before !== undefined && has(before), has(record));
     this.#latest(before?.latestReport?.reportId ?? 0, record.latestReport?.reportId ?? 0);
     this.#state.counts.catalogs += Number(record.catalog !== null) - Number(!!before?.catalog);
     this.#state.counts.factsets += Number(record.factset !== null) - Number(!!before?.factset);
@@ -188,13 +172,13 @@ export class Batch {
 
   /** By what resources of the certname's catalog are known; null: none of them is. */
   knownResources(certname: string): KnownItems | null {
-    const bytes = fast(this.partition.tables.resource_known, this.nodeId(certname));
+    const bytes = fast(this.partition.tables.resource_known, this.view.nodeId(certname));
     return bytes === undefined ? null : new KnownItems(Buffer.from(bytes));
   }
 
   /** See `setMemo`; undefined for nothing. */
   memo(kind: MemoKind, certname: string): string | undefined {
-    return fast(this.partition.tables[MEMO_TABLES[kind]], this.nodeId(certname))?.toString('latin1');
+    return fast(this.partition.tables[MEMO_TABLES[kind]], this.view.nodeId(certname))?.toString('latin1');
   }
   setEdges(node: NodeId, items: Uint32Array): void {
     this.#rewritten.node.add(node);
@@ -230,15 +214,12 @@ export class Batch {
     if (known !== undefined) return known;
     const key = textKey(name);
     const bytes = fast(tables.fact_name, key);
-    let id: number;
-    if (bytes !== undefined) id = bytes.readUInt32BE(0);
-    else {
-      id = this.#state.nextName++;
-      const value = Buffer.allocUnsafe(4);
-      value.writeUInt32BE(id, 0);
-      tables.fact_name.putSync(key, value);
+    if (bytes === undefined) {
+      const id = this.#state.nextName++;
+      tables.fact_name.putSync(key, idValue(id));
       return id; // not cached before the commit
     }
+    const id = idIn(bytes);
     this.#nameIds.keep(name, id);
     return id;
   }
@@ -302,9 +283,7 @@ export class Batch {
     const { tables } = this.partition;
     const id = this.#state.nextReport++;
     tables.report.putSync(id, encodeReport(record));
-    const value = Buffer.allocUnsafe(4);
-    value.writeUInt32BE(id, 0);
-    tables.report_digest.putSync(Buffer.from(record.hash, 'hex'), value);
+    tables.report_digest.putSync(Buffer.from(record.hash, 'hex'), idValue(id));
     tables.report_node.putSync(pairKey(record.nodeId, id), EMPTY);
     tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
     if (events !== null) this.#putEvents(id, events);
@@ -335,19 +314,9 @@ export class Batch {
     }
   }
 
-  report(id: ReportId): ReportRecord | undefined {
-    const bytes = fast(this.partition.tables.report, id);
-    return bytes === undefined ? undefined : decodeReport(bytes);
-  }
-
-  reportId(hash: string): ReportId {
-    const bytes = fast(this.partition.tables.report_digest, Buffer.from(hash, 'hex'));
-    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
-  }
-
   /** Replaces a stored report's events (retention); header counts follow. */
   setEvents(id: ReportId, events: readonly EventRecord[]): void {
-    const record = this.report(id);
+    const record = this.view.report(id);
     if (record === undefined) return;
     this.#state.counts.events += events.length - record.eventCount;
     this.#rewritten.report.add(id);
@@ -377,7 +346,7 @@ export class Batch {
   }
 
   deleteReport(id: ReportId): void {
-    const record = this.report(id);
+    const record = this.view.report(id);
     if (record === undefined) return;
     const { tables } = this.partition;
     this.#rewritten.report.add(id);

@@ -15,7 +15,6 @@ import { walkDataFile } from './page-walk.ts';
 import { openPartition, type Partition } from './partition.ts';
 import { CHUNK_BITS, chunkIds } from './postings.ts';
 import type { NodeId, NodeRecord } from './records.ts';
-import { isInactive } from './records.ts';
 import { kindText, markOfKind, readKinds } from './report-kinds.ts';
 import { periodOf } from './report-periods.ts';
 import { decodeReport } from './report-record.ts';
@@ -24,14 +23,10 @@ import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.
 import {
   MEMO_TABLES,
   NODES_ALL,
-  NODES_INACTIVE,
-  NODES_WITH_CATALOG,
-  NODES_WITH_FACTS,
-  NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
-  NODES_WITH_REPORT,
   REPORTS_LATEST,
   REPORTS_WITH_EVENTS,
+  SETS_OF_RECORDS,
 } from './tables.ts';
 import type { View } from './view.ts';
 
@@ -114,11 +109,7 @@ class Walk {
     const names = count(tables.node_id.getKeys({ ...view.options }));
     this.#equal('certnames', names, this.#records.size);
     this.#set('all', NODES_ALL, () => true);
-    this.#set('inactive', NODES_INACTIVE, (record) => isInactive(record));
-    this.#set('with catalog', NODES_WITH_CATALOG, (record) => record.catalog !== null);
-    this.#set('with facts', NODES_WITH_FACTS, (record) => record.factset !== null);
-    this.#set('with report', NODES_WITH_REPORT, (record) => record.latestReport !== null);
-    this.#set('with inputs', NODES_WITH_INPUTS, (record) => record.inputs !== null);
+    for (const { set, title, has } of SETS_OF_RECORDS) this.#set(title, set, has);
     this.#set('with packages', NODES_WITH_PACKAGES, (_, id) => view.packages.list(id).length > 0);
     this.#equal('counter of nodes', view.counts.nodes, this.#records.size);
     this.#equal(

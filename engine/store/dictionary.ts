@@ -1,13 +1,6 @@
 // Content-addressed bodies shared by all nodes of a partition: resource bodies, facts, edge groups, packages. A body is
 // stored once; a node has a list of item ids; postings lead from an item back to its nodes. Most rows of most fleets are
 // equal, so filters run once a body instead of once a row, and a changed node rewrites its list and its own bodies only.
-//
-//   <name>_body    u32 item          -> encoded body (bodies.ts)
-//   <name>_digest  16-byte digest of the text that determines the body -> u32 item
-//   <name>_post    see postings.ts
-//   <name>_list    u32 node          -> u32 LE items (facts: name id, item id pairs)
-//   <name>_copy    u32 node          -> copies of the node's own bodies (copies.ts; facts)
-//   <name>_index   tag, texts, chunk (item id >>> 11) -> which items, as in postings.ts
 
 import type { Database, RootDatabase } from 'lmdb';
 import { type Copies, copiesFor } from './copies.ts';
@@ -19,7 +12,7 @@ import { IndexChunks } from './index-chunks.ts';
 import type { ItemClasses } from './item-classes.ts';
 import type { ItemSignatures } from './item-signatures.ts';
 import { BroughtIn, KeptBytes } from './kept-bytes.ts';
-import { digest16, INDEX_TEXT_MAX, indexPrefix, prefixEnd } from './keys.ts';
+import { digest16, INDEX_TEXT_MAX, idIn, idValue, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, openTable, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
 import { CHUNK_BITS, chunkCount, chunkIds, PostingsReader, PostingsWriter } from './postings.ts';
@@ -31,28 +24,23 @@ const EMPTY_LIST = new Uint32Array(0);
 /** Decoded bodies kept per dictionary and thread, counted in stored bytes. */
 const CACHE_BYTES_MAX = 2 * 1024 * 1024;
 
-export interface DictionaryTables {
-  body: Database<Buffer, number>;
-  digest: Database<Buffer, Buffer>;
-  post: Database<Buffer, Buffer>;
-  list: Database<Buffer, number>;
-  /** Null: bodies of this kind are not copied. */
-  copy: Database<Buffer, number> | null;
-  index: Database<Buffer, Buffer>;
-}
+type DictionaryTables = ReturnType<typeof openDictionaryTables>;
 
-function openDictionaryTables(
-  env: RootDatabase,
-  { name, copies }: Pick<DictionarySpec<unknown>, 'name' | 'copies'>,
-): DictionaryTables {
+function openDictionaryTables(env: RootDatabase, { name, copies }: Pick<DictionarySpec<unknown>, 'name' | 'copies'>) {
   const byId = { encoding: 'binary', keyEncoding: 'uint32', cache: false } as const;
   const byBytes = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
   return {
+    /** Of a u32 item: the encoded body (bodies.ts). */
     body: openTable<number>(env, `${name}_body`, byId),
+    /** Digest of 16 bytes of the text that determines the body: u32 item. */
     digest: openTable<Buffer>(env, `${name}_digest`, byBytes),
+    /** Which nodes have an item: see postings.ts. */
     post: openTable<Buffer>(env, `${name}_post`, byBytes),
+    /** Of a u32 node: u32 LE items (facts: name id, item id pairs). */
     list: openTable<number>(env, `${name}_list`, byId),
+    /** Of a u32 node: copies of its own bodies (copies.ts); null: bodies of this kind are not copied. */
     copy: copies ? openTable<number>(env, `${name}_copy`, byId) : null,
+    /** Tag, texts, chunk (item id >>> 11): which items, as in postings.ts. */
     index: openTable<Buffer>(env, `${name}_index`, byBytes),
   };
 }
@@ -315,8 +303,7 @@ export class DictionaryView<B, R extends Fields = Fields> {
 
   /** Item id of an equal body, 0 when there is none. */
   find(body: B): ItemId {
-    const bytes = fast(this.#dictionary.tables.digest, digest16(this.#dictionary.spec.text(body)), this.#options);
-    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+    return idIn(fast(this.#dictionary.tables.digest, digest16(this.#dictionary.spec.text(body)), this.#options));
   }
 
   /** Items with these index texts, ascending. */
@@ -481,16 +468,14 @@ export class DictionaryWriter<B> {
     const { spec, tables } = this.#dictionary;
     const digest = digest16(text);
     const stored = fast(tables.digest, digest);
-    if (stored !== undefined) return { id: stored.readUInt32BE(0), isNew: false };
+    if (stored !== undefined) return { id: idIn(stored), isNew: false };
     const id = this.#ids.nextItem(spec.name, (candidate) => present(tables.body, candidate));
     this.#ids.changed(spec.name);
     this.#dictionary.refs.renew(id);
     const bytes = spec.encode(body);
     tables.body.putSync(id, bytes);
     if (spec.copies) this.#fresh.set(id, bytes);
-    const value = Buffer.allocUnsafe(4);
-    value.writeUInt32BE(id, 0);
-    tables.digest.putSync(digest, value);
+    tables.digest.putSync(digest, idValue(id));
     for (const [tag, texts] of spec.indexes(body)) this.#index.add(tag, texts, id);
     this.#post.begin(id);
     return { id, isNew: true };

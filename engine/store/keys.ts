@@ -42,6 +42,16 @@ export const digestText = (content: string | Uint8Array): string => cryptoHash('
 export const shortKey = (text: string): string => (text.length <= SHORT_MAX ? text : digestText(text));
 const SHORT_MAX = 100;
 
+/** An id as a value: a u32, big-endian. */
+export function idValue(id: number): Buffer {
+  const value = Buffer.allocUnsafe(4);
+  value.writeUInt32BE(id, 0);
+  return value;
+}
+
+/** The id of such a value; 0: there is none. */
+export const idIn = (value: Buffer | undefined): number => (value === undefined ? 0 : value.readUInt32BE(0));
+
 /** Two u32, big-endian. */
 export function pairKey(first: number, second: number): Buffer {
   const key = Buffer.allocUnsafe(8);

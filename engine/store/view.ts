@@ -10,6 +10,7 @@ import type { Fields } from './fields.ts';
 import { BroughtIn } from './kept-bytes.ts';
 import {
   FIRST_TIME_KEY,
+  idIn,
   idOfTimeKey,
   KEY_TEXT_MAX,
   LAST_TIME_KEY,
@@ -151,8 +152,7 @@ export class View implements EventSource, ViewBounds {
 
   /** 0 when the certname is not known. */
   nodeId(certname: string): NodeId {
-    const bytes = fast(this.partition.tables.node_id, textKey(certname), this.options);
-    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+    return idIn(fast(this.partition.tables.node_id, textKey(certname), this.options));
   }
 
   /** All nodes in the order of their certnames, which come as UTF-8. */
@@ -247,8 +247,7 @@ export class View implements EventSource, ViewBounds {
   /** 0 when there is no report of that hash here. */
   reportId(hash: string): ReportId {
     if (!/^[0-9a-f]{40}$/.test(hash)) return 0;
-    const bytes = fast(this.partition.tables.report_digest, Buffer.from(hash, 'hex'), this.options);
-    return bytes === undefined ? 0 : bytes.readUInt32BE(0);
+    return idIn(fast(this.partition.tables.report_digest, Buffer.from(hash, 'hex'), this.options));
   }
 
   /** How far the times of reports that are not far lie from their producers'; null: of some that is not known. */

@@ -394,7 +394,7 @@ test('apply: an expired node comes back with data newer than its expiry only', (
   store.apply(facts(1));
   const expire = (deactivated: string | null, expired: string): void => {
     store.partition.write((batch) => {
-      const id = batch.nodeId('c');
+      const id = batch.view.nodeId('c');
       const times = {
         deactivated: deactivated === null ? null : Date.parse(deactivated),
         expired: Date.parse(expired),

@@ -64,7 +64,7 @@ test('memos: what was not stored is not remembered, and nothing is of a node tha
   assert.equal(isKnown(partition, catalogOf('old', 6)), false);
   const failing = (): never =>
     partition.write((batch) => {
-      batch.setMemo('catalog', batch.nodeId('m'), 'nothing');
+      batch.setMemo('catalog', batch.view.nodeId('m'), 'nothing');
       throw new Error('aborted');
     });
   assert.throws(failing, /aborted/);

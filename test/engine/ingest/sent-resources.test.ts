@@ -144,7 +144,7 @@ test('sent resources: edges find a resource whose title UTF-8 cannot spell', () 
 test('sent resources: nothing is known of a catalog that went', () => {
   const partition = partitionOf();
   apply(partition, catalogOf([own({ title: 'a' })]), { asked: 0, found: 0 });
-  partition.write((batch) => batch.setResources(batch.nodeId(NAME), new Uint32Array(0)));
+  partition.write((batch) => batch.setResources(batch.view.nodeId(NAME), new Uint32Array(0)));
   assert.deepEqual([...partition.tables.resource_known.getKeys()], []);
 });
 

@@ -30,7 +30,7 @@ let next = 0;
 
 /** Inputs of a node: a value of its own, of any size. */
 const put = (batch: Batch, certname: string, size: number): void => {
-  const id = batch.nodeId(certname) || batch.createNode(certname);
+  const id = batch.view.nodeId(certname) || batch.createNode(certname);
   batch.setInputs(id, `"${'x'.repeat(size)}"`);
   const items = ['kernel', 'os', certname].map((name) => {
     return [batch.nameId(name), batch.facts.intern({ name, value: `"${name}"` }).id];

@@ -48,7 +48,7 @@ function addNode(
   titles: string[],
   extra?: (title: string) => Partial<ResourceBody>,
 ): number {
-  const id = batch.nodeId(certname) || batch.createNode(certname);
+  const id = batch.view.nodeId(certname) || batch.createNode(certname);
   batch.setResources(id, Uint32Array.from(titles.map((t) => batch.resources.intern(resource(t, extra?.(t))).id)));
   return id;
 }
@@ -83,7 +83,7 @@ test('dictionary: texts of one index key share it, in any number of chunks and w
   const titles = ['x\ud800', 'x\udc00', 'x\ufffd', 'é', 'l'.repeat(500), `${'l'.repeat(500)}m`, 'x', ''];
   const all = titles.flatMap((title) => Array.from({ length: 700 }, (_, line) => resource(title, { line })));
   const keep = (b: Batch, bodies: readonly ResourceBody[]): void => {
-    const id = b.nodeId('n') || b.createNode('n');
+    const id = b.view.nodeId('n') || b.createNode('n');
     b.setResources(id, Uint32Array.from(bodies.map((body) => b.resources.intern(body).id)));
   };
   const check = (bodies: readonly ResourceBody[]): void => {
@@ -134,7 +134,7 @@ test('dictionary: every ref to a body is forgotten with it', async () => {
   const body = resource('/etc/motd');
   const give = (certname: string, ref: BodyRef | null): number =>
     p.write((b) => {
-      const id = b.nodeId(certname) || b.createNode(certname);
+      const id = b.view.nodeId(certname) || b.createNode(certname);
       const items = ref === null ? [] : [b.resources.recall(ref) || b.resources.intern(body, ref).id];
       b.setResources(id, Uint32Array.from(items));
       return items[0] ?? 0;
@@ -307,7 +307,7 @@ function copiedFacts(view: View, node: number): string[] {
 test('partition: facts that came with a node are copied beside its list, as long as they are in it', async () => {
   const p = fresh();
   const setFacts = (b: Batch, certname: string, facts: Record<string, string>): number => {
-    const id = b.nodeId(certname) || b.createNode(certname);
+    const id = b.view.nodeId(certname) || b.createNode(certname);
     const pairs = Object.entries(facts).flatMap(([name, value]) => [
       b.nameId(name),
       b.facts.intern({ name, value: JSON.stringify(value) }).id,

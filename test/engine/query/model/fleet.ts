@@ -335,7 +335,7 @@ class Sender {
 
   expire(certname: string, at: number): void {
     this.partitionOf(certname).write((batch) => {
-      const id = batch.nodeId(certname);
+      const id = batch.view.nodeId(certname);
       batch.putNode(id, { ...batch.node(id)!, expired: at });
     });
     this.world.expire(certname, at);
