@@ -47,15 +47,16 @@ function byPattern(entries: readonly string[]): FactsFilter {
   const names = entries.map(javaPattern);
   const paths = names.filter((_, i) => /\\\.|\[\.\]/.test(entries[i] as string));
   const prune = (object: JsonObject, patterns: readonly JavaPattern[], prefix: string): JsonObject => {
-    let kept = without(object, (key) => patterns.some((pattern) => pattern.matches(prefix + key)));
-    if (paths.length === 0) return kept;
-    for (const key of Object.keys(kept)) {
-      const child = kept[key] as JsonValue;
-      if (!isObject(child)) continue;
-      const pruned = prune(child, paths, `${prefix}${key}.`);
-      if (pruned !== child) kept = replacing(kept, key, pruned);
+    const entries = Object.entries(object);
+    const kept: [string, JsonValue][] = [];
+    let isChanged = false;
+    for (const [key, value] of entries) {
+      if (patterns.some((pattern) => pattern.matches(prefix + key))) continue;
+      const within = paths.length > 0 && isObject(value) ? prune(value, paths, `${prefix}${key}.`) : value;
+      isChanged ||= within !== value;
+      kept.push([key, within]);
     }
-    return kept;
+    return isChanged || kept.length < entries.length ? Object.fromEntries(kept) : object;
   };
   return (values) => prune(values, names, '');
 }

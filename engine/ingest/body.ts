@@ -10,7 +10,7 @@ const CHUNK_MAX = 4 * 1024 * 1024;
 const CHUNK_MIN = 16 * 1024;
 
 /**
- * The payload's bytes. `sizeMax` bounds the decompressed size. Throws CommandFailure: `not-gzip` without a gzip header,
+ * The payload's bytes. `sizeMax` bounds them, compressed or not. Throws CommandFailure: `not-gzip` without a gzip header,
  * `unreadable` for damaged or cut off data, `too-large`. With an `inflater` they may lie in its memory, where its next use
  * overwrites them.
  */
@@ -21,7 +21,10 @@ export function payloadBytes(
   inflater: BodyInflater | null = null,
 ): Buffer {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (!gzip) return bytes;
+  if (!gzip) {
+    if (bytes.length > sizeMax) throw new CommandFailure('too-large', `The body has more than ${sizeMax} bytes.`);
+    return bytes;
+  }
   const headerSize = gzipHeaderSize(bytes);
   if (headerSize === 0) throw new CommandFailure('not-gzip', 'The body is labelled gzip but is not in gzip format.');
   // With a body of one member one buffer of the right size will do.

@@ -137,6 +137,12 @@ const endOf = (places: Int32Array, value: PlacedValue): number => places[RESOURC
 const valueAt = (text: string, places: Int32Array, value: PlacedValue): string =>
   text.slice(startOf(places, value), endOf(places, value));
 
+/** Of longer texts parts are copied: V8 keeps the whole text for a part of it, which may be kept long after it, with the edges. */
+const SLICED_MAX = 1000;
+
+const partOf = (text: string, start: number, end: number): string =>
+  text.length > SLICED_MAX ? Buffer.from(text.slice(start, end), 'latin1').toString('latin1') : text.slice(start, end);
+
 /** A resource of that canonical text. `places`: of values in it (element-kernel.ts). */
 export function plainResource(
   text: string,
@@ -156,8 +162,8 @@ export function plainResource(
     tagsEnd: tagsEnd - 1,
     spec: `{${text.slice(tagsEnd + 1)}`,
   };
-  const title = text.slice(startOf(places, 'title') + 1, endOf(places, 'title') - 1);
-  const type = text.slice(startOf(places, 'type') + 1, endOf(places, 'type') - 1);
+  const title = partOf(text, startOf(places, 'title') + 1, endOf(places, 'title') - 1);
+  const type = partOf(text, startOf(places, 'type') + 1, endOf(places, 'type') - 1);
   return makeResource(type, title, given, source, tags, written, ref);
 }
 

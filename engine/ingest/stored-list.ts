@@ -88,7 +88,10 @@ export class StoredList {
     if (found === null) return -1;
     const { packed, end } = found;
     this.#size = packed.length;
-    if (packed.length > this.#packed.length) this.#packed = Buffer.allocUnsafeSlow(packed.length * 2);
+    // What was made for a large one goes with the next that is not.
+    if (packed.length > KEPT_MAX) this.#packed = Buffer.allocUnsafeSlow(packed.length);
+    else if (packed.length > this.#packed.length || this.#packed.length > 2 * KEPT_MAX)
+      this.#packed = Buffer.allocUnsafeSlow(packed.length * 2);
     this.#packed.set(packed);
     if (this.#maps.events !== null) this.#events = eventsOf(source);
     return end;

@@ -254,7 +254,18 @@ function bucketOf(event: usize): usize {
   for (let column: u32 = 0; column < TOLD_APART; column++) {
     hash = mixed(hash, load<u32>(event + EVENT_CODES + column * 4));
   }
+  for (let value: u32 = 0; value < CONTAINMENT_PATH; value++) {
+    const text = event + EVENT_VALUES + value * ROW_SIZE;
+    hash = mixedText(hash, load<u32>(text), load<u32>(text + 4));
+  }
   return eventBuckets + ((u32(mixed(hash, 0)) & bucketMask) << 2);
+}
+
+function mixedText(hash: u64, start: usize, end: usize): u64 {
+  hash = mixed(hash, end - start);
+  for (; start + 8 <= end; start += 8) hash = mixed(hash, load<u64>(start));
+  for (; start < end; start++) hash = mixed(hash, load<u8>(start));
+  return hash;
 }
 
 function isKnown(event: usize, bucket: usize): bool {

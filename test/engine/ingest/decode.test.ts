@@ -87,7 +87,9 @@ test('decode: what is labelled gzip and is not may be tried again, damaged gzip 
   assert.equal(failure(submit('replace facts', damaged, { gzip: true })).kind, 'unreadable');
 });
 
-test('decode: a body may not inflate beyond the limit', () => {
+test('decode: a body may not be larger than the limit, nor inflate beyond it', () => {
+  const large = submit('replace facts', Buffer.alloc(1_000_001, ' '));
+  assert.equal(failure(large, { ...SETTINGS, decompressedMax: 1_000_000 }).kind, 'too-large');
   const bomb = gzipSync(Buffer.alloc(5_000_000, ' '));
   const command = submit('replace facts', bomb, { gzip: true });
   assert.equal(failure(command, { ...SETTINGS, decompressedMax: 1_000_000 }).kind, 'too-large');
@@ -547,7 +549,10 @@ test('decode: facts are hashed without blocked ones', () => {
   assert.equal(names(['a', 'b.c'], 'literal'), 'b={"d":{"e":3}} networking={"ip":"::1","interfaces":{"lo":{}}}');
   assert.equal(names(['networking.interfaces', 'b', 'b.c'], 'literal'), 'a=1 networking={"ip":"::1"}');
   assert.equal(names(['b.*', 'networking'], 'regex'), 'a=1');
-  assert.equal(names(['(?i)B\\.D\\.E', 'networking\\..*', 'b.c'], 'regex'), 'a=1 b={"d":{}} networking={}');
+  assert.equal(names(['(?i)B\\.D\\.E', 'networking\\..*', 'b[.]c'], 'regex'), 'a=1 b={"d":{}} networking={}');
+  // Patterns that ask for no dot are of names only.
+  const all = 'a=1 b={"c":2,"d":{"e":3}} networking={"ip":"::1","interfaces":{"lo":{}}}';
+  assert.equal(names(['b.c', '.*ip', 'e'], 'regex'), all);
   const blocked = decodeCommand(
     submit('replace facts', factsPayload({ values: { a: 1, x: 2 } })),
     { ...SETTINGS, factsBlocklist: ['x'] },

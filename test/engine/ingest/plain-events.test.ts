@@ -135,6 +135,17 @@ test('plain events: more different texts than fit into codes of two bytes, and t
   assert.equal(contentsOf(reportPayload({ resources })).plainEvents?.count, 70_000);
 });
 
+test('plain events: thousands of one resource and instant that differ in their messages only', () => {
+  const count = 20_000;
+  const events = Array.from({ length: count }, (_, at) =>
+    event({ message: `changed ${String(at).padStart(6, '0')} in it` }),
+  );
+  const payload = reportPayload({ resources: [reportResource({ events: [...events, ...events] })] });
+  const start = performance.now();
+  assert.equal(contentsOf(payload).plainEvents?.count, count);
+  assert.ok(performance.now() - start < 5000, 'in time that grows with their number');
+});
+
 test('plain events: as short as they can be', () => {
   const short = { status: '', timestamp: '2036-01-10T14:00:00Z', property: null, new_value: null, old_value: null };
   const events = Array.from({ length: 3000 }, (_, at) => ({ ...short, message: `${at}`, corrective_change: null }));

@@ -12,7 +12,7 @@ export const SETTINGS: IngestSettings = {
   resourceEventsTtl: 14 * 86_400_000,
   factsBlocklist: [],
   factsBlocklistType: 'literal',
-  decompressedMax: 10_000_000,
+  decompressedMax: 64_000_000,
 };
 
 /** Of a node that is new, for the ways that need a store. */
