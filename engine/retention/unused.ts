@@ -105,13 +105,16 @@ function gcPaths(partition: Partition): Sweep {
       let isLast = false;
       try {
         const { body } = partition.facts.tables;
-        const ids: ItemId[] = [...body.getKeys({ start: from, limit: LOOKED_AT_MAX, ...view.options })];
-        for (const id of ids) {
+        let lookedAt = 0;
+        for (const id of body.getKeys({ start: from, ...view.options })) {
+          if (lookedAt >= LOOKED_AT_MAX) return { changed: 0, done: false };
           const fact = view.facts.body(id);
-          factPaths(fact.name, parseJson(fact.value), (_, path) => live.add(shortKey(JSON.stringify(path))));
+          factPaths(fact.name, parseJson(fact.value), (_, path) => {
+            lookedAt++;
+            live.add(shortKey(JSON.stringify(path)));
+          });
+          from = id + 1;
         }
-        from = (ids.at(-1) ?? from - 1) + 1;
-        if (ids.length === LOOKED_AT_MAX) return { changed: 0, done: false };
         let count = 0;
         for (const { key, value } of partition.tables.fact_path.getRange({
           start: after,

@@ -13,7 +13,7 @@ import { fast, present } from './lmdb.ts';
 import { decodeNode } from './node-record.ts';
 import { walkDataFile } from './page-walk.ts';
 import { openPartition, type Partition } from './partition.ts';
-import { CHUNK_BITS, chunkIds } from './postings.ts';
+import { chunkIds, firstOfChunk } from './postings.ts';
 import type { NodeId, NodeRecord } from './records.ts';
 import { kindText, markOfKind, readKinds } from './report-kinds.ts';
 import { periodOf } from './report-periods.ts';
@@ -353,7 +353,7 @@ function ids(range: Iterable<{ key: Buffer; value: Buffer }>): Map<string, Set<n
     let set = out.get(name);
     if (set === undefined) out.set(name, (set = new Set()));
     const found: number[] = [];
-    chunkIds(value, key.readUInt32BE(key.length - 4) << CHUNK_BITS, found);
+    chunkIds(value, firstOfChunk(key), found);
     for (const id of found) set.add(id);
   }
   return out;

@@ -15,7 +15,7 @@ import { BroughtIn, KeptBytes } from './kept-bytes.ts';
 import { digest16, INDEX_TEXT_MAX, idIn, idValue, indexPrefix, prefixEnd } from './keys.ts';
 import { fast, openTable, present, type ReadOptions, raw, Scratch } from './lmdb.ts';
 import { NodeSet } from './node-set.ts';
-import { CHUNK_BITS, chunkCount, chunkIds, PostingsReader, PostingsWriter } from './postings.ts';
+import { chunkCount, chunkIds, firstOfChunk, PostingsReader, PostingsWriter } from './postings.ts';
 import { type RecordBudget, RecordCache } from './record-cache.ts';
 import type { DictionaryName, ItemId, NodeId } from './records.ts';
 import { type BodyRef, type ListRef, Refs } from './refs.ts';
@@ -549,9 +549,6 @@ export class DictionaryWriter<B> {
 
 /** What follows the last text in a key: NUL and the number of the chunk. */
 const CHUNK_BYTES = 5;
-
-/** First item id of the chunk a key ends in. */
-const firstOfChunk = (key: Buffer): ItemId => key.readUInt32BE(key.length - 4) << CHUNK_BITS;
 
 /** Whether the first `count` of `a` are all of `b`. */
 function sameNumbers(a: Uint32Array, count: number, b: Uint32Array): boolean {

@@ -135,7 +135,7 @@ function countWithin(value: Uint8Array, size: number, base: number, within: Node
 export function postingIds(table: PostingsTable, id: number, options: ReadOptions): Uint32Array {
   const ids = new Ids();
   for (const { key, value } of table.getRange({ start: pairKey(id, 0), end: pairKey(id + 1, 0), ...options })) {
-    chunkIds(value, key.readUInt32BE(4) << CHUNK_BITS, ids);
+    chunkIds(value, firstOfChunk(key), ids);
   }
   return ids.list;
 }
@@ -144,6 +144,9 @@ export function postingIds(table: PostingsTable, id: number, options: ReadOption
 interface IdSink {
   push(id: number): unknown;
 }
+
+/** First id of the chunk that a key ends in. */
+export const firstOfChunk = (key: Buffer): number => key.readUInt32BE(key.length - 4) * CHUNK_SIZE;
 
 /** Ids of a chunk, appended in ascending order. */
 export function chunkIds(value: Uint8Array, base: number, into: IdSink): void {
@@ -392,7 +395,7 @@ export class PostingsWriter {
   readonly #table: PostingsTable;
   readonly #largest: () => NodeId;
   /** By chunk, then by id. */
-  readonly #dirty: Map<number, ChunkSet>[] = [];
+  readonly #dirty = new Map<number, Map<number, ChunkSet>>();
   readonly #shrunk = new Set<number>();
   /** Ids that are new in this transaction: the only node that they have so far, or NO_NODE, or CHUNKS. Most stay with one. */
   readonly #fresh = new Map<number, NodeId | typeof NO_NODE | typeof CHUNKS>();
@@ -410,7 +413,7 @@ export class PostingsWriter {
   }
 
   add(id: number, node: NodeId): void {
-    const known = this.#dirty[node >>> CHUNK_BITS]?.get(id);
+    const known = this.#dirty.get(node >>> CHUNK_BITS)?.get(id);
     if (known !== undefined) known.add(node & CHUNK_MASK);
     else if (this.#fresh.get(id) === NO_NODE) this.#fresh.set(id, node);
     else this.#open(id, node >>> CHUNK_BITS).add(node & CHUNK_MASK);
@@ -418,7 +421,7 @@ export class PostingsWriter {
 
   remove(id: number, node: NodeId): void {
     const chunk = node >>> CHUNK_BITS;
-    (this.#dirty[chunk]?.get(id) ?? this.#open(id, chunk)).remove(node & CHUNK_MASK);
+    (this.#dirty.get(chunk)?.get(id) ?? this.#open(id, chunk)).remove(node & CHUNK_MASK);
     this.#shrunk.add(id);
   }
 
@@ -438,7 +441,9 @@ export class PostingsWriter {
 
   #new(id: number, chunk: number, stored: Buffer | undefined): ChunkSet {
     const set = new ChunkSet(stored, this.#bitmaps);
-    (this.#dirty[chunk] ??= new Map()).set(id, set);
+    const sets = this.#dirty.get(chunk);
+    if (sets === undefined) this.#dirty.set(chunk, new Map([[id, set]]));
+    else sets.set(id, set);
     return set;
   }
 
@@ -460,7 +465,7 @@ export class PostingsWriter {
       else if (only !== CHUNKS) this.#table.putSync(keyOf(id, only >>> CHUNK_BITS), encodeOne(only & CHUNK_MASK));
     }
     for (const id of this.#shrunk) if (!this.#isStored(id)) gone.push(id);
-    this.#dirty.length = 0;
+    this.#dirty.clear();
     this.#shrunk.clear();
     this.#fresh.clear();
     this.#bitmaps.clear();

@@ -17,9 +17,10 @@ export class ListRef {
 }
 
 const TWO_32 = 0x1_0000_0000;
-/** Items that went, remembered one by one up to this number, and this id; then all refs are forgotten at once. */
+/** Items that went, remembered one by one up to this number; then all refs are forgotten at once. */
 const GONE_MAX = 20_000;
-const GONE_ID_MAX = 1 << 25;
+/** So many bits of an id say where it is remembered: two that differ in others count as gone together, which costs looking one up. */
+const GONE_MASK = (1 << 25) - 1;
 /** Dictionaries opened so far in this thread, by name. */
 const opened = new Map<string, number>();
 /**
@@ -33,6 +34,8 @@ export class Refs {
   readonly #place: number;
   /** A bit for each item: it is asked for with every ref, and a set would be in nobody's cache. */
   #gone = new Uint32Array(0);
+  /** The largest id that was seen here: a larger one is given out for the first time. */
+  #last: ItemId = 0;
   #goneCount = 0;
   #era = TWO_32;
   /** Another one whenever an item went. */
@@ -67,7 +70,7 @@ export class Refs {
   }
 
   #isGone(id: ItemId): boolean {
-    const word = id >>> 5;
+    const word = (id & GONE_MASK) >>> 5;
     return word < this.#gone.length && (this.#gone[word]! & (1 << (id & 31))) !== 0;
   }
 
@@ -75,13 +78,14 @@ export class Refs {
   drop(id: ItemId): void {
     this.#state++;
     this.#goneCount++;
-    if (this.#goneCount > GONE_MAX || id >= GONE_ID_MAX) {
+    if (this.#goneCount > GONE_MAX) {
       this.clear();
       return;
     }
-    const word = id >>> 5;
+    this.#last = Math.max(this.#last, id);
+    const word = (id & GONE_MASK) >>> 5;
     if (word >= this.#gone.length) {
-      const more = new Uint32Array(word * 2 + 32);
+      const more = new Uint32Array(Math.min(word * 2 + 32, (GONE_MASK + 1) >>> 5));
       more.set(this.#gone);
       this.#gone = more;
     }
@@ -90,7 +94,8 @@ export class Refs {
 
   /** The id stands for a new body from here on. */
   renew(id: ItemId): void {
-    if (this.#isGone(id)) this.clear();
+    if (id <= this.#last && this.#isGone(id)) this.clear();
+    this.#last = Math.max(this.#last, id);
   }
 
   /** Nothing that refs say holds any more. */

@@ -458,6 +458,17 @@ test('retention: a sweep of names that is taken back leaves what is known right'
   assert.deepEqual(read(partition, idsOf), before);
 });
 
+test('retention: a step looks at so many paths, not facts', () => {
+  const deep = (salt: number): object => Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`k${i}`, salt]));
+  const values = Object.fromEntries([1, 2, 3, 4, 5].map((salt) => [`fact${salt}`, deep(salt)]));
+  const partition = newPartition(facts('a', at(1), { values }));
+  const sweep = gcFactPaths(partition);
+  let steps = 1;
+  while (!sweep.step().done) steps++;
+  // Two facts a step, and then the registry in steps of 5,000.
+  assert.ok(steps >= 3 + 4, `${steps} steps`);
+});
+
 test('retention: very many fact paths go over several steps, those that come back meanwhile stay', () => {
   const list = Array.from({ length: 12_000 }, (_, index) => index);
   const partition = newPartition(facts('a', at(1), { values: { list } }), facts('a', at(2), { values: { other: 1 } }));

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
+import { decodeState, encodeState, STATE } from '../../../engine/store/state.ts';
 import { openStoreInfo, partitionDir } from '../../../engine/store/store-info.ts';
 import type { MemoKind } from '../../../engine/store/tables.ts';
 import { checkStore } from '../../support/check-store.ts';
@@ -112,4 +113,20 @@ test('check: what is known of resources that the node does not have, or cannot b
   assert.deepEqual(await withResources((known) => known.subarray(0, 30)), [
     'partition 0: what is known of the resources of node 1 cannot be read',
   ]);
+});
+
+test('check: items of very large ids are in their indexes', async () => {
+  const problems = await problemsAfter((partition) => {
+    const { state } = partition.tables;
+    const now = decodeState(Buffer.from(state.get(STATE) as Buffer));
+    now.nextItem['fact'] = 2 ** 31 + 5;
+    state.putSync(STATE, encodeState(now));
+    partition.write((batch) => {
+      const id = batch.view.nodeId('a.example.com');
+      const item = batch.facts.intern({ name: 'kernel', value: '"Other"' }).id;
+      assert.equal(item, 2 ** 31 + 5);
+      batch.setFacts(id, Uint32Array.from([batch.nameId('kernel'), item]));
+    });
+  });
+  assert.deepEqual(problems, []);
 });

@@ -45,3 +45,24 @@ test('refs: what went is not found, nor anything from before its id was given an
   refs.set(stays, 3);
   assert.deepEqual([refs.get(gone), refs.get(stays)], [0, 3]);
 });
+
+test('refs: of ids of any size what went is not found, and what stays is', () => {
+  const refs = new Refs('large');
+  const ids = [1, 5, 0x0200_0003, 0x8000_0009, 0xffff_fffe];
+  const known = ids.map((id) => {
+    const ref = new BodyRef();
+    refs.set(ref, id);
+    return ref;
+  });
+  refs.drop(0x0200_0003);
+  refs.drop(0xffff_fffe);
+  assert.deepEqual(
+    known.map((ref) => refs.get(ref)),
+    [1, 5, 0, 0x8000_0009, 0],
+  );
+  // Given out for the first time, so nothing is forgotten for it, though it is remembered in the place of one that went.
+  refs.renew(0xffff_ffff);
+  assert.equal(refs.get(known[0]!), 1);
+  refs.renew(0x0200_0003);
+  assert.equal(refs.get(known[0]!), 0);
+});
