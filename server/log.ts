@@ -92,7 +92,8 @@ const colours: Readonly<Record<string, string>> = {
   error: '\x1b[31m',
   fatal: '\x1b[41m',
 };
-const shown = new Set(['level', 'time', 'area', 'msg', 'err']);
+/** What stands elsewhere in the line: of a command the message says it all. */
+const shown = new Set(['level', 'time', 'area', 'msg', 'err', 'command']);
 
 /** JSON says the same of a character and its escape; who looks at the file is spared what a terminal would do. */
 export const jsonLine = (line: string): string => `${printable(line.slice(0, -1))}\n`;

@@ -16,11 +16,16 @@ export function logCommand(log: Log, seq: number, envelope: Sent, handled: Done,
   if (outcome.kind === 'failed') {
     const what = decision === 'waiting' ? 'will be tried again' : 'is given up';
     const text = `failed, attempt ${attempt}, ${what}: ${outcome.error}`;
-    log.warn(`[${id}] '${command}' command for ${certname} ${text}`);
+    const sent = { name: command, certname, ms: Math.round(duration), outcome: decision };
+    log.warn({ command: sent }, `[${id}] '${command}' command for ${certname} ${text}`);
     return;
   }
   if (!log.isLevelEnabled('info')) return;
   const hash = outcome.hash === null ? '' : ` (${outcome.hash.slice(0, 8)})`;
   const done = outcome.detail === 'stored' ? 'processed' : `ignored (${outcome.detail})`;
-  log.info(`[${id}] [${Math.round(duration)} ms] '${command}' command${hash} ${done} for ${outcome.certname}`);
+  const ms = Math.round(duration);
+  log.info(
+    { command: { name: command, certname: outcome.certname, ms, outcome: outcome.detail, hash: outcome.hash } },
+    `[${id}] [${ms} ms] '${command}' command${hash} ${done} for ${outcome.certname}`,
+  );
 }

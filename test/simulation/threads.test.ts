@@ -42,7 +42,7 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
   const dir = mkdtempSync(join(tmpdir(), 'muster-threads-'));
   atEnd(t, () => rmSync(dir, { recursive: true, force: true }));
   const lines: string[] = [];
-  const write = (line: string): void => void lines.push(line);
+  const write = (...line: readonly [...object[], string]): void => void lines.push(line.at(-1) as string);
   const log: Log = { debug: write, info: write, warn: write, error: write, isLevelEnabled: () => true };
   const ring = await startRing({ dir, partitions: 4, threads: THREADS, log });
   atEnd(t, () => ring.stop());

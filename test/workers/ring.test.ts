@@ -34,7 +34,10 @@ interface TestRing {
 async function start(t: TestContext, dir: string, rest: Partial<RingOptions> = {}): Promise<TestRing> {
   const metrics = new MetricsRegistry();
   const lines: string[] = [];
-  const write = (level: string) => (line: string) => void lines.push(`${level} ${line}`);
+  const write =
+    (level: string) =>
+    (...line: readonly [...object[], string]) =>
+      void lines.push(`${level} ${line.at(-1)}`);
   const log: Log = {
     debug: write('debug'),
     info: write('info'),
