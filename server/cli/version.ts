@@ -1,16 +1,10 @@
 // `muster version`: one line each, in the form that scripts around PuppetDB read.
 
-import { readFileSync } from 'node:fs';
 import { libdeflate } from '../../workers/libdeflate.ts';
 import { isal } from '../http/gzip/isal.ts';
+import { ownVersion } from '../ops/own-version.ts';
 import type { CliCommand } from './command.ts';
 import { exitStatus } from './command.ts';
-
-/** The version in package.json, which lies two folders up from here and from the built program. */
-export function ownVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { readonly version: string }).version;
-}
 
 const usable = (library: unknown): string => (library === null ? 'not used' : 'used');
 

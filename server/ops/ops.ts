@@ -5,6 +5,7 @@
 //   ops.start();                   timers run
 //   await ops.stop();              no step of maintenance is running any more
 
+import { statfs } from 'node:fs/promises';
 import type { QuerySettings } from '../../engine/query/request.ts';
 import type { Settings } from '../../schemas/config.ts';
 import { monotonicMs } from '../../workers/clock.ts';
@@ -21,7 +22,9 @@ import { createCatalogue } from './metrics/catalogue.ts';
 import { registerGauges } from './metrics/gauges.ts';
 import { createMetricsMounts } from './metrics/mounts.ts';
 import { ProcessBeans } from './metrics/process-beans.ts';
+import type { ServerState } from './metrics/prometheus.ts';
 import { RegistryBeans } from './metrics/registry-beans.ts';
+import { ownVersion } from './own-version.ts';
 import { ProcessFigures } from './process-figures.ts';
 import { createStatusMounts, fullStatus, type StatusDeps, type StoreHealth } from './status.ts';
 
@@ -83,6 +86,7 @@ export function createOps(deps: OpsDeps): Ops {
         figures,
         clock,
         settings,
+        state: () => serverState(settings.data, status),
         version: versionValue(deps.version),
       }),
       ...createStatusMounts(status),
@@ -107,6 +111,15 @@ export function createOps(deps: OpsDeps): Ops {
       figures.stop();
       await maintenance.stop();
     },
+  };
+}
+
+async function serverState(data: string, { health }: StatusDeps): Promise<ServerState> {
+  const disk = await statfs(data).catch(() => null);
+  return {
+    version: ownVersion(),
+    health: await health(),
+    freeBytes: disk === null ? null : disk.bavail * disk.bsize,
   };
 }
 

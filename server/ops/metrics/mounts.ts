@@ -10,7 +10,7 @@ import type { ProcessFigures } from '../process-figures.ts';
 import type { BeanServer } from './bean-server.ts';
 import { createGateway, type GatewayDeps } from './gateway.ts';
 import { createOldGateway } from './old-gateway.ts';
-import { exposition } from './prometheus.ts';
+import { exposition, type ServerState } from './prometheus.ts';
 import { optionsOf } from './request.ts';
 
 export interface MetricsDeps extends GatewayDeps {
@@ -18,6 +18,7 @@ export interface MetricsDeps extends GatewayDeps {
   readonly registry: MetricsRegistry;
   readonly figures: ProcessFigures;
   readonly settings: { readonly metrics: boolean; readonly metricsV1: boolean };
+  readonly state: () => Promise<ServerState>;
 }
 
 const bodyMax = 4 * 1024 * 1024;
@@ -96,6 +97,6 @@ async function scrape(exchange: Exchange, deps: MetricsDeps): Promise<void> {
   exchange.reply({
     status: 200,
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
-    body: await exposition(deps.registry, deps.figures),
+    body: await exposition(deps.registry, deps.figures, await deps.state()),
   });
 }

@@ -15,6 +15,7 @@ import {
 } from '../../../workers/metrics.ts';
 import { type Stages, stageBounds, stageNames } from '../../../workers/stages.ts';
 import type { ProcessFigures } from '../process-figures.ts';
+import type { StoreHealth } from '../status.ts';
 
 interface Family {
   readonly type: 'counter' | 'gauge' | 'summary' | 'histogram';
@@ -100,9 +101,28 @@ const processFamilies: readonly (readonly [
   ['process_threads', 'gauge', (figures) => figures.threads().count],
 ];
 
+/** What a scrape tells beside the figures of PuppetDB and of the process. */
+export interface ServerState {
+  /** Muster's own version. */
+  readonly version: string;
+  readonly health: Pick<StoreHealth, 'readable' | 'writable'>;
+  /** Bytes that the data directory may still take; null: not known. */
+  readonly freeBytes: number | null;
+}
+
 /** The whole exposition, one family after the other. */
-export async function exposition(registry: MetricsRegistry, figures: ProcessFigures): Promise<string> {
+export async function exposition(
+  registry: MetricsRegistry,
+  figures: ProcessFigures,
+  state: ServerState,
+): Promise<string> {
   const families = new Map<string, Family>();
+  const tell = (name: string, labels: Labels, value: number): void =>
+    void families.set(`${prefix}_${name}`, { type: 'gauge', lines: [line(`${prefix}_${name}`, labels, value)] });
+  tell('info', [['version', state.version]], 1);
+  tell('store_readable', [], Number(state.health.readable));
+  tell('store_writable', [], Number(state.health.writable));
+  if (state.freeBytes !== null) tell('data_free_bytes', [], state.freeBytes);
   for (const [name, type, read] of processFamilies) {
     const value = read(figures);
     if (value >= 0) families.set(name, { type, lines: [line(name, [], value)] });

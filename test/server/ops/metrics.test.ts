@@ -23,6 +23,7 @@ function gateway(settings = { metrics: true, metricsV1: true }) {
     figures,
     clock,
     settings,
+    state: async () => ({ version: '1.2.3', health: { readable: true, writable: false }, freeBytes: 4096 }),
     version: { agent: 'x', protocol: '7.2', config: {}, info: {} },
   });
   const json = async (url: string, asked?: Asked) => JSON.parse((await request(mounts, url, asked)).text);
@@ -322,6 +323,9 @@ test('metrics: the Prometheus form makes labels of what varies', async () => {
   registry.meter('http', '/pdb/query/v4.200').mark();
   registry.gauge('population', 'num-nodes', async () => 9);
   const { text, type } = await request(mounts, '/metrics/prometheus');
+  assert.match(text, /^muster_info\{version="1\.2\.3"\} 1\n/m);
+  for (const row of ['muster_store_readable 1', 'muster_store_writable 0', 'muster_data_free_bytes 4096'])
+    assert.ok(text.includes(`\n${row}\n`), row);
   assert.equal(type, 'text/plain; version=0.0.4; charset=utf-8');
   const lines = text.split('\n');
   for (const line of [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Settings } from '../../../schemas/config.ts';
@@ -18,6 +19,7 @@ const DAY = 86_400_000;
 
 const settings = {
   ...noSchedule,
+  data: tmpdir(),
   cpuInterval: 1000,
   queryThreads: 2,
   actorThreads: 1,
@@ -92,7 +94,9 @@ test('ops: over a real socket, status, metrics, dashboard and administration ans
     // Counted while the ring is opened, when who asks for its depth is still told of none.
     registry.counter('mq', 'global.depth').inc(9);
     const depth = '/metrics/v2/read/puppetlabs.puppetdb.mq%3Aname%3Dglobal.depth';
-    assert.match(await (await get('/metrics/prometheus')).text(), /^muster_mq_depth 9$/m);
+    const scraped = await (await get('/metrics/prometheus')).text();
+    assert.match(scraped, /^muster_mq_depth 9$/m);
+    assert.match(scraped, /^muster_data_free_bytes [1-9]/m);
     assert.equal((await get('/pdb/dashboard/data')).status, 200);
     assert.equal(((await (await get(depth)).json()) as { value: { Count: number } }).value.Count, 9);
     const escaped = '/metrics/v2/read/puppetlabs.puppetdb.http%3Aname%3D!/pdb!/cmd!/v1.service-time/Count';
