@@ -40,6 +40,9 @@ export interface BackupOptions {
 }
 
 const manifestName = 'backup.json';
+
+/** Whether the folder is a backup as it was made. */
+export const isBackup = (folder: string): boolean => existsSync(join(folder, manifestName));
 /** Far shorter than a segment lives: it has to be filled, applied and flushed before the server removes it. */
 const holdMs = 200;
 
@@ -203,7 +206,7 @@ function moveUp(folder: string): void {
 
 /** What a folder lacks of the backup that its `backup.json` tells of; none when it is no backup, or has all. */
 export async function problemsOfBackup(folder: string): Promise<string[]> {
-  if (!existsSync(join(folder, manifestName))) return [];
+  if (!isBackup(folder)) return [];
   try {
     return await backupProblems(folder, await readManifest(folder));
   } catch (error) {

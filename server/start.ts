@@ -94,6 +94,7 @@ class RunningServer implements Server {
   #https: Listener | null = null;
   #gate: TlsGate | null = null;
   #stopThreads: (() => void) | null = null;
+  #ownsPortFile = false;
   /** Monotonic ms of the end of the last one. */
   #lastRequest = Number.NEGATIVE_INFINITY;
   /** Monotonic ms of the last line about it. */
@@ -146,7 +147,8 @@ class RunningServer implements Server {
     const threads = startThreads({ settings, ahead: this.#ahead, logs: this.#logs }).then(({ ring, stop }) => {
       this.#ring.attach(ring);
       this.#stopThreads = stop;
-      // No other process has the directory now: the file is of one that was killed.
+      // No other process has the directory now: the file is of one that was killed, and from here on this one's.
+      this.#ownsPortFile = true;
       removePorts(settings.portFile);
       void this.#pool.warmedUp.then(() => this.#warmUp(this.#pool.uncounted));
     });
@@ -293,7 +295,7 @@ class RunningServer implements Server {
   async #stop(): Promise<void> {
     const graceMs = this.#configuration.settings.stopTimeout;
     this.#phase = 'stopping';
-    removePorts(this.#configuration.settings.portFile);
+    if (this.#ownsPortFile) removePorts(this.#configuration.settings.portFile);
     this.#log.info('Shutdown request received; puppetdb exiting.');
     this.#stopThreads?.();
     this.#warmUpEnd.abort();

@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { partitionsWithData } from '../../engine/store/store-info.ts';
+import type { Settings } from '../../schemas/config.ts';
 import { reasonOf } from '../../workers/reason.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, type Terminal } from './command.ts';
@@ -20,10 +21,20 @@ export const dataOptions: Readonly<Record<string, OptionSpec>> = {
 };
 
 /** The data directory, whether it is there or not. */
-export function dataPath(args: ParsedArguments, terminal: Terminal): string {
+export const dataPath = (args: ParsedArguments, terminal: Terminal): string => settingsOf(args, terminal).data;
+
+/** Where the server of that data directory listens without certificates; null: nowhere. */
+export function urlOfData(args: ParsedArguments, terminal: Terminal): string | null {
+  const { http, httpHost, httpPort } = settingsOf(args, terminal);
+  if (!http || httpPort === 0) return null;
+  const host = httpHost === '0.0.0.0' ? '127.0.0.1' : httpHost === '::' ? '::1' : httpHost;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${httpPort}`;
+}
+
+function settingsOf(args: ParsedArguments, terminal: Terminal): Settings {
   const { data, config } = args.options;
   const options = { ...(data === undefined ? {} : { data }), ...(config === undefined ? {} : { config }) };
-  return configurationOf({ options, positionals: [], problems: [] }, terminal).settings.data;
+  return configurationOf({ options, positionals: [], problems: [] }, terminal).settings;
 }
 
 /** A data directory that is there. Throws CliFailure when it holds no store, or nobody here may look. */

@@ -5,9 +5,9 @@ import { gunzipSync } from 'node:zlib';
 import { certnameOf, type DeadLetter, DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { printableLines } from '../printable.ts';
 import type { ParsedArguments } from './arguments.ts';
-import { type Client, clientOf, clientOptions } from './client.ts';
+import { type Client, clientOf, clientOptions, urlDefault } from './client.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
-import { dataOptions, existingDataPath } from './data-options.ts';
+import { dataOptions, existingDataPath, urlOfData } from './data-options.ts';
 import { amount, startProgress } from './progress.ts';
 import { tableLines } from './table.ts';
 
@@ -36,7 +36,8 @@ export const command: CliCommand = {
     'A command that cannot be processed is written to the dead letter office: DATA/discarded/<command>/, one file for ' +
     'the command as it was received and one that says why. Nothing else looks at them, and nothing removes them.\n\n' +
     '`send` submits letters to a running server again, for example after an upgrade that understands them, and removes ' +
-    'each that the server has taken; one that fails again comes back under a new number. A NAME is the file name or the number in front of it.',
+    'each that the server has taken; one that fails again comes back under a new number. Without --url and $MUSTER_URL that is ' +
+    'the server of the same configuration. A NAME is the file name or the number in front of it.',
   examples: [
     ['muster dead-letters --data /var/lib/muster', 'What is there.'],
     ['muster dead-letters show 4711', 'One letter, with the reason (the data directory from MUSTER_DATA).'],
@@ -104,7 +105,7 @@ function unpacked(letter: DeadLetter, bytes: Buffer): Buffer {
 }
 
 async function send(letters: DeadLetters, args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
-  const client = clientOf(args, terminal);
+  const client = clientOf(args, terminal, urlOfData(args, terminal) ?? urlDefault);
   const wanted = await chosen(letters, args, Number.POSITIVE_INFINITY);
   const progress = startProgress(terminal, { label: 'send', total: wanted.length, unit: 'letters' });
   let failed = 0;

@@ -3,17 +3,18 @@
 import { readStoreInfo } from '../../engine/store/store-info.ts';
 import { reasonOf } from '../../workers/reason.ts';
 import { type AccessLog, createAccessLog } from '../access-log.ts';
+import { isBackup } from '../backup.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
 import { createLogs, type Logger, type Logs } from '../log.ts';
 import { checkOpenFiles, type FileUsers } from '../open-files.ts';
+import { ownVersion } from '../ops/own-version.ts';
 import type { Server } from '../start.ts';
 import { beginThreads } from '../threads-ahead.ts';
 import type { ParsedArguments } from './arguments.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
 import { endProcess } from './end-process.ts';
 import { configurationOf, settingOptions } from './setting-options.ts';
-import { ownVersion } from './version.ts';
 
 export const command: CliCommand = {
   name: 'start',
@@ -52,6 +53,10 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   const configuration = configurationOf(args, terminal);
   const { settings } = configuration;
   const partitions = knownStoreInfo(settings.data)?.partitions ?? settings.partitions;
+  if (isBackup(settings.data)) {
+    const advice = 'started on, it would be one no more; put it back with `muster restore --data DIR`';
+    throw new CliFailure(exitStatus.usage, `${settings.data} is a backup: ${advice} ${settings.data}`);
+  }
   requireOpenFiles({ ...settings, partitions });
   const logs = openLogs(configuration);
   const log = logs.area('main');

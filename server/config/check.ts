@@ -10,7 +10,7 @@ import { flagOf, settingRows } from '../../schemas/config.ts';
 import { reasonOf } from '../../workers/reason.ts';
 import { type LogArea, type LogLevel, type LogLevels, logAreas } from '../log.ts';
 import { secureContextOptions } from '../tls/options.ts';
-import { type Sources, sourceText } from './resolve.ts';
+import { type Notice, type Sources, sourceText } from './resolve.ts';
 import { suggestion } from './suggest.ts';
 import type { Problem } from './tree.ts';
 import { printSetting } from './values.ts';
@@ -36,6 +36,16 @@ export function checkSettings(settings: Settings, sources: Sources): Problem[] {
   readLogLevels(settings, (message) => report('logLevels', message));
   return problems;
 }
+
+/** What can be used, and may not be meant. */
+export function noticesOf(settings: Settings): Notice[] {
+  const { http, httpHost } = settings;
+  if (!http || LOOPBACK.test(httpHost)) return [];
+  const message = `http: ${httpHost} is reached from other machines, and whoever reaches it reads and changes everything without a certificate`;
+  return [{ level: 'warn', message }];
+}
+
+const LOOPBACK = /^(localhost|127\..*|::1)$/;
 
 type Report = (key: SettingKey, message: string) => void;
 
@@ -67,16 +77,19 @@ function vardirProblem(vardir: string): string | null {
   }
 }
 
-/** A device or a pipe may be written to. */
+/** A device or a pipe may be written to; what else may keep them from being written may change, and is told when they are. */
 function checkReadyFiles(settings: Settings, report: Report): void {
   for (const key of ['portFile', 'restartFile'] as const) {
     const path = settings[key];
-    if (path === null) continue;
-    try {
-      if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a directory');
-    } catch (error) {
-      report(key, `${settingRows[key].name}: ${path} cannot be written: ${reasonOf(error)}`);
-    }
+    if (path !== null && isDirectory(path)) report(key, `${settingRows[key].name}: ${path} is a directory`);
+  }
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }
 

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type SettingKey, type SettingRow, type Settings, settingRows } from '../../schemas/config.ts';
 import { type Rules, readRules } from './authorization.ts';
-import { checkSettings } from './check.ts';
+import { checkSettings, noticesOf } from './check.ts';
 import { readConfigFiles } from './files.ts';
 import { type Notice, resolveSettings, type Sources } from './resolve.ts';
 import type { Problem } from './tree.ts';
@@ -56,6 +56,7 @@ export function loadConfiguration(options: LoadOptions): Configuration {
   const settings = withAbsolutePaths(resolved.settings);
   problems.push(...checkSettings(settings, resolved.sources));
   if (problems.length > 0) throw new ConfigurationInvalid(problems);
+  notices.push(...noticesOf(settings));
   return { settings, sources: resolved.sources, rules, notices, files: read?.files ?? [] };
 }
 

@@ -321,7 +321,10 @@ describe('dead letters', () => {
     const twice = await run(['dead-letters', 'remove', hostile, hostile, '--data', data]);
     assert.deepEqual([twice.status, twice.out], [0, '1 removed\n']);
 
-    const sent = await run(['dead-letters', 'send', '--all', '--data', data, '--url', server.url]);
+    // Nothing names the server but the configuration.
+    const config = join(folder, 'letters.ini');
+    writeFileSync(config, `[jetty]\nport = ${new URL(server.url).port}\n`);
+    const sent = await run(['dead-letters', 'send', '--all', '--data', data, '--config', config]);
     assert.equal(sent.status, 0, sent.err);
     assert.match(sent.out, /2 sent/);
     server.child.kill('SIGTERM');

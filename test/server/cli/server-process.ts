@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import '../../support/endings.ts';
 
@@ -67,7 +68,7 @@ export function launch(argv: readonly string[], environment: Record<string, stri
       const match = pattern.exec(stream === 'out' ? out : err);
       if (match !== null) return match;
       if (child.exitCode !== null || Date.now() > deadline) assert.fail(`no ${pattern} in\n${out}\n${err}`);
-      await Promise.race([new Promise<void>((resolve) => waiting.push(resolve)), ended]);
+      await Promise.race([new Promise<void>((resolve) => waiting.push(resolve)), ended, pause(1000)]);
     }
   }
   return { child, ended, seen, err: () => err };
