@@ -3,13 +3,14 @@
 import { parseJson } from '../json/parse.ts';
 import type { JsonValue } from '../json/value.ts';
 import type { Batch } from '../store/batch.ts';
+import { factBeyondPaths, factPaths } from '../store/fact-paths.ts';
 import { Ids } from '../store/ids.ts';
 import type { ItemId, NodeId } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { Applied } from './apply.ts';
 import type { DecodedFact, FactsCommand, FactsContents } from './commands.ts';
-import { factPaths, pathsRefusal } from './facts.ts';
 import { OwnFacts } from './own-facts.ts';
+import { excerpt } from './validate.ts';
 
 export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   const { certname, producerTimestamp, environment, producer, hash } = command;
@@ -32,6 +33,13 @@ export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   batch.putNode(id, { ...recordOf(batch, id), factset });
   if (command.memo !== null) batch.setMemo('factset', id, command.memo);
   return { detail: 'stored', hash, unchanged, isFirst: stored === null };
+}
+
+/** Why the paths of these facts cannot be stored; null: they can. */
+function pathsRefusal(facts: readonly DecodedFact[]): string | null {
+  const name = factBeyondPaths(facts);
+  if (name === null) return null;
+  return `fact ${excerpt(name)}: the paths of its leaves take too many bytes: they are too many, or nested too deeply.`;
 }
 
 /** Memory of the list of one factset after the other, and what is known of the one before. */

@@ -2,9 +2,9 @@
 // soon as their last node lets go of them (engine/store/dictionary.ts), so what is left to collect are the registries that
 // only grow: environments, fact paths and ids of fact names.
 
-import { factPaths } from '../ingest/facts.ts';
 import { parseJson } from '../json/parse.ts';
 import { FACT_BY_NAME } from '../store/dictionaries.ts';
+import { factPaths } from '../store/fact-paths.ts';
 import { shortKey, textOfKey } from '../store/keys.ts';
 import type { Partition } from '../store/partition.ts';
 import type { ItemId, NodeId, ReportId } from '../store/records.ts';
