@@ -126,17 +126,18 @@ class Build {
 
 function queued({ path, body }: Prepared, seq: number): object {
   const parameters = new URL(path, 'http://localhost').searchParams;
-  return {
-    seq,
+  const envelope = {
+    uuid: '',
     command: parameters.get('command')?.replaceAll('_', ' '),
     version: Number(parameters.get('version')),
     certname: parameters.get('certname'),
-    producerTimestamp: Date.parse(parameters.get('producer-timestamp') ?? ''),
     received: Date.now(),
+    producerTimestamp: Date.parse(parameters.get('producer-timestamp') ?? ''),
     gzip: true,
-    body,
-    attempts: 0,
+    size: null,
   };
+  // Older builds look for the envelope's fields beside the body.
+  return { seq, envelope, body, ...envelope };
 }
 
 interface BuildResult {

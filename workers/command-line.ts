@@ -1,6 +1,6 @@
 // The log's line about a command (spec/commands.md 2.8).
 
-import type { Envelope } from '../engine/inbox/stream.ts';
+import type { Envelope } from '../engine/inbox/envelope.ts';
 import type { Log } from './log.ts';
 import type { Handled } from './messages.ts';
 

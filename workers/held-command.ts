@@ -4,7 +4,7 @@
 
 import { Packr } from 'msgpackr';
 import type { Attempt } from '../engine/inbox/dead-letters.ts';
-import type { Envelope } from '../engine/inbox/stream.ts';
+import { ENVELOPE_FIELDS, type Envelope, envelopeOf, fieldsOf } from '../engine/inbox/envelope.ts';
 import type { Held } from './messages.ts';
 
 export interface HeldCommand {
@@ -23,14 +23,7 @@ export function encodeHeld(held: HeldCommand): Uint8Array {
   const { envelope, body, attempts, state, certname } = held;
   return packr.pack([
     1,
-    envelope.uuid,
-    envelope.command,
-    envelope.version,
-    envelope.certname,
-    envelope.received,
-    envelope.producerTimestamp,
-    envelope.gzip,
-    envelope.size,
+    ...fieldsOf(envelope, envelope.gzip),
     attempts.map((attempt) => [attempt.time, attempt.text]),
     state,
     certname,
@@ -39,26 +32,18 @@ export function encodeHeld(held: HeldCommand): Uint8Array {
 }
 
 export function decodeHeld(bytes: Uint8Array): HeldCommand {
-  const parts = packr.unpack(bytes) as [
-    number,
-    string,
-    string,
-    number,
-    string,
-    number,
-    number | null,
-    boolean,
-    number | null,
+  const parts = packr.unpack(bytes) as unknown[];
+  if (parts[0] !== 1) throw new Error(`held command of format ${parts[0]}`);
+  const envelope = envelopeOf(parts.slice(1, 1 + ENVELOPE_FIELDS));
+  if (envelope === null) throw new Error('held command without an envelope');
+  const [attempts, state, certname, body] = parts.slice(1 + ENVELOPE_FIELDS) as [
     [number, string][],
     Held['state'],
     string,
     Uint8Array,
   ];
-  if (parts[0] !== 1) throw new Error(`held command of format ${parts[0]}`);
-  const [, uuid, command, version, routed, received, producerTimestamp, gzip, size, attempts, state, certname, body] =
-    parts;
   return {
-    envelope: { uuid, command, version, certname: routed, received, producerTimestamp, gzip, size },
+    envelope,
     attempts: attempts.map(([time, text]) => ({ time, text })),
     state,
     certname,

@@ -122,7 +122,7 @@ export class HeldCommands {
     }
   }
 
-  fetched({ id, command, size }: Extract<FromActor, { kind: 'fetched' }>): void {
+  fetched({ id, command }: Extract<FromActor, { kind: 'fetched' }>): void {
     const move = this.#pending.get(id);
     if (move === undefined) return;
     const { source, target, held } = move;
@@ -134,10 +134,10 @@ export class HeldCommands {
       this.#begin(target);
       return;
     }
-    move.received = command.received;
-    move.producerTimestamp = command.producerTimestamp;
+    move.received = command.envelope.received;
+    move.producerTimestamp = command.envelope.producerTimestamp;
     const giveUp = this.#suspects.isDeadly(held.seq) ? deadlyText : null;
-    target.actor.post({ kind: 'adopt', slot: target.slot, id, command, size, giveUp });
+    target.actor.post({ kind: 'adopt', slot: target.slot, id, command, giveUp });
   }
 
   adopted(id: number, handled: Handled): void {

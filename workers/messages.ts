@@ -2,8 +2,8 @@
 // answered by exactly one `applied`, however long its partition is stalled, or by one `unread`, unless the actor dies.
 
 import type { DeadLetterCount } from '../engine/inbox/dead-letters.ts';
+import type { Envelope } from '../engine/inbox/envelope.ts';
 import type { StoredBody } from '../engine/inbox/stored-body.ts';
-import type { Envelope } from '../engine/inbox/stream.ts';
 import type { Part } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { Maintenance } from './types.ts';
@@ -20,8 +20,6 @@ export interface BatchMessage {
   readonly commands: readonly StoredCommand[];
   /** Where their bodies are, by index of `commands`; null: it has none any more, and is given up. */
   readonly bodies: readonly (StoredBody | null)[];
-  /** Declared sizes by index of `commands`: kept with commands that must wait or be given up. */
-  readonly sizes: readonly (number | null)[];
   /** Not null: give the one command up without trying it, for this reason. */
   readonly giveUp: string | null;
 }
@@ -37,7 +35,6 @@ export type ToActor =
       readonly slot: number;
       readonly id: number;
       readonly command: QueuedCommand;
-      readonly size: number | null;
       readonly giveUp: string | null;
     }
   /** The command was adopted: it need not be kept here any more. */
@@ -128,12 +125,7 @@ export type FromActor =
   /** A step of a sweep let these nodes expire. */
   | { readonly kind: 'expired'; readonly certnames: readonly string[] }
   /** null: the command is not here any more. */
-  | {
-      readonly kind: 'fetched';
-      readonly id: number;
-      readonly command: QueuedCommand | null;
-      readonly size: number | null;
-    }
+  | { readonly kind: 'fetched'; readonly id: number; readonly command: QueuedCommand | null }
   | { readonly kind: 'adopted'; readonly slot: number; readonly id: number; readonly handled: Handled }
   | { readonly kind: 'stopped' };
 

@@ -11,7 +11,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { BodyReader, Unreadable } from '../engine/inbox/stored-body.ts';
-import type { Envelope } from '../engine/inbox/stream.ts';
 import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { StepResult } from '../engine/retention/sweep.ts';
 import { DAMAGE_ADVICE } from '../engine/store/data-file.ts';
@@ -26,7 +25,6 @@ import type {
   FromActor,
   Handled,
   Held,
-  StoredCommand,
   SweepKind,
   Timing,
   ToActor,
@@ -70,7 +68,6 @@ type FailedOutcome = Extract<CommandOutcome, { kind: 'failed' }>;
 
 interface Item {
   readonly command: QueuedCommand;
-  readonly envelope: Envelope;
   /** Earlier attempts, oldest first. */
   readonly attempts: readonly Attempt[];
 }
@@ -142,10 +139,10 @@ export class PartitionActor {
 
   batch(message: BatchMessage): void {
     void this.#exclusive(async () => {
-      const { sizes, giveUp, position } = message;
+      const { giveUp, position } = message;
       const commands = this.#read(message);
       if (commands === null) return;
-      const items = commands.map((command, i) => newItem(command, sizes[i] ?? null, []));
+      const items = commands.map(newItem);
       const executed =
         giveUp === null
           ? await this.#execute(items, position, { kind: 'batch', id: message.id })
@@ -161,7 +158,7 @@ export class PartitionActor {
   #read({ id, commands, bodies: stored }: BatchMessage): QueuedCommand[] | null {
     try {
       const bodies = this.#reader.read(stored);
-      return commands.map((command, i) => withBody(command, bodies[i]!));
+      return commands.map(({ seq, envelope }, i) => ({ seq, envelope, body: bodies[i]! }));
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       const { index, isDamaged, message: text } = error;
@@ -214,8 +211,9 @@ export class PartitionActor {
     void this.#exclusive(async () => {
       const bytes = this.#moving.has(seq) ? this.#host.readHeld(seq) : null;
       const held = bytes === null ? null : decodeHeld(bytes);
-      const command = held === null ? null : { ...itemOfHeld(seq, held, []).command, certname: held.certname };
-      this.#post({ kind: 'fetched', id, command, size: held?.envelope.size ?? null });
+      const command =
+        held === null ? null : { seq, envelope: { ...held.envelope, certname: held.certname }, body: held.body };
+      this.#post({ kind: 'fetched', id, command });
     });
   }
 
@@ -231,9 +229,9 @@ export class PartitionActor {
    * Applies a command that came to another partition first. It may come twice, when an actor dies in between: what
    * commands do is the same the second time (older or equal data is not stored again).
    */
-  adopt({ id, command, size, giveUp }: Extract<ToActor, { kind: 'adopt' }>): void {
+  adopt({ id, command, giveUp }: Extract<ToActor, { kind: 'adopt' }>): void {
     void this.#exclusive(async () => {
-      const items = [newItem(command, size, [])];
+      const items = [newItem(command)];
       const executed =
         giveUp === null
           ? await this.#execute(items, 0, { kind: 'retry', id: command.seq })
@@ -372,10 +370,10 @@ export class PartitionActor {
   ): HeldChange[] {
     const changes: HeldChange[] = [];
     for (let i = 0; i < items.length; i++) {
-      const { command, envelope, attempts: before } = items[i]!;
+      const { command, attempts: before } = items[i]!;
       const outcome = outcomes[i]!;
       const state = decisions[i]!;
-      const { seq, body } = command;
+      const { seq, envelope, body } = command;
       if (state === null) {
         if (this.#waiting.has(seq)) changes.push({ seq, bytes: null });
         continue;
@@ -491,12 +489,13 @@ export class PartitionActor {
       return;
     }
     const held = decodeHeld(bytes);
-    const item = itemOfHeld(seq, held, attempts);
+    const { envelope, body } = held;
+    const item = { command: { seq, envelope, body }, attempts };
     const executed = await this.#execute([item], 0, { kind: 'retry', id: seq });
     if (executed === null) return;
     const results = executed.handled.map((handled) => ({
       ...handled,
-      envelope: held.envelope,
+      envelope,
       attempts: attempts.length,
     }));
     this.#post({ kind: 'retried', slot: this.#slot, results, timings: executed.timings });
@@ -615,27 +614,8 @@ export class PartitionActor {
   }
 }
 
-function withBody(stored: StoredCommand, body: Uint8Array): QueuedCommand {
-  const { seq, uuid, command, version, certname, received, producerTimestamp, gzip, attempts } = stored;
-  return { seq, uuid, command, version, certname, received, producerTimestamp, gzip, body, attempts };
-}
-
-function newItem(command: QueuedCommand, size: number | null, attempts: readonly Attempt[]): Item {
-  const { uuid, command: name, version, certname, received, producerTimestamp, gzip } = command;
-  const envelope: Envelope = { uuid, command: name, version, certname, received, producerTimestamp, gzip, size };
-  return { command, envelope, attempts };
-}
-
-function itemOfHeld(seq: number, held: HeldCommand, attempts: readonly Attempt[]): Item {
-  const { envelope, body } = held;
-  const { uuid, command, version, certname, received, producerTimestamp, gzip } = envelope;
-  const tried = attempts.length;
-  return {
-    command: { seq, uuid, command, version, certname, received, producerTimestamp, gzip, body, attempts: tried },
-    envelope,
-    attempts,
-  };
-}
+/** A command that was not tried before. */
+const newItem = (command: QueuedCommand): Item => ({ command, attempts: [] });
 
 const attemptsAfter = (item: Item, outcome: FailedOutcome, now: number): readonly Attempt[] => [
   ...item.attempts,

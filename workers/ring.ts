@@ -10,9 +10,10 @@
 
 import { join } from 'node:path';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
+import type { Envelope } from '../engine/inbox/envelope.ts';
 import { type CommandLog, openLog } from '../engine/inbox/log.ts';
 import type { StoredBody } from '../engine/inbox/stored-body.ts';
-import type { Envelope, StreamRecord } from '../engine/inbox/stream.ts';
+import type { StreamRecord } from '../engine/inbox/stream.ts';
 import type { CommandOutcome } from '../engine/ingest/types.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import {
@@ -178,11 +179,11 @@ export class Ring implements CommandRing {
   // ------------------------------------------------------------------ submissions
 
   async submit(submission: Submission, wait: boolean): Promise<Accepted> {
-    const { body, uuid, command, version, certname, received, producerTimestamp, gzip, size } = submission;
+    const { envelope, body } = submission;
+    const { uuid, certname, size } = envelope;
     if (this.#stopping !== null) throw stoppingRefusal();
     const bytes = body.length;
     this.#admission.check(certname, bytes);
-    const envelope: Envelope = { uuid, command, version, certname, received, producerTimestamp, gzip, size };
     const outcome = wait ? this.#outcomeOf(uuid) : null;
     const start = performance.now();
     this.#admission.writing(bytes);
@@ -269,14 +270,11 @@ export class Ring implements CommandRing {
   #send(slot: Slot, flight: Flight, unreadable: string | null): void {
     const commands: StoredCommand[] = [];
     const bodies: (StoredBody | null)[] = [];
-    const sizes: (number | null)[] = [];
     let reason = unreadable;
     for (const entry of executed(flight)) {
       const { seq, envelope } = entry.record;
-      const { uuid, command, version, certname, received, producerTimestamp, gzip, size } = envelope;
-      commands.push({ seq, uuid, command, version, certname, received, producerTimestamp, gzip, attempts: 0 });
+      commands.push({ seq, envelope });
       bodies.push(unreadable === null ? this.#stream.locate(entry.record) : null);
-      sizes.push(size);
       if (entry.crashes >= CRASHES_MAX) reason ??= deadlyText;
     }
     const position = flight.entries.at(-1)!.record.seq;
@@ -287,7 +285,6 @@ export class Ring implements CommandRing {
       position,
       commands,
       bodies,
-      sizes,
       giveUp: reason,
     };
     slot.actor.post(message);

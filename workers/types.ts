@@ -1,22 +1,12 @@
 // The contract between the edge and the threads. The edge sees `CommandRing` and `QueryPool` and nothing behind them.
 
+import type { Envelope } from '../engine/inbox/envelope.ts';
 import type { CommandOutcome } from '../engine/ingest/types.ts';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
 
 export interface Submission {
-  /** Command name with spaces. */
-  readonly command: string;
-  readonly version: number;
-  readonly certname: string;
-  /** `producer-timestamp` parameter, epoch ms, when valid. */
-  readonly producerTimestamp: number | null;
-  readonly gzip: boolean;
-  readonly uuid: string;
-  /** Epoch ms when the body was complete. */
-  readonly received: number;
-  /** Uncompressed size in bytes when the client said it (X-Uncompressed-Length), for metrics. */
-  readonly size: number | null;
+  readonly envelope: Envelope;
   /** Exactly the received bytes. The ring writes them from where they lie: nobody may change them before `submit` is settled; it keeps none. */
   readonly body: Uint8Array;
 }

@@ -6,7 +6,7 @@
 // offset is the producer-timestamp minus received; certid is the certname, or a safe stand-in that ends in its SHA-1.
 
 import { createHash } from 'node:crypto';
-import type { Envelope } from './stream.ts';
+import type { Envelope } from './envelope.ts';
 
 /** Short names of the commands by name. */
 const shortNames: Readonly<Record<string, string>> = {

@@ -18,8 +18,8 @@ import {
   isCauseFileName,
   parseCommandFileName,
 } from './command-file.ts';
+import type { Envelope } from './envelope.ts';
 import { diskFiles } from './files.ts';
-import type { Envelope } from './stream.ts';
 
 export interface Attempt {
   /** Epoch ms. */

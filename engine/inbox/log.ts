@@ -11,6 +11,7 @@
 // one that makes it longer. What stands behind the records of a segment may therefore be of an earlier one; it has another salt.
 
 import { join } from 'node:path';
+import type { Envelope } from './envelope.ts';
 import { diskFiles, type LogFile, type LogFileSystem, readFully, writeAll } from './files.ts';
 import {
   BODY_SIZE_MAX,
@@ -24,14 +25,7 @@ import {
 } from './record.ts';
 import { findProofOfDamage, scanSegment } from './scan.ts';
 import type { StoredBody, StoredIn } from './stored-body.ts';
-import {
-  type CommandStream,
-  type Deliver,
-  type Envelope,
-  StreamCorrupt,
-  type StreamRecord,
-  StreamUnavailable,
-} from './stream.ts';
+import { type CommandStream, type Deliver, StreamCorrupt, type StreamRecord, StreamUnavailable } from './stream.ts';
 
 export interface LogOptions {
   /** Directory of the segments; created with mode 0700. */

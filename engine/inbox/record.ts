@@ -15,7 +15,7 @@
 // was acknowledged) from damage before acknowledged records (must not be cut); see scan.ts.
 
 import { crc32 } from '../crc32.ts';
-import type { Envelope } from './stream.ts';
+import { type Envelope, envelopeOf, fieldsOf } from './envelope.ts';
 
 export const SEGMENT_HEADER_SIZE = 48;
 export const RECORD_HEADER_SIZE = 32;
@@ -73,16 +73,7 @@ export function encodeRecordHead(envelope: Envelope, bodySize: number): Buffer {
   for (const number of [envelope.version, envelope.received]) {
     if (!Number.isFinite(number)) throw new RangeError(`${number} cannot stand in the envelope of a command`);
   }
-  const text = JSON.stringify([
-    envelope.uuid,
-    envelope.command,
-    envelope.version,
-    envelope.certname,
-    envelope.received,
-    envelope.producerTimestamp,
-    envelope.gzip ? 1 : 0,
-    envelope.size,
-  ]);
+  const text = JSON.stringify(fieldsOf(envelope, envelope.gzip ? 1 : 0));
   const head = Buffer.allocUnsafe(RECORD_HEADER_SIZE + Buffer.byteLength(text));
   head.writeUInt32LE(head.length - RECORD_HEADER_SIZE, 8);
   head.writeUInt32LE(bodySize, 12);
@@ -129,11 +120,5 @@ export function decodeEnvelope(bytes: Buffer): Envelope | null {
   } catch {
     return null;
   }
-  if (!Array.isArray(parts) || parts.length !== 8) return null;
-  const [uuid, command, version, certname, received, producerTimestamp, gzip, size] = parts as unknown[];
-  if (typeof uuid !== 'string' || typeof command !== 'string' || typeof certname !== 'string') return null;
-  if (typeof version !== 'number' || typeof received !== 'number') return null;
-  if (producerTimestamp !== null && typeof producerTimestamp !== 'number') return null;
-  if (size !== null && typeof size !== 'number') return null;
-  return { uuid, command, version, certname, received, producerTimestamp, gzip: gzip === 1, size };
+  return Array.isArray(parts) ? envelopeOf(parts) : null;
 }

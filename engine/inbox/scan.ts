@@ -6,6 +6,7 @@
 // when it was written; a valid record further on that claims the bad offset as durable proves damage.
 
 import { crc32 } from '../crc32.ts';
+import type { Envelope } from './envelope.ts';
 import { type LogFile, readFully } from './files.ts';
 import {
   decodeEnvelope,
@@ -14,7 +15,6 @@ import {
   type RecordHeader,
   SEGMENT_HEADER_SIZE,
 } from './record.ts';
-import type { Envelope } from './stream.ts';
 
 const WINDOW_SIZE = 2 << 20;
 

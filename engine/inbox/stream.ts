@@ -6,23 +6,8 @@
 //   delivery  in seq order, each record once per subscription, own and foreign appends alike
 //   position  belongs to the consumer, who stores it with the data; after a restart it skips what it has applied
 
+import type { Envelope } from './envelope.ts';
 import type { StoredBody } from './stored-body.ts';
-
-/** What is known of a command without looking into its body. */
-export interface Envelope {
-  readonly uuid: string;
-  /** Command name with spaces. */
-  readonly command: string;
-  readonly version: number;
-  readonly certname: string;
-  /** Epoch ms when the body was complete. */
-  readonly received: number;
-  /** Epoch ms of the `producer-timestamp` parameter, null without a valid one. */
-  readonly producerTimestamp: number | null;
-  readonly gzip: boolean;
-  /** Declared uncompressed size in bytes, null when the client did not say. */
-  readonly size: number | null;
-}
 
 /** A stored command. `place` is the stream's own and opaque to everybody else. */
 export interface StreamRecord {

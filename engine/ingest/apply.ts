@@ -55,7 +55,7 @@ export interface Applied {
  */
 export function batchSize(commands: readonly QueuedCommand[], { decompressedMax }: IngestSettings): number {
   let size = 0;
-  for (const { body, gzip } of commands) size += payloadSize(body, gzip);
+  for (const { envelope, body } of commands) size += payloadSize(body, envelope.gzip);
   return Math.min(size, decompressedMax);
 }
 

@@ -10,6 +10,7 @@ import type { CommandFormat, WireTable } from '../../schemas/commands/format.ts'
 import { COMMAND_FORMATS, type CommandName, isCommandName } from '../../schemas/commands/formats.ts';
 import { textOf } from '../bytes.ts';
 import { Fingerprints, newKey } from '../fingerprint.ts';
+import type { Envelope } from '../inbox/envelope.ts';
 import { canonicalS } from '../json/canonical.ts';
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonDocument } from '../json/parse.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
@@ -77,32 +78,32 @@ export interface Recollection {
  * is not parsed again, nor are resources that it had then. Throws CommandFailure.
  */
 export function decodeCommand(
-  command: QueuedCommand,
+  { envelope, body }: QueuedCommand,
   settings: DecodeSettings,
   stored: Recollection | null,
 ): DecodedCommand {
-  const { command: name } = command;
+  const { command: name } = envelope;
   if (!isCommandName(name)) throw new CommandFailure('unsupported-version', `Unknown command ${name}`);
   const format = COMMAND_FORMATS[name];
   const filter = factsFilter(settings.factsBlocklist, settings.factsBlocklistType);
   return blamingPayload(() => {
-    const payload = payloadBytes(command.body, command.gzip, settings.decompressedMax, settings.inflater);
+    const payload = payloadBytes(body, envelope.gzip, settings.decompressedMax, settings.inflater);
     const kinds = PARTS[name];
     const { fingerprints = ownFingerprints } = settings;
-    if (stored !== null && kinds !== undefined && isKnownVersion(format, command.version)) {
-      const text = stored.memo(name, command.certname);
+    if (stored !== null && kinds !== undefined && isKnownVersion(format, envelope.version)) {
+      const text = stored.memo(name, envelope.certname);
       const last = text === undefined ? null : memoOf(text);
       const split = splitPayload(payload, kinds, fingerprints, { last });
       const decoded =
-        split === null ? null : decodeSplit(command, format, payload, split, settings, filter, stored, last);
+        split === null ? null : decodeSplit(envelope, format, payload, split, settings, filter, stored, last);
       if (decoded !== null) return decoded;
     }
-    if (name === 'store report' && command.version === format.latest) {
-      const decoded = decodeReportParts(command, format, payload, fingerprints);
+    if (name === 'store report' && envelope.version === format.latest) {
+      const decoded = decodeReportParts(envelope, format, payload, fingerprints);
       if (decoded !== null) return decoded;
     }
     const value = parseJson(payload.length === 0 ? 'null' : textOf(payload), limitsOf(name));
-    return decodeValue(value, command, format, filter);
+    return decodeValue(value, envelope, format, filter);
   });
 }
 
@@ -110,7 +111,7 @@ const limitsOf = (name: CommandName): JsonLimits => (name === 'replace catalog i
 
 /** Decodes with the parts apart; null when the payload does not fall into these parts. */
 function decodeSplit(
-  command: QueuedCommand,
+  envelope: Envelope,
   format: CommandFormat,
   payload: Buffer,
   split: Split,
@@ -122,34 +123,34 @@ function decodeSplit(
   const rest = tryParse(split.rest, JSON_LIMITS);
   if (rest === undefined || !isObject(rest)) return null;
   for (const { key, placeholder } of split.parts) if (rest[key] !== placeholder) return null;
-  const others = Object.keys(PARTS[command.command as CommandName] as PartKinds).filter(
+  const others = Object.keys(PARTS[envelope.command as CommandName] as PartKinds).filter(
     (key) => !split.parts.some((part) => part.key === key),
   );
   // A part that was not cut out is not covered by the memo, unless it is not there at all.
   const isCovered = others.every((key) => rest[key] === undefined);
   const header: Record<string, JsonValue> = { ...rest };
   for (const { key, empty } of split.parts) header[key] = empty;
-  const upgraded = upgrade(header, command, format) as JsonObject;
-  const fingerprint = isCovered ? fingerprintOf(contextOf(command, upgraded, settings), split.parts) : null;
+  const upgraded = upgrade(header, envelope, format) as JsonObject;
+  const fingerprint = isCovered ? fingerprintOf(contextOf(envelope, upgraded, settings), split.parts) : null;
   if (fingerprint !== null && fingerprint === last?.fingerprint) {
     const whole = (): CatalogCommand | FactsCommand =>
-      decodeValue(parseJson(textOf(payload), UNBOUNDED_DEPTH), command, format, filter) as
+      decodeValue(parseJson(textOf(payload), UNBOUNDED_DEPTH), envelope, format, filter) as
         | CatalogCommand
         | FactsCommand;
-    return decodeKnown(upgraded, command, format, last.hash, whole);
+    return decodeKnown(upgraded, envelope, format, last.hash, whole);
   }
   const decoded =
-    decodeParts(upgraded, command, format, split.parts, filter, stored) ??
-    decodeJoined(rest, command, format, split.parts, filter);
+    decodeParts(upgraded, envelope, format, split.parts, filter, stored) ??
+    decodeJoined(rest, envelope, format, split.parts, filter);
   if (decoded === null) return null;
   if (fingerprint !== null && decoded.refusal === null) decoded.memo = memoText(fingerprint, decoded.hash, split.parts);
   return decoded;
 }
 
 /** What besides the parts decides the hash. `payload`: of the latest version, in which keys have the names that they have here. */
-function contextOf(command: QueuedCommand, payload: JsonObject, settings: DecodeSettings): string {
+function contextOf(envelope: Envelope, payload: JsonObject, settings: DecodeSettings): string {
   const certname = canonicalS(payload['certname'] ?? null);
-  if (command.command === 'replace catalog') return certname;
+  if (envelope.command === 'replace catalog') return certname;
   const { factsBlocklist, factsBlocklistType } = settings;
   const environment = canonicalS(payload['environment'] ?? null);
   return [certname, environment, factsBlocklistType, JSON.stringify(factsBlocklist)].join('\n');
@@ -158,14 +159,14 @@ function contextOf(command: QueuedCommand, payload: JsonObject, settings: Decode
 /** The parts, which are empty here, stand for what was valid the last time: only the others are checked. */
 function decodeKnown(
   payload: JsonObject,
-  command: QueuedCommand,
+  envelope: Envelope,
   format: CommandFormat,
   hash: string,
   whole: () => CatalogCommand | FactsCommand,
 ): CatalogCommand | FactsCommand {
   if (format.table !== null && !conforms(format.table, payload)) throw refuse(format, problems(format.table, payload));
-  const { received } = command;
-  if (command.command === 'replace catalog') {
+  const { received } = envelope;
+  if (envelope.command === 'replace catalog') {
     const header = catalogHeader(payload);
     return catalogCommand(header, received, hash, (recall) => (whole() as CatalogCommand).contents(recall));
   }
@@ -175,19 +176,19 @@ function decodeKnown(
 
 function decodeJoined(
   rest: JsonObject,
-  command: QueuedCommand,
+  envelope: Envelope,
   format: CommandFormat,
   parts: readonly Part[],
   filter: FactsFilter,
 ): CatalogCommand | FactsCommand | null {
   const joined = join(rest, parts);
-  return joined === null ? null : (decodeValue(joined, command, format, filter) as CatalogCommand | FactsCommand);
+  return joined === null ? null : (decodeValue(joined, envelope, format, filter) as CatalogCommand | FactsCommand);
 }
 
 /** Element by element (see elements.ts); null when that is not possible, or when something is wrong with the payload. */
 function decodeParts(
   payload: JsonObject,
-  command: QueuedCommand,
+  envelope: Envelope,
   format: CommandFormat,
   parts: readonly Part[],
   filter: FactsFilter,
@@ -195,8 +196,8 @@ function decodeParts(
 ): CatalogCommand | FactsCommand | null {
   const part = (name: string): Part | null => parts.find(({ key }) => key === name) ?? null;
   if (format.table === null || !conforms(format.table, payload)) return null;
-  const { received } = command;
-  if (command.command === 'replace facts') {
+  const { received } = envelope;
+  if (envelope.command === 'replace facts') {
     const values = part('values');
     const packages = part('package_inventory');
     // Packages that are there and were not cut out (of a key with blanks before its colon) are read with the rest.
@@ -211,7 +212,7 @@ function decodeParts(
 
 /** With the lists of a report apart, of which `resources` is parsed where its events need it; null when that is not possible. */
 function decodeReportParts(
-  command: QueuedCommand,
+  envelope: Envelope,
   format: CommandFormat,
   payload: Buffer,
   fingerprints: Fingerprints,
@@ -234,7 +235,7 @@ function decodeReportParts(
   }
   if (!conforms(format.table as WireTable, header)) return null;
   const values = (): JsonValue[] => parseJsonDocument(textOf(resources), UNBOUNDED_DEPTH) as JsonValue[];
-  return decodeReport(header, command.received, { lists, events: LIST_READERS.resources.events, resources: values });
+  return decodeReport(header, envelope.received, { lists, events: LIST_READERS.resources.events, resources: values });
 }
 
 function join(rest: JsonObject, parts: readonly Part[]): JsonObject | null {
@@ -256,17 +257,15 @@ function tryParse(text: string, limits: JsonLimits): JsonValue | undefined {
   }
 }
 
-function decodeValue(
-  value: JsonValue,
-  command: QueuedCommand,
-  format: CommandFormat,
-  filter: FactsFilter,
-): DecodedCommand {
-  const payload = upgrade(value, command, format);
-  const { received } = command;
+function decodeValue(value: JsonValue, envelope: Envelope, format: CommandFormat, filter: FactsFilter): DecodedCommand {
+  const payload = upgrade(value, envelope, format);
+  const { received } = envelope;
   if (format.table !== null && !conforms(format.table, payload)) throw refuse(format, problems(format.table, payload));
-  if (command.version > format.latest) {
-    throw new CommandFailure('unsupported-version', `Unsupported command ${format.command} version ${command.version}`);
+  if (envelope.version > format.latest) {
+    throw new CommandFailure(
+      'unsupported-version',
+      `Unsupported command ${format.command} version ${envelope.version}`,
+    );
   }
   const object = payload as JsonObject;
   switch (format.command as CommandName) {
@@ -286,8 +285,8 @@ function decodeValue(
 }
 
 /** Brings a payload to the latest version. A version beyond that is taken for the latest until it has been validated. */
-function upgrade(value: JsonValue, command: QueuedCommand, format: CommandFormat): JsonValue {
-  const { version } = command;
+function upgrade(value: JsonValue, envelope: Envelope, format: CommandFormat): JsonValue {
+  const { version } = envelope;
   const isKnown = isKnownVersion(format, version);
   if (!isKnown && format.command === 'replace catalog') {
     throw new CommandFailure('invalid', `${format.refusal}Unknown catalog version '${version}'`);
@@ -295,7 +294,7 @@ function upgrade(value: JsonValue, command: QueuedCommand, format: CommandFormat
   if (!isKnown && version < format.latest) {
     throw new CommandFailure('unsupported-version', `Unsupported command ${format.command} version ${version}`);
   }
-  const context = { received: formatTime(command.received) };
+  const context = { received: formatTime(envelope.received) };
   let payload: unknown = value;
   for (let from = version; from < format.latest; from++) {
     const step = format.upgrades[from];

@@ -1,26 +1,16 @@
 // What travels from the inbox to the code that applies commands, and back.
 
 import type { Fingerprints } from '../fingerprint.ts';
+import type { Envelope } from '../inbox/envelope.ts';
 import type { BodyInflater } from './inflater.ts';
 
-/** A command as the inbox delivers it: envelope from the submission, body bytes exactly as received. */
+/** A command as the inbox delivers it. */
 export interface QueuedCommand {
   /** Position in the stream: strictly increasing over all commands of this store. */
   readonly seq: number;
-  readonly uuid: string;
-  /** Command name with spaces: `replace facts`. */
-  readonly command: string;
-  readonly version: number;
-  /** certname of the envelope (decides the partition); the payload's certname decides where data goes. */
-  readonly certname: string;
-  /** Server clock when the body was complete, epoch ms; becomes factset/catalog timestamp and report receive_time. */
-  readonly received: number;
-  /** The `producer-timestamp` parameter when it was valid, else null: only commands that have one coalesce. */
-  readonly producerTimestamp: number | null;
-  readonly gzip: boolean;
+  readonly envelope: Envelope;
+  /** Exactly as received. */
   readonly body: Uint8Array;
-  /** How often it was tried before (0 for a fresh one). */
-  readonly attempts: number;
 }
 
 export type CommandOutcome =

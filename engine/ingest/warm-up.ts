@@ -42,18 +42,24 @@ interface Run {
 
 /** What the compile server sends of a run. */
 function agentRun(of: Run, seq: number): QueuedCommand[] {
-  const envelope = { certname: certnameOf(of), received: of.time, producerTimestamp: of.time, gzip: true, attempts: 0 };
+  const certname = certnameOf(of);
   const commands = [
     { command: 'replace facts', version: 5, payload: facts(of) },
     { command: 'replace catalog', version: 9, payload: catalog(of) },
     { command: 'store report', version: 8, payload: report(of) },
   ];
   return commands.map(({ command, version, payload }, i) => ({
-    ...envelope,
     seq: seq + i,
-    uuid: uuidOf(of, i),
-    command,
-    version,
+    envelope: {
+      uuid: uuidOf(of, i),
+      command,
+      version,
+      certname,
+      received: of.time,
+      producerTimestamp: of.time,
+      gzip: true,
+      size: null,
+    },
     body: gzipSync(JSON.stringify(payload), { level: 1 }),
   }));
 }

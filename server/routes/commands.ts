@@ -7,13 +7,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type FormValue, parseForm } from '../../engine/form.ts';
+import type { Envelope } from '../../engine/inbox/envelope.ts';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { inTurns } from '../../workers/turns.ts';
 import { type CommandRing, SubmissionRefused } from '../../workers/types.ts';
 import { BodyTooLarge, type Exchange, type Handler, type Reply } from '../http/exchange.ts';
 import { errorReply, NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
-import { type Envelope, EnvelopeError, envelopeOfBody, envelopeOfParameters, isParameterForm } from './envelope.ts';
+import { EnvelopeError, envelopeOfBody, envelopeOfParameters, isParameterForm, type SentEnvelope } from './envelope.ts';
 
 export interface CommandSettings {
   /** Whether commands above `sizeMax` are refused. */
@@ -58,43 +59,32 @@ async function submit(exchange: Exchange, deps: CommandRouteDeps): Promise<void>
   }
   const parameters = parseForm(exchange.queryString);
   const isGzip = exchange.header('content-encoding').toLowerCase() === 'gzip';
-  const command = isParameterForm(parameters)
+  const read = isParameterForm(parameters)
     ? await readParameterForm(exchange, parameters, settings, isGzip)
     : await readBodyForm(exchange, settings);
-  if (command === null) {
+  if (read === null) {
     exchange.reply(NOT_FOUND);
     return;
   }
-  const { envelope, body } = command;
-  if (settings.verifyChecksum && envelope.checksum !== null) {
-    await verifyChecksum(envelope.checksum, body, command.isGzip);
-  }
+  const { sent, body, isGzip: gzip } = read;
+  if (settings.verifyChecksum && sent.checksum !== null) await verifyChecksum(sent.checksum, body, gzip);
   const uuid = deps.uuid();
-  const isWaiting = envelope.waitMs > 0;
-  const accepted = await deps.ring.submit(
-    {
-      command: envelope.command,
-      version: envelope.version,
-      certname: envelope.certname,
-      producerTimestamp: envelope.producerTimestamp,
-      gzip: command.isGzip,
-      uuid,
-      received: deps.now(),
-      size: uncompressedLength(exchange),
-      body,
-    },
-    isWaiting,
-  );
+  const isWaiting = sent.waitMs > 0;
+  const { command, version, certname, producerTimestamp } = sent;
+  const received = deps.now();
+  const size = uncompressedLength(exchange);
+  const envelope: Envelope = { uuid, command, version, certname, received, producerTimestamp, gzip, size };
+  const accepted = await deps.ring.submit({ envelope, body }, isWaiting);
   if (!isWaiting || accepted.outcome === null) {
     exchange.reply(prettyReply(200, { uuid }));
     return;
   }
-  const outcome = await within(accepted.outcome, envelope.waitMs, exchange);
+  const outcome = await within(accepted.outcome, sent.waitMs, exchange);
   if (!exchange.aborted) exchange.reply(outcomeReply(uuid, outcome));
 }
 
 interface ReadCommand {
-  readonly envelope: Envelope;
+  readonly sent: SentEnvelope;
   readonly body: Uint8Array;
   readonly isGzip: boolean;
 }
@@ -127,13 +117,13 @@ async function readParameterForm(
   settings: CommandSettings,
   isGzip: boolean,
 ): Promise<ReadCommand | null> {
-  const envelope = envelopeOfParameters(parameters);
+  const sent = envelopeOfParameters(parameters);
   // Only now: a bad envelope under a wrong path is told as a bad envelope.
   if (exchange.path !== COMMAND_PATH) return null;
   const { rejectLarge, sizeMax, bodyMax } = settings;
-  if (!rejectLarge || sizeMax > bodyMax) return { envelope, body: await exchange.body(bodyMax), isGzip };
+  if (!rejectLarge || sizeMax > bodyMax) return { sent, body: await exchange.body(bodyMax), isGzip };
   try {
-    return { envelope, body: await exchange.body(sizeMax), isGzip };
+    return { sent, body: await exchange.body(sizeMax), isGzip };
   } catch (error) {
     throw error instanceof BodyTooLarge ? new CommandTooLarge() : error;
   }
@@ -144,13 +134,13 @@ class CommandTooLarge extends Error {}
 
 async function readBodyForm(exchange: Exchange, settings: CommandSettings): Promise<ReadCommand | null> {
   const text = utf8Text(await exchange.body(settings.bodyMax));
-  const { envelope, payload } = await inTurns(envelopeOfBody(text));
+  const { envelope: sent, payload } = await inTurns(envelopeOfBody(text));
   if (exchange.path !== COMMAND_PATH) return null;
   // The payload's size is taken as that of a text of two-byte characters.
   if (settings.rejectLarge && payload.length * 2 > settings.sizeMax) throw new CommandTooLarge();
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(payload));
   bytes.write(payload);
-  return { envelope, body: bytes, isGzip: false };
+  return { sent, body: bytes, isGzip: false };
 }
 
 const utf8Text = (bytes: Uint8Array): string =>

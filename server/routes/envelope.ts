@@ -3,6 +3,7 @@
 // payload of the first form is never looked at here. Texts and their order are PuppetDB's (command document 1.2-1.6).
 
 import type { FormValue } from '../../engine/form.ts';
+import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { JsonError, type MemberVisitor, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { printClojure, textOf } from '../../engine/query/resolve/clojure.ts';
@@ -18,13 +19,8 @@ const COMMAND_VERSIONS_MIN: Readonly<Record<string, number>> = {
   'store report': 5,
 };
 
-export interface Envelope {
-  /** Name with spaces. */
-  readonly command: string;
-  readonly version: number;
-  readonly certname: string;
-  /** Epoch ms; null when it was not given or is no time. */
-  readonly producerTimestamp: number | null;
+/** What a client says of a command. */
+export interface SentEnvelope extends Pick<Envelope, 'command' | 'version' | 'certname' | 'producerTimestamp'> {
   /** As sent, not verified; null when it was not given. */
   readonly checksum: string | null;
   /** How long the client waits for the outcome; 0: not at all. */
@@ -60,7 +56,7 @@ export function isParameterForm(parameters: ReadonlyMap<string, FormValue>): boo
 }
 
 /** The envelope of the parameter form. Throws EnvelopeError. */
-export function envelopeOfParameters(parameters: ReadonlyMap<string, FormValue>): Envelope {
+export function envelopeOfParameters(parameters: ReadonlyMap<string, FormValue>): SentEnvelope {
   const given = new Map<string, JsonValue>();
   for (const [name, value] of parameters) {
     // What is no parameter is refused also without a value.
@@ -86,7 +82,7 @@ const OLD_FORM = 'Command was submitted without query parameters (old format).';
  * EnvelopeError. The payload is checked and nothing is made of it; yields now and then, as this runs where all connections
  * are served.
  */
-export function* envelopeOfBody(text: string): Generator<void, { envelope: Envelope; payload: string }> {
+export function* envelopeOfBody(text: string): Generator<void, { envelope: SentEnvelope; payload: string }> {
   const body = yield* readBody(text);
   const value = (name: string): JsonValue => body?.values.get(name) ?? null;
   const payload = body?.payload ?? null;
@@ -155,7 +151,7 @@ function* readBody(text: string): Generator<void, Body | null> {
 const isTruthy = (value: JsonValue): boolean => value !== null && value !== false;
 
 /** The checks both forms share, in PuppetDB's order. */
-function validate(given: ReadonlyMap<string, JsonValue>): Envelope {
+function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
   const command = given.get('command') ?? null;
   const certname = given.get('certname') ?? null;
   const version = given.get('version') ?? null;

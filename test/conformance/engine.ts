@@ -9,7 +9,7 @@ import { openRequest } from '../../engine/query/request/run.ts';
 import type { QueryRequest } from '../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
 import { slotOf } from '../../engine/store/store-info.ts';
-import { applyBatch } from '../support/apply.ts';
+import { applyBatch, queuedOf } from '../support/apply.ts';
 import { querySettings } from '../support/query-settings.ts';
 import {
   type Answer,
@@ -69,18 +69,8 @@ function loadCorpus(dir: string, partitions: readonly Partition[]): void {
   };
   for (const [index, line] of (readLines(join(dir, 'corpus.ndjson')) as CorpusLine[]).entries()) {
     const { command, version, certname, payload } = line;
-    const queued = {
-      seq: index + 1,
-      uuid: `corpus-${index + 1}`,
-      command,
-      version,
-      certname,
-      received: settings.now,
-      producerTimestamp: null,
-      gzip: false,
-      body: Buffer.from(stringifyJSON(payload)),
-      attempts: 0,
-    };
+    const envelope = { command, version, certname, received: settings.now };
+    const queued = queuedOf(index + 1, Buffer.from(stringifyJSON(payload)), envelope);
     const [outcome] = applyBatch(partitions[slotOf(certname, PARTITIONS)]!, [queued], settings);
     if (outcome?.kind !== 'processed') throw new Error(`corpus line ${index + 1}: ${JSON.stringify(outcome)}`);
   }

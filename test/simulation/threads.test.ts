@@ -58,19 +58,19 @@ test('threads: killed actors and query threads lose nothing, repeat nothing and 
     },
     submit: async ({ command, version, certname, producerTimestamp, payload }, { gzip, wait }) => {
       const bytes = Buffer.from(payload);
-      const submission = {
+      const envelope = {
+        uuid: randomUUID(),
         command,
         version,
         certname,
+        received: Date.now(),
         producerTimestamp: Date.parse(producerTimestamp!),
         gzip,
-        uuid: randomUUID(),
-        received: Date.now(),
         size: null,
-        body: Uint8Array.from(gzip ? gzipSync(bytes, { level: 1 }) : bytes),
       };
+      const body = Uint8Array.from(gzip ? gzipSync(bytes, { level: 1 }) : bytes);
       try {
-        const { outcome } = await ring.submit(submission, wait);
+        const { outcome } = await ring.submit({ envelope, body }, wait);
         if (outcome !== null) assert.equal((await outcome).kind, 'processed');
         return true;
       } catch (error) {

@@ -3,24 +3,27 @@
 // those once, and a test that counts them sees whether that goes right.
 
 import { randomUUID } from 'node:crypto';
+import type { Envelope } from '../../engine/inbox/envelope.ts';
 import type { Submission } from '../../workers/types.ts';
 import type { ClientCommand } from './server.ts';
 
 /** The command as the ring takes it. */
 export const submissionOf = (
   { command, version, certname, payload }: Pick<ClientCommand, 'command' | 'version' | 'certname' | 'payload'>,
-  rest: Partial<Submission> = {},
+  rest: Partial<Envelope> = {},
 ): Submission => ({
-  command,
-  version,
-  certname,
-  producerTimestamp: null,
-  gzip: false,
-  uuid: randomUUID(),
-  received: Date.now(),
-  size: null,
+  envelope: {
+    uuid: randomUUID(),
+    command,
+    version,
+    certname,
+    received: Date.now(),
+    producerTimestamp: null,
+    gzip: false,
+    size: null,
+    ...rest,
+  },
   body: new Uint8Array(Buffer.from(payload)),
-  ...rest,
 });
 
 /** Resources that nodes may share; which of them a version has is a matter of arithmetic. */

@@ -48,7 +48,7 @@ test('actor warm-up: its commands are those of a fleet: all valid, some new, som
     for (const [i, outcome] of outcomes.entries()) {
       assert.ok(outcome.kind === 'processed', JSON.stringify(outcome));
       const how = outcome.isFirst ? 'first' : outcome.unchanged ? 'unchanged' : outcome.detail;
-      const key = `${commands[i]!.command}: ${how}`;
+      const key = `${commands[i]!.envelope.command}: ${how}`;
       seen.set(key, (seen.get(key) ?? 0) + 1);
     }
   }

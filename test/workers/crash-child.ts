@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
+import { submissionOf } from '../support/commands.ts';
 
 const [dir, partitions] = process.argv.slice(2) as [string, string];
 const ring = await startRing({
@@ -20,17 +21,10 @@ async function submitForEver(client: number): Promise<void> {
     const uuid = randomUUID();
     const script = i % 17 === 3 ? { do: 'retry', times: 1 } : { do: 'store', padding: 'x'.repeat((i * 977) % 5000) };
     await ring.submit(
-      {
-        command: 'store report',
-        version: 8,
-        certname: `n${(i + client) % 13}`,
-        producerTimestamp: null,
-        gzip: false,
-        uuid,
-        received: Date.now(),
-        size: null,
-        body: new Uint8Array(Buffer.from(JSON.stringify(script))),
-      },
+      submissionOf(
+        { command: 'store report', version: 8, certname: `n${(i + client) % 13}`, payload: JSON.stringify(script) },
+        { uuid },
+      ),
       false,
     );
     // Straight to the pipe: what the parent reads was acknowledged.

@@ -71,7 +71,7 @@ async function fill(ring: Ring): Promise<{ accepted: string[]; refused: Submissi
     const one = submission(`n${i % 5}`, 100_000);
     try {
       await ring.submit(one, false);
-      accepted.push(one.uuid);
+      accepted.push(one.envelope.uuid);
     } catch (error) {
       assert.ok(error instanceof SubmissionRefused, String(error));
       return { accepted, refused: error };
@@ -113,5 +113,5 @@ test('full disk: submissions are refused with the reason, and taken again when t
   await until('everything is applied', () => ring.depth === 0);
   await ring.stop();
   const counts = await applications(join(dir, 'data'));
-  for (const uuid of [...accepted, after.uuid]) assert.equal(counts.get(uuid), 1);
+  for (const uuid of [...accepted, after.envelope.uuid]) assert.equal(counts.get(uuid), 1);
 });

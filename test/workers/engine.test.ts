@@ -6,12 +6,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import type { Envelope } from '../../engine/inbox/envelope.ts';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
 import { slotOf } from '../../engine/store/store-info.ts';
 import { type EngineSettings, engineDefaults } from '../../workers/engine-host.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
-import type { Submission } from '../../workers/types.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
 import { ofPartitions } from '../support/partitions.ts';
@@ -45,22 +45,24 @@ async function send(
   command: string,
   version: number,
   payload: object | Uint8Array,
-  rest: Partial<Submission> = {},
+  rest: Partial<Envelope> = {},
 ): Promise<CommandOutcome> {
   const named = payload instanceof Uint8Array ? 'n' : (payload as { certname: string }).certname;
   const body = payload instanceof Uint8Array ? payload : new Uint8Array(Buffer.from(JSON.stringify(payload)));
   const { outcome } = await ring.submit(
     {
-      command,
-      version,
-      certname: named,
-      producerTimestamp: null,
-      gzip: false,
-      uuid: randomUUID(),
-      received: Date.now(),
-      size: null,
+      envelope: {
+        uuid: randomUUID(),
+        command,
+        version,
+        certname: named,
+        received: Date.now(),
+        producerTimestamp: null,
+        gzip: false,
+        size: null,
+        ...rest,
+      },
       body,
-      ...rest,
     },
     true,
   );

@@ -13,6 +13,7 @@ import { MetricsRegistry } from '../../workers/metrics.ts';
 import { ringLimits } from '../../workers/ring-options.ts';
 import type { Slot } from '../../workers/slot.ts';
 import type { Suspects } from '../../workers/suspects.ts';
+import { envelope } from '../engine/inbox/support.ts';
 
 /** A partition of which nothing but its door is there; `looks`: how often it was asked whether it is open. */
 class FakeSlot {
@@ -64,8 +65,11 @@ function turn(held: HeldCommands, source: FakeSlot, target: FakeSlot): number[] 
   for (const message of source.take()) {
     if (message.kind !== 'fetch') continue;
     const { seq, id } = message;
-    const command = { ...moving(seq), uuid: `${seq}`, received: 0, producerTimestamp: null, gzip: false, attempts: 0 };
-    held.fetched({ kind: 'fetched', id, size: 1, command: { ...command, body: Buffer.alloc(1) } });
+    held.fetched({
+      kind: 'fetched',
+      id,
+      command: { seq, envelope: envelope('elsewhere', { received: 0 }), body: Buffer.alloc(1) },
+    });
   }
   const adopted: number[] = [];
   for (const message of target.take()) {

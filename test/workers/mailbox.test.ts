@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Envelope } from '../../engine/inbox/stream.ts';
+import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { type Entry, Mailbox, newEntry, type Waiter } from '../../workers/mailbox.ts';
 import { envelope } from '../engine/inbox/support.ts';
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { CommandLog } from '../../engine/inbox/log.ts';
 import { slotOf } from '../../engine/store/store-info.ts';
 import type { Log } from '../../workers/log.ts';
@@ -50,7 +51,7 @@ async function start(t: TestContext, dir: string, rest: Partial<RingOptions> = {
   return { ring, metrics, lines };
 }
 
-function submission(certname: string, what: object = { do: 'store' }, rest: Partial<Submission> = {}): Submission {
+function submission(certname: string, what: object = { do: 'store' }, rest: Partial<Envelope> = {}): Submission {
   return submissionOf({ command: 'replace facts', version: 5, certname, payload: JSON.stringify(what) }, rest);
 }
 
@@ -111,7 +112,7 @@ test('ring: stopped before its actors start, it starts none, and what it has tak
   const telling = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(started)}, '');`;
   const url = new URL(`data:text/javascript,${encodeURIComponent(telling)}`);
   const first = await start(t, dir, { actorsAfter, script: { url } });
-  const { uuid } = submission('a');
+  const { uuid } = submission('a').envelope;
   await first.ring.submit(submission('a', undefined, { uuid }), false);
   await first.ring.stop();
   begin();
@@ -159,7 +160,7 @@ test('ring: what was not applied before a stop is applied after the next start, 
   const uuids: string[] = [];
   for (let i = 0; i < 20; i++) {
     const one = submission(`n${i}`);
-    uuids.push(one.uuid);
+    uuids.push(one.envelope.uuid);
     await first.ring.submit(one, false);
   }
   await first.ring.stop();
@@ -205,7 +206,7 @@ test('ring: what waits for more is applied before a stop ends', async (t) => {
   const later = submission(sameSlot('later', 0));
   await ring.submit(later, false);
   await ring.stop();
-  assert.equal((await applications(dir)).get(later.uuid), 1);
+  assert.equal((await applications(dir)).get(later.envelope.uuid), 1);
 });
 
 test('ring: a batch that waits for more goes when its time has come', async (t) => {
@@ -369,7 +370,7 @@ test('ring: what was applied before a start neither counts again nor supersedes 
   }
   assert.equal(second.metrics.meter('mq', 'global.processed').count, 2);
   await second.ring.stop();
-  assert.equal((await applications(dir)).get(waiting.uuid), 1);
+  assert.equal((await applications(dir)).get(waiting.envelope.uuid), 1);
 });
 
 test('ring: superseded commands whose batch was committed by a dying actor are counted off', async (t) => {
@@ -455,7 +456,7 @@ test('ring: killed actors come back and lose nothing', async (t) => {
   const outcomes: Promise<unknown>[] = [];
   for (let i = 0; i < 400; i++) {
     const one = submission(`n${i % 23}`);
-    uuids.push(one.uuid);
+    uuids.push(one.envelope.uuid);
     outcomes.push(ring.submit(one, true).then(({ outcome }) => outcome));
     if (i % 50 === 25) ring.killActor((i / 50) % 2 < 1 ? 0 : 1);
     if (i % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 5));

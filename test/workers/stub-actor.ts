@@ -67,6 +67,8 @@ class StubHost implements PartitionHost {
   readonly #slot: number;
   readonly #partitions: number;
   readonly #guard: Guard;
+  /** How often each command has failed, by seq. */
+  readonly #failures = new Map<number, number>();
 
   constructor(dir: string, slot: number, guard: Guard) {
     this.#guard = guard;
@@ -93,9 +95,10 @@ class StubHost implements PartitionHost {
       batch.position = Math.max(batch.position, context.position);
       return all;
     });
-    for (const { seq, certname } of commands) {
-      appendFileSync(join(this.#dir, 'applied.txt'), `${this.#slot} ${seq} ${certname}\n`);
+    for (const { seq, envelope } of commands) {
+      appendFileSync(join(this.#dir, 'applied.txt'), `${this.#slot} ${seq} ${envelope.certname}\n`);
     }
+    for (const { kind, seq } of outcomes) if (kind === 'failed') this.#failures.set(seq, this.#failuresOf(seq) + 1);
     if (commands.some((command) => scriptOf(command).do === 'die committed')) process.exit(7);
     return { outcomes, durations: null, parses: outcomes.map(() => 1), timings: [{ name: 'commit', value: 1 }] };
   }
@@ -109,8 +112,13 @@ class StubHost implements PartitionHost {
     }
   }
 
+  #failuresOf(seq: number): number {
+    return this.#failures.get(seq) ?? 0;
+  }
+
   #applyOne(command: QueuedCommand): ApplyOutcome {
-    const { seq, certname } = command;
+    const { seq, envelope } = command;
+    const { uuid, certname } = envelope;
     const script = scriptOf(command);
     const failed = {
       kind: 'failed',
@@ -130,10 +138,10 @@ class StubHost implements PartitionHost {
       return { kind: 'reroute', seq, certname: script.to ?? '' };
     }
     if (script.do === 'refuse') return { ...failed, retryable: false, error: 'refused on request' };
-    if (script.do === 'retry' && command.attempts < (script.times ?? 0)) {
-      return { ...failed, retryable: true, error: `attempt ${command.attempts} fails on request` };
+    if (script.do === 'retry' && this.#failuresOf(seq) < (script.times ?? 0)) {
+      return { ...failed, retryable: true, error: `attempt ${this.#failuresOf(seq)} fails on request` };
     }
-    const key = Buffer.from(`applied ${command.uuid}`);
+    const key = Buffer.from(`applied ${uuid}`);
     const table = this.#partition.tables.environment;
     const before = table.get(key);
     table.putSync(key, Buffer.from(String(Number(before?.toString() ?? 0) + 1)));

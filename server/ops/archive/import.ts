@@ -7,8 +7,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import type { CommandRing, Submission } from '../../../workers/types.ts';
-import { SubmissionRefused } from '../../../workers/types.ts';
+import type { Envelope } from '../../../engine/inbox/envelope.ts';
+import { type CommandRing, SubmissionRefused } from '../../../workers/types.ts';
 import { BodyTooLarge, ClientGone, type Exchange } from '../../http/exchange.ts';
 import { archiveErrorReply, prettyReply } from '../../http/replies.ts';
 import type { Logger } from '../../log.ts';
@@ -215,7 +215,9 @@ function versionsOf(contents: Uint8Array): { readonly [command: string]: Json } 
 const isVersion = (version: Json): version is number =>
   typeof version === 'number' && Number.isInteger(version) && version > 0 && version <= VERSION_MAX;
 
-type ArchivedCommand = Pick<Submission, 'command' | 'version' | 'certname' | 'body'>;
+interface ArchivedCommand extends Pick<Envelope, 'command' | 'version' | 'certname'> {
+  readonly body: Uint8Array;
+}
 
 /** Submits commands in the order of the archive, some of them at a time. */
 class CommandQueue {
@@ -276,19 +278,21 @@ class CommandQueue {
     await Promise.all(this.#pending);
   }
 
-  async #submit(command: ArchivedCommand): Promise<void> {
+  async #submit({ command, version, certname, body }: ArchivedCommand): Promise<void> {
     const { ring, clock, uuid } = this.#deps;
     for (;;) {
-      const submission: Submission = {
-        ...command,
+      const envelope: Envelope = {
+        uuid: uuid(),
+        command,
+        version,
+        certname,
+        received: clock(),
         producerTimestamp: null,
         gzip: false,
-        uuid: uuid(),
-        received: clock(),
         size: null,
       };
       try {
-        await ring.submit(submission, false);
+        await ring.submit({ envelope, body }, false);
         this.#accepted++;
         return;
       } catch (error) {

@@ -1,9 +1,10 @@
 // What the inbox tests share: envelopes, and a file system whose operations fail on demand.
 
+import type { Envelope } from '../../../engine/inbox/envelope.ts';
 import { diskFiles, type LogFile, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import { type CommandLog, type LogOptions, openLog } from '../../../engine/inbox/log.ts';
 import { BodyReader } from '../../../engine/inbox/stored-body.ts';
-import type { Envelope, StreamRecord } from '../../../engine/inbox/stream.ts';
+import type { StreamRecord } from '../../../engine/inbox/stream.ts';
 
 let random = 12345;
 export const nextRandom = (): number => (random = (Math.imul(random, 1664525) + 1013904223) >>> 0);

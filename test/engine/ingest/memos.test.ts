@@ -45,7 +45,7 @@ test('memos: payloads are known again after the store was closed, under the same
     assert.equal(isKnown(partition, command, { ...settings, fingerprints: new Fingerprints(newKey()) }), false);
     assert.equal(
       isKnown(partition, command, { ...settings, factsBlocklist: ['b'] }),
-      command.command !== 'replace facts',
+      command.envelope.command !== 'replace facts',
     );
   }
   for (const command of [catalogOf('y', 2), factsOf('y', 2)]) assert.equal(isKnown(partition, command), false);

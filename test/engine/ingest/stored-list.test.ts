@@ -289,8 +289,8 @@ test('stored list: where there is no WebAssembly nothing is read, and commands a
     const { decodeCommand } = await import(${url('ingest/decode.ts')});
     const [commands, settings] = JSON.parse(process.argv[1]);
     const stored = { memo: () => undefined, resources: () => null };
-    const decoded = commands.map(([name, version, payload]) => decodeCommand({ seq: 1, command: name, version, certname: 'a',
-      producerTimestamp: null, received: 0, gzip: false, body: Buffer.from(JSON.stringify(payload)), attempts: 0 }, settings, stored));
+    const decoded = commands.map(([name, version, payload]) => decodeCommand({ seq: 1, body: Buffer.from(JSON.stringify(payload)),
+      envelope: { command: name, version, certname: 'a', producerTimestamp: null, received: 0, gzip: false } }, settings, stored));
     const { lists, events } = decoded[0].contents();
     console.log(JSON.stringify({ hashes: decoded.map(({ hash }) => hash), logs: lists.logs, events: events().length,
       facts: decoded[1].contents().facts.map(({ name, value }) => [name, value]),

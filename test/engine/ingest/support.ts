@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import type { DecodedCommand } from '../../../engine/ingest/commands.ts';
 import { decodeCommand, type Recollection } from '../../../engine/ingest/decode.ts';
 import type { IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
+import { queuedOf } from '../../support/apply.ts';
 
 export const RECEIVED = Date.parse('2036-06-01T00:00:00.000Z');
 
@@ -23,7 +24,7 @@ export class Memory {
   readonly #memos = new Map<string, string>();
 
   decode(command: QueuedCommand, settings = SETTINGS): DecodedCommand {
-    const nameOf = (certname: string): string => `${command.command} ${certname}`;
+    const nameOf = (certname: string): string => `${command.envelope.command} ${certname}`;
     const decoded = decodeCommand(command, settings, {
       ...NOTHING_STORED,
       memo: (_, certname) => this.#memos.get(nameOf(certname)),
@@ -54,18 +55,14 @@ export function submit(command: string, payload: object | string | Uint8Array, o
       ? payload
       : Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
   const certname = (payload as { certname?: string }).certname ?? 'c';
-  return {
-    seq: ++seq,
-    uuid: '00000000-0000-4000-8000-000000000000',
+  return queuedOf(++seq, options.gzip === true && !(payload instanceof Uint8Array) ? gzipSync(bytes) : bytes, {
     command,
     version: options.version ?? LATEST[command] ?? 1,
     certname: options.certname ?? certname,
     received: options.received ?? RECEIVED,
     producerTimestamp: options.queryTime === undefined ? null : Date.parse(options.queryTime),
     gzip: options.gzip ?? false,
-    body: options.gzip === true && !(payload instanceof Uint8Array) ? gzipSync(bytes) : bytes,
-    attempts: 0,
-  };
+  });
 }
 
 const LATEST: Readonly<Record<string, number>> = {

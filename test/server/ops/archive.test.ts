@@ -423,7 +423,7 @@ test('import: what was exported is submitted again, in the order of the archive'
   const { answer, files, ring, post } = await exported();
   assert.deepEqual(await post(answer.bytes), [200, { ok: true }]);
   assert.deepEqual(
-    ring.submissions.map(({ command, version, certname, producerTimestamp, gzip, size }) => [
+    ring.submissions.map(({ envelope: { command, version, certname, producerTimestamp, gzip, size } }) => [
       command,
       version,
       certname,
@@ -442,7 +442,7 @@ test('import: what was exported is submitted again, in the order of the archive'
   assert.equal(Buffer.from(ring.submissions[1]!.body).toString(), Object.values(files)[2]);
   // The ring takes the memory: it must not be shared with anything.
   for (const { body } of ring.submissions) assert.equal(body.buffer.byteLength, body.byteLength);
-  assert.equal(new Set(ring.submissions.map(({ uuid }) => uuid)).size, 5);
+  assert.equal(new Set(ring.submissions.map(({ envelope }) => envelope.uuid)).size, 5);
 });
 
 const metadata = (versions: unknown = { replace_facts: 4 }) => ({
@@ -461,7 +461,7 @@ test('import: versions come from the metadata, unknown entries are skipped', asy
   };
   assert.deepEqual(await post(gzipSync(tarOf(files))), [200, { ok: true }]);
   assert.deepEqual(
-    ring.submissions.map(({ certname, version }) => [certname, version]),
+    ring.submissions.map(({ envelope: { certname, version } }) => [certname, version]),
     [
       ['a-b', 4],
       ['folder/c', 4],
@@ -560,7 +560,7 @@ test('import: names of nodes that would be paths, or have line ends, are names',
   ]);
   assert.deepEqual(await post(gzipSync(tarOf({ ...metadata(), ...Object.fromEntries(files) }))), [200, { ok: true }]);
   assert.deepEqual(
-    ring.submissions.map(({ certname }) => certname),
+    ring.submissions.map(({ envelope }) => envelope.certname),
     names.flatMap((name) => [name, name]),
   );
 });

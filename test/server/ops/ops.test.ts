@@ -129,7 +129,7 @@ test('ops: an archive goes out and comes in over a real socket', async () => {
     const imported = await get('/pdb/admin/v1/archive', { method: 'POST', body: form });
     assert.deepEqual([imported.status, await imported.json()], [200, { ok: true }]);
     assert.deepEqual(
-      ring.submissions.map(({ certname }) => certname),
+      ring.submissions.map(({ envelope }) => envelope.certname),
       ['a', 'b'],
     );
   });

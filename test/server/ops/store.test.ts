@@ -102,7 +102,7 @@ test('archive: what is imported into an empty store exports the same again', asy
     assert.equal(files.size, 3 * 4 + 2);
     assert.ok(![...files.keys()].some((name) => name.includes('gone.example')));
     const ring = new FakeRing();
-    ring.onSubmit = ({ command, version, certname, body }) => {
+    ring.onSubmit = ({ envelope: { command, version, certname }, body }) => {
       const payload = JSON.parse(Buffer.from(body).toString());
       assert.equal(payload.certname, certname);
       second.apply(command, version, payload);

@@ -36,8 +36,7 @@ test('commands: a command goes to the ring as it came, and is answered with its 
   assert.equal(answer.headers['content-type'], 'application/json;charset=utf-8');
   assert.equal(answer.headers['vary'], 'Accept-Encoding, User-Agent');
   assert.equal(answer.text, `{\n  "uuid" : "${UUID}"\n}`);
-  const { body: _, ...envelope } = ring.submissions[0] ?? {};
-  assert.deepEqual(envelope, {
+  assert.deepEqual(ring.submissions[0]?.envelope, {
     command: 'replace facts',
     version: 5,
     certname: 'a.example',
@@ -58,8 +57,8 @@ test('commands: a compressed body stays compressed', async (t) => {
   const answer = await post(FACTS, { body, headers });
   assert.equal(answer.status, 200);
   assert.equal(answer.headers['connection'], 'close');
-  assert.equal(ring.submissions[0]?.gzip, true);
-  assert.equal(ring.submissions[0]?.size, null);
+  assert.equal(ring.submissions[0]?.envelope.gzip, true);
+  assert.equal(ring.submissions[0]?.envelope.size, null);
   assert.ok(Buffer.from(ring.submissions[0]?.body ?? []).equals(body));
 });
 
@@ -70,8 +69,8 @@ test('commands: the one-body form gives the payload as it was written', async (t
     body: `{"command":"replace facts","version":4,"payload":${payload}}`,
   });
   assert.equal(answer.status, 200);
-  assert.equal(ring.submissions[0]?.certname, 'ñ');
-  assert.equal(ring.submissions[0]?.version, 4);
+  assert.equal(ring.submissions[0]?.envelope.certname, 'ñ');
+  assert.equal(ring.submissions[0]?.envelope.version, 4);
   assert.equal(ring.text(), payload);
 });
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseForm } from '../../../engine/form.ts';
 import {
-  type Envelope,
   EnvelopeError,
   envelopeOfBody,
   envelopeOfParameters,
   isParameterForm,
+  type SentEnvelope,
 } from '../../../server/routes/envelope.ts';
 
 const parameters = (query: string) => envelopeOfParameters(parseForm(query));
@@ -14,7 +14,7 @@ const refused = (query: string): string => messageOf(() => parameters(query));
 const refusedBody = (text: string): string => messageOf(() => readBody(text));
 
 /** The envelope of a body, without the turns of others. */
-function readBody(text: string): { envelope: Envelope; payload: string } {
+function readBody(text: string): { envelope: SentEnvelope; payload: string } {
   const reading = envelopeOfBody(text);
   for (;;) {
     const { done, value } = reading.next();

@@ -12,7 +12,7 @@ import { deleteNode } from '../../../../engine/retention/nodes.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
 import { Random } from '../../../../perf/random.ts';
-import { applyBatch } from '../../../support/apply.ts';
+import { applyBatch, queuedOf } from '../../../support/apply.ts';
 import type {
   Catalog,
   Edge,
@@ -253,25 +253,14 @@ class Sender {
   /** Queues a command; `done` gets the identity of what was stored. */
   #queue(command: string, version: number, { certname, received }: Addressed, payload: JsonValue, done: Done): void {
     const seq = ++this.#seq;
-    const queued = {
-      seq,
-      uuid: `command-${seq}`,
-      command,
-      version,
-      certname,
-      received,
-      producerTimestamp: null,
-      gzip: false,
-      body: Buffer.from(printJson(payload)),
-      attempts: 0,
-    };
+    const queued = queuedOf(seq, Buffer.from(printJson(payload)), { command, version, certname, received });
     this.#pending.push({ queued, done });
   }
 
   /** Applies what is queued, a batch for each partition. */
   flush(): void {
     for (const partition of this.partitions) {
-      const own = this.#pending.filter(({ queued }) => this.partitionOf(queued.certname) === partition);
+      const own = this.#pending.filter(({ queued }) => this.partitionOf(queued.envelope.certname) === partition);
       const outcomes = applyBatch(
         partition,
         own.map(({ queued }) => queued),

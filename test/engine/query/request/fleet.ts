@@ -10,7 +10,7 @@ import { type OpenRequest, openRequest, type QueryStore } from '../../../../engi
 import type { QueryHead, QuerySettings } from '../../../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
-import { applyBatch } from '../../../support/apply.ts';
+import { applyBatch, queuedOf } from '../../../support/apply.ts';
 import { querySettings } from '../../../support/query-settings.ts';
 
 export const NOW = Date.UTC(2026, 10, 21);
@@ -53,19 +53,8 @@ export function newFleet(received: (payload: Record<string, unknown>) => number 
     apply(command, version, payload, written = JSON.stringify(payload)) {
       const { certname } = payload;
       const partition = partitions[slotOf(certname, PARTITIONS)]!;
-      seq++;
-      const queued = {
-        seq,
-        uuid: `command-${seq}`,
-        command,
-        version,
-        certname,
-        received: received(payload),
-        producerTimestamp: null,
-        gzip: false,
-        body: Buffer.from(written),
-        attempts: 0,
-      };
+      const envelope = { command, version, certname, received: received(payload) };
+      const queued = queuedOf(++seq, Buffer.from(written), envelope);
       const [outcome] = applyBatch(partition, [queued], {
         now: NOW,
         resourceEventsTtl: 3650 * 86_400_000,
