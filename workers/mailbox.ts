@@ -6,6 +6,7 @@
 
 import type { StreamRecord } from '../engine/inbox/stream.ts';
 import type { CommandOutcome } from '../engine/ingest/types.ts';
+import { COMMAND_FORMATS } from '../schemas/commands/formats.ts';
 
 /** Somebody who waits for a command to be processed. */
 export interface Waiter {
@@ -50,7 +51,11 @@ export interface Pushed {
   readonly superseded: Entry | null;
 }
 
-const superseding: ReadonlySet<string> = new Set(['replace catalog', 'replace facts']);
+const superseding: ReadonlySet<string> = new Set(
+  Object.values(COMMAND_FORMATS)
+    .filter(({ supersedes }) => supersedes)
+    .map(({ command }) => command),
+);
 
 const keyOf = ({ record: { envelope } }: Entry): string | null =>
   superseding.has(envelope.command) && envelope.producerTimestamp !== null

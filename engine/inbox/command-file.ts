@@ -6,19 +6,12 @@
 // offset is the producer-timestamp minus received; certid is the certname, or a safe stand-in that ends in its SHA-1.
 
 import { createHash } from 'node:crypto';
+import { COMMAND_FORMATS, isCommandName } from '../../schemas/commands/formats.ts';
 import type { Envelope } from './envelope.ts';
 
-/** Short names of the commands by name. */
-const shortNames: Readonly<Record<string, string>> = {
-  'replace catalog': 'catalog',
-  'replace facts': 'facts',
-  'store report': 'report',
-  'deactivate node': 'rm-node',
-  'configure expiration': 'set-expire',
-  'replace catalog inputs': 'inputs',
-};
-const commandNames: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(shortNames).map(([name, short]) => [short, name]),
+/** Names of the commands by their short ones. */
+const commandNames: ReadonlyMap<string, string> = new Map(
+  Object.values(COMMAND_FORMATS).map(({ command, shortName }) => [shortName, command]),
 );
 
 const NAME_SIZE_MAX = 255;
@@ -44,9 +37,9 @@ function certIdOf(certname: string, sizeMax: number): string {
 
 /** Name of the file with the body of a command. Holds no separator of paths, whatever the certname is. */
 export function commandFileName(seq: number, envelope: Envelope): string {
-  const { received, producerTimestamp } = envelope;
+  const { command, received, producerTimestamp } = envelope;
   const offset = producerTimestamp === null ? '' : signed(producerTimestamp - received);
-  const short = shortNames[envelope.command] ?? 'unknown';
+  const short = isCommandName(command) ? COMMAND_FORMATS[command].shortName : 'unknown';
   const begin = `${received}${offset}_${short}_${envelope.version}_`;
   const end = envelope.gzip ? '.json.gz' : '.json';
   const room = METADATA_SIZE_MAX - Buffer.byteLength(begin) - end.length;
@@ -86,7 +79,7 @@ export function parseCommandFileName(name: string): CommandFile | null {
   const at = Number(received);
   return {
     seq: Number(seq),
-    command: commandNames[short!] ?? short!,
+    command: commandNames.get(short!) ?? short!,
     version: Number(version),
     received: at,
     producerTimestamp: offset === undefined ? null : at + Number(offset),

@@ -41,9 +41,12 @@ const from8: UpgradeStep = onObject((catalog) => {
 
 export const REPLACE_CATALOG: CommandFormat = {
   command: 'replace catalog',
+  shortName: 'catalog',
   latest: 9,
+  versionMin: 6,
   upgrades: { 4: from4, 5: from5, 6: from6, 7: from7, 8: from8 },
   refusal: 'Invalid replace catalog command: ',
+  supersedes: true,
   table: {
     closed: false,
     fields: [

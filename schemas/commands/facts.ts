@@ -30,9 +30,12 @@ const from4: UpgradeStep = onObject((facts) => {
 
 export const REPLACE_FACTS: CommandFormat = {
   command: 'replace facts',
+  shortName: 'facts',
   latest: 5,
+  versionMin: 4,
   upgrades: { 2: from2, 3: from3, 4: from4 },
   refusal: 'Invalid replace facts command: ',
+  supersedes: true,
   table: {
     closed: true,
     fields: [

@@ -51,11 +51,17 @@ export type UpgradeStep = (payload: unknown, context: UpgradeContext) => unknown
 export interface CommandFormat {
   /** Command name with spaces. */
   readonly command: string;
+  /** In the names of its files (command document 2.2). */
+  readonly shortName: string;
   readonly latest: number;
+  /** The oldest version that is accepted. There is no newest: too new ones fail when they are processed. */
+  readonly versionMin: number;
   /** Upgrade steps by the version they start from; the smallest key is the oldest version that can be processed. */
   readonly upgrades: Readonly<Record<number, UpgradeStep>>;
   /** Beginning of a refusal's text (3.0.2, missing spaces included). */
   readonly refusal: string;
+  /** Of two that wait, of one certname and both with a producer-timestamp, the newer one makes the older one obsolete (2.3). */
+  readonly supersedes: boolean;
   /** null: the payload is not checked as a whole before it is carried out. */
   readonly table: WireTable | null;
 }

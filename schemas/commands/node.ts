@@ -27,17 +27,23 @@ const deactivateFrom2: UpgradeStep = (payload) => (typeof payload === 'string' ?
 
 export const DEACTIVATE_NODE: CommandFormat = {
   command: 'deactivate node',
+  shortName: 'rm-node',
   latest: 3,
+  versionMin: 3,
   upgrades: { 1: deactivateFrom1, 2: deactivateFrom2 },
   refusal: 'Invaliddeactivate nodecommand: ',
+  supersedes: false,
   table: { closed: true, fields: [required('certname', STRING), optional('producer_timestamp', LENIENT_TIME)] },
 };
 
 export const CONFIGURE_EXPIRATION: CommandFormat = {
   command: 'configure expiration',
+  shortName: 'set-expire',
   latest: 1,
+  versionMin: 1,
   upgrades: {},
   refusal: 'Invalidconfigure expirationcommand: ',
+  supersedes: false,
   table: {
     closed: true,
     fields: [
@@ -51,8 +57,11 @@ export const CONFIGURE_EXPIRATION: CommandFormat = {
 /** Not checked as a whole: what is wrong with it shows when it is carried out (engine/ingest/decode.ts). */
 export const REPLACE_CATALOG_INPUTS: CommandFormat = {
   command: 'replace catalog inputs',
+  shortName: 'inputs',
   latest: 1,
+  versionMin: 1,
   upgrades: {},
   refusal: 'Invalid replace catalog inputs command: ',
+  supersedes: false,
   table: null,
 };

@@ -145,9 +145,12 @@ const LOG: WireTable = {
 
 export const STORE_REPORT: CommandFormat = {
   command: 'store report',
+  shortName: 'report',
   latest: 8,
+  versionMin: 5,
   upgrades: { 3: from3, 4: from4, 5: from5, 6: from6, 7: from7 },
   refusal: 'Invalidstore reportcommand: ',
+  supersedes: false,
   table: {
     closed: true,
     fields: [

@@ -8,16 +8,7 @@ import { JsonError, type MemberVisitor, parseJsonPrefix, walkMembers } from '../
 import type { JsonValue } from '../../engine/json/value.ts';
 import { printClojure, textOf } from '../../engine/query/resolve/clojure.ts';
 import { parseStrict } from '../../engine/time.ts';
-
-/** Oldest version of each command that is accepted. There is no newest: too new ones fail when they are processed. */
-const COMMAND_VERSIONS_MIN: Readonly<Record<string, number>> = {
-  'configure expiration': 1,
-  'deactivate node': 3,
-  'replace catalog': 6,
-  'replace catalog inputs': 1,
-  'replace facts': 4,
-  'store report': 5,
-};
+import { COMMAND_FORMATS, isCommandName } from '../../schemas/commands/formats.ts';
 
 /** What a client says of a command. */
 export interface SentEnvelope extends Pick<Envelope, 'command' | 'version' | 'certname' | 'producerTimestamp'> {
@@ -35,7 +26,7 @@ export class EnvelopeError extends Error {
   }
 }
 
-const NAMES = Object.keys(COMMAND_VERSIONS_MIN).join(', ');
+const NAMES = Object.keys(COMMAND_FORMATS).sort().join(', ');
 const KEYS = new Set([
   'command',
   'version',
@@ -163,13 +154,11 @@ function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
   const unknown = [...given.keys()].filter((key) => !KEYS.has(key));
   if (unknown.length > 0) refuse(`Command has invalid parameters: ${unknown.join(', ')}.`);
   if (typeof certname !== 'string' || certname.trim() === '') return refuse('Certname must be a non-empty string.');
-  const versionMin = typeof command === 'string' ? COMMAND_VERSIONS_MIN[command] : undefined;
-  if (typeof command !== 'string' || versionMin === undefined || !Object.hasOwn(COMMAND_VERSIONS_MIN, command)) {
-    return refuse(`Command must be one of: ${NAMES}.`);
-  }
+  if (typeof command !== 'string' || !isCommandName(command)) return refuse(`Command must be one of: ${NAMES}.`);
   if (typeof version !== 'number' || !Number.isInteger(version) || version > INTEGER_MAX || version < INTEGER_MIN) {
     return refuse('Version must be a valid integer.');
   }
+  const { versionMin } = COMMAND_FORMATS[command];
   if (version < versionMin) {
     refuse(
       `Version ${version} of command ${printClojure(command)} is retired. The minimum supported version is ${versionMin}.`,
