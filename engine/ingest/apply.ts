@@ -9,17 +9,12 @@ import { applyFacts } from './apply-facts.ts';
 import { applyDeactivate, applyExpiration, applyInputs } from './apply-node.ts';
 import { applyReport } from './apply-report.ts';
 import { payloadSize } from './body.ts';
+import type { Recollection } from './command-reader.ts';
 import type { DecodedCommand } from './commands.ts';
-import { decodeCommand, type Recollection } from './decode.ts';
+import { decodeCommand } from './decode.ts';
 import { CommandFailure } from './errors.ts';
 import { type ResourceMemory, SentResources } from './sent-resources.ts';
 import type { ApplyOutcome, CommandOutcome, IngestSettings, QueuedCommand } from './types.ts';
-
-/** Whose memos a partition keeps, by the command's name. */
-const REMEMBERED: ReadonlyMap<string, MemoKind> = new Map([
-  ['replace catalog', 'catalog'],
-  ['replace facts', 'factset'],
-]);
 
 /** What a batch finds stored of nodes. */
 class Stored implements Recollection {
@@ -29,9 +24,8 @@ class Stored implements Recollection {
     this.#batch = batch;
   }
 
-  memo(command: string, certname: string): string | undefined {
-    const kind = REMEMBERED.get(command);
-    return kind === undefined ? undefined : this.#batch.memo(kind, certname);
+  memo(kind: MemoKind, certname: string): string | undefined {
+    return this.#batch.memo(kind, certname);
   }
 
   resources(certname: string): ResourceMemory | null {

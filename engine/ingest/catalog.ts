@@ -1,14 +1,16 @@
 // replace catalog: from a payload that conforms to the wire table to a CatalogCommand. Resources and edges are checked and
 // hashed in one pass; what is only needed to store them is made when `contents` is called.
 
+import { REPLACE_CATALOG } from '../../schemas/commands/catalog.ts';
 import { isEmpty } from '../../schemas/commands/format.ts';
-import { canonicalK, quote } from '../json/canonical.ts';
+import { canonicalK, canonicalS, quote } from '../json/canonical.ts';
 import { storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { hasOwnTag } from '../store/own-tag.ts';
 import type { ItemId, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
 import { parseLenient } from '../time.ts';
+import type { FactsFilter } from './blocklist.ts';
 import { edgeGroups, edgesOfList, type ReadEdges, readEdges } from './catalog-edges.ts';
 import { type LaidOut, laidOut, rememberLayout, type SentEdges, sentEdges } from './catalog-layouts.ts';
 import {
@@ -20,19 +22,20 @@ import {
   sentOf,
 } from './catalog-resources.ts';
 import { Columns } from './columns.ts';
+import { type CommandReader, type Recollection, UNBOUNDED_DEPTH } from './command-reader.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
 import { blamingPayload } from './errors.ts';
 import { catalogHash, resourceHash } from './hashes.ts';
 import { measured } from './meter.ts';
 import { describeSpec, isTextOf, PARAMETERS_DEPTH, PlainParts, tagsOf } from './read-resource.ts';
-import { GIVEN, type ResourceMemory } from './sent-resources.ts';
-import type { Part } from './spans.ts';
+import { GIVEN } from './sent-resources.ts';
+import { type Part, partOf } from './spans.ts';
 import { excerpt } from './validate.ts';
 
-export type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'memo' | 'contents' | 'received'>;
+type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'memo' | 'contents' | 'received'>;
 
 /** The fields that are not part of `resources` or `edges`. */
-export function catalogHeader(payload: JsonObject): CatalogHeaderFields {
+function catalogHeader(payload: JsonObject): CatalogHeaderFields {
   const columns = new Columns();
   const text = (key: string): string => columns.text(payload[key] as string, key);
   const textOrNull = (key: string): string | null => columns.textOrNull((payload[key] ?? null) as string | null, key);
@@ -52,7 +55,7 @@ export function catalogHeader(payload: JsonObject): CatalogHeaderFields {
 }
 
 /** The command of that header. */
-export function catalogCommand(
+function catalogCommand(
   header: CatalogHeaderFields,
   received: number,
   hash: string,
@@ -69,7 +72,7 @@ export function catalogCommand(
 }
 
 /** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */
-export function decodeCatalog(payload: JsonObject, received: number): CatalogCommand {
+function decodeCatalog(payload: JsonObject, received: number): CatalogCommand {
   const header = catalogHeader(payload);
   const resources = inOrder(readResources(payload['resources'] as readonly JsonValue[]));
   const edges = readEdges(payload['edges'] as JsonValue, resources);
@@ -83,13 +86,16 @@ export function decodeCatalog(payload: JsonObject, received: number): CatalogCom
  * The same from the bytes of the two lists: elements known from other nodes or runs, or stored, are not parsed again, nor the edges when
  * the whole layout is known. Null when a part is not a JSON list; then the whole payload says what is wrong with it.
  */
-export function decodeCatalogParts(
+function decodeCatalogParts(
   payload: JsonObject,
   received: number,
-  resourcesPart: Part,
-  edgesPart: Part,
-  stored: { resources(certname: string): ResourceMemory | null },
+  parts: readonly Part[],
+  _filter: FactsFilter,
+  stored: Recollection,
 ): CatalogCommand | null {
+  const resourcesPart = partOf(parts, 'resources');
+  const edgesPart = partOf(parts, 'edges');
+  if (resourcesPart === null || edgesPart === null) return null;
   const header = catalogHeader(payload);
   const { certname } = header;
   const sent = sentEdges(edgesPart, certname);
@@ -102,6 +108,21 @@ export function decodeCatalogParts(
     contentsOf(resources, edges, certname, recall),
   );
 }
+
+export const CATALOG_READER: CommandReader<CatalogCommand> = {
+  format: REPLACE_CATALOG,
+  limits: UNBOUNDED_DEPTH,
+  read: decodeCatalog,
+  readBytes: null,
+  parts: {
+    memo: 'catalog',
+    kinds: { resources: 'list', edges: 'list' },
+    contextOf: (payload) => canonicalS(payload['certname'] ?? null),
+    known: (payload, received, hash, whole) =>
+      catalogCommand(catalogHeader(payload), received, hash, (recall) => whole().contents(recall)),
+    read: decodeCatalogParts,
+  },
+};
 
 /** Null when the edges are not a JSON list. */
 function readLists(list: readonly PlacedResource[], sent: SentEdges, certname: string): LaidOut | null {

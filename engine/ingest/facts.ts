@@ -1,5 +1,6 @@
 // replace facts: from a payload that conforms to the wire table to a FactsCommand.
 
+import { REPLACE_FACTS } from '../../schemas/commands/facts.ts';
 import { canonicalS, compareUnits, quote, sortedKeysS, tooDeep } from '../json/canonical.ts';
 import { JSON_LIMITS } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
@@ -9,19 +10,20 @@ import { BodyRef, ListRef } from '../store/refs.ts';
 import { parseLenient } from '../time.ts';
 import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';
+import { type CommandReader, type DecodeSettings, UNBOUNDED_DEPTH } from './command-reader.ts';
 import type { DecodedFact, FactsCommand, FactsContents } from './commands.ts';
 import type { ElementKernel } from './element-kernel.ts';
 import { ElementMemo, inOnePiece, parseElement, type ReadElement } from './elements.ts';
 import { blamingPayload } from './errors.ts';
 import { distinctPackages, factsetHash, isAscii } from './hashes.ts';
 import { NO_PACKAGES, packageListOf, packagesOf, withoutRepeats } from './packages.ts';
-import type { Part } from './spans.ts';
+import { type Part, partOf } from './spans.ts';
 import { excerpt } from './validate.ts';
 
 /** How many containers of the payload enclose a fact's value: payload and values. */
 const VALUE_DEPTH = 2;
 
-export interface FactsHeader {
+interface FactsHeader {
   readonly certname: string;
   readonly producerTimestamp: number;
   readonly environment: string | null;
@@ -31,7 +33,7 @@ export interface FactsHeader {
 }
 
 /** The fields that are not part of `values` or `package_inventory`. */
-export function factsHeader(payload: JsonObject): FactsHeader {
+function factsHeader(payload: JsonObject): FactsHeader {
   const columns = new Columns();
   return {
     certname: columns.text(payload['certname'] as string, 'certname'),
@@ -43,7 +45,7 @@ export function factsHeader(payload: JsonObject): FactsHeader {
 }
 
 /** The command of that header; `refusal`: the header's reason not to store, or another one. */
-export function factsCommand(
+function factsCommand(
   header: FactsHeader,
   received: number,
   refusal: string | null,
@@ -54,7 +56,7 @@ export function factsCommand(
 }
 
 /** Throws JsonError when a value is nested too deeply, or would be too long. */
-export function decodeFacts(payload: JsonObject, received: number, filter: FactsFilter): FactsCommand {
+function decodeFacts(payload: JsonObject, received: number, filter: FactsFilter): FactsCommand {
   const header = factsHeader(payload);
   const columns = new Columns();
   if (header.refusal !== null) columns.refuse(header.refusal);
@@ -73,14 +75,17 @@ export function decodeFacts(payload: JsonObject, received: number, filter: Facts
  * The same from the bytes of the values and the package list: facts and packages seen before are not parsed again. Null
  * when a part is not what it should be; then the whole payload says why.
  */
-export function decodeFactsParts(
+function decodeFactsParts(
   payload: JsonObject,
   received: number,
+  parts: readonly Part[],
   filter: FactsFilter,
-  valuesPart: Part,
-  packagesPart: Part | null,
 ): FactsCommand | null {
-  if (filter !== keepAll) return null;
+  const valuesPart = partOf(parts, 'values');
+  const packagesPart = partOf(parts, 'package_inventory');
+  if (valuesPart === null || filter !== keepAll) return null;
+  // Packages that are there and were not cut out (of a key with blanks before its colon) are read with the rest.
+  if (packagesPart === null && (payload['package_inventory'] ?? null) !== null) return null;
   const header = factsHeader(payload);
   const facts = factsOfMap(valuesPart.bytes);
   const list = packagesPart === null ? NO_PACKAGES : packageListOf(packagesPart);
@@ -103,6 +108,30 @@ export function decodeFactsParts(
     packagesRef: list.ref,
   }));
 }
+
+/** What besides the parts decides a factset's hash. */
+function contextOf(payload: JsonObject, { factsBlocklist, factsBlocklistType }: DecodeSettings): string {
+  const certname = canonicalS(payload['certname'] ?? null);
+  const environment = canonicalS(payload['environment'] ?? null);
+  return [certname, environment, factsBlocklistType, JSON.stringify(factsBlocklist)].join('\n');
+}
+
+export const FACTS_READER: CommandReader<FactsCommand> = {
+  format: REPLACE_FACTS,
+  limits: UNBOUNDED_DEPTH,
+  read: decodeFacts,
+  readBytes: null,
+  parts: {
+    memo: 'factset',
+    kinds: { values: 'map', package_inventory: 'list' },
+    contextOf,
+    known(payload, received, hash, whole) {
+      const header = factsHeader(payload);
+      return factsCommand(header, received, header.refusal, hash, () => whole().contents());
+    },
+    read: decodeFactsParts,
+  },
+};
 
 /** What the facts remembered in a thread may take, in bytes; a longer one is not remembered. */
 const FACT_MEMO_BYTES = 12 * 1024 * 1024;

@@ -1,23 +1,26 @@
 // The small commands: deactivate node, configure expiration, replace catalog inputs.
 
 import { isEmpty } from '../../schemas/commands/format.ts';
+import { CONFIGURE_EXPIRATION, DEACTIVATE_NODE, REPLACE_CATALOG_INPUTS } from '../../schemas/commands/node.ts';
 import { compareUnits, quote } from '../json/canonical.ts';
+import { JSON_LIMITS } from '../json/parse.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { parseLenient } from '../time.ts';
 import { Columns } from './columns.ts';
+import { type CommandReader, UNBOUNDED_DEPTH } from './command-reader.ts';
 import type { DeactivateCommand, ExpirationCommand, InputsCommand } from './commands.ts';
 import { CommandFailure } from './errors.ts';
 import { inputsHash } from './hashes.ts';
 import { excerpt } from './validate.ts';
 
 /** Of a payload that conforms to the wire table. Without a producer timestamp it is the time of receipt. */
-export function decodeDeactivate(payload: JsonObject, received: number): DeactivateCommand {
+function decodeDeactivate(payload: JsonObject, received: number): DeactivateCommand {
   const certname = payload['certname'] as string;
   if (certname.includes('\u0000')) throw notStorable('certname contains a NUL character, which cannot be stored.');
   return { kind: 'deactivate', certname, producerTimestamp: timeOr(payload, received), received };
 }
 
-export function decodeExpiration(payload: JsonObject, received: number): ExpirationCommand {
+function decodeExpiration(payload: JsonObject, received: number): ExpirationCommand {
   const columns = new Columns();
   return {
     kind: 'expiration',
@@ -36,7 +39,7 @@ const timeOr = (payload: JsonObject, received: number): number =>
  * Catalog inputs are not validated up front: whatever is wrong with them fails the execution and may be retried. With no
  * inputs (or no payload) nothing else is even looked at, and of older inputs not what a column would not take.
  */
-export function decodeInputs(sentPayload: JsonValue, received: number): InputsCommand {
+function decodeInputs(sentPayload: JsonValue, received: number): InputsCommand {
   const payload = sentPayload ?? {};
   if (!isObject(payload)) throw new CommandFailure('invalid', `(not (map? ${excerpt(payload)}))`);
   const sent = payload['inputs'] ?? null;
@@ -85,3 +88,28 @@ function distinctInputs(sent: readonly JsonValue[], columns: Columns): [string, 
 }
 
 const notStorable = (text: string): CommandFailure => new CommandFailure('not-storable', text);
+
+export const DEACTIVATE_READER: CommandReader<DeactivateCommand> = {
+  format: DEACTIVATE_NODE,
+  limits: UNBOUNDED_DEPTH,
+  read: decodeDeactivate,
+  readBytes: null,
+  parts: null,
+};
+
+export const EXPIRATION_READER: CommandReader<ExpirationCommand> = {
+  format: CONFIGURE_EXPIRATION,
+  limits: UNBOUNDED_DEPTH,
+  read: decodeExpiration,
+  readBytes: null,
+  parts: null,
+};
+
+/** Nobody else bounds the nesting of inputs. */
+export const INPUTS_READER: CommandReader<InputsCommand> = {
+  format: REPLACE_CATALOG_INPUTS,
+  limits: JSON_LIMITS,
+  read: decodeInputs,
+  readBytes: null,
+  parts: null,
+};

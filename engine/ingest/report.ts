@@ -1,9 +1,13 @@
 // store report: from a payload that conforms to the wire table to a ReportCommand.
 
-import type { WireType } from '../../schemas/commands/format.ts';
+import { isUtf8 } from 'node:buffer';
+import type { WireTable, WireType } from '../../schemas/commands/format.ts';
 import { STORE_REPORT } from '../../schemas/commands/report.ts';
 import { AGENT_REPORT } from '../../schemas/entities.ts';
+import { textOf } from '../bytes.ts';
+import type { Fingerprints } from '../fingerprint.ts';
 import { canonicalK } from '../json/canonical.ts';
+import { parseJsonDocument } from '../json/parse.ts';
 import { storedText } from '../json/stored.ts';
 import type { JsonObject, JsonValue } from '../json/value.ts';
 import {
@@ -15,13 +19,15 @@ import {
 import { formatTime } from '../time.ts';
 import { assertStorable } from './activation.ts';
 import { Columns } from './columns.ts';
+import { type CommandReader, UNBOUNDED_DEPTH } from './command-reader.ts';
 import type { ReportCommand } from './commands.ts';
 import { blamingPayload } from './errors.ts';
 import { deriveEvents } from './events.ts';
 import { reportHash } from './hashes.ts';
 import { EVENT_SOURCES, type PlainEvents } from './plain-events.ts';
-import { StoredList, shapeOf } from './stored-list.ts';
-import { strictTime } from './validate.ts';
+import { type PartKind, type PartKinds, restOf, splitPayload, withoutParts } from './spans.ts';
+import { ListSource, StoredList, shapeOf } from './stored-list.ts';
+import { conforms, strictTime } from './validate.ts';
 
 /** How many containers of the payload enclose its lists. */
 const LIST_DEPTH = 1;
@@ -43,7 +49,7 @@ function readerOf(name: ReportListName): StoredList {
 }
 
 /** What is known of a report's lists from their bytes. */
-export interface KnownLists {
+interface KnownLists {
   readonly lists: ReportLists;
   /** null: the events must be made from the resources' values. */
   readonly events: PlainEvents | null;
@@ -52,7 +58,7 @@ export interface KnownLists {
 }
 
 /** `known`: then the payload needs no lists. Throws JsonError when an event's value is nested too deeply. */
-export function decodeReport(payload: JsonObject, received: number, known: KnownLists | null = null): ReportCommand {
+function decodeReport(payload: JsonObject, received: number, known: KnownLists | null = null): ReportCommand {
   const columns = new Columns();
   const text = (key: string): string => columns.text(payload[key] as string, key);
   const textOrNull = (key: string): string | null => columns.textOrNull((payload[key] ?? null) as string | null, key);
@@ -117,6 +123,44 @@ export function decodeReport(payload: JsonObject, received: number, known: Known
     }),
   };
 }
+
+const PARTS: PartKinds & Readonly<Record<ReportListName, PartKind>> = {
+  logs: 'list',
+  metrics: 'list',
+  resources: 'list',
+};
+const PART_COUNT = Object.keys(PARTS).length;
+
+const NOTHING = Buffer.alloc(0);
+
+/** With the lists apart, of which `resources` is parsed where its events need it; null when that is not possible. */
+function decodeReportBytes(payload: Buffer, received: number, fingerprints: Fingerprints): ReportCommand | null {
+  if (!isUtf8(payload)) return null;
+  const source = new ListSource(payload);
+  const endOf = (key: string, start: number): number => source.read(LIST_READERS[key as ReportListName], start);
+  const split = splitPayload(payload, PARTS, fingerprints, { endOf });
+  if (split === null || split.parts.length < PART_COUNT) return null;
+  const rest = restOf(split);
+  if (rest === null) return null;
+  const header = withoutParts(rest, split.parts);
+  if (!conforms(STORE_REPORT.table as WireTable, header)) return null;
+  const lists: { -readonly [K in keyof ReportLists]: ReportLists[K] } = { logs: null, metrics: null, resources: null };
+  let resources: Buffer = NOTHING;
+  for (const { key, bytes } of split.parts) {
+    lists[key as ReportListName] = { form: 'packed', bytes: LIST_READERS[key as ReportListName].packed };
+    if (key === 'resources') resources = bytes;
+  }
+  const values = (): JsonValue[] => parseJsonDocument(textOf(resources), UNBOUNDED_DEPTH) as JsonValue[];
+  return decodeReport(header, received, { lists, events: LIST_READERS.resources.events, resources: values });
+}
+
+export const REPORT_READER: CommandReader<ReportCommand> = {
+  format: STORE_REPORT,
+  limits: UNBOUNDED_DEPTH,
+  read: (payload, received) => decodeReport(payload as JsonObject, received),
+  readBytes: decodeReportBytes,
+  parts: null,
+};
 
 const listsOf = (payload: JsonObject): ReportLists => ({
   logs: listOf(payload, 'logs'),

@@ -9,8 +9,10 @@
 // document whose top-level keys hold exactly the place-holders, and each part parses as one document. Then putting the parts
 // back gives the original's value, whatever the guess was based on.
 
+import { textOf } from '../bytes.ts';
 import type { Fingerprints } from '../fingerprint.ts';
-import type { JsonValue } from '../json/value.ts';
+import { JSON_LIMITS, JsonError, type JsonLimits, parseJsonDocument } from '../json/parse.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { sha1 } from './hashes.ts';
 
 export type PartKind = 'list' | 'map';
@@ -155,6 +157,45 @@ export function splitPayload(
   }
   return { rest, parts };
 }
+
+/** The rest as a value, with the place-holders; null when it is no object that has them where the parts were. */
+export function restOf({ rest, parts }: Split): JsonObject | null {
+  const value = tryParse(rest, JSON_LIMITS);
+  if (value === undefined || !isObject(value)) return null;
+  for (const { key, placeholder } of parts) if (value[key] !== placeholder) return null;
+  return value;
+}
+
+/** The rest with parts that are empty. */
+export function withoutParts(rest: JsonObject, parts: readonly Part[]): JsonObject {
+  const header: Record<string, JsonValue> = { ...rest };
+  for (const { key, empty } of parts) header[key] = empty;
+  return header;
+}
+
+/** The rest with the values of the parts; null when one is no JSON within the limits. */
+export function withParts(rest: JsonObject, parts: readonly Part[], limits: JsonLimits): JsonObject | null {
+  const joined: Record<string, JsonValue> = { ...rest };
+  for (const { key, bytes } of parts) {
+    const value = tryParse(textOf(bytes), limits);
+    if (value === undefined) return null;
+    joined[key] = value;
+  }
+  return joined;
+}
+
+function tryParse(text: string, limits: JsonLimits): JsonValue | undefined {
+  try {
+    return parseJsonDocument(text, limits);
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}
+
+/** The part of that key; null: it is none of them. */
+export const partOf = (parts: readonly Part[], key: string): Part | null =>
+  parts.find((part) => part.key === key) ?? null;
 
 /** What is remembered of a command whose parts led to a hash. Holds whatever becomes of the node. */
 export interface Memo {

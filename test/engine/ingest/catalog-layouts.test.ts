@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Recollection } from '../../../engine/ingest/command-reader.ts';
 import type { CatalogCommand } from '../../../engine/ingest/commands.ts';
-import { decodeCommand, type Recollection } from '../../../engine/ingest/decode.ts';
+import { decodeCommand } from '../../../engine/ingest/decode.ts';
 import { CommandFailure } from '../../../engine/ingest/errors.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { catalogPayload, NOTHING_STORED, SETTINGS, submit } from './support.ts';

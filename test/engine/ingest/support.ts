@@ -1,8 +1,9 @@
 // Commands and payloads for the tests of ingest and retention. Payloads are JSON texts where the spelling matters.
 
 import { gzipSync } from 'node:zlib';
+import type { Recollection } from '../../../engine/ingest/command-reader.ts';
 import type { DecodedCommand } from '../../../engine/ingest/commands.ts';
-import { decodeCommand, type Recollection } from '../../../engine/ingest/decode.ts';
+import { decodeCommand } from '../../../engine/ingest/decode.ts';
 import type { IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
 import { queuedOf } from '../../support/apply.ts';
 
