@@ -1,7 +1,7 @@
 // The access log: one line a request in the form of PuppetDB's own (remote host, time, request line, status, bytes,
 // referer, user agent, milliseconds, declared length), so that what reads those files reads these.
 
-import { reasonOf } from '../workers/reason.ts';
+import { reasonOf } from '../engine/reason.ts';
 import type { RequestRecord } from './http/exchange.ts';
 import type { Logger } from './log.ts';
 import { type LogSink, openSink } from './log-sink.ts';

@@ -12,9 +12,9 @@ import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
+import { reasonOf } from '../engine/reason.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { infoName, openStoreInfo, partitionDir, readStoreInfo } from '../engine/store/store-info.ts';
-import { reasonOf } from '../workers/reason.ts';
 import { withoutLeftovers } from './leftovers.ts';
 
 export interface BackupManifest {

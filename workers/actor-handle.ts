@@ -2,13 +2,13 @@
 // it hangs. What the messages mean is the ring's business.
 
 import type { Worker } from 'node:worker_threads';
+import { stackOf } from '../engine/reason.ts';
 import { type Activity, ActivityMark } from './activity.ts';
 import type { ActorData } from './actor.ts';
 import { startActorWorker } from './actor-worker.ts';
 import { HangWatch } from './hang-watch.ts';
 import type { Log } from './log.ts';
 import type { FromActor, ToActor } from './messages.ts';
-import { stackOf } from './reason.ts';
 import { scheduleOf } from './schedule.ts';
 import type { ThreadScript } from './thread-script.ts';
 

@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../engine/inbox/dead-letters.ts';
+import { messageOf } from '../engine/reason.ts';
 import { ActivityMark } from './activity.ts';
 import { type WarmUp, warmUpActor } from './actor-warm-up.ts';
 import { openGuarded } from './guarded-host.ts';
@@ -118,7 +119,7 @@ class Actor {
       post({
         kind: 'trouble',
         slot,
-        text: `cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+        text: `cannot be opened: ${messageOf(error)}`,
       });
       const timer = setTimeout(() => {
         this.#timers.delete(timer);

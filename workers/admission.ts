@@ -2,6 +2,7 @@
 // has a rule for being full: refuse, and say when to come back. Nothing is ever dropped.
 
 import { type CommandStream, StreamUnavailable } from '../engine/inbox/stream.ts';
+import { messageOf } from '../engine/reason.ts';
 import type { Log } from './log.ts';
 import type { Entry } from './mailbox.ts';
 import type { RingLimits } from './ring-options.ts';
@@ -110,7 +111,7 @@ export class Admission {
   /** What to tell the sender of a command that the stream did not take. */
   failed(error: unknown): Error {
     if (error instanceof RangeError) return error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const now = performance.now();
     if (now - this.#failedAt > UNWELL_MS) this.#log.error(`commands are refused: ${message}`);
     this.#failedAt = now;

@@ -7,7 +7,7 @@ import { closeSync, existsSync, linkSync, lstatSync, openSync, renameSync, rmSyn
 import { connect, createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
-import { reasonOf } from './reason.ts';
+import { reasonOf } from '../engine/reason.ts';
 
 export interface DataLock {
   release(): Promise<void>;

@@ -3,6 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DeadLetterCount, DeadLetters } from '../engine/inbox/dead-letters.ts';
+import { messageOf } from '../engine/reason.ts';
 import type { CommandMetrics } from './command-metrics.ts';
 import type { Log } from './log.ts';
 
@@ -71,7 +72,7 @@ export class DeadLetterCounts {
       try {
         await this.#count();
       } catch (error) {
-        log.warn(`the dead letters cannot be counted: ${error instanceof Error ? error.message : String(error)}`);
+        log.warn(`the dead letters cannot be counted: ${messageOf(error)}`);
       }
       took = performance.now() - began;
     }

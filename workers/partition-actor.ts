@@ -12,6 +12,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { BodyReader, Unreadable } from '../engine/inbox/stored-body.ts';
 import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
+import { messageOf } from '../engine/reason.ts';
 import type { StepResult } from '../engine/retention/sweep.ts';
 import { DAMAGE_ADVICE } from '../engine/store/data-file.ts';
 import { tellsOfDamage } from '../engine/store/lmdb.ts';
@@ -184,7 +185,7 @@ export class PartitionActor {
         if (done) finish(before + changed, null);
         else void this.#exclusive(() => more(before + changed));
       } catch (error) {
-        finish(before, textOf(error), isSystemError(error));
+        finish(before, messageOf(error), isSystemError(error));
       }
     };
     if (this.#trouble !== null) finish(0, this.#trouble, true);
@@ -308,7 +309,7 @@ export class PartitionActor {
         if (isDivisible && isOutOfRoom(error)) throw error;
         const isDamaged = tellsOfDamage(error);
         if (!isDamaged && !isSystemError(error) && this.#canWrite()) throw error;
-        this.#setTrouble(isDamaged ? `${error.message}; its file is damaged: ${DAMAGE_ADVICE}` : textOf(error));
+        this.#setTrouble(isDamaged ? `${error.message}; its file is damaged: ${DAMAGE_ADVICE}` : messageOf(error));
       }
       if (this.#stopping) return null;
       await this.#pause(pause);
@@ -411,7 +412,7 @@ export class PartitionActor {
       seq: item.command.seq,
       retryable: true,
       validation: false,
-      error: textOf(error),
+      error: messageOf(error),
       exception: error instanceof Error ? error.name : 'Error',
       stack: stackOf(error),
     };
@@ -517,7 +518,7 @@ export class PartitionActor {
         await this.#burySome();
         pause = this.#times.stallMin;
       } catch (error) {
-        this.#post({ kind: 'trouble', slot: this.#slot, text: `dead letters cannot be written: ${textOf(error)}` });
+        this.#post({ kind: 'trouble', slot: this.#slot, text: `dead letters cannot be written: ${messageOf(error)}` });
         await this.#pause(pause);
         pause = Math.min(pause * 2, this.#times.stallMax);
         this.#post({ kind: 'trouble', slot: this.#slot, text: this.#trouble });
@@ -586,7 +587,7 @@ export class PartitionActor {
       this.#post({ kind: 'flushed', slot: this.#slot, position });
     } catch (error) {
       // Nothing was lost: the log keeps the commands until a later flush succeeds.
-      this.#post({ kind: 'trouble', slot: this.#slot, text: `flush failed: ${textOf(error)}` });
+      this.#post({ kind: 'trouble', slot: this.#slot, text: `flush failed: ${messageOf(error)}` });
       this.#trouble = 'flush failed';
       this.#flushSoon(this.#times.stallMax);
       return;
@@ -629,8 +630,6 @@ function attemptText(outcome: FailedOutcome): string {
     '\n',
   );
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const stackOf = (error: unknown): string[] =>
   error instanceof Error && error.stack !== undefined ? error.stack.split('\n').slice(1) : [];

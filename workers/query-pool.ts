@@ -15,6 +15,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
+import { stackOf } from '../engine/reason.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
 import type { Slot, SlotReader } from './answer-slots.ts';
 import { type Log, silentLog } from './log.ts';
@@ -22,7 +23,6 @@ import { MetricsRegistry } from './metrics.ts';
 import { QueryActivity } from './query-activity.ts';
 import type { AboutQuery, QueryResult, QueryTask, QueryThreadData, ToQueryThread } from './query-messages.ts';
 import { type QueryThread, QueryThreads } from './query-threads.ts';
-import { stackOf } from './reason.ts';
 import { type Placed, RunningQueries } from './running-queries.ts';
 import type { QueryShape, SmallQueries } from './small-queries.ts';
 import type { ThreadScript } from './thread-script.ts';

@@ -7,6 +7,7 @@ import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_th
 import { type OpenRequest, openRequest, type QueryStore } from '../engine/query/request/run.ts';
 import type { QueryHead } from '../engine/query/request.ts';
 import { sampleOf, WarmUp } from '../engine/query/warm-up.ts';
+import { failureText } from '../engine/reason.ts';
 import { dataFileOf } from '../engine/store/data-file.ts';
 import type { Partition } from '../engine/store/partition.ts';
 import { RecordBudget } from '../engine/store/record-cache.ts';
@@ -26,7 +27,6 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
-import { failureText } from './reason.ts';
 import { commandsApplied, compiledForQueries, type WarmingUpOptions, warmUp } from './warming-up.ts';
 
 const data = workerData as QueryThreadData;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import { stackOf } from '../engine/reason.ts';
 import { SlotReader } from './answer-slots.ts';
 import { monotonicMs } from './clock.ts';
 import type { Log } from './log.ts';
@@ -17,7 +18,6 @@ import type {
   QueryThreadHello,
   ToQueryThread,
 } from './query-messages.ts';
-import { stackOf } from './reason.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
 import { setV8 } from './v8.ts';
 

@@ -8,6 +8,7 @@
 import { openRequest } from '../engine/query/request/run.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import { sampleOf, WarmUp } from '../engine/query/warm-up.ts';
+import { failureText, reasonOf } from '../engine/reason.ts';
 import { Generations } from '../engine/store/generations.ts';
 import type { Partition } from '../engine/store/partition.ts';
 import { RecordBudget } from '../engine/store/record-cache.ts';
@@ -18,7 +19,6 @@ import { collectAtRest } from './heap-at-rest.ts';
 import type { Log } from './log.ts';
 import type { QueryActivity } from './query-activity.ts';
 import type { QueryResult } from './query-messages.ts';
-import { failureText, reasonOf } from './reason.ts';
 import { commandsApplied, compiledForQueries, warmingUpTimes, warmUp } from './warming-up.ts';
 
 export interface SmallQueriesOptions {

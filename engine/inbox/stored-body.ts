@@ -3,6 +3,7 @@
 
 import { crc32 } from '../crc32.ts';
 import { readFullySync } from '../read-fully.ts';
+import { messageOf } from '../reason.ts';
 import { decodeRecordHeader } from './record.ts';
 import { StreamCorrupt } from './stream.ts';
 
@@ -33,7 +34,7 @@ export class Unreadable extends Error {
   readonly index: number;
 
   constructor(index: number, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(messageOf(cause), { cause });
     this.name = 'Unreadable';
     this.index = index;
   }

@@ -4,6 +4,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Database } from 'lmdb';
+import { messageOf } from '../reason.ts';
 import { copiesIn } from './copies.ts';
 import { DataFileDamaged, dataFileOf } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
@@ -51,7 +52,7 @@ export async function checkPartition(dir: string, slot: number): Promise<string[
     return (await checkRows(path, (certname) => slotOf(certname, info.partitions) === slot)).map(told);
   } catch (error) {
     if (error instanceof DataFileDamaged) return [told(`${error.file}: ${error.problem}`)];
-    return [told(`it cannot be read: ${error instanceof Error ? error.message : String(error)}`)];
+    return [told(`it cannot be read: ${messageOf(error)}`)];
   }
 }
 

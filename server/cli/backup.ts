@@ -1,7 +1,7 @@
 // `muster backup`: a copy of the data directory, also while the server works on it.
 
 import { resolve } from 'node:path';
-import { fileAndReason } from '../../workers/reason.ts';
+import { fileAndReason } from '../../engine/reason.ts';
 import { BackupFailed, backup, sizeOf } from '../backup.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { dataOptions, existingDataPath } from './data-options.ts';

@@ -7,7 +7,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createSecureContext } from 'node:tls';
-import { reasonOf } from '../../workers/reason.ts';
+import { reasonOf } from '../../engine/reason.ts';
 import { printableLines } from '../printable.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, type Terminal } from './command.ts';

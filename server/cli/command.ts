@@ -2,7 +2,7 @@
 // when they run, so that `muster version` does not pay for the server.
 
 import type { Readable, Writable } from 'node:stream';
-import { reasonOf } from '../../workers/reason.ts';
+import { reasonOf } from '../../engine/reason.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 
 /** Exit statuses, the same for all subcommands; `muster help` prints this table. */

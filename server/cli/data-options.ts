@@ -2,9 +2,9 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { reasonOf } from '../../engine/reason.ts';
 import { partitionsWithData } from '../../engine/store/store-info.ts';
 import type { Settings } from '../../schemas/config.ts';
-import { reasonOf } from '../../workers/reason.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, type Terminal } from './command.ts';
 import { configurationOf } from './setting-options.ts';

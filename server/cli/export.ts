@@ -5,7 +5,7 @@ import { createWriteStream } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { reasonOf } from '../../workers/reason.ts';
+import { reasonOf } from '../../engine/reason.ts';
 import { withoutLeftovers } from '../leftovers.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';

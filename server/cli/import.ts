@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reasonOf } from '../../workers/reason.ts';
+import { reasonOf } from '../../engine/reason.ts';
 import { archiveRows, countHeader, rootFolder } from '../ops/archive/wire.ts';
 import { type Client, clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';

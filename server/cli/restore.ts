@@ -1,7 +1,7 @@
 // `muster restore`: a backup becomes a data directory again.
 
 import { resolve } from 'node:path';
-import { fileAndReason } from '../../workers/reason.ts';
+import { fileAndReason } from '../../engine/reason.ts';
 import { BackupFailed, restore } from '../backup.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { dataOptions, dataPath } from './data-options.ts';

@@ -1,5 +1,6 @@
 // From arguments to an exit status: the table of subcommands, the help, and how failures are told.
 
+import { stackOf } from '../../engine/reason.ts';
 import { ConfigurationInvalid } from '../config/load.ts';
 import { suggestion } from '../config/suggest.ts';
 import { commonOptions, parseArguments } from './arguments.ts';
@@ -141,6 +142,6 @@ function tellFailure(error: unknown, terminal: Terminal): ExitStatus {
     terminal.err(`muster: ${error.message}\n`);
     return exitStatus.usage;
   }
-  terminal.err(`muster: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  terminal.err(`muster: ${stackOf(error)}\n`);
   return exitStatus.failed;
 }

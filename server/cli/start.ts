@@ -1,7 +1,7 @@
 // `muster start`: the server in the foreground, until a signal ends it.
 
+import { reasonOf } from '../../engine/reason.ts';
 import { readStoreInfo } from '../../engine/store/store-info.ts';
-import { reasonOf } from '../../workers/reason.ts';
 import { type AccessLog, createAccessLog } from '../access-log.ts';
 import { isBackup } from '../backup.ts';
 import { logLevelsOf } from '../config/check.ts';

@@ -3,7 +3,7 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import { reasonOf } from '../../workers/reason.ts';
+import { reasonOf } from '../../engine/reason.ts';
 import { parseHocon } from './hocon.ts';
 import { parseIni, parseProperties } from './ini.ts';
 import type { Environment } from './substitutions.ts';

@@ -3,6 +3,7 @@
 // here, so that every request gets one.
 
 import { hasWellFormedEscapes } from '../../engine/form.ts';
+import { messageOf } from '../../engine/reason.ts';
 import {
   BodiesFull,
   BodyTooLarge,
@@ -86,5 +87,3 @@ function expectedFailure(error: unknown): Reply | null {
   if (error instanceof BodiesFull) return { ...textReply(503, error.message), headers: [['Retry-After', '1']] };
   return null;
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

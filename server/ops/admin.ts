@@ -3,6 +3,7 @@
 
 import { parseJson } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
+import { messageOf } from '../../engine/reason.ts';
 import { MaintenanceStopped, MaintenanceUnavailable } from '../../workers/types.ts';
 import type { Exchange, Reply } from '../http/exchange.ts';
 import { errorReply, prettyReply } from '../http/replies.ts';
@@ -69,7 +70,7 @@ function parseAdminCommand(text: string): AdminCommand | { readonly refused: str
     // An empty body is no command rather than no JSON.
     body = text.trim() === '' ? null : parseJson(text);
   } catch (error) {
-    return refused(text, error instanceof Error ? error.message : String(error));
+    return refused(text, messageOf(error));
   }
   const members: JsonObject = isObject(body) ? body : {};
   if (members['command'] === 'clean') return cleanCommand(members) ?? refused(text, 'nil');

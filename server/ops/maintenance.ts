@@ -4,6 +4,7 @@
 //
 // A failing step is logged and the rest goes on: "cleaned" means "attempted", as it always did.
 
+import { messageOf } from '../../engine/reason.ts';
 import type { MetricsRegistry } from '../../workers/metrics.ts';
 import { type CommandRing, type Maintenance as MaintenanceStep, MaintenanceStopped } from '../../workers/types.ts';
 import { inLargestUnit } from '../config/values.ts';
@@ -278,7 +279,7 @@ export class MaintenanceScheduler {
       if (error instanceof MaintenanceStopped) log.info(`${title} is broken off, as the server stops`);
       else {
         this.#failures++;
-        this.#lastFailure = error instanceof Error ? error.message : String(error);
+        this.#lastFailure = messageOf(error);
         log.error({ err: error }, `${title} failed`);
       }
     }

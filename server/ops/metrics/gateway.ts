@@ -2,6 +2,7 @@
 // refused by policy, whatever the bean. Every answer is an object with a status of its own; nothing here throws.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { messageOf } from '../../../engine/reason.ts';
 import { isJsonMap, type Json } from '../json.ts';
 import type { Bean, BeanServer, BeanValue } from './bean-server.ts';
 import { extract, type Limits } from './extract.ts';
@@ -314,7 +315,7 @@ function failure(error: unknown, echo: Json | null): Json {
 /** Anything that is not ours comes from an attribute that could not be read. */
 function asFailure(error: unknown): GatewayFailure {
   if (error instanceof GatewayFailure) return error;
-  return new GatewayFailure(500, 'java.lang.RuntimeException', error instanceof Error ? error.message : String(error));
+  return new GatewayFailure(500, 'java.lang.RuntimeException', messageOf(error));
 }
 
 const ignoresErrors = (options: GatewayOptions): boolean => /^(true|yes|on|1)$/.test(options.get('ignoreErrors') ?? '');

@@ -1,6 +1,7 @@
 // /metrics/v1/mbeans: the form of the metrics that old exporters still ask for. Off unless configured. No envelope: a bean's
 // attributes, or several of them in the shape of the question.
 
+import { messageOf } from '../../../engine/reason.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
 import { JSON_TYPE, textReply, unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
@@ -44,7 +45,7 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
     try {
       wanted = JSON.parse(text) as Json;
     } catch (error) {
-      return reply(exchange, 400, error instanceof Error ? error.message : String(error));
+      return reply(exchange, 400, messageOf(error));
     }
     if (typeof wanted === 'string') return reply(exchange, 200, await valueFor(wanted));
     const count = typeof wanted === 'object' && wanted !== null ? Object.keys(wanted).length : 0;

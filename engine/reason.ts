@@ -1,5 +1,8 @@
 // What went wrong, for people.
 
+/** What was thrown says of itself. Anything may have been thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** Of the operating system's errors the words alone, without code, call and path. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
