@@ -14,7 +14,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
-import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
+import { type QueryRequest, type QuerySettings, TEXT_TYPE } from '../engine/query/request.ts';
 import { stackOf } from '../engine/reason.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
 import type { Slot, SlotReader } from './answer-slots.ts';
@@ -88,7 +88,6 @@ export interface QueryPoolStats {
   readonly waiting: number;
 }
 
-const TEXT = 'text/plain;charset=utf-8';
 /** Of the window, that a client must have taken before the thread is told. */
 const GRANT_SHARE = 1 / 4;
 /** Up to this many bytes an answer is copied sooner than it is sent from where it lies. */
@@ -441,7 +440,7 @@ export class ThreadQueryPool implements QueryPool {
 
   #fail(query: Query, text: string, status = 500): void {
     if (!query.headSent) {
-      this.#answer(query, { status, contentType: TEXT, headers: [], body: text });
+      this.#answer(query, { status, contentType: TEXT_TYPE, headers: [], body: text });
       return;
     }
     query.over = true;

@@ -1,6 +1,10 @@
 // A query as the edge hands it over: nothing is parsed yet, so that large queries cost the front end nothing. The engine
 // matches the route, checks and coerces parameters, parses, resolves, plans and executes (spec/query.md 1.5-1.8).
 
+/** Content types of answers, spelled as PuppetDB 8 does. */
+export const JSON_TYPE = 'application/json;charset=utf-8';
+export const TEXT_TYPE = 'text/plain;charset=utf-8';
+
 export interface QueryRequest {
   /** Upper-case HTTP method name as sent. */
   readonly method: string;

@@ -2,10 +2,9 @@
 
 import { prettyJson } from '../../engine/json/pretty.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
+import { JSON_TYPE, TEXT_TYPE } from '../../engine/query/request.ts';
 import type { Exchange, Reply } from './exchange.ts';
 
-export const JSON_TYPE = 'application/json;charset=utf-8';
-export const TEXT_TYPE = 'text/plain;charset=utf-8';
 export const HTML_TYPE = 'text/html;charset=utf-8';
 const SERVER_HTML_TYPE = 'text/html;charset=iso-8859-1';
 

@@ -6,8 +6,9 @@
 // take every listed service for a part of the reference server.
 
 import { type FormValue, parseForm } from '../../engine/form.ts';
+import { JSON_TYPE } from '../../engine/query/request.ts';
 import type { Exchange, Mount } from '../http/exchange.ts';
-import { JSON_TYPE, textReply, unknownPath } from '../http/replies.ts';
+import { textReply, unknownPath } from '../http/replies.ts';
 import type { Json } from './json.ts';
 import type { ProcessFigures } from './process-figures.ts';
 

@@ -9,7 +9,7 @@ import type { ExecContext } from '../exec/context.ts';
 import { executeAggregate, executeEventCounts } from '../exec/event-counts.ts';
 import { execute } from '../exec/execute.ts';
 import { planOf } from '../exec/explain.ts';
-import type { QueryHead, QuerySettings } from '../request.ts';
+import { JSON_TYPE, type QueryHead, type QuerySettings } from '../request.ts';
 import { ACTIVE_FILTER, mentionsNodeState } from '../resolve/defaults.ts';
 import {
   type EntityOptions,
@@ -25,9 +25,6 @@ import { type ListBody, type ListOptions, OneRow, type RowShape, wholeBody } fro
 import type { QueryParams } from './params.ts';
 import { resourceGraphs } from './resource-graphs.ts';
 import { stateOverview } from './state-overview.ts';
-
-export const JSON_TYPE = 'application/json;charset=utf-8';
-export const TEXT_TYPE = 'text/plain;charset=utf-8';
 
 /** What an answer works with. */
 export interface AnswerInput {

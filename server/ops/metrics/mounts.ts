@@ -1,9 +1,10 @@
 // HTTP side of the metrics: /metrics/v2 (management gateway), /metrics/v1/mbeans (old form, off by default) and
 // /metrics/prometheus. Who may ask is decided before a request comes here.
 
+import { JSON_TYPE, TEXT_TYPE } from '../../../engine/query/request.ts';
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
-import { JSON_TYPE, TEXT_TYPE, unknownPath } from '../../http/replies.ts';
+import { unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
 import type { ProcessFigures } from '../process-figures.ts';

@@ -1,9 +1,10 @@
 // /metrics/v1/mbeans: the form of the metrics that old exporters still ask for. Off unless configured. No envelope: a bean's
 // attributes, or several of them in the shape of the question.
 
+import { JSON_TYPE } from '../../../engine/query/request.ts';
 import { messageOf } from '../../../engine/reason.ts';
 import type { Exchange, Mount } from '../../http/exchange.ts';
-import { JSON_TYPE, textReply, unknownPath } from '../../http/replies.ts';
+import { textReply, unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
 import type { Bean, BeanServer, BeanValue } from './bean-server.ts';
