@@ -5,17 +5,12 @@ import { warmUpRuns } from '../engine/ingest/warm-up.ts';
 import { openStoreInfo, scratchDir } from '../engine/store/store-info.ts';
 import { type ActorData, serveActor } from './actor.ts';
 import type { WarmUp } from './actor-warm-up.ts';
-import { EngineHost, type EngineSettings, engineDefaults } from './engine-host.ts';
-
-const settingsOf = ({ engine }: ActorData): EngineSettings => ({
-  ...engineDefaults,
-  ...(engine as Partial<EngineSettings> | null),
-});
+import { EngineHost, engineDefaults } from './engine-host.ts';
 
 /** In a store of its own, of one partition. */
 function warmUpWith(data: ActorData): WarmUp {
   const dir = scratchDir(data.dir, data.slots[0] ?? 0);
-  const settings = settingsOf(data);
+  const settings = data.engine ?? engineDefaults;
   return {
     dir,
     open: (guard) => {
@@ -29,6 +24,6 @@ function warmUpWith(data: ActorData): WarmUp {
 serveActor((data) => {
   const { partitions, key } = openStoreInfo(data.dir);
   const fingerprints = new Fingerprints(key ?? newKey());
-  const settings = settingsOf(data);
+  const settings = data.engine ?? engineDefaults;
   return (slot, guard) => new EngineHost({ dir: data.dir, slot, partitions, fingerprints, settings, guard });
 }, warmUpWith);

@@ -7,6 +7,7 @@ import { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { messageOf } from '../engine/reason.ts';
 import { ActivityMark } from './activity.ts';
 import { type WarmUp, warmUpActor } from './actor-warm-up.ts';
+import type { EngineSettings } from './engine-host.ts';
 import { openGuarded } from './guarded-host.ts';
 import type { FromActor, ToActor } from './messages.ts';
 import { type ActorTimes, PartitionActor } from './partition-actor.ts';
@@ -26,8 +27,8 @@ export interface ActorData {
   readonly priority: Priority;
   /** Held commands not to be tried any more. */
   readonly givenUp: readonly { readonly slot: number; readonly seq: number; readonly reason: string }[];
-  /** The engine's own settings, passed on as they are. */
-  readonly engine: unknown;
+  /** null: the defaults. */
+  readonly engine: EngineSettings | null;
 }
 
 /** Opens a partition. Transactions that `apply` begins must run inside the guard. */

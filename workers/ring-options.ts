@@ -1,5 +1,6 @@
 // What can be chosen about the ring.
 
+import type { EngineSettings } from './engine-host.ts';
 import type { Log } from './log.ts';
 import type { MetricsRegistry } from './metrics.ts';
 import type { ActorTimes } from './partition-actor.ts';
@@ -13,8 +14,8 @@ export interface RingOptions {
   readonly partitions?: number;
   /** Actor threads: at least one, at most one per partition. */
   readonly threads: number;
-  /** What the engine needs to know to apply commands and run retention: EngineSettings of engine-host.ts. */
-  readonly engine?: unknown;
+  /** What the engine needs to know to apply commands and run retention. Default: `engineDefaults`. */
+  readonly engine?: EngineSettings;
   readonly limits?: Partial<RingLimits>;
   readonly metrics?: MetricsRegistry;
   readonly log?: Log;
