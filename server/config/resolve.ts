@@ -78,7 +78,7 @@ export function resolveSettings(input: ResolveInput): Resolved {
     environmentLayer(input.environment, notices),
     input.tree === null ? new Map() : fileLayer(input.tree, problems, notices),
   ] as Layer[];
-  for (const layer of layers) expandAddress(layer, 'http', 'httpHost', 'httpPort', problems);
+  for (const layer of layers) expandAddress(layer, problems);
 
   const values: Record<string, PlainValue | null> = {};
   const sources = {} as Record<SettingKey, Source>;
@@ -185,14 +185,8 @@ function addHttps(layer: Layer, address: string | undefined, source: Source): vo
 }
 
 /** `http` may hold an address instead of a Boolean: it then says host and port, and that there is a listener. */
-function expandAddress(
-  layer: Layer,
-  key: SettingKey,
-  hostKey: SettingKey,
-  portKey: SettingKey,
-  problems: Problem[],
-): void {
-  const given = layer.get(key);
+function expandAddress(layer: Layer, problems: Problem[]): void {
+  const given = layer.get('http');
   if (given === undefined) return;
   const text = String(given.raw).trim().toLowerCase();
   // Where a Boolean is meant: as ports they would be a surprise.
@@ -201,19 +195,19 @@ function expandAddress(
       where: sourceText(given.source),
       message: `http: "${given.raw}" is none of true, false and HOST:PORT`,
     });
-    layer.delete(key);
+    layer.delete('http');
     return;
   }
   const isOff = ['off', 'no', 'none', 'false'].includes(text);
-  layer.set(key, { raw: !isOff, source: given.source });
+  layer.set('http', { raw: !isOff, source: given.source });
   if (isOff || ['on', 'yes', 'true'].includes(text)) return;
   const parts = hostAndPort(String(given.raw).trim());
   if (!/^\d+$/.test(parts.port)) {
     problems.push({ where: sourceText(given.source), message: `http: "${given.raw}" is neither HOST:PORT nor off` });
     return;
   }
-  if (parts.host !== null) layer.set(hostKey, { raw: parts.host, source: given.source });
-  layer.set(portKey, { raw: parts.port, source: given.source });
+  if (parts.host !== null) layer.set('httpHost', { raw: parts.host, source: given.source });
+  layer.set('httpPort', { raw: parts.port, source: given.source });
 }
 
 /** `HOST:PORT`, `[v6]:PORT`, `:PORT` (all addresses) or `PORT`. */

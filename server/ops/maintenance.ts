@@ -5,6 +5,7 @@
 // A failing step is logged and the rest goes on: "cleaned" means "attempted", as it always did.
 
 import { messageOf } from '../../engine/reason.ts';
+import type { Settings } from '../../schemas/config.ts';
 import type { MetricsRegistry } from '../../workers/metrics.ts';
 import { type CommandRing, type Maintenance as MaintenanceStep, MaintenanceStopped } from '../../workers/types.ts';
 import { inLargestUnit } from '../config/values.ts';
@@ -32,21 +33,22 @@ export interface CleanRequest {
   readonly batchLimit: number | null;
 }
 
-export interface MaintenanceSettings {
-  /** Milliseconds; 0 switches off (gcInterval: everything). */
-  readonly gcInterval: number;
-  readonly gcIntervalExpireNodes: number;
-  readonly gcIntervalPurgeNodes: number;
-  readonly gcIntervalPurgeReports: number;
-  readonly gcIntervalPackages: number;
-  readonly gcIntervalCatalogs: number;
-  readonly gcIntervalFactPaths: number;
-  readonly nodeTtl: number;
-  readonly nodePurgeTtl: number;
-  readonly nodePurgeBatch: number;
-  readonly reportTtl: number;
-  readonly resourceEventsTtl: number;
-}
+/** Times in milliseconds; 0 switches off (gcInterval: everything). */
+export type MaintenanceSettings = Pick<
+  Settings,
+  | 'gcInterval'
+  | 'gcIntervalExpireNodes'
+  | 'gcIntervalPurgeNodes'
+  | 'gcIntervalPurgeReports'
+  | 'gcIntervalPackages'
+  | 'gcIntervalCatalogs'
+  | 'gcIntervalFactPaths'
+  | 'nodeTtl'
+  | 'nodePurgeTtl'
+  | 'nodePurgeBatch'
+  | 'reportTtl'
+  | 'resourceEventsTtl'
+>;
 
 export interface MaintenanceDeps {
   readonly ring: CommandRing;
