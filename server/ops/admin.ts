@@ -3,6 +3,7 @@
 
 import { parseJson } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
+import { printClojure } from '../../engine/query/resolve/clojure.ts';
 import { messageOf } from '../../engine/reason.ts';
 import { MaintenanceStopped, MaintenanceUnavailable } from '../../workers/types.ts';
 import type { Exchange, Reply } from '../http/exchange.ts';
@@ -123,20 +124,5 @@ function batchLimitOf(item: JsonValue): number | null {
 const isToken = (item: JsonValue): item is CleanToken => (cleanTokens as readonly JsonValue[]).includes(item);
 
 function refused(text: string, reason: string): { readonly refused: string } {
-  return { refused: `Invalid command ${quoted(text)}: ${reason}` };
-}
-
-const escapes: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\f': '\\f',
-  '\b': '\\b',
-};
-
-/** The text as a string literal of the language that the original is written in. */
-function quoted(text: string): string {
-  return `"${text.replace(/["\\\n\r\t\f\b]/g, (char) => escapes[char]!)}"`;
+  return { refused: `Invalid command ${printClojure(text)}: ${reason}` };
 }
