@@ -2,7 +2,8 @@
 // read the way management clients read it; what is not there has the value null.
 
 import { createHash } from 'node:crypto';
-import type { BeanServer, BeanValue } from './metrics/bean-server.ts';
+import type { Json } from './json.ts';
+import type { BeanServer } from './metrics/bean-server.ts';
 import { parseObjectName } from './metrics/object-name.ts';
 
 export interface Meter {
@@ -98,8 +99,8 @@ export async function dashboardData(beans: BeanServer): Promise<Meter[]> {
 async function valueFor(beans: BeanServer, { mbean, path, scale }: MeterRow): Promise<number | null> {
   try {
     const [attribute, ...inner] = path;
-    let value: BeanValue = (await beans.find(parseObjectName(mbean))?.reader()(attribute!)) ?? null;
-    for (const step of inner) value = (value as Readonly<Record<string, BeanValue>> | null)?.[step] ?? null;
+    let value: Json = (await beans.find(parseObjectName(mbean))?.reader()(attribute!)) ?? null;
+    for (const step of inner) value = (value as Readonly<Record<string, Json>> | null)?.[step] ?? null;
     return typeof value === 'number' ? value * (scale ?? 1) : null;
   } catch {
     return null;

@@ -2,9 +2,8 @@
 // where its figures come from is its source's business. Figures are taken once per answer (`reader`), so that the
 // attributes of one answer belong together.
 
+import type { Json } from '../json.ts';
 import { matchesName, type ObjectName } from './object-name.ts';
-
-export type BeanValue = null | boolean | number | string | readonly BeanValue[] | { readonly [key: string]: BeanValue };
 
 export interface AttributeInfo {
   readonly name: string;
@@ -27,7 +26,7 @@ export interface BeanInfo {
 }
 
 /** Value of an attribute by name; undefined when the bean has no such attribute. May throw or reject. */
-export type AttributeReader = (attribute: string) => BeanValue | undefined | Promise<BeanValue>;
+export type AttributeReader = (attribute: string) => Json | undefined | Promise<Json>;
 
 export interface Bean {
   readonly name: ObjectName;
@@ -45,7 +44,7 @@ export interface BeanSource {
 
 /** An attribute of a kind of bean: how to get it out of the figures that `open` took. */
 export interface AttributeRow<T> extends AttributeInfo {
-  read(figures: T): BeanValue | Promise<BeanValue>;
+  read(figures: T): Json | Promise<Json>;
 }
 
 export interface BeanKind<T> extends BeanInfo {

@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../../engine/reason.ts';
 import { isJsonMap, type Json } from '../json.ts';
-import type { Bean, BeanServer, BeanValue } from './bean-server.ts';
+import type { Bean, BeanServer } from './bean-server.ts';
 import { extract, type Limits } from './extract.ts';
 import { type ObjectName, parseObjectName } from './object-name.ts';
 import {
@@ -140,7 +140,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     return extract(await readValue(request), request.path ?? [], limitsOf(request.options));
   }
 
-  async function readValue(request: ReadRequest): Promise<BeanValue> {
+  async function readValue(request: ReadRequest): Promise<Json> {
     if (request.name.pattern) return readPattern(request);
     const bean = beans.find(request.name);
     if (bean === undefined) throw notFound(request.name.text);
@@ -149,12 +149,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     return readAttributes(bean, request.attributes, request.options);
   }
 
-  async function readPattern(request: ReadRequest): Promise<BeanValue> {
+  async function readPattern(request: ReadRequest): Promise<Json> {
     const found = beans.query(request.name);
     if (found.length === 0) {
       throw notFound(`No MBean with pattern ${request.name.text} found for reading attributes`);
     }
-    const result: Record<string, BeanValue> = {};
+    const result: Record<string, Json> = {};
     for (const bean of found) {
       const wanted = request.attributes?.filter((name) => bean.info.attributes.some((row) => row.name === name));
       if (wanted?.length === 0 && request.attributes!.length > 0) continue;
@@ -227,10 +227,10 @@ async function readAttributes(
   bean: Bean,
   names: readonly string[] | null,
   options: GatewayOptions,
-): Promise<Record<string, BeanValue>> {
+): Promise<Record<string, Json>> {
   const wanted = names === null || names.length === 0 ? bean.info.attributes.map((row) => row.name) : names;
   const reader = bean.reader();
-  const values: Record<string, BeanValue> = {};
+  const values: Record<string, Json> = {};
   for (const name of wanted) {
     try {
       const value = await reader(name);
@@ -245,7 +245,7 @@ async function readAttributes(
   return values;
 }
 
-async function readAttribute(bean: Bean, name: string): Promise<BeanValue> {
+async function readAttribute(bean: Bean, name: string): Promise<Json> {
   const value = await bean.reader()(name);
   if (value === undefined) throw noAttribute(name);
   return value;

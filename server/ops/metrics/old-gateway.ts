@@ -7,7 +7,7 @@ import type { Exchange, Mount } from '../../http/exchange.ts';
 import { textReply, unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
-import type { Bean, BeanServer, BeanValue } from './bean-server.ts';
+import type { Bean, BeanServer } from './bean-server.ts';
 import { requestsMax, turnsByVisits } from './gateway.ts';
 import { parseObjectName } from './object-name.ts';
 
@@ -89,7 +89,7 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
 
 async function attributesOf(bean: Bean): Promise<Json> {
   const reader = bean.reader();
-  const values: Record<string, BeanValue> = {};
+  const values: Record<string, Json> = {};
   for (const { name } of bean.info.attributes) {
     try {
       values[name] = (await reader(name)) ?? null;

@@ -1,18 +1,12 @@
 // The beans that every JVM has and that dashboards read (spec/operations.md 8.9), from this process's figures. One table per
 // bean: attribute, type, where its value comes from.
 
+import type { Json } from '../json.ts';
 import type { ProcessFigures, Usage } from '../process-figures.ts';
-import {
-  type AttributeRow,
-  type Bean,
-  type BeanKind,
-  type BeanSource,
-  type BeanValue,
-  createBean,
-} from './bean-server.ts';
+import { type AttributeRow, type Bean, type BeanKind, type BeanSource, createBean } from './bean-server.ts';
 import { type ObjectName, parseObjectName } from './object-name.ts';
 
-type Rows<T> = readonly (readonly [name: string, type: string, read: (figures: T) => BeanValue])[];
+type Rows<T> = readonly (readonly [name: string, type: string, read: (figures: T) => Json])[];
 
 const composite = 'javax.management.openmbean.CompositeData';
 const text = 'java.lang.String';
@@ -179,4 +173,4 @@ export class ProcessBeans implements BeanSource {
   }
 }
 
-const usage = ({ init, committed, max, used }: Usage): BeanValue => ({ init, committed, max, used });
+const usage = ({ init, committed, max, used }: Usage): Json => ({ init, committed, max, used });

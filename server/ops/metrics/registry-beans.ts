@@ -20,12 +20,12 @@ import {
   Timer,
   type TimerSnapshot,
 } from '../../../workers/metrics.ts';
+import type { Json } from '../json.ts';
 import {
   type AttributeRow,
   type Bean,
   type BeanKind,
   type BeanSource,
-  type BeanValue,
   createBean,
   type OperationInfo,
 } from './bean-server.ts';
@@ -43,7 +43,7 @@ const shown = 'Operation exposed for management';
 const objectName: OperationInfo = { name: 'objectName', returns: 'javax.management.ObjectName', description: shown };
 const values: OperationInfo = { name: 'values', returns: '[J', description: shown };
 
-function row<T>(name: string, type: string, read: (figures: T) => BeanValue | Promise<BeanValue>): AttributeRow<T> {
+function row<T>(name: string, type: string, read: (figures: T) => Json | Promise<Json>): AttributeRow<T> {
   return { name, type, description: exposed, read };
 }
 
@@ -87,7 +87,7 @@ function kind<T>(
 const counterKind = kind<CounterSnapshot>('JmxCounter', [count('long')], [objectName]);
 const gaugeKind = kind<Gauge>(
   'JmxGauge',
-  [row('Value', 'java.lang.Object', async (gauge) => ((await gauge.value) ?? null) as BeanValue)],
+  [row('Value', 'java.lang.Object', async (gauge) => ((await gauge.value) ?? null) as Json)],
   [objectName],
 );
 const meterKind = kind<MeterSnapshot>('JmxMeter', [count('long'), ...rates], [objectName]);
