@@ -1,8 +1,8 @@
 // replace facts: from a payload that conforms to the wire table to a FactsCommand.
 
 import { REPLACE_FACTS } from '../../schemas/commands/facts.ts';
-import { canonicalS, compareUnits, quote, sortedKeysS, tooDeep } from '../json/canonical.ts';
-import { JSON_LIMITS } from '../json/parse.ts';
+import { canonicalS, compareUnits, quote, sortedKeysS } from '../json/canonical.ts';
+import { JSON_LIMITS, tooDeep } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import type { PackageBody } from '../store/records.ts';

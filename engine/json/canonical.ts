@@ -7,7 +7,7 @@
 //
 // Hashing is byte for byte: any change here gives every stored node a new hash.
 
-import { JSON_LIMITS, JsonError } from './parse.ts';
+import { JSON_LIMITS, tooDeep } from './parse.ts';
 import { Float, type JsonObject, type JsonValue } from './value.ts';
 
 /** Canonical text with keys in order K. `depth` is how many containers already enclose the value. Throws JsonError. */
@@ -160,10 +160,3 @@ export function decimalDigits(value: number): { sign: string; digits: string; ex
   const mantissa = text.slice(sign.length, mark);
   return { sign, digits: mantissa.charAt(0) + mantissa.slice(2), exponent: Number(text.slice(mark + 1)) };
 }
-
-export function tooDeep(): JsonError {
-  return new JsonError('too-deep', `nesting deeper than ${JSON_LIMITS.depth}`, NOWHERE);
-}
-
-/** Of an error that is about a value as a whole. */
-export const NOWHERE = { offset: -1, expected: 'value', found: '', container: null } as const;

@@ -3,7 +3,7 @@
 // 1.0 and a big integer next to a double is not rounded; objects are walked in stored order, whatever order a JavaScript
 // object gives its keys in.
 
-import { compareCodePoints, decimalText, storedKeys } from './stored.ts';
+import { compareCodePoints, decimalText, storedKeys, storedText } from './stored.ts';
 import { Float, type JsonKind, type JsonObject, type JsonValue, kindOf } from './value.ts';
 
 // ---- text ----
@@ -12,12 +12,6 @@ import { Float, type JsonKind, type JsonObject, type JsonValue, kindOf } from '.
 export const compareText = (a: string, b: string): number => (a === b ? 0 : compareCodePoints(a, b));
 
 // ---- numbers ----
-
-/** Decimal text of a number as stored: integers in full, doubles with the fraction digits they came with. */
-export function numberText(value: number | bigint | Float): string {
-  if (value instanceof Float) return decimalText(value.value);
-  return typeof value === 'bigint' || Number.isInteger(value) ? value.toString() : decimalText(value);
-}
 
 /** By decimal value. A double stands for its shortest decimal spelling, which is what is stored of it. */
 export function compareNumbers(a: number | bigint | Float, b: number | bigint | Float): number {
@@ -176,7 +170,7 @@ const quote = (text: string): string =>
 function print(value: JsonValue): string {
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'string') return quote(value);
-  if (typeof value !== 'object' || value instanceof Float) return numberText(value);
+  if (typeof value !== 'object' || value instanceof Float) return storedText(value);
   let text = '';
   if (Array.isArray(value)) {
     for (const element of value as readonly JsonValue[]) text += `${text === '' ? '' : ', '}${print(element)}`;
@@ -197,9 +191,6 @@ function print(value: JsonValue): string {
 export function textForm(value: JsonValue): string | null {
   return value === null ? null : typeof value === 'string' ? value : print(value);
 }
-
-/** PostgreSQL's jsonb_typeof; its names are the kinds of this program. */
-export const jsonTypeof = (value: JsonValue): JsonKind => kindOf(value);
 
 /**
  * A text that two values share exactly if they are equal: for grouping and for sets of values. It begins with a letter for
@@ -222,7 +213,7 @@ export function identityText(value: JsonValue): string {
 
 /** Decimal text without zeros that only tell a scale: 1 for 1.0, 0.0000001 for 0.00000010. */
 function identityNumber(value: number | bigint | Float): string {
-  const text = numberText(value);
+  const text = storedText(value);
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 

@@ -67,34 +67,41 @@ export class JsonError extends Error {
   }
 }
 
+/** An error that is about a value as a whole. */
+export const valueError = (problem: JsonProblem, message: string): JsonError =>
+  new JsonError(problem, message, { offset: -1, expected: 'value', found: '', container: null });
+
+export const tooDeep = (): JsonError => valueError('too-deep', `nesting deeper than ${JSON_LIMITS.depth}`);
+
 /**
  * The first JSON value of a text; the rest is ignored. `text` comes from decoded UTF-8 (or is otherwise well-formed).
  * Linear in the length of the text. Throws JsonError.
  */
 export function parseJson(text: string, limits: JsonLimits = JSON_LIMITS): JsonValue {
-  if (text.length <= limits.stringLength && !needsExactParser(text) && !mayExceedDepth(text, limits.depth)) {
-    try {
-      return JSON.parse(text) as JsonValue;
-    } catch {
-      // Raw control characters and trailing text are fine here; for the rest the exact parser words the error.
-    }
-  }
-  return new ExactParser(text, 0, limits).value();
+  const plain = parsePlain(text, limits);
+  return plain === undefined ? new ExactParser(text, 0, limits).value() : plain;
 }
 
 /** Like `parseJson`, but nothing except white space may follow the value. */
 export function parseJsonDocument(text: string, limits: JsonLimits = JSON_LIMITS): JsonValue {
-  if (text.length <= limits.stringLength && !needsExactParser(text) && !mayExceedDepth(text, limits.depth)) {
-    try {
-      return JSON.parse(text) as JsonValue;
-    } catch {
-      // As above.
-    }
-  }
+  const plain = parsePlain(text, limits);
+  if (plain !== undefined) return plain;
   const parser = new ExactParser(text, 0, limits);
   const value = parser.value();
   parser.expectEnd();
   return value;
+}
+
+/** What JSON.parse makes of a text, as far as it would lose nothing; undefined: the exact parser decides. */
+function parsePlain(text: string, limits: JsonLimits): JsonValue | undefined {
+  if (text.length > limits.stringLength || needsExactParser(text) || mayExceedDepth(text, limits.depth))
+    return undefined;
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    // Raw control characters are fine, and trailing text may be; for the rest the exact parser words the error.
+    return undefined;
+  }
 }
 
 /** One JSON value that starts at or after `start` (white space skipped); `end` is the offset behind its last character. */

@@ -2,8 +2,8 @@
 // by UTF-8 length and then bytes, numbers as plain decimals, NUL characters inside strings as U+FFFD. Two values that
 // print the same here are the same stored value.
 
-import { decimalDigits, integerText, NOWHERE, quote, tooDeep } from './canonical.ts';
-import { JSON_LIMITS, JsonError } from './parse.ts';
+import { decimalDigits, integerText, quote } from './canonical.ts';
+import { JSON_LIMITS, type JsonError, tooDeep, valueError } from './parse.ts';
 import { Float, type JsonObject, type JsonValue } from './value.ts';
 
 /** UTF-16 units that the stored text of one value may have: as many as PostgreSQL gives a value bytes. */
@@ -53,7 +53,7 @@ export function storedText(value: JsonValue, depth = 0): string {
 }
 
 const tooLong = (): JsonError =>
-  new JsonError('text-too-long', `a value takes more than ${STORED_LENGTH_MAX} characters as it is stored`, NOWHERE);
+  valueError('text-too-long', `a value takes more than ${STORED_LENGTH_MAX} characters as it is stored`);
 
 /** A string literal with NUL replaced. */
 function storedString(text: string): string {

@@ -24,6 +24,7 @@ export interface JsonObject {
 
 export type JsonKind = 'null' | 'boolean' | 'string' | 'number' | 'array' | 'object';
 
+/** What PostgreSQL's jsonb_typeof says of a value. */
 export function kindOf(value: JsonValue): JsonKind {
   if (value === null) return 'null';
   switch (typeof value) {

@@ -3,8 +3,8 @@
 
 import type { EntityName, FieldType } from '../../../schemas/entities.ts';
 import { fieldOf } from '../../../schemas/entities.ts';
-import { compareJson, equalJson, identityText, jsonTypeof, textForm } from '../../json/compare.ts';
-import { Float, isNumber, type JsonValue } from '../../json/value.ts';
+import { compareJson, equalJson, identityText, textForm } from '../../json/compare.ts';
+import { Float, isNumber, type JsonValue, kindOf } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
 import type { StoredEvents } from '../../store/event-record.ts';
 import { wantedText } from '../../store/fields.ts';
@@ -215,7 +215,7 @@ const COMPILERS: Compilers = {
       : onFacts(filter, scope),
   parameter: (filter, scope) => ({ deps: ITEM, test: parameterTest(filter, scope.ctx.regex) }),
   'jsonb-typeof'(filter, scope) {
-    return onField(filter.field, scope, (value) => truthOf(jsonTypeof(value as JsonValue) === filter.type));
+    return onField(filter.field, scope, (value) => truthOf(kindOf(value as JsonValue) === filter.type));
   },
   'in-query'(filter, scope) {
     const set = scope.ctx.subqueries.get(filter);

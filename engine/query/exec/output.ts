@@ -4,8 +4,7 @@
 import { type EntityName, fieldOf } from '../../../schemas/entities.ts';
 import { ByteWriter, bytesOf, type Piece, pieceOf } from '../../bytes.ts';
 import { BytesById } from '../../bytes-by-id.ts';
-import { jsonTypeof } from '../../json/compare.ts';
-import { isNumber, isObject, type JsonValue } from '../../json/value.ts';
+import { isNumber, isObject, type JsonValue, kindOf } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
 import { type MaskedKind, toChar } from '../format/to-char.ts';
 import type { RowSink } from '../sink.ts';
@@ -79,7 +78,7 @@ function typeofAccess(ref: FieldRef, scope: CompileScope): Access {
   const isDocument = ref.kind === 'path' || fieldOf(scope.entity, ref.field)?.type === 'J';
   const get = (row: Row): JsonValue => {
     const found = value(row) as JsonValue;
-    return found === null && isDocument ? null : jsonTypeof(found); // a missing document has no type
+    return found === null && isDocument ? null : kindOf(found); // a missing document has no type
   };
   return made(level, get);
 }

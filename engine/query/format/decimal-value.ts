@@ -1,6 +1,6 @@
 // One decimal number with all its digits, to be rounded, compared and taken apart: what masks work on, and what a text counts as.
 
-import { numberText } from '../../json/compare.ts';
+import { storedText } from '../../json/stored.ts';
 import type { Float } from '../../json/value.ts';
 
 const NUMERIC = /^\s*(?<sign>[+-]?)(?=\.?\d)(?<whole>\d*)(?:\.(?<fraction>\d*))?(?:[eE](?<exponent>[+-]?\d{1,6}))?\s*$/;
@@ -19,7 +19,7 @@ export class Decimal {
   }
 
   static of(value: number | bigint | Float): Decimal {
-    const [whole = '', fraction = ''] = numberText(value).split('.');
+    const [whole = '', fraction = ''] = storedText(value).split('.');
     return new Decimal(BigInt(whole + fraction), fraction.length);
   }
 

@@ -2,7 +2,7 @@
 // document): integers of any size stay integers, decimals keep the longest fraction that went in, an average has at
 // least 16 significant digits. Doubles count as their decimal spelling, which is what is stored of them.
 
-import { numberText } from '../../json/compare.ts';
+import { storedText } from '../../json/stored.ts';
 import type { Float } from '../../json/value.ts';
 import { Decimal } from './decimal-value.ts';
 
@@ -27,7 +27,7 @@ export class DecimalSum {
         return;
       }
     }
-    const [whole = '', fraction = ''] = (value instanceof Decimal ? value.text : numberText(value)).split('.');
+    const [whole = '', fraction = ''] = (value instanceof Decimal ? value.text : storedText(value)).split('.');
     this.#addUnits(BigInt(whole + fraction) * BigInt(weight), fraction.length);
   }
 

@@ -1,18 +1,9 @@
 // Values as PuppetDB prints them inside messages (Clojure notation, Java number formats). Clients see these texts in
 // errors, so they are matched; nothing else may depend on this notation.
 
-import { javaDouble } from '../../json/canonical.ts';
 import { SHORT_ESCAPES } from '../../json/compare.ts';
-import { Float, isArray, isObject, type JsonValue } from '../../json/value.ts';
-
-function numberText(value: number | bigint | Float): string {
-  if (value instanceof Float) return javaDouble(value.value);
-  if (typeof value === 'bigint' || Number.isInteger(value)) return String(value);
-  return javaDouble(value);
-}
-
-const isNumeric = (value: JsonValue): value is number | bigint | Float =>
-  typeof value === 'number' || typeof value === 'bigint' || value instanceof Float;
+import { printJson } from '../../json/print.ts';
+import { Float, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 
 /** The value inside a structure: strings quoted, null as `nil`, maps with keyword keys. */
 export function printClojure(value: JsonValue): string {
@@ -20,7 +11,7 @@ export function printClojure(value: JsonValue): string {
   if (typeof value === 'string')
     return `"${value.replace(/["\\\b\f\n\r\t]/g, (char) => SHORT_ESCAPES[char] as string)}"`;
   if (typeof value === 'boolean') return String(value);
-  if (isNumeric(value)) return numberText(value);
+  if (isNumber(value)) return printJson(value);
   if (isArray(value)) return `[${value.map(printClojure).join(' ')}]`;
   if (!isObject(value)) return '';
   return `{${Object.entries(value)
@@ -33,7 +24,7 @@ export function printAlone(value: JsonValue): string {
   if (value === null) return 'null';
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint') return value.toLocaleString('en-US');
-  if (isNumeric(value)) {
+  if (isNumber(value)) {
     const plain = value instanceof Float ? value.value : value;
     return plain.toLocaleString('en-US', { maximumFractionDigits: 3 });
   }
@@ -69,4 +60,4 @@ export function javaClass(value: JsonValue): string {
 
 /** Numbers and Booleans: what cannot be taken for a list. Texts can, and null is an empty one. */
 export const isAtom = (value: JsonValue | undefined): value is number | bigint | Float | boolean =>
-  value !== undefined && (isNumeric(value) || typeof value === 'boolean');
+  value !== undefined && (isNumber(value) || typeof value === 'boolean');

@@ -8,11 +8,10 @@ import {
   containsJson,
   equalJson,
   identityText,
-  jsonTypeof,
-  numberText,
   textForm,
 } from '../../../engine/json/compare.ts';
-import { Float, type JsonValue } from '../../../engine/json/value.ts';
+import { storedText } from '../../../engine/json/stored.ts';
+import { Float, type JsonValue, kindOf } from '../../../engine/json/value.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
 console.log(`compare.test seed ${seed}`);
@@ -126,7 +125,7 @@ describe('numbers', () => {
       [5, '5'],
       [12345678901234567890123n, '12345678901234567890123'],
     ];
-    for (const [value, text] of spellings) assert.equal(numberText(value as number), text);
+    for (const [value, text] of spellings) assert.equal(storedText(value as number), text);
   });
 
   it('compare by decimal value, never through rounding', () => {
@@ -193,6 +192,6 @@ describe('text form', () => {
   it('names kinds as jsonb_typeof does', () => {
     const values: JsonValue[] = [null, true, 1, 2n ** 60n, new Float(1), 'x', [], {}];
     const kinds = 'null boolean number number number string array object'.split(' ');
-    assert.deepEqual(values.map(jsonTypeof), kinds);
+    assert.deepEqual(values.map(kindOf), kinds);
   });
 });

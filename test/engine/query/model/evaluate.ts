@@ -3,16 +3,9 @@
 // language (three-valued logic, JSON order and containment, path semantics), not from the executor.
 
 import { canonicalK } from '../../../../engine/json/canonical.ts';
-import {
-  compareJson,
-  compareText,
-  containsJson,
-  equalJson,
-  jsonTypeof,
-  textForm,
-} from '../../../../engine/json/compare.ts';
+import { compareJson, compareText, containsJson, equalJson, textForm } from '../../../../engine/json/compare.ts';
 import { parseJson } from '../../../../engine/json/parse.ts';
-import { isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
+import { isArray, isNumber, isObject, type JsonObject, type JsonValue, kindOf } from '../../../../engine/json/value.ts';
 import { DecimalSum } from '../../../../engine/query/format/decimal.ts';
 import { toChar } from '../../../../engine/query/format/to-char.ts';
 import { compileRegex, type Matcher } from '../../../../engine/query/regex/regex.ts';
@@ -290,7 +283,7 @@ class Evaluation {
       case 'parameter':
         return hasParameter(filter, cellOf(row, 'parameters') as JsonObject);
       case 'jsonb-typeof':
-        return jsonTypeof(cellOf(row, filter.field)) === filter.type;
+        return kindOf(cellOf(row, filter.field)) === filter.type;
       case 'in-query':
         return this.#inQuery(filter, row);
       case 'node-state': {
@@ -550,11 +543,11 @@ function columnValue(entity: EntityName, column: Column, row: ModelRow): JsonVal
 function typeofValue(ref: FieldRef, row: ModelRow): JsonValue {
   if (ref.kind === 'field') {
     const cell = cellOf(row, ref.field);
-    return cell === null ? null : jsonTypeof(cell);
+    return cell === null ? null : kindOf(cell);
   }
   const { field, parts } = located(ref.root, ref.parts);
   const found = walk(row.cells[field] ?? null, parts, { digitsAreIndexes: false });
-  return found === undefined ? null : jsonTypeof(found);
+  return found === undefined ? null : kindOf(found);
 }
 
 /** The number that a fact value is or spells, as a list; an empty one for other values. */
