@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import type { Kind } from './fleet.ts';
 import { digestOfParts } from './lib/digest.ts';
 import { median, show, sum, table } from './lib/figures.ts';
+import type { Kind } from './lib/fleet.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import { History, type Prepared, prepareRun, type RunName, runNames } from './lib/load.ts';
 import { describeMachine } from './lib/machine.ts';
@@ -160,7 +160,7 @@ function resultOf(build: Build, run: RunName, commands: number): BuildResult {
 }
 
 async function run(given: Given): Promise<void> {
-  // As in the server (server/threads.ts).
+  // As in the server (workers/v8.ts).
   setFlagsFromString('--no-allocation-site-pretenuring');
   const nodes = given.number('nodes', 1, 100_000);
   const size = given.number('batch', 1, 10_000);

@@ -5,7 +5,7 @@
 import http from 'node:http';
 import { parseArgs, promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Command, FLEET_DEFAULTS, Fleet } from './fleet.ts';
+import { type Command, FLEET_DEFAULTS, Fleet } from './lib/fleet.ts';
 
 const USAGE = `usage: fill [options]   submits the agent runs of a generated fleet to a running server
 

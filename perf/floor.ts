@@ -7,9 +7,9 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Kind } from './fleet.ts';
 import { digestOfParts } from './lib/digest.ts';
 import { median, show, spread, sum, table } from './lib/figures.ts';
+import type { Kind } from './lib/fleet.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import { hash, parse, unpack } from './lib/floor-work.ts';
 import { History, type Prepared, prepareRun } from './lib/load.ts';

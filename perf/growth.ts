@@ -1,5 +1,5 @@
 // Does anything get slower as the store grows? One server is filled to each size in turn. At each size the same number of
-// nodes sends a changed and an unchanged run, and the queries about one thing (query-list.ts, `flat`) are timed. Commands a
+// nodes sends a changed and an unchanged run, and the queries about one thing (lib/query-list.ts, `flat`) are timed. Commands a
 // second, processor time per command, query times and memory should stay flat; disk should grow in proportion.
 
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.t
 import { fill, History, prepareRun } from './lib/load.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import { printProfiles } from './lib/profile.ts';
+import { timedQueries } from './lib/query-list.ts';
 import { resultsDir, writeResult, writeText } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 import { drawCharts } from './lib/svg.ts';
 import { nodeCount, type QueryResult, timeQuery, variablesOf } from './queries.ts';
-import { timedQueries } from './query-list.ts';
 
 export interface GrowthResult {
   readonly nodes: number;

@@ -3,12 +3,12 @@
 // server with an empty store. Beside each run stands the floor of its own bytes (floor.ts), measured just before it, and what
 // the floor server (floor-server.ts) takes of them in a second, measured at the end of each round.
 
-import type { Kind } from './fleet.ts';
 import { meanFloor, measureRunFloor } from './floor.ts';
 import { Client } from './lib/client.ts';
 import { digestOf, digestOfParts } from './lib/digest.ts';
 import { diskBytes } from './lib/disk.ts';
 import { median, quantile, show, spread, sum, table } from './lib/figures.ts';
+import type { Kind } from './lib/fleet.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import {
   drained,
@@ -47,7 +47,7 @@ export interface RunResult {
   /** Highest while it ran, MiB: all of it, and what is no mapped file. */
   readonly peakPss: number;
   readonly peakAnonymous: number;
-  /** Bytes. The command log is not in it: it grows to the size of one segment and no further. */
+  /** Bytes. The command log is not in it: it takes two or three segments, however many commands come. */
   readonly diskPerNode: number;
   readonly stages: Readonly<Record<string, number>>;
   /** Of what the server answers afterwards. */

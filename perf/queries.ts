@@ -1,5 +1,5 @@
 // How long do queries take, and how does that grow with the store? One server is filled step by step to each size, and at
-// each size every query of query-list.ts is asked, one at a time over one kept connection. The answer's digest and rows
+// each size every query of lib/query-list.ts is asked, one at a time over one kept connection. The answer's digest and rows
 // come from a request that is not timed; `explain=analyze` tells which way the server took.
 
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ import { OthersWatch } from './lib/machine.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import { summarizePlan } from './lib/plan-text.ts';
 import { printProfiles } from './lib/profile.ts';
+import { type TimedQuery, timedQueries } from './lib/query-list.ts';
 import { resultsDir, writeResult, writeText } from './lib/result.ts';
 import { RowCounter } from './lib/row-counter.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
-import { type TimedQuery, timedQueries } from './query-list.ts';
 
 export interface QueryResult {
   readonly name: string;

@@ -1,6 +1,6 @@
 // The shape of the generated fleet, from arguments. Everything that decides what is sent is printed with the results.
 
-import { FLEET_DEFAULTS, Fleet } from '../fleet.ts';
+import { FLEET_DEFAULTS, Fleet } from './fleet.ts';
 import { type Given, type OptionTable, UsageError } from './options.ts';
 
 export const fleetOptions = {

@@ -4,8 +4,8 @@
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Command, Fleet, type Kind } from '../fleet.ts';
 import type { Asked, Client } from './client.ts';
+import { type Command, Fleet, type Kind } from './fleet.ts';
 
 const compress = promisify(gzip);
 const HALF_HOUR = 30 * 60 * 1000;

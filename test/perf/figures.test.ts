@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Fleet } from '../../perf/fleet.ts';
 import { digestOf } from '../../perf/lib/digest.ts';
 import { median, quantile, show, spread, table } from '../../perf/lib/figures.ts';
+import { Fleet } from '../../perf/lib/fleet.ts';
 import { History } from '../../perf/lib/load.ts';
 import { summarizePlan } from '../../perf/lib/plan-text.ts';
 import { summarize } from '../../perf/lib/profile.ts';

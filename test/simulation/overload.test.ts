@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { Fleet } from '../../perf/fleet.ts';
+import { Fleet } from '../../perf/lib/fleet.ts';
 import { replaceFacts, timeText } from '../support/commands.ts';
 import { atEnd } from '../support/endings.ts';
 import { testNumber } from '../support/random.ts';

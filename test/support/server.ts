@@ -46,7 +46,7 @@ export interface Ask {
   readonly agent?: Agent | false;
 }
 
-/** A command as clients submit it; perf/fleet.ts makes such, and test/support/commands.ts. */
+/** A command as clients submit it; perf/lib/fleet.ts makes such, and test/support/commands.ts. */
 export interface ClientCommand {
   readonly command: string;
   readonly version: number;

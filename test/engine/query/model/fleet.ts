@@ -11,7 +11,7 @@ import { Float, type JsonObject, type JsonValue } from '../../../../engine/json/
 import { deleteNode } from '../../../../engine/retention/nodes.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
-import { Random } from '../../../../perf/random.ts';
+import { Random } from '../../../../perf/lib/random.ts';
 import { applyBatch, queuedOf } from '../../../support/apply.ts';
 import type {
   Catalog,
