@@ -3,10 +3,10 @@
 // different machines, or of one machine on different days, are not worth comparing.
 
 import { readFileSync } from 'node:fs';
-import type { RunResult } from './ingest.ts';
 import { median, show, table } from './lib/figures.ts';
+import type { RunResult } from './lib/measured-run.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
-import type { QueryResult, SizeResult } from './queries.ts';
+import type { QueryResult, SizeResult } from './lib/timed-query.ts';
 
 interface Result {
   readonly machine?: string;

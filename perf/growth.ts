@@ -3,20 +3,20 @@
 // second, processor time per command, query times and memory should stay flat; disk should grow in proportion.
 
 import { join } from 'node:path';
-import { measureRun, type RunPlan, type RunResult } from './ingest.ts';
 import { Client } from './lib/client.ts';
 import { digestOfParts } from './lib/digest.ts';
 import { diskBytes } from './lib/disk.ts';
 import { median, show, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History, prepareRun } from './lib/load.ts';
+import { measureRun, type RunPlan, type RunResult } from './lib/measured-run.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
 import { printProfiles } from './lib/profile.ts';
 import { timedQueries } from './lib/query-list.ts';
 import { resultsDir, writeResult, writeText } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 import { drawCharts } from './lib/svg.ts';
-import { nodeCount, type QueryResult, timeQuery, variablesOf } from './queries.ts';
+import { nodeCount, type QueryResult, timeQuery, variablesOf } from './lib/timed-query.ts';
 
 export interface GrowthResult {
   readonly nodes: number;

@@ -1,61 +1,20 @@
 // How many commands a second does the server take in, and what does one cost it? Four runs of a fleet, one after the other
 // (first, changed, unchanged, reports only), each sent and processed to the end before the next. Every round has a new
-// server with an empty store. Beside each run stands the floor of its own bytes (floor.ts), measured just before it, and what
+// server with an empty store. Beside each run stands the floor of its own bytes (lib/floor.ts), measured just before it, and what
 // the floor server (floor-server.ts) takes of them in a second, measured at the end of each round.
 
-import { meanFloor, measureRunFloor } from './floor.ts';
 import { Client } from './lib/client.ts';
-import { digestOf, digestOfParts } from './lib/digest.ts';
-import { diskBytes } from './lib/disk.ts';
-import { median, quantile, show, spread, sum, table } from './lib/figures.ts';
-import type { Kind } from './lib/fleet.ts';
+import { median, show, spread, table } from './lib/figures.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
-import {
-  drained,
-  History,
-  type Prepared,
-  prepareRun,
-  type RunName,
-  runNames,
-  runTexts,
-  type Submission,
-  submitAll,
-} from './lib/load.ts';
-import { OthersWatch } from './lib/machine.ts';
+import { History, type Prepared, prepareRun, type RunName, runNames, runTexts } from './lib/load.ts';
+import { measureRun, type RunPlan, type RunResult, STAGES, sendAll } from './lib/measured-run.ts';
 import { commonOptions, type Given, type Program, UsageError } from './lib/options.ts';
-import { MemoryWatch, type Processes } from './lib/processes.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
-import { describeRun, type Server, serverFor, serverOptions, startFloorServer } from './lib/server.ts';
-
-export interface RunResult {
-  readonly run: RunName;
-  readonly commands: number;
-  readonly plainBytes: number;
-  readonly sentBytes: number;
-  readonly acceptedPerSecond: number;
-  readonly processedPerSecond: number;
-  readonly submitP50: number;
-  readonly submitP99: number;
-  /** Processor time of the server per command, ms, and by thread: main, the busiest other, the rest. */
-  readonly cpu: number;
-  readonly threads: readonly [main: number, busiest: number, rest: number];
-  readonly floor: number;
-  readonly floorByKind: Readonly<Record<string, number>>;
-  /** Fraction of the machine that neither the server nor this program used. */
-  readonly others: number;
-  /** Highest while it ran, MiB: all of it, and what is no mapped file. */
-  readonly peakPss: number;
-  readonly peakAnonymous: number;
-  /** Bytes. The command log is not in it: it takes two or three segments, however many commands come. */
-  readonly diskPerNode: number;
-  readonly stages: Readonly<Record<string, number>>;
-  /** Of what the server answers afterwards. */
-  readonly digest: string;
-}
+import { describeRun, serverFor, serverOptions, startFloorServer } from './lib/server.ts';
 
 /** A run as the floor server took it. */
-export interface FloorServerResult {
+interface FloorServerResult {
   readonly processedPerSecond: number;
   /** Its processor time per command, ms. */
   readonly cpu: number;
@@ -63,133 +22,6 @@ export interface FloorServerResult {
 
 interface RoundResult extends RunResult {
   readonly floorServer: FloorServerResult;
-}
-
-/** Timers of the server, mean milliseconds of the last thousand or so. */
-const STAGES: Readonly<Record<string, string>> = {
-  'durable append': 'message-persistence-time',
-  decode: 'command-parse-time',
-  'whole command': 'processing-time',
-};
-
-/** Asked after each run; together they touch everything that was stored. */
-const CHECKS: readonly (readonly [path: string, params: Readonly<Record<string, unknown>>])[] = [
-  ['nodes', { query: ['extract', ['certname', 'facts_environment', 'latest_report_status'], ['~', 'certname', '.']] }],
-  ['resources', { query: ['extract', [['function', 'count'], 'type'], ['~', 'certname', '.'], ['group_by', 'type']] }],
-  ['facts', { query: ['extract', [['function', 'count'], 'name'], ['~', 'certname', '.'], ['group_by', 'name']] }],
-  ['reports', { query: ['extract', ['certname', 'hash', 'status'], ['~', 'certname', '.']] }],
-  [
-    'events',
-    { query: ['extract', [['function', 'count'], 'certname'], ['~', 'certname', '.'], ['group_by', 'certname']] },
-  ],
-  ['package-inventory', { query: ['extract', [['function', 'count']], ['~', 'certname', '.']] }],
-  ['resources', { query: ['~', 'certname', '^node-0000[0-2]'] }],
-  ['factsets', { query: ['~', 'certname', '^node-0000[0-2]'] }],
-  ['edges', { query: ['~', 'certname', '^node-0000[0-2]'] }],
-];
-
-async function digestOfStore(client: Client): Promise<string> {
-  const digests: string[] = [];
-  for (const [path, params] of CHECKS)
-    digests.push(digestOf(await client.json(`/pdb/query/v4/${path}`, params)).digest);
-  return digestOfParts(digests);
-}
-
-async function stageMeans(client: Client): Promise<Record<string, number>> {
-  const out: Record<string, number> = {};
-  for (const [name, metric] of Object.entries(STAGES)) {
-    const mean = await client.metric(`puppetlabs.puppetdb.mq:name=global.${metric}`, 'Mean');
-    if (mean !== undefined) out[name] = mean;
-  }
-  return out;
-}
-
-function threadsSince(processes: Processes, before: ReadonlyMap<number, number>): [number, number, number] {
-  let main = 0;
-  const others: number[] = [];
-  let first = true;
-  for (const [thread, cpu] of [...processes.threadCpuMs()].sort(([a], [b]) => a - b)) {
-    const used = cpu - (before.get(thread) ?? 0);
-    if (first) main = used;
-    else others.push(used);
-    first = false;
-  }
-  const busiest = others.length === 0 ? 0 : Math.max(...others);
-  return [main, busiest, sum(others) - busiest];
-}
-
-export interface RunPlan {
-  readonly nodes: number;
-  readonly connections: number;
-  readonly floorSample: number;
-  readonly floorRounds: number;
-  /** Milliseconds after a run in which flushes and the removal of log segments come to their end. */
-  readonly settle: number;
-}
-
-/** Sends a prepared run and waits until it is processed. */
-export async function measureRun(
-  server: Server,
-  run: RunName,
-  requests: readonly Prepared[],
-  plan: RunPlan,
-): Promise<RunResult> {
-  const { nodes, connections } = plan;
-  const floors = measureRunFloor(requests, { sample: plan.floorSample, rounds: plan.floorRounds, group: connections });
-  const client = new Client(server, connections);
-  const control = new Client(server, 1);
-  const { processes } = server;
-  await drained(control);
-  const memory = new MemoryWatch(processes, 250);
-  const threads = processes.threadCpuMs();
-  const cpuBefore = processes.cpuMs();
-  const others = new OthersWatch();
-  const { latencies, seconds, elapsed } = await sendAll(client, control, requests, connections);
-  const cpu = processes.cpuMs() - cpuBefore;
-  const othersShare = others.share(cpu);
-  const perThread = threadsSince(processes, threads);
-  const peak = memory.stop();
-  const stages = await stageMeans(control);
-  const digest = await digestOfStore(control);
-  await new Promise((resolve) => setTimeout(resolve, plan.settle));
-  client.close();
-  control.close();
-  const counts = countsOf(requests);
-  return {
-    run,
-    commands: requests.length,
-    plainBytes: sum(requests.map(({ plainBytes }) => plainBytes)),
-    sentBytes: sum(requests.map(({ body }) => body.length)),
-    acceptedPerSecond: requests.length / seconds,
-    processedPerSecond: requests.length / elapsed,
-    submitP50: median(latencies),
-    submitP99: quantile(latencies, 0.99),
-    cpu: cpu / requests.length,
-    threads: [perThread[0] / requests.length, perThread[1] / requests.length, perThread[2] / requests.length],
-    floor: meanFloor(floors, counts),
-    floorByKind: Object.fromEntries(
-      [...floors].map(([kind, result]) => [kind, meanFloor(floors, new Map([[kind, result.commands]]))]),
-    ),
-    others: othersShare,
-    peakPss: peak.pss,
-    peakAnonymous: peak.anonymous,
-    diskPerNode: server.dirs.length === 0 ? Number.NaN : (diskBytes(server.dirs) - diskBytes(server.logDirs)) / nodes,
-    stages,
-    digest,
-  };
-}
-
-/** Sends everything and waits until it is processed. `elapsed`: seconds until then. */
-async function sendAll(
-  client: Client,
-  control: Client,
-  requests: readonly Prepared[],
-  connections: number,
-): Promise<Submission & { readonly elapsed: number }> {
-  const start = performance.now();
-  const submission = await submitAll(client, requests, connections);
-  await drained(control);
-  return { ...submission, elapsed: (performance.now() - start) / 1000 };
 }
 
 /** The same runs, one after the other, sent to a floor server. */
@@ -214,12 +46,6 @@ async function measureFloorServer(
   } finally {
     await server.stop();
   }
-}
-
-function countsOf(requests: readonly Prepared[]): Map<Kind, number> {
-  const counts = new Map<Kind, number>();
-  for (const { kind } of requests) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  return counts;
 }
 
 function printResults(names: readonly RunName[], rounds: readonly (readonly RoundResult[])[]): void {

@@ -16,7 +16,7 @@ import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
 import { RowCounter } from './lib/row-counter.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
-import { nodeCount } from './queries.ts';
+import { nodeCount } from './lib/timed-query.ts';
 
 const DUMP = '/pdb/query/v4/resources';
 /** The crawling reader takes its bytes ten times a second. */
