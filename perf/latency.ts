@@ -6,7 +6,8 @@
 import { Client } from './lib/client.ts';
 import { digestOf } from './lib/digest.ts';
 import { readAgain } from './lib/dump-reader.ts';
-import { median, quantile, show, table } from './lib/figures.ts';
+import { show, table, type Waits, waitsOf } from './lib/figures.ts';
+import type { Fleet } from './lib/fleet.ts';
 import { describeFleet, fleetFor, fleetOptions } from './lib/fleet-options.ts';
 import { drained, fill, History, type Prepared, prepare, submitAll } from './lib/load.ts';
 import { OthersWatch } from './lib/machine.ts';
@@ -15,15 +16,6 @@ import { askPoints } from './lib/points.ts';
 import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
-
-/** Milliseconds. */
-export interface Waits {
-  readonly count: number;
-  readonly p50: number;
-  readonly p95: number;
-  readonly p99: number;
-  readonly worst: number;
-}
 
 export interface PhaseResult {
   readonly phase: string;
@@ -37,16 +29,6 @@ export interface PhaseResult {
 
 const DUMP = '/pdb/query/v4/resources';
 const CONNECTIONS = 64;
-
-function waitsOf(times: readonly number[]): Waits {
-  return {
-    count: times.length,
-    p50: median(times),
-    p95: quantile(times, 0.95),
-    p99: quantile(times, 0.99),
-    worst: Math.max(...times),
-  };
-}
 
 /** Facts, catalogs and reports of one run after the other, 5 % of each new: what a fleet sends. */
 class Supply {
@@ -112,13 +94,17 @@ const phases: readonly Phase[] = [
 
 interface Setting {
   readonly server: Server;
+  readonly fleet: Fleet;
   readonly nodes: number;
   readonly seconds: number;
   readonly rate: number;
   readonly supply: Supply;
 }
 
-async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, phase: Phase): Promise<PhaseResult> {
+async function measurePhase(
+  { server, fleet, nodes, seconds, rate, supply }: Setting,
+  phase: Phase,
+): Promise<PhaseResult> {
   const client = new Client(server, CONNECTIONS);
   const requests = phase.commands ? await supply.take(Math.ceil(rate * seconds)) : [];
   // Compile servers keep their connections; `connect` measures what new ones cost.
@@ -131,7 +117,7 @@ async function measurePhase({ server, nodes, seconds, rate, supply }: Setting, p
     ? paced(client, requests, rate)
     : new Promise<number[]>((resolve) => setTimeout(() => resolve([]), seconds * 1000));
   const reader = phase.dumps ? readAgain(server, DUMP) : null;
-  const points = askPoints({ target: server, nodes, pauseMs: 5, done: () => done });
+  const points = askPoints({ target: server, fleet, nodes, pauseMs: 5, done: () => done });
   const submissions = await load;
   done = true;
   const asked = await points;
@@ -173,7 +159,7 @@ async function run(given: Given): Promise<void> {
 
     const results: PhaseResult[] = [];
     for (const phase of phases) {
-      results.push(await measurePhase({ server, nodes, seconds, rate, supply }, phase));
+      results.push(await measurePhase({ server, fleet, nodes, seconds, rate, supply }, phase));
       console.error(`${phase.name}: done`);
     }
     const query = ['extract', ['certname', 'facts_environment'], ['~', 'certname', '.']];

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Client } from './lib/client.ts';
-import { median, quantile, show, table } from './lib/figures.ts';
+import { show, table, type Waits, waitsOf } from './lib/figures.ts';
+import type { Fleet } from './lib/fleet.ts';
 import { describeFleet, fleetFor, manyNodesOptions } from './lib/fleet-options.ts';
 import { fill, History } from './lib/load.ts';
 import { OthersWatch } from './lib/machine.ts';
@@ -22,15 +23,6 @@ const DUMP = '/pdb/query/v4/resources';
 /** The crawling reader takes its bytes ten times a second. */
 const SIPS_PER_SECOND = 10;
 
-export interface PointLatencies {
-  readonly asked: number;
-  /** Milliseconds. */
-  readonly p50: number;
-  readonly p95: number;
-  readonly p99: number;
-  readonly worst: number;
-}
-
 export interface StreamResult {
   readonly nodes: number;
   readonly rows: number;
@@ -38,8 +30,8 @@ export interface StreamResult {
   readonly seconds: number;
   readonly firstByteMs: number;
   readonly crawledBytes: number;
-  readonly idle: PointLatencies;
-  readonly during: PointLatencies;
+  readonly idle: Waits;
+  readonly during: Waits;
   /** MiB: before, highest, and ten seconds later; all of it and what is no mapped file. */
   readonly memory: Readonly<Record<'before' | 'peak' | 'after', { readonly pss: number; readonly anonymous: number }>>;
   readonly cpuSeconds: number;
@@ -47,16 +39,6 @@ export interface StreamResult {
   readonly cpuAfter: number;
   readonly others: number;
   readonly digest: string;
-}
-
-function latenciesOf(times: readonly number[]): PointLatencies {
-  return {
-    asked: times.length,
-    p50: median(times),
-    p95: quantile(times, 0.95),
-    p99: quantile(times, 0.99),
-    worst: Math.max(...times),
-  };
 }
 
 /** Reads at a fixed rate, whatever the server would send, until it is stopped. */
@@ -91,12 +73,13 @@ class Crawler {
 async function measure(
   server: Server,
   given: Given,
+  fleet: Fleet,
   nodes: number,
 ): Promise<{ result: StreamResult; memory: MemoryWatch }> {
   const quick = given.flag('small');
   const client = new Client(server, 2);
   const idleEnd = performance.now() + (quick ? 300 : 5000);
-  const asking = { target: server, nodes, pauseMs: 10 };
+  const asking = { target: server, fleet, nodes, pauseMs: 10 };
   const idle = await askPoints({ ...asking, done: () => performance.now() > idleEnd });
 
   const before = server.processes.memory();
@@ -135,8 +118,8 @@ async function measure(
     seconds,
     firstByteMs: first,
     crawledBytes: crawler.bytes,
-    idle: latenciesOf(idle),
-    during: latenciesOf(during),
+    idle: waitsOf(idle),
+    during: waitsOf(during),
     memory: { before, peak, after: server.processes.memory() },
     cpuSeconds: cpuUsed / 1000,
     cpuAfter,
@@ -146,8 +129,8 @@ async function measure(
   return { result, memory: watch };
 }
 
-function latencyRow(name: string, { asked, p50, p95, p99, worst }: PointLatencies): string[] {
-  return [name, String(asked), show(p50), show(p95), show(p99), show(worst)];
+function latencyRow(name: string, { count, p50, p95, p99, worst }: Waits): string[] {
+  return [name, String(count), show(p50), show(p95), show(p99), show(worst)];
 }
 
 /** Memory over time, thinned to a few rows. */
@@ -176,7 +159,7 @@ async function run(given: Given): Promise<void> {
       await fill(client, { history: new History(fleet), first: stored, end: nodes, runs: ['first'], onNode });
     client.close();
 
-    const { result, memory } = await measure(server, given, nodes);
+    const { result, memory } = await measure(server, given, fleet, nodes);
     const { before, peak, after } = result.memory;
     console.log(
       `\nGET ${DUMP}: ${result.rows} rows, ${show(result.bytes / 1e6)} MB in ${show(result.seconds)} s ` +

@@ -14,6 +14,25 @@ export function quantile(list: readonly number[], p: number): number {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(p * sorted.length) - 1))]!;
 }
 
+/** How long something took, several times: milliseconds. */
+export interface Waits {
+  readonly count: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly worst: number;
+}
+
+export function waitsOf(times: readonly number[]): Waits {
+  return {
+    count: times.length,
+    p50: median(times),
+    p95: quantile(times, 0.95),
+    p99: quantile(times, 0.99),
+    worst: Math.max(...times),
+  };
+}
+
 export function sum(list: readonly number[]): number {
   let total = 0;
   for (const value of list) total += value;

@@ -208,26 +208,26 @@ test('stream: the dump is complete, beside a slow reader and point queries', asy
     readonly rows: number;
     readonly bytes: number;
     readonly crawledBytes: number;
-    readonly during: { readonly asked: number };
+    readonly during: { readonly count: number };
     readonly memory: Record<string, { readonly pss: number }>;
   }
   const result = await resultOf<Result>('stream', '--nodes', '12');
   // 30-60 resources in each catalog, and its Sshkey.
   assert.ok(result.rows >= 12 * 31 && result.rows <= 12 * 61, String(result.rows));
-  assert.ok(result.during.asked > 0);
+  assert.ok(result.during.count > 0);
   assert.deepEqual(Object.keys(result.memory), ['before', 'peak', 'after']);
 });
 
 test('stream: over HTTPS, with a certificate', { skip: opensslMissing() }, async () => {
   interface Result {
     readonly rows: number;
-    readonly during: { readonly asked: number };
+    readonly during: { readonly count: number };
     readonly text: string;
   }
   const result = await resultOf<Result>('stream', '--nodes', '12', '--tls', '--tls-key', 'ec');
   assert.match(result.text, /^.*, over HTTPS \(keys ec\)$/m);
   assert.ok(result.rows >= 12 * 31 && result.rows <= 12 * 61, String(result.rows));
-  assert.ok(result.during.asked > 0);
+  assert.ok(result.during.count > 0);
 });
 
 test('connect: connections that are kept, and new ones', async () => {
