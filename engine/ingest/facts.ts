@@ -1,6 +1,7 @@
 // replace facts: from a payload that conforms to the wire table to a FactsCommand.
 
 import { REPLACE_FACTS } from '../../schemas/commands/facts.ts';
+import { OPEN_MAP } from '../json/ascii.ts';
 import { canonicalS, compareUnits, quote, sortedKeysS } from '../json/canonical.ts';
 import { JSON_LIMITS, tooDeep } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
@@ -152,7 +153,7 @@ const knownFacts = new ElementMemo<KnownFact>(FACT_MEMO_BYTES);
 
 /** Sorted by name. Null also when a name occurs twice: the last one counts, which only the whole payload tells. */
 function factsOfMap(sent: Buffer): KnownFact[] | null {
-  if (sent[0] !== OPEN_BRACE) return null;
+  if (sent[0] !== OPEN_MAP) return null;
   const facts = knownFacts.values(sent, readFact);
   if (facts === null) return null;
   facts.sort((a, b) => compareUnits(a.name, b.name));
@@ -161,7 +162,6 @@ function factsOfMap(sent: Buffer): KnownFact[] | null {
   }
   return facts;
 }
-const OPEN_BRACE = 0x7b;
 
 function readFact(kernel: ElementKernel, isKept: boolean): ReadElement<KnownFact> | null {
   const fact = readPlain(kernel) ?? readParsed(kernel.text(), isKept);

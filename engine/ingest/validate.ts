@@ -2,6 +2,7 @@
 // payloads that do not) says why, in the style of the original's dead letters (command document 3.0.2).
 
 import type { WireField, WireTable, WireType } from '../../schemas/commands/format.ts';
+import { POINT } from '../json/ascii.ts';
 import { quote } from '../json/canonical.ts';
 import { printJson } from '../json/print.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
@@ -90,7 +91,6 @@ export function strictTime(text: string): number | null {
 /** Up to the seconds: `2026-11-20T10:00:` */
 const MINUTE_SIZE = 17;
 const UPPER_Z = 0x5a;
-const POINT = 0x2e;
 const DIGIT_ZERO = 0x30;
 /** The minute that was read last, and when it begins. */
 const minute = new Uint8Array(MINUTE_SIZE);

@@ -1,6 +1,7 @@
 // From stored text to canonical text (order K) without a value in between. The two differ in the order of keys and in how decimals
 // are spelled; what is the same in both is cut out.
 
+import { CLOSE_LIST, CLOSE_MAP, COMMA, OPEN_LIST, OPEN_MAP, POINT, QUOTE } from './ascii.ts';
 import { canonicalK, compareK } from './canonical.ts';
 import { behindString, parseJson } from './parse.ts';
 
@@ -119,10 +120,3 @@ function stringEnd(opens: number): number {
 
 /** Up to so many, insertion takes less than a call of the general sort. */
 const FEW = 24;
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const POINT = 0x2e;
-const OPEN_LIST = 0x5b;
-const CLOSE_LIST = 0x5d;
-const OPEN_MAP = 0x7b;
-const CLOSE_MAP = 0x7d;

@@ -3,6 +3,7 @@
 // their spelling; the input must be JSON. All that matters is ASCII, so the text is looked at as UTF-8, as it goes out.
 
 import { ByteWriter, wordsOf } from '../bytes.ts';
+import { BACKSLASH, BLANK, CLOSE_LIST, CLOSE_MAP, COLON, COMMA, NEWLINE, OPEN_LIST, OPEN_MAP, QUOTE } from './ascii.ts';
 import { printJson } from './print.ts';
 import { hasStop, STOPS } from './stops.ts';
 import type { JsonValue } from './value.ts';
@@ -28,19 +29,9 @@ function written(text: string): ByteWriter {
   return out;
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_LIST = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_LIST = 0x5d;
-const OPEN = 0x7b;
-const CLOSE = 0x7d;
-const SPACE = 0x20;
-const NEWLINE = 0x0a;
 /** By byte: 1 for what stands between tokens. */
 const IS_PUNCTUATION = new Uint8Array(256);
-for (const unit of [QUOTE, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE]) IS_PUNCTUATION[unit] = 1;
+for (const unit of [QUOTE, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP]) IS_PUNCTUATION[unit] = 1;
 
 /** Of the text between two tokens, beside the indentation. */
 const BETWEEN_MAX = 4;
@@ -84,61 +75,61 @@ export function writePretty(source: Uint8Array, start: number, end: number, out:
       }
       continue;
     }
-    if (unit > SPACE && !IS_PUNCTUATION[unit]) {
+    if (unit > BLANK && !IS_PUNCTUATION[unit]) {
       // A number or a bare word ends where punctuation, white space or the text does.
       bytes[to++] = unit;
-      for (; at < end && (unit = source[at]!) > SPACE && !IS_PUNCTUATION[unit]; at++) bytes[to++] = unit;
+      for (; at < end && (unit = source[at]!) > BLANK && !IS_PUNCTUATION[unit]; at++) bytes[to++] = unit;
       continue;
     }
     let indent = -1;
     switch (unit) {
-      case OPEN:
+      case OPEN_MAP:
       case OPEN_LIST: {
-        while (at < end && source[at]! <= SPACE) at++;
+        while (at < end && source[at]! <= BLANK) at++;
         const closing = source[at];
         bytes[to++] = unit;
-        if (closing === CLOSE || closing === CLOSE_LIST) {
-          bytes[to++] = SPACE;
+        if (closing === CLOSE_MAP || closing === CLOSE_LIST) {
+          bytes[to++] = BLANK;
           bytes[to++] = closing;
           at++;
           break;
         }
         objects.push(inObject);
-        inObject = unit === OPEN;
+        inObject = unit === OPEN_MAP;
         if (inObject) indent = ++depth;
-        else bytes[to++] = SPACE;
+        else bytes[to++] = BLANK;
         break;
       }
-      case CLOSE:
+      case CLOSE_MAP:
       case CLOSE_LIST: {
         inObject = objects.pop() === true;
-        if (unit === CLOSE) {
+        if (unit === CLOSE_MAP) {
           depth--;
           bytes[to++] = NEWLINE;
           for (let i = 0; i < depth; i++) {
-            bytes[to++] = SPACE;
-            bytes[to++] = SPACE;
+            bytes[to++] = BLANK;
+            bytes[to++] = BLANK;
           }
-        } else bytes[to++] = SPACE;
+        } else bytes[to++] = BLANK;
         bytes[to++] = unit;
         break;
       }
       case COMMA:
         bytes[to++] = COMMA;
         if (inObject) indent = depth;
-        else bytes[to++] = SPACE;
+        else bytes[to++] = BLANK;
         break;
       case COLON:
-        bytes[to++] = SPACE;
+        bytes[to++] = BLANK;
         bytes[to++] = COLON;
-        bytes[to++] = SPACE;
+        bytes[to++] = BLANK;
         break;
     }
     if (indent < 0) continue;
     bytes[to++] = NEWLINE;
     for (let i = 0; i < indent; i++) {
-      bytes[to++] = SPACE;
-      bytes[to++] = SPACE;
+      bytes[to++] = BLANK;
+      bytes[to++] = BLANK;
     }
   }
   out.length = to;

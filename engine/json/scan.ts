@@ -2,16 +2,9 @@
 // costs a look at each byte.
 
 import { copyOf } from '../bytes.ts';
+import { BACKSLASH, CLOSE_LIST, CLOSE_MAP, COMMA, OPEN_LIST, OPEN_MAP, QUOTE } from './ascii.ts';
 import { parseJson } from './parse.ts';
 import type { JsonValue } from './value.ts';
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_LIST = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_LIST = 0x5d;
-const OPEN = 0x7b;
-const CLOSE = 0x7d;
 
 /** Place behind the string that begins at `start`; `end` when it does not end. */
 export function endOfString(bytes: Uint8Array, start: number, end: number): number {
@@ -45,10 +38,10 @@ export function endOfValue(bytes: Uint8Array, start: number, end: number): numbe
   const first = bytes[start]!;
   if (first === QUOTE) return endOfString(bytes, start, end);
   let at = start;
-  if (first !== OPEN && first !== OPEN_LIST) {
+  if (first !== OPEN_MAP && first !== OPEN_LIST) {
     while (at < end) {
       const unit = bytes[at]!;
-      if (unit === COMMA || unit === CLOSE || unit === CLOSE_LIST) break;
+      if (unit === COMMA || unit === CLOSE_MAP || unit === CLOSE_LIST) break;
       at++;
     }
     return at;
@@ -61,8 +54,8 @@ export function endOfValue(bytes: Uint8Array, start: number, end: number): numbe
       continue;
     }
     at++;
-    if (unit === OPEN || unit === OPEN_LIST) depth++;
-    else if ((unit === CLOSE || unit === CLOSE_LIST) && --depth === 0) break;
+    if (unit === OPEN_MAP || unit === OPEN_LIST) depth++;
+    else if ((unit === CLOSE_MAP || unit === CLOSE_LIST) && --depth === 0) break;
   }
   return at;
 }
@@ -109,7 +102,7 @@ export function keyAt(bytes: Buffer, start: number, end: number): string {
 
 /** Where the value of that key begins in the object at `start`; -1 when it has none, or when there is no object. */
 export function memberAt(bytes: Buffer, start: number, end: number, key: Key): number {
-  if (bytes[start] !== OPEN) return -1;
+  if (bytes[start] !== OPEN_MAP) return -1;
   let at = start + 1;
   while (at < end && bytes[at] === QUOTE) {
     const behind = endOfString(bytes, at, end);
@@ -127,7 +120,7 @@ export function someMember(
   end: number,
   test: (key: number, value: number, valueEnd: number) => boolean,
 ): boolean {
-  if (bytes[start] !== OPEN) return false;
+  if (bytes[start] !== OPEN_MAP) return false;
   for (let at = start + 1; bytes[at] === QUOTE; at++) {
     const value = endOfString(bytes, at, end) + 1;
     const valueEnd = endOfValue(bytes, value, end);

@@ -1,8 +1,6 @@
 // What ends the plain part of a string of JSON text: its end, an escape, a control character. Looked for four bytes at a time.
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const BLANK = 0x20;
+import { BACKSLASH, BLANK, QUOTE } from './ascii.ts';
 
 /** By byte: 1 for what does not simply stand in a string. */
 export const STOPS = new Uint8Array(256);

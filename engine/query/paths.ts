@@ -2,6 +2,7 @@
 // are their encoded text (what `fact_paths.path` is as a text), the two meanings of `~>`, the paths that a `match()` field
 // stands for, and the leaves of a value. Spec: 3.8 and 3.9 of the query document.
 
+import { OPEN_LIST, OPEN_MAP } from '../json/ascii.ts';
 import { elementAt, endOfString, endOfValue, type Key, keyAt, keyOf, memberAt } from '../json/scan.ts';
 import { type CompileRegex, compileRegex } from './regex/regex.ts';
 import type { PathPart } from './tree.ts';
@@ -139,9 +140,6 @@ interface StoredValue {
 }
 type VisitPlace = (path: Path, start: number, end: number) => void;
 
-const OPEN_LIST = 0x5b;
-const OPEN = 0x7b;
-
 function visitAlong(
   tests: ElementTests | null,
   path: (string | number)[],
@@ -151,7 +149,7 @@ function visitAlong(
   visit: VisitPlace,
 ): void {
   const depth = path.length;
-  const isObject = bytes[start] === OPEN;
+  const isObject = bytes[start] === OPEN_MAP;
   if (!isObject && bytes[start] !== OPEN_LIST) {
     if (tests === null || depth === tests.length) visit(path, start, end);
     return;

@@ -10,6 +10,7 @@
 // `TextRecord` reads such a record in bytes that it is given; it holds on to them and never copies.
 
 import { type ByteWriter, bytesOf } from '../bytes.ts';
+import { BACKSLASH, QUOTE } from '../json/ascii.ts';
 import { formatTime } from '../time.ts';
 
 const WIDE = 0x80;
@@ -20,9 +21,7 @@ const TWO_32 = 0x1_0000_0000;
 /** First letters of JSON literals. */
 const TRUE = 0x74;
 const FALSE = 0x66;
-const QUOTE = 0x22;
-const BACKSLASH = '\\';
-const BACKSLASH_BYTE = 0x5c;
+const BACKSLASH_TEXT = '\\';
 
 /** What a kind of record consists of. */
 export interface FieldsShape {
@@ -125,7 +124,7 @@ export function isTextAt(bytes: Buffer, start: number, end: number, { text, plai
 function isEscapedFrom(bytes: Buffer, start: number, plain: Uint8Array): boolean {
   let i = 0;
   while (i < plain.length && bytes[start + i] === plain[i]) i++;
-  return i < plain.length && bytes[start + i] === BACKSLASH_BYTE;
+  return i < plain.length && bytes[start + i] === BACKSLASH;
 }
 
 const isSpelled = (bytes: Buffer, start: number, end: number, text: string): boolean =>
@@ -211,7 +210,7 @@ export class TextRecord {
     if (this.bytes[start] !== QUOTE) return null;
     const end = this.endOf(index);
     const inner = this.bytes.toString('utf8', start + 1, end - 1);
-    return inner.includes(BACKSLASH) ? (JSON.parse(this.bytes.toString('utf8', start, end)) as string) : inner;
+    return inner.includes(BACKSLASH_TEXT) ? (JSON.parse(this.bytes.toString('utf8', start, end)) as string) : inner;
   }
 
   /** Of a field that is true, false or null. */

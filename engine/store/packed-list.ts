@@ -15,6 +15,7 @@
 // Texts are written in WebAssembly (engine/wasm/unpack), or here where there is none.
 
 import { type ByteWriter, type Piece, pieceOf } from '../bytes.ts';
+import { CLOSE_LIST, CLOSE_MAP, COMMA, OPEN_LIST, OPEN_MAP } from '../json/ascii.ts';
 import { decimalText } from '../json/stored.ts';
 import { unpackInKernel } from './unpack-kernel.ts';
 
@@ -32,11 +33,6 @@ const LIST = 2;
 const END = 3;
 const TEXT = 4;
 
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const COMMA = 0x2c;
 const NULL = pieceOf('null');
 
 /** Writes the JSON texts of packed lists of one shape. */
@@ -97,7 +93,7 @@ export class PlainUnpacker {
 
   #list(bytes: Buffer, start: number, end: number, out: ByteWriter): number {
     let at = start;
-    out.byte(OPEN_BRACKET);
+    out.byte(OPEN_LIST);
     for (let isFirst = true; ; isFirst = false) {
       if (at >= end) throw endless();
       if (bytes[at] === END) break;
@@ -110,10 +106,10 @@ export class PlainUnpacker {
         leads = this.#further;
         at = this.#value(field, tag, bytes, at, end, out);
       }
-      if (leads === this.#first) out.byte(OPEN_BRACE);
-      out.byte(CLOSE_BRACE);
+      if (leads === this.#first) out.byte(OPEN_MAP);
+      out.byte(CLOSE_MAP);
     }
-    out.byte(CLOSE_BRACKET);
+    out.byte(CLOSE_LIST);
     return at + 1;
   }
 

@@ -1,6 +1,7 @@
 // What stands in a resource's signature (item-signatures.ts) for each of its parameters: a bit for its name, two for the name with the
 // value, where that is a string, `true`, `false` or `null`. These are stored in one spelling each.
 
+import { QUOTE } from '../json/ascii.ts';
 import { someMember } from '../json/scan.ts';
 import { storedText } from '../json/stored.ts';
 import { RESOURCE } from './bodies.ts';
@@ -8,7 +9,6 @@ import type { Fields } from './fields.ts';
 import { Mark } from './item-signatures.ts';
 import { HASH_START, hashOfBytes, mixed } from './mark-hash.ts';
 
-const QUOTE = 0x22;
 /** Of `true`, `false`, `null`. */
 const FIRST_OF_LITERALS = [...'tfn'].map((text) => text.charCodeAt(0));
 

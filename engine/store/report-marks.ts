@@ -11,6 +11,7 @@
 
 import type { Database } from 'lmdb';
 import { bytesOf } from '../bytes.ts';
+import { BACKSLASH, QUOTE } from '../json/ascii.ts';
 import { EVENT_CODES, eachCodedText } from './event-record.ts';
 import { quoted } from './fields.ts';
 import { fast, type ReadOptions } from './lmdb.ts';
@@ -69,9 +70,6 @@ export function markOfEventText(column: number, text: string): EventMark {
   mark.add(hashOfBytes(bytes, 0, bytes.length, STARTS[column]!));
   return mark;
 }
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 
 /** Of all texts of these events; null: there are none. */
 function markOfEvents(columns: Buffer | null): EventMark {

@@ -3,6 +3,7 @@
 // shared by many nodes.
 
 import { type ByteWriter, type Piece, pieceOf } from '../../bytes.ts';
+import { CLOSE_LIST, CLOSE_MAP, COLON, COMMA, OPEN_LIST, OPEN_MAP } from '../../json/ascii.ts';
 import {
   EDGE,
   FACT,
@@ -84,12 +85,6 @@ class ItemTexts<R extends Fields> implements ListTexts {
 /** Of lists beside which there are none. */
 const NO_COPIES = new Copies();
 
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_LIST = 0x5b;
-const CLOSE_LIST = 0x5d;
-const OPEN = 0x7b;
-const CLOSE = 0x7d;
 export const DATA = pieceOf('{"data":');
 export const NULL = pieceOf('null');
 const NEXT_LIST = pieceOf(',[');
@@ -164,7 +159,7 @@ function renderResourceTail(resource: StoredResource, out: ByteWriter): void {
   out.piece(EXPORTED);
   record.write(RESOURCE.exported, out);
   writeMembers(RESOURCE_TAIL, resource, out);
-  out.byte(CLOSE);
+  out.byte(CLOSE_MAP);
 }
 
 function renderEdges(edge: StoredEdge, out: ByteWriter): void {
@@ -177,7 +172,7 @@ function renderEdges(edge: StoredEdge, out: ByteWriter): void {
       out.piece(before);
       target.write(place, out);
     }
-    out.byte(CLOSE);
+    out.byte(CLOSE_MAP);
   }
 }
 
@@ -235,9 +230,9 @@ export class Documents {
   facts(row: Row, out: ByteWriter): void {
     this.#facts ??= new FactTexts(this.#view.facts, MEMBER);
     const { factList } = row;
-    if (factList.length === 0) out.byte(OPEN);
-    else this.#facts.writeAll(factList, OPEN, this.#copiesOf(row), out);
-    out.byte(CLOSE);
+    if (factList.length === 0) out.byte(OPEN_MAP);
+    else this.#facts.writeAll(factList, OPEN_MAP, this.#copiesOf(row), out);
+    out.byte(CLOSE_MAP);
   }
 
   /** The expanded facts of a factset. */

@@ -1,6 +1,7 @@
 // What rows are grouped by, as numbers: equal values have equal ones, each new value the next.
 
 import { ByteNumbers } from '../../byte-numbers.ts';
+import { QUOTE } from '../../json/ascii.ts';
 import { identityText } from '../../json/compare.ts';
 import type { JsonValue } from '../../json/value.ts';
 import { PairNumbers } from '../../pair-numbers.ts';
@@ -85,8 +86,6 @@ class TextKey implements Key {
     return this.last;
   }
 }
-
-const QUOTE = 0x22;
 
 /** The same where equal values may be other texts: each text's value is made once, unless it is a string. */
 class StoredKey implements Key {

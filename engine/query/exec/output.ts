@@ -4,6 +4,7 @@
 import { type EntityName, fieldOf } from '../../../schemas/entities.ts';
 import { ByteWriter, bytesOf, type Piece, pieceOf } from '../../bytes.ts';
 import { BytesById } from '../../bytes-by-id.ts';
+import { CLOSE_MAP } from '../../json/ascii.ts';
 import { isNumber, isObject, type JsonValue, kindOf } from '../../json/value.ts';
 import type { StoredResource } from '../../store/bodies.ts';
 import { type MaskedKind, toChar } from '../format/to-char.ts';
@@ -116,7 +117,6 @@ interface Shown {
   write(row: Row, out: ByteWriter): void;
 }
 
-const CLOSE = 0x7d;
 const EMPTY_OBJECT = bytesOf('{}');
 
 export class RowWriter {
@@ -173,7 +173,7 @@ export class RowWriter {
       } else if (level === 'item' && this.#keepsReport) this.#ofReport(i, run, row, out);
       else writeRun(run, row, out);
     }
-    out.byte(CLOSE);
+    out.byte(CLOSE_MAP);
   }
 
   #node(index: number, run: Run, row: Row, out: ByteWriter): void {

@@ -1,6 +1,7 @@
 // Conditions on parameters of resources, decided in the stored text: the parameters of a resource are many and long, and a condition
 // asks for one. Only values that a condition has to see as values are parsed.
 
+import { QUOTE } from '../../json/ascii.ts';
 import { quote } from '../../json/canonical.ts';
 import { canonicalOfStored } from '../../json/canonical-of-stored.ts';
 import { parseJson } from '../../json/parse.ts';
@@ -19,7 +20,6 @@ import { FALSE, type Truth, truthOf } from './truth.ts';
 type ParameterFilter = Extract<Filter, { kind: 'parameter' }>;
 type RowTest = (row: Row) => Truth;
 
-const QUOTE = 0x22;
 const LITERAL = /^(?:true|false|null)$/;
 
 const resourceOf = (row: Row): StoredResource => row.body as StoredResource;

@@ -2,6 +2,7 @@
 // of the store, which is read once for each report.
 
 import { type ByteWriter, pieceOf } from '../../bytes.ts';
+import { CLOSE_LIST, CLOSE_MAP, COMMA, OPEN_LIST, QUOTE } from '../../json/ascii.ts';
 import { parseJson } from '../../json/parse.ts';
 import { storedText } from '../../json/stored.ts';
 import { EVENT_CODE, EVENT_VALUE, type StoredEvents } from '../../store/event-record.ts';
@@ -16,13 +17,8 @@ import { datePrefix, formatEventTime } from '../../time.ts';
 import { DATA, href, NULL } from './documents.ts';
 import type { Row } from './row.ts';
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_LIST = 0x5b;
-const CLOSE_LIST = 0x5d;
 const LOWER_A = 0x61;
 const LOWER_Z = 0x7a;
-const CLOSE = 0x7d;
 
 /** An event's members in their order: the text before each, and where it comes from. */
 const MEMBERS = [
@@ -128,7 +124,7 @@ function writeEvent(event: StoredEvents, corrective: boolean, out: ByteWriter): 
     else if (corrective) event.writeCoded(place, out);
     else out.piece(NULL);
   }
-  out.byte(CLOSE);
+  out.byte(CLOSE_MAP);
 }
 
 /** Events keep the text of a value; inside a report it is spelled as stored values are. Strings, and words, are the same in both. */

@@ -1,15 +1,13 @@
 // The way from a document to a value inside it, as dotted fields spell it: through a parsed value, or through the document's
 // stored text, of which only what is found is parsed.
 
+import { OPEN_LIST, OPEN_MAP } from '../../json/ascii.ts';
 import { elementAt, endOfValue, type Key, keyOf, memberAt, parseAt } from '../../json/scan.ts';
 import { isArray, isObject, type JsonValue } from '../../json/value.ts';
 import { FACT, type StoredFact } from '../../store/bodies.ts';
 import { isUtf8 } from '../../store/fields.ts';
 import { DIGITS } from '../paths.ts';
 import type { PathPart } from '../tree.ts';
-
-const OPEN_LIST = 0x5b;
-const OPEN = 0x7b;
 
 /** One move down: to a member, to an element, or to a member's element. */
 interface Step {
@@ -78,7 +76,7 @@ export class ValuePath {
       }
       if (index !== null) {
         if (bytes[at] === OPEN_LIST) at = elementAt(bytes, at, end, index);
-        else if (bytes[at] === OPEN || index !== 0) return undefined;
+        else if (bytes[at] === OPEN_MAP || index !== 0) return undefined;
         if (at < 0) return undefined;
       }
     }

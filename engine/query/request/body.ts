@@ -2,15 +2,12 @@
 // chunk is taken.
 
 import type { ByteWriter } from '../../bytes.ts';
+import { CLOSE_LIST, COMMA, OPEN_LIST } from '../../json/ascii.ts';
 import { writePretty } from '../../json/pretty.ts';
 import type { RowSink } from '../sink.ts';
 
 /** How rows become elements of the list. */
 export type RowShape = 'objects' | 'names';
-
-const OPEN = 0x5b;
-const CLOSE = 0x5d;
-const COMMA = 0x2c;
 
 /** Bytes up to which a body is a text, which goes from thread to thread with its head. */
 const TEXT_MAX = 4096;
@@ -60,16 +57,16 @@ export class ListBody implements RowSink {
   }
 
   #separate(): void {
-    this.#out.byte(this.#isEmpty ? OPEN : COMMA);
+    this.#out.byte(this.#isEmpty ? OPEN_LIST : COMMA);
     this.#isEmpty = false;
     if (this.#pretty) this.#out.byte(0x20);
   }
 
   /** After the last row. */
   end(): void {
-    if (this.#isEmpty) this.#out.byte(OPEN);
+    if (this.#isEmpty) this.#out.byte(OPEN_LIST);
     if (this.#pretty) this.#out.byte(0x20);
-    this.#out.byte(CLOSE);
+    this.#out.byte(CLOSE_LIST);
   }
 
   /** What has been collected since the last call. It lasts until the next row. */
