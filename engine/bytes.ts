@@ -1,5 +1,6 @@
-// Bytes of an answer while it is being put together: texts and stored bytes are written one behind the other into one
-// buffer, from which they are taken when it is full enough. Nothing is encoded twice and nothing is joined.
+// Bytes of an answer while it is being put together (`ByteWriter`): texts and stored bytes are written one behind the other into
+// one buffer, from which they are taken when it is full enough. Nothing is encoded twice and nothing is joined. And what else is
+// done with bytes everywhere: kept memory, copies, comparisons, texts of them.
 
 import { isAscii } from 'node:buffer';
 
