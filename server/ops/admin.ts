@@ -1,9 +1,9 @@
 // POST /pdb/admin/v1/cmd: `clean` and `delete`, carried out before the answer (spec/operations.md 2.1). The texts of refusals
 // are PuppetDB's, the constant `nil` where a reason would be included.
 
+import { printClojure } from '../../engine/clojure.ts';
 import { parseJson } from '../../engine/json/parse.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../engine/json/value.ts';
-import { printClojure } from '../../engine/query/resolve/clojure.ts';
 import { messageOf } from '../../engine/reason.ts';
 import { MaintenanceStopped, MaintenanceUnavailable } from '../../workers/types.ts';
 import type { Exchange, Reply } from '../http/exchange.ts';

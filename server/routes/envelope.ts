@@ -2,11 +2,11 @@
 // payload as the body, or one JSON body with everything (old clients). Pure functions over parameters and text; the
 // payload of the first form is never looked at here. Texts and their order are PuppetDB's (command document 1.2-1.6).
 
+import { printClojure, textOf } from '../../engine/clojure.ts';
 import type { FormValue } from '../../engine/form.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { JsonError, type MemberVisitor, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
-import { printClojure, textOf } from '../../engine/query/resolve/clojure.ts';
 import { parseStrict } from '../../engine/time.ts';
 import { COMMAND_FORMATS, isCommandName } from '../../schemas/commands/formats.ts';
 

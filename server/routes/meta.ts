@@ -1,9 +1,9 @@
 // `/pdb/meta/v1`: what the server is and what time it has. Health checks and client libraries read the version, some of
 // them to refuse servers that are too old, so it is the one of the PuppetDB release that is replaced.
 
+import { firstOfSet } from '../../engine/clojure.ts';
 import { parseForm } from '../../engine/form.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
-import { firstOfSet } from '../../engine/store/tag-rank.ts';
 import { formatTime } from '../../engine/time.ts';
 import type { Exchange, Handler } from '../http/exchange.ts';
 import { NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';

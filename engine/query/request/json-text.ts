@@ -2,10 +2,10 @@
 // a reason in the words of the JSON library PuppetDB uses (spec/query.md 7.2). Columns follow that library's read position:
 // behind the offending character or word, one past the end for a text that stops too early.
 
+import { printClojure } from '../../clojure.ts';
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonPrefix } from '../../json/parse.ts';
 import type { JsonValue } from '../../json/value.ts';
 import { badQuery, type QueryError } from '../errors.ts';
-import { printClojure } from '../resolve/clojure.ts';
 
 const grouped = new Intl.NumberFormat('en-US');
 

@@ -3,14 +3,13 @@
 // checked nowhere here; names of columns are the resolver's business.
 
 import { type ParamSet, paramSets } from '../../../schemas/query-routes.ts';
+import { firstOfSet, printAlone } from '../../clojure.ts';
 import { parseForm } from '../../form.ts';
 import { Float, isArray, isNumber, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
-import { firstOfSet } from '../../store/tag-rank.ts';
 import { parseQueryTime } from '../../time.ts';
 import { badQuery, type QueryError } from '../errors.ts';
 import { parsePql } from '../pql/parse.ts';
 import type { QueryRequest } from '../request.ts';
-import { printAlone } from '../resolve/clojure.ts';
 import { type OrderColumns, parameterOrder } from '../resolve/order-by.ts';
 import { parseJsonBody, parseJsonQuery } from './json-text.ts';
 

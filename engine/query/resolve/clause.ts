@@ -2,11 +2,11 @@
 // removed conditions disappear, and the number and shape of arguments are checked, innermost clauses first (spec/query.md
 // 3.5-3.8, 3.12, 3.13). Types of fields only matter here as far as they decide which operators exist at all.
 
+import { isAtom, javaClass, textOf } from '../../clojure.ts';
 import { canonicalK } from '../../json/canonical.ts';
 import { isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
 import type { CompareOp } from '../tree.ts';
-import { isAtom, javaClass, textOf } from './clojure.ts';
 import {
   arity,
   arrayOfOneType,

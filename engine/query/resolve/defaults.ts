@@ -3,8 +3,8 @@
 // walk for the report type also finds the clauses that have none of the known shapes (7.4).
 
 import { AGENT_REPORT } from '../../../schemas/entities.ts';
+import { textOf } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
-import { textOf } from './clojure.ts';
 import { isComparison, isPaging } from './operators.ts';
 import { type Scope, type ScopeOptions, scopeOfSelect } from './scope.ts';
 

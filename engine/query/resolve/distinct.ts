@@ -1,12 +1,12 @@
 // The older filter language of events in `distinct_resources` mode, also demanded of every aggregate-event-counts query
 // (spec/query.md 6.1, 6.3). Operators in any letter case, fewer fields, comparisons that never leave a null open.
 
+import { printAlone, printClojure, textOf } from '../../clojure.ts';
 import { canonicalK } from '../../json/canonical.ts';
 import { doubleOfNumber, type Float, isArray, isNumber, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Clause, expand, pairOf, type Source } from './clause.ts';
-import { printAlone, printClojure, textOf } from './clojure.ts';
 import { checkRegex, comparisonOf, deferred, type FilterContext, filterOf, timeOf } from './filter.ts';
 import { storageMismatch } from './messages.ts';
 import type { OrderColumns } from './order-by.ts';

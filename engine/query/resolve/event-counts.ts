@@ -1,9 +1,9 @@
 // event-counts and aggregate-event-counts: their parameters and the filter over counts (spec/query.md 6.2, 6.3).
 
+import { printAlone, printClojure, textOf } from '../../clojure.ts';
 import { Float, isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { CountField, CountsFilter, EventCountsTree } from '../tree.ts';
-import { printAlone, printClojure, textOf } from './clojure.ts';
 import { noOperator, storageMismatch } from './messages.ts';
 import { isInequality } from './operators.ts';
 import type { OrderColumns } from './order-by.ts';

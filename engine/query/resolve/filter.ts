@@ -2,6 +2,7 @@
 // means and which values it takes (spec/query.md 3.3, 3.4, 3.9).
 
 import type { Field } from '../../../schemas/entities.ts';
+import { isAtom, printClojure, textOf } from '../../clojure.ts';
 import { textForm } from '../../json/compare.ts';
 import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import { parseQueryTime } from '../../time.ts';
@@ -10,7 +11,6 @@ import { encodedPattern, encodePath } from '../paths.ts';
 import { compileRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter, PathPart, PathRoot } from '../tree.ts';
 import type { Clause } from './clause.ts';
-import { isAtom, printClojure, textOf } from './clojure.ts';
 import {
   arrayMismatch,
   arrayNeedsVector,

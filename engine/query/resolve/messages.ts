@@ -3,9 +3,9 @@
 // same first line is sent with 400: the mistake is in the query, not in the server.
 
 import type { Field } from '../../../schemas/entities.ts';
+import { javaClass, printAlone, printClojure } from '../../clojure.ts';
 import { type JsonValue, kindOf } from '../../json/value.ts';
 import { badQuery, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
-import { javaClass, printAlone, printClojure } from './clojure.ts';
 
 /** `'a'`; `'a' and 'b'`; `'a', 'b', and 'c'`. */
 function quotedList(names: readonly string[]): string {

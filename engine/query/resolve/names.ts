@@ -2,9 +2,9 @@
 // is looked at. The errors of one level are reported together, one a line; a subquery's errors end the check at once
 // (spec/query.md 7.1). Operators are compared as written here; only the later passes know them in other letter cases.
 
+import { isAtom, printAlone, printClojure, textOf } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
-import { isAtom, printAlone, printClojure, textOf } from './clojure.ts';
 import { invalidExtractClause, noSequence, notQueryable, unknownFields, unsupportedSubquery } from './messages.ts';
 import { FUNCTIONS, isComparison, isOperator } from './operators.ts';
 import { parseField } from './path.ts';

@@ -1,10 +1,10 @@
 // Paging: the `order_by` parameter (spec/query.md 5.2) and the clauses `limit`, `offset` and `order_by` of a query (5.3).
 
 import type { Field } from '../../../schemas/entities.ts';
+import { isAtom, printAlone, printClojure, textOf } from '../../clojure.ts';
 import { isArray, isObject, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { OrderTerm } from '../tree.ts';
-import { isAtom, printAlone, printClojure, textOf } from './clojure.ts';
 import { noSequence } from './messages.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 

@@ -1,9 +1,9 @@
 // Field references: plain names and dotted paths such as `facts.os."a.b"[2]`, `facts.match("regex").x`
 // (spec/query.md 3.2). A parsed reference always begins with a plain name; an index binds to the name before it.
 
+import { printClojure } from '../../clojure.ts';
 import { badQuery } from '../errors.ts';
 import type { PathPart } from '../tree.ts';
-import { printClojure } from './clojure.ts';
 
 export interface FieldPath {
   /** First component, before the first dot. */

@@ -2,10 +2,10 @@
 // checked; here columns get their keys and their order, and columns that could have no single value are refused.
 
 import { type Field, globalKeyOrder } from '../../../schemas/entities.ts';
+import { isAtom, printClojure, textOf } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery, StoreRefusal } from '../errors.ts';
 import type { AggregateName, Column, FieldRef, GroupKey, OrderTerm } from '../tree.ts';
-import { isAtom, printClojure, textOf } from './clojure.ts';
 import { badMatchPart, columnType, noSequence } from './messages.ts';
 import { FUNCTIONS } from './operators.ts';
 import { parseField, tryParseField } from './path.ts';

@@ -4,12 +4,12 @@
 //   AST -> form of `from` -> route and default filters -> order -> names -> clauses -> filters, columns -> tree
 
 import { type EntityName, findEntity } from '../../../schemas/entities.ts';
+import { isAtom } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import { countFields, type EventCountsTree, type OrderTerm, type QueryTree } from '../tree.ts';
 import { type BodyOptions, resolveBody } from './body.ts';
 import { expand } from './clause.ts';
-import { isAtom } from './clojure.ts';
 import { ACTIVE_FILTER, ANY_STATE, addFilter, mentionsNodeState } from './defaults.ts';
 import { distinctColumns, distinctFilter } from './distinct.ts';
 import {

@@ -2,11 +2,11 @@
 // (spec/query.md 3.7). Columns are paired by position; surplus inner columns are dropped.
 
 import type { Field } from '../../../schemas/entities.ts';
+import { printClojure } from '../../clojure.ts';
 import type { JsonValue } from '../../json/value.ts';
 import { badQuery, StoreRefusal } from '../errors.ts';
 import type { Column, Filter, QueryTree } from '../tree.ts';
 import type { Source } from './clause.ts';
-import { printClojure } from './clojure.ts';
 import { type FilterContext, filterOf } from './filter.ts';
 import { columnMismatch, notQueryable, unknownFields } from './messages.ts';
 import { clausePaging } from './order-by.ts';

@@ -95,7 +95,7 @@ function addTag(start: usize, size: usize): void {
   tagsEnd += TAG_SIZE;
 }
 
-/** store/tag-rank.ts. */
+/** `setRank` of engine/clojure.ts. */
 function rankOf(start: usize, size: usize): u64 {
   let code: u32 = 0;
   for (let i = start; i < start + size; i++) code = code * 31 + load<u8>(i);

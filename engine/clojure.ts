@@ -1,9 +1,9 @@
-// Values as PuppetDB prints them inside messages (Clojure notation, Java number formats). Clients see these texts in
-// errors, so they are matched; nothing else may depend on this notation.
+// How PuppetDB's Clojure prints values inside messages (with Java's number formats), and in which order it goes through sets. Clients
+// see these texts in errors, so they are matched; nothing else may depend on the notation.
 
-import { SHORT_ESCAPES } from '../../json/compare.ts';
-import { printJson } from '../../json/print.ts';
-import { Float, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
+import { SHORT_ESCAPES } from './json/compare.ts';
+import { printJson } from './json/print.ts';
+import { Float, isArray, isNumber, isObject, type JsonValue } from './json/value.ts';
 
 /** The value inside a structure: strings quoted, null as `nil`, maps with keyword keys. */
 export function printClojure(value: JsonValue): string {
@@ -61,3 +61,45 @@ export function javaClass(value: JsonValue): string {
 /** Numbers and Booleans: what cannot be taken for a list. Texts can, and null is an empty one. */
 export const isAtom = (value: JsonValue | undefined): value is number | bigint | Float | boolean =>
   value !== undefined && (isNumber(value) || typeof value === 'boolean');
+
+// ---- sets ----
+
+/**
+ * Where a text stands in PuppetDB's set order (spec/commands.md 4.2), that of a 32-way hash trie: its position there as one number, the
+ * 5-bit groups, lowest first, as digits of a number in base 32.
+ */
+export function setRank(text: string): number {
+  let mixed = murmur3Int(javaHash(text));
+  let rank = 0;
+  for (let group = 0; group < 7; group++) {
+    rank = rank * 32 + (mixed & 31);
+    mixed >>>= 5;
+  }
+  return rank;
+}
+
+/** Of several texts, of which there is one at least, the one that PuppetDB meets first when it goes through a set of them. */
+export const firstOfSet = (texts: readonly string[]): string =>
+  texts.reduce((first, text) => (setRank(text) < setRank(first) ? text : first));
+
+function javaHash(text: string): number {
+  let code = 0;
+  for (let index = 0; index < text.length; index++) code = (Math.imul(31, code) + text.charCodeAt(index)) | 0;
+  return code;
+}
+
+function murmur3Int(input: number): number {
+  if (input === 0) return 0;
+  let k = Math.imul(input, 0xcc9e2d51);
+  k = (k << 15) | (k >>> 17);
+  let h = Math.imul(k, 0x1b873593);
+  h = (h << 13) | (h >>> 19);
+  h = (Math.imul(h, 5) + 0xe6546b64) | 0;
+  h ^= 4;
+  h ^= h >>> 16;
+  h = Math.imul(h, 0x85ebca6b);
+  h ^= h >>> 13;
+  h = Math.imul(h, 0xc2b2ae35);
+  h ^= h >>> 16;
+  return h >>> 0;
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { printAlone, printClojure, textOf } from '../../../../engine/query/resolve/clojure.ts';
-import { json } from './support.ts';
+import { printAlone, printClojure, textOf } from '../../engine/clojure.ts';
+import { json } from './query/resolve/support.ts';
 
 describe('clojure notation', () => {
   it('clojure: structures print their values in Clojure spelling', () => {
