@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { Float } from '../../engine/json/value.ts';
 import { formatEventTime, formatTime, parseLenient, parseQueryTime, parseStrict } from '../../engine/time.ts';
+import { testSeed } from '../support/random.ts';
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-console.log(`time.test seed ${seed}`);
+const seed = testSeed('time');
 
 describe('time: printing', () => {
   it('prints what a Date prints, for every year of four digits', () => {

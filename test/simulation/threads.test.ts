@@ -37,7 +37,7 @@ function asked(asker: Asker): Asked {
 }
 
 test('threads: killed actors and query threads lose nothing, repeat nothing and tear nothing', async (t) => {
-  const kills = testNumber('MUSTER_THREAD_KILLS', 8);
+  const kills = testNumber('MUSTER_KILLS', 8);
   const random = new Random(testSeed('threads'));
   const dir = mkdtempSync(join(tmpdir(), 'muster-threads-'));
   atEnd(t, () => rmSync(dir, { recursive: true, force: true }));

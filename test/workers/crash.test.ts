@@ -12,14 +12,15 @@ import { submissionOf } from '../support/commands.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
 import { allOpen } from '../support/partitions.ts';
+import { testNumber, testSeed } from '../support/random.ts';
 import { smallVolume } from '../support/volume.ts';
 import { pause, until } from '../support/waiting.ts';
 import { applications } from './applications.ts';
 
 const PARTITIONS = 3;
 const script = threadScript('stub-actor', import.meta.url);
-/** Kills in the short mode; MUSTER_TEST_KILLS for more. */
-const KILLS = Number(process.env['MUSTER_TEST_KILLS'] ?? 4);
+/** Kills in the short mode; MUSTER_KILLS for more. */
+const KILLS = testNumber('MUSTER_KILLS', 4);
 
 /** Runs the child until it has acknowledged something and `ms` more have passed; returns what it acknowledged. */
 async function runAndKill(dir: string, ms: number): Promise<string[]> {
@@ -40,8 +41,7 @@ async function runAndKill(dir: string, ms: number): Promise<string[]> {
 }
 
 test('crash: after SIGKILL at any moment every acknowledged command is applied exactly once', async (t) => {
-  const seed = Number(process.env['MUSTER_TEST_SEED'] ?? Date.now() % 1e9);
-  t.diagnostic(`seed ${seed}`);
+  const seed = testSeed('crash of the ring');
   const dir = temporaryDirectory();
   const acknowledged: string[] = [];
   for (let kill = 0; kill < KILLS; kill++) {

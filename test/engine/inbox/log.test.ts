@@ -19,6 +19,7 @@ import { diskFiles, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import { type CommandLog, checkLog } from '../../../engine/inbox/log.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
+import { testSeed } from '../../support/random.ts';
 import { body, bodyText, delivered, envelope, faultyFiles, nextRandom, openTestLog } from './support.ts';
 
 const segments = (dir: string): string[] => readdirSync(dir).filter((name) => name.endsWith('.commands'));
@@ -518,9 +519,8 @@ test('log: after close nothing is taken', async () => {
   await closing;
 });
 
-test('log: random sequences of appends, releases, faults and reopenings lose no acknowledged record', async (t) => {
-  const seed = Number(process.env['MUSTER_TEST_SEED'] ?? Date.now() % 1e9);
-  t.diagnostic(`seed ${seed}`);
+test('log: random sequences of appends, releases, faults and reopenings lose no acknowledged record', async () => {
+  const seed = testSeed('log');
   let state = seed >>> 0;
   const pick = (n: number): number => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

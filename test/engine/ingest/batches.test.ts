@@ -13,6 +13,7 @@ import { REPORT_LISTS } from '../../../engine/store/report-lists.ts';
 import { NODES_ALL } from '../../../engine/store/tables.ts';
 import type { View } from '../../../engine/store/view.ts';
 import { applyBatch } from '../../support/apply.ts';
+import { testNumber, testSeed } from '../../support/random.ts';
 import {
   at,
   catalogPayload,
@@ -25,8 +26,8 @@ import {
   submit,
 } from './support.ts';
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
-const runs = Number(process.env['TEST_RUNS'] ?? 25);
+const seed = testSeed('batches');
+const runs = testNumber('MUSTER_RUNS', 25);
 
 const dir = mkdtempSync(join(tmpdir(), 'batches-'));
 const open: Partition[] = [];
@@ -184,7 +185,7 @@ const sequence = fc
   .array(fc.oneof(facts, catalog, report, deactivate, inputs, expiration, failing), { minLength: 1, maxLength: 30 })
   .map((commands) => commands.map((command, index): QueuedCommand => ({ ...command, seq: index + 1 })));
 
-test(`batches: however a sequence is cut, and wherever the process ends, the state is the same (TEST_SEED=${seed})`, async () => {
+test('batches: however a sequence is cut, and wherever the process ends, the state is the same', async () => {
   await fc.assert(
     fc.asyncProperty(sequence, fc.infiniteStream(fc.integer({ min: 1, max: 7 })), async (commands, sizes) => {
       const whole = fresh();

@@ -12,9 +12,9 @@ import {
 } from '../../../engine/json/compare.ts';
 import { storedText } from '../../../engine/json/stored.ts';
 import { Float, type JsonValue, kindOf } from '../../../engine/json/value.ts';
+import { testSeed } from '../../support/random.ts';
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-console.log(`compare.test seed ${seed}`);
+const seed = testSeed('compare');
 
 const toDouble = (d: number): number | Float => (Number.isInteger(d) || !Number.isFinite(d) ? new Float(d) : d);
 const { json } = fc.letrec<{ json: JsonValue }>((tie) => ({

@@ -17,6 +17,7 @@ import {
 } from '../../../engine/query/paths.ts';
 import { compileRegex } from '../../../engine/query/regex/regex.ts';
 import type { PathPart } from '../../../engine/query/tree.ts';
+import { testSeed } from '../../support/random.ts';
 
 /** Calls `visit` for each scalar inside a value. */
 function leaves(name: string, value: JsonValue, visit: (path: Path, leaf: JsonValue) => void): void {
@@ -28,8 +29,7 @@ function leaves(name: string, value: JsonValue, visit: (path: Path, leaf: JsonVa
   walk([name], value);
 }
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-console.log(`paths.test seed ${seed}`);
+const seed = testSeed('paths');
 
 const PATHS: readonly Path[] = [
   ['os'],

@@ -18,9 +18,9 @@ import type { Filter } from '../../../../engine/query/tree.ts';
 import { encodeResource, StoredResource } from '../../../../engine/store/bodies.ts';
 import { Mark } from '../../../../engine/store/item-signatures.ts';
 import { signParameters } from '../../../../engine/store/parameter-marks.ts';
+import { testSeed } from '../../../support/random.ts';
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-console.log(`parameters.test seed ${seed}`);
+const seed = testSeed('parameters');
 
 type ParameterFilter = Extract<Filter, { kind: 'parameter' }>;
 

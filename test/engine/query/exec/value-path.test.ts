@@ -6,9 +6,9 @@ import type { JsonValue } from '../../../../engine/json/value.ts';
 import { ValuePath } from '../../../../engine/query/exec/value-path.ts';
 import type { PathPart } from '../../../../engine/query/tree.ts';
 import { encodeFact, StoredFact } from '../../../../engine/store/bodies.ts';
+import { testSeed } from '../../../support/random.ts';
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-console.log(`value-path.test seed ${seed}`);
+const seed = testSeed('value-path');
 
 const keys = fc.constantFrom('a', 'b', '0', '1', '01', 'x"y', 'é', '', '\ud800', '\ufffd');
 const { value: values } = fc.letrec<{ value: JsonValue }>((tie) => ({

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { Float } from '../../../../engine/json/value.ts';
 import { DecimalSum } from '../../../../engine/query/format/decimal.ts';
 import { Decimal } from '../../../../engine/query/format/decimal-value.ts';
+import { testSeed } from '../../../support/random.ts';
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-console.log(`decimal.test seed ${seed}`);
+const seed = testSeed('decimal');
 
 type Num = number | bigint | Float;
 const sumOf = (...values: Num[]): DecimalSum => {

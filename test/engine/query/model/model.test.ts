@@ -8,6 +8,7 @@ import { printJson } from '../../../../engine/json/print.ts';
 import type { JsonValue } from '../../../../engine/json/value.ts';
 import { executeAggregate, executeEventCounts } from '../../../../engine/query/exec/event-counts.ts';
 import { countFields } from '../../../../engine/query/tree.ts';
+import { testNumber, testSeed } from '../../../support/random.ts';
 import { evaluateAggregate, evaluateCounts } from './counts.ts';
 import { buildFleet, type Fleet, type FleetOptions, NOW, PURGE_TTL } from './fleet.ts';
 import { type Asked, type AskedCounts, countsArb, distinctArb, queryArb } from './queries.ts';
@@ -23,8 +24,8 @@ import {
   resolvedCounts,
 } from './run.ts';
 
-const seed = Number(process.env['MUSTER_SEED'] ?? Date.now() % 2 ** 31);
-const runs = Number(process.env['MUSTER_MODEL_RUNS'] ?? 700);
+const seed = testSeed('query model');
+const runs = testNumber('MUSTER_MODEL_RUNS', 700);
 
 const FLEETS: readonly FleetOptions[] = [
   { seed, nodes: 12, partitions: 2, rounds: 3, edition: 'community' },
@@ -119,7 +120,7 @@ function assertTelling({ asked, refused, empty }: Seen): void {
   assert.ok(empty < asked * 0.6 + scatter, `${empty} of ${asked} without rows`);
 }
 
-describe(`query model (MUSTER_SEED=${seed})`, () => {
+describe('query model', () => {
   for (const options of FLEETS) {
     describe(`${options.nodes} nodes on ${options.partitions} partitions`, () => {
       let fleet: Fleet;

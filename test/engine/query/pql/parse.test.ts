@@ -4,10 +4,11 @@ import fc from 'fast-check';
 import { Float, type JsonValue } from '../../../../engine/json/value.ts';
 import { QueryError } from '../../../../engine/query/errors.ts';
 import { parsePql } from '../../../../engine/query/pql/parse.ts';
+import { testNumber, testSeed } from '../../../support/random.ts';
 import { printPql } from './print-pql.ts';
 
-const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-const RUNS = Number(process.env['TEST_RUNS'] ?? 300);
+const SEED = testSeed('pql');
+const RUNS = testNumber('MUSTER_RUNS', 300);
 
 function failure(text: string): QueryError {
   try {
@@ -223,7 +224,7 @@ describe('pql: bounds', () => {
   });
 });
 
-describe(`pql: random texts (TEST_SEED=${SEED})`, () => {
+describe('pql: random texts', () => {
   const words = fc.constantFrom(
     ...'nodes facts factsets { } [ ] ( ) , . ! = != ~ ~> < >= in and or is null not limit offset order by group asc desc a certname facts.a facts."b" facts.match(c) count( "x" \'y\' "\\ 1 -2.5 5e true false'.split(
       ' ',

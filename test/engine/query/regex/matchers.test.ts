@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { QueryError } from '../../../../engine/query/errors.ts';
 import { compileRegex, type Matcher, type MatcherKind } from '../../../../engine/query/regex/regex.ts';
+import { testNumber, testSeed } from '../../../support/random.ts';
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-console.log(`matchers.test seed ${seed}`);
+const seed = testSeed('matchers');
 
 const ATOMS = ['a', 'b', 'ab', '.', '[ab]', '[^a]', '\\w', '\\W', '[^\\s-]', '-', '\\n', 'é', '🎉', '[[:alpha:]é]'];
 const PLACES = ['^', '$', '\\A', '\\Z', '\\y', '\\Y', '\\m', '\\M'];
@@ -72,7 +72,7 @@ describe('the ways of matching', () => {
           if (backtracked !== null) assert.equal(backtracked, expected, `backtrack ${message}`);
         }
       }),
-      { seed, numRuns: Number(process.env['TEST_RUNS'] ?? 600) },
+      { seed, numRuns: testNumber('MUSTER_RUNS', 600) },
     );
   });
 

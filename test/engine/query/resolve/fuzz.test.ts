@@ -13,8 +13,9 @@ import {
   resolveRoot,
 } from '../../../../engine/query/resolve/resolve.ts';
 import { entityNames, findEntity } from '../../../../schemas/entities.ts';
+import { testSeed } from '../../../support/random.ts';
 
-const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
+const seed = testSeed('random queries');
 
 const ENTITIES = entityNames().filter((name) => !findEntity(name)?.pseudo);
 const WORDS = [
@@ -59,7 +60,7 @@ function answers(run: () => unknown): void {
   }
 }
 
-describe(`random queries (FUZZ_SEED=${seed})`, () => {
+describe('random queries', () => {
   it('random queries: end in a tree or a client error', () => {
     fc.assert(
       fc.property(query, fc.constantFrom(...ENTITIES), fc.boolean(), (ast, entity, flag) => {
