@@ -89,8 +89,7 @@ interface Append {
   readonly reject: (error: Error) => void;
 }
 
-export interface LogStats {
-  readonly segments: number;
+interface LogStats {
   /** Bytes of all segments. */
   readonly size: number;
   /** Records not released yet. */
@@ -256,7 +255,6 @@ export class CommandLog implements CommandStream {
   #seq: number;
   #deliver: Deliver | null = null;
   #waiting: Append[] = [];
-  #waitingSize = 0;
   #writing: Promise<void> | null = null;
   #trouble: Error | null = null;
   #recovering: Promise<boolean> | null = null;
@@ -281,11 +279,6 @@ export class CommandLog implements CommandStream {
     return this.#trouble;
   }
 
-  /** Bytes given to `append` and not on their way to disk yet. */
-  get waitingSize(): number {
-    return this.#waitingSize;
-  }
-
   stats(): LogStats {
     let size = 0;
     let live = 0;
@@ -293,7 +286,7 @@ export class CommandLog implements CommandStream {
       size += segment.size;
       live += segment.live;
     }
-    return { segments: this.#segments.length, size, live };
+    return { size, live };
   }
 
   async append(envelope: Envelope, body: Uint8Array): Promise<number> {
@@ -304,7 +297,6 @@ export class CommandLog implements CommandStream {
     if (head.length > ENVELOPE_SIZE_MAX) throw new RangeError('the envelope is too large');
     return new Promise((resolve, reject) => {
       this.#waiting.push({ envelope, head, body, resolve, reject });
-      this.#waitingSize += head.length + body.length;
       this.#writing ??= this.#write();
     });
   }
@@ -374,7 +366,6 @@ export class CommandLog implements CommandStream {
       const append = this.#waiting[count++]!;
       size += append.head.length + append.body.length;
     }
-    this.#waitingSize -= size;
     return this.#waiting.splice(0, count);
   }
 
