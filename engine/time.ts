@@ -59,7 +59,7 @@ export const formatEventTime = (ms: number): string => print(ms, EVENT_MILLIS);
 
 // ---- calendar ----
 
-export interface CivilDate {
+interface CivilDate {
   /** Astronomical: the year before 1 is 0. */
   readonly year: number;
   /** 1 to 12. */

@@ -11,7 +11,7 @@ import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 
-export interface ConnectResult {
+interface ConnectResult {
   readonly connections: 'kept' | 'new';
   readonly requests: number;
   readonly perSecond: number;

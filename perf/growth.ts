@@ -18,7 +18,7 @@ import { describeRun, type Server, serverFor, serverOptions } from './lib/server
 import { drawCharts } from './lib/svg.ts';
 import { nodeCount, type QueryResult, timeQuery, variablesOf } from './lib/timed-query.ts';
 
-export interface GrowthResult {
+interface GrowthResult {
   readonly nodes: number;
   readonly changed: RunResult;
   readonly unchanged: RunResult;

@@ -17,7 +17,7 @@ import { printProfiles } from './lib/profile.ts';
 import { writeResult } from './lib/result.ts';
 import { describeRun, type Server, serverFor, serverOptions } from './lib/server.ts';
 
-export interface PhaseResult {
+interface PhaseResult {
   readonly phase: string;
   /** Commands a second that arrived. */
   readonly rate: number;

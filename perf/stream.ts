@@ -23,7 +23,7 @@ const DUMP = '/pdb/query/v4/resources';
 /** The crawling reader takes its bytes ten times a second. */
 const SIPS_PER_SECOND = 10;
 
-export interface StreamResult {
+interface StreamResult {
   readonly nodes: number;
   readonly rows: number;
   readonly bytes: number;

@@ -30,7 +30,7 @@ export interface Machine {
 }
 
 /** Plain values by key, while defaults are being derived: everything above the row in the table is there already. */
-export type KnownSettings = Readonly<Record<string, string | number | boolean | readonly string[] | null>>;
+type KnownSettings = Readonly<Record<string, string | number | boolean | readonly string[] | null>>;
 
 export interface SettingRow {
   readonly section: string;

@@ -15,7 +15,7 @@ export type FieldType =
   | 'X'; // opaque JSON
 
 /** Stored type where it differs from what the engine type suggests: decides which comparisons are storage errors. */
-export type StoreType = 'text' | 'boolean' | 'integer' | 'smallint' | 'timestamp' | 'text[]' | 'jsonb' | 'bigint';
+type StoreType = 'text' | 'boolean' | 'integer' | 'smallint' | 'timestamp' | 'text[]' | 'jsonb' | 'bigint';
 
 /** Type of reports of agents' runs: queries about reports mean these unless they name another one. */
 export const AGENT_REPORT = 'agent';

@@ -26,7 +26,7 @@ const PAGING = ['query', 'limit', 'offset', 'order_by', 'include_total'] as cons
 const DISTINCT = ['distinct_resources', 'distinct_start_time', 'distinct_end_time'] as const;
 const TYPICAL = [...GLOBAL, ...PAGING, 'pretty'] as const;
 
-export interface ParamRule {
+interface ParamRule {
   readonly optional: readonly string[];
   readonly required: readonly string[];
   /** false: only the URL is looked at, whatever the method is; bodies are ignored. */

@@ -17,7 +17,7 @@ import { openPartition } from '../engine/store/partition.ts';
 import { infoName, openStoreInfo, partitionDir, readStoreInfo } from '../engine/store/store-info.ts';
 import { withoutLeftovers } from './leftovers.ts';
 
-export interface BackupManifest {
+interface BackupManifest {
   readonly format: 1;
   /** ISO time at which it was begun. */
   readonly time: string;
@@ -31,7 +31,7 @@ export interface BackupManifest {
 /** The copy cannot be made or put back. The message is for people. */
 export class BackupFailed extends Error {}
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly data: string;
   readonly target: string;
   readonly now: () => number;
@@ -153,7 +153,7 @@ async function holdSegments(inbox: string, held: string): Promise<{ stop(): Prom
   };
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly source: string;
   readonly data: string;
 }

@@ -10,7 +10,7 @@ const FILES_OF = { partition: 3, actor: 7, queryThread: 5, process: 25 } as cons
 const SPARE = 10;
 
 /** Files that a server with these settings has open before clients come, and some more. */
-export function filesNeeded({ partitions, actorThreads, queryThreads }: FileUsers): number {
+function filesNeeded({ partitions, actorThreads, queryThreads }: FileUsers): number {
   const ofThreads = actorThreads * FILES_OF.actor + queryThreads * FILES_OF.queryThread;
   return FILES_OF.process + partitions * FILES_OF.partition + ofThreads + SPARE;
 }

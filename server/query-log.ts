@@ -5,7 +5,7 @@ import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import type { QueryHandle, QueryHandlers, QueryPool } from '../workers/types.ts';
 import type { Logger } from './log.ts';
 
-export interface QueryLogOptions {
+interface QueryLogOptions {
   readonly log: Logger;
   /** Write down every query, at level info. */
   readonly all: boolean;

@@ -34,7 +34,7 @@ import { Access, type AccessOptions, readAllowlist } from './tls/access.ts';
 import { startTlsGate, type TlsGate } from './tls/gate.ts';
 
 /** What clients are told: they refuse to work with a PuppetDB that is too old for them. */
-export const puppetdbVersion = '8.8.1';
+const puppetdbVersion = '8.8.1';
 
 export interface Server {
   /** Addresses as clients write them; null: no such listener. */

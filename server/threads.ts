@@ -11,7 +11,7 @@ import type { CommandRing } from '../workers/types.ts';
 import type { Logs } from './log.ts';
 import type { ThreadsAhead } from './threads-ahead.ts';
 
-export interface ThreadsOptions {
+interface ThreadsOptions {
   readonly settings: Settings;
   readonly ahead: ThreadsAhead;
   readonly logs: Logs;

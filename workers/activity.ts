@@ -6,7 +6,7 @@
 // one ends the process. The thread raises `held` before it looks at `ending`, the main thread raises `ending` before it looks
 // at `held`; so either the thread sees that it must leave before it begins, or the main thread sees that it must wait.
 
-export type ActivityKind = 'idle' | 'batch' | 'retry' | 'sweep' | 'open';
+type ActivityKind = 'idle' | 'batch' | 'retry' | 'sweep' | 'open';
 
 const kinds: readonly ActivityKind[] = ['idle', 'batch', 'retry', 'sweep', 'open'];
 

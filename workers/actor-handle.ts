@@ -12,7 +12,7 @@ import type { FromActor, ToActor } from './messages.ts';
 import { scheduleOf } from './schedule.ts';
 import type { ThreadScript } from './thread-script.ts';
 
-export interface ActorHandleOptions {
+interface ActorHandleOptions {
   readonly index: number;
   readonly slots: readonly number[];
   readonly script: ThreadScript;

@@ -34,7 +34,7 @@ export interface ActorData {
 /** Opens a partition. Transactions that `apply` begins must run inside the guard. */
 type OpenHost = (slot: number, guard: Guard) => PartitionHost;
 
-export interface ActorOptions {
+interface ActorOptions {
   readonly data: ActorData;
   readonly open: OpenHost;
   /** null: the thread does not warm up. */

@@ -17,7 +17,7 @@ const RETRY_AFTER_MAX = 60;
 export const stoppingRefusal = (): SubmissionRefused =>
   new SubmissionRefused('stopping', 'the service is shutting down', 5);
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly limits: RingLimits;
   readonly stream: CommandStream;
   /** Commands processed per second lately. */

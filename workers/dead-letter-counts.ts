@@ -11,7 +11,7 @@ const LOOK_MS = 5000;
 /** Counting takes at most that share of the time: a letter is a file or two to ask for. */
 const SHARE = 1 / 50;
 
-export interface DeadLetterCountsOptions {
+interface DeadLetterCountsOptions {
   readonly letters: Pick<DeadLetters, 'count' | 'state'>;
   readonly metrics: Pick<CommandMetrics, 'addDeadLetters' | 'setDeadLetters'>;
   readonly log: Log;

@@ -40,7 +40,7 @@ export const engineDefaults: EngineSettings = {
   reportTtl: 14 * day,
 };
 
-export interface EngineHostOptions {
+interface EngineHostOptions {
   readonly dir: string;
   readonly slot: number;
   /** Partitions of the store. */

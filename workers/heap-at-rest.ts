@@ -11,7 +11,7 @@ const KEEP_MS = 120_000;
 /** Bytes beyond what is used that make it worth while. */
 const SPARE_MIN = 8 << 20;
 
-export interface HeapAtRest {
+interface HeapAtRest {
   /** How much the thread has done so far, in any unit: it rests while that stays the same. */
   readonly work: () => number;
   /** Collects the whole heap. */

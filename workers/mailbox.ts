@@ -44,7 +44,7 @@ const WORK_SHARE = 0.25;
 /** A batch this small is worth its commit, however dear its commands are. */
 const COUNT_MIN = 64;
 
-export interface Pushed {
+interface Pushed {
   /** The new command is obsolete itself. */
   readonly obsolete: boolean;
   /** The waiting command that became obsolete. */

@@ -15,9 +15,9 @@ const PAUSE_FACTOR = 2;
 const PAUSE_MAX_MS = 30;
 
 /** Since it was asked last. */
-export type Spent = () => Schedule;
+type Spent = () => Schedule;
 
-export interface MakingWayOptions {
+interface MakingWayOptions {
   /** A number that grows while commands are applied. */
   readonly positions: () => number;
   /** Default: what the system says of the thread that calls this. */

@@ -40,7 +40,7 @@ const STATM_SHARED = 2;
 const DATA_FILE = '/data.mdb';
 
 /** Gives mappings back to the system. */
-export type Release = (start: bigint, size: number) => void;
+type Release = (start: bigint, size: number) => void;
 
 export interface MappedMemoryOptions {
   /** Data directory. */
@@ -105,7 +105,7 @@ export function boundMappedMemory(options: MappedMemoryOptions): (() => void) | 
 }
 
 /** What is mapped of the process, in addresses and bytes. */
-export interface Mapping {
+interface Mapping {
   readonly start: bigint;
   readonly size: number;
 }
@@ -192,7 +192,7 @@ function unchanged(smaps: string): Mapping[] {
 const READ_ONLY = /^([\da-f]+)-([\da-f]+) r-[-x]p \S+ \S+ \d+ +(\/.*)\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$/gm;
 
 /** Bytes that are resident: those of files, and those that belong to none. */
-export interface ResidentMemory {
+interface ResidentMemory {
   readonly all: number;
   readonly files: number;
   readonly own: number;

@@ -24,7 +24,7 @@ export interface CounterSnapshot {
   readonly count: number;
 }
 
-export interface GaugeSnapshot {
+interface GaugeSnapshot {
   readonly kind: 'gauge';
   readonly value: unknown;
 }
@@ -68,7 +68,7 @@ export interface TimerSnapshot extends Rates, Distribution {
   readonly kind: 'timer';
 }
 
-export type MetricSnapshot = CounterSnapshot | GaugeSnapshot | MeterSnapshot | HistogramSnapshot | TimerSnapshot;
+type MetricSnapshot = CounterSnapshot | GaugeSnapshot | MeterSnapshot | HistogramSnapshot | TimerSnapshot;
 
 export class Counter {
   #count = 0;

@@ -52,7 +52,7 @@ const QUICK_ATTEMPTS = 5;
 const WAITING_MAX = 10_000;
 const LETTERS_AT_ONCE = 16;
 
-export interface PartitionActorOptions {
+interface PartitionActorOptions {
   readonly slot: number;
   readonly host: PartitionHost;
   readonly deadLetters: DeadLetters;

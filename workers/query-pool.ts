@@ -40,7 +40,7 @@ export interface QueryPoolOptions {
   readonly script?: ThreadScript;
 }
 
-export interface QueryPoolLimits {
+interface QueryPoolLimits {
   /** Queries that one thread answers side by side, those that wait for their clients apart. */
   readonly perThread: number;
   /** Queries that all threads together have begun and not ended, whatever they wait for. At least as many as have places. */
@@ -78,7 +78,7 @@ export const queryPoolLimits: QueryPoolLimits = {
   heapMax: 0,
 };
 
-export interface QueryPoolStats {
+interface QueryPoolStats {
   readonly threads: number;
   /** Of these: those that have come up. */
   readonly up: number;

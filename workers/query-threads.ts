@@ -21,7 +21,7 @@ import type {
 import { type ThreadScript, threadScript } from './thread-script.ts';
 import { setV8 } from './v8.ts';
 
-export interface QueryThreadsOptions {
+interface QueryThreadsOptions {
   /** At least one. */
   readonly count: number;
   /** Queries that one thread has begun and not ended, whatever they wait for. */

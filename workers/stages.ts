@@ -10,7 +10,7 @@
 //             stream  a long answer on its way, the client's pauses included
 
 export const stageNames = ['queue', 'parse', 'apply', 'commit', 'plan', 'execute', 'stream'] as const;
-export type StageName = (typeof stageNames)[number];
+type StageName = (typeof stageNames)[number];
 
 /** Upper bounds in milliseconds, ascending; what takes longer is in a last bucket without one. */
 export const stageBounds: readonly number[] = [

@@ -4,13 +4,13 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { CRASHES_MAX, deadlyText } from './slot.ts';
 
-export interface Suspect {
+interface Suspect {
   readonly slot: number;
   readonly seq: number;
   readonly crashes: number;
 }
 
-export interface GivenUp {
+interface GivenUp {
   readonly slot: number;
   readonly seq: number;
   readonly reason: string;

@@ -10,7 +10,7 @@ import type { QueryActivity } from './query-activity.ts';
 import { inlineForCommands, inlineForQueries } from './v8.ts';
 
 /** Milliseconds, but for the number of commands a second that count as few. Tests make them small. */
-export interface WarmingUpTimes {
+interface WarmingUpTimes {
   /** Work in all. */
   readonly budget: number;
   /** From the start to the first look. */

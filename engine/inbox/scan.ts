@@ -18,7 +18,7 @@ import {
 
 const WINDOW_SIZE = 2 << 20;
 
-export interface ScannedRecord {
+interface ScannedRecord {
   readonly seq: number;
   readonly offset: number;
   readonly headSize: number;
@@ -26,14 +26,14 @@ export interface ScannedRecord {
   readonly envelope: Envelope;
 }
 
-export interface ScanResult {
+interface ScanResult {
   /** Offset after the last good record. */
   readonly end: number;
   /** What is wrong at `end`, or null when the segment simply ends there. */
   readonly bad: string | null;
 }
 
-export interface ScanOptions {
+interface ScanOptions {
   readonly file: LogFile;
   readonly salt: number;
   /** Bytes of the file that count. */

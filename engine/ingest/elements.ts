@@ -19,7 +19,7 @@ export interface ReadElement<T> {
 }
 
 /** Reads the kernel's present element. `isKept`: the value may be remembered. Null: it is no element. */
-export type ElementReader<T> = (kernel: ElementKernel, isKept: boolean) => ReadElement<T> | null;
+type ElementReader<T> = (kernel: ElementKernel, isKept: boolean) => ReadElement<T> | null;
 
 /** What is known of the kernel's present element elsewhere; null: nothing. */
 type Recall<T> = ((kernel: ElementKernel) => T | null) | null;

@@ -158,7 +158,7 @@ export function factsetHash(
   return scratch.finish();
 }
 
-export interface ReportIdentity {
+interface ReportIdentity {
   readonly certname: string;
   readonly configurationVersion: string;
   /** Times as normalised texts (`YYYY-MM-DDTHH:mm:ss.SSSZ`). */

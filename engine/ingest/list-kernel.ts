@@ -33,7 +33,7 @@ const PLACES_AT = 32;
 const NO_PLACE = 0xff;
 
 /** A field of the maps that are read, in the order in which they are stored. */
-export interface KernelField {
+interface KernelField {
   /** 0: nothing but null can be read of it. */
   readonly kind: number;
   readonly required: boolean;
@@ -64,7 +64,7 @@ export interface KernelEvents {
 }
 
 /** Events that were put down while their list was read, as long as nothing more is read. */
-export interface ReadEvents {
+interface ReadEvents {
   readonly count: number;
   /** Epoch ms, 0 without events. */
   readonly timeMin: number;
@@ -74,7 +74,7 @@ export interface ReadEvents {
 }
 
 /** A list that was read, as long as nothing more is. */
-export interface ReadList {
+interface ReadList {
   readonly packed: Buffer;
   /** The place behind it. */
   readonly end: number;

@@ -83,7 +83,7 @@ function placeOf(token: string, payload: Buffer, from: number): number {
 }
 
 /** What helps to cut. */
-export interface CutHelp {
+interface CutHelp {
   /** What is remembered of the certname's last payload, whose sizes tell where to look first. */
   readonly last?: Memo | null;
   /** Where the part of that key ends that begins at `start`, -1 for none: for those that are read as they are found. */

@@ -45,7 +45,7 @@ export type CommandOutcome =
  * The payload names a certname that belongs to another slot (the envelope's certname chose this one). Nothing was changed:
  * the command has to go to that certname's slot, with its envelope as it is except for the certname that routes it.
  */
-export interface Reroute {
+interface Reroute {
   readonly kind: 'reroute';
   readonly seq: number;
   /** Payload certname. */

@@ -29,7 +29,7 @@ export type JsonProblem =
   | 'number-too-long'
   | 'text-too-long'; // of a value that is stored, not of what is read
 
-export type JsonExpected =
+type JsonExpected =
   | 'value'
   | 'value-or-close'
   | 'key'

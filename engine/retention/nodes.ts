@@ -6,7 +6,7 @@ import type { NodeId, NodeRecord } from '../store/records.ts';
 import { NODES_ALL, NODES_INACTIVE } from '../store/tables.ts';
 import { LOOKED_AT_MAX, NODES_MAX, PURGED_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 
-export interface NodeTtl {
+interface NodeTtl {
   /** Epoch ms. */
   readonly now: number;
   /** Milliseconds. */

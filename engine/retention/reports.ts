@@ -68,7 +68,7 @@ function isLatest(view: View, id: ReportId, report: ReportRecord | undefined): b
 }
 
 /** Finds the oldest day before `firstKeptDay` with events to drop, in bounded steps: `day` is right once `done`. */
-export interface EventDaySearch extends Sweep {
+interface EventDaySearch extends Sweep {
   readonly day: number | null;
 }
 

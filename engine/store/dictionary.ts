@@ -408,7 +408,7 @@ function decodeList(bytes: Buffer): Uint32Array {
   return list;
 }
 
-export interface IdSource {
+interface IdSource {
   /** The largest node id so far. */
   maxNode(): NodeId;
   /** A new item id for the dictionary of that name. */

@@ -219,7 +219,7 @@ export function eachCodedText(columns: Buffer, take: (column: number, start: num
 }
 
 /** Gives equal texts the same number. */
-export interface TextNumbers {
+interface TextNumbers {
   of(bytes: Uint8Array, start: number, end: number, guess?: number): number;
 }
 

@@ -7,7 +7,7 @@ export type NodeId = number;
 export type ItemId = number;
 export type ReportId = number;
 
-export interface FactsetHeader {
+interface FactsetHeader {
   environment: string | null;
   producer: string | null;
   producerTimestamp: number;
@@ -15,7 +15,7 @@ export interface FactsetHeader {
   hash: string;
 }
 
-export interface CatalogHeader {
+interface CatalogHeader {
   version: string;
   environment: string | null;
   transactionUuid: string | null;
@@ -43,7 +43,7 @@ export interface LatestReport {
   producerTimestamp: number;
 }
 
-export interface InputsHeader {
+interface InputsHeader {
   catalogUuid: string;
   producerTimestamp: number;
   hash: string;

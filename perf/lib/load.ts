@@ -145,7 +145,7 @@ export async function drained(client: Client): Promise<void> {
   if (discarded > 0) throw new Error(`the server has discarded ${discarded} commands`);
 }
 
-export interface FillOptions {
+interface FillOptions {
   readonly history: History;
   /** Nodes [first, end). */
   readonly first: number;

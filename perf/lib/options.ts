@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 
 export class UsageError extends Error {}
 
-export interface OptionRow {
+interface OptionRow {
   /** Name of the value in the help; null for a switch. */
   readonly value: string | null;
   readonly default?: string;

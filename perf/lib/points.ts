@@ -3,7 +3,7 @@
 import { Client, type Target } from './client.ts';
 import type { Fleet } from './fleet.ts';
 
-export interface PointOptions {
+interface PointOptions {
   readonly target: Target;
   readonly fleet: Fleet;
   /** Nodes of it that are stored. */

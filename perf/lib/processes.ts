@@ -101,7 +101,7 @@ export class Processes {
   }
 }
 
-export interface MemorySample extends Memory {
+interface MemorySample extends Memory {
   /** Milliseconds since the watch began. */
   readonly at: number;
 }

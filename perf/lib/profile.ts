@@ -18,7 +18,7 @@ interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
-export interface ProfileSummary {
+interface ProfileSummary {
   /** Milliseconds in which the thread did something. */
   readonly busyMs: number;
   /** Own milliseconds by place, largest first. */

@@ -7,7 +7,7 @@
 //
 // {certname} and {report} are filled in: a node, and the first report of that node.
 
-export type QueryCost = 'flat' | 'rows' | 'scan';
+type QueryCost = 'flat' | 'rows' | 'scan';
 
 export interface TimedQuery {
   readonly name: string;

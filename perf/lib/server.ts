@@ -38,7 +38,7 @@ export interface Server extends Target {
   stop(): Promise<void>;
 }
 
-export interface StartOptions {
+interface StartOptions {
   /** Data directory to keep; default: one that goes away with the server. */
   readonly data?: string | null;
   /** Arguments of node itself. */

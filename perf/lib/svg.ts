@@ -2,7 +2,7 @@
 
 import { show } from './figures.ts';
 
-export interface Chart {
+interface Chart {
   readonly title: string;
   readonly x: readonly number[];
   readonly y: readonly number[];

@@ -40,7 +40,7 @@ export interface WireTable {
   readonly fields: readonly WireField[];
 }
 
-export interface UpgradeContext {
+interface UpgradeContext {
   /** Server time of receipt as ISO text: stands in for the producer timestamp of versions that had none. */
   readonly received: string;
 }

@@ -32,7 +32,7 @@ export const clientOptions: Readonly<Record<string, OptionSpec>> = {
   ca: { type: 'text', value: 'FILE', group: 'Which server', doc: 'Authority of the server, PEM. [$MUSTER_CA]' },
 };
 
-export interface ClientRequest {
+interface ClientRequest {
   readonly method: 'GET' | 'POST';
   /** With query string. */
   readonly path: string;

@@ -12,7 +12,7 @@ export interface Progress {
 const intervalMs = 100;
 const barWidth = 24;
 
-export interface ProgressOptions {
+interface ProgressOptions {
   readonly label: string;
   /** null: not known; the bar then only counts. */
   readonly total: number | null;

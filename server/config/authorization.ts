@@ -13,14 +13,14 @@ import { suggestion } from './suggest.ts';
 import { type ConfigObject, type ConfigValue, type Place, type Problem, placeText, plainValue } from './tree.ts';
 
 /** Who a rule speaks of. `any`: every authenticated client. */
-export type Subject =
+type Subject =
   | { readonly kind: 'any' }
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'pattern'; readonly finds: (text: string) => boolean }
   | ExtensionSubject;
 
 /** Clients whose certificates say so: each extension with one of its values, and, if given, one of the alternative names. */
-export interface ExtensionSubject {
+interface ExtensionSubject {
   readonly kind: 'extensions';
   /** Values by object identifier. */
   readonly texts: ReadonlyMap<string, readonly string[]>;
@@ -28,7 +28,7 @@ export interface ExtensionSubject {
   readonly alternativeNames: ReadonlyMap<string, readonly string[]> | null;
 }
 
-export interface Rule {
+interface Rule {
   readonly name: string;
   readonly sortOrder: number;
   readonly path:

@@ -22,7 +22,7 @@ const NOT_READ = ['.edn', '.yaml', '.yml'];
 /** Largest file that is read: configuration is small, and a wrong path may name anything. */
 const fileBytesMax = 16_777_216;
 
-export interface ConfigFiles {
+interface ConfigFiles {
   readonly tree: ConfigObject;
   /** Files in the order they were read. */
   readonly files: readonly string[];

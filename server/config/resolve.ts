@@ -32,7 +32,7 @@ export interface Notice {
   readonly message: string;
 }
 
-export interface ResolveInput {
+interface ResolveInput {
   readonly tree: ConfigObject | null;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Flag values by flag name without dashes. */
@@ -40,7 +40,7 @@ export interface ResolveInput {
   readonly machine: Machine;
 }
 
-export interface Resolved {
+interface Resolved {
   readonly settings: Settings;
   readonly sources: Sources;
   readonly notices: readonly Notice[];

@@ -26,7 +26,7 @@ interface Pending {
 }
 
 export type Piece = string | Substitution;
-export interface Substitution {
+interface Substitution {
   readonly path: readonly string[];
   readonly isOptional: boolean;
   readonly place: Place;

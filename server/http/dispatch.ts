@@ -16,7 +16,7 @@ import {
 import type { HttpExchange } from './http-exchange.ts';
 import { badMessage, STARTING, textReply, unknownPath } from './replies.ts';
 
-export interface DispatchOptions {
+interface DispatchOptions {
   readonly mounts: readonly Mount[];
   /** true until the server can serve: everything below `/pdb` answers 503. */
   readonly isStarting: () => boolean;

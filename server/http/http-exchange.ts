@@ -22,7 +22,7 @@ import { PartQueue } from './part-queue.ts';
 import { StreamWriter } from './stream-writer.ts';
 import type { Wire, WireHead } from './wire.ts';
 
-export interface ExchangeContext {
+interface ExchangeContext {
   readonly limits: HttpLimits;
   readonly budget: Budget;
   /** Epoch ms. */

@@ -17,7 +17,7 @@ import { Budget, HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { createNodeServer } from './node-wire.ts';
 import type { ClientIdentity, Wire } from './wire.ts';
 
-export type ListenerAddress =
+type ListenerAddress =
   | { readonly host: string; readonly port: number }
   /** Listens nowhere: connections come through `accept`. */
   | 'accept';

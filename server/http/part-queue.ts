@@ -1,7 +1,7 @@
 // Between a body that arrives and a reader that takes it: what came and was not taken yet, a bounded number of bytes. When
 // that is full the source is paused, so a client can only send as fast as its body is worked on.
 
-export interface PartSource {
+interface PartSource {
   /** No more parts until `resume`, but for what is on its way already. */
   pause(): void;
   resume(): void;

@@ -50,7 +50,7 @@ export type MaintenanceSettings = Pick<
   | 'resourceEventsTtl'
 >;
 
-export interface MaintenanceDeps {
+interface MaintenanceDeps {
   readonly ring: CommandRing;
   readonly registry: MetricsRegistry;
   readonly settings: MaintenanceSettings;

@@ -28,7 +28,7 @@ import { ownVersion } from './own-version.ts';
 import { ProcessFigures } from './process-figures.ts';
 import { createStatusMounts, fullStatus, type StatusDeps, type StoreHealth } from './status.ts';
 
-export interface OpsDeps {
+interface OpsDeps {
   readonly ring: CommandRing;
   readonly pool: QueryPool;
   /** The same for questions that tell how the server is doing: they do not wait behind clients. */

@@ -14,7 +14,7 @@ export interface Usage {
   readonly used: number;
 }
 
-export interface CollectorFigures {
+interface CollectorFigures {
   readonly name: string;
   readonly count: number;
   readonly totalMs: number;

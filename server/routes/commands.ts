@@ -30,7 +30,7 @@ export interface CommandSettings {
   readonly verifyChecksum: boolean;
 }
 
-export interface CommandRouteDeps {
+interface CommandRouteDeps {
   readonly ring: CommandRing;
   readonly settings: CommandSettings;
   /** Epoch ms. */

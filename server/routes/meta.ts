@@ -8,7 +8,7 @@ import { formatTime } from '../../engine/time.ts';
 import type { Exchange, Handler } from '../http/exchange.ts';
 import { NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
 
-export interface MetaRouteDeps {
+interface MetaRouteDeps {
   /** `8.8.1`. */
   readonly version: string;
   /** Epoch ms. */

@@ -12,7 +12,7 @@ import { type CommandSettings, createCommandHandler } from './commands.ts';
 import { createMetaHandler } from './meta.ts';
 import { createExtHandler, createQueryHandler, type QueryRouteDeps } from './query.ts';
 
-export interface MountDeps {
+interface MountDeps {
   readonly ring: CommandRing;
   readonly pool: QueryPool;
   readonly querySettings: QueryRouteDeps['settings'];

@@ -11,7 +11,7 @@ import type { Logger } from '../log.ts';
 import { readExtensions } from './certificate-extensions.ts';
 import { commonNameOf } from './distinguished-name.ts';
 
-export interface Allowlist {
+interface Allowlist {
   readonly path: string;
   readonly names: ReadonlySet<string>;
 }

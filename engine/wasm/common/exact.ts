@@ -1,7 +1,7 @@
 // What exact arithmetic with doubles takes (Dekker's: what an operation on doubles loses is a double itself).
 
 /** Where the host keeps the powers of ten that doubles hold exactly, and how many there are. */
-export const TENS: usize = 64;
+const TENS: usize = 64;
 export const TENS_COUNT: usize = 23;
 /** Splits a double into halves whose products are exact. */
 const SPLIT: f64 = 134217729;

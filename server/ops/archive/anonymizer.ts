@@ -7,7 +7,7 @@ import { Float, isArray, isObject, type JsonObject, type JsonValue } from '../..
 import { type AnonymizationProfile, isReplaced, type LeafContext, type LeafKind } from './profiles.ts';
 import type { ArchiveKind } from './wire.ts';
 
-export type Anonymizer = (kind: ArchiveKind, payload: JsonObject) => JsonObject;
+type Anonymizer = (kind: ArchiveKind, payload: JsonObject) => JsonObject;
 
 /** How one member of an object is treated. */
 type Treatment = (value: JsonValue, context: LeafContext) => JsonValue;

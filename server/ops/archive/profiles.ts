@@ -28,7 +28,7 @@ export interface LeafContext {
   readonly 'fact-name'?: string | undefined;
 }
 
-export interface AnonymizationRule {
+interface AnonymizationRule {
   readonly where: { readonly [K in keyof LeafContext]?: readonly string[] };
   readonly replace: boolean;
 }

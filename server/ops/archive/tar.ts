@@ -12,7 +12,7 @@ export class BadArchive extends Error {
   }
 }
 
-export interface TarEntry {
+interface TarEntry {
   readonly name: string;
   readonly size: number;
   /** Regular files only; others have no contents here. */

@@ -5,7 +5,7 @@
 import type { Json } from '../json.ts';
 import { matchesName, type ObjectName } from './object-name.ts';
 
-export interface AttributeInfo {
+interface AttributeInfo {
   readonly name: string;
   /** Type name as clients of the JVM know it: `long`, `java.lang.String`. */
   readonly type: string;
@@ -18,7 +18,7 @@ export interface OperationInfo {
   readonly description: string;
 }
 
-export interface BeanInfo {
+interface BeanInfo {
   readonly className: string;
   readonly description: string;
   readonly attributes: readonly AttributeInfo[];
@@ -26,7 +26,7 @@ export interface BeanInfo {
 }
 
 /** Value of an attribute by name; undefined when the bean has no such attribute. May throw or reject. */
-export type AttributeReader = (attribute: string) => Json | undefined | Promise<Json>;
+type AttributeReader = (attribute: string) => Json | undefined | Promise<Json>;
 
 export interface Bean {
   readonly name: ObjectName;

@@ -29,7 +29,7 @@ export interface GatewayDeps {
   readonly version: { readonly [key: string]: Json };
 }
 
-export interface Gateway {
+interface Gateway {
   /** `path`: what follows `/metrics/v2`, percent-decoded; `alternative`: the `p` parameter. */
   get(path: string, alternative: string | null, options: GatewayOptions): Promise<Json>;
   post(body: string, options: GatewayOptions): Promise<Json>;

@@ -6,7 +6,7 @@ import type { CommandRing } from '../../../workers/types.ts';
 import { type Asker, askNumber, askTotal } from '../internal-query.ts';
 import type { Json } from '../json.ts';
 
-export interface GaugeDeps {
+interface GaugeDeps {
   readonly registry: MetricsRegistry;
   readonly asker: Asker;
   readonly ring: CommandRing;

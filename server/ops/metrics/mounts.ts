@@ -14,7 +14,7 @@ import { createOldGateway } from './old-gateway.ts';
 import { exposition, type ServerState } from './prometheus.ts';
 import { optionsOf } from './request.ts';
 
-export interface MetricsDeps extends GatewayDeps {
+interface MetricsDeps extends GatewayDeps {
   readonly beans: BeanServer;
   readonly registry: MetricsRegistry;
   readonly figures: ProcessFigures;

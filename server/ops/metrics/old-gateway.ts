@@ -11,7 +11,7 @@ import type { Bean, BeanServer } from './bean-server.ts';
 import { requestsMax, turnsByVisits } from './gateway.ts';
 import { parseObjectName } from './object-name.ts';
 
-export interface OldGatewayDeps {
+interface OldGatewayDeps {
   readonly prefix: string;
   readonly beans: BeanServer;
 }
