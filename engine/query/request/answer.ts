@@ -1,19 +1,17 @@
 // What each kind of route answers. An answer that takes work is a generator: it yields while work is left or the body is
 // full, and ends with the head of the answer. Mistakes of the client are thrown as QueryError.
 
-import type { QueryRoute, RouteAnswer, RouteFilter } from '../../../schemas/query-routes.ts';
+import type { RouteAnswer, RouteFilter } from '../../../schemas/query-routes.ts';
 import { ByteWriter } from '../../bytes.ts';
 import { prettyJson, prettyText } from '../../json/pretty.ts';
 import type { JsonValue } from '../../json/value.ts';
-import type { ExecContext } from '../exec/context.ts';
 import { executeAggregate, executeEventCounts } from '../exec/event-counts.ts';
 import { execute } from '../exec/execute.ts';
 import { planOf } from '../exec/explain.ts';
-import { JSON_TYPE, type QueryHead, type QuerySettings } from '../request.ts';
+import type { QueryHead } from '../request.ts';
 import { ACTIVE_FILTER, mentionsNodeState } from '../resolve/defaults.ts';
 import {
   type EntityOptions,
-  type ResolveOptions,
   resolveAggregateEventCounts,
   resolveEntity,
   resolveEventCounts,
@@ -21,56 +19,21 @@ import {
 } from '../resolve/resolve.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
-import { type ListBody, type ListOptions, OneRow, type RowShape, wholeBody } from './body.ts';
+import {
+  type Answer,
+  type AnswerInput,
+  jsonHead,
+  notFound,
+  openList,
+  prettyWanted,
+  resolveOptions,
+  totalTo,
+  type Work,
+} from './answer-input.ts';
+import { OneRow, type RowShape, wholeBody } from './body.ts';
 import type { QueryParams } from './params.ts';
 import { resourceGraphs } from './resource-graphs.ts';
 import { stateOverview } from './state-overview.ts';
-
-/** What an answer works with. */
-export interface AnswerInput {
-  readonly route: QueryRoute;
-  /** Decoded path parameters. */
-  readonly path: Readonly<Record<string, string>>;
-  readonly params: QueryParams;
-  readonly settings: QuerySettings;
-  readonly ctx: ExecContext;
-  /** Opens the streamed body: chunks are taken from it while the generator runs. */
-  readonly stream: (options: ListOptions) => ListBody;
-  /** For a body that is no list: what is written lasts until the query is closed. */
-  readonly writer: (size: number) => ByteWriter;
-  /** Headers known before the first row. */
-  readonly header: (name: string, value: string) => void;
-}
-
-export type Work<T> = Generator<undefined, T>;
-
-/** The head of a complete answer; null when the body is what was streamed. */
-export type Answer = Work<QueryHead | null>;
-
-export const jsonHead = (status: number, body: string | Uint8Array): QueryHead => ({
-  status,
-  contentType: JSON_TYPE,
-  headers: [],
-  body,
-});
-
-export const notFound = (kind: string, id: string): QueryHead =>
-  jsonHead(404, prettyJson({ error: `No information is known about ${kind} ${id}` }));
-
-export function resolveOptions(params: QueryParams, settings: QuerySettings): ResolveOptions {
-  return {
-    orderBy: params.orderBy,
-    limit: params.limit,
-    offset: params.offset,
-    includeFactsExpiration: params.includeFactsExpiration,
-    includePackageInventory: params.includePackageInventory,
-    distinct: params.distinct,
-    addAgentReportFilter: settings.addAgentReportFilter,
-    edition: settings.edition,
-    vocabulary: settings.vocabulary,
-    depthMax: settings.queryDepthMax,
-  };
-}
 
 /** Answers a request whose checks have passed: at once, or with work to be done. */
 export function answer(input: AnswerInput): Answer | QueryHead {
@@ -134,14 +97,6 @@ function* listAnswer(input: AnswerInput, tree: QueryTree, shape: RowShape): Answ
   body.end();
   return null;
 }
-
-const prettyWanted = ({ params, settings }: AnswerInput): boolean => params.pretty ?? settings.prettyPrint;
-
-export const openList = (input: AnswerInput, shape: RowShape): ListBody =>
-  input.stream({ pretty: prettyWanted(input), shape });
-
-export const totalTo = ({ params, header }: AnswerInput): { onTotal?: (total: number) => void } =>
-  params.includeTotal ? { onTotal: (total) => header('X-Records', String(total)) } : {};
 
 /** Takes rows like a body does and drops them. */
 class NoBody implements RowSink {

@@ -13,7 +13,7 @@ import { type OrderColumns, parameterOrder } from '../resolve/order-by.ts';
 import { resolveEntity } from '../resolve/resolve.ts';
 import { scopeOf, scopeWith } from '../resolve/scope.ts';
 import type { OrderTerm } from '../tree.ts';
-import { type Answer, type AnswerInput, openList, resolveOptions, totalTo, type Work } from './answer.ts';
+import { type Answer, type AnswerInput, openList, resolveOptions, totalTo, type Work } from './answer-input.ts';
 import { RowList } from './body.ts';
 
 const CATALOG_FIELDS = [

@@ -7,7 +7,7 @@ import { formatTime } from '../../time.ts';
 import { execute } from '../exec/execute.ts';
 import { ACTIVE_FILTER } from '../resolve/defaults.ts';
 import { resolveEntity } from '../resolve/resolve.ts';
-import { type Answer, type AnswerInput, jsonHead, resolveOptions, type Work } from './answer.ts';
+import { type Answer, type AnswerInput, jsonHead, resolveOptions, type Work } from './answer-input.ts';
 import { RowList } from './body.ts';
 
 interface StatusGroup {

@@ -1,5 +1,6 @@
 // The right side of `in`: checks that the columns on both sides can be compared, and builds the subquery's own tree
-// (spec/query.md 3.7). Columns are paired by position; surplus inner columns are dropped.
+// (spec/query.md 3.7). Columns are paired by position; surplus inner columns are dropped. A subquery has filters, and a filter may have
+// subqueries: filter.ts and this module call each other.
 
 import type { Field } from '../../../schemas/entities.ts';
 import { printClojure } from '../../clojure.ts';

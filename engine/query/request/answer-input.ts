@@ -1,0 +1,72 @@
+// What answers of every kind work with: what they are given, how they open a list, and the heads that they end with. Which kind of
+// route is answered how is in answer.ts.
+
+import type { QueryRoute } from '../../../schemas/query-routes.ts';
+import type { ByteWriter } from '../../bytes.ts';
+import { prettyJson } from '../../json/pretty.ts';
+import type { ExecContext } from '../exec/context.ts';
+import { JSON_TYPE, type QueryHead, type QuerySettings } from '../request.ts';
+import type { ResolveOptions } from '../resolve/resolve.ts';
+import type { ListBody, ListOptions, RowShape } from './body.ts';
+import type { QueryParams } from './params.ts';
+
+/** What an answer works with. */
+export interface AnswerInput {
+  readonly route: QueryRoute;
+  /** Decoded path parameters. */
+  readonly path: Readonly<Record<string, string>>;
+  readonly params: QueryParams;
+  readonly settings: QuerySettings;
+  readonly ctx: ExecContext;
+  /** Opens the streamed body: chunks are taken from it while the generator runs. */
+  readonly stream: (options: ListOptions) => ListBody;
+  /** For a body that is no list: what is written lasts until the query is closed. */
+  readonly writer: (size: number) => ByteWriter;
+  /** Headers known before the first row. */
+  readonly header: (name: string, value: string) => void;
+}
+
+/** Work that is done in slices: it yields where one may end. */
+export type Work<T> = Generator<undefined, T>;
+
+/** The head of a complete answer; null when the body is what was streamed. */
+export type Answer = Work<QueryHead | null>;
+
+/** The head of an answer that is such a JSON text. */
+export const jsonHead = (status: number, body: string | Uint8Array): QueryHead => ({
+  status,
+  contentType: JSON_TYPE,
+  headers: [],
+  body,
+});
+
+/** What is told of a thing that its route names and that there is not. */
+export const notFound = (kind: string, id: string): QueryHead =>
+  jsonHead(404, prettyJson({ error: `No information is known about ${kind} ${id}` }));
+
+/** What parameters and settings say of how a query is resolved. */
+export function resolveOptions(params: QueryParams, settings: QuerySettings): ResolveOptions {
+  return {
+    orderBy: params.orderBy,
+    limit: params.limit,
+    offset: params.offset,
+    includeFactsExpiration: params.includeFactsExpiration,
+    includePackageInventory: params.includePackageInventory,
+    distinct: params.distinct,
+    addAgentReportFilter: settings.addAgentReportFilter,
+    edition: settings.edition,
+    vocabulary: settings.vocabulary,
+    depthMax: settings.queryDepthMax,
+  };
+}
+
+/** Whether answers are indented: the client's wish, or the server's setting. */
+export const prettyWanted = ({ params, settings }: AnswerInput): boolean => params.pretty ?? settings.prettyPrint;
+
+/** Opens the body as a list of such rows. */
+export const openList = (input: AnswerInput, shape: RowShape): ListBody =>
+  input.stream({ pretty: prettyWanted(input), shape });
+
+/** Tells the number of all rows in a header, where that was asked for. */
+export const totalTo = ({ params, header }: AnswerInput): { onTotal?: (total: number) => void } =>
+  params.includeTotal ? { onTotal: (total) => header('X-Records', String(total)) } : {};
