@@ -18,9 +18,6 @@ export interface QueryTree {
   readonly offset: number;
   /** Events only: spec/query.md 6.1. Times are inclusive epoch ms. `before` is applied before grouping. */
   readonly distinct: { readonly start: number; readonly end: number; readonly before: Filter | null } | null;
-  /** Parameters that add fields to rows. */
-  readonly includeFactsExpiration: boolean;
-  readonly includePackageInventory: boolean;
 }
 
 export type FieldRef =

@@ -67,9 +67,7 @@ export interface StoredPlace {
   readonly place: number;
 }
 
-type Shape = 'node' | 'item' | 'report' | 'global';
 export interface EntityAccess {
-  readonly shape: Shape;
   readonly fields: Readonly<Record<string, Access>>;
   /** Cheaper ways to show a field than to look at what it depends on for filters. */
   readonly shown?: Readonly<Record<string, Access>>;
@@ -465,41 +463,37 @@ const factPaths: Record<string, Access> = {
   },
 };
 
-const nodeAccess = (fields: Record<string, Access>): EntityAccess => ({ shape: 'node', fields });
-const itemAccess = (fields: Record<string, Access>): EntityAccess => ({ shape: 'item', fields });
-
 const tables = (corrective: boolean): Readonly<Record<EntityName, EntityAccess>> => ({
-  nodes: nodeAccess({
-    ...nodes,
-    latest_report_corrective_change: corrective
-      ? boolean('node', ofNode, NODE_TEXT.reportCorrectiveChange)
-      : nothing('node'),
-  }),
-  facts: itemAccess(facts),
-  factsets: nodeAccess(factsets),
-  fact_contents: itemAccess(factContents),
-  inventory: nodeAccess(inventory),
-  resources: itemAccess(resources),
-  edges: itemAccess(edges),
-  catalogs: nodeAccess(catalogs),
-  catalog_inputs: nodeAccess(catalogInputs),
-  catalog_input_contents: nodeAccess(catalogInputContents),
-  package_inventory: itemAccess({ certname, ...packageFields }),
-  reports: { shape: 'report', fields: reports(corrective), shown: { certname: reportCertname } },
-  events: { shape: 'report', fields: events(corrective), shown: { certname: reportCertname } },
-  latest_report: { shape: 'report', fields: reports(corrective) },
-  latest_report_id: { shape: 'report', fields: reports(corrective) },
-  inactive_nodes: nodeAccess({ certname }),
-  not_active_nodes: nodeAccess({ certname }),
-  environments: { shape: 'global', fields: globals(['name']) },
-  producers: { shape: 'global', fields: globals(['name']) },
-  packages: { shape: 'global', fields: globals(['package_name', 'version', 'provider']) },
-  fact_names: { shape: 'global', fields: globals(['name']) },
-  fact_paths: { shape: 'global', fields: factPaths },
-  resource_params: {
-    shape: 'global',
-    fields: globals(['res_param_resource', 'res_param_name', 'res_param_value']),
+  nodes: {
+    fields: {
+      ...nodes,
+      latest_report_corrective_change: corrective
+        ? boolean('node', ofNode, NODE_TEXT.reportCorrectiveChange)
+        : nothing('node'),
+    },
   },
+  facts: { fields: facts },
+  factsets: { fields: factsets },
+  fact_contents: { fields: factContents },
+  inventory: { fields: inventory },
+  resources: { fields: resources },
+  edges: { fields: edges },
+  catalogs: { fields: catalogs },
+  catalog_inputs: { fields: catalogInputs },
+  catalog_input_contents: { fields: catalogInputContents },
+  package_inventory: { fields: { certname, ...packageFields } },
+  reports: { fields: reports(corrective), shown: { certname: reportCertname } },
+  events: { fields: events(corrective), shown: { certname: reportCertname } },
+  latest_report: { fields: reports(corrective) },
+  latest_report_id: { fields: reports(corrective) },
+  inactive_nodes: { fields: { certname } },
+  not_active_nodes: { fields: { certname } },
+  environments: { fields: globals(['name']) },
+  producers: { fields: globals(['name']) },
+  packages: { fields: globals(['package_name', 'version', 'provider']) },
+  fact_names: { fields: globals(['name']) },
+  fact_paths: { fields: factPaths },
+  resource_params: { fields: globals(['res_param_resource', 'res_param_name', 'res_param_value']) },
 });
 
 const COMMUNITY = tables(false);

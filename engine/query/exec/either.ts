@@ -45,8 +45,8 @@ function isTold(filter: Filter, source: Source): boolean {
 }
 
 /** Whether it asks for a tag that is a certname: only that node has it as its own. */
-const isOwnTag = (filter: Filter, { entity, ctx }: Source): filter is Extract<Filter, { kind: 'member' }> =>
-  filter.kind === 'member' && entity === 'resources' && isCertname(filter.value, ctx);
+const isOwnTag = (filter: Filter, { traits, ctx }: Source): filter is Extract<Filter, { kind: 'member' }> =>
+  filter.kind === 'member' && traits.dictionary === 'resources' && isCertname(filter.value, ctx);
 
 function* add(filter: Filter, nodes: NodeSet, row: Row, source: Source, into: Either): Generator<undefined, void> {
   if (isOwnTag(filter, source)) {

@@ -8,8 +8,9 @@ import { NODES_ALL, NODES_INACTIVE, NODES_WITH_FACTS, REPORTS_LATEST } from '../
 import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
 import type { ExecContext } from './context.ts';
+import { dictionaryOf, REPORT_TIMES, type SubRow, traitsOf } from './entities.ts';
 import { firstKeyTest } from './json-filter.ts';
-import { covers, DICTIONARY, type ItemPlan, itemsOf, REPORT_TIMES, type ReportPath, rowsPerItem } from './plan.ts';
+import { covers, type ItemPlan, itemsOf, type ReportPath, rowsPerItem } from './plan.ts';
 
 /** Share of the rows for which a condition holds that no count tells anything about. */
 const SHARE: Readonly<Record<Filter['kind'], number>> = {
@@ -34,22 +35,21 @@ const SHARE: Readonly<Record<Filter['kind'], number>> = {
   'node-state': 0.9,
 };
 
-/** The same where a field is known to have few values; reports of other types than `agent` are rare. */
-const SHARE_OF_FIELD: Partial<Record<EntityName, Readonly<Record<string, number>>>> = {
-  reports: { type: 1, status: 0.25, environment: 0.3 },
-  events: { status: 0.3 },
-};
-
 /** Items whose nodes are counted for an estimate. */
 const SAMPLE = 256;
 
-/** Sub-rows of an item, where nothing is counted. */
-const SUB_ROWS: Partial<Record<EntityName, number>> = { fact_contents: 2, edges: 2, catalog_input_contents: 4 };
+/** Sub-rows of a row, where nothing is counted. */
+const SUB_ROWS: Readonly<Record<Exclude<SubRow, 'event'>, number>> = { leaf: 2, target: 2, input: 4 };
+
+function subRowsOf(entity: EntityName): number {
+  const { sub } = traitsOf(entity);
+  return sub === null || sub === 'event' ? 1 : SUB_ROWS[sub];
+}
 
 const knownOf =
   (entity: EntityName) =>
   (filter: Filter): number | null =>
-    filter.kind === 'eq' ? (SHARE_OF_FIELD[entity]?.[filter.field] ?? null) : null;
+    filter.kind === 'eq' ? (traitsOf(entity).shares[filter.field] ?? null) : null;
 
 const clamp = (share: number): number => Math.min(1, Math.max(0, share));
 
@@ -127,14 +127,14 @@ export function estimateItemRows(
   const from = path?.estimate ?? items;
   const part = having === 0 ? 0 : clamp(nodes / having);
   const share = shareOfAll(open, knownOf(entity));
-  return Math.ceil(from * nodesPerItem(entity, plan, view) * part * (SUB_ROWS[entity] ?? 1) * share);
+  return Math.ceil(from * nodesPerItem(entity, plan, view) * part * subRowsOf(entity) * share);
 }
 
 /** Over all nodes: the average of all items, or of some that the index names. */
 function nodesPerItem(entity: EntityName, { path }: ItemPlan, view: View): number {
   if (path === null) return rowsPerItem(entity, view).perItem;
   const items = itemsOf(path, entity, view);
-  const dictionary = view[DICTIONARY[entity]!];
+  const dictionary = dictionaryOf(entity, view);
   const every = view.set(NODES_ALL);
   const stride = Math.max(1, Math.ceil(items.length / SAMPLE));
   let nodes = 0;
@@ -158,7 +158,7 @@ export function estimateReportRows(
   const ofNodes = nodes === null ? 1 : clamp(nodes / Math.max(1, view.counts.nodes));
   const covered: ReadonlySet<string> = new Set(COVERED[path.kind]);
   const open = filters.filter((f) => !('field' in f && covered.has(f.field)));
-  const perReport = entity === 'events' ? events / Math.max(1, reports) : 1;
+  const perReport = traitsOf(entity).sub === 'event' ? events / Math.max(1, reports) : 1;
   const from = {
     hash: () => (path.kind === 'hash' ? path.hashes.filter((hash) => view.reportId(hash) !== 0).length : 0),
     latest: () => view.reportSet(REPORTS_LATEST).length * ofNodes,
@@ -184,4 +184,4 @@ const COVERED: Readonly<Record<ReportPath['kind'], readonly string[]>> = {
 
 /** Rows of an entity with one row per node, or several sub-rows of it. */
 export const estimateNodeRows = (entity: EntityName, filters: readonly Filter[], nodes: number): number =>
-  Math.ceil(nodes * (SUB_ROWS[entity] ?? 1) * shareOfAll(filters, knownOf(entity)));
+  Math.ceil(nodes * subRowsOf(entity) * shareOfAll(filters, knownOf(entity)));

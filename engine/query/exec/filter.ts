@@ -14,6 +14,7 @@ import type { CompareOp, Filter } from '../tree.ts';
 import { type Access, accessOf, type EntityAccess, type Level, type Value } from './access.ts';
 import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny, storedTest } from './coded.ts';
 import type { ExecContext } from './context.ts';
+import { type Traits, traitsOf } from './entities.ts';
 import { FactMember } from './fact-member.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
 import { dottedParameterTest, parameterTest } from './parameters.ts';
@@ -40,11 +41,12 @@ export interface Predicate {
 export interface CompileScope {
   readonly ctx: ExecContext;
   readonly entity: EntityName;
+  readonly traits: Traits;
   readonly access: EntityAccess;
 }
 
 export function scopeOf(ctx: ExecContext, entity: EntityName): CompileScope {
-  return { ctx, entity, access: accessOf(entity, ctx.options.edition) };
+  return { ctx, entity, traits: traitsOf(entity), access: accessOf(entity, ctx.options.edition) };
 }
 
 export function accessFor(scope: CompileScope, field: string): Access {
@@ -164,7 +166,7 @@ const COMPILERS: Compilers = {
   },
   member(filter, scope) {
     const wanted = filter.value;
-    if (scope.entity === 'resources' && !isCertname(wanted, scope.ctx)) {
+    if (scope.traits.dictionary === 'resources' && !isCertname(wanted, scope.ctx)) {
       return { deps: ITEM, test: (row) => truthOf((row.body as StoredResource).tags.includes(wanted)) };
     }
     return onField(filter.field, scope, (value) =>
@@ -224,7 +226,7 @@ const COMPILERS: Compilers = {
     const types = filter.fields.map((field) => typeOf(scope.entity, field));
     const deps = access.reduce((all, a) => all | DEPS[a.level], 0);
     const nodes = set.nodes;
-    if (nodes !== null && scope.access.shape !== 'global')
+    if (nodes !== null && scope.traits.shape !== 'global')
       return { deps, test: (row) => truthOf(nodes[row.part]!.has(row.nodeId)) };
     const tuple = new Array<string | null>(access.length);
     if (access.length === 1 && access[0]!.column !== undefined)

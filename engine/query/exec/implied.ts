@@ -3,6 +3,7 @@
 
 import type { EntityName } from '../../../schemas/entities.ts';
 import type { Filter } from '../tree.ts';
+import { traitsOf } from './entities.ts';
 import { typeOf } from './filter.ts';
 import type { ValueSet } from './value-set.ts';
 
@@ -14,16 +15,6 @@ const TUPLES_MAX = 100;
 
 /** So many pairs of a type and a title for each tuple are looked up; when there are more, titles alone tell more. */
 const PAIRS_PER_TUPLE = 2;
-
-/** Fields that are found, or told apart, sooner than whole tuples; certname is one for every entity. */
-const SERVED: Partial<Record<EntityName, readonly string[]>> = {
-  resources: ['type', 'title'],
-  facts: ['name'],
-  fact_contents: ['name'],
-  package_inventory: ['package_name'],
-  reports: ['hash'],
-  events: ['report', 'resource_type', 'resource_title', 'containing_class'],
-};
 
 /** Conditions that are true wherever the subquery's is: not where that is unknown or false, so they do for rows to be selected. */
 export function impliedBy(filter: InQuery, set: ValueSet, entity: EntityName): readonly Filter[] {
@@ -46,4 +37,4 @@ export function impliedBy(filter: InQuery, set: ValueSet, entity: EntityName): r
 
 /** Only texts are compared as a list of texts compares them. */
 const isServed = (entity: EntityName, field: string): boolean =>
-  (field === 'certname' || SERVED[entity]?.includes(field) === true) && typeOf(entity, field) === 'S';
+  (field === 'certname' || traitsOf(entity).foundBy.includes(field)) && typeOf(entity, field) === 'S';

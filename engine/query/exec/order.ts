@@ -5,7 +5,8 @@ import type { FieldType } from '../../../schemas/entities.ts';
 import { compareJson, compareText } from '../../json/compare.ts';
 import type { JsonValue } from '../../json/value.ts';
 import type { OrderTerm } from '../tree.ts';
-import type { Access, EntityAccess, Value } from './access.ts';
+import type { Access, Value } from './access.ts';
+import type { Shape } from './entities.ts';
 import { accessFor, type CompileScope, typeOf } from './filter.ts';
 import type { Row } from './row.ts';
 
@@ -136,7 +137,7 @@ function boundsOf(
  * Rows that are equal in all terms come in the order of their nodes and items, or of their reports, whichever way they were found: so that
  * one page goes on where the other ended.
  */
-export function withPlaces(ordering: Ordering, shape: EntityAccess['shape'] = 'item'): Ordering {
+export function withPlaces(ordering: Ordering, shape: Shape = 'item'): Ordering {
   const { bounds } = ordering;
   const nodeOf = (row: Row): number => (shape === 'report' ? 0 : row.nodeId);
   return {

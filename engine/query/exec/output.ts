@@ -135,8 +135,8 @@ export class RowWriter {
 
   constructor(tree: QueryTree, scope: CompileScope) {
     this.#runs = runsOf(tree, scope);
-    this.#keepsNodes = scope.access.shape === 'item';
-    this.#keepsReport = tree.entity === 'events';
+    this.#keepsNodes = scope.traits.shape === 'item';
+    this.#keepsReport = scope.traits.sub === 'event';
   }
 
   /** Gives the row to the sink. */
@@ -246,7 +246,7 @@ interface Span {
 
 function runsOf(tree: QueryTree, scope: CompileScope): Run[] {
   // Item and sub-row are rendered and kept together, unless the item is a report.
-  const apart = scope.access.shape === 'report';
+  const apart = scope.traits.shape === 'report';
   const spans: Span[] = [];
   tree.columns.forEach((column, i) => {
     const access = shownAccess(column, scope);

@@ -17,6 +17,7 @@ import type { View } from '../../store/view.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter, QueryTree } from '../tree.ts';
 import { gathered } from './alternatives.ts';
+import { type DictionaryName, dictionaryOf, traitsOf } from './entities.ts';
 import { type CompileScope, compileFilter, NODE, SUB } from './filter.ts';
 
 /** The filter's conjuncts by what they read. */
@@ -185,20 +186,11 @@ const packagePaths: PathMaker = (filters) => {
     : [];
 };
 
-const PATHS: Partial<Record<EntityName, PathMaker>> = {
+const PATHS: Readonly<Record<DictionaryName, PathMaker>> = {
   resources: resourcePaths,
   facts: factPaths,
-  fact_contents: factPaths,
-  package_inventory: packagePaths,
-};
-
-/** Which dictionary an entity's items are in. */
-export const DICTIONARY: Partial<Record<EntityName, 'resources' | 'facts' | 'edges' | 'packages'>> = {
-  resources: 'resources',
-  facts: 'facts',
-  fact_contents: 'facts',
-  edges: 'edges',
-  package_inventory: 'packages',
+  edges: () => [],
+  packages: packagePaths,
 };
 
 /** Texts up to this many characters stand whole in an index key, which holds 480 bytes of each. */
@@ -231,9 +223,9 @@ export function itemAccessPath(
 ): ItemAccessPath | null {
   const exact = exactFacts(entity, filters, view);
   if (exact !== null) return exact;
-  const dictionary = view[DICTIONARY[entity]!];
+  const dictionary = dictionaryOf(entity, view);
   let best: ItemAccessPath | null = null;
-  for (const path of PATHS[entity]?.(filters, view, regex) ?? []) {
+  for (const path of PATHS[traitsOf(entity).dictionary!](filters, view, regex)) {
     if (path.keys.length > KEYS_MAX) continue;
     let estimate = 0;
     for (const key of path.keys) {
@@ -291,7 +283,9 @@ function byNextText(path: ItemAccessPath, filters: readonly Filter[], regex: Com
 
 /** Facts with certain names and text values are found by their digests. Null when the conditions are not of that kind. */
 function exactFacts(entity: EntityName, filters: readonly Filter[], view: View): ItemAccessPath | null {
-  if (entity !== 'facts') return null;
+  const { dictionary, sub } = traitsOf(entity);
+  // Leaves have values of their own.
+  if (dictionary !== 'facts' || sub !== null) return null;
   const names = equalTo(filters, 'name');
   const values = filters.find((f) => f.kind === 'value-in' && f.values.every((v) => typeof v === 'string'));
   if (names === null || values === undefined || values.kind !== 'value-in') return null;
@@ -308,7 +302,7 @@ function exactFacts(entity: EntityName, filters: readonly Filter[], view: View):
 export function itemsOf(path: ItemAccessPath, entity: EntityName, view: View): Uint32Array {
   if (path.kind === 'found') return path.items;
   if (path.kind === 'any') return union(path.paths.map((alternative) => itemsOf(alternative, entity, view)));
-  const dictionary = view[DICTIONARY[entity]!];
+  const dictionary = dictionaryOf(entity, view);
   const { next } = path;
   const lookup = (key: readonly string[]): Uint32Array =>
     next === undefined ? dictionary.lookup(path.tag, key) : dictionary.lookupNext(path.tag, key, next);
@@ -341,7 +335,7 @@ const COST_NODE = 2;
 
 /** Rows of an item entity on a partition (those of edges are not counted: as many as there are resources), and its items. */
 export function sizeOf(entity: EntityName, view: View): { readonly rows: number; readonly bodies: number } {
-  const kind = DICTIONARY[entity]!;
+  const kind = traitsOf(entity).dictionary!;
   const rows = {
     resources: view.counts.resources,
     facts: view.counts.facts,
@@ -423,28 +417,15 @@ export interface TimeOrder {
   readonly clock: Clock | null;
 }
 
-/** Times that lie near the producer's time of the report, unless it is far (store/report-times.ts). */
-const NEAR_TIMES: Partial<Record<EntityName, Readonly<Record<string, Clock>>>> = {
-  reports: { start_time: 'run', end_time: 'run', receive_time: 'receipt' },
-  events: { timestamp: 'run', run_start_time: 'run', run_end_time: 'run', report_receive_time: 'receipt' },
-};
-
-/** Fields that the index of producer times narrows. */
-export const REPORT_TIMES: readonly string[] = [
-  'producer_timestamp',
-  ...Object.values(NEAR_TIMES).flatMap(Object.keys),
-];
-
-const isProducerTime = (entity: EntityName, field: string): boolean =>
-  entity === 'reports' && field === 'producer_timestamp';
-const clockOf = (entity: EntityName, field: string): Clock | null => NEAR_TIMES[entity]?.[field] ?? null;
+/** null: it is no time that the index of producer times narrows. */
+const clockOf = (entity: EntityName, field: string): Clock | 'producer' | null => traitsOf(entity).times[field] ?? null;
 
 /** null: no such order helps. */
 export function timeOrderOf({ entity, limit, offset, orderBy: [first] }: QueryTree): TimeOrder | null {
   if (limit === null || first === undefined) return null;
   const { field, descending } = first;
   const clock = clockOf(entity, field);
-  return clock !== null || isProducerTime(entity, field) ? { descending, rows: offset + limit, clock } : null;
+  return clock === null ? null : { descending, rows: offset + limit, clock: clock === 'producer' ? null : clock };
 }
 
 /** What narrows the reports to look at, or puts them in order. */
@@ -490,8 +471,9 @@ export interface ReportsWanted {
 
 export function reportPath(entity: EntityName, filters: readonly Filter[], wanted: ReportsWanted): ReportPath {
   const { narrow, isByNode } = wanted;
-  if (entity === 'latest_report' || entity === 'latest_report_id') return { kind: 'latest' };
-  const hashes = equalTo(filters, entity === 'events' ? 'report' : 'hash');
+  const { implied, hash } = traitsOf(entity);
+  if (implied !== null && asksForLatest(implied)) return { kind: 'latest' };
+  const hashes = hash === null ? null : equalTo(filters, hash);
   if (hashes && !isByNode) return { kind: 'hash', hashes };
   if (filters.some(asksForLatest)) return { kind: 'latest' };
   if (isByNode) return { kind: 'nodes', isLastFirst: true };
@@ -560,8 +542,8 @@ export function nearRangeOf(
   const range = rangeOf(filter);
   if (range === null) return null;
   const { field, from, to } = range;
-  if (isProducerTime(entity, field)) return { clock: null, span: EXACT, from, to };
   const clock = clockOf(entity, field);
+  if (clock === 'producer') return { clock: null, span: EXACT, from, to };
   const span = clock === null ? null : spanOf(clock);
   return span === null ? null : { clock, span, from, to };
 }

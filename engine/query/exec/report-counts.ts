@@ -59,7 +59,7 @@ export function* foldReports(
 ): Generator<undefined, boolean> {
   const ofNode = reads.filter(isOfNode);
   const ofKind = reads.filter((read) => !isOfNode(read));
-  if (source.entity !== 'reports' || !areShared(ofKind, KIND_PLACES)) return false;
+  if (source.shape !== 'report' || source.isWithinReports || !areShared(ofKind, KIND_PLACES)) return false;
   const parts = yield* partsOf(source);
   if (parts === null) return false;
   const ways = parts.map((part) => wayOf(part, ofNode.length > 0, reads.length > 0));

@@ -11,6 +11,7 @@ import { REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../store/tables.ts';
 import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
 import type { Behind } from './behind.ts';
+import { traitsOf } from './entities.ts';
 import { type ReportPath, rangeOf, type TimePath } from './plan.ts';
 import type { Row } from './row.ts';
 
@@ -87,7 +88,9 @@ export function areFewWithin({ from, to }: TimePath, entity: EntityName, view: V
   const within = Math.min(to ?? last, last) - Math.max(from ?? first, first);
   const share = Math.min(1, Math.max(0, within) / Math.max(1, last - first));
   const costAll =
-    entity === 'events' ? view.reportSet(REPORTS_WITH_EVENTS).length * COST_SKIPPED : reports * COST_OPENED;
+    traitsOf(entity).sub === 'event'
+      ? view.reportSet(REPORTS_WITH_EVENTS).length * COST_SKIPPED
+      : reports * COST_OPENED;
   return share * (reports * COST_FOUND + costAll) < costAll;
 }
 

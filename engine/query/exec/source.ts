@@ -8,14 +8,6 @@ import type { StoredEvents } from '../../store/event-record.ts';
 import type { Mark } from '../../store/item-signatures.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { NodeId, ReportId } from '../../store/records.ts';
-import {
-  NODES_ALL,
-  NODES_INACTIVE,
-  NODES_WITH_CATALOG,
-  NODES_WITH_FACTS,
-  NODES_WITH_INPUTS,
-  NODES_WITH_PACKAGES,
-} from '../../store/tables.ts';
 import type { View } from '../../store/view.ts';
 import { type ElementTests, elementTests, exactTests, leavesAlong } from '../paths.ts';
 import type { CompileRegex } from '../regex/regex.ts';
@@ -37,6 +29,7 @@ import {
   type SubRows,
 } from './cursor.ts';
 import { eitherOf } from './either.ts';
+import { dictionaryOf, type Shape, type SubRow, type Traits } from './entities.ts';
 import { type CompileScope, compileFilter, conjunction, type Predicate, SUB, scopeOf } from './filter.ts';
 import type { FoldPlan } from './fold.ts';
 import { recordsOf } from './global-records.ts';
@@ -47,7 +40,6 @@ import { marksOf } from './parameters.ts';
 import {
   all,
   asksForLatest,
-  DICTIONARY,
   foundItems,
   type ItemPlan,
   isExact,
@@ -109,39 +101,6 @@ export interface PartitionPlan {
   readonly walk?: WalkOrder;
 }
 
-const BASE: Record<EntityName, number> = {
-  nodes: NODES_ALL,
-  catalogs: NODES_WITH_CATALOG,
-  resources: NODES_WITH_CATALOG,
-  edges: NODES_WITH_CATALOG,
-  factsets: NODES_WITH_FACTS,
-  facts: NODES_WITH_FACTS,
-  fact_contents: NODES_WITH_FACTS,
-  inventory: NODES_WITH_FACTS,
-  catalog_inputs: NODES_WITH_INPUTS,
-  catalog_input_contents: NODES_WITH_INPUTS,
-  package_inventory: NODES_WITH_PACKAGES,
-  reports: NODES_ALL,
-  events: NODES_ALL,
-  latest_report: NODES_ALL,
-  latest_report_id: NODES_ALL,
-  inactive_nodes: NODES_INACTIVE,
-  not_active_nodes: NODES_INACTIVE,
-  environments: NODES_ALL,
-  producers: NODES_ALL,
-  packages: NODES_ALL,
-  fact_names: NODES_ALL,
-  fact_paths: NODES_ALL,
-  resource_params: NODES_ALL,
-};
-
-/** Conditions an entity has by itself. */
-const IMPLIED: Partial<Record<EntityName, Filter>> = {
-  inactive_nodes: { kind: 'node-state', state: 'inactive' },
-  latest_report: { kind: 'eq', field: 'latest_report?', value: true, nullSafe: false },
-  latest_report_id: { kind: 'eq', field: 'latest_report?', value: true, nullSafe: false },
-};
-
 /** The leaves of a fact that the conditions can leave: all of them, or those of one path or pattern of paths. */
 function leavesOf(filters: readonly Filter[], regex: CompileRegex): (row: Row) => readonly Leaf[] {
   const tests = pathTests(filters, regex);
@@ -182,7 +141,7 @@ function eventsOf({ events, itemId }: Row): StoredEvents {
   return events;
 }
 
-/** Sub-rows of an entity's rows. */
+/** Sub-rows of a kind. */
 interface SubKind {
   /** `filters`: conditions that sub-rows have to pass; those that fail one of them may be left out. */
   readonly make: (filters: readonly Filter[], regex: CompileRegex) => (row: Row) => SubList;
@@ -190,17 +149,17 @@ interface SubKind {
   readonly spots?: { readonly of: (row: Row) => unknown; readonly at: (row: Row, spot: unknown) => unknown };
 }
 
-const SUBS: Partial<Record<EntityName, SubKind>> = {
-  fact_contents: {
+const SUBS: Readonly<Record<SubRow, SubKind>> = {
+  leaf: {
     make: leavesOf,
     spots: {
       of: (row) => (row.sub as Leaf).placeFrom(valueStart(row)),
       at: (row, spot) => leafAt(row, spot as LeafPlace),
     },
   },
-  edges: { make: () => (row) => (row.body as StoredEdge).targets },
-  events: { make: () => eventsOf },
-  catalog_input_contents: { make: () => inputsOf, spots: { of: (row) => row.sub, at: (_, spot) => spot } },
+  target: { make: () => (row) => (row.body as StoredEdge).targets },
+  event: { make: () => eventsOf },
+  input: { make: () => inputsOf, spots: { of: (row) => row.sub, at: (_, spot) => spot } },
 };
 
 /** Partitions of the certnames that the conditions leave; all of them when they name none. */
@@ -262,6 +221,7 @@ export class Source {
   readonly parts: readonly number[];
   readonly plans: PartitionPlan[] = [];
   readonly trace: SelectionTrace;
+  readonly #subKind: SubKind | null;
   readonly #order: TimeOrder | null;
   readonly #reach: Reach | null;
   /** Of a global entity: those that were rows since the last cursor was opened. */
@@ -281,18 +241,19 @@ export class Source {
     this.trace = trace;
     trace.source = this;
     this.scope = scopeOf(ctx, selection.entity);
-    const implied = IMPLIED[selection.entity];
-    const filters = [implied, selection.filter].filter((f) => f !== undefined && f !== null);
+    const { implied, sub: kind } = this.scope.traits;
+    this.#subKind = kind === null ? null : SUBS[kind];
+    const filters = [implied, selection.filter].filter((f) => f !== null);
     this.split = splitFilter(all(filters), this.scope);
     const item = this.#compiled(this.split.item);
     const sub = this.#compiled(this.split.sub);
     const reaches = reachTest(this.#reach);
-    const hasSubs = SUBS[selection.entity] !== undefined;
+    const hasSubs = kind !== null;
     this.item = hasSubs ? item : both(item, reaches);
     this.sub = hasSubs ? both(sub, reaches) : sub;
     this.mixed = this.#compiled(this.split.mixed);
     this.residual = this.#compiled([...this.split.item, ...this.split.sub, ...this.split.mixed]);
-    this.subs = SUBS[selection.entity]?.make(this.split.sub, ctx.regex) ?? null;
+    this.subs = this.#subKind?.make(this.split.sub, ctx.regex) ?? null;
     this.parts = partsOf(this.split.node, ctx);
     // Snapshots that are needed are taken together.
     if (this.parts.length === ctx.parts) void ctx.views;
@@ -313,8 +274,12 @@ export class Source {
     return this.scope.ctx;
   }
 
-  get shape() {
-    return this.scope.access.shape;
+  get shape(): Shape {
+    return this.traits.shape;
+  }
+
+  get traits(): Traits {
+    return this.scope.traits;
   }
 
   /** true when rows are decided by the item alone, so that they can be counted item by item. */
@@ -356,7 +321,7 @@ export class Source {
 
   /** Nodes that have rows of the entity when nothing is asked of them. */
   base(view: View): NodeSet {
-    return view.set(BASE[this.entity]);
+    return view.set(this.traits.base);
   }
 
   /** `behind`: rows that it tells need not come. */
@@ -383,7 +348,7 @@ export class Source {
   }
 
   dictionary(view: View): DictionaryView<unknown> {
-    return view[DICTIONARY[this.entity]!] as DictionaryView<unknown>;
+    return dictionaryOf(this.entity, view);
   }
 
   /** Which rows the conditions on node and item together leave to be looked at: determined once a partition. null: all. */
@@ -555,7 +520,7 @@ export class Source {
       path = pathIn(null);
     this.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const all = reportIds(path, nodes, row, behind);
-    const ids = this.entity === 'events' ? withEvents(all, path, row) : all;
+    const ids = this.isWithinReports ? withEvents(all, path, row) : all;
     const open = this.#reportCursors(row, path);
     return open(sieve === null ? ids : sieve.filter(ids), nodes, behind);
   }
@@ -573,7 +538,7 @@ export class Source {
   ): (ids: Iterable<ReportId>, nodes: NodeSet | null, behind: Behind | null) => ReportCursor {
     const report = this.#reportTest(path);
     const sub = this.#subTest();
-    const skip = this.entity === 'events' ? skipByTime(this.split.sub, path) : null;
+    const skip = this.isWithinReports ? skipByTime(this.split.sub, path) : null;
     return (ids, nodes, behind) => new ReportCursor(row, ids, nodes, report, this.subs, sub, skip, behind);
   }
 
@@ -631,7 +596,7 @@ export class Source {
 
   /** Where the row is. */
   locator(row: Row): Locator {
-    const spot = SUBS[this.entity]?.spots?.of(row) ?? null;
+    const spot = this.#subKind?.spots?.of(row) ?? null;
     return { part: row.part, node: row.nodeId, item: row.itemId, sub: row.subIndex, spot };
   }
 
@@ -662,7 +627,7 @@ export class Source {
   }
 
   #subAt(row: Row, { sub, spot }: Locator): unknown {
-    const spots = SUBS[this.entity]?.spots;
+    const spots = this.#subKind?.spots;
     if (spots !== undefined) return spots.at(row, spot);
     return this.subs === null ? null : this.subs(row).at(sub);
   }

@@ -71,8 +71,7 @@ function* evaluate(filter: InQuery, outer: QueryTree, ctx: ExecContext): Generat
 function* valuesOf(filter: InQuery, outer: QueryTree, source: Source): Generator<undefined, ValueSet> {
   const { query, columns, fields } = filter;
   const { ctx } = source;
-  const onNodes =
-    fields.length === 1 && fields[0] === 'certname' && columns[0] === 'certname' && query.entity !== 'resource_params';
+  const onNodes = fields.length === 1 && fields[0] === 'certname' && columns[0] === 'certname';
   const set = new ValueSet();
   const plain = query.limit === null && query.offset === 0;
   if (onNodes && plain && source.shape !== 'global') {

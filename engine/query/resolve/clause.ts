@@ -7,6 +7,7 @@ import { canonicalK } from '../../json/canonical.ts';
 import { isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
 import type { CompareOp } from '../tree.ts';
+import { relationBetween } from './entities.ts';
 import {
   arity,
   arrayOfOneType,
@@ -26,7 +27,6 @@ import {
 } from './messages.ts';
 import { type ComparisonOp, isComparison, isInequality, isPaging, isTruthy, normalOperator } from './operators.ts';
 import { hasMatch, parseField, tryParseField } from './path.ts';
-import { relationBetween } from './relations.ts';
 import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOf, scopeOfSelect } from './scope.ts';
 
 export type Clause =

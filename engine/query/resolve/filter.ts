@@ -128,7 +128,7 @@ function conditionOf(scope: Scope, clause: Condition, context: FilterContext): F
     case 'function':
       return functionTest(scope, clause);
     case 'parameter':
-      if (scope.entity?.name !== 'resources') throw unknownField(scope, 'parameter');
+      if (!scope.roots.includes('parameters')) throw unknownField(scope, 'parameter');
       // No resource has a parameter without a name.
       if (clause.name === null) return FALSE;
       if (clause.op === '~') {

@@ -7,11 +7,12 @@ import { type EntityName, findEntity } from '../../../schemas/entities.ts';
 import { isAtom } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
-import { countFields, type EventCountsTree, type OrderTerm, type QueryTree } from '../tree.ts';
+import { countFields, type EventCountsTree, type QueryTree } from '../tree.ts';
 import { type BodyOptions, resolveBody } from './body.ts';
 import { expand } from './clause.ts';
 import { ACTIVE_FILTER, ANY_STATE, addFilter, mentionsNodeState } from './defaults.ts';
 import { distinctColumns, distinctFilter } from './distinct.ts';
+import { rulesOf } from './entities.ts';
 import {
   countColumns,
   type EventCountsParameters,
@@ -147,20 +148,16 @@ function resolveLevel(
     ...resolveBody(scope, body, paging, resolved),
     ...paging,
     distinct: null,
-    includeFactsExpiration: entity === 'nodes' && resolved.includeFactsExpiration === true,
-    includePackageInventory: entity === 'factsets' && resolved.includePackageInventory === true,
   };
 }
 
-const BY_NAME: readonly OrderTerm[] = [{ field: 'name', descending: false }];
-
-/** Parameters win over clauses, item by item. Fact names come sorted unless asked for otherwise. */
+/** Parameters win over clauses, item by item. Rows of some entities come in an order of their own unless asked for otherwise. */
 function pagingOf(scope: Scope, columns: OrderColumns, clauses: readonly JsonValue[], options: ResolveOptions): Paging {
   const fromClauses = clausePaging(scope, clauses, { isInner: false });
   const given = options.orderBy !== undefined && options.orderBy !== null && options.orderBy !== '';
-  const orderBy = given ? parameterOrder(columns, options.orderBy) : fromClauses.orderBy;
+  const asked = given ? parameterOrder(columns, options.orderBy) : fromClauses.orderBy;
   return {
-    orderBy: orderBy.length === 0 && scope.entity?.name === 'fact_names' ? BY_NAME : orderBy,
+    orderBy: asked.length === 0 && scope.entity !== null ? rulesOf(scope.entity.name).orderBy : asked,
     limit: options.limit ?? fromClauses.limit,
     offset: options.offset ?? fromClauses.offset,
   };
@@ -181,8 +178,6 @@ function resolveDistinct(body: JsonValue, clauses: readonly JsonValue[], options
     filter,
     ...paging,
     distinct: { start, end, before },
-    includeFactsExpiration: false,
-    includePackageInventory: false,
   };
 }
 
@@ -204,8 +199,6 @@ function countedEvents(query: JsonValue, options: ResolveOptions): QueryTree {
     filter,
     ...NO_PAGING,
     distinct: null,
-    includeFactsExpiration: false,
-    includePackageInventory: false,
   };
 }
 

@@ -3,6 +3,7 @@
 
 import { type Entity, type EntityName, entityOf, type Field, findEntity } from '../../../schemas/entities.ts';
 import type { PathRoot } from '../tree.ts';
+import { rulesOf } from './entities.ts';
 
 export interface ScopeOptions {
   readonly includeFactsExpiration?: boolean;
@@ -25,16 +26,6 @@ export interface Scope {
   /** A field's name as clients know it. */
   shown(name: string): string;
 }
-
-const ROOTS: Partial<Record<EntityName, readonly PathRoot[]>> = {
-  inventory: ['facts', 'trusted'],
-  resources: ['parameters'],
-};
-
-/** Second names of fields, per entity: the same data under a neutral name. */
-const ALIASES: Partial<Record<EntityName, Readonly<Record<string, string>>>> = {
-  reports: { cm_version: 'puppet_version' },
-};
 
 const UNKNOWN: Scope = {
   entity: null,
@@ -59,7 +50,8 @@ function build(entity: Entity, options: ScopeOptions): Scope {
   );
   const byName = new Map(fields.map((field) => [field.name, field]));
   const neutralNames = new Map<string, string>();
-  for (const [alias, name] of Object.entries(ALIASES[entity.name] ?? {})) {
+  const { aliases, roots } = rulesOf(entity.name);
+  for (const [alias, name] of Object.entries(aliases)) {
     const field = byName.get(name);
     if (!field) continue;
     byName.set(alias, field);
@@ -74,7 +66,7 @@ function build(entity: Entity, options: ScopeOptions): Scope {
     queryable,
     queryableSorted: [...queryable].sort(),
     projectable: fields.filter((field) => field.projectable).map((field) => shown(field.name)),
-    roots: ROOTS[entity.name] ?? [],
+    roots,
     shown,
   };
 }

@@ -51,8 +51,6 @@ export function resolveSource(scope: Scope, fields: readonly string[], source: S
     groupBy: null,
     ...clausePaging(inner, source.paging, { isInner: true }),
     distinct: null,
-    includeFactsExpiration: false,
-    includePackageInventory: false,
   };
   return {
     kind: 'in-query',

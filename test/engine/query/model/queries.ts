@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { textForm } from '../../../../engine/json/compare.ts';
 import { Float, isArray, isObject, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
-import { relationBetween } from '../../../../engine/query/resolve/relations.ts';
+import { relationBetween } from '../../../../engine/query/resolve/entities.ts';
 import { type EntityName, entityNames, entityOf, type Field, findEntity } from '../../../../schemas/entities.ts';
 import type { Cell, World } from './world.ts';
 
