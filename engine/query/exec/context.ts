@@ -1,11 +1,7 @@
 // What one query holds while it runs: a snapshot of every partition that it reads, its deadline, its clock, and the results of subqueries
 // that were evaluated already. Created per query, closed with it.
 
-import { AGENT_REPORT } from '../../../schemas/entities.ts';
-import type { ByteWriter } from '../../bytes.ts';
 import type { Partition } from '../../store/partition.ts';
-import type { NodeRecord, ReportId } from '../../store/records.ts';
-import type { ReportListName } from '../../store/report-lists.ts';
 import { slotOf } from '../../store/store-info.ts';
 import type { View } from '../../store/view.ts';
 import { QueryError } from '../errors.ts';
@@ -134,59 +130,8 @@ export class ExecContext {
     for (const view of this.#views) view?.close(); // some may not have been taken
   }
 
+  /** Whether there is a node of that name, active or not. */
   hasNode(certname: string): boolean {
     return this.view(this.partOf(certname)).nodeId(certname) !== 0;
-  }
-
-  hasCatalog(certname: string): boolean {
-    return this.#node(certname)?.catalog != null;
-  }
-
-  hasFactset(certname: string): boolean {
-    return this.#node(certname)?.factset != null;
-  }
-
-  #node(certname: string): NodeRecord | undefined {
-    const view = this.view(this.partOf(certname));
-    return view.node(view.nodeId(certname));
-  }
-
-  hasEnvironment(name: string): boolean {
-    return this.views.some((v) => v.hasName('environment', name));
-  }
-
-  hasProducer(name: string): boolean {
-    return this.views.some((v) => v.hasName('producer', name));
-  }
-
-  hasReport(hash: string): boolean {
-    return this.#viewOfReport(hash) !== null;
-  }
-
-  /** Stored JSON text of a part of an agent report; null when there is none (or the report is a plan's). */
-  reportPart(hash: string, part: ReportListName): string | null {
-    const at = this.#placeOfPart(hash, part);
-    return at === null ? null : at.view.reportList(at.id, part);
-  }
-
-  /** The same, appended to `out`; false when there is none. */
-  writeReportPart(hash: string, part: ReportListName, out: ByteWriter): boolean {
-    const at = this.#placeOfPart(hash, part);
-    return at === null ? false : at.view.writeReportList(at.id, part, out);
-  }
-
-  #placeOfPart(hash: string, part: ReportListName): { readonly view: View; readonly id: ReportId } | null {
-    const view = this.#viewOfReport(hash);
-    if (view === null) return null;
-    const id = view.reportId(hash);
-    return view.report(id)?.type === AGENT_REPORT || part === 'resources' ? { view, id } : null;
-  }
-
-  #viewOfReport(hash: string): View | null {
-    for (let part = 0; part < this.parts; part++) {
-      const view = this.view(part);
-      if (view.reportId(hash) !== 0) return view;
-    }
-    return null;
   }
 }

@@ -31,6 +31,7 @@ import {
   type Work,
 } from './answer-input.ts';
 import { OneRow, type RowShape, wholeBody } from './body.ts';
+import { writeReportPart } from './lookups.ts';
 import type { QueryParams } from './params.ts';
 import { resourceGraphs } from './resource-graphs.ts';
 import { stateOverview } from './state-overview.ts';
@@ -146,7 +147,7 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
 
 function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): QueryHead {
   const out = input.writer(0);
-  const found = input.ctx.writeReportPart(input.path[part.param] ?? '', part.part, out);
+  const found = writeReportPart(input.path[part.param] ?? '', part.part, input.ctx, out);
   return jsonHead(200, found ? wholeBody(out) : 'null');
 }
 

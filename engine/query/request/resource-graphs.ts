@@ -15,6 +15,7 @@ import { scopeOf, scopeWith } from '../resolve/scope.ts';
 import type { OrderTerm } from '../tree.ts';
 import { type Answer, type AnswerInput, openList, resolveOptions, totalTo, type Work } from './answer-input.ts';
 import { RowList } from './body.ts';
+import { reportPart } from './lookups.ts';
 
 const CATALOG_FIELDS = [
   'certname',
@@ -171,7 +172,7 @@ function* graph(input: AnswerInput, { catalog, report }: Joined): Work<string> {
   const found = new RowList();
   yield* execute(tree, input.ctx, found);
   const [resources = '[]', edges = '[]'] = expandedData(found.rows[0] ?? '');
-  const outcomes = outcomesOf(report === null ? null : input.ctx.reportPart(report.hash, 'resources'));
+  const outcomes = outcomesOf(report === null ? null : reportPart(report.hash, 'resources', input.ctx));
   const shown = elementsOf(resources).map((text) => {
     const { type, title } = JSON.parse(text) as { type: string; title: string };
     const outcome = outcomes.get(`${type}\0${title}`) ?? NO_OUTCOME;

@@ -4,7 +4,7 @@
 //
 //   request -> route -> checks (parameters, parents) -> resolve -> execute -> chunks
 
-import type { Check, ParentKind } from '../../../schemas/query-routes.ts';
+import type { Check } from '../../../schemas/query-routes.ts';
 import { ByteWriter, SpareMemory } from '../../bytes.ts';
 import { DAMAGE_ADVICE } from '../../store/data-file.ts';
 import { tellsOfDamage } from '../../store/lmdb.ts';
@@ -17,6 +17,7 @@ import { JSON_TYPE, type QueryHead, type QueryRequest, type QuerySettings, TEXT_
 import { answer } from './answer.ts';
 import { type AnswerInput, notFound } from './answer-input.ts';
 import { ListBody } from './body.ts';
+import { exists } from './lookups.ts';
 import { type QueryParams, readParams } from './params.ts';
 import { matchRoute, type RouteMatch } from './route.ts';
 
@@ -246,7 +247,7 @@ class RunningRequest implements OpenRequest {
         params = this.#readParams(match, check);
       } else {
         const id = match.params[check.param] ?? '';
-        if (!EXISTS[check.of](ctx, id)) return notFound(check.of, id);
+        if (!exists(check.of, id, ctx)) return notFound(check.of, id);
       }
     }
     if (params === null) throw new Error(`route ${match.route.path} reads no parameters`);
@@ -312,14 +313,3 @@ class RunningRequest implements OpenRequest {
     return this.#ctx;
   }
 }
-
-const REPORT_HASH = /^[0-9a-f]{40}$/;
-
-const EXISTS: Record<ParentKind, (ctx: ExecContext, id: string) => boolean> = {
-  node: (ctx, id) => ctx.hasNode(id),
-  catalog: (ctx, id) => ctx.hasCatalog(id),
-  factset: (ctx, id) => ctx.hasFactset(id),
-  environment: (ctx, id) => ctx.hasEnvironment(id),
-  producer: (ctx, id) => ctx.hasProducer(id),
-  report: (ctx, id) => REPORT_HASH.test(id) && ctx.hasReport(id),
-};
