@@ -16,7 +16,7 @@ import type { Access } from './access.ts';
 import type { Grouping, Side, Sides } from './aggregate.ts';
 import type { ItemMatcher } from './cursor.ts';
 import { type FoldPlan, keepsWeights, readsOfClasses } from './fold.ts';
-import { readsLists } from './plan.ts';
+import { readsLists } from './item-plan.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
 

@@ -1,5 +1,5 @@
 // How many nodes and rows a selection is expected to have on a partition: counts of the store and of its indexes where they
-// tell, a fixed share where nothing does. For people who read plans; the choice between plans needs less (plan.ts).
+// tell, a fixed share where nothing does. For people who read plans; the choice between plans needs less (item-plan.ts, report-plan.ts).
 
 import type { EntityName } from '../../../schemas/entities.ts';
 import { storedText } from '../../json/stored.ts';
@@ -9,8 +9,10 @@ import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
 import type { ExecContext } from './context.ts';
 import { dictionaryOf, REPORT_TIMES, type SubRow, traitsOf } from './entities.ts';
+import { covers, itemsOf } from './item-paths.ts';
+import { type ItemPlan, rowsPerItem } from './item-plan.ts';
 import { firstKeyTest } from './json-filter.ts';
-import { covers, type ItemPlan, itemsOf, type ReportPath, rowsPerItem } from './plan.ts';
+import type { ReportPath } from './report-plan.ts';
 
 /** Share of the rows for which a condition holds that no count tells anything about. */
 const SHARE: Readonly<Record<Filter['kind'], number>> = {

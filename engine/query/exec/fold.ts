@@ -16,7 +16,7 @@ import { areShared } from './classed.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor } from './filter.ts';
-import { type ItemPlan, readsLists, sizeOf } from './plan.ts';
+import { type ItemPlan, readsLists, sizeOf } from './item-plan.ts';
 import { fieldsReadByAll } from './reads.ts';
 import { countReports } from './report-counts.ts';
 import { Row } from './row.ts';

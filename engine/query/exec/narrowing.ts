@@ -7,8 +7,8 @@ import type { Filter, OrderTerm, QueryTree } from '../tree.ts';
 import type { Access, Value } from './access.ts';
 import { accessFor, typeOf } from './filter.ts';
 import { foldRows } from './fold.ts';
+import { rowsOfPlan, sizeOf } from './item-plan.ts';
 import { type Compare, compareByTypes } from './order.ts';
-import { rowsOfPlan, sizeOf } from './plan.ts';
 import { Row } from './row.ts';
 import type { Source } from './source.ts';
 

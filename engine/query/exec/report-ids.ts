@@ -12,7 +12,7 @@ import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
 import type { Behind } from './behind.ts';
 import { traitsOf } from './entities.ts';
-import { type ReportPath, rangeOf, type TimePath } from './plan.ts';
+import { type ReportPath, rangeOf, type TimePath } from './report-plan.ts';
 import type { Row } from './row.ts';
 
 /** One node of so many is few. */

@@ -15,6 +15,7 @@ import type { Filter } from '../tree.ts';
 import type { GlobalRecord } from './access.ts';
 import type { Behind } from './behind.ts';
 import { ClassedTest, type ItemSieve, isClassed } from './classed.ts';
+import { all, type SplitFilter, splitFilter } from './conditions.ts';
 import type { ExecContext } from './context.ts';
 import {
   type Cursor,
@@ -33,25 +34,12 @@ import { dictionaryOf, type Shape, type SubRow, type Traits } from './entities.t
 import { type CompileScope, compileFilter, conjunction, type Predicate, SUB, scopeOf } from './filter.ts';
 import type { FoldPlan } from './fold.ts';
 import { recordsOf } from './global-records.ts';
+import { foundItems, isExact, itemsOf } from './item-paths.ts';
+import { type ItemPlan, planItems, rowsOfPlan } from './item-plan.ts';
 import { ItemStates } from './item-states.ts';
 import { Leaf, LeafPaths, type LeafPlace } from './leaf.ts';
 import { evaluateNodes } from './node-filter.ts';
 import { marksOf } from './parameters.ts';
-import {
-  all,
-  asksForLatest,
-  foundItems,
-  type ItemPlan,
-  isExact,
-  itemsOf,
-  planItems,
-  type ReportPath,
-  reportPath,
-  rowsOfPlan,
-  type SplitFilter,
-  splitFilter,
-  type TimeOrder,
-} from './plan.ts';
 import {
   areFew,
   areFewWithin,
@@ -62,6 +50,7 @@ import {
   usefulTimes,
   withEvents,
 } from './report-ids.ts';
+import { asksForLatest, type ReportPath, reportPath, type TimeOrder } from './report-plan.ts';
 import { type MarkTests, markTests, ReportSieve } from './report-sieve.ts';
 import type { Locator, Row } from './row.ts';
 import { SignedTest } from './signed.ts';

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { parseJson } from '../../../../engine/json/parse.ts';
 import { END, ROW } from '../../../../engine/query/exec/cursor.ts';
 import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
-import { planItems } from '../../../../engine/query/exec/plan.ts';
+import { planItems } from '../../../../engine/query/exec/item-plan.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import { TreeRows } from '../../../../engine/query/exec/rows.ts';
 import type { PartitionPlan } from '../../../../engine/query/exec/source.ts';
