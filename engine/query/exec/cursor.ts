@@ -81,10 +81,20 @@ interface Kept {
   readonly matched: readonly Matched[];
 }
 
-/**
- * Decides once per item which of its sub-rows pass the filters that do not look at the node. `passing`: not 0 for the items
- * that can pass at all, where an index has told that; null: any.
- */
+interface MatcherOptions {
+  readonly row: Row;
+  readonly dictionary: DictionaryView<unknown>;
+  readonly subs: SubRows;
+  /** What is asked of an item before it is read. */
+  readonly sieves: readonly ItemSieve[];
+  /** What items have to pass, and what their sub-rows. */
+  readonly item: Predicate | null;
+  readonly sub: Predicate | null;
+  /** Not 0 for the items that can pass at all, where an index has told that; null: any. */
+  readonly passing: ItemStates | null;
+}
+
+/** Decides once per item which of its sub-rows pass the filters that do not look at the node. */
 export class ItemMatcher {
   readonly #dictionary: DictionaryView<unknown>;
   readonly #reader: RecordReader<Fields>;
@@ -98,15 +108,7 @@ export class ItemMatcher {
   readonly #kept = new Map<ItemId, Kept>();
   readonly #room: Room = { left: ROOM };
 
-  constructor(
-    dictionary: DictionaryView<unknown>,
-    row: Row,
-    subs: SubRows,
-    sieves: readonly ItemSieve[],
-    item: Predicate | null,
-    sub: Predicate | null,
-    passing: ItemStates | null,
-  ) {
+  constructor({ row, dictionary, subs, sieves, item, sub, passing }: MatcherOptions) {
     this.#dictionary = dictionary;
     this.#sieves = sieves;
     this.#passing = passing;
@@ -234,6 +236,30 @@ export interface Either {
   readonly items: ItemStates;
 }
 
+/** Puts the row at a sub-row of its item that passes by itself: whether it passes with the node, too. */
+function isRow(row: Row, matched: Matched, residual: Predicate | null): boolean {
+  row.sub = matched.sub;
+  row.subIndex = matched.index;
+  row.matched = matched;
+  return residual === null || residual.test(row) === TRUE;
+}
+
+/** What both cursors over items work with. */
+interface ItemCursorOptions {
+  readonly row: Row;
+  readonly dictionary: DictionaryView<unknown>;
+  readonly matcher: ItemMatcher;
+  /** What rows have to pass that looks at the node and the item. */
+  readonly residual: Predicate | null;
+  /** null: rows can be anywhere. */
+  readonly either: Either | null;
+}
+
+interface ListOptions extends ItemCursorOptions {
+  /** The nodes, in the order in which they are visited. */
+  readonly ids: Uint32Array;
+}
+
 /** Rows of item entities, node by node through the nodes' lists. */
 export class ListCursor implements Cursor {
   readonly #row: Row;
@@ -250,14 +276,7 @@ export class ListCursor implements Cursor {
   #matched: readonly Matched[] = NOTHING;
   #matchedAt = 0;
 
-  constructor(
-    row: Row,
-    ids: Uint32Array,
-    dictionary: DictionaryView<unknown>,
-    matcher: ItemMatcher,
-    residual: Predicate | null,
-    either: Either | null,
-  ) {
+  constructor({ row, ids, dictionary, matcher, residual, either }: ListOptions) {
     this.#row = row;
     this.#ids = ids;
     this.#dictionary = dictionary;
@@ -272,11 +291,7 @@ export class ListCursor implements Cursor {
     const stride = this.#dictionary.stride;
     for (let work = 0; work < WORK_PER_STEP; work++) {
       if (this.#matchedAt < this.#matched.length) {
-        const matched = this.#matched[this.#matchedAt++]!;
-        row.sub = matched.sub;
-        row.subIndex = matched.index;
-        row.matched = matched;
-        if (this.#residual === null || this.#residual.test(row) === TRUE) return ROW;
+        if (isRow(row, this.#matched[this.#matchedAt++]!, this.#residual)) return ROW;
         continue;
       }
       if (this.#listAt < list.length) {
@@ -298,6 +313,13 @@ export class ListCursor implements Cursor {
   }
 }
 
+interface PostingsOptions extends ItemCursorOptions {
+  /** The items that can pass. */
+  readonly items: Uint32Array;
+  /** The nodes whose rows are wanted. */
+  readonly nodes: NodeSet;
+}
+
 /** Rows of item entities, item by item through the postings. */
 export class PostingsCursor implements Cursor {
   readonly #row: Row;
@@ -313,15 +335,7 @@ export class PostingsCursor implements Cursor {
   #matched: readonly Matched[] = NOTHING;
   #matchedAt = 0;
 
-  constructor(
-    row: Row,
-    items: Uint32Array,
-    dictionary: DictionaryView<unknown>,
-    matcher: ItemMatcher,
-    nodes: NodeSet,
-    residual: Predicate | null,
-    either: Either | null,
-  ) {
+  constructor({ row, items, dictionary, matcher, nodes, residual, either }: PostingsOptions) {
     this.#row = row;
     this.#either = either;
     this.#items = items;
@@ -336,11 +350,7 @@ export class PostingsCursor implements Cursor {
     const ids = this.#ids;
     for (let work = 0; work < WORK_PER_STEP; work++) {
       if (this.#matchedAt < this.#matched.length) {
-        const matched = this.#matched[this.#matchedAt++]!;
-        row.sub = matched.sub;
-        row.subIndex = matched.index;
-        row.matched = matched;
-        if (this.#residual === null || this.#residual.test(row) === TRUE) return ROW;
+        if (isRow(row, this.#matched[this.#matchedAt++]!, this.#residual)) return ROW;
         continue;
       }
       if (this.#idAt < ids.length) {
@@ -396,6 +406,22 @@ interface Bounded {
   readonly keys: readonly Value[];
 }
 
+interface ReportOptions {
+  readonly row: Row;
+  /** The reports to look at; NO_REPORT among them where none was found yet. */
+  readonly ids: Iterable<ReportId>;
+  /** The nodes whose reports are wanted; null: all. */
+  readonly nodes: NodeSet | null;
+  /** What reports have to pass by themselves, and what rows have to pass beside that. */
+  readonly report: Predicate | null;
+  readonly sub: Predicate | null;
+  readonly subs: SubRows;
+  /** true for reports that need not be looked at any further. */
+  readonly skip: ((report: StoredReport) => boolean) | null;
+  /** Rows that it tells need not come. */
+  readonly behind: Behind | null;
+}
+
 /** Rows of reports, or of their sub-rows. */
 export class ReportCursor implements Cursor {
   readonly #row: Row;
@@ -413,16 +439,7 @@ export class ReportCursor implements Cursor {
   #list: SubList = NO_SUBS;
   #subAt = 0;
 
-  constructor(
-    row: Row,
-    ids: Iterable<ReportId>,
-    nodes: NodeSet | null,
-    report: Predicate | null,
-    subs: SubRows,
-    sub: Predicate | null,
-    skip: ((report: StoredReport) => boolean) | null,
-    behind: Behind | null,
-  ) {
+  constructor({ row, ids, nodes, report, sub, subs, skip, behind }: ReportOptions) {
     this.#row = row;
     this.#ids = behind?.bounds ? this.#inOrder(ids, behind) : ids[Symbol.iterator]();
     this.#nodes = nodes;

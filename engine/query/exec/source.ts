@@ -359,15 +359,9 @@ export class Source {
       return this.openList(row, nodes.toArray(), this.matcher(row, passing), either);
     }
     const matcher = this.#matcherOfItems(row, plan);
-    return new PostingsCursor(
-      row,
-      this.items(row, plan),
-      this.dictionary(row.view),
-      matcher,
-      nodes,
-      this.mixed,
-      either,
-    );
+    const items = this.items(row, plan);
+    const dictionary = this.dictionary(row.view);
+    return new PostingsCursor({ row, items, dictionary, matcher, nodes, residual: this.mixed, either });
   }
 
   /** Whether the items of the plan's index are those that pass, so that none needs a test. */
@@ -429,7 +423,7 @@ export class Source {
     const tests = isAsked && this.#looksAtMany(row) ? this.#itemTests : null;
     const item = !isAsked ? null : tests === null ? this.item : tests.rest;
     const sieves = tests === null ? [] : sievesOf(tests, dictionary, row);
-    return new ItemMatcher(dictionary, row, this.subs, sieves, item, this.sub, passing);
+    return new ItemMatcher({ row, dictionary, subs: this.subs, sieves, item, sub: this.sub, passing });
   }
 
   /** Whether so many rows are looked at that classes of items are known by them, or are worth getting to know. */
@@ -477,16 +471,18 @@ export class Source {
   }
 
   /** Rows of these nodes, through their lists. */
-  openList(row: Row, nodes: Uint32Array, matcher: ItemMatcher, either: Either | null): ListCursor {
-    return new ListCursor(row, nodes, this.dictionary(row.view), matcher, this.mixed, either);
+  openList(row: Row, ids: Uint32Array, matcher: ItemMatcher, either: Either | null): ListCursor {
+    return new ListCursor({ row, ids, dictionary: this.dictionary(row.view), matcher, residual: this.mixed, either });
   }
 
   /** A cursor over items whatever the plan says, for counting and for sets of nodes. */
   openPostings(row: Row, nodes: NodeSet): PostingsCursor {
-    const items = { ...this.itemPlan(row, nodes), drive: 'items' as const };
-    this.plans[row.part] = { ...this.plans[row.part], nodes: items.nodes, items, reports: null };
-    const matcher = this.#matcherOfItems(row, items);
-    return new PostingsCursor(row, this.items(row, items), this.dictionary(row.view), matcher, nodes, null, null);
+    const plan = { ...this.itemPlan(row, nodes), drive: 'items' as const };
+    this.plans[row.part] = { ...this.plans[row.part], nodes: plan.nodes, items: plan, reports: null };
+    const matcher = this.#matcherOfItems(row, plan);
+    const items = this.items(row, plan);
+    const dictionary = this.dictionary(row.view);
+    return new PostingsCursor({ row, items, dictionary, matcher, nodes, residual: null, either: null });
   }
 
   *#openReports(row: Row, behind: Behind | null): Generator<undefined, Cursor> {
@@ -528,7 +524,8 @@ export class Source {
     const report = this.#reportTest(path);
     const sub = this.#subTest();
     const skip = this.isWithinReports ? skipByTime(this.split.sub, path) : null;
-    return (ids, nodes, behind) => new ReportCursor(row, ids, nodes, report, this.subs, sub, skip, behind);
+    const { subs } = this;
+    return (ids, nodes, behind) => new ReportCursor({ row, ids, nodes, report, sub, subs, skip, behind });
   }
 
   /** Of reports and events: whether no condition leads to the reports sooner than their nodes do. */
