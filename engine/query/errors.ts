@@ -1,7 +1,7 @@
 // The one error a query ends with. Status and text are what PuppetDB's clients see (spec/query.md section 7).
 
 export class QueryError extends Error {
-  /** HTTP status number as data; the engine knows nothing else of HTTP. */
+  /** HTTP status number, as data; of HTTP only request/ knows more. */
   readonly status: number;
   /** `text`: text/plain body; `json`: the message is a ready JSON text. */
   readonly form: 'text' | 'json';

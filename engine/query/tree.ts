@@ -109,8 +109,7 @@ export type Filter =
       readonly others?: readonly string[];
     }
   | { readonly kind: 'jsonb-typeof'; readonly field: string; readonly type: string }
-  /** Field tuple is among the rows of the subquery, columns paired by position. `text`: compare as text (fact value against
-   *  a text column); `number`: compare as number. */
+  /** Field tuple is among the rows of the subquery, columns paired by position. */
   | {
       readonly kind: 'in-query';
       readonly fields: readonly string[];

@@ -166,7 +166,7 @@ export function textOf(access: Pick<Access, 'write'>, row: Row): string {
 
 // ------------------------------------------------------------------ sub-rows that are no stored records
 
-export interface InputPair {
+interface InputPair {
   readonly type: string;
   readonly name: string;
 }

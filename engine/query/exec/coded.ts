@@ -10,7 +10,7 @@ import type { Row } from './row.ts';
 import { FALSE, negate, TRUE, type Truth } from './truth.ts';
 
 /** What a condition says of the text that a code stands for. */
-export type Judge = (events: StoredEvents, code: number) => Truth;
+type Judge = (events: StoredEvents, code: number) => Truth;
 
 /** The first event from `from` on that may pass, as far as codes tell; `to`: none does before it. */
 export type Seek = (events: StoredEvents, from: number, to: number) => number;

@@ -23,7 +23,7 @@ export const PAUSE = 2;
 export type Step = 0 | 1 | 2;
 
 /** Bytes that texts may still be kept in. */
-export interface Room {
+interface Room {
   left: number;
 }
 

@@ -149,7 +149,7 @@ class NodeEvents {
 /** So many events of a node are kept before those that are out of date are looked for. */
 const KEPT_MIN = 1024;
 
-export class DistinctRows implements Rows {
+class DistinctRows implements Rows {
   readonly source: Source;
   row: Row;
   readonly #rows: TreeRows;

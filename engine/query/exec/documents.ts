@@ -249,12 +249,13 @@ export class Documents {
     return this.#copies;
   }
 
-  /** [name, version, provider] of each package. */
+  /** Whether the node has sent any. */
   hasPackages(row: Row): boolean {
     this.#view.packages.readList(row.nodeId, this.#list);
     return this.#list.length > 0;
   }
 
+  /** [name, version, provider] of each package. */
   packages(row: Row, out: ByteWriter): void {
     this.#packages ??= new ItemTexts(this.#view.packages, renderPackage);
     this.#view.packages.readList(row.nodeId, this.#list);

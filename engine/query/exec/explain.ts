@@ -10,7 +10,7 @@ import type { Source } from './source.ts';
 import type { PartitionTrace, SelectionTrace, Step, Trace } from './trace.ts';
 
 /** What a step was expected to do and did. `ms`: milliseconds spent in it and in nothing below it. */
-export interface StepPlan {
+interface StepPlan {
   readonly step: string;
   /** null: nothing can be said. */
   readonly 'estimated rows': number | null;
@@ -19,7 +19,7 @@ export interface StepPlan {
 }
 
 /** A partition's part. Present is what applies to the entity. */
-export interface PartitionPlanText {
+interface PartitionPlanText {
   readonly partition: number;
   readonly nodes?: StepPlan;
   readonly scan: StepPlan;

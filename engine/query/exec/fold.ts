@@ -34,7 +34,7 @@ export interface FoldPlan {
  * Takes a row that stands for `weight` rows: its item (and sub-row) are set, its node is not. `isOne`: they are all of that item; else of
  * all items of its class.
  */
-export type Visit = (row: Row, weight: number, isOne: boolean) => void;
+type Visit = (row: Row, weight: number, isOne: boolean) => void;
 
 /** Counts are kept in an array over all items up to this many. */
 const WEIGHTS_MAX = 1 << 22;

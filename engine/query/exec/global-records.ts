@@ -64,7 +64,7 @@ const keptOf = (views: readonly View[]): KeptLists => views[0]!.partition.lists;
 
 const named = (names: readonly string[]): GlobalRecord[] => [...new Set(names)].map((name) => ({ name }));
 
-export interface TypedPath {
+interface TypedPath {
   readonly type: string;
   readonly path: readonly (string | number)[];
 }

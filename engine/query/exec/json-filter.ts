@@ -12,7 +12,7 @@ import { ValuePath } from './value-path.ts';
 
 export type JsonFilter = Extract<Filter, { kind: 'json' }>;
 
-export interface FirstKeyTest {
+interface FirstKeyTest {
   /** Name of the first key: a fact's or a parameter's name. */
   readonly first: string;
   /** Truth when the first key is not there. */

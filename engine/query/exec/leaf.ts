@@ -7,7 +7,7 @@ import type { JsonScalar } from '../../json/value.ts';
 import type { Path } from '../paths.ts';
 
 /** A path with its JSON text, which is made where it is shown. Facts are much alike: many leaves share one. */
-export class LeafPath {
+class LeafPath {
   readonly elements: Path;
   readonly #isShared: boolean;
   #text: Uint8Array | null = null;

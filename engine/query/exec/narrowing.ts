@@ -98,7 +98,7 @@ class Shares {
 }
 const ROOM = 64;
 
-export interface Narrowed {
+interface Narrowed {
   /** What is left to look at. */
   readonly source: Source;
   /** Rows of the whole selection. */

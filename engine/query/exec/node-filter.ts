@@ -13,7 +13,7 @@ import { firstKeyTest, type JsonFilter } from './json-filter.ts';
 import type { Row } from './row.ts';
 import { TRUE, UNKNOWN } from './truth.ts';
 
-export interface Truths {
+interface Truths {
   /** Candidates the filter is true for. */
   readonly yes: NodeSet;
   /** Candidates it is unknown for. */

@@ -12,7 +12,7 @@ import type { Row } from './row.ts';
 
 export type Compare = (a: readonly Value[], b: readonly Value[]) => number;
 
-export type CompareValues = (a: Value, b: Value) => number;
+type CompareValues = (a: Value, b: Value) => number;
 const byText: CompareValues = (a, b) => compareText(a as string, b as string);
 const byNumber: CompareValues = (a, b) => Number(a) - Number(b);
 const byJson: CompareValues = (a, b) => compareJson(a as JsonValue, b as JsonValue);
@@ -179,7 +179,7 @@ function byPlace(a: readonly Value[], b: readonly Value[]): number {
   return 0;
 }
 
-export interface Entry<P> {
+interface Entry<P> {
   readonly keys: readonly Value[];
   readonly place: P;
   /** Arrival, so that equal keys keep their order. */

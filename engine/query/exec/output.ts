@@ -25,7 +25,7 @@ export function accessRef(ref: FieldRef, scope: CompileScope): Access {
 }
 
 /** What a dotted path leads to in a row; undefined where it leads nowhere, which is not the null that a document may hold. */
-export interface Member {
+interface Member {
   readonly level: Level;
   readonly find: (row: Row) => JsonValue | undefined;
 }
@@ -90,7 +90,7 @@ function maskedKind(entity: EntityName, field: string): MaskedKind {
 }
 
 /** Access to a column that is not an aggregate. */
-export function columnAccess(column: Column, scope: CompileScope): Access {
+function columnAccess(column: Column, scope: CompileScope): Access {
   switch (column.kind) {
     case 'field':
       return accessRef(column.ref, scope);

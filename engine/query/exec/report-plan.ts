@@ -39,7 +39,7 @@ export type ReportPath =
   | { readonly kind: 'all' };
 
 /** By clock: how far its times lie from the producer's. */
-export type NearTimes = Partial<Record<Clock, TimeSpan>>;
+type NearTimes = Partial<Record<Clock, TimeSpan>>;
 
 /** From the index of producer times. */
 export interface TimePath {
@@ -57,7 +57,7 @@ export const asksForLatest = (filter: Filter): boolean =>
   filter.kind === 'eq' && filter.field === 'latest_report?' && filter.value === true;
 
 /** What is known of the reports that are looked for. */
-export interface ReportsWanted {
+interface ReportsWanted {
   /** The node conditions leave few nodes. */
   readonly narrow: boolean;
   /** They have to come node by node. */

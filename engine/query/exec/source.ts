@@ -69,7 +69,7 @@ export interface Selection {
 }
 
 /** Which of the rows that pass the filter may be on a page (narrowing.ts). */
-export interface Reach {
+interface Reach {
   /** By partition, ascending: the items of these rows. All of them pass the conditions on items. null: any. */
   readonly items: readonly Uint32Array[] | null;
   /** Of the items, or of their sub-rows where they have some: those that it is true for. null: all. */

@@ -14,7 +14,7 @@ export interface Step {
 }
 
 /** Steps of a whole selection, after its partitions. */
-export type LateStep = 'distinct' | 'order' | 'group' | 'output';
+type LateStep = 'distinct' | 'order' | 'group' | 'output';
 
 /** Steps that every partition has: determine the nodes, then move over the rows. */
 export interface PartitionTrace {

@@ -12,7 +12,7 @@ export type MaskNode<Key extends string> =
       readonly suffix: string;
     };
 
-export interface MaskSyntax<Key extends string> {
+interface MaskSyntax<Key extends string> {
   /** Longest first among those that begin alike. */
   readonly keys: readonly Key[];
   readonly prefixes: readonly string[];

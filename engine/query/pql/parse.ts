@@ -61,7 +61,7 @@ interface Block {
   readonly paging: readonly Clause[];
 }
 
-export interface PqlLimits {
+interface PqlLimits {
   /** Deepest nesting of parentheses, negations, lists and embedded queries. */
   readonly depthMax: number;
 }

@@ -25,7 +25,7 @@ export type Token =
 
 type Context = 'advanced' | 'basic' | 'literal' | 'bracket' | 'bound';
 
-export interface LexerOptions {
+interface LexerOptions {
   readonly dialect: 'advanced' | 'extended' | 'basic' | 'literal';
   readonly ignoreCase: boolean;
   /** White space and comments are skipped. */

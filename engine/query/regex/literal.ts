@@ -4,7 +4,7 @@
 import { itemsOf, type RegexNode } from './ast.ts';
 
 /** Texts that must follow each other, with anything between them. At least one piece; pieces may be empty. */
-export interface Chain {
+interface Chain {
   readonly pieces: readonly string[];
   /** The first piece begins the text. */
   readonly atStart: boolean;

@@ -43,7 +43,7 @@ export const PLACES: readonly Place[] = [
 export const TEXT_START = 0;
 export const TEXT_END = 1;
 
-export interface Look {
+interface Look {
   readonly program: Program;
   readonly ahead: boolean;
   readonly negative: boolean;
@@ -86,7 +86,7 @@ function sizeOf(node: RegexNode): number {
   }
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly backwards?: boolean;
   /** Keeps groups and guards loops: for the backtracking matcher. */
   readonly captures?: boolean;

@@ -28,7 +28,7 @@ export interface Matcher {
   test(text: string): boolean;
 }
 
-export interface MatcherOptions {
+interface MatcherOptions {
   /** Use this way of matching and no other, if it can do the pattern: for tests and measurements. */
   readonly kind?: MatcherKind;
   /** What matching may cost, for all matchers that share it. Default: no bound but that of a text. */

@@ -39,7 +39,7 @@ export interface QueryParams {
   readonly unresponsiveThreshold: number | null;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly depthMax: number;
   /** The query may be PQL. */
   readonly pql: boolean;

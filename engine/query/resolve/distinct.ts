@@ -46,7 +46,7 @@ const SCOPES: Record<Kind, () => Scope> = {
   fact: () => scopeOf('facts'),
 };
 
-export interface DistinctFilter {
+interface DistinctFilter {
   /** Applied to the newest events. */
   readonly filter: Filter | null;
   /** Applied before the newest events are looked for: a query that is nothing but a test of `latest_report?`. */

@@ -6,7 +6,7 @@ import type { EntityName } from '../../../schemas/entities.ts';
 import type { OrderTerm, PathRoot } from '../tree.ts';
 
 /** The rows belong together whose columns are equal, paired by position. */
-export interface Relation {
+interface Relation {
   readonly local: readonly string[];
   readonly foreign: readonly string[];
 }
@@ -42,7 +42,7 @@ const byName = (foreign: string, entities: string): RelationTable =>
 const NODE_DATA = byCertname();
 
 /** An entity as the checks of queries see it. */
-export interface Rules {
+interface Rules {
   /** JSON fields whose members can be addressed. */
   readonly roots: readonly PathRoot[];
   /** Second names of fields: the same data under a neutral name. */

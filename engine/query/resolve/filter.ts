@@ -44,7 +44,7 @@ export interface FilterContext {
 }
 
 /** The first of each kind. */
-export interface Refusal {
+interface Refusal {
   late: LateRefusal | null;
   store: StoreRefusal | null;
 }
