@@ -19,6 +19,8 @@ export interface Entry {
   obsolete: boolean;
   /** How often an actor died while it was working on a batch with this command. */
   crashes: number;
+  /** It waited when the last runs ended soon and not in order, of which it may be the cause: nobody is left to say so then. */
+  feared: boolean;
   waiter: Waiter | null;
 }
 
@@ -26,8 +28,11 @@ export const newEntry = (record: StreamRecord, waiter: Waiter | null = null): En
   record,
   obsolete: false,
   crashes: 0,
+  feared: false,
   waiter,
 });
+
+const goesAlone = ({ crashes, feared }: Entry): boolean => crashes > 0 || feared;
 
 export interface BatchLimits {
   /** Commands to execute; obsolete ones come on top, as many again. */
@@ -88,6 +93,15 @@ export class Mailbox {
     return this.#size;
   }
 
+  /** Whether the next command to be executed is one that is feared. */
+  get isNextFeared(): boolean {
+    for (let i = this.#first; i < this.#entries.length; i++) {
+      const { obsolete, feared } = this.#entries[i]!;
+      if (!obsolete) return feared;
+    }
+    return false;
+  }
+
   /** Nothing is gained by waiting for more: a batch is full, one must go alone, or somebody waits. */
   get isPressing(): boolean {
     if (this.count === 0) return false;
@@ -95,7 +109,7 @@ export class Mailbox {
       this.#awaited > 0 ||
       this.count >= this.#batchCount ||
       this.#size >= this.#limits.sizeMax ||
-      this.#entries[this.#first]!.crashes > 0
+      goesAlone(this.#entries[this.#first]!)
     );
   }
 
@@ -117,7 +131,7 @@ export class Mailbox {
     return { obsolete: entry.obsolete, superseded };
   }
 
-  /** The next batch in stream order; empty when nothing waits. A command that may have killed an actor goes alone. */
+  /** The next batch in stream order; empty when nothing waits. A command that may have killed an actor, or the process, goes alone. */
   take(): Entry[] {
     const { sizeMax } = this.#limits;
     const countMax = this.#batchCount;
@@ -128,7 +142,7 @@ export class Mailbox {
       const entry = this.#entries[this.#first]!;
       if (!entry.obsolete) {
         if (executed === countMax) break;
-        if (executed > 0 && (size + entry.record.bytes > sizeMax || entry.crashes > 0)) break;
+        if (executed > 0 && (size + entry.record.bytes > sizeMax || goesAlone(entry))) break;
         executed++;
         size += entry.record.bytes;
       }
@@ -137,7 +151,7 @@ export class Mailbox {
       batch.push(entry);
       this.#first++;
       this.#left(entry);
-      if (entry.crashes > 0 && !entry.obsolete) break;
+      if (goesAlone(entry) && !entry.obsolete) break;
     }
     this.#compact();
     return batch;

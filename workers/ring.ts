@@ -133,6 +133,10 @@ export class Ring implements CommandRing {
   /** When all partitions should be open at the latest; monotonic ms. */
   #openBy = Number.POSITIVE_INFINITY;
   #nextId = 1;
+  /** What is delivered was in the log before this process. */
+  #waitsSinceStart = true;
+  /** A command that is feared, on its way. */
+  #tried: Flight | null = null;
   #stopping: Promise<void> | null = null;
   #onLanded: (() => void)[] = [];
 
@@ -160,7 +164,11 @@ export class Ring implements CommandRing {
     this.#held = new HeldCommands(this.metrics, this.#suspects, this.#log, home);
     this.#sweeps = new Sweeps(this.#slots, home);
     this.#makeSlots(parts.positions);
-    this.#stream.subscribe((record) => this.#delivered(record));
+    const isFeared = parts.marker.quickEnds >= QUICK_ENDS_MAX;
+    this.#stream.subscribe((record) => this.#delivered(record, this.#waitsSinceStart && isFeared));
+    this.#waitsSinceStart = false;
+    if (isFeared && this.depth > 0)
+      this.#log.warn(`${this.depth} commands that wait are tried one by one: ${fearedText}`);
     if (options.actorsAfter === undefined) this.#startActors();
     else void options.actorsAfter.then(() => this.#startActors());
     this.#watch = setInterval(() => this.#checkActors(), Math.min(WATCH_MS, this.#limits.hangMax / 4));
@@ -214,7 +222,7 @@ export class Ring implements CommandRing {
     return this.#slots[slotOf(certname, this.#slots.length)]!;
   }
 
-  #delivered(record: StreamRecord): void {
+  #delivered(record: StreamRecord, feared: boolean): void {
     const { envelope } = record;
     const slot = this.#slotOf(envelope.certname);
     if (record.seq <= slot.begunAt) {
@@ -224,6 +232,7 @@ export class Ring implements CommandRing {
     }
     const entry = newEntry(record, this.#arriving.get(envelope.uuid) ?? null);
     entry.crashes = this.#suspects.crashes(record.seq);
+    entry.feared = feared;
     if (entry.waiter !== null) this.#arriving.delete(envelope.uuid);
     const { obsolete, superseded } = slot.mailbox.push(entry);
     this.metrics.entered(envelope);
@@ -259,11 +268,26 @@ export class Ring implements CommandRing {
     if (slot.pause !== null) clearTimeout(slot.pause);
     slot.pause = null;
     if (slot.flight !== null || !slot.up || this.#stopping !== null) return;
+    // One at a time in all partitions, so that it is known which.
+    if (this.#tried !== null && slot.mailbox.isNextFeared) return;
     const entries = slot.mailbox.take();
     if (entries.length === 0) return;
     slot.tookAt = performance.now();
     slot.flight = { id: this.#nextId++, entries };
+    const [first] = executed(slot.flight);
+    if (first?.feared === true && first.crashes < CRASHES_MAX) {
+      this.#tried = slot.flight;
+      this.#suspects.saveTrying(slot.slot, first.record.seq);
+    }
     this.#send(slot, slot.flight, null);
+  }
+
+  /** The batch is back, or was lost with its actor: if it was the one that is tried, the next one may be. */
+  #tryNext(flight: Flight): void {
+    if (flight !== this.#tried) return;
+    this.#tried = null;
+    this.#suspects.saveTried();
+    for (const slot of this.#slots) this.#plan(slot);
   }
 
   /** `unreadable`: why the only command to be executed has no body. */
@@ -381,6 +405,7 @@ export class Ring implements CommandRing {
       if (entry.obsolete) this.#obsolete(entry);
       else this.#finished(slot, entry, handled[next++]!, now);
     }
+    this.#tryNext(flight);
     this.#landed();
     this.#plan(slot);
   }
@@ -391,6 +416,7 @@ export class Ring implements CommandRing {
     if (flight === null || flight.id !== id) return;
     slot.flight = null;
     slot.mailbox.putBack(flight.entries);
+    this.#tryNext(flight);
     if (this.#stopping !== null) {
       this.#landed();
       return;
@@ -553,10 +579,11 @@ export class Ring implements CommandRing {
       slot.up = false;
       slot.opening = false;
       if (slot.flight === null) continue;
-      const { entries } = slot.flight;
+      const { flight } = slot;
       slot.flight = null;
-      for (const entry of entries) entry.crashes = this.#suspects.crashes(entry.record.seq);
-      slot.mailbox.putBack(entries);
+      for (const entry of flight.entries) entry.crashes = this.#suspects.crashes(entry.record.seq);
+      slot.mailbox.putBack(flight.entries);
+      this.#tryNext(flight);
     }
     this.#landed();
     this.#sweeps.down(activity, reason);
@@ -652,6 +679,8 @@ export class Ring implements CommandRing {
     });
   }
 }
+
+const fearedText = 'the last runs ended soon and not in order, and one of them may be why';
 
 const throwInTheOpen = (error: Error): void => {
   setImmediate(() => {

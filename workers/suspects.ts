@@ -1,5 +1,5 @@
-// Commands that killed their actor, or hung it so that the whole process had to end. The counts outlive the actor always,
-// and the process in that last case: else a deadly command would be tried again for ever.
+// Commands that killed their actor, hung it so that the whole process had to end, or were being tried when the process died. The counts
+// outlive the actor always, and the process in the last two cases: else a deadly command would be tried again for ever.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { CRASHES_MAX, deadlyText } from './slot.ts';
@@ -62,6 +62,22 @@ export class Suspects {
 
   /** Notes everything for the next process. */
   save(): void {
-    writeFileSync(this.#file, JSON.stringify([...this.#bySeq.values()]), { mode: 0o600, flush: true });
+    this.#write([...this.#bySeq.values()], true);
+  }
+
+  /** The same with the command accused: as long as it is tried. The end of the process leaves what was written, so it need not be on the disk. */
+  saveTrying(slot: number, seq: number): void {
+    const others = [...this.#bySeq.values()].filter((suspect) => suspect.seq !== seq);
+    this.#write([...others, { slot, seq, crashes: this.crashes(seq) + 1 }], false);
+  }
+
+  /** The command that was tried is no longer, and nobody died of it. */
+  saveTried(): void {
+    if (this.#bySeq.size === 0) rmSync(this.#file, { force: true });
+    else this.#write([...this.#bySeq.values()], false);
+  }
+
+  #write(suspects: readonly Suspect[], flush: boolean): void {
+    writeFileSync(this.#file, JSON.stringify(suspects), { mode: 0o600, flush });
   }
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { type Submission, SubmissionRefused } from '../../workers/types.ts';
@@ -12,6 +14,7 @@ import { submissionOf } from '../support/commands.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
 import { allOpen } from '../support/partitions.ts';
+import { run } from '../support/programs.ts';
 import { testNumber, testSeed } from '../support/random.ts';
 import { smallVolume } from '../support/volume.ts';
 import { pause, until } from '../support/waiting.ts';
@@ -56,6 +59,31 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
   t.diagnostic(`${acknowledged.length} acknowledged, ${counts.size} applied, ${KILLS} kills`);
   for (const uuid of acknowledged) assert.equal(counts.get(uuid), 1, uuid);
   for (const [uuid, count] of counts) assert.equal(count, 1, uuid);
+});
+
+test('crash: a command that kills the process becomes a dead letter, and those beside it are applied once', async (t) => {
+  const dir = temporaryDirectory();
+  const drain = (...commands: object[]) => {
+    const file = fileURLToPath(new URL('./drain-child.ts', import.meta.url));
+    const args = ['--import', 'tsx', file, dir, ...commands.map((command) => JSON.stringify(command))];
+    return run(process.execPath, args, { maxMs: 60_000 });
+  };
+  const others = Array.from({ length: 30 }, (_, i) => ({ certname: `n${i}`, uuid: randomUUID(), do: 'store' }));
+  const deadly = { certname: 'n7', uuid: randomUUID(), do: 'kill' };
+  let ended = await drain(...others.slice(0, 15), deadly, ...others.slice(15));
+  let starts = 1;
+  for (; ended.signal === 'SIGKILL'; starts++) {
+    assert.ok(starts < 10, 'it kills for ever');
+    ended = await drain();
+  }
+  assert.equal(ended.status, 0, ended.err);
+  t.diagnostic(`${starts} starts`);
+  const counts = await applications(dir);
+  assert.equal(counts.has(deadly.uuid), false);
+  for (const { uuid } of others) assert.equal(counts.get(uuid), 1, uuid);
+  const [letter, ...more] = await new DeadLetters(join(dir, 'discarded')).list();
+  assert.deepEqual([letter?.certname, more], ['n7', []]);
+  assert.equal(existsSync(join(dir, 'inbox', 'suspects.json')), false);
 });
 
 // ------------------------------------------------------------------ a full disk

@@ -10,6 +10,7 @@
 //   {"do": "move", "to": certname}     belongs to another certname
 //   {"do": "die"}                      ends the thread
 //   {"do": "die committed"}            ends the thread once it has been applied
+//   {"do": "kill"}                     ends the whole process
 //   {"do": "hang"}                     never returns
 //   {"do": "hang inside"}              stays in its transaction until the release file is there, and then fails it
 
@@ -41,6 +42,7 @@ interface Script {
     | 'move'
     | 'die'
     | 'die committed'
+    | 'kill'
     | 'hang'
     | 'hang inside';
   readonly times?: number;
@@ -86,6 +88,7 @@ class StubHost implements PartitionHost {
     for (const command of commands) {
       const what = scriptOf(command).do;
       if (what === 'die') process.exit(7);
+      if (what === 'kill') process.kill(process.pid, 'SIGKILL');
       if (what === 'hang') for (;;);
     }
     this.#requireRoom(commands);
