@@ -9,7 +9,7 @@
 //
 // Transaction N writes meta N mod 2; the flushed one follows once its pages are on the disk.
 
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fdatasyncSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { readFullySync } from '../read-fully.ts';
 
@@ -66,6 +66,28 @@ export interface Meta {
 }
 
 export const dataFileOf = (partitionDir: string): string => join(partitionDir, 'data.mdb');
+
+const AT_ONCE = 1 << 20;
+
+/**
+ * Writes every byte of the file to where it is, and flushes it. Of a sync that failed the system tells once, and takes what it could not write
+ * for written from then on: it has it in memory still, but writes it no more by itself. Nobody may write meanwhile. Throws errors of the file system.
+ */
+export function writeAgain(path: string): void {
+  const file = openSync(path, 'r+');
+  try {
+    const bytes = Buffer.allocUnsafe(AT_ONCE);
+    for (let at = 0; ; ) {
+      const size = readSync(file, bytes, 0, bytes.length, at);
+      if (size === 0) break;
+      for (let done = 0; done < size; ) done += writeSync(file, bytes, done, size - done, at + done);
+      at += size;
+    }
+    fdatasyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
 
 export function readTree(bytes: Buffer, offset: number): TreeRecord {
   return {

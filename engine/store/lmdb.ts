@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync, linkSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
+import { constants as osConstants } from 'node:os';
 import { join } from 'node:path';
 import {
   type Database,
@@ -116,6 +117,13 @@ export function writeTransaction<T>(env: RootDatabase, dir: string, change: () =
     throw ofFailedWrite(error, dir);
   }
 }
+
+/** Whether the system failed in it after something may have been written: not for want of room, of which it tells before. */
+export function isFailedSync(error: unknown): boolean {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
+  return typeof code === 'number' && code > 0 && code !== ENOSPC && code !== EDQUOT;
+}
+const { ENOSPC, EDQUOT } = osConstants.errno;
 
 const DAMAGE: ReadonlySet<unknown> = new Set([
   -30797, // MDB_PAGE_NOTFOUND

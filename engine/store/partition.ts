@@ -5,6 +5,7 @@ import type { RootDatabase, TransactionFlags } from 'lmdb';
 import { makeDirectory } from '../directories.ts';
 import { Batch } from './batch.ts';
 import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
+import { dataFileOf, writeAgain } from './data-file.ts';
 import { EDGES, FACTS, PACKAGES, RESOURCES } from './dictionaries.ts';
 import { Dictionary } from './dictionary.ts';
 import { Generations } from './generations.ts';
@@ -17,6 +18,7 @@ import {
   checkAccess,
   fast,
   inOneTransaction,
+  isFailedSync,
   isOnReadOnlyFileSystem,
   openEnvironment,
   type ReadOptions,
@@ -94,6 +96,9 @@ export class Partition {
   readonly markWriter = new MarkWriter();
   readonly periodCounts = new PeriodCounts();
 
+  /** A sync has failed: pages that the system takes for written may not be. */
+  #isUnsynced = false;
+
   readonly #atWork = new Set<Promise<void>>();
 
   constructor(dir: string, options: PartitionOptions) {
@@ -169,9 +174,23 @@ export class Partition {
   }
 
   /** Resolves when everything committed before the call would survive a power failure. */
-  flush(): Promise<void> {
+  async flush(): Promise<void> {
+    this.#writeAgain();
     const env = this.env as unknown as { sync(done: (error?: Error) => void): void };
-    return this.#whileOpen(new Promise((resolve, reject) => env.sync((error) => (error ? reject(error) : resolve()))));
+    const synced = new Promise<void>((resolve, reject) => env.sync((error) => (error ? reject(error) : resolve())));
+    try {
+      await this.#whileOpen(synced);
+    } catch (error) {
+      this.#isUnsynced = true;
+      throw error;
+    }
+  }
+
+  /** After a sync that failed the next one would be believed though it writes nothing: first everything is written again. */
+  #writeAgain(): void {
+    if (!this.#isUnsynced) return;
+    writeAgain(dataFileOf(this.dir));
+    this.#isUnsynced = false;
   }
 
   /** What runs on a thread of its own: the environment must not be closed before it is done. */
@@ -195,6 +214,7 @@ export class Partition {
   write<T>(change: (batch: Batch) => T, bytes = 0): T {
     if (this.readOnly) throw new Error(`${this.dir} is open for reading only`);
     requireRoom(this.dir, bytes);
+    this.#writeAgain();
     try {
       const run = (): T => {
         const batch = new Batch(this);
@@ -204,6 +224,7 @@ export class Partition {
       };
       return writeTransaction(this.env, this.dir, run, COMMIT_WITHOUT_FLUSH);
     } catch (error) {
+      this.#isUnsynced ||= isFailedSync(error);
       // Ids given out by the aborted transaction will be given out again: forget what was read under them.
       this.#nameIds = new NameIds(-1);
       this.knownPaths.clear();

@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Batch } from '../../../engine/store/batch.ts';
 import { FACT, RESOURCE } from '../../../engine/store/bodies.ts';
 import { Copies } from '../../../engine/store/copies.ts';
+import { dataFileOf } from '../../../engine/store/data-file.ts';
 import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/dictionaries.ts';
 import { Scratch } from '../../../engine/store/lmdb.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
@@ -17,6 +18,7 @@ import { BodyRef } from '../../../engine/store/refs.ts';
 import { encodeState } from '../../../engine/store/state.ts';
 import { NODES_ALL, NODES_INACTIVE } from '../../../engine/store/tables.ts';
 import type { View } from '../../../engine/store/view.ts';
+import { temporaryDirectory } from '../../support/directories.ts';
 import { heldSnapshots, nextTurn } from './readers.ts';
 
 const dirs: string[] = [];
@@ -421,4 +423,49 @@ test('partition: its lock file has all of its room from the beginning, as a full
   await other.close();
   await partition.close();
   assert.deepEqual(readdirSync(dir).sort(), ['data.mdb', 'lock.mdb']);
+});
+
+test('partition: after a sync that failed everything is written again before one is believed', async () => {
+  const dir = temporaryDirectory();
+  const partition = openPartition(dir);
+  partition.write((batch) => void batch.createNode('a.example.com'));
+  await partition.flush();
+  const file = dataFileOf(dir);
+  const written = (): bigint => statSync(file, { bigint: true }).mtimeNs;
+  const before = written();
+  await partition.flush();
+  assert.equal(written(), before, 'nothing to write');
+
+  const env = partition.env as unknown as Record<'sync' | 'transactionSync', unknown>;
+  const failing = () => Object.assign(new Error('Input/output error'), { code: 5 });
+  env.sync = (done: (error: Error) => void) => done(failing());
+  await assert.rejects(partition.flush(), /Input\/output error/);
+  delete (env as Partial<typeof env>).sync;
+  const bytes = readFileSync(file);
+  await partition.flush();
+  assert.ok(written() > before, 'written again');
+  assert.deepEqual(readFileSync(file), bytes);
+  const again = written();
+  await partition.flush();
+  assert.equal(written(), again, 'once');
+
+  // The sync within a commit; of a full disk the system tells before.
+  for (const [code, isWrittenAgain] of [
+    [28, false],
+    [5, true],
+  ] as const) {
+    const then = written();
+    env.transactionSync = () => {
+      throw Object.assign(new Error('failed'), { code });
+    };
+    assert.throws(() => partition.write(() => {}), /failed/);
+    delete (env as Partial<typeof env>).transactionSync;
+    await partition.flush();
+    assert.equal(written() > then, isWrittenAgain, String(code));
+  }
+  partition.write((batch) => void batch.createNode('b.example.com'));
+  const view = partition.snapshot();
+  assert.equal(view.counts.nodes, 2);
+  view.close();
+  await partition.close();
 });
