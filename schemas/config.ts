@@ -521,7 +521,7 @@ export const settingRows = {
     min: 0,
     max: spanMax,
     environment: ['PUPPETDB_REPORT_TTL', 'OPENVOXDB_REPORT_TTL'],
-    doc: 'Reports older than this are deleted.',
+    doc: 'Reports older than this are deleted. 0s: all but the latest of each node, at the next maintenance.',
   },
   resourceEventsTtl: {
     section: 'database',

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
-import { type Row, tableLines } from './table.ts';
+import { type Row, rowLines } from './table.ts';
 
 /** More than this is not read into a table. */
 const tableBytesMax = 67_108_864;
@@ -97,7 +97,7 @@ async function printTable(answer: IncomingMessage, terminal: Terminal): Promise<
     throw new CliFailure(exitStatus.failed, 'the result is too large for a table; give a limit, or --json');
   }
   const rows = rowsOf(Buffer.concat(chunks).toString('utf8'));
-  for (const line of tableLines(rows, terminal.columns)) terminal.out(`${line}\n`);
+  for (const line of rowLines(rows, terminal.columns)) terminal.out(`${line}\n`);
   terminal.err(`${rows.length} ${rows.length === 1 ? 'row' : 'rows'}\n`);
 }
 

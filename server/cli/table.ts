@@ -1,4 +1,5 @@
-// Rows of a query as a table for people: a column for each field, cut to the width of the terminal.
+// Rows for people: a table with a column for each field, cut to the width of the terminal, or, where that would be cut beyond recognition, a
+// block of lines for each row.
 
 import { printable } from '../printable.ts';
 
@@ -6,15 +7,30 @@ export type Row = Readonly<Record<string, unknown>>;
 
 const columnMin = 6;
 const gap = '  ';
+/** A column that is cut below this tells nobody anything. */
+const legibleMin = 12;
+
+/** Lines of the table, the heading first, or of the blocks. Fields are in the order of their first appearance. */
+export function rowLines(rows: readonly Row[], columns: number): string[] {
+  const { names, wanted, widths } = layoutOf(rows, columns);
+  const isLegible = widths.every((size, index) => size >= Math.min(wanted[index]!, legibleMin));
+  return isLegible ? tableLines(rows, columns) : blockLines(rows, names);
+}
+
+/** A line for each field, with all of its value; an empty one between rows. */
+function blockLines(rows: readonly Row[], names: readonly string[]): string[] {
+  const nameWidth = Math.max(...names.map(width));
+  const block = (row: Row): string[] =>
+    names
+      .filter((name) => Object.hasOwn(row, name))
+      .map((name) => `${padded(name, nameWidth, false)}${gap}${cellText(row[name])}`.trimEnd());
+  return rows.flatMap((row, index) => (index === 0 ? block(row) : ['', ...block(row)]));
+}
 
 /** Lines of the table, the heading first. Fields are in the order of their first appearance. */
 export function tableLines(rows: readonly Row[], columns: number): string[] {
-  const names: string[] = [];
-  for (const row of rows) for (const name of Object.keys(row)) if (!names.includes(name)) names.push(name);
+  const { names, cells, widths } = layoutOf(rows, columns);
   if (names.length === 0) return [];
-  const cells = rows.map((row) => names.map((name) => cellText(row[name])));
-  const wanted = names.map((name, index) => Math.max(width(name), ...cells.map((line) => width(line[index]!))));
-  const widths = fit(wanted, columns - gap.length * (names.length - 1));
   const isNumeric = names.map((_, index) => rows.every((row) => isNumberOrNone(row[names[index]!])));
   const line = (texts: readonly string[]) =>
     texts
@@ -22,6 +38,15 @@ export function tableLines(rows: readonly Row[], columns: number): string[] {
       .join(gap)
       .trimEnd();
   return [line(names), line(widths.map((size) => '-'.repeat(size))), ...cells.map(line)];
+}
+
+function layoutOf(rows: readonly Row[], columns: number) {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cells = rows.map((row) => names.map((name) => cellText(row[name])));
+  const wanted = names.map((name, index) =>
+    cells.reduce((most, line) => Math.max(most, width(line[index]!)), width(name)),
+  );
+  return { names, cells, wanted, widths: fit(wanted, columns - gap.length * (names.length - 1)) };
 }
 
 function cellText(value: unknown): string {

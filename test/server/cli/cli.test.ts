@@ -24,7 +24,7 @@ import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../../../engine/reason.ts';
 import { type OptionSpec, parseArguments } from '../../../server/cli/arguments.ts';
 import { progressLine, startProgress } from '../../../server/cli/progress.ts';
-import { tableLines } from '../../../server/cli/table.ts';
+import { rowLines, tableLines } from '../../../server/cli/table.ts';
 import { until } from '../../support/waiting.ts';
 import { makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { launch } from './server-process.ts';
@@ -453,6 +453,25 @@ describe('tables and progress', () => {
       lines.join('\n'),
     );
     assert.match(lines[2]!, /^a+… {2}b+…? {2}1|^a+… {2}b+ +n/);
+  });
+
+  test('rows with more fields than a table has room for are blocks of lines', () => {
+    const row = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`field_number_${i}`, `value ${i} of it`]));
+    const rows = [
+      { certname: 'node-00042.example.com', facts: { a: 1 }, ...row },
+      { certname: 'b\x1b', facts: null, ...row },
+    ];
+    const lines = rowLines(rows, 80);
+    assert.deepEqual(lines.slice(0, 3), [
+      'certname         node-00042.example.com',
+      'facts            {"a":1}',
+      'field_number_0   value 0 of it',
+    ]);
+    assert.deepEqual(lines.slice(14, 17), ['', 'certname         b\\u001b', 'facts']);
+    assert.deepEqual(rowLines(rows, 400), tableLines(rows, 400));
+    const narrow = [{ certname: 'node-00042.example.com', value: 'x'.repeat(500) }];
+    assert.deepEqual(rowLines(narrow, 80), tableLines(narrow, 80));
+    assert.deepEqual(rowLines([], 80), []);
   });
 
   test('control characters do not reach the terminal', () => {
