@@ -110,12 +110,15 @@ class Actor {
 
   #open(slot: number): void {
     if (this.#stopping) return;
-    const { data, open, post } = this.#options;
-    let host: PartitionHost;
+    const { open, post } = this.#options;
+    let partition: PartitionActor;
     this.#activity.begin('open', slot, 0);
     try {
       const guard: Guard = (work) => this.#activity.holding(work);
-      host = openGuarded(() => open(slot, guard), guard);
+      partition = this.#actorOf(
+        slot,
+        openGuarded(() => open(slot, guard), guard),
+      );
     } catch (error) {
       post({
         kind: 'trouble',
@@ -131,20 +134,30 @@ class Actor {
     } finally {
       this.#activity.end();
     }
-    const givenUp = new Map<number, string>();
-    for (const one of data.givenUp) if (one.slot === slot) givenUp.set(one.seq, one.reason);
-    const partition = new PartitionActor({
-      slot,
-      host,
-      deadLetters: this.#deadLetters,
-      times: data.times,
-      activity: this.#activity,
-      post,
-      now: Date.now,
-      givenUp,
-    });
     this.#partitions.set(slot, partition);
     partition.begin();
+  }
+
+  /** Throws when what the partition holds cannot be taken over; it is closed then. */
+  #actorOf(slot: number, host: PartitionHost): PartitionActor {
+    const { data, post } = this.#options;
+    const givenUp = new Map<number, string>();
+    for (const one of data.givenUp) if (one.slot === slot) givenUp.set(one.seq, one.reason);
+    try {
+      return new PartitionActor({
+        slot,
+        host,
+        deadLetters: this.#deadLetters,
+        times: data.times,
+        activity: this.#activity,
+        post,
+        now: Date.now,
+        givenUp,
+      });
+    } catch (error) {
+      void host.close();
+      throw error;
+    }
   }
 
   async #stop(): Promise<void> {

@@ -38,4 +38,4 @@ export interface Slot {
 /** How often an actor may die on a command before it is given up. */
 export const CRASHES_MAX = 3;
 
-export const deadlyText = `it was being applied ${CRASHES_MAX} times when its thread, or the process, died`;
+export const deadlyText = `it was being applied ${CRASHES_MAX} times when its thread died, or the process did`;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { CommandLog } from '../../engine/inbox/log.ts';
-import { slotOf } from '../../engine/store/store-info.ts';
+import { openPartition } from '../../engine/store/partition.ts';
+import { partitionDir, slotOf } from '../../engine/store/store-info.ts';
 import type { Log } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type Ring, startRing } from '../../workers/ring.ts';
@@ -313,6 +314,24 @@ test('ring: a command that waits for its next attempt survives a restart and is 
   const second = await start(t, dir, { times: { ...slow, retryDelay: 20 } });
   await until('processed', () => second.metrics.meter('mq', 'global.processed').count === 1);
   await until('left the queue', () => second.ring.depth === 0);
+});
+
+test('ring: a partition whose waiting commands cannot be taken over is told of, and takes no other with it', async (t) => {
+  const dir = temporaryDirectory();
+  const first = await start(t, dir);
+  await allOpen(first.ring);
+  await first.ring.stop();
+  const slot = slotOf('a', PARTITIONS);
+  const partition = openPartition(partitionDir(dir, slot));
+  partition.write((batch) => batch.putRetry(1, Buffer.from('no command')));
+  await partition.close();
+  const { ring, lines } = await start(t, dir);
+  // Another one of the same actor.
+  const { outcome } = await ring.submit(submission(sameSlot('b', (slot + 2) % PARTITIONS)), true);
+  assert.equal((await outcome)?.kind, 'processed');
+  assert.equal(ring.healthy, false);
+  assert.ok(lines.some((line) => line.startsWith(`error partition ${slot}: cannot be opened: `)));
+  assert.ok(!lines.some((line) => line.includes('died')), lines.join('\n'));
 });
 
 test('ring: a superseded command is not executed, and its waiter gets success', async (t) => {
