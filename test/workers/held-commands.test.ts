@@ -50,7 +50,7 @@ const metrics = () => new CommandMetrics(new MetricsRegistry());
 const lines: string[] = [];
 const log = {
   isLevelEnabled: () => true,
-  info: (line: string): void => void lines.push(line),
+  info: (...line: readonly [...object[], string]): void => void lines.push(line.at(-1) as string),
   error: (): void => {},
 } as unknown as Log;
 const suspects = { isDeadly: () => false, clear: () => {} } as unknown as Suspects;
