@@ -56,6 +56,8 @@ const YOUNG_GENERATION_MB = 24;
 /** How long a thread may take to come up, or to come to a pause, before it is ended. */
 const COME_UP_MS = 30_000;
 const PAUSE_MS = 5000;
+/** Milliseconds that ended threads have to be gone. */
+const END_MS = 5000;
 
 /** Its first thread comes up at once, the others when `open` was called and that one has the store open. */
 export class QueryThreads {
@@ -124,11 +126,14 @@ export class QueryThreads {
     this.#isStopping = true;
   }
 
-  /** Ends all threads, each when it is not in the middle of a slice, or after some time. */
+  /** Ends all threads, each when it is not in the middle of a slice, or after some time. One that was ended in the middle may never be gone. */
   async stop(): Promise<void> {
     this.beginStop();
     await this.#resting(() => (this.up >= this.count ? [...this.#threads.values()] : null));
-    await this.#pool.destroy();
+    const gone = new AbortController();
+    const waited = sleep(END_MS, undefined, { signal: gone.signal }).catch(() => {});
+    await Promise.race([this.#pool.destroy(), waited]);
+    gone.abort();
     for (const { port } of this.#threads.values()) port.close();
   }
 
