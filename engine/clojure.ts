@@ -6,18 +6,25 @@ import { printJson } from './json/print.ts';
 import { Float, isArray, isNumber, isObject, type JsonValue } from './json/value.ts';
 
 /** The value inside a structure: strings quoted, null as `nil`, maps with keyword keys. */
-export function printClojure(value: JsonValue): string {
+export const printClojure = (value: JsonValue): string => printed(value, (key) => `:${key}`);
+
+/** The same of what was read as JSON alone: maps have texts as their keys. */
+export const printRead = (value: JsonValue): string => printed(value, quoted);
+
+function printed(value: JsonValue, keyText: (key: string) => string): string {
   if (value === null) return 'nil';
-  if (typeof value === 'string')
-    return `"${value.replace(/["\\\b\f\n\r\t]/g, (char) => SHORT_ESCAPES[char] as string)}"`;
+  if (typeof value === 'string') return quoted(value);
   if (typeof value === 'boolean') return String(value);
   if (isNumber(value)) return printJson(value);
-  if (isArray(value)) return `[${value.map(printClojure).join(' ')}]`;
+  if (isArray(value)) return `[${value.map((item) => printed(item, keyText)).join(' ')}]`;
   if (!isObject(value)) return '';
   return `{${Object.entries(value)
-    .map(([key, item]) => `:${key} ${printClojure(item)}`)
+    .map(([key, item]) => `${keyText(key)} ${printed(item, keyText)}`)
     .join(', ')}}`;
 }
+
+const quoted = (text: string): string =>
+  `"${text.replace(/["\\\b\f\n\r\t]/g, (char) => SHORT_ESCAPES[char] as string)}"`;
 
 /** The value standing alone in a message: strings raw, null as `null`, numbers with thousands separators. */
 export function printAlone(value: JsonValue): string {

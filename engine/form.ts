@@ -1,8 +1,8 @@
 // `application/x-www-form-urlencoded` the way PuppetDB's form decoder reads it: `+` is a space, a name without `=` has no
-// value, a broken percent escape makes its part absent, a repeated name collects its values from the first one on that has any. A
+// value, what has a broken percent escape is absent as a whole, a repeated name collects its values from the first one on that has any. A
 // text without any `=` is no form: it has no names.
 
-/** null: the name came without a value, or the value could not be decoded. */
+/** null: the name came without a value. */
 export type FormValue = string | null | readonly (string | null)[];
 
 /** Names in order of their first appearance. */
@@ -13,8 +13,8 @@ export function parseForm(text: string): Map<string, FormValue> {
     if (part === '') continue;
     const equals = part.indexOf('=');
     const name = decodeComponent(equals < 0 ? part : part.slice(0, equals));
-    if (name === null) continue;
     const value = equals < 0 ? null : decodeComponent(part.slice(equals + 1));
+    if (name === null || (value === null && equals >= 0)) continue;
     const known = form.get(name);
     if (known === undefined || known === null) form.set(name, value);
     else if (Array.isArray(known)) known.push(value);

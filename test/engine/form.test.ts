@@ -41,13 +41,12 @@ test('form: repeated names collect their values, from the first one on that has 
   );
 });
 
-test('form: a broken escape makes a value absent, broken UTF-8 does not', () => {
+test('form: what has a broken escape is absent with its name, broken UTF-8 is not', () => {
   assert.deepEqual(
-    [...parseForm('a=%zz&b=a%2&%zz=1&%FF=%FFa+%25ñ')],
+    [...parseForm('a=%zz&b=a%2&%zz=1&%FF=%FFa+%25ñ&c=%zz&c=1')],
     [
-      ['a', null],
-      ['b', null],
       ['\uFFFD', '\uFFFDa %ñ'],
+      ['c', '1'],
     ],
   );
   assert.equal(hasWellFormedEscapes('/a/%2F%zz'), false);

@@ -2,7 +2,7 @@
 // a reason in the words of the JSON library PuppetDB uses (spec/query.md 7.2). Columns follow that library's read position:
 // behind the offending character or word, one past the end for a text that stops too early.
 
-import { printClojure } from '../../clojure.ts';
+import { printRead } from '../../clojure.ts';
 import { JSON_LIMITS, JsonError, type JsonLimits, parseJson, parseJsonPrefix } from '../../json/parse.ts';
 import type { JsonValue } from '../../json/value.ts';
 import { badQuery, type QueryError } from '../errors.ts';
@@ -30,8 +30,8 @@ export function parseJsonQuery(text: string, depthMax: number): JsonValue | unde
   if (values.length > 1) {
     const [first = null, ...others] = values;
     throw badQuery(
-      `Only one query may be sent in a request. Found JSON (${others.map(printClojure).join(' ')}) after the query ` +
-        `${first === null ? 'null' : printClojure(first)}`,
+      `Only one query may be sent in a request. Found JSON (${others.map(printRead).join(' ')}) after the query ` +
+        `${first === null ? 'null' : printRead(first)}`,
     );
   }
   return values[0];

@@ -249,8 +249,9 @@ function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
   return value.map((element) => {
     if (typeof element === 'string') return element;
     if (typeof element === 'number' && Number.isInteger(element)) return element;
+    if (typeof element === 'bigint') return doubleOfNumber(element);
     if (field.type !== 'PE' || !isNumber(element)) throw badPathElement();
-    return typeof element === 'bigint' ? doubleOfNumber(element) : textOf(element);
+    return textOf(element);
   });
 }
 
@@ -306,6 +307,7 @@ function regex(scope: Scope, name: string, value: JsonValue): Filter {
   if (!isText && (field.type !== 'S' || field.store !== 'text')) throw storageMismatch(field, '~', value);
   if (value === null) return matchesNull(field);
   if (typeof value !== 'string') throw storageMismatch(field, '~', value);
+  checkText(value);
   checkRegex(value);
   return { kind: 'regex', field: field.name, pattern: value, nullIsFalse: field.type !== 'V' };
 }

@@ -130,6 +130,8 @@ export function resolveEntity(entity: EntityName, ast: JsonValue | null, options
   if (ast !== null && !isArray(ast)) throw fromBody();
   let query: JsonValue = ast;
   for (const filter of options.routeFilters ?? []) query = addFilter(query, filter);
+  // It comes behind ["from", entity]: where nothing was put around it, it may be a clause of that.
+  if (isPaging(query)) return resolveLevel(entity, [], [query], options);
   return resolveLevel(entity, query ?? [], [], options);
 }
 

@@ -29,6 +29,10 @@ describe('JSON texts of queries', () => {
       refusal('["=","certname","a"]["x"]'),
       'Only one query may be sent in a request. Found JSON (["x"]) after the query ["=" "certname" "a"]',
     );
+    assert.equal(
+      refusal('{"a":1} {"b":[{"c\\n":null}]}'),
+      'Only one query may be sent in a request. Found JSON ({"b" [{"c\\n" nil}]}) after the query {"a" 1}',
+    );
     assert.match(refusal('["a"] ["b'), /^Json parse error/);
   });
 

@@ -60,8 +60,10 @@ describe('parameters of a URL', () => {
     );
   });
 
-  it('a broken percent code makes the value absent, broken UTF-8 does not', () => {
+  it('a broken percent code makes the parameter absent, broken UTF-8 does not', () => {
     assert.equal(get('query=%zz').query, null);
+    assert.equal(get('bogus=%zz&limit=2').limit, 2);
+    assert.equal(get('limit=%zz&limit=3').limit, 3);
     assert.equal(get('origin=%ff%41').origin, '\ufffdA');
   });
 

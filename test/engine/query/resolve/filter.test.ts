@@ -94,6 +94,11 @@ const CASES: readonly [EntityName, string, Filter | null][] = [
   ['fact_contents', '["=","path",["a",1]]', { kind: 'path-eq', field: 'path', paths: [['a', 1]] }],
   [
     'fact_contents',
+    '["=","path",["a",9007199254740993]]',
+    { kind: 'path-eq', field: 'path', paths: [['a', 9007199254740992]] },
+  ],
+  [
+    'fact_contents',
     '["in","path",["array",[["a"],["b",0]]]]',
     { kind: 'path-eq', field: 'path', paths: [['a'], ['b', 0]] },
   ],

@@ -54,6 +54,28 @@ describe('order_by parameter', () => {
 });
 
 describe('paging clauses', () => {
+  it('paging: a clause may be the whole query of a route that adds nothing to it', () => {
+    const options = { routeFilters: [] };
+    assert.equal(entity('environments', '["limit",1]', options).limit, 1);
+    assert.equal(entity('environments', '["limit",1]', { ...options, limit: 3 }).limit, 3);
+    assert.equal(entity('catalogs', '["offset",2]').offset, 2);
+    assert.deepEqual(entity('environments', '["order_by",[["name","desc"]]]').orderBy, [
+      { field: 'name', descending: true },
+    ]);
+    assert.equal(
+      errorOf(() => entity('environments', '["limit"]')),
+      "Received 'limit' clause without an argument",
+    );
+    assert.match(
+      errorOf(() => entity('packages', '["order_by",["certname"]]')),
+      /^Unrecognized column 'certname'/,
+    );
+    assert.match(
+      errorOf(() => entity('nodes', '["limit",1]', { routeFilters: [json('["=","node_state","active"]')] })),
+      /^No implementation of method/,
+    );
+  });
+
   it('paging: clauses in any order, and parameters win item by item', () => {
     const query = '["from","nodes",["limit",3],["order_by",["certname",["expired","desc"]]],["offset",1]]';
     const tree = root(query);
