@@ -27,6 +27,7 @@ export interface ActorData {
   readonly priority: Priority;
   /** Held commands not to be tried any more. */
   readonly givenUp: readonly { readonly slot: number; readonly seq: number; readonly reason: string }[];
+  readonly isFeared: boolean;
   /** null: the defaults. */
   readonly engine: EngineSettings | null;
 }
@@ -153,9 +154,10 @@ class Actor {
         post,
         now: Date.now,
         givenUp,
+        isFeared: data.isFeared,
       });
     } catch (error) {
-      void host.close();
+      host.close().catch(() => {});
       throw error;
     }
   }

@@ -38,11 +38,21 @@ interface Door {
   busy: number;
 }
 
+interface HeldCommandsOptions {
+  readonly metrics: CommandMetrics;
+  readonly suspects: Suspects;
+  readonly log: Log;
+  readonly slotOf: (certname: string) => Slot;
+  /** Whether moves may begin now; `up` is called when they may again. */
+  readonly mayMove: () => boolean;
+}
+
 export class HeldCommands {
   readonly #metrics: CommandMetrics;
   readonly #suspects: Suspects;
   readonly #log: Log;
   readonly #slotOf: (certname: string) => Slot;
+  readonly #mayMove: () => boolean;
   /** By seq. */
   readonly #moves = new Map<number, Move>();
   /** Moves that wait for an answer, by message id. */
@@ -50,11 +60,12 @@ export class HeldCommands {
   readonly #doors = new Map<Slot, Door>();
   #nextId = 1;
 
-  constructor(metrics: CommandMetrics, suspects: Suspects, log: Log, slotOf: (certname: string) => Slot) {
+  constructor({ metrics, suspects, log, slotOf, mayMove }: HeldCommandsOptions) {
     this.#log = log;
     this.#metrics = metrics;
     this.#suspects = suspects;
     this.#slotOf = slotOf;
+    this.#mayMove = mayMove;
   }
 
   /** Commands that are to move, or are on their way. */
@@ -166,7 +177,7 @@ export class HeldCommands {
   /** Lets in as many as may be on their way, passing over those whose source is not open. */
   #begin(target: Slot): void {
     const door = this.#doorOf(target);
-    if (!target.up) return;
+    if (!target.up || !this.#mayMove()) return;
     for (const move of door.waiting) {
       if (door.busy >= MOVES_AT_ONCE) return;
       const { source, held } = move;

@@ -63,6 +63,8 @@ interface PartitionActorOptions {
   readonly now: () => number;
   /** Held commands that killed their actor too often: seq and reason. */
   readonly givenUp: ReadonlyMap<number, string>;
+  /** What waits may end the process: held commands wait for their next attempt as after a failed one. */
+  readonly isFeared: boolean;
 }
 
 type FailedOutcome = Extract<CommandOutcome, { kind: 'failed' }>;
@@ -126,7 +128,7 @@ export class PartitionActor {
     this.#activity = options.activity;
     this.#post = options.post;
     this.#now = options.now;
-    this.#takeOver(options.givenUp);
+    this.#takeOver(options.givenUp, options.isFeared);
   }
 
   /** Announces the partition and begins with what was held: every waiting command is tried at once (spec/commands.md 2.7). */
@@ -309,6 +311,8 @@ export class PartitionActor {
         if (isDivisible && isOutOfRoom(error)) throw error;
         const isDamaged = tellsOfDamage(error);
         if (!isDamaged && !isSystemError(error) && this.#canWrite()) throw error;
+        // A sync that failed is made up for by a flush.
+        if (!isOutOfRoom(error)) this.#flushSoon(0);
         this.#setTrouble(isDamaged ? `${error.message}; its file is damaged: ${DAMAGE_ADVICE}` : messageOf(error));
       }
       if (this.#stopping) return null;
@@ -443,8 +447,9 @@ export class PartitionActor {
   // ------------------------------------------------------------------ held commands
 
   /** Reads what an earlier actor left. Attempts start again; what had been given up still is. */
-  #takeOver(givenUp: ReadonlyMap<number, string>): void {
+  #takeOver(givenUp: ReadonlyMap<number, string>, isFeared: boolean): void {
     const now = this.#now();
+    const due = monotonicMs() + (isFeared ? this.#times.retryDelay : 0);
     for (const seq of this.#host.heldSeqs()) {
       const bytes = this.#host.readHeld(seq);
       if (bytes === null) continue;
@@ -457,7 +462,7 @@ export class PartitionActor {
         const attempts = [...held.attempts, { time: now, text: reason }];
         this.#host.writeHeld([{ seq, bytes: encodeHeld({ ...held, attempts, state }) }], 0);
       }
-      if (state === 'waiting') this.#waiting.set(seq, { seq, due: monotonicMs(), attempts: [] });
+      if (state === 'waiting') this.#waiting.set(seq, { seq, due, attempts: [] });
       else if (state === 'moving') this.#moving.set(seq, held.certname);
       else this.#dead.add(seq);
     }

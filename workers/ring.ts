@@ -135,6 +135,8 @@ export class Ring implements CommandRing {
   #nextId = 1;
   /** What is delivered was in the log before this process. */
   #waitsSinceStart = true;
+  /** What waited when the process began is feared. */
+  readonly #isFeared: boolean;
   /** A command that is feared, on its way. */
   #tried: Flight | null = null;
   #stopping: Promise<void> | null = null;
@@ -161,13 +163,19 @@ export class Ring implements CommandRing {
     });
     this.#suspects = new Suspects(join(options.dir, 'inbox', 'suspects.json'));
     const home = (certname: string): Slot => this.#slotOf(certname);
-    this.#held = new HeldCommands(this.metrics, this.#suspects, this.#log, home);
+    this.#isFeared = parts.marker.quickEnds >= QUICK_ENDS_MAX;
+    this.#held = new HeldCommands({
+      metrics: this.metrics,
+      suspects: this.#suspects,
+      log: this.#log,
+      slotOf: home,
+      mayMove: () => !this.#isTrying,
+    });
     this.#sweeps = new Sweeps(this.#slots, home);
     this.#makeSlots(parts.positions);
-    const isFeared = parts.marker.quickEnds >= QUICK_ENDS_MAX;
-    this.#stream.subscribe((record) => this.#delivered(record, this.#waitsSinceStart && isFeared));
+    this.#stream.subscribe((record) => this.#delivered(record, this.#waitsSinceStart && this.#isFeared));
     this.#waitsSinceStart = false;
-    if (isFeared && this.depth > 0)
+    if (this.#isFeared && this.depth > 0)
       this.#log.warn(`${this.depth} commands that wait are tried one by one: ${fearedText}`);
     if (options.actorsAfter === undefined) this.#startActors();
     else void options.actorsAfter.then(() => this.#startActors());
@@ -282,12 +290,21 @@ export class Ring implements CommandRing {
     this.#send(slot, slot.flight, null);
   }
 
-  /** The batch is back, or was lost with its actor: if it was the one that is tried, the next one may be. */
-  #tryNext(flight: Flight): void {
+  /**
+   * The batch is back, was lost with its actor, or hangs on its partition: if it was the one that is tried, the next one may be, of the
+   * other partitions, and once there is none what is held goes on.
+   */
+  #tryNext(slot: Slot, flight: Flight): void {
     if (flight !== this.#tried) return;
     this.#tried = null;
     this.#suspects.saveTried();
-    for (const slot of this.#slots) this.#plan(slot);
+    for (const other of this.#slots) if (other !== slot) this.#plan(other);
+    if (!this.#isTrying) this.#held.up();
+  }
+
+  /** Commands that are feared are on their way, or wait. */
+  get #isTrying(): boolean {
+    return this.#isFeared && (this.#tried !== null || this.#slots.some(({ mailbox }) => mailbox.isNextFeared));
   }
 
   /** `unreadable`: why the only command to be executed has no body. */
@@ -405,7 +422,7 @@ export class Ring implements CommandRing {
       if (entry.obsolete) this.#obsolete(entry);
       else this.#finished(slot, entry, handled[next++]!, now);
     }
-    this.#tryNext(flight);
+    this.#tryNext(slot, flight);
     this.#landed();
     this.#plan(slot);
   }
@@ -416,7 +433,7 @@ export class Ring implements CommandRing {
     if (flight === null || flight.id !== id) return;
     slot.flight = null;
     slot.mailbox.putBack(flight.entries);
-    this.#tryNext(flight);
+    this.#tryNext(slot, flight);
     if (this.#stopping !== null) {
       this.#landed();
       return;
@@ -506,6 +523,8 @@ export class Ring implements CommandRing {
     slot.trouble = text;
     if (text === null) this.#log.info(`partition ${slot.slot}: works again`);
     else this.#log.error(`partition ${slot.slot}: ${text}`);
+    // What hangs on one partition must not keep the others from theirs.
+    if (text !== null && slot.flight !== null) this.#tryNext(slot, slot.flight);
     // A stop does not wait for a batch that has no place to land.
     this.#landed();
   }
@@ -544,6 +563,7 @@ export class Ring implements CommandRing {
           times: this.#times,
           priority,
           givenUp: this.#suspects.givenUp(),
+          isFeared: this.#isFeared,
           engine,
         }),
         onMessage: (message) => this.#received(message),
@@ -583,7 +603,7 @@ export class Ring implements CommandRing {
       slot.flight = null;
       for (const entry of flight.entries) entry.crashes = this.#suspects.crashes(entry.record.seq);
       slot.mailbox.putBack(flight.entries);
-      this.#tryNext(flight);
+      this.#tryNext(slot, flight);
     }
     this.#landed();
     this.#sweeps.down(activity, reason);
@@ -650,6 +670,7 @@ export class Ring implements CommandRing {
     await this.#allLanded();
     this.#sweeps.close();
     await Promise.all(this.#actors.map((actor) => actor.stop()));
+    if (this.#tried !== null) this.#suspects.saveTried();
     await this.#stream.close();
     const refusal = stoppingRefusal();
     for (const slot of this.#slots) {

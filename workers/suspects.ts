@@ -65,16 +65,27 @@ export class Suspects {
     this.#write([...this.#bySeq.values()], true);
   }
 
-  /** The same with the command accused: as long as it is tried. The end of the process leaves what was written, so it need not be on the disk. */
+  /**
+   * The same with the command accused: as long as it is tried. The end of the process leaves what was written, so it need not be on the disk;
+   * where nothing can be written the command is tried all the same.
+   */
   saveTrying(slot: number, seq: number): void {
     const others = [...this.#bySeq.values()].filter((suspect) => suspect.seq !== seq);
-    this.#write([...others, { slot, seq, crashes: this.crashes(seq) + 1 }], false);
+    this.#note([...others, { slot, seq, crashes: this.crashes(seq) + 1 }]);
   }
 
   /** The command that was tried is no longer, and nobody died of it. */
   saveTried(): void {
-    if (this.#bySeq.size === 0) rmSync(this.#file, { force: true });
-    else this.#write([...this.#bySeq.values()], false);
+    this.#note([...this.#bySeq.values()]);
+  }
+
+  #note(suspects: readonly Suspect[]): void {
+    try {
+      if (suspects.length === 0) rmSync(this.#file, { force: true });
+      else this.#write(suspects, false);
+    } catch {
+      // A full disk is told by what needs it.
+    }
   }
 
   #write(suspects: readonly Suspect[], flush: boolean): void {

@@ -57,7 +57,11 @@ const suspects = { isDeadly: () => false, clear: () => {} } as unknown as Suspec
 
 function setUp(): { source: FakeSlot; target: FakeSlot; held: HeldCommands } {
   const [source, target] = [new FakeSlot(0), new FakeSlot(1)];
-  return { source, target, held: new HeldCommands(metrics(), suspects, log, () => asSlot(target)) };
+  return {
+    source,
+    target,
+    held: new HeldCommands({ metrics: metrics(), suspects, log, slotOf: () => asSlot(target), mayMove: () => true }),
+  };
 }
 
 /** Answers what was asked of both, once; returns the seqs that were adopted. */

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
@@ -332,6 +342,28 @@ test('ring: a partition whose waiting commands cannot be taken over is told of, 
   assert.equal(ring.healthy, false);
   assert.ok(lines.some((line) => line.startsWith(`error partition ${slot}: cannot be opened: `)));
   assert.ok(!lines.some((line) => line.includes('died')), lines.join('\n'));
+});
+
+test('ring: commands that are feared go one by one, also when that cannot be noted, and what is held after them', async (t) => {
+  const dir = temporaryDirectory();
+  const first = await start(t, dir);
+  await allOpen(first.ring);
+  const held = await first.ring.submit(submission('held', { do: 'retry', times: 1 }), true);
+  assert.equal((await held.outcome)?.kind, 'failed');
+  writeFileSync(join(dir, FAULT_FILE), 'EIO');
+  for (let i = 0; i < 12; i++) await first.ring.submit(submission(`n${i}`), false);
+  await first.ring.stop();
+  rmSync(join(dir, FAULT_FILE));
+  // As after two ends in a row.
+  writeFileSync(join(dir, 'running'), '2\n');
+  const { ring, lines } = await start(t, dir, { times: { ...times, retryDelay: 300 } });
+  mkdirSync(join(dir, 'inbox', 'suspects.json'));
+  await until('all are applied', () => ring.depth === 0);
+  await ring.stop();
+  assert.ok(lines.some((line) => /warn .*commands that wait are tried one by one/.test(line)));
+  const done = lines.filter((line) => line.includes(' processed for '));
+  assert.equal(done.length, 13, done.join('\n'));
+  assert.match(done.at(-1)!, /for held$/);
 });
 
 test('ring: a superseded command is not executed, and its waiter gets success', async (t) => {
