@@ -70,10 +70,11 @@ export const dataFileOf = (partitionDir: string): string => join(partitionDir, '
 const AT_ONCE = 1 << 20;
 
 /**
- * Writes every byte of the file to where it is, and flushes it. Of a sync that failed the system tells once, and takes what it could not write
- * for written from then on: it has it in memory still, but writes it no more by itself. Nobody may write meanwhile. Throws errors of the file system.
+ * Writes every byte of the file to where it is, some at a time, and flushes it. Of a sync that failed the system tells once, and takes what it
+ * could not write for written from then on: it has it in memory still, but writes it no more by itself. Nobody may write or flush meanwhile.
+ * Throws errors of the file system.
  */
-export function writeAgain(path: string): void {
+export function* writeAgain(path: string): Generator<undefined, void> {
   const file = openSync(path, 'r+');
   try {
     const bytes = Buffer.allocUnsafe(AT_ONCE);
@@ -82,6 +83,7 @@ export function writeAgain(path: string): void {
       if (size === 0) break;
       for (let done = 0; done < size; ) done += writeSync(file, bytes, done, size - done, at + done);
       at += size;
+      yield;
     }
     fdatasyncSync(file);
   } finally {

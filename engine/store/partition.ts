@@ -1,6 +1,9 @@
 // A partition: one LMDB environment with everything that belongs to its certnames. One writer (the actor that owns it), any
 // number of readers in any thread. Reads go through a View (one snapshot), writes through a Batch (one transaction).
 
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RootDatabase, TransactionFlags } from 'lmdb';
 import { makeDirectory } from '../directories.ts';
 import { Batch } from './batch.ts';
@@ -106,6 +109,10 @@ export class Partition {
     this.readOnly = options.readOnly ?? false;
     if (!this.readOnly) makeDirectory(dir);
     checkDataFile(dir);
+    if (!this.readOnly && existsSync(this.#unsyncedMark)) {
+      for (const _ of writeAgain(dataFileOf(dir)));
+      rmSync(this.#unsyncedMark);
+    }
     const isFixed = this.readOnly && isOnReadOnlyFileSystem(dir);
     if (!isFixed) {
       checkAccess(dir);
@@ -173,24 +180,42 @@ export class Partition {
     return this.readState({}).counts;
   }
 
-  /** Resolves when everything committed before the call would survive a power failure. */
+  /**
+   * Resolves when everything committed before the call would survive a power failure. After a sync that failed the next one would be believed
+   * though it writes nothing, so everything is written again first; until that is done, nothing else is written.
+   */
   async flush(): Promise<void> {
-    this.#writeAgain();
+    await this.#writeAgain();
     const env = this.env as unknown as { sync(done: (error?: Error) => void): void };
     const synced = new Promise<void>((resolve, reject) => env.sync((error) => (error ? reject(error) : resolve())));
     try {
       await this.#whileOpen(synced);
     } catch (error) {
-      this.#isUnsynced = true;
+      this.#syncFailed();
       throw error;
     }
   }
 
-  /** After a sync that failed the next one would be believed though it writes nothing: first everything is written again. */
-  #writeAgain(): void {
+  async #writeAgain(): Promise<void> {
     if (!this.#isUnsynced) return;
-    writeAgain(dataFileOf(this.dir));
+    await Promise.allSettled(this.#atWork);
+    for (const _ of writeAgain(dataFileOf(this.dir))) await nextTurn();
     this.#isUnsynced = false;
+    rmSync(this.#unsyncedMark, { force: true });
+  }
+
+  #syncFailed(): void {
+    this.#isUnsynced = true;
+    try {
+      writeFileSync(this.#unsyncedMark, '');
+    } catch {
+      // The next process will believe a sync, as this one would have.
+    }
+  }
+
+  /** A file that is there while `#isUnsynced`, also for the next process: the system's memory outlives this one. */
+  get #unsyncedMark(): string {
+    return join(this.dir, 'unsynced');
   }
 
   /** What runs on a thread of its own: the environment must not be closed before it is done. */
@@ -214,7 +239,10 @@ export class Partition {
   write<T>(change: (batch: Batch) => T, bytes = 0): T {
     if (this.readOnly) throw new Error(`${this.dir} is open for reading only`);
     requireRoom(this.dir, bytes);
-    this.#writeAgain();
+    if (this.#isUnsynced) {
+      const text = `${dataFileOf(this.dir)} could not be flushed; nothing is written until it could`;
+      throw Object.assign(new Error(text), { code: 'EAGAIN' });
+    }
     try {
       const run = (): T => {
         const batch = new Batch(this);
@@ -224,7 +252,7 @@ export class Partition {
       };
       return writeTransaction(this.env, this.dir, run, COMMIT_WITHOUT_FLUSH);
     } catch (error) {
-      this.#isUnsynced ||= isFailedSync(error);
+      if (isFailedSync(error)) this.#syncFailed();
       // Ids given out by the aborted transaction will be given out again: forget what was read under them.
       this.#nameIds = new NameIds(-1);
       this.knownPaths.clear();

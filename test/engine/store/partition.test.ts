@@ -442,6 +442,7 @@ test('partition: after a sync that failed everything is written again before one
   await assert.rejects(partition.flush(), /Input\/output error/);
   delete (env as Partial<typeof env>).sync;
   const bytes = readFileSync(file);
+  assert.throws(() => partition.write(() => {}), /could not be flushed; nothing is written until it could/);
   await partition.flush();
   assert.ok(written() > before, 'written again');
   assert.deepEqual(readFileSync(file), bytes);
@@ -467,5 +468,19 @@ test('partition: after a sync that failed everything is written again before one
   const view = partition.snapshot();
   assert.equal(view.counts.nodes, 2);
   view.close();
+
+  // The system's memory outlives a process that ends between the failure and the flush.
+  await partition.flush();
+  env.sync = (done: (error: Error) => void) => done(failing());
+  await assert.rejects(partition.flush(), /Input\/output error/);
   await partition.close();
+  const last = written();
+  const reader = openPartition(dir, { readOnly: true });
+  assert.equal(written(), last);
+  await reader.close();
+  await openPartition(dir).close();
+  const opened = written();
+  assert.ok(opened > last, 'written again when it is opened');
+  await openPartition(dir).close();
+  assert.equal(written(), opened, 'once');
 });
