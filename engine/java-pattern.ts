@@ -30,7 +30,7 @@ function scripted(pattern: string): RegExp {
   try {
     return new RegExp(pattern, 'u');
   } catch {
-    const unknown = /(?<!\\)(?:\\\\)*(\\[a-zA-Z](?<!\\[bBcdDkrsStnfwWx]))/.exec(pattern)?.[1];
+    const unknown = /(?<!\\)(?:\\\\)*(\\(?:x(?![\da-f]{2})|[a-zA-Z1-9](?<!\\[bBdDrsStnfwWx])))/.exec(pattern)?.[1];
     if (unknown !== undefined) throw notUnderstood(pattern, unknown);
     return new RegExp(pattern);
   }
@@ -80,25 +80,29 @@ const LETTERS: Readonly<Record<string, Ranges>> = {
 
 /** A quotation, an escape (`\p{Name}`, `\u0041`, octal `\0101`, or of one character), or what matters to classes of characters. */
 const PARTS =
-  /\\Q(?<quoted>.*?)(?:\\E|$)|\\(?:(?<property>[pP])\{(?<name>\w+)\}|u(?<unit>[\da-fA-F]{4})|0(?<octal>[0-3]?[0-7]{1,2})|(?<letter>.))|(?<open>\[\^?\]?)|&&|\]/gs;
+  /\\Q(?<quoted>.*?)(?:\\E|$)|\\(?:(?<property>[pP])\{(?<name>\w+)\}|u(?<unit>[\da-fA-F]{4})|x(?:\{(?<code>[\da-fA-F]{1,6})\}|(?<byte>[\da-fA-F]{2}))|0(?<octal>[0-3]?[0-7]{1,2})|(?<letter>.))|(?<open>\[\^?\]?)|(?<odd>\(\?[a-zA-Z-]*[Uud][a-zA-Z-]*[:)]|\(\?P|\{,)|&&|\]/gs;
 
 /** The same pattern without what only Java knows. */
 function spelledOut(source: string): string {
   let inClass = false;
   return source.replaceAll(PARTS, (part: string, ...rest: unknown[]) => {
-    const { quoted, property, name, unit, octal, letter, open } = rest.at(-1) as Partial<Record<string, string>>;
+    const { quoted, property, name, unit, code, byte, octal, letter, open, odd } = rest.at(-1) as Partial<
+      Record<string, string>
+    >;
     if (quoted !== undefined) return quoted.replace(/[\\^$.*+?()[\]{}|&-]/g, '\\$&');
     if (name !== undefined) return written(ASCII[name], property === 'P', inClass) ?? part;
-    if (unit !== undefined) return char(Number.parseInt(unit, 16));
+    const hexadecimal = unit ?? code ?? byte;
+    if (hexadecimal !== undefined) return char(Number.parseInt(hexadecimal, 16));
     if (octal !== undefined) return char(Number.parseInt(octal, 8));
     if (letter === 'e') return char(27);
     if (letter !== undefined) return written(LETTERS[letter.toLowerCase()], letter < 'a', inClass) ?? part;
+    if (odd !== undefined && !inClass) throw notUnderstood(source, odd);
     if (part === ']') inClass = false;
     else if (open !== undefined) {
       if (inClass) throw notUnderstood(source, 'a class of characters within another');
       inClass = true;
       return open.replace(']', '\\]'); // right behind the beginning it is one of the class
-    } else if (inClass) throw notUnderstood(source, '&& in a class of characters');
+    } else if (inClass && part === '&&') throw notUnderstood(source, '&& in a class of characters');
     return part;
   });
 }

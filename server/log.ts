@@ -96,7 +96,9 @@ const colours: Readonly<Record<string, string>> = {
 const shown = new Set(['level', 'time', 'area', 'msg', 'err', 'command']);
 
 /** JSON says the same of a character and its escape; who looks at the file is spared what a terminal would do. */
-export const jsonLine = (line: string): string => `${printable(line.slice(0, -1))}\n`;
+export const jsonLine = (line: string): string => (PLAIN.test(line) ? line : `${printable(line.slice(0, -1))}\n`);
+/** Nothing but ASCII, as most lines are. */
+const PLAIN = /^[ -~]*\n$/;
 
 /**
  * `2026-11-21T00:22:50.948Z INFO  [command] message name=value`, then a stack trace where there is one, each line of it

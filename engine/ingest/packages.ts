@@ -28,7 +28,7 @@ type KnownPackage = Required<DecodedPackage>;
 const knownPackages = new ElementMemo<KnownPackage>(PACKAGE_MEMO_BYTES);
 
 /** The packages of a node. */
-export interface PackageList {
+interface PackageList {
   /** Distinct, in the order they were sent. */
   readonly packages: readonly KnownPackage[];
   /** Canonical text of the list as UTF-8; empty when it has none. */

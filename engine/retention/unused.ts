@@ -108,6 +108,7 @@ function gcPaths(partition: Partition): Sweep {
         let lookedAt = 0;
         for (const id of body.getKeys({ start: from, ...view.options })) {
           if (lookedAt >= LOOKED_AT_MAX) return { changed: 0, done: false };
+          lookedAt++;
           const fact = view.facts.body(id);
           factPaths(fact.name, parseJson(fact.value), (_, path) => {
             lookedAt++;

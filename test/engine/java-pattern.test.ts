@@ -26,6 +26,8 @@ const WHOLE: readonly (readonly [pattern: string, matched: readonly string[], ot
   ['a\\-b\\_', ['a-b_'], ['a\\-b\\_']],
   ['(?!keep)secret\\-\\p{Digit}', ['secret-1'], ['secret-a']],
   ['(a|b)\\1', ['aa'], ['ab']],
+  ['(?!b)\\x{3}\\x41', ['\u0003A'], ['xxxA']],
+  ['[{,(?P]+', ['(?P{,'], ['a']],
   ['\\\\p', ['\\p'], ['p']],
   ['[a&b]', ['&'], ['&&']],
 ];
@@ -53,6 +55,12 @@ describe('patterns that are written for Java', () => {
       ['(?=a)\\p{IsAlphabetic}', /\\p is not understood/],
       ['a\\R', /\\R is not understood/],
       ['a\\Z', /\\Z is not understood/],
+      ['(?U)\\w+', /\(\?U\) is not understood/],
+      ['(?iu:a)', /\(\?iu: is not understood/],
+      ['(?P<n>a)', /\(\?P is not understood/],
+      ['a{,3}', /\{, is not understood/],
+      ['\\-\\1', /\\1 is not understood/],
+      ['\\-(?=a)\\k', /\\k is not understood/],
       ['a++', /a\+\+/],
       ['(', /\(/],
     ];
