@@ -32,8 +32,6 @@ export const newEntry = (record: StreamRecord, waiter: Waiter | null = null): En
   waiter,
 });
 
-const goesAlone = ({ crashes, feared }: Entry): boolean => crashes > 0 || feared;
-
 export interface BatchLimits {
   /** Commands to execute; obsolete ones come on top, as many again. */
   readonly countMax: number;
@@ -109,7 +107,7 @@ export class Mailbox {
       this.#awaited > 0 ||
       this.count >= this.#batchCount ||
       this.#size >= this.#limits.sizeMax ||
-      goesAlone(this.#entries[this.#first]!)
+      this.#entries[this.#first]!.crashes > 0
     );
   }
 
@@ -142,7 +140,7 @@ export class Mailbox {
       const entry = this.#entries[this.#first]!;
       if (!entry.obsolete) {
         if (executed === countMax) break;
-        if (executed > 0 && (size + entry.record.bytes > sizeMax || goesAlone(entry))) break;
+        if (executed > 0 && (size + entry.record.bytes > sizeMax || entry.crashes > 0)) break;
         executed++;
         size += entry.record.bytes;
       }
@@ -151,7 +149,7 @@ export class Mailbox {
       batch.push(entry);
       this.#first++;
       this.#left(entry);
-      if (goesAlone(entry) && !entry.obsolete) break;
+      if (entry.crashes > 0 && !entry.obsolete) break;
     }
     this.#compact();
     return batch;

@@ -137,7 +137,7 @@ export class Ring implements CommandRing {
   #waitsSinceStart = true;
   /** What waited when the process began is feared. */
   readonly #isFeared: boolean;
-  /** A command that is feared, on its way. */
+  /** A batch that is feared, on its way. */
   #tried: Flight | null = null;
   #stopping: Promise<void> | null = null;
   #onLanded: (() => void)[] = [];
@@ -176,7 +176,7 @@ export class Ring implements CommandRing {
     this.#stream.subscribe((record) => this.#delivered(record, this.#waitsSinceStart && this.#isFeared));
     this.#waitsSinceStart = false;
     if (this.#isFeared && this.depth > 0)
-      this.#log.warn(`${this.depth} commands that wait are tried one by one: ${fearedText}`);
+      this.#log.warn(`${this.depth} commands that wait are tried batch by batch: ${fearedText}`);
     if (options.actorsAfter === undefined) this.#startActors();
     else void options.actorsAfter.then(() => this.#startActors());
     this.#watch = setInterval(() => this.#checkActors(), Math.min(WATCH_MS, this.#limits.hangMax / 4));
@@ -276,16 +276,19 @@ export class Ring implements CommandRing {
     if (slot.pause !== null) clearTimeout(slot.pause);
     slot.pause = null;
     if (slot.flight !== null || !slot.up || this.#stopping !== null) return;
-    // One at a time in all partitions, so that it is known which.
+    // One batch at a time in all partitions, so that it is known which.
     if (this.#tried !== null && slot.mailbox.isNextFeared) return;
     const entries = slot.mailbox.take();
     if (entries.length === 0) return;
     slot.tookAt = performance.now();
     slot.flight = { id: this.#nextId++, entries };
-    const [first] = executed(slot.flight);
-    if (first?.feared === true && first.crashes < CRASHES_MAX) {
+    const tried = executed(slot.flight);
+    if (tried[0]?.feared === true && tried[0].crashes < CRASHES_MAX) {
       this.#tried = slot.flight;
-      this.#suspects.saveTrying(slot.slot, first.record.seq);
+      this.#suspects.saveTrying(
+        slot.slot,
+        tried.map(({ record }) => record.seq),
+      );
     }
     this.#send(slot, slot.flight, null);
   }

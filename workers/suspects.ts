@@ -66,15 +66,16 @@ export class Suspects {
   }
 
   /**
-   * The same with the command accused: as long as it is tried. The end of the process leaves what was written, so it need not be on the disk;
-   * where nothing can be written the command is tried all the same.
+   * The same with these commands accused: as long as they are tried. The end of the process leaves what was written, so it need not be on the disk;
+   * where nothing can be written they are tried all the same.
    */
-  saveTrying(slot: number, seq: number): void {
-    const others = [...this.#bySeq.values()].filter((suspect) => suspect.seq !== seq);
-    this.#note([...others, { slot, seq, crashes: this.crashes(seq) + 1 }]);
+  saveTrying(slot: number, seqs: readonly number[]): void {
+    const tried = new Set(seqs);
+    const others = [...this.#bySeq.values()].filter(({ seq }) => !tried.has(seq));
+    this.#note([...others, ...seqs.map((seq) => ({ slot, seq, crashes: this.crashes(seq) + 1 }))]);
   }
 
-  /** The command that was tried is no longer, and nobody died of it. */
+  /** The commands that were tried are no longer, and nobody died of them. */
   saveTried(): void {
     this.#note([...this.#bySeq.values()]);
   }

@@ -52,6 +52,7 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
     acknowledged.push(...(await runAndKill(dir, life)));
   }
   const ring = await startRing({ dir, threads: 2, script, times: { flushDelay: 20, retryDelay: 50 } });
+  atEnd(t, () => ring.stop());
   await allOpen(ring);
   await until('everything is applied', () => ring.depth === 0);
   await ring.stop();

@@ -344,7 +344,7 @@ test('ring: a partition whose waiting commands cannot be taken over is told of, 
   assert.ok(!lines.some((line) => line.includes('died')), lines.join('\n'));
 });
 
-test('ring: commands that are feared go one by one, also when that cannot be noted, and what is held after them', async (t) => {
+test('ring: commands that are feared go batch by batch, also when that cannot be noted, and what is held after them', async (t) => {
   const dir = temporaryDirectory();
   const first = await start(t, dir);
   await allOpen(first.ring);
@@ -360,7 +360,7 @@ test('ring: commands that are feared go one by one, also when that cannot be not
   mkdirSync(join(dir, 'inbox', 'suspects.json'));
   await until('all are applied', () => ring.depth === 0);
   await ring.stop();
-  assert.ok(lines.some((line) => /warn .*commands that wait are tried one by one/.test(line)));
+  assert.ok(lines.some((line) => /warn .*commands that wait are tried batch by batch/.test(line)));
   const done = lines.filter((line) => line.includes(' processed for '));
   assert.equal(done.length, 13, done.join('\n'));
   assert.match(done.at(-1)!, /for held$/);
