@@ -184,21 +184,24 @@ export class Partition {
    * Resolves when everything committed before the call would survive a power failure. After a sync that failed the next one would be believed
    * though it writes nothing, so everything is written again first; until that is done, nothing else is written.
    */
-  async flush(): Promise<void> {
-    await this.#writeAgain();
+  flush(): Promise<void> {
+    return this.#whileOpen(this.#isUnsynced ? this.#writeAgain().then(() => this.#sync()) : this.#sync());
+  }
+
+  #sync(): Promise<void> {
     const env = this.env as unknown as { sync(done: (error?: Error) => void): void };
-    const synced = new Promise<void>((resolve, reject) => env.sync((error) => (error ? reject(error) : resolve())));
-    try {
-      await this.#whileOpen(synced);
-    } catch (error) {
-      this.#syncFailed();
-      throw error;
-    }
+    return new Promise((resolve, reject) =>
+      env.sync((error) => {
+        if (!error) return resolve();
+        this.#syncFailed();
+        reject(error);
+      }),
+    );
   }
 
   async #writeAgain(): Promise<void> {
     if (!this.#isUnsynced) return;
-    await Promise.allSettled(this.#atWork);
+    await Promise.allSettled([...this.#atWork]);
     for (const _ of writeAgain(dataFileOf(this.dir))) await nextTurn();
     this.#isUnsynced = false;
     rmSync(this.#unsyncedMark, { force: true });
@@ -299,7 +302,7 @@ export class Partition {
 
   /** Waits for flushes and copies that run. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#atWork);
+    await Promise.allSettled([...this.#atWork]);
     await this.env.close();
   }
 }
