@@ -12,18 +12,20 @@ export function logCommand(log: Log, seq: number, envelope: Sent, handled: Done,
   const { outcome, decision, duration } = handled;
   const { received, producerTimestamp, command, certname } = envelope;
   if (outcome.kind === 'reroute') return;
+  const ms = Math.round(duration);
   const id = producerTimestamp === null ? `${seq}-${received}` : `${seq}-${received}-${producerTimestamp}`;
   if (outcome.kind === 'failed') {
     const what = decision === 'waiting' ? 'will be tried again' : 'is given up';
     const text = `failed, attempt ${attempt}, ${what}: ${outcome.error}`;
-    const sent = { name: command, certname, ms: Math.round(duration), outcome: decision };
-    log.warn({ command: sent }, `[${id}] '${command}' command for ${certname} ${text}`);
+    log.warn(
+      { command: { name: command, certname, ms, outcome: decision } },
+      `[${id}] '${command}' command for ${certname} ${text}`,
+    );
     return;
   }
   if (!log.isLevelEnabled('info')) return;
   const hash = outcome.hash === null ? '' : ` (${outcome.hash.slice(0, 8)})`;
   const done = outcome.detail === 'stored' ? 'processed' : `ignored (${outcome.detail})`;
-  const ms = Math.round(duration);
   log.info(
     { command: { name: command, certname: outcome.certname, ms, outcome: outcome.detail, hash: outcome.hash } },
     `[${id}] [${ms} ms] '${command}' command${hash} ${done} for ${outcome.certname}`,

@@ -133,8 +133,6 @@ export class Ring implements CommandRing {
   /** When all partitions should be open at the latest; monotonic ms. */
   #openBy = Number.POSITIVE_INFINITY;
   #nextId = 1;
-  /** What is delivered was in the log before this process. */
-  #waitsSinceStart = true;
   /** What waited when the process began is feared. */
   readonly #isFeared: boolean;
   /** A batch that is feared, on its way. */
@@ -173,10 +171,14 @@ export class Ring implements CommandRing {
     });
     this.#sweeps = new Sweeps(this.#slots, home);
     this.#makeSlots(parts.positions);
-    this.#stream.subscribe((record) => this.#delivered(record, this.#waitsSinceStart && this.#isFeared));
-    this.#waitsSinceStart = false;
-    if (this.#isFeared && this.depth > 0)
-      this.#log.warn(`${this.depth} commands that wait are tried batch by batch: ${fearedText}`);
+    // What was in the log before this process is delivered at once.
+    let isFeared = this.#isFeared;
+    this.#stream.subscribe((record) => this.#delivered(record, isFeared));
+    isFeared = false;
+    if (this.#isFeared && this.depth > 0) {
+      const why = 'the last runs ended soon and not in order, and one of them may be why';
+      this.#log.warn(`${this.depth} commands that wait are tried batch by batch: ${why}`);
+    }
     if (options.actorsAfter === undefined) this.#startActors();
     else void options.actorsAfter.then(() => this.#startActors());
     this.#watch = setInterval(() => this.#checkActors(), Math.min(WATCH_MS, this.#limits.hangMax / 4));
@@ -703,8 +705,6 @@ export class Ring implements CommandRing {
     });
   }
 }
-
-const fearedText = 'the last runs ended soon and not in order, and one of them may be why';
 
 const throwInTheOpen = (error: Error): void => {
   setImmediate(() => {

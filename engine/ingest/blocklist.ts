@@ -47,16 +47,16 @@ function byPattern(entries: readonly string[]): FactsFilter {
   const names = entries.map(javaPattern);
   const paths = names.filter((_, i) => /\\\.|\[\.\]/.test(entries[i] as string));
   const prune = (object: JsonObject, patterns: readonly JavaPattern[], prefix: string): JsonObject => {
-    const entries = Object.entries(object);
+    const members = Object.entries(object);
     const kept: [string, JsonValue][] = [];
     let isChanged = false;
-    for (const [key, value] of entries) {
+    for (const [key, value] of members) {
       if (patterns.some((pattern) => pattern.matches(prefix + key))) continue;
       const within = paths.length > 0 && isObject(value) ? prune(value, paths, `${prefix}${key}.`) : value;
       isChanged ||= within !== value;
       kept.push([key, within]);
     }
-    return isChanged || kept.length < entries.length ? Object.fromEntries(kept) : object;
+    return isChanged || kept.length < members.length ? Object.fromEntries(kept) : object;
   };
   return (values) => prune(values, names, '');
 }

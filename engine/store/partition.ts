@@ -200,8 +200,7 @@ export class Partition {
   }
 
   async #writeAgain(): Promise<void> {
-    if (!this.#isUnsynced) return;
-    await Promise.allSettled([...this.#atWork]);
+    await Promise.allSettled(this.#atWork);
     for (const _ of writeAgain(dataFileOf(this.dir))) await nextTurn();
     this.#isUnsynced = false;
     rmSync(this.#unsyncedMark, { force: true });
@@ -302,7 +301,7 @@ export class Partition {
 
   /** Waits for flushes and copies that run. */
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#atWork]);
+    await Promise.allSettled(this.#atWork);
     await this.env.close();
   }
 }
