@@ -60,6 +60,15 @@ const KEYS_MAX = 10_000;
 
 type PathMaker = (filters: readonly Filter[], view: View, regex: CompileRegex) => IndexPath[];
 
+/** By the texts of one field, which the index is called by. */
+const byField = (field: string, tag: number, texts: readonly string[]): IndexPath => ({
+  kind: 'keys',
+  index: field,
+  tag,
+  keys: texts.map((text) => [text]),
+  fields: [field],
+});
+
 const resourcePaths: PathMaker = (filters) => {
   const paths: IndexPath[] = [];
   const types = equalTo(filters, 'type');
@@ -68,22 +77,8 @@ const resourcePaths: PathMaker = (filters) => {
     const keys = types.flatMap((type) => titles.map((title) => [type, title]));
     paths.push({ kind: 'keys', index: 'type and title', tag: RESOURCE_BY_TYPE_TITLE, keys, fields: ['type', 'title'] });
   } else {
-    if (types)
-      paths.push({
-        kind: 'keys',
-        index: 'type',
-        tag: RESOURCE_BY_TYPE,
-        keys: types.map((type) => [type]),
-        fields: ['type'],
-      });
-    if (titles)
-      paths.push({
-        kind: 'keys',
-        index: 'title',
-        tag: RESOURCE_BY_TITLE,
-        keys: titles.map((title) => [title]),
-        fields: ['title'],
-      });
+    if (types) paths.push(byField('type', RESOURCE_BY_TYPE, types));
+    if (titles) paths.push(byField('title', RESOURCE_BY_TITLE, titles));
   }
   for (const f of filters) {
     if (f.kind === 'member' && (f.field === 'tag' || f.field === 'tags'))
@@ -97,13 +92,7 @@ const resourcePaths: PathMaker = (filters) => {
 const factPaths: PathMaker = (filters, view, regex) => {
   const paths: IndexPath[] = [];
   const byNames = (names: readonly string[]): void => {
-    paths.push({
-      kind: 'keys',
-      index: 'name',
-      tag: FACT_BY_NAME,
-      keys: [...new Set(names)].map((name) => [name]),
-      fields: ['name'],
-    });
+    paths.push(byField('name', FACT_BY_NAME, [...new Set(names)]));
   };
   const names = equalTo(filters, 'name');
   if (names) byNames(names);
@@ -122,17 +111,7 @@ const factPaths: PathMaker = (filters, view, regex) => {
 
 const packagePaths: PathMaker = (filters) => {
   const names = equalTo(filters, 'package_name');
-  return names
-    ? [
-        {
-          kind: 'keys',
-          index: 'package_name',
-          tag: PACKAGE_BY_NAME,
-          keys: names.map((name) => [name]),
-          fields: ['package_name'],
-        },
-      ]
-    : [];
+  return names ? [byField('package_name', PACKAGE_BY_NAME, names)] : [];
 };
 
 const PATHS: Readonly<Record<DictionaryName, PathMaker>> = {
