@@ -17,6 +17,7 @@ import type { AccessLog } from './access-log.ts';
 import { logLevelsOf, wantsTls } from './config/check.ts';
 import type { Configuration } from './config/load.ts';
 import { DeferredRing } from './deferred.ts';
+import { boundHost, shownHost } from './hosts.ts';
 import type { Mount, RequestRecord } from './http/exchange.ts';
 import type { HttpLimits } from './http/limits.ts';
 import { type Listener, type ListenerOptions, startListener } from './http/listener.ts';
@@ -374,14 +375,4 @@ function fixedChanges(before: Settings, after: Settings): string[] {
   return (Object.entries(settingRows) as [SettingKey, SettingRow][])
     .filter(([key, { reloaded }]) => !reloaded && JSON.stringify(before[key]) !== JSON.stringify(after[key]))
     .map(([, { name }]) => name);
-}
-
-/** `localhost` is bound as 127.0.0.1, whatever the resolver puts first: clients that want IPv6 try IPv4 too. */
-function boundHost(host: string): string {
-  return host === 'localhost' ? '127.0.0.1' : host;
-}
-
-function shownHost(host: string): string {
-  const bound = boundHost(host);
-  return bound.includes(':') ? `[${bound}]` : bound;
 }

@@ -12,7 +12,7 @@ import { printableLines } from '../printable.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, type Terminal } from './command.ts';
 
-export const urlDefault = 'http://127.0.0.1:8080';
+const urlDefault = 'http://127.0.0.1:8080';
 
 export const clientOptions: Readonly<Record<string, OptionSpec>> = {
   url: {
@@ -112,8 +112,8 @@ export class Client {
 const wantsCertificate = ({ code, message }: NodeJS.ErrnoException): boolean =>
   code === 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' || message.includes('alert handshake failure');
 
-/** `url`: of the server when nothing names another. */
-export function clientOf(args: ParsedArguments, terminal: Terminal, url: string = urlDefault): Client {
+/** `url`: of the server when nothing names another; null: it is the usual one. */
+export function clientOf(args: ParsedArguments, terminal: Terminal, url: string | null = null): Client {
   const variable = (name: string) => `MUSTER_${name.toUpperCase()}`;
   const value = (name: string) => args.options[name] ?? (terminal.environment[variable(name)] || undefined);
   const sourceOf = (name: string) => (args.options[name] === undefined ? `$${variable(name)}` : `--${name}`);
@@ -128,7 +128,7 @@ export function clientOf(args: ParsedArguments, terminal: Terminal, url: string 
   };
   const tls = { ...file('cert'), ...file('key'), ...file('ca') };
   checkTls(tls, sourceOf);
-  return new Client(value('url') ?? url, tls);
+  return new Client(value('url') ?? url ?? urlDefault, tls);
 }
 
 /** Throws CliFailure for files that are of no use, before they are needed. `sourceOf`: what named the file. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../engine/reason.ts';
 import { partitionsWithData } from '../../engine/store/store-info.ts';
 import type { Settings } from '../../schemas/config.ts';
+import { shownHost } from '../hosts.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, type Terminal } from './command.ts';
 import { configurationOf } from './setting-options.ts';
@@ -28,7 +29,7 @@ export function urlOfData(args: ParsedArguments, terminal: Terminal): string | n
   const { http, httpHost, httpPort } = settingsOf(args, terminal);
   if (!http || httpPort === 0) return null;
   const host = httpHost === '0.0.0.0' ? '127.0.0.1' : httpHost === '::' ? '::1' : httpHost;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${httpPort}`;
+  return `http://${shownHost(host)}:${httpPort}`;
 }
 
 function settingsOf(args: ParsedArguments, terminal: Terminal): Settings {

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { certnameOf, type DeadLetter, DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { printableLines } from '../printable.ts';
 import type { ParsedArguments } from './arguments.ts';
-import { type Client, clientOf, clientOptions, urlDefault } from './client.ts';
+import { type Client, clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
 import { dataOptions, existingDataPath, urlOfData } from './data-options.ts';
 import { amount, startProgress } from './progress.ts';
@@ -105,7 +105,7 @@ function unpacked(letter: DeadLetter, bytes: Buffer): Buffer {
 }
 
 async function send(letters: DeadLetters, args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
-  const client = clientOf(args, terminal, urlOfData(args, terminal) ?? urlDefault);
+  const client = clientOf(args, terminal, urlOfData(args, terminal));
   const wanted = await chosen(letters, args, Number.POSITIVE_INFINITY);
   const progress = startProgress(terminal, { label: 'send', total: wanted.length, unit: 'letters' });
   let failed = 0;

@@ -12,9 +12,10 @@ const legibleMin = 12;
 
 /** Lines of the table, the heading first, or of the blocks. Fields are in the order of their first appearance. */
 export function rowLines(rows: readonly Row[], columns: number): string[] {
-  const { names, wanted, widths } = layoutOf(rows, columns);
+  const layout = layoutOf(rows, columns);
+  const { names, wanted, widths } = layout;
   const isLegible = widths.every((size, index) => size >= Math.min(wanted[index]!, legibleMin));
-  return isLegible ? tableLines(rows, columns) : blockLines(rows, names);
+  return isLegible ? drawn(rows, layout) : blockLines(rows, names);
 }
 
 /** A line for each field, with all of its value; an empty one between rows. */
@@ -28,8 +29,9 @@ function blockLines(rows: readonly Row[], names: readonly string[]): string[] {
 }
 
 /** Lines of the table, the heading first. Fields are in the order of their first appearance. */
-export function tableLines(rows: readonly Row[], columns: number): string[] {
-  const { names, cells, widths } = layoutOf(rows, columns);
+export const tableLines = (rows: readonly Row[], columns: number): string[] => drawn(rows, layoutOf(rows, columns));
+
+function drawn(rows: readonly Row[], { names, cells, widths }: Layout): string[] {
   if (names.length === 0) return [];
   const isNumeric = names.map((_, index) => rows.every((row) => isNumberOrNone(row[names[index]!])));
   const line = (texts: readonly string[]) =>
@@ -39,6 +41,8 @@ export function tableLines(rows: readonly Row[], columns: number): string[] {
       .trimEnd();
   return [line(names), line(widths.map((size) => '-'.repeat(size))), ...cells.map(line)];
 }
+
+type Layout = ReturnType<typeof layoutOf>;
 
 function layoutOf(rows: readonly Row[], columns: number) {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];

@@ -235,7 +235,7 @@ function fileLayer(tree: ConfigObject, problems: Problem[], notices: Notice[]): 
     const id = `${leaf.section}\0${leaf.name}`;
     const first = byName.get(id);
     if (first === undefined) byName.set(id, leaf);
-    else if (leaf.written !== first.written && sectionAliases.has(leaf.written) !== sectionAliases.has(first.written))
+    else if (sectionAliases.has(leaf.written) !== sectionAliases.has(first.written))
       problems.push(twoSections(first, leaf));
   }
   const known = new Set<string>();
