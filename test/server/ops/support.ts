@@ -141,7 +141,13 @@ export class FakeRing implements CommandRing {
   async stop(): Promise<void> {}
 }
 
-export type PoolAnswer = { readonly status?: number; readonly text: string; readonly headers?: [string, string][] };
+export interface PoolAnswer {
+  readonly status?: number;
+  readonly text: string;
+  readonly headers?: [string, string][];
+  /** The text is all that comes, and not the end of the answer. */
+  readonly hangs?: boolean;
+}
 
 /** Answers in small parts, never more than the credit that was given back. */
 export class FakePool implements QueryPool {
@@ -159,7 +165,7 @@ export class FakePool implements QueryPool {
   run(...[asked, settings, handlers]: Parameters<QueryPool['run']>): ReturnType<QueryPool['run']> {
     this.requests.push(asked);
     this.settings.push(settings);
-    const { status = 200, text, headers = [] } = this.answer(asked);
+    const { status = 200, text, headers = [], hangs = false } = this.answer(asked);
     const bytes = Buffer.from(text);
     let sent = 0;
     let granted = 0;
@@ -171,7 +177,7 @@ export class FakePool implements QueryPool {
         sent += part.byteLength;
         handlers.onChunk(part);
       }
-      if (!cancelled && !ended && sent === bytes.byteLength) {
+      if (!cancelled && !ended && !hangs && sent === bytes.byteLength) {
         ended = true;
         handlers.onEnd();
       }
