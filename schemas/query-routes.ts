@@ -83,10 +83,14 @@ export type RouteAnswer =
   | { readonly kind: 'event-counts' }
   | { readonly kind: 'aggregate-event-counts' }
   | { readonly kind: 'resource-graphs' }
-  | { readonly kind: 'state-overview' };
+  | { readonly kind: 'state-overview' }
+  | { readonly kind: 'report-sizes'; readonly part: 'logs' | 'metrics' };
+
+/** `internal`: what the server asks itself, and nobody else can. */
+export type QueryApi = 'query' | 'ext' | 'internal';
 
 export interface QueryRoute {
-  readonly api: 'query' | 'ext';
+  readonly api: QueryApi;
   /**
    * Path below the API's base. `:name` is a wide parameter (A-Z a-z 0-9 _ . ~ : - and percent codes, possibly empty),
    * `.name` a narrow one (A-Z a-z 0-9 _ . -, not empty, no percent codes).
@@ -252,4 +256,14 @@ export const queryRoutes: readonly QueryRoute[] = [
     answer: { kind: 'state-overview' },
     enterprise: true,
   },
+
+  ...(['logs', 'metrics'] as const).map(
+    (part): QueryRoute => ({
+      api: 'internal',
+      path: `/report-sizes/${part}`,
+      checks: [params('plain')],
+      answer: { kind: 'report-sizes', part },
+      enterprise: false,
+    }),
+  ),
 ];

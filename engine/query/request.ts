@@ -1,6 +1,8 @@
 // A query as the edge hands it over: nothing is parsed yet, so that large queries cost the front end nothing. The engine
 // matches the route, checks and coerces parameters, parses, resolves, plans and executes (spec/query.md 1.5-1.8).
 
+import type { QueryApi } from '../../schemas/query-routes.ts';
+
 /** Content types of answers, spelled as PuppetDB 8 does. */
 export const JSON_TYPE = 'application/json;charset=utf-8';
 export const TEXT_TYPE = 'text/plain;charset=utf-8';
@@ -8,9 +10,9 @@ export const TEXT_TYPE = 'text/plain;charset=utf-8';
 export interface QueryRequest {
   /** Upper-case HTTP method name as sent. */
   readonly method: string;
-  /** Path below `/pdb/query/v4` (or `/pdb/ext/v1`), still percent-encoded: ``, `/nodes`, `/facts/a%20b`. */
+  /** Path below the API's base (`/pdb/query/v4`, `/pdb/ext/v1`), still percent-encoded: ``, `/nodes`, `/facts/a%20b`. */
   readonly path: string;
-  readonly api: 'query' | 'ext';
+  readonly api: QueryApi;
   /** Raw query string without `?` (empty when there is none). */
   readonly queryString: string;
   /** Request body text of a POST (or the form body of a GET), else null. */

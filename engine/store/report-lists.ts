@@ -91,19 +91,28 @@ const UNPACKERS = {
   resources: new ListUnpacker(REPORT_LIST_SHAPES.resources),
 };
 
+const startOf = (bytes: Buffer, index: number): number => (index === 0 ? HEAD : bytes.readUInt32LE((index - 1) * 4));
+
+const endOf = (bytes: Buffer, index: number): number =>
+  index === REPORT_LISTS.length - 1 ? bytes.length : bytes.readUInt32LE(index * 4);
+
 /** Where a list that is packed begins; null: it is not. */
 export function packedStart(bytes: Buffer, name: ReportListName): number | null {
-  const index = REPORT_LISTS.indexOf(name);
-  const start = index === 0 ? HEAD : bytes.readUInt32LE((index - 1) * 4);
+  const start = startOf(bytes, REPORT_LISTS.indexOf(name));
   return start < bytes.length && bytes[start] === PACKED ? start + 1 : null;
+}
+
+/** Bytes that a list takes; null when it is null. `bytes` end with the value. */
+export function storedSize(bytes: Buffer, name: ReportListName): number | null {
+  const index = REPORT_LISTS.indexOf(name);
+  return endOf(bytes, index) - startOf(bytes, index) || null;
 }
 
 /** Appends the stored JSON text of a list; false, and nothing, when it is null. `bytes` end with the value. */
 export function writeReportList(bytes: Buffer, name: ReportListName, out: ByteWriter): boolean {
-  const ends = [HEAD, bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.length] as const;
   const index = REPORT_LISTS.indexOf(name);
-  const start = ends[index]!;
-  const end = ends[index + 1]!;
+  const start = startOf(bytes, index);
+  const end = endOf(bytes, index);
   if (start === end) return false;
   if (bytes[start] === PACKED) UNPACKERS[name].write(bytes, start + 1, end, out);
   else out.put(inflateRawSync(bytes.subarray(start + 1, end)));

@@ -40,7 +40,7 @@ import type {
   ResourceBody,
 } from './records.ts';
 import { type ReportKind, readKinds } from './report-kinds.ts';
-import { type ReportListName, writeReportList } from './report-lists.ts';
+import { type ReportListName, storedSize, writeReportList } from './report-lists.ts';
 import { ReportMarks } from './report-marks.ts';
 import { type ReportPeriod, readPeriods } from './report-periods.ts';
 import { decodeReport, type StoredReport } from './report-record.ts';
@@ -322,6 +322,14 @@ export class View implements EventSource, ViewBounds {
   reportList(id: ReportId, name: ReportListName): string | null {
     const out = new ByteWriter(0);
     return this.writeReportList(id, name, out) ? out.toString() : null;
+  }
+
+  /** Bytes that one of the report's lists takes (its text, before format 2); null when the report has none. */
+  reportListSize(id: ReportId, name: ReportListName): number | null {
+    const { tables } = this.partition;
+    const bytes = fast(tables.report_lists, id, this.options);
+    if (bytes !== undefined) return storedSize(bytes, name);
+    return fast(tables[`report_${name}`], id, this.options)?.length ?? null;
   }
 
   /**

@@ -14,7 +14,9 @@ export interface Asker {
 
 /** What a question may say beside its query. */
 export interface Question {
-  /** Path below /pdb/query/v4: `/nodes`. */
+  /** Default: `query`, as clients ask. */
+  readonly api?: QueryRequest['api'];
+  /** Path below the API's base: `/nodes`. */
   readonly path: string;
   readonly query?: Json;
   /** Further members of the request body: paging and the like. */
@@ -205,9 +207,9 @@ export class RowSplitter {
   }
 }
 
-function requestOf({ path, query, parameters }: Question): QueryRequest {
+function requestOf({ api = 'query', path, query, parameters }: Question): QueryRequest {
   const body = JSON.stringify({ ...(query !== undefined && { query }), ...parameters });
-  return { method: 'POST', path, api: 'query', queryString: '', body };
+  return { method: 'POST', path, api, queryString: '', body };
 }
 
 function settingsOf(asker: Asker, question: Question): QuerySettings {

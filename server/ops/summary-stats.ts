@@ -5,7 +5,7 @@
 import type { Exchange } from '../http/exchange.ts';
 import { prettyReply } from '../http/replies.ts';
 import type { Logger } from '../log.ts';
-import { type Asker, askNumber, askRows, askTotal, type Question } from './internal-query.ts';
+import { type Asker, askNumber, askRows, askTotal } from './internal-query.ts';
 import { isJsonMap, type Json } from './json.ts';
 
 export interface SummaryDeps {
@@ -101,14 +101,11 @@ async function countQuantiles(asker: Asker, group: string, filter: Json): Promis
   return [{ quantiles: quantiles(counts) }];
 }
 
-/** Sizes of a part of all reports, as JSON text. The rows are measured, not parsed. */
+/** What a part of each report takes in the store. */
 async function sizeQuantiles(asker: Asker, part: 'metrics' | 'logs'): Promise<readonly Json[]> {
-  const question: Question = { path: '/reports', query: ['extract', [part], allReports] };
   const sizes: number[] = [];
-  for await (const text of askRows(asker, question)) {
-    const start = text.indexOf('"data":') + '"data":'.length;
-    const end = text.lastIndexOf(',"href"');
-    if (end > start && text.slice(start, start + 4) !== 'null') sizes.push(end - start);
+  for await (const size of askRows(asker, { api: 'internal', path: `/report-sizes/${part}` })) {
+    if (size !== 'null') sizes.push(Number(size));
   }
   return [{ quantiles: quantiles(sizes) }];
 }

@@ -33,6 +33,7 @@ import {
 import { OneRow, type RowShape, wholeBody } from './body.ts';
 import { writeReportPart } from './lookups.ts';
 import type { QueryParams } from './params.ts';
+import { reportSizes } from './report-sizes.ts';
 import { resourceGraphs } from './resource-graphs.ts';
 import { stateOverview } from './state-overview.ts';
 
@@ -58,6 +59,8 @@ export function answer(input: AnswerInput): Answer | QueryHead {
       return resourceGraphs(input);
     case 'state-overview':
       return stateOverview(input);
+    case 'report-sizes':
+      return reportSizes(input, kind.part);
   }
 }
 

@@ -1,7 +1,7 @@
 // From a path to its row of the route table. Segments are compared as they were sent; what a parameter captured is
 // percent-decoded once (spec/query.md 1.6).
 
-import { type QueryRoute, queryRoutes } from '../../../schemas/query-routes.ts';
+import { type QueryApi, type QueryRoute, queryRoutes } from '../../../schemas/query-routes.ts';
 
 export interface RouteMatch {
   readonly route: QueryRoute;
@@ -35,7 +35,7 @@ for (const route of queryRoutes) {
 }
 
 /** The route of a path, or null. `path` is below the API's base, still percent-encoded. */
-export function matchRoute(api: 'query' | 'ext', path: string, edition: 'community' | 'enterprise'): RouteMatch | null {
+export function matchRoute(api: QueryApi, path: string, edition: 'community' | 'enterprise'): RouteMatch | null {
   const sent = path.split('/').slice(1);
   for (const pattern of PATTERNS.get(`${api} ${sent.length}`) ?? []) {
     if (pattern.route.enterprise && edition !== 'enterprise') continue;

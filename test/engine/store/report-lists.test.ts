@@ -53,6 +53,15 @@ function listsOf(partition: Partition, report: number): (string | null)[] {
   }
 }
 
+function sizesOf(partition: Partition, report: number): (number | null)[] {
+  const view = partition.snapshot();
+  try {
+    return REPORT_LISTS.map((name) => view.reportListSize(report, name));
+  } finally {
+    view.close();
+  }
+}
+
 test('report lists: each form gives its text again, null is none, and an empty list is a list', () => {
   const long = JSON.stringify(Array.from({ length: 500 }, () => ({ any: 'text\ud800' })));
   const value = encodeReportLists({
@@ -100,6 +109,7 @@ test('report lists: those of format 1 are read, and go with their report', async
     tables.report_metrics.putSync(report, Buffer.from(METRICS, 'utf8'));
   });
   assert.deepEqual(listsOf(partition, report), [LOGS, METRICS, null]);
+  assert.deepEqual(sizesOf(partition, report), [Buffer.byteLength(LOGS), METRICS.length, null]);
   partition.write((batch) => batch.deleteReport(report));
   for (const table of [tables.report_logs, tables.report_metrics]) assert.equal(table.getKeysCount({}), 0);
   await partition.close();
@@ -112,6 +122,8 @@ test('report lists: they go with their report', async () => {
     report = addReport(batch, { logs: packed('logs', LOGS), metrics: packed('metrics', METRICS), resources: null });
   });
   assert.deepEqual(listsOf(partition, report), [LOGS, METRICS, null]);
+  const packedSize = (name: ReportListName, text: string): number => packed(name, text).bytes.length + 1;
+  assert.deepEqual(sizesOf(partition, report), [packedSize('logs', LOGS), packedSize('metrics', METRICS), null]);
   partition.write((batch) => batch.deleteReport(report));
   assert.equal(partition.tables.report_lists.getKeysCount({}), 0);
   await partition.close();

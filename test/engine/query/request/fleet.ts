@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { ContextOptions } from '../../../../engine/query/exec/context.ts';
 import type { QueryPlan } from '../../../../engine/query/exec/explain.ts';
 import { type OpenRequest, openRequest, type QueryStore } from '../../../../engine/query/request/run.ts';
-import type { QueryHead, QuerySettings } from '../../../../engine/query/request.ts';
+import type { QueryHead, QueryRequest, QuerySettings } from '../../../../engine/query/request.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
 import { slotOf } from '../../../../engine/store/store-info.ts';
 import { applyBatch, queuedOf } from '../../../support/apply.ts';
@@ -170,7 +170,7 @@ export interface Asked {
   readonly path?: string;
   readonly query?: Record<string, string>;
   readonly body?: unknown;
-  readonly api?: 'query' | 'ext';
+  readonly api?: QueryRequest['api'];
   readonly bytesMax?: number;
   readonly settings?: Partial<QuerySettings>;
   readonly store?: Partial<QueryStore>;

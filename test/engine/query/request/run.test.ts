@@ -216,6 +216,19 @@ describe('answers: values of any size', () => {
   });
 });
 
+describe('answers: what the server asks itself', () => {
+  it('sizes of a list in all reports are numbers, and no client can ask for them', () => {
+    for (const part of ['logs', 'metrics']) {
+      const path = `/report-sizes/${part}`;
+      const sizes = json({ api: 'internal', path, body: {} }) as number[];
+      assert.equal(sizes.length, 2);
+      for (const size of sizes) assert.ok(size > 0 && size < 1000, `${size}`);
+      for (const api of ['query', 'ext'] as const) assert.equal(ask(fleet, { api, path }).head.status, 404);
+    }
+    assert.equal(ask(fleet, { api: 'internal', path: '/nodes' }).head.status, 404);
+  });
+});
+
 describe('answers: lists', () => {
   it('a short one comes whole with its head', () => {
     const reply = ask(fleet, { path: '/facts/kernel', query: { query: '["=","certname","n007"]' } });
