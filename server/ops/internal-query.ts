@@ -1,10 +1,11 @@
 // Questions the server asks itself, on the same way as clients' queries: through the query pool. Answers come whole (small
-// ones) or row by row with back-pressure (exports), never as a pile of unknown height.
+// ones) or in parts with back-pressure (rows, exports), never as a pile of unknown height.
 
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { kept } from '../../workers/answer-slots.ts';
 import type { AnswerHead, QueryPool } from '../../workers/types.ts';
 import { isJsonMap, type Json } from './json.ts';
+import { RowSplitter } from './row-splitter.ts';
 
 export interface Asker {
   readonly pool: QueryPool;
@@ -103,10 +104,10 @@ export async function askTotal(asker: Asker, question: Question): Promise<number
 }
 
 /**
- * Rows of an answer as JSON texts, one at a time. The pool goes on only as rows are taken; leaving the loop stops it.
+ * The body of an answer, in chunks that may be kept. The pool goes on only as they are taken; leaving the loop stops it.
  * Throws QuestionFailed when the answer is refused or breaks off.
  */
-export async function* askRows(asker: Asker, question: Question): AsyncGenerator<string> {
+export async function* askChunks(asker: Asker, question: Question): AsyncGenerator<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let head: AnswerHead | null = null;
   let ended = false;
@@ -125,20 +126,18 @@ export async function* askRows(asker: Asker, question: Question): AsyncGenerator
       }),
     onChunk: (chunk, free) =>
       settled(() => {
-        // Whoever takes the rows may take their time.
+        // Whoever takes them may take their time.
         chunks.push(kept(chunk, free));
       }),
     onEnd: () => settled(() => (ended = true)),
     onAbort: (reason) => settled(() => (failure = new QuestionFailed(question.path, 500, reason))),
   });
-  const splitter = new RowSplitter();
-  const decoder = new TextDecoder();
   try {
     for (;;) {
       if (failure !== null) throw failure;
       const chunk = chunks.shift();
       if (chunk !== undefined) {
-        yield* splitter.push(decoder.decode(chunk, { stream: true }));
+        yield chunk;
         handle.grant(chunk.byteLength);
         continue;
       }
@@ -148,63 +147,17 @@ export async function* askRows(asker: Asker, question: Question): AsyncGenerator
     }
     const { status, body } = (head as AnswerHead | null) ?? { status: 500, body: 'no answer' };
     if (status !== 200) throw new QuestionFailed(question.path, status, bodyText(body ?? ''));
-    if (body !== null) yield* splitter.push(bodyText(body));
-    splitter.end();
+    if (body !== null) yield typeof body === 'string' ? Buffer.from(body) : body;
   } finally {
     if (!ended) handle.cancel();
   }
 }
 
-/** Cuts the text of a JSON array into the texts of its elements, however the text arrives. Reads every character once. */
-export class RowSplitter {
-  /** Parts of the element that is not complete yet. */
-  #parts: string[] = [];
-  /** Brackets open so far. 0: outside the array. */
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
-  #closed = false;
-
-  *push(text: string): IterableIterator<string> {
-    let start = 0;
-    for (let index = 0; index < text.length; index++) {
-      const unit = text.charCodeAt(index);
-      if (this.#inString) {
-        if (this.#escaped) this.#escaped = false;
-        else if (unit === 0x5c) this.#escaped = true;
-        else if (unit === 0x22) this.#inString = false;
-      } else if (unit === 0x22) this.#inString = true;
-      else if (unit === 0x5b || unit === 0x7b) {
-        this.#depth++;
-        if (this.#depth === 1) start = index + 1;
-      } else if (unit === 0x5d || unit === 0x7d) {
-        this.#depth--;
-        if (this.#depth > 0) continue;
-        const last = this.#take(text.slice(start, index));
-        start = index + 1;
-        this.#closed = true;
-        if (last !== '') yield last;
-      } else if (unit === 0x2c && this.#depth === 1) {
-        const element = this.#take(text.slice(start, index));
-        start = index + 1;
-        yield element;
-      }
-    }
-    if (this.#depth > 0 && start < text.length) this.#parts.push(text.slice(start));
-  }
-
-  /** Throws when the array is not complete. */
-  end(): void {
-    if (!this.#closed) throw new SyntaxError('the answer is not a complete JSON array');
-  }
-
-  #take(end: string): string {
-    if (this.#parts.length === 0) return end.trim();
-    this.#parts.push(end);
-    const element = this.#parts.join('').trim();
-    this.#parts = [];
-    return element;
-  }
+/** Rows of an answer as JSON texts, one at a time. Otherwise the same; throws, too, when the answer is no complete list. */
+export async function* askRows(asker: Asker, question: Question): AsyncGenerator<string> {
+  const splitter = new RowSplitter();
+  for await (const chunk of askChunks(asker, question)) yield* splitter.push(chunk);
+  splitter.end();
 }
 
 function requestOf({ api = 'query', path, query, parameters }: Question): QueryRequest {

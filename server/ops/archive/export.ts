@@ -1,6 +1,6 @@
 // GET /pdb/admin/v1/archive: everything active nodes have, as a compressed tar archive of command payloads. Nodes are asked
-// for in batches, so that no query reads one state of the store for long; rows come one at a time and go on only as the
-// client takes them. A thread makes the files of the rows. What is held is a few rows, or a large one, and the names of the nodes.
+// for in batches, so that no query reads one state of the store for long; answers go on only as the client takes them. A
+// thread makes the files of their rows. What is held is a few chunks, or a large row, and the names of the nodes.
 
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
@@ -9,9 +9,9 @@ import { threadScript } from '../../../workers/thread-script.ts';
 import type { BodyWriter, Exchange } from '../../http/exchange.ts';
 import { gzipTo } from '../../http/gzip/gzip.ts';
 import type { Logger } from '../../log.ts';
-import { type Asker, askRows } from '../internal-query.ts';
+import { type Asker, askChunks, askRows } from '../internal-query.ts';
 import { isJsonMap, type Json } from '../json.ts';
-import type { EntryTask, EntryThreadData } from './entry-thread.ts';
+import type { Entries, EntryTask, EntryThreadData } from './entry-thread.ts';
 import { anonymizationProfiles } from './profiles.ts';
 import { tarEnd, tarFile } from './tar.ts';
 import { type ArchiveRow, archiveRows, metadataName } from './wire.ts';
@@ -24,9 +24,8 @@ export interface ExportDeps {
 }
 
 const nodesPerQuery = 100;
-/** Rows that the thread has before it while the file of one is awaited, and characters of them that are enough. */
-const rowsAhead = 4;
-const charactersAhead = 4 << 20;
+/** Chunks of answers that the thread has before it while the files of one are awaited. */
+const chunksAhead = 4;
 
 /** An error while streaming can only cut the answer short: the archive then lacks its end. */
 export async function answerExport(exchange: Exchange, deps: ExportDeps): Promise<void> {
@@ -104,51 +103,47 @@ async function* archiveBytes(deps: ExportDeps, { profile, now, done }: Export): 
   yield* tarFile(metadataName, Buffer.from(metadata), seconds);
   const names = await nodeNames(deps.asker);
   if (names.length > 0) {
-    for await (const file of rowFiles(deps.asker, names, { profile, seconds })) {
-      done.rows++;
-      yield file;
+    for await (const { rows, bytes } of rowEntries(deps.asker, names, { profile, seconds })) {
+      done.rows += rows;
+      if (rows > 0) yield bytes;
     }
   }
   yield tarEnd();
 }
 
-async function* rowFiles(asker: Asker, names: readonly string[], data: EntryThreadData): AsyncGenerator<Uint8Array> {
+async function* rowEntries(asker: Asker, names: readonly string[], data: EntryThreadData): AsyncGenerator<Entries> {
   const thread = entryThread(data);
-  const ahead: { readonly file: Promise<Uint8Array>; readonly length: number }[] = [];
-  let characters = 0;
-  const next = (): Promise<Uint8Array> => {
-    const { file, length } = ahead.shift()!;
-    characters -= length;
-    return file;
+  const ahead: Promise<Entries>[] = [];
+  const give = (task: EntryTask): void => {
+    const entries = thread.run(task) as Promise<Entries>;
+    // What fails is told when its turn comes; it never comes when the export ends before.
+    entries.catch(() => {});
+    ahead.push(entries);
   };
   try {
     for (const row of archiveRows) {
       for (let at = 0; at < names.length; at += nodesPerQuery) {
-        for await (const text of rowsOf(asker, row, names.slice(at, at + nodesPerQuery))) {
-          const task: EntryTask = { kind: row.kind, row: text };
-          const file = thread.run(task) as Promise<Uint8Array>;
-          // What fails is told when its turn comes; it never comes when the export ends before.
-          file.catch(() => {});
-          ahead.push({ file, length: text.length });
-          characters += text.length;
-          while (ahead.length > rowsAhead || characters > charactersAhead) yield await next();
+        for await (const chunk of chunksOf(asker, row, names.slice(at, at + nodesPerQuery))) {
+          give({ kind: row.kind, chunk });
+          while (ahead.length > chunksAhead) yield await ahead.shift()!;
         }
+        give({ kind: row.kind, chunk: null });
       }
     }
-    while (ahead.length > 0) yield await next();
+    while (ahead.length > 0) yield await ahead.shift()!;
   } finally {
     await thread.destroy();
   }
 }
 
-/** A thread of the export's own: one row after the other is made a file there. */
+/** A thread of the export's own: it takes one task after the other. */
 function entryThread(data: EntryThreadData): Piscina {
   const { url, execArgv } = threadScript('entry-thread', import.meta.url);
   return new Piscina({
     filename: fileURLToPath(url),
     minThreads: 1,
     maxThreads: 1,
-    concurrentTasksPerWorker: rowsAhead + 1,
+    concurrentTasksPerWorker: chunksAhead + 2,
     idleTimeout: Number.POSITIVE_INFINITY,
     atomics: 'disabled',
     workerData: data,
@@ -167,10 +162,10 @@ async function nodeNames(asker: Asker): Promise<string[]> {
   return names;
 }
 
-function rowsOf(asker: Asker, row: ArchiveRow, names: readonly string[]): AsyncIterable<string> {
+function chunksOf(asker: Asker, row: ArchiveRow, names: readonly string[]): AsyncIterable<Uint8Array> {
   const ofNodes: Json = ['in', 'certname', ['array', names]];
   const query: Json = row.filter === null ? ofNodes : ['and', ofNodes, row.filter];
   // Payloads have PuppetDB's own field names whatever clients are shown.
   const settings = { vocabulary: 'puppetdb' } as const;
-  return askRows(asker, { ...row.question, query, settings });
+  return askChunks(asker, { ...row.question, query, settings });
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { ask, askNumber, askRows, askTotal, RowSplitter } from '../../../server/ops/internal-query.ts';
+import { ask, askNumber, askRows, askTotal } from '../../../server/ops/internal-query.ts';
 import { querySettings } from '../../support/query-settings.ts';
 import { FakePool, type PoolAnswer } from './support.ts';
 
@@ -15,26 +14,6 @@ async function rowsOf(answer: PoolAnswer): Promise<string[]> {
   for await (const row of askRows(asker(answer), { path: '/nodes' })) rows.push(row);
   return rows;
 }
-
-test('row splitter: any array cut anywhere gives its elements', () => {
-  const cuts = fc.array(fc.nat(), { maxLength: 20 });
-  fc.assert(
-    fc.property(fc.array(fc.json(), { maxLength: 8 }), cuts, fc.boolean(), (elements, places, spaced) => {
-      const values = elements.map((text) => JSON.parse(text));
-      const text = spaced ? JSON.stringify(values, null, 2) : JSON.stringify(values);
-      const ends = [...places.map((place) => place % (text.length + 1)), text.length].sort((a, b) => a - b);
-      const splitter = new RowSplitter();
-      const rows: unknown[] = [];
-      let at = 0;
-      for (const end of ends) {
-        for (const row of splitter.push(text.slice(at, end))) rows.push(JSON.parse(row));
-        at = end;
-      }
-      splitter.end();
-      assert.deepEqual(rows, values);
-    }),
-  );
-});
 
 test('questions: rows come one at a time under credit, characters that are cut in two survive', async () => {
   const values = Array.from({ length: 50 }, (_, index) => ({ certname: `nœud-${index}.日本` }));
