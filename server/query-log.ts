@@ -2,7 +2,7 @@
 
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
-import type { QueryHandle, QueryHandlers, QueryPool } from '../workers/types.ts';
+import type { QueryClient, QueryHandle, QueryHandlers, QueryPool } from '../workers/types.ts';
 import type { Logger } from './log.ts';
 
 interface QueryLogOptions {
@@ -20,7 +20,7 @@ const textMax = 4000;
 export function withQueryLog(pool: QueryPool, options: QueryLogOptions): QueryPool {
   if (!options.all && options.slowMs === 0) return pool;
   return {
-    run: (request, settings, handlers) => run(pool, options, request, settings, handlers),
+    run: (request, settings, handlers, client) => run(pool, options, request, settings, handlers, client),
     stop: () => pool.stop(),
   };
 }
@@ -31,10 +31,13 @@ function run(
   request: QueryRequest,
   settings: QuerySettings,
   handlers: QueryHandlers,
+  client: QueryClient | undefined,
 ): QueryHandle {
   const { log, all, slowMs } = options;
-  const id = all ? options.uuid() : '';
-  if (all) log.info({ id, ...described(request) }, 'query');
+  /** What tells which lines are of the same query, where there may be several. */
+  const identified = all ? { id: options.uuid() } : {};
+  const asked = () => ({ ...asker(client), ...described(request) });
+  if (all) log.info({ ...identified, ...asked() }, 'query');
   const started = performance.now();
   let status = 0;
   let bytes = 0;
@@ -47,10 +50,10 @@ function run(
   const write = (plan: QueryPlan | null) => {
     const isSlow = slowMs > 0 && ms >= slowMs;
     const planned = plan === null ? {} : { plan };
-    if (isSlow) log.warn({ ms, status, bytes, outcome, ...described(request), ...planned }, 'slow query');
-    else if (all) log.info({ id, ms, status, bytes, outcome }, 'query finished');
+    if (isSlow) log.warn({ ...identified, ms, status, bytes, outcome, ...asked(), ...planned }, 'slow query');
+    else if (all) log.info({ ...identified, ms, status, bytes, outcome }, 'query finished');
   };
-  const handle = pool.run(request, settings, {
+  const logged: QueryHandlers = {
     onHead: (head) => {
       status = head.status;
       if (head.body !== null) bytes += Buffer.byteLength(head.body);
@@ -72,13 +75,24 @@ function run(
       write(plan);
       handlers.onLeft?.(plan);
     },
-  });
+  };
+  const handle = pool.run(request, settings, logged, client);
   return {
     grant: (size) => handle.grant(size),
     cancel: () => {
       finish('cancelled');
       handle.cancel();
     },
+  };
+}
+
+/** Whose query it is, as far as that is known. */
+function asker(client: QueryClient | undefined): Record<string, unknown> {
+  if (client === undefined) return {};
+  const { remoteAddress, clientName } = client;
+  return {
+    ...(remoteAddress === '' ? {} : { address: remoteAddress }),
+    ...(clientName === null ? {} : { clientName }),
   };
 }
 

@@ -104,7 +104,15 @@ export interface QueryHandle {
   cancel(): void;
 }
 
+/** Who asks, for the log. */
+export interface QueryClient {
+  /** Common name of the verified client certificate; null: there is none. */
+  readonly clientName: string | null;
+  /** Empty: not known. */
+  readonly remoteAddress: string;
+}
+
 export interface QueryPool {
-  run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers): QueryHandle;
+  run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers, client?: QueryClient): QueryHandle;
   stop(): Promise<void>;
 }

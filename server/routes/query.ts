@@ -4,7 +4,7 @@
 
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { kept } from '../../workers/answer-slots.ts';
-import type { AnswerHead, QueryHandle, QueryPool } from '../../workers/types.ts';
+import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from '../../workers/types.ts';
 import { isBelow } from '../http/dispatch.ts';
 import type { BodyWriter, Exchange, Handler, Reply } from '../http/exchange.ts';
 import { mediaType, NOT_FOUND, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
@@ -117,12 +117,13 @@ class Answer {
   run(pool: QueryPool, request: QueryRequest, settings: QuerySettings): void {
     if (this.#exchange.aborted) return;
     this.#exchange.onAbort(() => this.#cancel());
-    const handle = pool.run(request, settings, {
+    const handlers: QueryHandlers = {
       onHead: (head) => this.#head(head),
       onChunk: (chunk, free, isScarce) => this.#chunk(chunk, free, isScarce),
       onEnd: () => this.#end(),
       onAbort: (text) => this.#cutShort(text),
-    });
+    };
+    const handle = pool.run(request, settings, handlers, this.#exchange);
     this.#handle = handle;
     if (this.#exchange.aborted) handle.cancel();
     else if (this.#owed > 0) this.#grantWhenDrained();

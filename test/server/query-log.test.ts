@@ -7,7 +7,7 @@ import type { QueryPlan } from '../../engine/query/exec/explain.ts';
 import type { QueryRequest } from '../../engine/query/request.ts';
 import type { Logger } from '../../server/log.ts';
 import { withQueryLog } from '../../server/query-log.ts';
-import type { QueryHandlers, QueryPool } from '../../workers/types.ts';
+import type { QueryClient, QueryHandlers, QueryPool } from '../../workers/types.ts';
 import { querySettings } from '../support/query-settings.ts';
 
 const PLAN: QueryPlan = { Plan: null, 'Planning Time': 1, 'Execution Time': 2 };
@@ -20,7 +20,7 @@ interface Line {
 }
 
 /** A pool that the test plays, and what has been logged. */
-function playing(options: { all?: boolean; slowMs?: number } = {}) {
+function playing(options: { all?: boolean; slowMs?: number; client?: QueryClient } = {}) {
   const lines: Line[] = [];
   const at =
     (level: string) =>
@@ -45,13 +45,14 @@ function playing(options: { all?: boolean; slowMs?: number } = {}) {
     body: null,
   };
   const told: string[] = [];
-  const handle = logged.run(request, querySettings, {
+  const handlers: QueryHandlers = {
     onHead: () => told.push('head'),
     onChunk: () => told.push('chunk'),
     onEnd: () => told.push('end'),
     onAbort: () => told.push('abort'),
     onLeft: () => told.push('left'),
-  });
+  };
+  const handle = logged.run(request, querySettings, handlers, options.client);
   return { lines, told, handle, inner: inner! as QueryHandlers };
 }
 
@@ -128,5 +129,24 @@ describe('query log', () => {
         ['query finished', 'u1'],
       ],
     );
+  });
+
+  test('lines say who asked: by certificate and address, as far as that is known', async () => {
+    const client = { clientName: 'dashboard.example.com', remoteAddress: '192.0.2.7' };
+    const { inner, lines } = playing({ all: true, client });
+    await pause(SLOW_MS + 5);
+    inner.onEnd();
+    inner.onLeft!(PLAN);
+    assert.deepEqual(
+      lines.map(({ text, fields: { id, address, clientName } }) => [text, id, address, clientName]),
+      [
+        ['query', 'u1', '192.0.2.7', 'dashboard.example.com'],
+        ['slow query', 'u1', '192.0.2.7', 'dashboard.example.com'],
+      ],
+    );
+    const nameless = playing({ all: true, client: { clientName: null, remoteAddress: '192.0.2.8' } });
+    const { fields } = nameless.lines[0]!;
+    assert.equal(fields['address'], '192.0.2.8');
+    assert.equal('clientName' in fields, false);
   });
 });

@@ -250,6 +250,7 @@ describe('muster start', () => {
     server.child.kill('SIGTERM');
     assert.equal(await server.ended, 0);
     assert.deepEqual(server.err().match(/"path":"[^"]+"/g), ['"path":"/producers"']);
+    assert.match(server.err(), /"address":"127\.0\.0\.1","method":"GET","path":"\/producers"/);
   });
 
   test('a wrong configuration gives status 2 and starts nothing', async () => {
