@@ -31,7 +31,8 @@ import { countRestart, removePorts, writePorts } from './ready-files.ts';
 import { createMounts } from './routes/mounts.ts';
 import { startThreads } from './threads.ts';
 import type { ThreadsAhead } from './threads-ahead.ts';
-import { Access, type AccessOptions, readAllowlist } from './tls/access.ts';
+import { Access, type AccessOptions } from './tls/access.ts';
+import { readAllowlist } from './tls/allowlist.ts';
 import { startTlsGate, type TlsGate } from './tls/gate.ts';
 
 /** What clients are told: they refuse to work with a PuppetDB that is too old for them. */

@@ -9,6 +9,7 @@ import { reasonOf } from '../../engine/reason.ts';
 import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
 import { flagOf, settingRows } from '../../schemas/config.ts';
 import { type LogArea, type LogLevel, type LogLevels, logAreas } from '../log.ts';
+import { readAllowlist } from '../tls/allowlist.ts';
 import { secureContextOptions } from '../tls/options.ts';
 import { type Notice, type Sources, sourceText } from './resolve.ts';
 import { suggestion } from './suggest.ts';
@@ -120,7 +121,9 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
     } catch (error) {
       isReadable = false;
       report(key, `${settingRows[key].name}: cannot be read: ${reasonOf(error)}`);
+      continue;
     }
+    if (key === 'allowlist') checkAllowlist(path, report);
   }
   for (const protocol of settings.sslProtocols) {
     if (oldTlsVersions.includes(protocol) || tlsVersions.includes(protocol)) continue;
@@ -129,6 +132,14 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
   }
   if (settings.sslProtocols.length === 0) report('sslProtocols', 'ssl-protocols: no TLS version is left');
   if (isReadable) checkCertificates(settings, report);
+}
+
+function checkAllowlist(path: string, report: Report): void {
+  try {
+    readAllowlist(path);
+  } catch (error) {
+    report('allowlist', `${settingRows.allowlist.name}: ${(error as Error).message}`);
+  }
 }
 
 /** What only OpenSSL can tell: files that are no certificates, a key that is encrypted or another's, unknown ciphers. */

@@ -3,31 +3,19 @@
 // otherwise. Without an auth.conf cleartext may read status and metrics too, and HTTPS needs a certificate for metrics.
 
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { authorize, type RuleRequest, type Rules } from '../config/authorization.ts';
 import { isBelow } from '../http/dispatch.ts';
 import type { Exchange, Handler, Mount } from '../http/exchange.ts';
 import type { Logger } from '../log.ts';
+import type { Allowlist } from './allowlist.ts';
 import { readExtensions } from './certificate-extensions.ts';
 import { commonNameOf } from './distinguished-name.ts';
-
-interface Allowlist {
-  readonly path: string;
-  readonly names: ReadonlySet<string>;
-}
 
 export interface AccessOptions {
   readonly allowlist: Allowlist | null;
   /** From auth.conf; null: none given. */
   readonly rules: Rules | null;
   readonly log: Logger;
-}
-
-/** One certname a line; empty lines and `#` comments are left out. Throws when the file cannot be read. */
-export function readAllowlist(path: string): Allowlist {
-  const lines = readFileSync(path, 'utf8').split(/\r?\n/);
-  const names = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
-  return { path, names: new Set(names) };
 }
 
 /** What is allowed. Can be replaced while requests are served. */

@@ -10,6 +10,7 @@ import { readConfigFiles } from '../../../server/config/files.ts';
 import { ConfigurationInvalid, type LoadOptions, loadConfiguration } from '../../../server/config/load.ts';
 import { resolveSettings, sourceText } from '../../../server/config/resolve.ts';
 import { parseSetting, printSetting } from '../../../server/config/values.ts';
+import { readAllowlist } from '../../../server/tls/allowlist.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-config-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -378,6 +379,24 @@ describe('problems', () => {
       'both/a.ini:2: Configuration specifies both the obsolete certificate-whitelist and its replacement ' +
         'certificate-allowlist.  Please remove the former.',
     ]);
+  });
+
+  test('a line of the allowlist that would match nobody is refused, with its number', () => {
+    const of = (text: string) =>
+      problemsOf({ flags: { 'certificate-allowlist': join(files('allow', { list: text }), 'list') } });
+    const list = join(folder, 'allow/list');
+    assert.deepEqual(of('\ufeff# ours\r\n\r\n  a.example.com \t# the first\r\nb_2\r\n#c\r\n'), []);
+    assert.deepEqual([...readAllowlist(list).names], ['a.example.com', 'b_2']);
+    assert.deepEqual(of(''), []);
+    assert.deepEqual(of('a\nb c\n'), [
+      `--certificate-allowlist: certificate-allowlist: ${list}:2: "b c" is no certificate name; each line has one name, ` +
+        'without quotes, and no pattern',
+    ]);
+    for (const line of ['a,', '"a"', "'a'", '*.example.com', '/a/', 'a#b', 'a\x00', 'a; b', '- a']) {
+      assert.match(of(`${line}\n`)[0]!, /list:1: ".*" is no certificate name; /, line);
+    }
+    assert.match(of('a b\nc\nd e\n'.repeat(2))[0]!, /:1: "a b" is no certificate name \(nor are 3 more lines\)/);
+    assert.doesNotMatch(of(`${'x y'.repeat(1000)}\u001b[2J`)[0]!, /[\s\S]{300}|\p{C}/u);
   });
 
   test('a vardir has to be there', () => {

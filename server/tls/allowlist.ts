@@ -1,0 +1,36 @@
+// The certificate allowlist: a file of certificate names, one a line, compared with the CN of a client's certificate as they
+// are (spec/operations.md 9.2). White space around a name, empty lines, and comments (`#` at the beginning or behind white
+// space) do not count. A line that is no name is refused with its number: it would match nobody, without a word.
+
+import { readFileSync } from 'node:fs';
+import { printable } from '../printable.ts';
+
+export interface Allowlist {
+  readonly path: string;
+  readonly names: ReadonlySet<string>;
+}
+
+/** Throws when the file cannot be read, and when a line is no name: `PATH:3: "a, b" is no certificate name; ...`. */
+export function readAllowlist(path: string): Allowlist {
+  const lines = readFileSync(path, 'utf8').split(/\r?\n/);
+  const names = new Set<string>();
+  const refused: string[] = [];
+  for (const [index, line] of lines.entries()) {
+    const text = line.replace(COMMENT, '').trim();
+    if (NAME.test(text)) names.add(text);
+    else if (text !== '') refused.push(`${path}:${index + 1}: "${printable(shortened(text))}" is no certificate name`);
+  }
+  const [first] = refused;
+  if (first !== undefined) {
+    const others = refused.length > 1 ? ` (nor are ${refused.length - 1} more lines)` : '';
+    throw new Error(`${first}${others}; each line has one name, without quotes, and no pattern`);
+  }
+  return { path, names };
+}
+
+const COMMENT = /(?:^|\s)#.*$/;
+/** What names of Puppet never hold: it separates, quotes, or makes a pattern. A file in another encoding has control characters. */
+const NAME = /^[^\s\p{C}\ufffd,;"'*/#]+$/u;
+
+/** Enough to find it by. */
+const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}...` : text);
