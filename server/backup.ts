@@ -6,10 +6,19 @@
 //
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
-import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, realpathSync, renameSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+} from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
 import { reasonOf } from '../engine/reason.ts';
@@ -26,6 +35,8 @@ interface BackupManifest {
   readonly positions: readonly number[];
   /** Bytes of every file of the copy, by its path in it. Earlier backups do not tell. */
   readonly files?: Readonly<Record<string, number>>;
+  /** SHA-256 of each of them, in hex. Earlier backups do not tell. */
+  readonly sha256?: Readonly<Record<string, string>>;
 }
 
 /** The copy cannot be made or put back. The message is for people. */
@@ -40,6 +51,8 @@ interface BackupOptions {
 }
 
 const manifestName = 'backup.json';
+/** Whoever opens a partition makes it. */
+const partitionLock = 'lock.mdb';
 
 /** Whether the folder is a backup as it was made. */
 export const isBackup = (folder: string): boolean => existsSync(join(folder, manifestName));
@@ -80,7 +93,9 @@ async function copyAll(
   await copyFolder(join(data, 'discarded'), join(part, 'discarded'), copyIfThere);
   await copyFile(join(data, infoName), join(part, infoName));
   const files = await filesBelow(part);
-  const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions, files };
+  const sha256: Record<string, string> = {};
+  for (const path of Object.keys(files)) sha256[path] = await digestOf(join(part, path));
+  const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions, files, sha256 };
   await writeFile(join(part, manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
   await syncTree(part);
   await rename(part, target);
@@ -115,6 +130,7 @@ async function copyPartition(from: string, to: string): Promise<number> {
     return copy.position;
   } finally {
     await copy.close();
+    await rm(join(to, partitionLock), { force: true });
   }
 }
 
@@ -167,7 +183,7 @@ export async function restore({ source, data }: RestoreOptions): Promise<BackupM
   if (existsSync(data) && !(await readdir(data)).every(isPassedOver)) {
     throw new BackupFailed(`${data} is not empty; nothing is overwritten. Move it away first`);
   }
-  const [problem] = await backupProblems(source, manifest);
+  const [problem] = await sizeProblems(source, manifest);
   if (problem !== undefined) throw new BackupFailed(`${source} is incomplete: ${problem}`);
   try {
     readStoreInfo(source);
@@ -185,7 +201,7 @@ export async function restore({ source, data }: RestoreOptions): Promise<BackupM
   const part = stays ? join(data, `restore-${id}`) : `${data}.part-${id}`;
   await withoutLeftovers([part], async () => {
     makeDirectory(dirname(data), 0o777);
-    await copyFolder(source, part);
+    await copyFolder(source, part, (from, to) => copyVerified(from, to, manifest.sha256?.[relative(source, from)]));
     await rm(join(part, manifestName));
     await syncTree(part);
     if (stays) moveUp(part);
@@ -204,17 +220,31 @@ function moveUp(folder: string): void {
   for (const name of [...names, infoName]) renameSync(join(folder, name), join(dirname(folder), name));
 }
 
-/** What a folder lacks of the backup that its `backup.json` tells of; none when it is no backup, or has all. */
+/** What a folder lacks of the backup that its `backup.json` tells of, and what is not as it was; none when it is no backup, or whole. */
 export async function problemsOfBackup(folder: string): Promise<string[]> {
   if (!isBackup(folder)) return [];
   try {
-    return await backupProblems(folder, await readManifest(folder));
+    const manifest = await readManifest(folder);
+    return [...(await sizeProblems(folder, manifest)), ...(await digestProblems(folder, manifest))];
   } catch (error) {
-    return [(error as Error).message];
+    return [reasonOf(error)];
   }
 }
 
-async function backupProblems(source: string, { files = {} }: BackupManifest): Promise<string[]> {
+/** Of the files that have their size. Reads all of them. */
+async function digestProblems(source: string, { files = {}, sha256 = {} }: BackupManifest): Promise<string[]> {
+  const problems: string[] = [];
+  for (const [path, digest] of Object.entries(sha256)) {
+    const found = await stat(join(source, path)).catch(() => null);
+    if (found?.size !== files[path]) continue;
+    if ((await digestOf(join(source, path))) !== digest) problems.push(`${path} ${NOT_AS_WRITTEN}`);
+  }
+  return problems;
+}
+
+const NOT_AS_WRITTEN = 'is not as it was written: its SHA-256 is another one than that in backup.json';
+
+async function sizeProblems(source: string, { files = {} }: BackupManifest): Promise<string[]> {
   const problems: string[] = [];
   for (const [path, size] of Object.entries(files)) {
     const found = await stat(join(source, path)).catch(() => null);
@@ -247,7 +277,7 @@ async function copyFolder(from: string, to: string, copy: Copy = copyWritable): 
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const { name } = entry;
     // Locks belong to the directory that is in use, not to its copy; files that are being written get their names later.
-    if (name === 'lock' || name === 'lock.mdb' || isUnfinished(name)) continue;
+    if (name === 'lock' || name === partitionLock || isUnfinished(name)) continue;
     if (entry.isDirectory()) await copyFolder(join(from, name), join(to, name), copy);
     else await copy(join(from, name), join(to, name));
   }
@@ -266,6 +296,32 @@ async function copyWritable(from: string, to: string): Promise<void> {
   await copyFile(from, to);
   await chmod(to, 0o600);
 }
+
+/** The same, of a file that has to be what it was when it was backed up. `digest`: its SHA-256 then, in hex; undefined: not known. */
+async function copyVerified(from: string, to: string, digest: string | undefined): Promise<void> {
+  if (digest === undefined) return copyWritable(from, to);
+  const hash = createHash('sha256');
+  await pipeline(
+    createReadStream(from, { highWaterMark: READ_BYTES }),
+    async function* (chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        hash.update(chunk);
+        yield chunk;
+      }
+    },
+    createWriteStream(to, { mode: 0o600, flags: 'wx' }),
+  );
+  if (hash.digest('hex') !== digest) throw new BackupFailed(`${from} ${NOT_AS_WRITTEN}`);
+}
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/** At a time. */
+const READ_BYTES = 1 << 20;
 
 /** A running server removes files, of dead letters for example: what has gone need not be in the copy. */
 async function copyIfThere(from: string, to: string): Promise<void> {

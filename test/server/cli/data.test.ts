@@ -207,6 +207,19 @@ describe('backup and restore', () => {
       /data\.mdb has 5000 bytes, not \d+/,
     );
     await broken('log', (dir) => rmSync(join(dir, 'inbox'), { recursive: true }), /inbox\/\d+\.commands is missing/);
+    const flipped = (dir: string, ...path: string[]): void => {
+      const file = join(dir, ...path);
+      const bytes = readFileSync(file);
+      bytes[bytes.length - 100]! ^= 1;
+      writeFileSync(file, bytes);
+    };
+    const [segment] = readdirSync(join(copy, 'inbox'));
+    await broken(
+      'page',
+      (dir) => flipped(dir, 'partition-001', 'data.mdb'),
+      /partition-001\/data\.mdb is not as it was written: its SHA-256/,
+    );
+    await broken('record', (dir) => flipped(dir, 'inbox', segment!), /\.commands is not as it was written/);
     await broken(
       'newer',
       (dir) => {
@@ -218,6 +231,17 @@ describe('backup and restore', () => {
       },
       /newer version|format 9/,
     );
+    // Backups of before there were digests, and of before there were sizes.
+    const { sha256, files, ...first } = JSON.parse(readFileSync(join(copy, 'backup.json'), 'utf8'));
+    assert.deepEqual(Object.keys(sha256).sort(), Object.keys(files).sort());
+    assert.ok(Object.keys(files).every((name) => !name.endsWith('lock.mdb')));
+    for (const [name, manifest] of Object.entries({ sized: { ...first, files }, first })) {
+      const dir = join(folder, `earlier-${name}`);
+      cpSync(copy, dir, { recursive: true });
+      writeFileSync(join(dir, 'backup.json'), JSON.stringify(manifest));
+      assert.equal((await run(['check', '--data', dir])).status, 0, name);
+      assert.equal((await run(['restore', '--data', join(folder, `put-earlier-${name}`), dir])).status, 0, name);
+    }
     const mount = join(folder, 'mount');
     for (const name of ['lost+found', '.snapshot']) mkdirSync(join(mount, name), { recursive: true });
     assert.equal((await run(['restore', '--data', mount, copy])).status, 0);
