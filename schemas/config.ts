@@ -299,6 +299,15 @@ export const settingRows = {
     max: hour,
     doc: 'Seconds that running requests get to finish when the server stops.',
   },
+  stopDelay: {
+    section: 'muster',
+    name: 'stop-delay',
+    type: 'duration',
+    default: '0s',
+    min: 0,
+    max: hour,
+    doc: 'How long a server that is told to stop goes on serving, with the status `stopping`, for load balancers to send no more to it.',
+  },
 
   // Commands
   partitions: {

@@ -1,13 +1,14 @@
 // The composition root: puts the server together and takes it apart. Starting: the listener (which answers 503 below /pdb,
 // and the status) beside ring (which locks the data directory) and query pool; timers; then `running`. Stopping goes the
-// other way: no new connections, running requests finish, timers, queries; the ring commits what it holds and gives the
-// lock back.
+// other way: for a while nothing but the status changes, where load balancers are to see that; then no new connections,
+// running requests finish, timers, queries; the ring commits what it holds and gives the lock back.
 //
 //   listener --mounts--> routes ----> ring  (commands)        workers/ring.ts
 //                        ops   \----> pool  (queries)         workers/query-pool.ts
 //   TLS gate --accept--> listener
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { QuerySettings } from '../engine/query/request.ts';
 import { type SettingKey, type SettingRow, type Settings, settingRows } from '../schemas/config.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
@@ -295,10 +296,16 @@ class RunningServer implements Server {
   }
 
   async #stop(): Promise<void> {
-    const graceMs = this.#configuration.settings.stopTimeout;
+    const { stopTimeout: graceMs, stopDelay, portFile } = this.#configuration.settings;
+    const isServing = this.#phase === 'running';
     this.#phase = 'stopping';
-    if (this.#ownsPortFile) removePorts(this.#configuration.settings.portFile);
+    if (this.#ownsPortFile) removePorts(portFile);
     this.#log.info('Shutdown request received; puppetdb exiting.');
+    if (isServing && stopDelay > 0) {
+      this.#log.info({ ms: stopDelay }, 'requests are served before that, with the status stopping');
+      for (const listener of [this.#http, this.#https]) listener?.endConnections();
+      await pause(stopDelay);
+    }
     this.#stopThreads?.();
     this.#warmUpEnd.abort();
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [

@@ -11,6 +11,7 @@ const groups: Readonly<Record<string, string>> = {
   data: 'Where things are',
   'port-file': 'Where things are',
   http: 'Listeners',
+  'stop-delay': 'Listeners',
   'decompressed-max-size': 'Commands',
   partitions: 'Commands',
   'verify-checksum': 'Commands',

@@ -23,7 +23,7 @@ export const command: CliCommand = {
   options: settingOptions(),
   positionals: { min: 0, max: 0 },
   details:
-    'Runs the server until SIGTERM or SIGINT. It then takes no new connections, lets running requests finish and exits ' +
+    'Runs the server until SIGTERM or SIGINT. It then (after --stop-delay, where one is set) takes no new connections, lets running requests finish and exits ' +
     'with status 0; a second signal ends it at once. SIGHUP reads log levels, certificates, the allowlist and ' +
     'the rules of auth.conf again and opens log files anew, without dropping connections.\n\n' +
     'Once ready, one line on standard output tells the address. The log goes to standard error.\n\n' +
@@ -84,10 +84,13 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   tellPartitions(configuration, partitions, logs);
 
   await signals.untilStop(() => reload(server, args, terminal, logs));
-  const overdue = setTimeout(() => {
-    log.fatal('the server does not come to its end; the process is killed. What was acknowledged is safe');
-    void logs.end().then(() => process.kill(process.pid, 'SIGKILL'));
-  }, settings.stopTimeout + stopMarginMs);
+  const overdue = setTimeout(
+    () => {
+      log.fatal('the server does not come to its end; the process is killed. What was acknowledged is safe');
+      void logs.end().then(() => process.kill(process.pid, 'SIGKILL'));
+    },
+    settings.stopDelay + settings.stopTimeout + stopMarginMs,
+  );
   await server.stop();
   clearTimeout(overdue);
   signals.close();

@@ -48,6 +48,8 @@ export interface Listener {
   /** Requests that have not been answered completely. */
   readonly requestCount: number;
   accept(socket: Duplex, client: ClientIdentity): void;
+  /** From now on every answer is the last one of its connection, so that clients come again, over new ones or elsewhere. */
+  endConnections(): void;
   stop(graceMs: number): Promise<void>;
 }
 
@@ -88,6 +90,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return running;
     },
     accept: server.accept,
+    endConnections: server.endConnections,
     stop: async (graceMs) => {
       server.stopListening();
       if (running > 0) {

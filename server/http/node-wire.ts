@@ -141,6 +141,9 @@ export function createNodeServer(
       track(socket, client);
       server.emit('connection', socket);
     },
+    endConnections: () => {
+      shared.isClosing = true;
+    },
     stopListening: () => {
       shared.isClosing = true;
       // Also ends the timing of requests; that a server was never listening is no error here.

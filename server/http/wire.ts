@@ -82,7 +82,9 @@ export interface HttpServer {
   listen(host: string, port: number): Promise<number>;
   /** Serves a connection that somebody else accepted (and decrypted). */
   accept(socket: Duplex, client: ClientIdentity): void;
-  /** No new connections, idle ones are closed, every further answer is the last one of its connection. */
+  /** Every further answer is the last one of its connection; there may be new ones. */
+  endConnections(): void;
+  /** The same, and no new connections; idle ones are closed. */
   stopListening(): void;
   destroyConnections(): void;
   readonly connectionCount: number;

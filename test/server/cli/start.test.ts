@@ -24,6 +24,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { nativeFunction } from '../../../workers/native.ts';
 import { until } from '../../support/waiting.ts';
+import { RawClient } from '../support/http.ts';
 import { type Certificates, makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { cleanUp, launch, nodes, start, submit } from './server-process.ts';
 
@@ -358,6 +359,46 @@ describe('muster start', () => {
     server.child.kill('SIGTERM');
     assert.equal(await server.ended, 'SIGKILL');
     socket.destroy();
+  });
+
+  test('a stop with a delay serves on, old connections and new ones, while the status says stopping', async () => {
+    const data = join(folder, 'delayed');
+    const server = await start(['--data', data, '--stop-delay', '10m']);
+    const asked = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const kept = await RawClient.open(Number(new URL(server.url).port));
+    kept.send(asked('/status/v1/simple'));
+    await kept.until((received) => received.endsWith('running'));
+    server.child.kill('SIGTERM');
+    await server.seen('err', /Shutdown request received/);
+    kept.send(asked('/status/v1/simple'));
+    // The answer is the last one: who asks again may come to another server.
+    const told = await kept.closed();
+    assert.match(
+      told.slice(told.lastIndexOf('HTTP/1.1')),
+      /^HTTP\/1\.1 503 [\s\S]*Connection: close\r\n[\s\S]*\r\n\r\nstopping$/,
+    );
+    const whole = await fetch(`${server.url}/status/v1/services`);
+    const services = (await whole.json()) as Record<string, { state: string; status: Record<string, unknown> }>;
+    assert.equal(whole.status, 503);
+    assert.deepEqual(
+      Object.entries(services).map(([name, { state }]) => [name, state]),
+      [
+        ['puppetdb-status', 'stopping'],
+        ['status-service', 'running'],
+      ],
+    );
+    assert.equal(services['puppetdb-status']!.status['read_db_up?'], true);
+    assert.equal((await submit(server.url, 'late.example.com')).status, 200);
+    assert.deepEqual(await nodes(server.url, (names) => names.length > 0), ['late.example.com']);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 'SIGKILL');
+
+    const again = await start(['--data', data, '--stop-delay', '500ms']);
+    assert.deepEqual(await nodes(again.url, (names) => names.length > 0), ['late.example.com']);
+    const began = performance.now();
+    again.child.kill('SIGTERM');
+    assert.equal(await again.ended, 0);
+    assert.ok(performance.now() - began >= 500);
   });
 
   test('acknowledged commands survive kill -9', async () => {
