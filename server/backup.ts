@@ -7,21 +7,12 @@
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  lstatSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-} from 'node:fs';
+import { createReadStream, existsSync, lstatSync, readdirSync, realpathSync, renameSync } from 'node:fs';
 import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
-import { reasonOf } from '../engine/reason.ts';
+import { fileAndReason, messageOf, reasonOf } from '../engine/reason.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { infoName, openStoreInfo, partitionDir, readStoreInfo } from '../engine/store/store-info.ts';
 import { withoutLeftovers } from './leftovers.ts';
@@ -51,7 +42,7 @@ interface BackupOptions {
 }
 
 const manifestName = 'backup.json';
-/** Whoever opens a partition makes it. */
+/** Whoever opens a partition, also to check it, makes it and writes it. */
 const partitionLock = 'lock.mdb';
 
 /** Whether the folder is a backup as it was made. */
@@ -92,7 +83,7 @@ async function copyAll(
   await copyFolder(held, join(part, 'inbox'));
   await copyFolder(join(data, 'discarded'), join(part, 'discarded'), copyIfThere);
   await copyFile(join(data, infoName), join(part, infoName));
-  const files = await filesBelow(part);
+  const files = await filesBelow(part, (name) => name !== partitionLock);
   const sha256: Record<string, string> = {};
   for (const path of Object.keys(files)) sha256[path] = await digestOf(join(part, path));
   const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions, files, sha256 };
@@ -130,7 +121,6 @@ async function copyPartition(from: string, to: string): Promise<number> {
     return copy.position;
   } finally {
     await copy.close();
-    await rm(join(to, partitionLock), { force: true });
   }
 }
 
@@ -227,7 +217,7 @@ export async function problemsOfBackup(folder: string): Promise<string[]> {
     const manifest = await readManifest(folder);
     return [...(await sizeProblems(folder, manifest)), ...(await digestProblems(folder, manifest))];
   } catch (error) {
-    return [reasonOf(error)];
+    return [fileAndReason(error)];
   }
 }
 
@@ -237,7 +227,11 @@ async function digestProblems(source: string, { files = {}, sha256 = {} }: Backu
   for (const [path, digest] of Object.entries(sha256)) {
     const found = await stat(join(source, path)).catch(() => null);
     if (found?.size !== files[path]) continue;
-    if ((await digestOf(join(source, path))) !== digest) problems.push(`${path} ${NOT_AS_WRITTEN}`);
+    try {
+      if ((await digestOf(join(source, path))) !== digest) problems.push(`${path} ${NOT_AS_WRITTEN}`);
+    } catch (error) {
+      problems.push(messageOf(error));
+    }
   }
   return problems;
 }
@@ -255,11 +249,20 @@ async function sizeProblems(source: string, { files = {} }: BackupManifest): Pro
 }
 
 async function readManifest(source: string): Promise<BackupManifest> {
+  let text: string;
+  try {
+    text = await readFile(join(source, manifestName), 'utf8');
+  } catch (error) {
+    if (!isGone(error)) throw new Error(`${join(source, manifestName)}: ${reasonOf(error)}`, { cause: error });
+    throw new BackupFailed(
+      existsSync(source) ? `${source} is no complete backup: it has no ${manifestName}` : `there is no ${source}`,
+    );
+  }
   let manifest: BackupManifest;
   try {
-    manifest = JSON.parse(await readFile(join(source, manifestName), 'utf8')) as BackupManifest;
+    manifest = JSON.parse(text) as BackupManifest;
   } catch (error) {
-    throw new BackupFailed(`${source} is no complete backup: ${manifestName}: ${reasonOf(error)}`);
+    throw new BackupFailed(`${source} is damaged: ${manifestName}: ${reasonOf(error)}`);
   }
   if (manifest.format !== 1 || !Array.isArray(manifest.positions)) {
     throw new BackupFailed(`${source} was made by another version (format ${manifest.format})`);
@@ -299,24 +302,18 @@ async function copyWritable(from: string, to: string): Promise<void> {
 
 /** The same, of a file that has to be what it was when it was backed up. `digest`: its SHA-256 then, in hex; undefined: not known. */
 async function copyVerified(from: string, to: string, digest: string | undefined): Promise<void> {
-  if (digest === undefined) return copyWritable(from, to);
-  const hash = createHash('sha256');
-  await pipeline(
-    createReadStream(from, { highWaterMark: READ_BYTES }),
-    async function* (chunks: AsyncIterable<Buffer>) {
-      for await (const chunk of chunks) {
-        hash.update(chunk);
-        yield chunk;
-      }
-    },
-    createWriteStream(to, { mode: 0o600, flags: 'wx' }),
-  );
-  if (hash.digest('hex') !== digest) throw new BackupFailed(`${from} ${NOT_AS_WRITTEN}`);
+  await copyWritable(from, to);
+  if (digest !== undefined && (await digestOf(to)) !== digest) throw new BackupFailed(`${from} ${NOT_AS_WRITTEN}`);
 }
 
+/** SHA-256 in hex. Errors name the file. */
 async function digestOf(path: string): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(chunk);
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(chunk);
+  } catch (error) {
+    throw new Error(`${path}: ${reasonOf(error)}`, { cause: error });
+  }
   return hash.digest('hex');
 }
 
@@ -358,11 +355,14 @@ async function syncDirectory(folder: string): Promise<void> {
   }
 }
 
-/** Bytes of every file below a folder, by its path there. */
-async function filesBelow(folder: string): Promise<Record<string, number>> {
+/** Bytes of every file below a folder whose name is wanted, by its path there. */
+async function filesBelow(
+  folder: string,
+  isWanted: (name: string) => boolean = () => true,
+): Promise<Record<string, number>> {
   const files: Record<string, number> = {};
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
-    if (!entry.isFile()) continue;
+    if (!entry.isFile() || !isWanted(entry.name)) continue;
     const path = join(entry.parentPath ?? entry.path, entry.name);
     files[relative(folder, path)] = (await stat(path)).size;
   }

@@ -18,7 +18,7 @@ import { dataOptions, existingDataPath } from './data-options.ts';
 
 export const command: CliCommand = {
   name: 'check',
-  usage: '[OPTIONS]',
+  usage: '[--data DIR] [OPTIONS]',
   summary: 'verify a data directory',
   options: dataOptions,
   positionals: { min: 0, max: 0 },

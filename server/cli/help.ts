@@ -34,9 +34,11 @@ export function overview(commands: readonly CommandEntry[], columns: number): st
   return `${lines.join('\n')}\n`;
 }
 
+export const usageLine = ({ name, usage }: CliCommand): string => `Usage: muster ${name} ${usage}`.trimEnd();
+
 export function commandHelp(command: CliCommand, terminal: Terminal): string {
   const columns = Math.min(terminal.columns, 110);
-  const lines = [`Usage: muster ${command.name} ${command.usage}`.trimEnd(), ''];
+  const lines = [usageLine(command), ''];
   for (const paragraph of command.details.split('\n\n')) lines.push(...wrapped(paragraph, columns, ''), '');
   if (command.examples.length > 0) {
     lines.push('Examples:');

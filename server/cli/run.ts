@@ -5,7 +5,7 @@ import { ConfigurationInvalid } from '../config/load.ts';
 import { suggestion } from '../config/suggest.ts';
 import { commonOptions, parseArguments } from './arguments.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
-import { type CommandEntry, commandHelp, overview } from './help.ts';
+import { type CommandEntry, commandHelp, overview, usageLine } from './help.ts';
 
 interface TableRow extends CommandEntry {
   readonly load: () => Promise<{ readonly command: CliCommand }>;
@@ -127,7 +127,7 @@ async function runCommand(command: CliCommand, argv: readonly string[], terminal
   }
   if (args.problems.length > 0) {
     for (const problem of args.problems) terminal.err(`muster ${command.name}: ${problem}\n`);
-    terminal.err(`Usage: muster ${command.name} ${command.usage}\nTry \`muster ${command.name} --help\`.\n`);
+    terminal.err(`${usageLine(command)}\nTry \`muster ${command.name} --help\`.\n`);
     return exitStatus.usage;
   }
   return command.run(args, terminal);

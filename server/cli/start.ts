@@ -54,8 +54,8 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   const { settings } = configuration;
   const partitions = knownStoreInfo(settings.data)?.partitions ?? settings.partitions;
   if (isBackup(settings.data)) {
-    const advice = 'started on, it would be one no more; put it back with `muster restore --data DIR`';
-    throw new CliFailure(exitStatus.usage, `${settings.data} is a backup: ${advice} ${settings.data}`);
+    const advice = `started on, it would be one no more; put it back with \`muster restore --data DIR ${settings.data}\``;
+    throw new CliFailure(exitStatus.usage, `${settings.data} is a backup: ${advice}`);
   }
   requireOpenFiles({ ...settings, partitions });
   const logs = openLogs(configuration);

@@ -251,7 +251,16 @@ describe('backup and restore', () => {
     rmSync(join(copy, 'backup.json'));
     const half = await run(['restore', '--data', join(folder, 'half'), copy]);
     assert.equal(half.status, 2);
-    assert.match(half.err, /no complete backup/);
+    assert.match(half.err, /no complete backup: it has no backup\.json/);
+    assert.match(
+      (await run(['restore', '--data', join(folder, 'half'), join(folder, 'nowhere')])).err,
+      /there is no .*nowhere/,
+    );
+    // A file that there is and that cannot be read says nothing of whether the backup is complete.
+    mkdirSync(join(copy, 'backup.json'));
+    const unread = await run(['restore', '--data', join(folder, 'half'), copy]);
+    assert.equal(unread.status, 1);
+    assert.match(unread.err, /not restored: .*copy\/backup\.json: illegal operation/);
     assert.equal(existsSync(join(folder, 'half')), false);
   });
 });
