@@ -139,7 +139,7 @@ async function* rowEntries(asker: Asker, names: readonly string[], data: EntryTh
 /** A thread of the export's own: it takes one task after the other. */
 function entryThread(data: EntryThreadData): Piscina {
   const { url, execArgv } = threadScript('entry-thread', import.meta.url);
-  return new Piscina({
+  const thread = new Piscina({
     filename: fileURLToPath(url),
     minThreads: 1,
     maxThreads: 1,
@@ -149,6 +149,10 @@ function entryThread(data: EntryThreadData): Piscina {
     workerData: data,
     ...(execArgv === undefined ? {} : { execArgv }),
   });
+  // What concerns a row its task tells. Files that come when the pool has let go of the thread are errors to it, too, and
+  // nobody misses them.
+  thread.on('error', () => {});
+  return thread;
 }
 
 async function nodeNames(asker: Asker): Promise<string[]> {

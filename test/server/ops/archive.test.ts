@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import type { Exchange } from '../../../server/http/exchange.ts';
 import type { Logger } from '../../../server/log.ts';
+import { answerExport } from '../../../server/ops/archive/export.ts';
 import { boundaryOf, fieldContents } from '../../../server/ops/archive/multipart.ts';
 import { readTar, tarEnd, tarFile } from '../../../server/ops/archive/tar.ts';
 import { SubmissionRefused } from '../../../workers/types.ts';
 import { silentLogs } from '../../support/logs.ts';
-import { adminMounts, type FakePool, request } from './support.ts';
+import { querySettings } from '../../support/query-settings.ts';
+import { adminMounts, FakePool, request } from './support.ts';
 
 async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size);
@@ -417,6 +422,51 @@ test('export: nodes are asked for in batches and a failing query cuts the archiv
   assert.ok(pool.settings.every((settings) => settings.timeoutMax === 0));
   pool.answer = () => ({ status: 500, text: 'broken' });
   await assert.rejects(request(mounts, '/pdb/admin/v1/archive'), { message: 'answer cut short' });
+});
+
+test('export: files that are on their way from the thread when the client leaves do no harm', async () => {
+  const names = Array.from({ length: 20 }, (_, index) => ({ certname: `n${index}` }));
+  // Enough work for the thread to be what the export waits for.
+  const data = Array.from({ length: 3000 }, (_, index) => ({ name: `fact${index}`, value: randomUUID() }));
+  const pool = new FakePool(({ path, body }) => {
+    if (path === '/nodes') return { text: body?.includes('expires_facts_updated') ? '[]' : JSON.stringify(names) };
+    if (path !== '/factsets') return { text: '[]' };
+    return {
+      text: JSON.stringify(names.map((name) => ({ ...rows['/factsets']![0]!, ...name, facts: { href: '/x', data } }))),
+    };
+  });
+  pool.partBytes = pool.creditMax = 1 << 20;
+  let leave = (): void => {};
+  let aborted = false;
+  let bytes = 0;
+  const leaveLate = (): void => {
+    // Time for the thread to be through with all that it has, so that it comes at once.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    aborted = true;
+    leave();
+  };
+  const exchange = {
+    queryString: '',
+    get aborted() {
+      return aborted;
+    },
+    onAbort: (callback: () => void) => void (leave = callback),
+    stream: () => ({
+      write: (chunk: Uint8Array) => {
+        bytes += chunk.byteLength;
+        if (!aborted && bytes >= 100_000) setTimeout(leaveLate, 5);
+        return true;
+      },
+      drained: async () => {},
+      end: () => assert.fail('the export is complete'),
+      abort: () => {},
+    }),
+  } as unknown as Exchange;
+  const log = silentLogs().area('maintenance');
+  await answerExport(exchange, { asker: { pool, querySettings: () => querySettings }, clock: Date.now, log });
+  assert.ok(aborted);
+  // What came too late for the export.
+  await pause(300);
 });
 
 test('import: what was exported is submitted again, in the order of the archive', async () => {
