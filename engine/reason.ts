@@ -11,10 +11,11 @@ export function reasonOf(error: unknown): string {
   return error.message.slice(code.length + 2).replace(/, [a-z]+(?: '.*)?$/s, '');
 }
 
-/** The same behind the file that it is about, where the system tells of one. */
+/** The same behind the file that it is about, or the two of a copy, where the system tells of them: of a copy it does not say which. */
 export function fileAndReason(error: unknown): string {
-  const { path } = (error ?? {}) as NodeJS.ErrnoException;
-  return path === undefined ? reasonOf(error) : `${path}: ${reasonOf(error)}`;
+  const { path, dest } = (error ?? {}) as NodeJS.ErrnoException & { readonly dest?: string };
+  const files = dest === undefined ? path : `${path} to ${dest}`;
+  return files === undefined ? reasonOf(error) : `${files}: ${reasonOf(error)}`;
 }
 
 /** What the log says of what went wrong inside: with its stack. */

@@ -1,8 +1,9 @@
 // `muster export`: everything a running server holds, in PuppetDB's archive format.
 
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { rename, stat } from 'node:fs/promises';
+import { constants, createWriteStream } from 'node:fs';
+import { access, rename, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { reasonOf } from '../../engine/reason.ts';
@@ -76,13 +77,18 @@ export const command: CliCommand = {
   },
 };
 
-/** Throws CliFailure when the file cannot be made, or may not be replaced. */
+/** Throws CliFailure when the file cannot be made, or may not be replaced: before the server is asked for anything. */
 async function requireFree(file: string, force: boolean): Promise<void> {
   const there = await stat(file).catch(() => null);
   // A device or a pipe would be replaced by the archive, not written to.
   if (there?.isFile() === false) throw new CliFailure(exitStatus.usage, `${file} is no file that can be replaced`);
   if (there !== null && !force) {
     throw new CliFailure(exitStatus.usage, `${file} is there already; give --force to replace it`);
+  }
+  try {
+    await access(dirname(file), constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new CliFailure(exitStatus.failed, `${file} cannot be written: ${reasonOf(error)}`);
   }
 }
 
@@ -96,6 +102,6 @@ async function writeWhole(streams: readonly [Readable, Transform], file: string)
       await rename(part, file);
     });
   } catch (error) {
-    throw new CliFailure(exitStatus.failed, `the export to ${part} broke off: ${reasonOf(error)}`);
+    throw new CliFailure(exitStatus.failed, `the export to ${file} broke off: ${reasonOf(error)}`);
   }
 }

@@ -218,6 +218,14 @@ describe('archives', () => {
     assert.match(server.asked[0]!.url, /anonymization_profile=none$/);
     assert.equal((await run(['export', '--url', server.url, file])).status, 2);
     assert.equal((await run(['export', '--url', server.url, '-f', file])).status, 0);
+    const asked = server.asked.length;
+    const nowhere = join(folder, 'nowhere', 'all.tgz');
+    const refused = await run(['export', '--url', server.url, nowhere]);
+    assert.deepEqual(
+      [refused.status, refused.err],
+      [1, `muster: ${nowhere} cannot be written: no such file or directory\n`],
+    );
+    assert.equal(server.asked.length, asked);
     await server.close();
     assert.equal((await run(['export', '--url', server.url, join(folder, 'none.tgz')])).status, 3);
     assert.equal(existsSync(join(folder, 'none.tgz')), false);
