@@ -104,9 +104,19 @@ export class Client {
     }
     const why =
       error.code === undefined || error.message.includes(error.code) ? error.message : `${error.code} ${error.message}`;
-    return new CliFailure(exitStatus.unreachable, `no answer from ${this.url.origin}: ${why || String(error)}`);
+    const isUnknown = this.#tls.ca === undefined && ofUnknownAuthority.has(error.code ?? '');
+    const hint = isUnknown ? '; give the authority of its certificate as --ca or $MUSTER_CA' : '';
+    return new CliFailure(exitStatus.unreachable, `no answer from ${this.url.origin}: ${why || String(error)}${hint}`);
   }
 }
+
+/** What OpenSSL calls a server's certificate that was signed by nobody known here. */
+const ofUnknownAuthority: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
 
 /** What a server that a certificate is missing for says: TLS 1.3 has a word for it, earlier versions end the handshake. */
 const wantsCertificate = ({ code, message }: NodeJS.ErrnoException): boolean =>

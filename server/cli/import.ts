@@ -1,8 +1,7 @@
 // `muster import`: an archive, or straight from another server, into a running one; then waits until all is stored.
 
 import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../engine/reason.ts';
@@ -62,10 +61,14 @@ async function openFile(file: string, terminal: Terminal): Promise<Source> {
     return { stream: terminal.inStream, size: null };
   }
   try {
-    const found = await stat(file);
-    if (found.isDirectory()) throw new Error('this is a directory, an archive is one file');
+    const handle = await open(file);
+    const found = await handle.stat();
+    if (found.isDirectory()) {
+      await handle.close();
+      throw new Error('this is a directory, an archive is one file');
+    }
     // A pipe tells no size.
-    return { stream: createReadStream(file), size: found.isFile() ? found.size : null };
+    return { stream: handle.createReadStream(), size: found.isFile() ? found.size : null };
   } catch (error) {
     throw new CliFailure(exitStatus.usage, `${file}: ${reasonOf(error)}`);
   }

@@ -363,6 +363,12 @@ describe('what went wrong', () => {
   test('the system is quoted without codes and calls', async () => {
     const missing = await run(['import', join(folder, 'nothing.tgz')]);
     assert.deepEqual([missing.status, missing.err], [2, `muster: ${folder}/nothing.tgz: no such file or directory\n`]);
+    // There, and not to be opened, like a file of somebody else.
+    const socket = createServer();
+    await once(socket.listen(join(folder, 'socket')), 'listening');
+    const unopened = await run(['import', join(folder, 'socket')]);
+    socket.close();
+    assert.deepEqual([unopened.status, unopened.err], [2, `muster: ${folder}/socket: no such device or address\n`]);
     const cert = await run(['query', '--cert', '/nothing', 'nodes { }']);
     assert.equal(cert.err, 'muster: --cert: /nothing: no such file or directory\n');
     assert.equal(reasonOf(new Error('EXAMPLE: of ours')), 'EXAMPLE: of ours');
@@ -405,7 +411,9 @@ describe('what went wrong', () => {
     assert.match(both.err, /^muster: --cert, --key: [a-z ]+\n$/i);
   });
 
-  test('a server that wants a client certificate is told as one', { skip: opensslMissing() }, async () => {
+  test('a server that wants a client certificate, or has one of an unknown authority, is told as one', {
+    skip: opensslMissing(),
+  }, async () => {
     const made = makeCertificates();
     const [cert, key, ca] = [made.path('server', 'pem'), made.path('server', 'key'), made.ca].map((path) =>
       readFileSync(path),
@@ -424,6 +432,16 @@ describe('what went wrong', () => {
       server.closeAllConnections();
       server.close();
     }
+    const open = createHttpsServer({ cert, key }, (_, response) => response.end('{}'));
+    await once(open.listen(0, '127.0.0.1'), 'listening');
+    const unknown = await run(['stats', '--url', `https://localhost:${(open.address() as AddressInfo).port}`]);
+    assert.equal(unknown.status, 3);
+    assert.match(
+      unknown.err,
+      /^muster: no answer from .* certificate.*; give the authority of its certificate as --ca or \$MUSTER_CA\n$/,
+    );
+    open.closeAllConnections();
+    open.close();
     rmSync(made.folder, { recursive: true });
   });
 
