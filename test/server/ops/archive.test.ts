@@ -425,7 +425,7 @@ test('export: nodes are asked for in batches and a failing query cuts the archiv
 });
 
 test('export: files that are on their way from the thread when the client leaves do no harm', async () => {
-  const names = Array.from({ length: 20 }, (_, index) => ({ certname: `n${index}` }));
+  const names = Array.from({ length: 60 }, (_, index) => ({ certname: `n${index}` }));
   // Enough work for the thread to be what the export waits for.
   const data = Array.from({ length: 3000 }, (_, index) => ({ name: `fact${index}`, value: randomUUID() }));
   const pool = new FakePool(({ path, body }) => {
@@ -435,7 +435,9 @@ test('export: files that are on their way from the thread when the client leaves
       text: JSON.stringify(names.map((name) => ({ ...rows['/factsets']![0]!, ...name, facts: { href: '/x', data } }))),
     };
   });
-  pool.partBytes = pool.creditMax = 1 << 20;
+  // A row or two at a time.
+  pool.partBytes = 1 << 18;
+  pool.creditMax = 1 << 20;
   let leave = (): void => {};
   let aborted = false;
   let bytes = 0;
