@@ -77,6 +77,8 @@ export async function startRing(options: RingOptions): Promise<Ring> {
       dir: join(options.dir, 'inbox'),
       // What the log gives out must come after everything that was applied, whatever became of the log.
       seqAfter: Math.max(...positions),
+      flushedPositions: () => storedPositions(options.dir, info, true),
+      log: options.log ?? silentLog,
       random: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     });
     const ring = new Ring(options, { lock, marker, log, positions, deadLetters });
@@ -89,13 +91,17 @@ export async function startRing(options: RingOptions): Promise<Ring> {
   }
 }
 
-/** Stream positions of all partitions, by slot. */
-async function storedPositions(dir: string, info: StoreInfo): Promise<number[]> {
+/** Stream positions of all partitions, by slot; as they would survive a power failure, if that is wanted. */
+async function storedPositions(dir: string, info: StoreInfo, isFlushed = false): Promise<number[]> {
   const positions: number[] = [];
   for (let slot = 0; slot < info.partitions; slot++) {
     const partition = openPartition(partitionDir(dir, slot));
     positions.push(partition.position);
-    await partition.close();
+    try {
+      if (isFlushed) await partition.flush();
+    } finally {
+      await partition.close();
+    }
   }
   return positions;
 }

@@ -12,10 +12,9 @@
 
 import { join } from 'node:path';
 import type { Envelope } from './envelope.ts';
-import { diskFiles, type LogFile, type LogFileSystem, readFully, writeAll } from './files.ts';
+import { diskFiles, type LogFile, type LogFileSystem, writeAll } from './files.ts';
 import {
   BODY_SIZE_MAX,
-  decodeSegmentHeader,
   ENVELOPE_SIZE_MAX,
   encodeRecordHead,
   encodeSegmentHeader,
@@ -23,8 +22,17 @@ import {
   type SegmentHeader,
   sealRecord,
 } from './record.ts';
-import { findProofOfDamage, scanSegment } from './scan.ts';
-import type { StoredBody, StoredIn } from './stored-body.ts';
+import {
+  closeAll,
+  type Damage,
+  newSegment,
+  type Place,
+  type ReadSegments,
+  readSegments,
+  type Segment,
+  segmentName,
+} from './segments.ts';
+import type { StoredBody } from './stored-body.ts';
 import { type CommandStream, type Deliver, StreamCorrupt, type StreamRecord, StreamUnavailable } from './stream.ts';
 
 export interface LogOptions {
@@ -32,6 +40,9 @@ export interface LogOptions {
   readonly dir: string;
   /** Seqs given out are larger than this: the largest position any partition has stored. */
   readonly seqAfter: number;
+  /** Positions of all partitions, flushed: asked only where a part of the log cannot be read. Absent: nothing is known to be applied. */
+  readonly flushedPositions?: () => Promise<readonly number[]>;
+  readonly log?: { info(line: string): void; warn(line: string): void };
   /** Random unsigned 32-bit integers. */
   readonly random: () => number;
   /** A segment that has reached this size gets no further group. */
@@ -47,33 +58,6 @@ const GROUP_SIZE_MAX = 8 << 20;
 const GROUP_RECORDS_MAX = 500;
 /** The disk does what it is told: bytes that are cut off are gone. After any other failure that is not sure. */
 const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-
-interface Segment {
-  readonly path: string;
-  readonly header: SegmentHeader;
-  file: LogFile | null;
-  /** The same for whoever reads bodies. */
-  readonly storedIn: StoredIn;
-  /** Bytes that count: everything before is durable. */
-  size: number;
-  /** Records not released yet. */
-  live: number;
-}
-
-const newSegment = (path: string, header: SegmentHeader, file: LogFile, size: number): Segment => ({
-  path,
-  header,
-  file,
-  storedIn: { path, fd: file.fd, salt: header.salt },
-  size,
-  live: 0,
-});
-
-interface Place {
-  readonly segment: Segment;
-  readonly offset: number;
-  readonly headSize: number;
-}
 
 /** A file that is kept for the next segment. */
 interface Spare {
@@ -99,11 +83,7 @@ interface LogStats {
 export async function openLog(options: LogOptions): Promise<CommandLog> {
   const files = options.files ?? diskFiles;
   await files.makeDirectory(options.dir);
-  const { segments, records } = await openSegments(options.dir, files);
-  let seq = options.seqAfter;
-  for (const segment of segments) seq = Math.max(seq, segment.header.firstSeq - 1);
-  if (records.length > 0) seq = Math.max(seq, records.at(-1)!.seq);
-  const log = new CommandLog(options, files, segments, records, seq);
+  const log = new CommandLog(options, files, await openSegments(options, files));
   if (!(await log.recover())) {
     await log.close();
     throw log.trouble ?? new Error(`${options.dir}: cannot create a segment`);
@@ -113,29 +93,28 @@ export async function openLog(options: LogOptions): Promise<CommandLog> {
 
 /** Files that are kept for the next segment are called like the one that they were, and so. */
 const SPARE = '.spare';
-const segmentName = (number: number): string => `${String(number).padStart(10, '0')}.commands`;
 
-/** What the segments of a log hold. */
-interface ReadSegments {
-  readonly segments: Segment[];
-  readonly records: StreamRecord[];
-  /** Files that never held a record. */
-  readonly empty: readonly string[];
-  /** The last segment ends in a group that was cut short: nobody was told that it is there. */
-  readonly isTorn: boolean;
-}
+/** What to do about a log that keeps the server from starting. */
+const LOG_ADVICE =
+  'restore a backup; without one move the folder inbox away, and lose what was not applied (docs/backup.md)';
 
-/** Reads every segment, cuts a torn tail off the last one, and removes files that never held a record. */
-async function openSegments(dir: string, files: LogFileSystem): Promise<ReadSegments> {
+/**
+ * Reads every segment, cuts off what does not count of the last one, and removes files of no use. Throws StreamCorrupt where commands are lost
+ * that not every partition has.
+ */
+async function openSegments(options: LogOptions, files: LogFileSystem): Promise<ReadSegments> {
+  const { dir, seqAfter, log } = options;
   for (const name of await files.list(dir)) if (name.endsWith(SPARE)) await files.remove(join(dir, name));
-  const read = await readSegments(dir, files, 'r+');
-  const { segments, empty, isTorn } = read;
+  const read = await readSegments({ dir, files, flags: 'r+', seqAfter });
+  const { segments, damages, useless, tail } = read;
   try {
-    for (const path of empty) await files.remove(path);
+    if (damages.length > 0) await requireApplied(damages, options);
+    for (const path of useless) await files.remove(path);
     const { file, size } = segments.at(-1) ?? { file: null, size: 0 };
-    if (isTorn && file !== null) {
+    if (tail !== null && file !== null) {
       await file.truncate(size);
       await file.datasync();
+      if (damages.at(-1)?.error !== tail) log?.info(`${tail.message}; cut off: nothing tells that it was acknowledged`);
     }
   } catch (error) {
     await closeAll(segments);
@@ -144,8 +123,36 @@ async function openSegments(dir: string, files: LogFileSystem): Promise<ReadSegm
   return read;
 }
 
+/** Throws StreamCorrupt unless all that cannot be read is known to be applied. */
+async function requireApplied(damages: readonly Damage[], { flushedPositions, log }: LogOptions): Promise<void> {
+  if (flushedPositions === undefined) throw damages[0]!.error;
+  const positions = await flushedPositions();
+  for (const damage of damages) {
+    const { error, from, to } = damage;
+    if (isApplied(damage, positions)) continue;
+    const seqs = to === Number.POSITIVE_INFINITY ? `${from} and later` : `${from} to ${to}`;
+    const lost = `commands of seq ${seqs} stood there, and not every partition is known to have them: ${LOG_ADVICE}`;
+    throw new StreamCorrupt(error.file, error.offset, `${error.what}; ${lost}`);
+  }
+  for (const { error, from, to } of damages) {
+    log?.warn(`${error.message}; passed over: nothing is lost, as all commands of seq ${from} to ${to} are applied`);
+  }
+}
+
 /**
- * What would keep the log in `dir` from being opened, with file and offset; null: nothing. Changes nothing. Rejects when it cannot be read.
+ * Whether every command that may have been there is applied. What all partitions have passed is, and stays so; and so is what one has come to. The
+ * latter counts only at the end, which is cut off: a later start would not find these positions any more.
+ */
+function isApplied({ from, to, isLast }: Damage, positions: readonly number[]): boolean {
+  for (let seq = Math.max(from, Math.min(...positions) + 1); seq <= to; seq++) {
+    if (!isLast || !positions.includes(seq)) return false;
+  }
+  return true;
+}
+
+/**
+ * What is damaged first in the log in `dir`, with file and offset; null: nothing. It keeps the log from being opened unless all that stood there is
+ * applied. Changes nothing. Rejects when it cannot be read.
  *
  * A log that is written meanwhile may look damaged where it goes on: only what is found a second time counts.
  */
@@ -160,86 +167,14 @@ export async function checkLog(dir: string): Promise<string | null> {
 
 async function problemOf(dir: string): Promise<string | null> {
   try {
-    const { segments } = await readSegments(dir, diskFiles, 'r');
+    const { segments, damages } = await readSegments({ dir, files: diskFiles, flags: 'r', seqAfter: 0 });
     await closeAll(segments);
-    return null;
+    return damages[0]?.error.message ?? null;
   } catch (error) {
     // A segment that is removed when it is its turn is one that nobody needs.
-    if (error instanceof StreamCorrupt || (error as NodeJS.ErrnoException).code === 'ENOENT')
-      return (error as Error).message;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return (error as Error).message;
     throw error;
   }
-}
-
-const closeAll = async (segments: readonly Segment[]): Promise<void> => {
-  for (const { file } of segments) await file?.close();
-};
-
-/** The segments are open afterwards, unless this throws. */
-async function readSegments(dir: string, files: LogFileSystem, flags: 'r' | 'r+'): Promise<ReadSegments> {
-  const names = (await files.list(dir)).filter((name) => /^\d{10,}\.commands$/.test(name)).sort();
-  const segments: Segment[] = [];
-  const records: StreamRecord[] = [];
-  const empty: string[] = [];
-  let isTorn = false;
-  try {
-    for (const name of names) {
-      const path = join(dir, name);
-      const file = await files.open(path, flags);
-      const { size } = await file.stat();
-      const start = Buffer.alloc(SEGMENT_HEADER_SIZE);
-      const length = await readFully(file, start, SEGMENT_HEADER_SIZE, 0);
-      const header = decodeSegmentHeader(start.subarray(0, length));
-      if (typeof header === 'string') {
-        await file.close();
-        // Creation was cut short: records are only written after the header is durable.
-        if (size > SEGMENT_HEADER_SIZE) throw new StreamCorrupt(path, 0, header);
-        empty.push(path);
-        continue;
-      }
-      segments.push(newSegment(path, header, file, size));
-    }
-    for (let i = 0; i < segments.length; i++) {
-      isTorn = await readSegment(segments[i]!, segments[i + 1] ?? null, records);
-    }
-  } catch (error) {
-    await closeAll(segments);
-    throw error;
-  }
-  return { segments, records, empty, isTorn };
-}
-
-/** Whether what stands behind its last record does not count. */
-async function readSegment(segment: Segment, next: Segment | null, records: StreamRecord[]): Promise<boolean> {
-  const { path, header } = segment;
-  const file = segment.file!;
-  if (next !== null) {
-    if (next.header.previousNumber !== header.number) {
-      throw new StreamCorrupt(next.path, 28, `segment ${segmentName(next.header.previousNumber)} is missing`);
-    }
-    const counts = next.header.previousSize;
-    if (segment.size < counts) throw new StreamCorrupt(path, segment.size, `file is shorter than its ${counts} bytes`);
-    segment.size = counts;
-  }
-  const { end, bad } = await scanSegment({
-    file,
-    salt: header.salt,
-    size: segment.size,
-    seqAfter: records.at(-1)?.seq ?? 0,
-    onRecord: ({ seq, offset, headSize, bodySize, envelope }) => {
-      const place: Place = { segment, offset, headSize };
-      records.push({ seq, envelope, bytes: bodySize, place });
-      segment.live++;
-    },
-  });
-  if (bad === null) return false;
-  if (next !== null) throw new StreamCorrupt(path, end, bad);
-  const proof = await findProofOfDamage(file, header.salt, end, segment.size);
-  if (proof !== null) {
-    throw new StreamCorrupt(path, end, `${bad}, before the intact record at offset ${proof}: not a torn tail`);
-  }
-  segment.size = end;
-  return true;
 }
 
 /** Use `openLog`. */
@@ -264,15 +199,17 @@ export class CommandLog implements CommandStream {
   /** Is to be the spare one: until its name is gone for good, a power failure makes it the segment again that it was. */
   #leaving: Spare | null = null;
 
-  constructor(options: LogOptions, files: LogFileSystem, segments: Segment[], backlog: StreamRecord[], seq: number) {
+  constructor(options: LogOptions, files: LogFileSystem, { segments, records, damages }: ReadSegments) {
     this.#dir = options.dir;
     this.#files = files;
     this.#random = options.random;
     this.#segmentSizeMax = options.segmentSizeMax ?? SEGMENT_SIZE_MAX;
     this.#groupSizeMax = options.groupSizeMax ?? GROUP_SIZE_MAX;
-    this.#segments = segments;
-    this.#backlog = backlog;
-    this.#seq = seq;
+    this.#segments = [...segments];
+    this.#backlog = [...records];
+    this.#seq = Math.max(options.seqAfter, (segments.at(-1)?.header.firstSeq ?? 0) - 1, records.at(-1)?.seq ?? 0);
+    // A segment with a damaged stretch gets no further group, so that it goes when what is left of it is applied.
+    this.#trouble = damages.at(-1)?.error ?? null;
   }
 
   get trouble(): Error | null {

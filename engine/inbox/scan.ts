@@ -1,4 +1,4 @@
-// Reads a segment from its first record to its end, checking every byte, with memory for one window and not for the bodies.
+// Reads a segment from a record to its end, checking every byte, with memory for one window and not for the bodies.
 //
 // Where the bytes stop making sense there are two cases. A torn tail: the process or the machine died while a group of
 // records was written; none of them was acknowledged, so the tail may be cut. Damage: something that had been synced is
@@ -8,13 +8,7 @@
 import { crc32 } from '../crc32.ts';
 import type { Envelope } from './envelope.ts';
 import { type LogFile, readFully } from './files.ts';
-import {
-  decodeEnvelope,
-  decodeRecordHeader,
-  RECORD_HEADER_SIZE,
-  type RecordHeader,
-  SEGMENT_HEADER_SIZE,
-} from './record.ts';
+import { decodeEnvelope, decodeRecordHeader, RECORD_HEADER_SIZE, type RecordHeader } from './record.ts';
 
 const WINDOW_SIZE = 2 << 20;
 
@@ -36,6 +30,8 @@ interface ScanResult {
 interface ScanOptions {
   readonly file: LogFile;
   readonly salt: number;
+  /** Where a record begins. */
+  readonly from: number;
   /** Bytes of the file that count. */
   readonly size: number;
   /** Every record must have a larger seq. */
@@ -69,7 +65,7 @@ export async function scanSegment(options: ScanOptions): Promise<ScanResult> {
   const { salt, size, onRecord } = options;
   const window = new Window(options.file);
   let seq = options.seqAfter;
-  let offset = SEGMENT_HEADER_SIZE;
+  let offset = options.from;
   while (offset < size) {
     if (size - offset < RECORD_HEADER_SIZE) return { end: offset, bad: 'record header is cut short' };
     const header = decodeRecordHeader(await window.view(offset, RECORD_HEADER_SIZE), 0, salt);
@@ -102,20 +98,23 @@ async function checksum(window: Window, offset: number, end: number, salt: numbe
   return crc;
 }
 
-/**
- * Looks behind a bad offset for a record that was written when that offset had already been synced. Returns its offset, or
- * null when all that follows can only be a torn tail.
- */
-export async function findProofOfDamage(
-  file: LogFile,
-  salt: number,
-  bad: number,
-  size: number,
+interface SearchedPart {
+  readonly file: LogFile;
+  readonly salt: number;
+  readonly from: number;
+  /** Bytes of the file that count. */
+  readonly size: number;
+}
+
+/** Offset of the first intact record from `from` on whose header is accepted; null: there is none. */
+export async function findRecord(
+  { file, salt, from, size }: SearchedPart,
+  accepts: (header: RecordHeader) => boolean,
 ): Promise<number | null> {
   const window = new Window(file);
   const mark = Buffer.alloc(4);
   mark.writeUInt32LE(salt);
-  let at = bad + 1;
+  let at = from;
   while (size - at >= RECORD_HEADER_SIZE) {
     const bytes = await window.view(at, WINDOW_SIZE);
     if (bytes.length < RECORD_HEADER_SIZE) return null;
@@ -127,18 +126,18 @@ export async function findProofOfDamage(
     }
     const header = decodeRecordHeader(bytes, hit, salt);
     const offset = at + hit;
-    if (header !== null && (await provesDamage(window, header, { offset, bad, size, salt }))) return offset;
+    if (header !== null && accepts(header) && (await isIntact(window, header, { offset, size, salt }))) return offset;
     at = offset + 1;
   }
   return null;
 }
 
-async function provesDamage(
+async function isIntact(
   window: Window,
   header: RecordHeader,
-  place: { offset: number; bad: number; size: number; salt: number },
+  place: { offset: number; size: number; salt: number },
 ): Promise<boolean> {
   const end = place.offset + RECORD_HEADER_SIZE + header.envelopeSize + header.bodySize;
-  if (header.durable <= place.bad || end > place.size) return false;
+  if (end > place.size) return false;
   return (await checksum(window, place.offset, end, place.salt)) === header.crc;
 }

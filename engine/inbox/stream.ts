@@ -51,10 +51,12 @@ export class StreamUnavailable extends Error {
 export class StreamCorrupt extends Error {
   readonly file: string;
   readonly offset: number;
+  readonly what: string;
   constructor(file: string, offset: number, what: string) {
     super(`${file}: offset ${offset}: ${what}`);
     this.name = 'StreamCorrupt';
     this.file = file;
     this.offset = offset;
+    this.what = what;
   }
 }

@@ -23,7 +23,7 @@ export const command: CliCommand = {
   options: dataOptions,
   positionals: { min: 0, max: 0 },
   details:
-    'Reads the command log as a start does, then walks all partitions: the pages of their files, then lists, shared bodies, postings, indexes, node sets, report indexes and counters, which ' +
+    'Reads the command log, then walks all partitions: the pages of their files, then lists, shared bodies, postings, indexes, node sets, report indexes and counters, which ' +
     'are compared with each other. Changes nothing. Prints what does not fit, one problem a line, and then exits with status 1. Run it on the ' +
     "machine of the server, as the user of the server; better on a backup than on a running server's directory, whose pages change meanwhile.",
   examples: [['muster check --data /var/lib/muster', 'Says `sound` when all fits together.']],

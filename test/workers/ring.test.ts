@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { CommandLog } from '../../engine/inbox/log.ts';
-import { openPartition } from '../../engine/store/partition.ts';
+import { openPartition, Partition } from '../../engine/store/partition.ts';
 import { partitionDir, slotOf } from '../../engine/store/store-info.ts';
 import type { Log } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
@@ -683,6 +683,48 @@ test('ring: a damaged command behind one that it supersedes is given up, too', a
   const kinds: (string | undefined)[] = [];
   for (const { outcome } of waiting) kinds.push((await outcome)?.kind);
   assert.deepEqual(kinds, ['processed', 'failed', 'processed']);
+});
+
+test('ring: damage of the log behind the positions of all partitions, and flushed, keeps no start from going on', async (t) => {
+  const dir = temporaryDirectory();
+  const inSlots = (mark: string) =>
+    Array.from({ length: PARTITIONS }, (_, slot) => submission(sameSlot('n', slot), { do: 'store', mark }));
+  const first = await start(t, dir);
+  for (const mark of ['<first>', '<second>', '<third>'])
+    for (const one of inSlots(mark)) await (await first.ring.submit(one, true)).outcome;
+  await first.ring.stop();
+  const applied = await applications(dir);
+  damageStored(dir, '<first>');
+
+  const flush = t.mock.method(Partition.prototype, 'flush', () =>
+    Promise.reject(new Error('EIO: injected into flush')),
+  );
+  await assert.rejects(start(t, dir), /EIO: injected into flush/);
+  flush.mock.restore();
+  const { ring, lines } = await start(t, dir);
+  assert.match(
+    lines.join('\n'),
+    /^warn .*0000000001\.commands: offset 48: checksum of the record, .*; passed over: nothing is lost, as all commands of seq 1 to 1 are applied$/m,
+  );
+  await (await ring.submit(submission('later'), true)).outcome;
+  await ring.stop();
+  const counts = await applications(dir);
+  assert.equal(counts.size, applied.size + 1);
+  assert.deepEqual(new Set(counts.values()), new Set([1]));
+});
+
+test('ring: damage of the log that a partition is not known to be past refuses the start, and says what to do', async (t) => {
+  const dir = temporaryDirectory();
+  const { ring } = await start(t, dir);
+  for (const mark of ['<1>', '<2>', '<3>']) {
+    await (await ring.submit(submission('a', { do: 'store', mark }), true)).outcome;
+  }
+  await ring.stop();
+  damageStored(dir, '<2>');
+  await assert.rejects(
+    start(t, dir),
+    /0000000001\.commands: offset \d+: checksum .*; commands of seq 2 to 2 stood there, and not every partition is known to have them: restore a backup/,
+  );
 });
 
 test('ring: a process that cannot go on notes what it hung on, and the next one gives that up', async (t) => {

@@ -1,0 +1,289 @@
+// Damaged files of the command log: what every partition has applied need not be readable, and nothing else is passed over.
+
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { CommandLog, LogOptions } from '../../../engine/inbox/log.ts';
+import { RECORD_HEADER_SIZE, SEGMENT_HEADER_SIZE } from '../../../engine/inbox/record.ts';
+import { StreamCorrupt } from '../../../engine/inbox/stream.ts';
+import { temporaryDirectory } from '../../support/directories.ts';
+import { Random, testNumber, testSeed } from '../../support/random.ts';
+import { body, bodyText, delivered, envelope, openTestLog } from './support.ts';
+
+/** Damages tried in the short mode; MUSTER_DAMAGES for more. */
+const DAMAGES = testNumber('MUSTER_DAMAGES', 150);
+
+interface Written {
+  readonly seq: number;
+  readonly file: string;
+  readonly offset: number;
+  readonly size: number;
+  readonly text: string;
+  /** Number of the group it was written with. */
+  readonly group: number;
+}
+
+/** A closed log of such groups of records, and where each record is. */
+async function writtenLog(
+  groups: readonly (readonly string[])[],
+  segmentSizeMax: number,
+): Promise<{ dir: string; records: Written[] }> {
+  const dir = temporaryDirectory();
+  const log = await openTestLog(dir, { segmentSizeMax });
+  const stored = delivered(log);
+  const groupOf: number[] = [];
+  for (const [group, texts] of groups.entries()) {
+    await Promise.all(texts.map((text, i) => log.append(envelope(`n${group}-${i}`), body(text))));
+    groupOf.push(...texts.map(() => group));
+  }
+  const records = stored.map((record, i) => {
+    const { file, offset, headSize, bytes } = log.locate(record);
+    const text = bodyText(log, record);
+    return { seq: record.seq, file: file.path, offset, size: headSize + bytes, text, group: groupOf[i]! };
+  });
+  await log.close();
+  return { dir, records };
+}
+
+function flip(file: string, offset: number, bit = 0): void {
+  const bytes = readFileSync(file);
+  bytes[offset]! ^= 1 << bit;
+  writeFileSync(file, bytes);
+}
+
+const contents = (dir: string): string =>
+  readdirSync(dir)
+    .sort()
+    .map((name) => `${name} ${readFileSync(join(dir, name), 'latin1')}`)
+    .join('\n');
+
+const filesOf = (dir: string): string[] =>
+  readdirSync(dir)
+    .sort()
+    .map((name) => join(dir, name));
+
+interface Opened {
+  readonly log: CommandLog;
+  readonly seqs: number[];
+  readonly lines: string[];
+}
+
+/** Opens a log whose partitions are at these positions. */
+async function openAt(dir: string, positions: readonly number[], rest: Partial<LogOptions> = {}): Promise<Opened> {
+  const lines: string[] = [];
+  const log = await openTestLog(dir, {
+    seqAfter: Math.max(...positions),
+    flushedPositions: async () => positions,
+    log: { info: (line) => lines.push(`info ${line}`), warn: (line) => lines.push(`warn ${line}`) },
+    ...rest,
+  });
+  return { log, seqs: delivered(log).map(({ seq }) => seq), lines };
+}
+
+/** Opening is refused, naming file, offset and what to do, and changes nothing. */
+async function refuses(dir: string, positions: readonly number[], file: string, offset: number): Promise<void> {
+  const before = contents(dir);
+  await assert.rejects(openAt(dir, positions), (error) => {
+    assert.ok(error instanceof StreamCorrupt, String(error));
+    assert.deepEqual([error.file, error.offset], [file, offset]);
+    assert.match(error.message, /not every partition is known to have them: restore a backup; .*docs\/backup\.md/);
+    return true;
+  });
+  assert.equal(contents(dir), before, 'nothing was changed');
+}
+
+/** Bytes of a record's parts, by where they begin in it. */
+const PARTS: Readonly<Record<string, number>> = {
+  salt: 0,
+  checksum: 4,
+  'length of the envelope': 8,
+  'length of the body': 13,
+  'seq, low': 16,
+  'seq, high': 20,
+  durable: 24,
+  envelope: RECORD_HEADER_SIZE + 5,
+  body: -1,
+};
+
+const groups = [['one', 'two'], ['three'], ['four', 'five', 'six'], ['seven'], ['eight']].map((texts) =>
+  texts.map((text) => text.repeat(20)),
+);
+
+for (const [part, at] of Object.entries(PARTS)) {
+  for (const segmentSizeMax of [400, 1 << 20]) {
+    test(`log damage: ${part} of a record, segments of ${segmentSizeMax} bytes`, async () => {
+      const { dir, records } = await writtenLog(groups, segmentSizeMax);
+      const newest = records.at(-1)!.seq;
+      for (const { seq, file, offset, size } of records) {
+        const others = records.map((record) => record.seq).filter((one) => one !== seq);
+        const damaged = temporaryDirectory();
+        cpSync(dir, damaged, { recursive: true });
+        const path = file.replace(dir, damaged);
+        flip(path, offset + ((at + size) % size));
+        // Some partition may not have it; that it was acknowledged the others tell, or a record behind it.
+        if (seq < newest) await refuses(damaged, [newest, seq - 1], path, offset);
+        // What is known to be applied need not be readable, whatever else there is to do.
+        const { log, seqs, lines } = await openAt(damaged, seq < newest ? [seq, newest] : [seq, seq - 1, 0]);
+        assert.deepEqual(seqs, others);
+        assert.equal(lines.length, 1);
+        assert.ok(lines[0]!.startsWith(`warn ${path}: offset ${offset}: `), lines[0]);
+        assert.match(lines[0]!, new RegExp(`nothing is lost, as all commands of seq ${seq} to ${seq} are applied$`));
+        assert.equal(await log.append(envelope('later'), body('later')), newest + 1);
+        await log.close();
+        // It is the same after the next start, when only what was behind has gone on.
+        const again = await openAt(damaged, [seq, newest + 1]);
+        assert.deepEqual(again.seqs, [...others, newest + 1]);
+        await again.log.close();
+      }
+    });
+  }
+}
+
+test('log damage: a segment that has some goes with the last of its other records', async () => {
+  const { dir, records } = await writtenLog(groups, 1 << 20);
+  flip(records[1]!.file, records[1]!.offset + 40);
+  const lines: string[] = [];
+  const log = await openTestLog(dir, {
+    seqAfter: 8,
+    flushedPositions: async () => [2, 8],
+    log: { info: (line) => lines.push(line), warn: (line) => lines.push(line) },
+  });
+  for (const record of delivered(log)) log.release(record);
+  await log.append(envelope('later'), body('later'));
+  await log.close();
+  assert.equal(lines.length, 1);
+  assert.equal(filesOf(dir).includes(records[1]!.file), false);
+  // Without asking anybody.
+  const again = await openTestLog(dir);
+  assert.deepEqual(
+    delivered(again).map(({ seq }) => seq),
+    [9],
+  );
+  await again.close();
+});
+
+test('log damage: the header of a segment, one that is short and one that is missing', async () => {
+  const { dir, records } = await writtenLog(groups, 250);
+  const files = [...new Set(records.map(({ file }) => file))];
+  assert.ok(files.length > 3, 'the test wants several segments');
+  const seqsIn = (file: string): number[] => records.filter((record) => record.file === file).map(({ seq }) => seq);
+  const newest = records.at(-1)!.seq;
+  const damages: Readonly<Record<string, (file: string) => unknown>> = {
+    'flipped header': (file) => flip(file, 20),
+    'header of nothing': (file) => writeFileSync(file, Buffer.alloc(readFileSync(file).length)),
+    'cut short': (file) => truncateSync(file, readFileSync(file).length - 5),
+    'cut to its header': (file) => truncateSync(file, SEGMENT_HEADER_SIZE),
+    missing: (file) => rmSync(file),
+  };
+  for (const [what, damage] of Object.entries(damages)) {
+    for (const file of files.slice(1, -1)) {
+      const damaged = temporaryDirectory();
+      cpSync(dir, damaged, { recursive: true });
+      damage(file.replace(dir, damaged));
+      const last = seqsIn(file).at(-1)!;
+      const before = contents(damaged);
+      await assert.rejects(openAt(damaged, [last - 1, newest]), /not every partition is known to have them/, what);
+      assert.equal(contents(damaged), before);
+      const { log, seqs, lines } = await openAt(damaged, [last, newest]);
+      const lost = what === 'cut short' ? [last] : seqsIn(file);
+      assert.deepEqual(
+        seqs,
+        records.map(({ seq }) => seq).filter((seq) => !lost.includes(seq)),
+        what,
+      );
+      assert.equal(lines.length, 1, what);
+      await log.append(envelope('later'), body('later'));
+      await log.close();
+      const again = await openAt(damaged, [last, newest + 1]);
+      assert.deepEqual(again.seqs, [...seqs, newest + 1], what);
+      await again.log.close();
+    }
+  }
+  // Nothing tells what the last one held.
+  flip(files.at(-1)!, 20);
+  await refuses(dir, [newest, newest], files.at(-1)!, 0);
+});
+
+test('log damage: a log that ends before what was applied is told, and refused where more may have been there', async () => {
+  const { dir, records } = await writtenLog(groups, 1 << 20);
+  const { file, offset } = records.at(-2)!;
+  truncateSync(file, offset);
+  await refuses(dir, [8, 6], file, offset);
+  const { log, seqs, lines } = await openAt(dir, [8, 7, 2]);
+  assert.deepEqual(seqs, [1, 2, 3, 4, 5, 6]);
+  assert.match(lines.join('\n'), /seq 8 was applied and is not there; passed over: .* seq 7 to 8 are applied$/);
+  await log.close();
+  const again = await openAt(dir, [8, 7, 2]);
+  assert.deepEqual([again.seqs, again.lines], [seqs, []]);
+  await again.log.close();
+});
+
+test('log damage: in the last group, which nothing behind it proves, what is cut off is told', async () => {
+  const { dir, records } = await writtenLog(groups, 1 << 20);
+  const { file, offset } = records.at(-1)!;
+  flip(file, offset + 40);
+  const { log, seqs, lines } = await openAt(dir, [7, 7]);
+  assert.deepEqual(seqs, [1, 2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(lines, [
+    `info ${file}: offset ${offset}: checksum of the record; cut off: nothing tells that it was acknowledged`,
+  ]);
+  await log.close();
+});
+
+test('log damage: whatever is damaged, what was acknowledged and not applied is delivered, or opening is refused', async (t) => {
+  const seed = testSeed('damaged log');
+  const random = new Random(seed);
+  let opened = 0;
+  let passed = 0;
+  let cut = 0;
+  for (let round = 0; round < DAMAGES; round++) {
+    const where = `seed ${seed} round ${round}`;
+    const texts = Array.from({ length: random.between(2, 8) }, (_, group) =>
+      Array.from({ length: random.between(1, 4) }, (_, i) => `${group}.${i} `.repeat(random.between(1, 60))),
+    );
+    const { dir, records } = await writtenLog(texts, random.pick([300, 900, 1 << 20]));
+    // Each partition has applied its commands up to one of them.
+    const owners = records.map(() => random.below(3));
+    const positions = [0, 1, 2].map((partition) => {
+      const own = records.filter((_, i) => owners[i] === partition);
+      return own[random.chance(0.5) ? own.length - 1 : random.below(own.length)]?.seq ?? 0;
+    });
+    const owed = records.filter(({ seq }, i) => seq > positions[owners[i]!]!);
+    const files = filesOf(dir);
+    const lastFile = files.at(-1)!;
+    for (let i = random.between(1, 2); i > 0; i--) {
+      const file = random.pick(files);
+      // Of the last segment a second damage could hide that there was a first.
+      if (file === lastFile) i = 0;
+      const { length } = readFileSync(file);
+      if (file !== lastFile && random.chance(0.2)) truncateSync(file, random.below(length));
+      else flip(file, random.below(length), random.below(8));
+    }
+    let result: Opened;
+    try {
+      result = await openAt(dir, positions);
+    } catch (error) {
+      assert.ok(error instanceof StreamCorrupt, `${where}: ${error}`);
+      continue;
+    }
+    const { log, seqs, lines } = result;
+    opened++;
+    if (lines.some((line) => line.startsWith('warn'))) passed++;
+    const lost = owed.filter(({ seq }) => !seqs.includes(seq));
+    if (lost.length > 0) {
+      cut++;
+      for (const { group, seq } of lost) assert.equal(group, records.at(-1)!.group, `${where}: seq ${seq} is lost`);
+      assert.match(lines.join('\n'), /^info .*; cut off: nothing tells that it was acknowledged$/m, where);
+    }
+    const next = await log.append(envelope('later'), body('later'));
+    assert.ok(next > records.at(-1)!.seq || lost.length > 0, where);
+    await log.close();
+    // What has been passed over once does not keep it from being opened later.
+    positions[random.below(3)] = next;
+    const again = await openAt(dir, positions);
+    assert.deepEqual(again.seqs, [...seqs, next], where);
+    await again.log.close();
+  }
+  t.diagnostic(`${opened} of ${DAMAGES} opened, ${passed} of them passed something over, ${cut} lost the last group`);
+});
