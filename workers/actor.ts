@@ -103,6 +103,9 @@ class Actor {
       case 'adopt':
         partition.adopt(message);
         break;
+      case 'retry':
+        partition.retry(message.seq);
+        break;
       case 'forget':
         partition.forget(message.seq);
         break;

@@ -16,6 +16,7 @@ import type { Waiter } from './mailbox.ts';
 import type { FromActor, Handled, Held } from './messages.ts';
 import { deadlyText, type Slot } from './slot.ts';
 import type { Suspects } from './suspects.ts';
+import type { Trials } from './trials.ts';
 
 /** Moves on their way into one partition at a time: each has a body in memory. */
 const MOVES_AT_ONCE = 4;
@@ -43,8 +44,8 @@ interface HeldCommandsOptions {
   readonly suspects: Suspects;
   readonly log: Log;
   readonly slotOf: (certname: string) => Slot;
-  /** Whether moves may begin now; `up` is called when they may again. */
-  readonly mayMove: () => boolean;
+  /** `up` is called when what is held may be tried again. */
+  readonly trials: Trials;
 }
 
 export class HeldCommands {
@@ -52,20 +53,22 @@ export class HeldCommands {
   readonly #suspects: Suspects;
   readonly #log: Log;
   readonly #slotOf: (certname: string) => Slot;
-  readonly #mayMove: () => boolean;
+  readonly #trials: Trials;
   /** By seq. */
   readonly #moves = new Map<number, Move>();
   /** Moves that wait for an answer, by message id. */
   readonly #pending = new Map<number, Move>();
   readonly #doors = new Map<Slot, Door>();
+  /** Commands whose partitions ask for leave to try them. */
+  readonly #asked = new Map<Slot, number>();
   #nextId = 1;
 
-  constructor({ metrics, suspects, log, slotOf, mayMove }: HeldCommandsOptions) {
+  constructor({ metrics, suspects, log, slotOf, trials }: HeldCommandsOptions) {
     this.#log = log;
     this.#metrics = metrics;
     this.#suspects = suspects;
     this.#slotOf = slotOf;
-    this.#mayMove = mayMove;
+    this.#trials = trials;
   }
 
   /** Commands that are to move, or are on their way. */
@@ -119,13 +122,30 @@ export class HeldCommands {
     return true;
   }
 
-  /** A partition is open (again): moves from and to it can begin. */
+  /** A partition is open (again), or a trial is over: what waits for that can begin. */
   up(): void {
     for (const target of this.#doors.keys()) this.#begin(target);
+    for (const [slot, seq] of this.#asked) {
+      if (!this.#trials.mayTryHeld) return;
+      if (!this.#isWell(slot)) continue;
+      this.#asked.delete(slot);
+      this.#trials.begin([slot], seq, [seq]);
+      slot.actor.post({ kind: 'retry', slot: slot.slot, seq });
+    }
+  }
+
+  /** A partition asks for leave to try a command. */
+  asked(slot: Slot, seq: number): void {
+    this.#asked.set(slot, seq);
+    this.up();
   }
 
   /** The actor of these partitions died: whatever was asked of it begins again. */
   down(slots: ReadonlySet<Slot>): void {
+    for (const slot of slots) {
+      this.#asked.delete(slot);
+      this.#trials.endHeld(slot);
+    }
     for (const [id, move] of this.#pending) {
       if (!slots.has(move.source) && !slots.has(move.target)) continue;
       this.#ended(id, move);
@@ -156,9 +176,9 @@ export class HeldCommands {
     if (move === undefined) return;
     const { source, target, held, waiter, received, producerTimestamp } = move;
     const { seq } = held;
+    this.#suspects.clear(seq);
     this.#ended(id, move);
     this.#moves.delete(seq);
-    this.#suspects.clear(seq);
     this.letGo(source, seq);
     source.actor.post({ kind: 'forget', slot: source.slot, seq });
     this.#metrics.handled(held, handled, Date.now() - received, 0);
@@ -177,23 +197,30 @@ export class HeldCommands {
   /** Lets in as many as may be on their way, passing over those whose source is not open. */
   #begin(target: Slot): void {
     const door = this.#doorOf(target);
-    if (!target.up || !this.#mayMove()) return;
+    if (!this.#isWell(target)) return;
     for (const move of door.waiting) {
-      if (door.busy >= MOVES_AT_ONCE) return;
+      if (door.busy >= MOVES_AT_ONCE || !this.#trials.mayTryHeld) return;
       const { source, held } = move;
-      if (!source.up) continue;
+      if (!this.#isWell(source)) continue;
       door.waiting.delete(move);
       door.busy++;
       const id = this.#nextId++;
       this.#pending.set(id, move);
+      this.#trials.begin([target, source], held.seq, [held.seq]);
       source.actor.post({ kind: 'fetch', slot: source.slot, id, seq: held.seq });
     }
+  }
+
+  /** Open; and no trial would hang on it. */
+  #isWell({ up, trouble }: Slot): boolean {
+    return up && (trouble === null || !this.#trials.isFeared);
   }
 
   /** Nothing of the move is on its way any more. */
   #ended(id: number, move: Move): void {
     this.#pending.delete(id);
     this.#doorOf(move.target).busy--;
+    this.#trials.end(move.held.seq);
   }
 
   #doorOf(target: Slot): Door {

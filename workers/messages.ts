@@ -37,6 +37,8 @@ export type ToActor =
       readonly command: QueuedCommand;
       readonly giveUp: string | null;
     }
+  /** The command that it asked for with `retrying` may be tried. */
+  | { readonly kind: 'retry'; readonly slot: number; readonly seq: number }
   /** The command was adopted: it need not be kept here any more. */
   | { readonly kind: 'forget'; readonly slot: number; readonly seq: number }
   /** Finish what is running, make it durable, leave. */
@@ -100,6 +102,8 @@ export type FromActor =
       readonly isDamaged: boolean;
       readonly text: string;
     }
+  /** A command is due for another attempt, and may end the process: waits for `retry`. */
+  | { readonly kind: 'retrying'; readonly slot: number; readonly seq: number }
   /** Commands that were waiting for another attempt were tried again. */
   | {
       readonly kind: 'retried';

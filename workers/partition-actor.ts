@@ -63,7 +63,7 @@ interface PartitionActorOptions {
   readonly now: () => number;
   /** Held commands that killed their actor too often: seq and reason. */
   readonly givenUp: ReadonlyMap<number, string>;
-  /** What waits may end the process: held commands wait for their next attempt as after a failed one. */
+  /** What waits may end the process: the main thread says when a held command is tried. */
   readonly isFeared: boolean;
 }
 
@@ -102,6 +102,7 @@ export class PartitionActor {
   readonly #activity: ActivityMark;
   readonly #post: (message: FromActor) => void;
   readonly #now: () => number;
+  readonly #isFeared: boolean;
   readonly #reader = new BodyReader();
   readonly #waiting = new Map<number, WaitingCommand>();
   /** To go to the partition of that certname, by seq. */
@@ -114,6 +115,8 @@ export class PartitionActor {
   #trouble: string | null = null;
   #stopping = false;
   #retryTimer: NodeJS.Timeout | null = null;
+  /** The main thread was asked for leave to try a held command. */
+  #isAsking = false;
   #flushTimer: NodeJS.Timeout | null = null;
   #flushing: Promise<void> | null = null;
   #burying: Promise<void> | null = null;
@@ -128,7 +131,8 @@ export class PartitionActor {
     this.#activity = options.activity;
     this.#post = options.post;
     this.#now = options.now;
-    this.#takeOver(options.givenUp, options.isFeared);
+    this.#isFeared = options.isFeared;
+    this.#takeOver(options.givenUp);
   }
 
   /** Announces the partition and begins with what was held: every waiting command is tried at once (spec/commands.md 2.7). */
@@ -447,9 +451,9 @@ export class PartitionActor {
   // ------------------------------------------------------------------ held commands
 
   /** Reads what an earlier actor left. Attempts start again; what had been given up still is. */
-  #takeOver(givenUp: ReadonlyMap<number, string>, isFeared: boolean): void {
+  #takeOver(givenUp: ReadonlyMap<number, string>): void {
     const now = this.#now();
-    const due = monotonicMs() + (isFeared ? this.#times.retryDelay : 0);
+    const due = monotonicMs();
     for (const seq of this.#host.heldSeqs()) {
       const bytes = this.#host.readHeld(seq);
       if (bytes === null) continue;
@@ -469,31 +473,55 @@ export class PartitionActor {
   }
 
   #planRetries(): void {
-    if (this.#retryTimer !== null || this.#stopping || this.#waiting.size === 0) return;
+    if (this.#retryTimer !== null || this.#isAsking || this.#stopping || this.#waiting.size === 0) return;
     let due = Number.POSITIVE_INFINITY;
     for (const waiting of this.#waiting.values()) due = Math.min(due, waiting.due);
     // A timer takes at most 2^31 ms; waking early only plans again.
     const delay = Math.min(Math.max(due - monotonicMs(), 0), 2 ** 31 - 1);
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = null;
-      void this.#exclusive(() => this.#retryOne()).then(() => this.#planRetries());
+      if (this.#isFeared) this.#ask();
+      else void this.#exclusive(() => this.#retry(this.#nextDue())).then(() => this.#planRetries());
     }, delay);
   }
 
-  /** Tries the oldest command that is due. One at a time: batches go in between, and a deadly one is known by name. */
-  async #retryOne(): Promise<void> {
+  /** Asks for leave to try the next one that is due. */
+  #ask(): void {
+    const next = this.#nextDue();
+    if (next === null) this.#planRetries();
+    else {
+      this.#isAsking = true;
+      this.#post({ kind: 'retrying', slot: this.#slot, seq: next.seq });
+    }
+  }
+
+  /** Tries the command that leave was asked for. */
+  retry(seq: number): void {
+    void this.#exclusive(() => this.#retry(this.#waiting.get(seq) ?? null)).then(() => {
+      this.#isAsking = false;
+      this.#planRetries();
+    });
+  }
+
+  /** The oldest command that is due. One at a time: batches go in between, and a deadly one is known by name. */
+  #nextDue(): WaitingCommand | null {
     const now = monotonicMs();
     let next: WaitingCommand | null = null;
     for (const waiting of this.#waiting.values()) {
       if (waiting.due <= now && (next === null || waiting.seq < next.seq)) next = waiting;
     }
-    if (next === null) return;
-    const { seq, attempts } = next;
-    const bytes = this.#host.readHeld(seq);
-    if (bytes === null) {
-      this.#waiting.delete(seq);
+    return next;
+  }
+
+  /** null: it does not wait any more. */
+  async #retry(next: WaitingCommand | null): Promise<void> {
+    const bytes = next === null ? null : this.#host.readHeld(next.seq);
+    if (next === null || bytes === null) {
+      if (next !== null) this.#waiting.delete(next.seq);
+      this.#post({ kind: 'retried', slot: this.#slot, results: [], timings: [] });
       return;
     }
+    const { seq, attempts } = next;
     const held = decodeHeld(bytes);
     const { envelope, body } = held;
     const item = { command: { seq, envelope, body }, attempts };

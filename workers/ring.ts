@@ -45,6 +45,7 @@ import { CRASHES_MAX, deadlyText, type Flight, type Slot } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
 import { threadScript } from './thread-script.ts';
+import { Trials } from './trials.ts';
 import type { Accepted, CommandRing, Maintenance, Submission } from './types.ts';
 
 const WATCH_MS = 5000;
@@ -139,10 +140,7 @@ export class Ring implements CommandRing {
   /** When all partitions should be open at the latest; monotonic ms. */
   #openBy = Number.POSITIVE_INFINITY;
   #nextId = 1;
-  /** What waited when the process began is feared. */
-  readonly #isFeared: boolean;
-  /** A batch that is feared, on its way. */
-  #tried: Flight | null = null;
+  readonly #trials: Trials;
   #stopping: Promise<void> | null = null;
   #onLanded: (() => void)[] = [];
 
@@ -167,21 +165,26 @@ export class Ring implements CommandRing {
     });
     this.#suspects = new Suspects(join(options.dir, 'inbox', 'suspects.json'));
     const home = (certname: string): Slot => this.#slotOf(certname);
-    this.#isFeared = parts.marker.quickEnds >= QUICK_ENDS_MAX;
+    this.#trials = new Trials({
+      suspects: this.#suspects,
+      isFeared: parts.marker.quickEnds >= QUICK_ENDS_MAX,
+      mayTryHeld: () => this.#stopping === null && !(this.#trials.isFeared && this.#slots.some(hasFeared)),
+      onEnd: (except) => this.#tryNext(except),
+    });
     this.#held = new HeldCommands({
       metrics: this.metrics,
       suspects: this.#suspects,
       log: this.#log,
       slotOf: home,
-      mayMove: () => !this.#isTrying,
+      trials: this.#trials,
     });
     this.#sweeps = new Sweeps(this.#slots, home);
     this.#makeSlots(parts.positions);
     // What was in the log before this process is delivered at once.
-    let isFeared = this.#isFeared;
+    let { isFeared } = this.#trials;
     this.#stream.subscribe((record) => this.#delivered(record, isFeared));
     isFeared = false;
-    if (this.#isFeared && this.depth > 0) {
+    if (this.#trials.isFeared && this.depth > 0) {
       const why = 'the last runs ended soon and not in order, and one of them may be why';
       this.#log.warn(`${this.depth} commands that wait are tried batch by batch: ${why}`);
     }
@@ -285,37 +288,26 @@ export class Ring implements CommandRing {
     slot.pause = null;
     if (slot.flight !== null || !slot.up || this.#stopping !== null) return;
     // One batch at a time in all partitions, so that it is known which.
-    if (this.#tried !== null && slot.mailbox.isNextFeared) return;
+    if (this.#trials.isBusy && slot.mailbox.isNextFeared) return;
     const entries = slot.mailbox.take();
     if (entries.length === 0) return;
     slot.tookAt = performance.now();
     slot.flight = { id: this.#nextId++, entries };
     const tried = executed(slot.flight);
     if (tried[0]?.feared === true && tried[0].crashes < CRASHES_MAX) {
-      this.#tried = slot.flight;
-      this.#suspects.saveTrying(
-        slot.slot,
+      this.#trials.begin(
+        [slot],
+        slot.flight,
         tried.map(({ record }) => record.seq),
       );
     }
     this.#send(slot, slot.flight, null);
   }
 
-  /**
-   * The batch is back, was lost with its actor, or hangs on its partition: if it was the one that is tried, the next one may be, of the
-   * other partitions, and once there is none what is held goes on.
-   */
-  #tryNext(slot: Slot, flight: Flight): void {
-    if (flight !== this.#tried) return;
-    this.#tried = null;
-    this.#suspects.saveTried();
-    for (const other of this.#slots) if (other !== slot) this.#plan(other);
-    if (!this.#isTrying) this.#held.up();
-  }
-
-  /** Commands that are feared are on their way, or wait. */
-  get #isTrying(): boolean {
-    return this.#isFeared && (this.#tried !== null || this.#slots.some(({ mailbox }) => mailbox.isNextFeared));
+  /** What is feared goes on, of all partitions but that one, and once there is none what is held does. */
+  #tryNext(except: Slot | null): void {
+    for (const slot of this.#slots) if (slot !== except) this.#plan(slot);
+    this.#held.up();
   }
 
   /** `unreadable`: why the only command to be executed has no body. */
@@ -356,8 +348,12 @@ export class Ring implements CommandRing {
       case 'unread':
         this.#unread(this.#slots[message.slot]!, message);
         break;
+      case 'retrying':
+        this.#held.asked(this.#slots[message.slot]!, message.seq);
+        break;
       case 'retried':
         for (const result of message.results) this.#retried(this.#slots[message.slot]!, result);
+        this.#trials.endHeld(this.#slots[message.slot]!);
         this.metrics.timings(message.timings);
         break;
       case 'flushed':
@@ -433,7 +429,7 @@ export class Ring implements CommandRing {
       if (entry.obsolete) this.#obsolete(entry);
       else this.#finished(slot, entry, handled[next++]!, now);
     }
-    this.#tryNext(slot, flight);
+    this.#trials.end(flight);
     this.#landed();
     this.#plan(slot);
   }
@@ -444,7 +440,7 @@ export class Ring implements CommandRing {
     if (flight === null || flight.id !== id) return;
     slot.flight = null;
     slot.mailbox.putBack(flight.entries);
-    this.#tryNext(slot, flight);
+    this.#trials.end(flight);
     if (this.#stopping !== null) {
       this.#landed();
       return;
@@ -515,6 +511,7 @@ export class Ring implements CommandRing {
   #discarded(message: Extract<FromActor, { kind: 'discarded' }>): void {
     const slot = this.#slots[message.slot]!;
     for (const letter of message.letters) {
+      this.#suspects.clear(letter.seq);
       if (this.#held.letGo(slot, letter.seq)) this.metrics.left(letter);
       this.metrics.discarded(letter);
       this.deadLetters.added(letter.command, letter.added);
@@ -535,7 +532,9 @@ export class Ring implements CommandRing {
     if (text === null) this.#log.info(`partition ${slot.slot}: works again`);
     else this.#log.error(`partition ${slot.slot}: ${text}`);
     // What hangs on one partition must not keep the others from theirs.
-    if (text !== null && slot.flight !== null) this.#tryNext(slot, slot.flight);
+    if (text !== null && slot.flight !== null) this.#trials.end(slot.flight);
+    if (text !== null) this.#trials.endHeld(slot);
+    this.#held.up();
     // A stop does not wait for a batch that has no place to land.
     this.#landed();
   }
@@ -574,7 +573,7 @@ export class Ring implements CommandRing {
           times: this.#times,
           priority,
           givenUp: this.#suspects.givenUp(),
-          isFeared: this.#isFeared,
+          isFeared: this.#trials.isFeared,
           engine,
         }),
         onMessage: (message) => this.#received(message),
@@ -614,7 +613,7 @@ export class Ring implements CommandRing {
       slot.flight = null;
       for (const entry of flight.entries) entry.crashes = this.#suspects.crashes(entry.record.seq);
       slot.mailbox.putBack(flight.entries);
-      this.#tryNext(slot, flight);
+      this.#trials.end(flight);
     }
     this.#landed();
     this.#sweeps.down(activity, reason);
@@ -681,7 +680,7 @@ export class Ring implements CommandRing {
     await this.#allLanded();
     this.#sweeps.close();
     await Promise.all(this.#actors.map((actor) => actor.stop()));
-    if (this.#tried !== null) this.#suspects.saveTried();
+    this.#trials.close();
     await this.#stream.close();
     const refusal = stoppingRefusal();
     for (const slot of this.#slots) {
@@ -717,6 +716,10 @@ const throwInTheOpen = (error: Error): void => {
     throw error;
   });
 };
+
+/** Whether commands of the log that are feared go next there, and nothing is known to be wrong with the partition. */
+const hasFeared = ({ mailbox, up, opening, trouble }: Slot): boolean =>
+  mailbox.isNextFeared && trouble === null && (up || opening);
 
 /** What a batch is about, superseded commands left out. */
 const executed = ({ entries }: Flight): Entry[] => entries.filter(({ obsolete }) => !obsolete);

@@ -62,30 +62,55 @@ test('crash: after SIGKILL at any moment every acknowledged command is applied e
   for (const [uuid, count] of counts) assert.equal(count, 1, uuid);
 });
 
-test('crash: a command that kills the process becomes a dead letter, and those beside it are applied once', async (t) => {
-  const dir = temporaryDirectory();
-  const drain = (...commands: object[]) => {
-    const file = fileURLToPath(new URL('./drain-child.ts', import.meta.url));
-    const args = ['--import', 'tsx', file, dir, ...commands.map((command) => JSON.stringify(command))];
-    return run(process.execPath, args, { maxMs: 60_000 });
-  };
-  const others = Array.from({ length: 30 }, (_, i) => ({ certname: `n${i}`, uuid: randomUUID(), do: 'store' }));
-  const deadly = { certname: 'n7', uuid: randomUUID(), do: 'kill' };
-  let ended = await drain(...others.slice(0, 15), deadly, ...others.slice(15));
+/** The stub's part in a command, and who sends it. */
+interface Sent {
+  readonly certname: string;
+  readonly uuid: string;
+  readonly do: string;
+  readonly [more: string]: unknown;
+}
+
+const sent = (certname: string, what: string, more: object = {}): Sent => ({
+  certname,
+  uuid: randomUUID(),
+  do: what,
+  ...more,
+});
+
+/** Submits the commands, and starts the process again until nothing waits any more; returns how many starts that took. */
+async function drain(dir: string, commands: readonly Sent[]): Promise<number> {
+  const file = fileURLToPath(new URL('./drain-child.ts', import.meta.url));
+  const start = (...more: string[]) =>
+    run(process.execPath, ['--import', 'tsx', file, dir, ...more], { maxMs: 60_000 });
+  let ended = await start(...commands.map((command) => JSON.stringify(command)));
   let starts = 1;
   for (; ended.signal === 'SIGKILL'; starts++) {
-    assert.ok(starts < 10, 'it kills for ever');
-    ended = await drain();
+    assert.ok(starts < 12, 'it kills for ever');
+    ended = await start();
   }
   assert.equal(ended.status, 0, ended.err);
-  t.diagnostic(`${starts} starts`);
-  const counts = await applications(dir);
-  assert.equal(counts.has(deadly.uuid), false);
-  for (const { uuid } of others) assert.equal(counts.get(uuid), 1, uuid);
-  const [letter, ...more] = await new DeadLetters(join(dir, 'discarded')).list();
-  assert.deepEqual([letter?.certname, more], ['n7', []]);
-  assert.equal(existsSync(join(dir, 'inbox', 'suspects.json')), false);
-});
+  return starts;
+}
+
+for (const [which, deadly] of [
+  ['that', sent('n7', 'kill')],
+  ['that is tried again and', sent('n7', 'kill held')],
+  ['that belongs to another partition and', sent('n7', 'kill there', { to: 'n8' })],
+] as const) {
+  test(`crash: a command ${which} kills the process becomes a dead letter, and those beside it are applied once`, async (t) => {
+    const dir = temporaryDirectory();
+    // Those that are tried again are held in every partition.
+    const others = Array.from({ length: 30 }, (_, i) => sent(`n${i}`, i % 5 === 0 ? 'retry' : 'store', { times: 1 }));
+    t.diagnostic(`${await drain(dir, [...others.slice(0, 15), deadly, ...others.slice(15)])} starts`);
+    const counts = await applications(dir);
+    assert.equal(counts.has(deadly.uuid), false);
+    for (const { uuid } of others) assert.equal(counts.get(uuid), 1, uuid);
+    const letters = await new DeadLetters(join(dir, 'discarded')).list();
+    assert.equal(letters.length, 1);
+    assert.match(letters[0]!.certId, /^n[78]$/);
+    assert.equal(existsSync(join(dir, 'inbox', 'suspects.json')), false);
+  });
+}
 
 // ------------------------------------------------------------------ a full disk
 

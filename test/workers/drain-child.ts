@@ -4,6 +4,7 @@
 import { startRing } from '../../workers/ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { submissionOf } from '../support/commands.ts';
+import { allOpen } from '../support/partitions.ts';
 import { until } from '../support/waiting.ts';
 
 const [dir, ...commands] = process.argv.slice(2) as [string, ...string[]];
@@ -21,5 +22,7 @@ await Promise.all(
     return ring.submit(submissionOf(sent, { uuid }), false);
   }),
 );
+// What partitions hold is known when they are open.
+await allOpen(ring);
 await until('nothing waits', () => ring.depth === 0, 20_000);
 await ring.stop();

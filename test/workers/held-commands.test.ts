@@ -13,6 +13,7 @@ import { MetricsRegistry } from '../../workers/metrics.ts';
 import { ringLimits } from '../../workers/ring-options.ts';
 import type { Slot } from '../../workers/slot.ts';
 import type { Suspects } from '../../workers/suspects.ts';
+import { Trials } from '../../workers/trials.ts';
 import { envelope } from '../engine/inbox/support.ts';
 
 /** A partition of which nothing but its door is there; `looks`: how often it was asked whether it is open. */
@@ -21,6 +22,7 @@ class FakeSlot {
   readonly held = new Map<number, Held>();
   readonly posted: ToActor[] = [];
   readonly actor = { post: (message: ToActor): void => void this.posted.push(message) };
+  trouble: string | null = null;
   isUp = true;
   looks = 0;
 
@@ -55,13 +57,29 @@ const log = {
 } as unknown as Log;
 const suspects = { isDeadly: () => false, clear: () => {} } as unknown as Suspects;
 
-function setUp(): { source: FakeSlot; target: FakeSlot; held: HeldCommands } {
+interface SetUp {
+  readonly source: FakeSlot;
+  readonly target: FakeSlot;
+  readonly held: HeldCommands;
+  readonly trials: Trials;
+  /** What was noted, the latest last: slot and seqs, null while nothing is tried. */
+  readonly noted: (readonly [slot: number, seqs: readonly number[]] | null)[];
+}
+
+function setUp(isFeared = false): SetUp {
   const [source, target] = [new FakeSlot(0), new FakeSlot(1)];
-  return {
-    source,
-    target,
-    held: new HeldCommands({ metrics: metrics(), suspects, log, slotOf: () => asSlot(target), mayMove: () => true }),
-  };
+  const noted: SetUp['noted'] = [];
+  const trials = new Trials({
+    suspects: {
+      saveTrying: (slot, seqs) => void noted.push([slot, seqs]),
+      saveTried: () => void noted.push(null),
+    },
+    isFeared,
+    mayTryHeld: () => true,
+    onEnd: () => held.up(),
+  });
+  const held = new HeldCommands({ metrics: metrics(), suspects, log, slotOf: () => asSlot(target), trials });
+  return { source, target, held, trials, noted };
 }
 
 /** Answers what was asked of both, once; returns the seqs that were adopted. */
@@ -120,6 +138,33 @@ test('held commands: what is on its way when an actor dies begins again once it 
   );
   assert.equal(held.moving, 0);
   assert.ok(lines.includes("[10-0] [0 ms] 'replace facts' command processed for elsewhere"));
+});
+
+test('held commands: those that are feared are tried one after the other, noted meanwhile, also where one hangs or its actor dies', () => {
+  const { source, target, held, trials, noted } = setUp(true);
+  const third = new FakeSlot(2);
+  const retries = (): number[] =>
+    [source, target, third].flatMap((slot) =>
+      slot.take().map((message) => (message.kind === 'retry' ? message.seq : 0)),
+    );
+  for (let seq = 1; seq <= 2; seq++) held.hold(asSlot(source), moving(seq));
+  held.asked(asSlot(third), 7);
+  held.asked(asSlot(source), 8);
+  assert.deepEqual(noted, [[1, [1]]]);
+  assert.deepEqual(turn(held, source, target), [1]);
+  assert.deepEqual(turn(held, source, target), [2]);
+  assert.deepEqual(noted.splice(0), [[1, [1]], null, [1, [2]], null, [2, [7]]]);
+  retries();
+  third.trouble = 'the disk is full';
+  trials.endHeld(asSlot(third));
+  assert.deepEqual(noted.splice(0), [null, [0, [8]]]);
+  assert.deepEqual(retries(), [8]);
+  held.asked(asSlot(third), 7);
+  held.down(new Set([asSlot(source)]));
+  assert.deepEqual([noted.splice(0), retries()], [[null], []]);
+  third.trouble = null;
+  held.up();
+  assert.deepEqual([noted.splice(0), retries()], [[[2, [7]]], [7]]);
 });
 
 test('admission: commands that are to move count among those that wait', () => {

@@ -11,6 +11,8 @@
 //   {"do": "die"}                      ends the thread
 //   {"do": "die committed"}            ends the thread once it has been applied
 //   {"do": "kill"}                     ends the whole process
+//   {"do": "kill held"}                fails, retryable, and ends the whole process when it is tried again
+//   {"do": "kill there", "to": certname}  belongs to another certname, and ends the whole process there
 //   {"do": "hang"}                     never returns
 //   {"do": "hang inside"}              stays in its transaction until the release file is there, and then fails it
 
@@ -43,6 +45,8 @@ interface Script {
     | 'die'
     | 'die committed'
     | 'kill'
+    | 'kill held'
+    | 'kill there'
     | 'hang'
     | 'hang inside';
   readonly times?: number;
@@ -86,9 +90,13 @@ class StubHost implements PartitionHost {
 
   apply(commands: readonly QueuedCommand[], context: ApplyContext): Applied {
     for (const command of commands) {
-      const what = scriptOf(command).do;
+      const script = scriptOf(command);
+      const what = script.do;
       if (what === 'die') process.exit(7);
       if (what === 'kill') process.kill(process.pid, 'SIGKILL');
+      // What moves the stream position comes from the log.
+      if (what === 'kill held' && context.position === 0) process.kill(process.pid, 'SIGKILL');
+      if (what === 'kill there' && !this.#isElsewhere(script)) process.kill(process.pid, 'SIGKILL');
       if (what === 'hang') for (;;);
     }
     this.#requireRoom(commands);
@@ -115,6 +123,10 @@ class StubHost implements PartitionHost {
     }
   }
 
+  #isElsewhere({ to = '' }: Script): boolean {
+    return slotOf(to, this.#partitions) !== this.#slot;
+  }
+
   #failuresOf(seq: number): number {
     return this.#failures.get(seq) ?? 0;
   }
@@ -137,9 +149,10 @@ class StubHost implements PartitionHost {
       while (Date.now() < end && !existsSync(join(this.#dir, RELEASE_FILE)));
       throw new Error('came back');
     }
-    if (script.do === 'move' && slotOf(script.to ?? '', this.#partitions) !== this.#slot) {
+    if ((script.do === 'move' || script.do === 'kill there') && this.#isElsewhere(script)) {
       return { kind: 'reroute', seq, certname: script.to ?? '' };
     }
+    if (script.do === 'kill held') return { ...failed, retryable: true, error: 'fails on request, at first' };
     if (script.do === 'refuse') return { ...failed, retryable: false, error: 'refused on request' };
     if (script.do === 'retry' && this.#failuresOf(seq) < (script.times ?? 0)) {
       return { ...failed, retryable: true, error: `attempt ${this.#failuresOf(seq)} fails on request` };

@@ -1,0 +1,69 @@
+// After runs that ended soon and not in order, what waits is tried one after the other over all partitions, and noted meanwhile: so the next
+// process knows what this one died of. First what was in the log, batch by batch; then what partitions hold, command by command.
+
+import type { Flight, Slot } from './slot.ts';
+import type { Suspects } from './suspects.ts';
+
+interface TrialsOptions {
+  readonly suspects: Pick<Suspects, 'saveTrying' | 'saveTried'>;
+  /** What waits may be what earlier processes died of. */
+  readonly isFeared: boolean;
+  /** Whether held commands may be tried, as far as the log is concerned. */
+  readonly mayTryHeld: () => boolean;
+  /** The next trial may begin; null: of any partition, else of another one. */
+  readonly onEnd: (except: Slot | null) => void;
+}
+
+/** A batch, or the seq of a command that a partition holds. */
+type Tried = Flight | number;
+
+export class Trials {
+  readonly #options: TrialsOptions;
+  #now: { readonly slots: readonly Slot[]; readonly what: Tried } | null = null;
+
+  constructor(options: TrialsOptions) {
+    this.#options = options;
+  }
+
+  get isFeared(): boolean {
+    return this.#options.isFeared;
+  }
+
+  /** Something is being tried. */
+  get isBusy(): boolean {
+    return this.#now !== null;
+  }
+
+  /** Whether a command that is held may be tried now. */
+  get mayTryHeld(): boolean {
+    return !this.isBusy && this.#options.mayTryHeld();
+  }
+
+  /** `slots`: the partition that tries it, and others that it hangs on; `seqs`: the commands to be noted. Only while nothing else is tried. */
+  begin(slots: readonly [Slot, ...Slot[]], what: Tried, seqs: readonly number[]): void {
+    if (!this.isFeared) return;
+    this.#now = { slots, what };
+    this.#options.suspects.saveTrying(slots[0].slot, seqs);
+  }
+
+  /** It is back, was lost with its actor, or hangs on its partition. */
+  end(what: Tried): void {
+    if (this.#now?.what === what) this.#end(typeof what === 'number' ? null : this.#now.slots[0]!);
+  }
+
+  /** The same for a held command that hangs on the partition. */
+  endHeld(slot: Slot): void {
+    if (typeof this.#now?.what === 'number' && this.#now.slots.includes(slot)) this.#end(null);
+  }
+
+  /** The run ends in order. */
+  close(): void {
+    if (this.isFeared) this.#options.suspects.saveTried();
+  }
+
+  #end(except: Slot | null): void {
+    this.#now = null;
+    this.#options.suspects.saveTried();
+    this.#options.onEnd(except);
+  }
+}
