@@ -83,6 +83,9 @@ interface WaitingCommand {
   readonly attempts: readonly Attempt[];
 }
 
+/** What can be wrong with a partition, the first that is told first. */
+type TroubleKind = 'write' | 'flush' | 'letters';
+
 /** What the activity mark says while commands are applied. */
 interface Doing {
   readonly kind: 'batch' | 'retry';
@@ -112,7 +115,9 @@ export class PartitionActor {
   /** What was found at the start, for the announcement. */
   #found: Held[] = [];
   #tail: Promise<void> = Promise.resolve();
-  #trouble: string | null = null;
+  readonly #troubles: Record<TroubleKind, string | null> = { write: null, flush: null, letters: null };
+  /** What the main thread was told last. */
+  #told: string | null = null;
   #stopping = false;
   #retryTimer: NodeJS.Timeout | null = null;
   /** The main thread was asked for leave to try a held command. */
@@ -309,7 +314,7 @@ export class PartitionActor {
     for (let pause = this.#times.stallMin; ; pause = Math.min(pause * 2, this.#times.stallMax)) {
       try {
         const result = write();
-        this.#setTrouble(null);
+        this.#setTrouble('write', null);
         return result;
       } catch (error) {
         if (isDivisible && isOutOfRoom(error)) throw error;
@@ -317,7 +322,10 @@ export class PartitionActor {
         if (!isDamaged && !isSystemError(error) && this.#canWrite()) throw error;
         // A sync that failed is made up for by a flush.
         if (!isOutOfRoom(error)) this.#flushSoon(0);
-        this.#setTrouble(isDamaged ? `${error.message}; its file is damaged: ${DAMAGE_ADVICE}` : messageOf(error));
+        this.#setTrouble(
+          'write',
+          isDamaged ? `${error.message}; its file is damaged: ${DAMAGE_ADVICE}` : messageOf(error),
+        );
       }
       if (this.#stopping) return null;
       await this.#pause(pause);
@@ -549,12 +557,12 @@ export class PartitionActor {
     while (this.#dead.size > 0 && !this.#stopping) {
       try {
         await this.#burySome();
+        this.#setTrouble('letters', null);
         pause = this.#times.stallMin;
       } catch (error) {
-        this.#post({ kind: 'trouble', slot: this.#slot, text: `dead letters cannot be written: ${messageOf(error)}` });
+        this.#setTrouble('letters', `dead letters cannot be written: ${messageOf(error)}`);
         await this.#pause(pause);
         pause = Math.min(pause * 2, this.#times.stallMax);
-        this.#post({ kind: 'trouble', slot: this.#slot, text: this.#trouble });
       }
     }
   }
@@ -620,19 +628,27 @@ export class PartitionActor {
       this.#post({ kind: 'flushed', slot: this.#slot, position });
     } catch (error) {
       // Nothing was lost: the log keeps the commands until a later flush succeeds.
-      this.#post({ kind: 'trouble', slot: this.#slot, text: `flush failed: ${messageOf(error)}` });
-      this.#trouble = 'flush failed';
+      this.#setTrouble('flush', `flush failed: ${messageOf(error)}`);
       this.#flushSoon(this.#times.stallMax);
       return;
     }
-    if (this.#trouble === 'flush failed') this.#setTrouble(null);
+    this.#setTrouble('flush', null);
     if (this.#host.position > position) this.#flushSoon(this.#times.flushDelay);
   }
 
-  #setTrouble(text: string | null): void {
-    if (this.#trouble === text) return;
-    this.#trouble = text;
-    this.#post({ kind: 'trouble', slot: this.#slot, text });
+  /** Why the store cannot be changed now. */
+  get #trouble(): string | null {
+    const { write, flush } = this.#troubles;
+    return write ?? flush;
+  }
+
+  /** The main thread is told once, and that all is well when it is. */
+  #setTrouble(kind: TroubleKind, text: string | null): void {
+    this.#troubles[kind] = text;
+    const told = this.#trouble ?? this.#troubles.letters;
+    if (told === this.#told) return;
+    this.#told = told;
+    this.#post({ kind: 'trouble', slot: this.#slot, text: told });
   }
 
   #pause(ms: number): Promise<void> {

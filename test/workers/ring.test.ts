@@ -26,7 +26,7 @@ import { submissionOf } from '../support/commands.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 import { atEnd } from '../support/endings.ts';
 import { allOpen, ofPartitions } from '../support/partitions.ts';
-import { until } from '../support/waiting.ts';
+import { pause, until } from '../support/waiting.ts';
 import { applications } from './applications.ts';
 
 const PARTITIONS = 4;
@@ -284,6 +284,30 @@ test('ring: a command refused by the engine goes to the dead letters, whole', as
   assert.equal(metrics.meter('mq', 'global.fatal').count, 1);
   assert.equal(metrics.meter('mq', 'global.seen').count, 0, 'refused by validation: never seen');
   assert.equal(metrics.counter('dlo', 'replace facts.messages').count, 1);
+});
+
+test('ring: that dead letters cannot be written is told once, and that they can be once more', async (t) => {
+  const dir = temporaryDirectory();
+  const { ring, lines } = await start(t, dir);
+  const folder = join(dir, 'discarded', 'replace_facts');
+  writeFileSync(folder, 'in the way');
+  await (await ring.submit(submission('a', { do: 'refuse' }), true)).outcome;
+  const told = (): string[] => lines.filter((line) => /dead letters cannot be written|works again/.test(line));
+  await until('it is told', () => told().length > 0);
+  // Some more attempts; commands go on meanwhile, and pass.
+  for (let i = 0; i < 10; i++) {
+    await (await ring.submit(submission('a'), true)).outcome;
+    await pause(20);
+  }
+  assert.equal(ring.healthy, false);
+  assert.equal(told().length, 1, told().join('\n'));
+  rmSync(folder);
+  await until('it is written', () => ring.depth === 0 && ring.healthy);
+  assert.equal(readdirSync(folder).length, 2);
+  assert.match(
+    told().join('\n'),
+    /^error partition \d: dead letters cannot be written: .*\ninfo partition \d: works again$/,
+  );
 });
 
 test('ring: a retryable failure is told at once, tried again later, and passes when it may', async (t) => {
