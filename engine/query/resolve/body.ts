@@ -8,7 +8,7 @@ import { addReportTypes, UnknownShape } from './defaults.ts';
 import { deferred, type FilterContext, filterOf, settle, settleLate } from './filter.ts';
 import { astValidation } from './messages.ts';
 import { checkNames } from './names.ts';
-import { normalOperator } from './operators.ts';
+import { isGroupBy, normalOperator } from './operators.ts';
 import type { Paging } from './order-by.ts';
 import { allColumns, checkGroupOrder, type Defer, isOfNumbers, type Projection, projectionOf } from './projection.ts';
 import type { Scope, ScopeOptions } from './scope.ts';
@@ -20,9 +20,6 @@ export interface BodyOptions extends ScopeOptions, FilterContext {
 }
 
 type Body = Pick<QueryTree, 'columns' | 'projected' | 'filter' | 'groupBy'>;
-
-const isGroupBy = (clause: JsonValue | undefined): clause is readonly JsonValue[] =>
-  clause !== undefined && isArray(clause) && clause[0] === 'group_by';
 
 interface Parts {
   readonly columns: JsonValue;

@@ -24,8 +24,17 @@ import {
   notAllowedOnValue,
   notArity,
   notNumeric,
+  tooFewColumns,
 } from './messages.ts';
-import { type ComparisonOp, isComparison, isInequality, isPaging, isTruthy, normalOperator } from './operators.ts';
+import {
+  type ComparisonOp,
+  isComparison,
+  isGroupBy,
+  isInequality,
+  isPaging,
+  isTruthy,
+  normalOperator,
+} from './operators.ts';
 import { hasMatch, parseField, tryParseField } from './path.ts';
 import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOf, scopeOfSelect } from './scope.ts';
 
@@ -269,6 +278,7 @@ function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: Sc
   const expanded = expandSource(source, options, scope);
   const fields = isArray(field) ? field : [field];
   if (fields.length === 0 || !fields.every((name) => typeof name === 'string')) throw invalidClause('in');
+  if (expanded === 'no-columns') return refused(tooFewColumns());
   const names = fields as readonly string[];
   if (field === 'new_value' || field === 'old_value' || names.includes('tag')) {
     return { kind: 'in', fields: [], source: null };
@@ -293,30 +303,50 @@ function factInArray(fact: string, values: JsonValue, options: ScopeOptions): Cl
   return { kind: 'in', fields: ['certname'], source: { scope, columns: ['certname'], filter, paging: [] } };
 }
 
-function expandSource(source: JsonValue, options: ScopeOptions, outer: Scope): Source | null {
+/**
+ * The right side of an `in`; null for what is no query at all. `no-columns` are queries, and conditions, that have rows but name no columns
+ * of them: the check of the whole query's shape (`addReportTypes`) tells of those.
+ */
+function expandSource(source: JsonValue, options: ScopeOptions, outer: Scope): Source | 'no-columns' | null {
   if (!isArray(source)) return null;
   const op = normalOperator(source[0]);
+  if (op === 'extract') return expandExtract(source, options, outer);
+  if (op === 'from') return expandFrom(source, options);
+  return expand(outer, source, options) === UNKNOWN ? null : 'no-columns';
+}
+
+function expandExtract(
+  source: readonly JsonValue[],
+  options: ScopeOptions,
+  outer: Scope,
+): Source | 'no-columns' | null {
   const columns = source[1] as JsonValue;
-  if (op === 'extract' && source.length === 3 && isArray(source[2] as JsonValue)) {
+  if (source.length === 3 && isArray(source[2] as JsonValue)) {
     const [select, filter] = source[2] as readonly JsonValue[];
     if (isSelect(select)) {
       const scope = scopeOfSelect(select, options);
-      if (isAtom(filter)) throw noSequence(filter);
       const clause = filter === undefined ? NO_CLAUSE : expand(scope, filter, options);
       return rewriteFacts(columns, { scope, columns: columnList(columns), filter: clause, paging: [] }, options);
     }
   }
-  if (op === 'from' && source.length >= 3) {
-    const scope = scopeOfSelect(`select_${textOf(columns)}`, options);
-    const body = source[2] as JsonValue;
-    if (isArray(body) && normalOperator(body[0]) === 'extract') {
-      const filter = body[2] === undefined || body[2] === null ? NO_CLAUSE : expand(scope, body[2], options);
-      const paging = source.slice(3).filter(isPaging);
-      return { scope, columns: columnList(body[1] ?? null), filter, paging };
-    }
-  }
   for (const child of source) if (isArray(child)) expand(outer, child, options);
-  return null;
+  const isKnown = source.length === 2 || source.length === 3 || (source.length === 4 && isGroupBy(source[3]));
+  return isKnown ? 'no-columns' : null;
+}
+
+function expandFrom(source: readonly JsonValue[], options: ScopeOptions): Source | 'no-columns' | null {
+  const body = source[2];
+  if (body === undefined) return null;
+  const scope = scopeOfSelect(`select_${textOf(source[1] as JsonValue)}`, options);
+  if (isArray(body) && normalOperator(body[0]) === 'extract') {
+    const filter = body[2] === undefined || body[2] === null ? NO_CLAUSE : expand(scope, body[2], options);
+    const paging = source.slice(3).filter(isPaging);
+    return { scope, columns: columnList(body[1] ?? null), filter, paging };
+  }
+  const atom = source.slice(2).find(isAtom);
+  if (atom !== undefined) throw noSequence(atom);
+  for (const child of source.slice(2)) if (isArray(child)) expand(scope, child, options);
+  return 'no-columns';
 }
 
 const columnList = (columns: JsonValue): readonly JsonValue[] => (isArray(columns) ? columns : [columns]);

@@ -5,7 +5,7 @@
 import { AGENT_REPORT } from '../../../schemas/entities.ts';
 import { textOf } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
-import { isComparison, isPaging } from './operators.ts';
+import { isComparison, isGroupBy, isPaging } from './operators.ts';
 import { type Scope, type ScopeOptions, scopeOfSelect } from './scope.ts';
 
 type Clause = readonly JsonValue[];
@@ -13,8 +13,6 @@ type Clause = readonly JsonValue[];
 export const ACTIVE_FILTER: JsonValue = ['=', 'node_state', 'active'];
 /** A condition that is none. */
 export const ANY_STATE: JsonValue = ['=', 'node_state', 'any'];
-
-const isGroupBy = (clause: JsonValue | undefined): boolean => Array.isArray(clause) && clause[0] === 'group_by';
 
 /** The query restricted by one more filter; `extract` and `from` keep their place around it. */
 export function addFilter(query: JsonValue, filter: JsonValue): JsonValue {
@@ -141,8 +139,8 @@ class ReportTypes {
         const [select, ...rest] = second as Clause;
         const bare = rest.every((clause) => isPaging(clause) || isGroupBy(clause));
         const filter = this.level(this.#scope(select), bare ? null : (rest[0] as JsonValue));
-        const clauses = bare ? rest : rest.slice(1);
-        return [op, first as JsonValue, [select as JsonValue, ...(filter === null ? [] : [filter]), ...clauses]];
+        if (filter === null) return source;
+        return [op, first as JsonValue, [select as JsonValue, filter, ...(bare ? rest : rest.slice(1))]];
       }
     }
     throw new UnknownShape(node);

@@ -42,6 +42,9 @@ export const noImplementation = (): LateRefusal =>
     "No implementation of method: :-plan->sql of protocol: #'puppetlabs.puppetdb.query-eng.engine/SQLGen found for class: nil",
   );
 
+/** Rows without columns on the right side of `in`. */
+export const tooFewColumns = (): StoreRefusal => new StoreRefusal('ERROR: subquery has too few columns');
+
 export const astValidation = (clause: JsonValue, query: JsonValue): QueryError =>
   badQuery(
     'AST validation failed, but was successfully converted to SQL. Please file a PuppetDB ticket at ' +

@@ -8,7 +8,7 @@ import { badQuery } from '../errors.ts';
 import { invalidExtractClause, noSequence, notQueryable, unknownFields, unsupportedSubquery } from './messages.ts';
 import { FUNCTIONS, isComparison, isOperator } from './operators.ts';
 import { parseField } from './path.ts';
-import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOfSelect } from './scope.ts';
+import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOfNothing, scopeOfSelect } from './scope.ts';
 
 /** Throws the name errors of the query and of its subqueries. */
 export function checkNames(scope: Scope, query: JsonValue, options: ScopeOptions): void {
@@ -40,7 +40,7 @@ function walk(scope: Scope, node: JsonValue, options: ScopeOptions, errors: stri
     return;
   } else if (op === 'in' && node.length >= 2) {
     const source = node[2];
-    if (node.length === 3 && isArray(source as JsonValue) && (source as readonly JsonValue[])[0] === 'array') {
+    if (node.length === 3 && isArray(source as JsonValue) && isValueList(source as readonly JsonValue[])) {
       const field = node[1] as JsonValue;
       checkQueryable(scope, isArray(field) && field.length === 1 ? (field[0] as JsonValue) : field, errors);
       return;
@@ -51,14 +51,22 @@ function walk(scope: Scope, node: JsonValue, options: ScopeOptions, errors: stri
   for (const child of node) walk(scope, child, options, errors);
 }
 
-/** `["extract", columns, [select_E, filter?, …]]`: columns and filter belong to E. True when it was one (or failed as one). */
+const isValueList = (source: readonly JsonValue[]): boolean => source[0] === 'array' && source.length === 2;
+
+/**
+ * `["extract", columns, [select_E, filter]]`: columns and filter belong to E, or to no entity where the filter is no clause. True when it
+ * was one (or failed as one). With more behind the filter it is none: all in it is read as if it stood in the query around it.
+ */
 function checkSelect(node: readonly JsonValue[], options: ScopeOptions, errors: string[]): boolean {
   const source = node[2];
   if (node.length !== 3 || source === undefined || !isArray(source)) return false;
   const name = source[0];
   if (isSelect(name)) {
-    const scope = scopeOfSelect(name, options);
-    if (source.length > 1) checkNames(scope, source[1] as JsonValue, options);
+    if (source.length > 2) return false;
+    const filter = source[1];
+    if (filter !== undefined && isAtom(filter)) throw noSequence(filter);
+    const scope = filter === undefined || isArray(filter) ? scopeOfSelect(name, options) : scopeOfNothing;
+    if (filter !== undefined) checkNames(scope, filter, options);
     const message = columnsError(scope, node[1] as JsonValue, INNER);
     if (message !== null) errors.push(message);
     return true;

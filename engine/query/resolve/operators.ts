@@ -49,3 +49,6 @@ export const isTruthy = (value: JsonValue | undefined): boolean =>
 
 export const isPaging = (clause: JsonValue | undefined): clause is readonly JsonValue[] =>
   Array.isArray(clause) && (clause[0] === 'limit' || clause[0] === 'offset' || clause[0] === 'order_by');
+
+export const isGroupBy = (clause: JsonValue | undefined): clause is readonly JsonValue[] =>
+  Array.isArray(clause) && clause[0] === 'group_by';

@@ -27,7 +27,8 @@ export interface Scope {
   shown(name: string): string;
 }
 
-const UNKNOWN: Scope = {
+/** What no entity's name stands for. */
+export const scopeOfNothing: Scope = {
   entity: null,
   alias: 'null',
   fields: new Map(),
@@ -90,7 +91,7 @@ export function scopeWith(alias: string, parts: readonly (readonly [scope: Scope
   );
   const names = fields.map(([name]) => name);
   return {
-    ...UNKNOWN,
+    ...scopeOfNothing,
     alias,
     fields: new Map(fields),
     queryable: names,
@@ -114,7 +115,7 @@ export const isSelect = (name: unknown): name is string => typeof name === 'stri
 /** The scope inside `[name, filter]`; unknown names give the scope without fields. Subqueries have no request parameters. */
 export function scopeOfSelect(name: string, options: ScopeOptions): Scope {
   const entity = selectable(name);
-  return entity ? scopeOf(entity.name, options.vocabulary ? { vocabulary: options.vocabulary } : {}) : UNKNOWN;
+  return entity ? scopeOf(entity.name, options.vocabulary ? { vocabulary: options.vocabulary } : {}) : scopeOfNothing;
 }
 
 export const fieldNamed = (scope: Scope, name: string): Field | undefined => scope.fields.get(name);

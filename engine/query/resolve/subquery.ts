@@ -5,11 +5,11 @@
 import type { Field } from '../../../schemas/entities.ts';
 import { printClojure } from '../../clojure.ts';
 import type { JsonValue } from '../../json/value.ts';
-import { badQuery, StoreRefusal } from '../errors.ts';
+import { badQuery } from '../errors.ts';
 import type { Column, Filter, QueryTree } from '../tree.ts';
 import type { Source } from './clause.ts';
 import { type FilterContext, filterOf } from './filter.ts';
-import { columnMismatch, notQueryable, unknownFields } from './messages.ts';
+import { columnMismatch, notQueryable, tooFewColumns, unknownFields } from './messages.ts';
 import { clausePaging } from './order-by.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 
@@ -38,7 +38,7 @@ export function resolveSource(scope: Scope, fields: readonly string[], source: S
     const outer = fieldNamed(scope, name);
     if (!outer) throw badQuery(notQueryable(name, scope.alias, scope.queryableSorted));
     const column = source.columns[index];
-    if (column === undefined) throw new StoreRefusal('ERROR: subquery has too few columns');
+    if (column === undefined) throw tooFewColumns();
     const field = innerField(inner, column);
     if (!comparable(outer, field)) throw columnMismatch(outer, field);
     columns.push({ kind: 'field', key: field.name, ref: { kind: 'field', field: field.name } });

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { resolveEventCounts } from '../../../../engine/query/resolve/resolve.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
-import { entityError, errorOf, filter, root } from './support.ts';
+import { entityError, errorOf, filter, json, root } from './support.ts';
 
 const NO_IMPLEMENTATION =
   "No implementation of method: :-plan->sql of protocol: #'puppetlabs.puppetdb.query-eng.engine/SQLGen found for class: nil";
+const AST_VALIDATION =
+  'AST validation failed, but was successfully converted to SQL. Please file a PuppetDB ticket at https://tickets.puppetlabs.com ';
 const FACTS = "'certname', 'environment', 'name', and 'value'";
 const ENVIRONMENT = "'zz' is not a queryable object for environments. Known queryable objects are 'name'";
 
@@ -456,9 +459,90 @@ describe('errors', () => {
     ]) {
       assert.match(entityError('catalogs', query), /^AST validation failed, .*\nUnrecognized AST clause \[/s, query);
     }
+  });
+
+  for (const source of [
+    '["from","facts",["=","name","a"]]',
+    '["from","facts",["=","name","a"],["limit",1]]',
+    '["from","facts",["limit",1]]',
+    '["from","facts","x"]',
+    '["from","facts",null]',
+    '["from","zz",["bogus"]]',
+    '["extract","certname"]',
+    '["extract","certname","x"]',
+    '["=","certname","a"]',
+    '["and",["=","certname","a"],["=","certname","b"]]',
+    '["not",["=","certname","a"]]',
+    '["subquery","facts",["=","name","a"]]',
+  ]) {
+    it(`errors: ${source} has no columns that "in" could compare with, which the last check finds`, () => {
+      const clause = `["in","certname",${source}]`;
+      const printed = clause.replaceAll('null', 'nil').replaceAll(',', ' ');
+      const told = (query: string): string =>
+        `${AST_VALIDATION}\nUnrecognized AST clause ${printed} in AST query ${query}`;
+      assert.equal(entityError('catalogs', clause), told(printed));
+      assert.equal(
+        entityError('catalogs', `["or",${clause},["=","certname","b"]]`),
+        told(`["or" ${printed} ["=" "certname" "b"]]`),
+      );
+      assert.equal(
+        entityError('catalogs', `["in","certname",["from","facts",["extract",["certname"],${clause}]]]`),
+        told(`["in" "certname" ["from" "facts" ["extract" ["certname"] ${printed}]]]`),
+      );
+      assert.match(
+        errorOf(() => root(`["from","nodes",${clause}]`)),
+        /^AST validation failed/,
+      );
+      assert.match(
+        errorOf(() => resolveEventCounts({ query: json(clause), summarizeBy: 'certname' })),
+        /^ERROR: subquery has too few columns$/,
+      );
+    });
+  }
+
+  for (const [source, told] of [
+    ['"x"', NO_IMPLEMENTATION],
+    ['["x"]', NO_IMPLEMENTATION],
+    ['["bogus","a","b"]', NO_IMPLEMENTATION],
+    ['["from","facts"]', NO_IMPLEMENTATION],
+    ['["array",["a"],["b"]]', NO_IMPLEMENTATION],
+    ['["extract","certname",["=","certname","a"],["=","certname","a"]]', NO_IMPLEMENTATION],
+    ['["=","certname"]', '= requires exactly two arguments'],
+    ['["or"]', "'or' takes at least one argument, but none were supplied"],
+    ['["from","facts",5]', noSequence('java.lang.Integer')],
+    ['["from","facts",["=","name","a"],true]', noSequence('java.lang.Boolean')],
+    [
+      '["extract","certname",["select_facts",null]]',
+      "Can't extract unknown 'null' field 'certname'. Acceptable fields are ",
+    ],
+    [
+      '["extract","certname",["select_facts","x"]]',
+      "Can't extract unknown 'null' field 'certname'. Acceptable fields are ",
+    ],
+    [
+      '["extract","certname",["select_facts",{}]]',
+      "Can't extract unknown 'null' field 'certname'. Acceptable fields are ",
+    ],
+    ['["extract","name",["select_facts",5]]', noSequence('java.lang.Integer')],
+  ] as const) {
+    it(`errors: ${source} on the right side of "in"`, () => {
+      assert.equal(entityError('catalogs', `["in","certname",${source}]`), told);
+    });
+  }
+
+  it('errors: what is sent behind the filter of select_facts makes all of it a part of the query around it', () => {
+    for (const more of ['["limit",1]', '["=","certname","a"]']) {
+      assert.match(
+        entityError('catalogs', `["in","certname",["extract","certname",["select_facts",["=","name","a"],${more}]]]`),
+        /^'name' is not a queryable object for catalogs\./,
+      );
+    }
+  });
+
+  it('errors: an array of too few or too many values is compared with like a subquery', () => {
     assert.match(
-      entityError('catalogs', '["in","certname",["from","nodes",["=","certname","a"]]]'),
-      /AST validation|No implementation/,
+      entityError('packages', '["in","certname",["array"]]'),
+      /^Can't match on unknown 'packages' field 'certname' for 'in'\./,
     );
   });
 
