@@ -37,6 +37,8 @@ type JsonExpected =
   | 'colon'
   | 'comma-or-close'
   | 'digit'
+  | 'fraction-digit'
+  | 'exponent-digit'
   | 'quote'
   | 'key-quote'
   | 'escape'
@@ -586,24 +588,24 @@ class ExactParser {
     const negative = text.charCodeAt(at) === 0x2d;
     if (negative) at++;
     const first = text.charCodeAt(at);
-    at = this.#digits(at);
+    at = this.#digits(at, 'digit');
     if (first === 0x30 && at > start + (negative ? 2 : 1)) {
       this.#fail('bad-number', 'leading zeroes not allowed', 'digit', start + (negative ? 1 : 0), '0');
     }
     let integer = true;
     if (text.charCodeAt(at) === 0x2e) {
       integer = false;
-      at = this.#digits(at + 1);
+      at = this.#digits(at + 1, 'fraction-digit');
     }
     const exponent = text.charCodeAt(at);
     if (exponent === 0x65 || exponent === 0x45) {
       integer = false;
       const sign = text.charCodeAt(at + 1);
-      at = this.#digits(sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
+      at = this.#digits(sign === 0x2b || sign === 0x2d ? at + 2 : at + 1, 'exponent-digit');
     }
     if (isWordUnit(text.charCodeAt(at))) {
       this.#at = at;
-      this.#unexpected(this.#container === null ? 'value' : 'comma-or-close');
+      this.#unexpected(this.#container === null ? 'end' : 'comma-or-close');
     }
     if (at - start > this.#limits.numberLength) {
       this.#fail('number-too-long', `number longer than ${this.#limits.numberLength} characters`, 'digit', start, '');
@@ -612,12 +614,12 @@ class ExactParser {
     return integer;
   }
 
-  #digits(at: number): number {
+  #digits(at: number, expected: JsonExpected): number {
     const text = this.#text;
     const first = text.charCodeAt(at);
     if (!(first >= 0x30 && first <= 0x39)) {
-      if (at >= text.length) this.#end('digit', at);
-      this.#fail('bad-number', 'digit expected', 'digit', at, String.fromCharCode(first));
+      if (at >= text.length) this.#end(expected, at);
+      this.#fail('bad-number', 'digit expected', expected, at, String.fromCharCode(first));
     }
     let unit = first;
     while (unit >= 0x30 && unit <= 0x39) unit = text.charCodeAt(++at);

@@ -18,6 +18,19 @@ const source = (line: number, column: number): string => `[Source: (StringReader
 const illegal = (code: number): string =>
   `Illegal character ((CTRL-CHAR, code ${code})): only regular white space (\\r, \\n, \\t) is allowed between tokens`;
 
+const AFTER_MINUS = 'expected digit (0-9) to follow minus sign, for valid numeric value';
+const PLUS =
+  'JSON spec does not allow numbers to have plus signs: enable `JsonReadFeature.ALLOW_LEADING_PLUS_SIGN_FOR_NUMBERS` to allow';
+const POINT = 'Decimal point not followed by a digit';
+const EXPONENT = 'Exponent indicator not followed by a digit';
+const SEPARATED = 'Expected space separating root-level values';
+const COMMENT =
+  "maybe a (non-standard) comment? (not recognized as one since Feature 'ALLOW_COMMENTS' not enabled for parser)";
+const nonStandard = (word: string): string =>
+  `Non-standard token '${word}': enable \`JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS\` to allow`;
+const inNumber = (found: string, what: string): string =>
+  `Unexpected character ('${found}' (code ${found.charCodeAt(0)})) in numeric value: ${what}`;
+
 describe('JSON texts of queries', () => {
   it('a blank text holds no query', () => {
     assert.equal(parseJsonQuery(' \n', 1000), undefined);
@@ -32,6 +45,10 @@ describe('JSON texts of queries', () => {
     assert.equal(
       refusal('{"a":1} {"b":[{"c\\n":null}]}'),
       'Only one query may be sent in a request. Found JSON ({"b" [{"c\\n" nil}]}) after the query {"a" 1}',
+    );
+    assert.equal(
+      refusal('"a\\n" "b"'),
+      'Only one query may be sent in a request. Found JSON ("b") after the query a\n',
     );
     assert.match(refusal('["a"] ["b'), /^Json parse error/);
   });
@@ -95,6 +112,55 @@ describe('JSON texts of queries', () => {
       (text) => [text, 1, text.length + 1, 'Unexpected end-of-input within/between Object entries'] as const,
     ),
     ['["a",', 1, 6, 'Unexpected end-of-input within/between Array entries'],
+    // Lines within strings do not count.
+    ['["\n","\\x"]', 1, 9, "Unrecognized character escape 'x' (code 120)"],
+    ['["\n\n",\n"\\"",\n\n  x]', 4, 4, `Unrecognized token 'x': was expecting ${VALUE}`],
+    ['["\n",\n[1}', 2, 4, `Unexpected close marker '}': expected ']' (for Array starting at ${source(2, 1)})`],
+    ['["a\\\n"]', 1, 6, 'Unrecognized character escape (CTRL-CHAR, code 10)'],
+    ...[']', ' ]', '\n]', 'a]', '-1]'].map((rest) => {
+      const found = rest.charAt(0);
+      const shown = found === '\n' ? '(CTRL-CHAR, code 10)' : `'${found}' (code ${found.charCodeAt(0)})`;
+      return [`[-${rest}`, 1, 4, `Unexpected character (${shown}) in numeric value: ${AFTER_MINUS}`] as const;
+    }),
+    ['[-', 1, 3, 'Unexpected end-of-inputNo digit following minus sign'],
+    ['[-.5]', 1, 4, `Unexpected character ('.' (code 46)): expected a valid value ${VALUE}`],
+    ['[+1]', 1, 4, `Unexpected character ('+' (code 43)) in numeric value: ${PLUS}`],
+    ['+', 1, 2, 'Unexpected end-of-input in a Number value'],
+    ['[-INF]', 1, 6, nonStandard('-INF')],
+    ['{"a":+Infinity}', 1, 15, nonStandard('+Infinity')],
+    ['[NaN]', 1, 5, nonStandard('NaN')],
+    ['[INF]', 1, 5, `Unrecognized token 'INF': was expecting ${VALUE}`],
+    ['[-Infx]', 1, 7, `Unrecognized token '-Infx': was expecting ${VALUE}`],
+    ...(
+      [
+        ['10.]', 5],
+        ['-12.x]', 6],
+        ['0.]', 5],
+        ['-0.]', 6],
+      ] as const
+    ).map(([number, column]) => [`[${number}`, 1, column, inNumber(number.at(-2) === 'x' ? 'x' : ']', POINT)] as const),
+    ['[10.', 1, 5, inNumber('.', POINT)],
+    ...(
+      [
+        ['1e]', 4],
+        ['12.5e+]', 5],
+        ['-1E-]', 5],
+        ['0e]', 5],
+        ['0.5e+]', 8],
+      ] as const
+    ).map(([number, column]) => [`[${number}`, 1, column, inNumber(']', EXPONENT)] as const),
+    ['[1e+', 1, 5, 'Unexpected end-of-inputexpected a digit for number exponent'],
+    ['[1.\n]', 1, 4, `Unexpected character ((CTRL-CHAR, code 10)) in numeric value: ${POINT}`],
+    ...[',', '"', 'a', '-', '/'].map(
+      (next) =>
+        [`1${next}`, 1, 3, `Unexpected character ('${next}' (code ${next.charCodeAt(0)})): ${SEPARATED}`] as const,
+    ),
+    ['[1] 1.5.5', 1, 9, `Unexpected character ('.' (code 46)): ${SEPARATED}`],
+    ...['[/* a */ 1]', '[1 // a\n]', '{/**/"a":1}'].map(
+      (text) => [text, 1, text.indexOf('/') + 2, `Unexpected character ('/' (code 47)): ${COMMENT}`] as const,
+    ),
+    [`[${'a'.repeat(255)}]`, 1, 257, `Unrecognized token '${'a'.repeat(255)}': was expecting ${VALUE}`],
+    [`[${'a'.repeat(300)}]`, 1, 258, `Unrecognized token '${'a'.repeat(256)}...': was expecting ${VALUE}`],
   ];
   for (const [text, line, column, reason] of cases) {
     it(`${JSON.stringify(text)} is refused at line ${line}, column ${column}`, () => {
