@@ -47,12 +47,26 @@ function checkSeparated(text: string, end: number): void {
 }
 
 /** The first JSON value of a body; undefined for a blank one. What follows the value is ignored. */
-export function parseJsonBody(text: string, depthMax: number): JsonValue | undefined {
+export const parseJsonBody = (text: string, depthMax: number): JsonValue | undefined =>
+  firstValue(text, depthMax, jsonFailure);
+
+/** As `parseJsonBody`, for a parameter of which PuppetDB tells what its JSON library says, as it says it. */
+export const parseJsonParameter = (text: string, depthMax: number): JsonValue | undefined =>
+  firstValue(text, depthMax, (_, error) => {
+    const { line, column, reason } = faultOf(text, error);
+    return badQuery(`${reason}\n at [Source: (StringReader); line: ${line}, column: ${column}]`);
+  });
+
+function firstValue(
+  text: string,
+  depthMax: number,
+  failure: (text: string, error: JsonError) => QueryError,
+): JsonValue | undefined {
   if (skipWhite(text, 0) >= text.length) return undefined;
   try {
     return parseJson(text, limits(depthMax));
   } catch (error) {
-    throw error instanceof JsonError ? jsonFailure(text, error) : error;
+    throw error instanceof JsonError ? failure(text, error) : error;
   }
 }
 
@@ -67,13 +81,18 @@ function skipWhite(text: string, start: number): number {
 
 /** The 400 for a text that is not JSON. */
 function jsonFailure(text: string, error: JsonError): QueryError {
-  const { read, reason } = numberFault(text, error) ?? { read: readPosition(error), reason: reasonOf(text, error) };
-  const { line, column } = placeOf(text, read, Math.min(read, error.offset));
+  const { line, column, reason } = faultOf(text, error);
   const shown = text.split('\n')[line - 1]?.replace(/\r$/, '') ?? '';
   return badQuery(
     `Json parse error at line ${grouped.format(line)}, column ${grouped.format(column)}:\n\n` +
       `${shown}\n${' '.repeat(Math.max(column - 2, 0))}^\n\n${reason}`,
   );
+}
+
+/** What is wrong with a text, and where. */
+function faultOf(text: string, error: JsonError): { line: number; column: number; reason: string } {
+  const { read, reason } = numberFault(text, error) ?? { read: readPosition(error), reason: reasonOf(text, error) };
+  return { ...placeOf(text, read, Math.min(read, error.offset)), reason };
 }
 
 /** Line and column of an offset, both from 1. Line ends count up to `end`, where they are not in a string. */

@@ -11,7 +11,7 @@ import { badQuery, type QueryError } from '../errors.ts';
 import { parsePql } from '../pql/parse.ts';
 import type { QueryRequest } from '../request.ts';
 import { type OrderColumns, parameterOrder } from '../resolve/order-by.ts';
-import { parseJsonBody, parseJsonQuery } from './json-text.ts';
+import { parseJsonBody, parseJsonParameter, parseJsonQuery } from './json-text.ts';
 
 export interface QueryParams {
   /** The AST, or null when none was sent. */
@@ -120,7 +120,7 @@ function parseUrlValues(values: Values, options: ReadOptions): void {
   }
   const countsFilter = values.get('counts_filter');
   if (typeof countsFilter === 'string') {
-    values.set('counts_filter', parseJsonBody(countsFilter, options.depthMax) ?? null);
+    values.set('counts_filter', parseJsonParameter(countsFilter, options.depthMax) ?? null);
   }
 }
 

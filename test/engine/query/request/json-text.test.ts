@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { QueryError } from '../../../../engine/query/errors.ts';
-import { parseJsonBody, parseJsonQuery } from '../../../../engine/query/request/json-text.ts';
+import { parseJsonBody, parseJsonParameter, parseJsonQuery } from '../../../../engine/query/request/json-text.ts';
 
 function refusal(text: string): string {
   try {
@@ -171,6 +171,14 @@ describe('JSON texts of queries', () => {
       assert.equal(rest.join('\n'), reason);
     });
   }
+
+  it('a parameter is refused in the words of the library alone', () => {
+    assert.throws(() => parseJsonParameter('[">",\n"successes" 1]', 1000), {
+      status: 400,
+      message: `Unexpected character ('1' (code 49)): was expecting comma to separate Array entries\n at ${source(2, 14)}`,
+    });
+    assert.deepEqual(parseJsonParameter('[1] x', 1000), [1]);
+  });
 
   it('deep nesting is an error, not a crash', () => {
     assert.match(refusal('['.repeat(100_000)), /^Json parse error/);
