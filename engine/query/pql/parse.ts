@@ -29,6 +29,7 @@ const ENTITIES = [
   'nodes',
   'edges',
 ] as const;
+const DIRECTIONS = ['asc', 'desc'] as const;
 const FUNCTIONS = ['to_string', 'count', 'avg', 'sum', 'min', 'max'] as const;
 const DOCUMENTS = ['facts', 'trusted', 'parameters'] as const;
 
@@ -209,7 +210,11 @@ class Parser {
     const start = this.#at;
     if (this.#literal('group by') && this.#white()) {
       const columns = this.#columns();
-      if (columns !== undefined) return ['group_by', ...columns];
+      if (columns !== undefined) {
+        // The grammar has white space here and behind the whole clause, so that more of it could have stood behind it.
+        this.#white();
+        return ['group_by', ...columns];
+      }
     }
     this.#at = start;
     return undefined;
@@ -252,15 +257,12 @@ class Parser {
   }
 
   #orderTerm(): Ast | undefined {
-    if (this.#text.startsWith('asc', this.#at) || this.#text.startsWith('desc', this.#at)) {
-      this.#miss(this.#at, SHOWN.noDirection, false);
-      return undefined;
-    }
+    if (this.#atDirection()) return undefined;
     const field = this.#field();
     if (field === undefined) return undefined;
     const start = this.#at;
     if (this.#white()) {
-      for (const direction of ['asc', 'desc'] as const) {
+      for (const direction of DIRECTIONS) {
         if (!this.#literal(direction)) continue;
         this.#white();
         return [field, direction];
@@ -269,6 +271,16 @@ class Parser {
     this.#at = start;
     this.#white();
     return field;
+  }
+
+  /** No field begins like a direction, which the grammar finds out by looking for one. */
+  #atDirection(): boolean {
+    const start = this.#at;
+    const missing = DIRECTIONS.filter((direction) => !this.#text.startsWith(direction, start));
+    for (const direction of missing) this.#miss(start, direction, false);
+    if (missing.length === DIRECTIONS.length) return false;
+    this.#miss(start, SHOWN.noDirection, false);
+    return true;
   }
 
   // ---- columns ----
@@ -489,6 +501,8 @@ class Parser {
 
   /** Right side of `in`: a query or a list of values. */
   #source(): Ast | undefined {
+    this.#white();
+    // As behind `group by`.
     this.#white();
     const from = this.#from();
     if (from !== undefined) return from;

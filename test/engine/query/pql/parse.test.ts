@@ -186,6 +186,22 @@ describe('pql: an error points at the furthest place any rule reached', () => {
     assert.match(failure('nodes{a = "').message, /\n\nExpected:\n"\n$/);
   });
 
+  it('names directions, and white space that may follow white space', () => {
+    const named = (text: string): string[] => failure(text).message.split('\n').slice(7, -1).sort();
+    assert.deepEqual(named('nodes{order by @'), [
+      '#"[a-zA-Z0-9_]+\\??"',
+      'asc',
+      'desc',
+      'facts',
+      'parameters',
+      'trusted',
+    ]);
+    assert.deepEqual(named('nodes{order by asc}'), ['NOT "asc" | "desc"', 'desc']);
+    assert.deepEqual(named('nodes{order by a,description}'), ['#"\\s+"', 'NOT "asc" | "desc"', 'asc']);
+    assert.deepEqual(named('nodes{group by a b}'), ['#"\\s+"', ',', '}']);
+    assert.ok(named('nodes{a in  @}').includes('#"\\s+"'));
+  });
+
   it('a subquery takes no paging', () => {
     const text = 'nodes{facts{a = 1 limit 1 offset 2}}';
     assert.match(failure(text).message, /^Wrong number of args \(4\) passed to: .*transform-subquery$/);
