@@ -83,7 +83,7 @@ function checkQueryable(scope: Scope, field: JsonValue, errors: string[]): void 
   if (typeof field === 'string') {
     if (fieldNamed(scope, field)?.queryable) return;
     const dot = field.indexOf('.');
-    if (dot > 0 && (scope.roots as readonly string[]).includes(field.slice(0, dot))) return;
+    if (dot > 0 && isRoot(scope, field.slice(0, dot)) && !LINE_END.test(field)) return;
   }
   errors.push(notQueryable(printAlone(field), scope.alias, scope.queryableSorted));
 }
@@ -103,7 +103,8 @@ function columnsError(scope: Scope, columns: JsonValue, place: ColumnPlace): str
   for (const column of isArray(columns) ? columns : [columns]) {
     if (typeof column === 'string') {
       if (fieldNamed(scope, column)?.[place.takes]) continue;
-      if (place === PROJECTION && isDotted(scope, column)) continue;
+      const { top, parts } = parseField(column);
+      if (place === PROJECTION && parts.length > 0 && isRoot(scope, top)) continue;
       unknown.push(column);
     } else if (isArray(column)) {
       checkFunction(column);
@@ -118,11 +119,10 @@ function columnsError(scope: Scope, columns: JsonValue, place: ColumnPlace): str
   return unknownFields(place.action, scope.alias, unknown, accepted);
 }
 
-function isDotted(scope: Scope, column: string): boolean {
-  const dot = column.indexOf('.');
-  if (dot <= 0 || !(scope.roots as readonly string[]).includes(column.slice(0, dot))) return false;
-  return parseField(column).parts.length > 0;
-}
+const isRoot = (scope: Scope, name: string): boolean => (scope.roots as readonly string[]).includes(name);
+
+/** In the name of a field that a condition is about there is none. */
+const LINE_END = /[\n\r\u0085\u2028\u2029]/;
 
 function checkFunction(column: readonly JsonValue[]): void {
   const name = column[1];

@@ -12,12 +12,14 @@ export interface FieldPath {
   readonly parts: readonly PathPart[];
 }
 
-const TOP = /[a-zA-Z][_0-9a-zA-Z]*\??(?=\.|$)/y;
+/** Where a component ends: to Java a text's end is also before the line end that is its last. */
+const END = '(?=\\.|(?:\\r\\n|[\\n\\r\\u0085\\u2028\\u2029])?$)';
+const TOP = new RegExp(`[a-zA-Z][_0-9a-zA-Z]*\\??${END}`, 'y');
 const MATCH = 'match("';
 /** What a `match("…")` ends with: the last of these in the text ends it. */
-const MATCH_END = /[^\\]"\)(?=\.|$)/g;
+const MATCH_END = new RegExp(`[^\\\\]"\\)${END}`, 'g');
 /** What a name in quotes ends with: the first of these behind its beginning ends it. */
-const QUOTED_END = /[^\\]"(?=\.|$)/g;
+const QUOTED_END = new RegExp(`[^\\\\]"${END}`, 'g');
 const BARE = /[^.]+(?=\.|$)/y;
 const INDEXED = /^(.+)\[(\d+)\]$/s;
 const INDEX_MAX = 2_147_483_647;
@@ -72,12 +74,16 @@ function namePart(name: string, quoted: boolean): PathPart {
  * Throws the syntax errors of spec/query.md 3.2; positions count from zero.
  */
 export function parseField(text: string, options: { readonly matches: boolean } = { matches: true }): FieldPath {
+  if (text === '') throw badQuery('Empty AST field');
   const head = at(TOP, text, 0);
   if (!head) throw badQuery(`First component of AST field is invalid: ${printClojure(text)}`);
   const parts: PathPart[] = [];
   const ends = new Ends(text);
   let position = head[0].length;
   while (position < text.length) {
+    if (text[position] !== '.') {
+      throw badQuery(`AST field component at character ${position} does not begin with a dot: ${printClojure(text)}`);
+    }
     position += 1;
     if (text.startsWith('""', position)) {
       throw badQuery(`Empty AST field component at character ${position}: ${printClojure(text)}`);

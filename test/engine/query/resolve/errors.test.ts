@@ -539,6 +539,43 @@ describe('errors', () => {
     }
   });
 
+  for (const end of ['\\n', '\\r', '\\u0085', '\\u2028', '\\u2029']) {
+    it(`errors: no condition is about a name with ${end} in it`, () => {
+      for (const clause of [
+        `["=","facts.a${end}b","x"]`,
+        `["~","facts.${end}a","x"]`,
+        `["in","facts.a${end}",["array",["x"]]]`,
+      ]) {
+        assert.match(
+          entityError('inventory', clause),
+          /^'facts\..*' is not a queryable object for inventory\. /s,
+          clause,
+        );
+      }
+      assert.doesNotThrow(() => filter('inventory', `["null?","facts.a${end}b",true]`));
+    });
+  }
+
+  for (const [name, told] of [
+    ['a b', 'First component of AST field is invalid: "a b"'],
+    ['certname ', 'First component of AST field is invalid: "certname "'],
+    ['a.', `Don't recognize AST field component at character 2: "a."`],
+    ['', 'Empty AST field'],
+  ] as const) {
+    it(`errors: ${JSON.stringify(name)} is no name of a column`, () => {
+      const column = JSON.stringify(name);
+      assert.equal(entityError('nodes', `["extract",["zz",${column}]]`), told);
+      assert.equal(
+        entityError('nodes', `["in",["zz",${column}],["extract",["certname"],["select_nodes",["=","certname","a"]]]]`),
+        told,
+      );
+      assert.equal(
+        entityError('catalogs', `["in","certname",["extract",[${column}],["select_nodes",["=","certname","a"]]]]`),
+        told,
+      );
+    });
+  }
+
   it('errors: an array of too few or too many values is compared with like a subquery', () => {
     assert.match(
       entityError('packages', '["in","certname",["array"]]'),

@@ -49,6 +49,23 @@ describe('field paths', () => {
     assert.ok(performance.now() - began < 10_000);
   });
 
+  it('paths: a component ends before the last line end, behind which there is none', () => {
+    for (const end of ['\n', '\r\n', '\u2028']) {
+      assert.match(
+        errorOf(() => parseField(`certname${end}`)),
+        /^AST field component at character 8 does not begin with a dot: "certname/,
+      );
+      assert.match(
+        errorOf(() => parseField(`facts."a"${end}`)),
+        /^AST field component at character 9 does not begin with a dot: /,
+      );
+    }
+    assert.match(
+      errorOf(() => parseField('certname\n\n')),
+      /^First component of AST field is invalid: /,
+    );
+  });
+
   it('paths: plain fields have no parts', () => {
     assert.deepEqual(parseField('latest_report?'), { top: 'latest_report?', parts: [] });
     assert.equal(
@@ -57,7 +74,7 @@ describe('field paths', () => {
     );
     assert.equal(
       errorOf(() => parseField('')),
-      'First component of AST field is invalid: ""',
+      'Empty AST field',
     );
   });
 });
