@@ -1,5 +1,5 @@
 // The main thread's picture of what the partitions hold (commands waiting for another attempt, for their dead letter, or to
-// move), the figures that follow from it, and the moves.
+// move), the figures that follow from it, the moves, and the leave that partitions ask for where what is held is feared (trials.ts).
 //
 // A move: the payload of a command names a certname of another partition than its submission did. The first partition keeps
 // it; when the second one is open it is fetched, applied there, and forgotten here:
@@ -129,7 +129,7 @@ export class HeldCommands {
       if (!this.#trials.mayTryHeld) return;
       if (!this.#isWell(slot)) continue;
       this.#asked.delete(slot);
-      this.#trials.begin([slot], seq, [seq]);
+      this.#trials.beginHeld([slot], seq);
       slot.actor.post({ kind: 'retry', slot: slot.slot, seq });
     }
   }
@@ -206,14 +206,14 @@ export class HeldCommands {
       door.busy++;
       const id = this.#nextId++;
       this.#pending.set(id, move);
-      this.#trials.begin([target, source], held.seq, [held.seq]);
+      this.#trials.beginHeld([target, source], held.seq);
       source.actor.post({ kind: 'fetch', slot: source.slot, id, seq: held.seq });
     }
   }
 
   /** Open; and no trial would hang on it. */
   #isWell({ up, trouble }: Slot): boolean {
-    return up && (trouble === null || !this.#trials.isFeared);
+    return up && (trouble === null || !this.#trials.isHeldFeared);
   }
 
   /** Nothing of the move is on its way any more. */

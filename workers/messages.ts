@@ -104,10 +104,11 @@ export type FromActor =
     }
   /** A command is due for another attempt, and may end the process: waits for `retry`. */
   | { readonly kind: 'retrying'; readonly slot: number; readonly seq: number }
-  /** Commands that were waiting for another attempt were tried again. */
+  /** A command that was waiting for another attempt was tried again; without results: it did not wait any more. */
   | {
       readonly kind: 'retried';
       readonly slot: number;
+      readonly seq: number;
       readonly results: readonly (Handled & { readonly envelope: Envelope; readonly attempts: number })[];
       readonly timings: readonly Timing[];
     }

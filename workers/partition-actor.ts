@@ -120,8 +120,8 @@ export class PartitionActor {
   #told: string | null = null;
   #stopping = false;
   #retryTimer: NodeJS.Timeout | null = null;
-  /** The main thread was asked for leave to try a held command. */
-  #isAsking = false;
+  /** A held command is being tried, or the main thread was asked for leave to. */
+  #isRetrying = false;
   #flushTimer: NodeJS.Timeout | null = null;
   #flushing: Promise<void> | null = null;
   #burying: Promise<void> | null = null;
@@ -140,7 +140,7 @@ export class PartitionActor {
     this.#takeOver(options.givenUp);
   }
 
-  /** Announces the partition and begins with what was held: every waiting command is tried at once (spec/commands.md 2.7). */
+  /** Announces the partition and begins with what was held: every waiting command is tried at once (spec/commands.md 2.7), or when it may be. */
   begin(): void {
     this.#post({ kind: 'ready', slot: this.#slot, position: this.#host.position, held: this.#found });
     this.#found = [];
@@ -481,32 +481,33 @@ export class PartitionActor {
   }
 
   #planRetries(): void {
-    if (this.#retryTimer !== null || this.#isAsking || this.#stopping || this.#waiting.size === 0) return;
+    if (this.#retryTimer !== null || this.#isRetrying || this.#stopping || this.#waiting.size === 0) return;
     let due = Number.POSITIVE_INFINITY;
     for (const waiting of this.#waiting.values()) due = Math.min(due, waiting.due);
     // A timer takes at most 2^31 ms; waking early only plans again.
     const delay = Math.min(Math.max(due - monotonicMs(), 0), 2 ** 31 - 1);
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = null;
-      if (this.#isFeared) this.#ask();
-      else void this.#exclusive(() => this.#retry(this.#nextDue())).then(() => this.#planRetries());
+      this.#retryNext();
     }, delay);
   }
 
-  /** Asks for leave to try the next one that is due. */
-  #ask(): void {
+  #retryNext(): void {
     const next = this.#nextDue();
-    if (next === null) this.#planRetries();
-    else {
-      this.#isAsking = true;
-      this.#post({ kind: 'retrying', slot: this.#slot, seq: next.seq });
+    if (next === null) {
+      this.#planRetries();
+      return;
     }
+    const { seq } = next;
+    this.#isRetrying = true;
+    if (this.#isFeared) this.#post({ kind: 'retrying', slot: this.#slot, seq });
+    else this.retry(seq);
   }
 
-  /** Tries the command that leave was asked for. */
+  /** Tries the command, for which leave was asked where that has to be. */
   retry(seq: number): void {
-    void this.#exclusive(() => this.#retry(this.#waiting.get(seq) ?? null)).then(() => {
-      this.#isAsking = false;
+    void this.#exclusive(() => this.#retry(seq)).then(() => {
+      this.#isRetrying = false;
       this.#planRetries();
     });
   }
@@ -521,15 +522,15 @@ export class PartitionActor {
     return next;
   }
 
-  /** null: it does not wait any more. */
-  async #retry(next: WaitingCommand | null): Promise<void> {
-    const bytes = next === null ? null : this.#host.readHeld(next.seq);
-    if (next === null || bytes === null) {
-      if (next !== null) this.#waiting.delete(next.seq);
-      this.#post({ kind: 'retried', slot: this.#slot, results: [], timings: [] });
+  async #retry(seq: number): Promise<void> {
+    const next = this.#waiting.get(seq);
+    const bytes = next === undefined ? null : this.#host.readHeld(seq);
+    if (next === undefined || bytes === null) {
+      this.#waiting.delete(seq);
+      this.#post({ kind: 'retried', slot: this.#slot, seq, results: [], timings: [] });
       return;
     }
-    const { seq, attempts } = next;
+    const { attempts } = next;
     const held = decodeHeld(bytes);
     const { envelope, body } = held;
     const item = { command: { seq, envelope, body }, attempts };
@@ -540,7 +541,7 @@ export class PartitionActor {
       envelope,
       attempts: attempts.length,
     }));
-    this.#post({ kind: 'retried', slot: this.#slot, results, timings: executed.timings });
+    this.#post({ kind: 'retried', slot: this.#slot, seq, results, timings: executed.timings });
     this.#committed();
   }
 

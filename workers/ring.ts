@@ -50,7 +50,7 @@ import type { Accepted, CommandRing, Maintenance, Submission } from './types.ts'
 
 const WATCH_MS = 5000;
 const READ_AGAIN_MS = 1000;
-const READ_TROUBLE = 'commands cannot be read from the log: ';
+const NO_TROUBLES: Slot['troubles'] = { actor: null, log: null };
 
 /**
  * Opens the inbox and starts the actors. Resolves as soon as submissions can be taken: partitions open and replay in the
@@ -168,6 +168,7 @@ export class Ring implements CommandRing {
     this.#trials = new Trials({
       suspects: this.#suspects,
       isFeared: parts.marker.quickEnds >= QUICK_ENDS_MAX,
+      clock: () => performance.now(),
       mayTryHeld: () => this.#stopping === null && !(this.#trials.isFeared && this.#slots.some(hasFeared)),
       onEnd: (except) => this.#tryNext(except),
     });
@@ -296,7 +297,7 @@ export class Ring implements CommandRing {
     const tried = executed(slot.flight);
     if (tried[0]?.feared === true && tried[0].crashes < CRASHES_MAX) {
       this.#trials.begin(
-        [slot],
+        slot,
         slot.flight,
         tried.map(({ record }) => record.seq),
       );
@@ -353,7 +354,7 @@ export class Ring implements CommandRing {
         break;
       case 'retried':
         for (const result of message.results) this.#retried(this.#slots[message.slot]!, result);
-        this.#trials.endHeld(this.#slots[message.slot]!);
+        this.#trials.end(message.seq);
         this.metrics.timings(message.timings);
         break;
       case 'flushed':
@@ -363,7 +364,7 @@ export class Ring implements CommandRing {
         this.#discarded(message);
         break;
       case 'trouble':
-        this.#troubled(this.#slots[message.slot]!, message.text);
+        this.#troubled(this.#slots[message.slot]!, 'actor', message.text);
         break;
       case 'swept':
         this.#sweeps.finished(message);
@@ -385,6 +386,7 @@ export class Ring implements CommandRing {
   #ready(slot: Slot, position: number, held: readonly Held[]): void {
     slot.up = true;
     slot.opening = false;
+    slot.troubles = NO_TROUBLES;
     slot.trouble = null;
     const queued = new Set<number>();
     for (const entry of slot.mailbox.entries()) queued.add(entry.record.seq);
@@ -415,7 +417,7 @@ export class Ring implements CommandRing {
     const { flight } = slot;
     if (flight === null || flight.id !== id) return;
     slot.flight = null;
-    if (slot.trouble?.startsWith(READ_TROUBLE)) this.#troubled(slot, null);
+    this.#troubled(slot, 'log', null);
     slot.mailbox.worked(
       handled.length,
       handled.reduce((sum, { duration }) => sum + duration, 0),
@@ -430,8 +432,14 @@ export class Ring implements CommandRing {
       else this.#finished(slot, entry, handled[next++]!, now);
     }
     this.#trials.end(flight);
+    this.#letHeld();
     this.#landed();
     this.#plan(slot);
+  }
+
+  /** What goes next from the logs may be nothing to fear any more, so that what is held may be tried. */
+  #letHeld(): void {
+    if (this.#trials.isFeared) this.#held.up();
   }
 
   /** A stored command cannot be read. When its bytes are damaged it is given up, without its body; else it is read again. */
@@ -446,7 +454,7 @@ export class Ring implements CommandRing {
       return;
     }
     if (!isDamaged) {
-      this.#troubled(slot, `${READ_TROUBLE}${text}`);
+      this.#troubled(slot, 'log', `commands cannot be read from the log: ${text}`);
       setTimeout(() => this.#plan(slot), READ_AGAIN_MS).unref();
       return;
     }
@@ -526,7 +534,11 @@ export class Ring implements CommandRing {
     if (count > 0) slot.unflushed = unflushed.slice(count);
   }
 
-  #troubled(slot: Slot, text: string | null): void {
+  /** `kind`: who tells of it. */
+  #troubled(slot: Slot, kind: keyof Slot['troubles'], told: string | null): void {
+    if (slot.troubles[kind] === told) return;
+    slot.troubles = { ...slot.troubles, [kind]: told };
+    const text = slot.troubles.actor ?? slot.troubles.log;
     if (slot.trouble === text) return;
     slot.trouble = text;
     if (text === null) this.#log.info(`partition ${slot.slot}: works again`);
@@ -596,6 +608,7 @@ export class Ring implements CommandRing {
           tookAt: Number.NEGATIVE_INFINITY,
           held: new Map(),
           unflushed: [],
+          troubles: NO_TROUBLES,
           trouble: null,
         };
       }
@@ -618,6 +631,7 @@ export class Ring implements CommandRing {
     this.#landed();
     this.#sweeps.down(activity, reason);
     this.#held.down(slots);
+    this.#letHeld();
   }
 
   /** Notes which commands an actor was applying when it died or hung. */
@@ -646,6 +660,7 @@ export class Ring implements CommandRing {
       slot.opening = false;
       this.#log.error(`partition ${slot.slot} is still not open`);
     }
+    this.#letHeld();
   }
 
   /** Ends an actor thread as a crash would, except that no command is suspected of it. For tests and fault drills. */

@@ -10,7 +10,7 @@ import { partitionDirs, type StoreInfo } from '../engine/store/store-info.ts';
 import { inTurns } from './turns.ts';
 
 /** A run that lasted this long says nothing against the files. */
-const SETTLED_MS = 600_000;
+export const SETTLED_MS = 600_000;
 /** So many runs in a row that ended soon and not in order make the files suspect. */
 export const QUICK_ENDS_MAX = 2;
 

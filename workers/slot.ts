@@ -32,6 +32,9 @@ export interface Slot {
   readonly held: Map<number, Held>;
   /** Applied, not yet known to be flushed; in stream order. */
   unflushed: StreamRecord[];
+  /** What its actor says is wrong, and what is wrong with its commands in the log. */
+  troubles: { readonly actor: string | null; readonly log: string | null };
+  /** What of that is told; null: nothing is wrong. */
   trouble: string | null;
 }
 

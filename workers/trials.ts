@@ -1,6 +1,7 @@
 // After runs that ended soon and not in order, what waits is tried one after the other over all partitions, and noted meanwhile: so the next
 // process knows what this one died of. First what was in the log, batch by batch; then what partitions hold, command by command.
 
+import { SETTLED_MS } from './run-marker.ts';
 import type { Flight, Slot } from './slot.ts';
 import type { Suspects } from './suspects.ts';
 
@@ -8,6 +9,8 @@ interface TrialsOptions {
   readonly suspects: Pick<Suspects, 'saveTrying' | 'saveTried'>;
   /** What waits may be what earlier processes died of. */
   readonly isFeared: boolean;
+  /** Monotonic ms. */
+  readonly clock: () => number;
   /** Whether held commands may be tried, as far as the log is concerned. */
   readonly mayTryHeld: () => boolean;
   /** The next trial may begin; null: of any partition, else of another one. */
@@ -19,14 +22,22 @@ type Tried = Flight | number;
 
 export class Trials {
   readonly #options: TrialsOptions;
+  readonly #settledAt: number;
   #now: { readonly slots: readonly Slot[]; readonly what: Tried } | null = null;
 
   constructor(options: TrialsOptions) {
     this.#options = options;
+    this.#settledAt = options.clock() + SETTLED_MS;
   }
 
+  /** What was in the log when the process began is. */
   get isFeared(): boolean {
     return this.#options.isFeared;
+  }
+
+  /** What is held is, until the end of this run would say nothing against it: it comes and goes, and each trial holds up all others. */
+  get isHeldFeared(): boolean {
+    return this.isFeared && this.#options.clock() < this.#settledAt;
   }
 
   /** Something is being tried. */
@@ -39,9 +50,17 @@ export class Trials {
     return !this.isBusy && this.#options.mayTryHeld();
   }
 
-  /** `slots`: the partition that tries it, and others that it hangs on; `seqs`: the commands to be noted. Only while nothing else is tried. */
-  begin(slots: readonly [Slot, ...Slot[]], what: Tried, seqs: readonly number[]): void {
-    if (!this.isFeared) return;
+  /** A batch of the log, with the commands in it. Only while nothing else is tried. */
+  begin(slot: Slot, flight: Flight, seqs: readonly number[]): void {
+    if (this.isFeared) this.#begin([slot], flight, seqs);
+  }
+
+  /** A held command. `slots`: the partition that tries it, and others that it hangs on. Only while nothing else is tried. */
+  beginHeld(slots: readonly [Slot, ...Slot[]], seq: number): void {
+    if (this.isHeldFeared) this.#begin(slots, seq, [seq]);
+  }
+
+  #begin(slots: readonly [Slot, ...Slot[]], what: Tried, seqs: readonly number[]): void {
     this.#now = { slots, what };
     this.#options.suspects.saveTrying(slots[0].slot, seqs);
   }

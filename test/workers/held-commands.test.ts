@@ -11,6 +11,7 @@ import type { Log } from '../../workers/log.ts';
 import type { Handled, Held, ToActor } from '../../workers/messages.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { ringLimits } from '../../workers/ring-options.ts';
+import { SETTLED_MS } from '../../workers/run-marker.ts';
 import type { Slot } from '../../workers/slot.ts';
 import type { Suspects } from '../../workers/suspects.ts';
 import { Trials } from '../../workers/trials.ts';
@@ -64,22 +65,26 @@ interface SetUp {
   readonly trials: Trials;
   /** What was noted, the latest last: slot and seqs, null while nothing is tried. */
   readonly noted: (readonly [slot: number, seqs: readonly number[]] | null)[];
+  /** Monotonic ms. */
+  readonly time: { now: number };
 }
 
 function setUp(isFeared = false): SetUp {
   const [source, target] = [new FakeSlot(0), new FakeSlot(1)];
   const noted: SetUp['noted'] = [];
+  const time = { now: 5 };
   const trials = new Trials({
     suspects: {
       saveTrying: (slot, seqs) => void noted.push([slot, seqs]),
       saveTried: () => void noted.push(null),
     },
     isFeared,
+    clock: () => time.now,
     mayTryHeld: () => true,
     onEnd: () => held.up(),
   });
   const held = new HeldCommands({ metrics: metrics(), suspects, log, slotOf: () => asSlot(target), trials });
-  return { source, target, held, trials, noted };
+  return { source, target, held, trials, noted, time };
 }
 
 /** Answers what was asked of both, once; returns the seqs that were adopted. */
@@ -165,6 +170,33 @@ test('held commands: those that are feared are tried one after the other, noted 
   third.trouble = null;
   held.up();
   assert.deepEqual([noted.splice(0), retries()], [[[2, [7]]], [7]]);
+});
+
+test('held commands: after some time what is held is feared no more, and goes as it always does', () => {
+  const { source, target, held, noted, time } = setUp(true);
+  const fetched = (): number => source.posted.filter(({ kind }) => kind === 'fetch').length;
+  for (let seq = 1; seq <= 9; seq++) held.hold(asSlot(source), moving(seq));
+  time.now += SETTLED_MS - 1;
+  assert.deepEqual(turn(held, source, target), [1]);
+  assert.equal(fetched(), 1);
+  time.now += 1;
+  assert.deepEqual(turn(held, source, target), [2]);
+  assert.deepEqual(noted.splice(0), [[1, [1]], null, [1, [2]], null]);
+  assert.equal(fetched(), 4);
+  held.asked(asSlot(source), 10);
+  held.asked(asSlot(target), 11);
+  assert.deepEqual(source.posted.at(-1), { kind: 'retry', slot: 0, seq: 10 });
+  assert.deepEqual(target.take(), [{ kind: 'retry', slot: 1, seq: 11 }]);
+  assert.deepEqual(noted, []);
+});
+
+test('trials: the end of another command ends none', () => {
+  const { source, held, trials, noted } = setUp(true);
+  held.asked(asSlot(source), 7);
+  trials.end(8);
+  assert.deepEqual([noted, trials.isBusy], [[[0, [7]]], true]);
+  trials.end(7);
+  assert.equal(trials.isBusy, false);
 });
 
 test('admission: commands that are to move count among those that wait', () => {

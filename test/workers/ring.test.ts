@@ -390,6 +390,47 @@ test('ring: commands that are feared go batch by batch, also when that cannot be
   assert.match(done.at(-1)!, /for held$/);
 });
 
+test('ring: what is held is tried, too, when all that is feared of the log is given up', async (t) => {
+  const dir = temporaryDirectory();
+  const first = await start(t, dir, { times: { ...times, retryDelay: 3_600_000 } });
+  await allOpen(first.ring);
+  const held = await first.ring.submit(submission(sameSlot('held', 0), { do: 'retry', times: 1 }), true);
+  assert.equal((await held.outcome)?.kind, 'failed');
+  writeFileSync(join(dir, FAULT_FILE), 'EIO');
+  // While the first one is applied, leave is asked for what is held.
+  await first.ring.submit(submission(sameSlot('slow', 3), { do: 'store slowly' }), false);
+  const { seq } = await first.ring.submit(submission(sameSlot('deadly', 3)), false);
+  await first.ring.stop();
+  rmSync(join(dir, FAULT_FILE));
+  // As after two ends in a row, and others that the command was the end of.
+  writeFileSync(join(dir, 'running'), '2\n');
+  writeFileSync(join(dir, 'inbox', 'suspects.json'), JSON.stringify([{ slot: 3, seq, crashes: 3 }]));
+  const { ring, metrics } = await start(t, dir);
+  // What partitions hold is known when they are open.
+  await allOpen(ring);
+  await until('nothing waits', () => ring.depth === 0);
+  assert.equal(metrics.meter('mq', 'global.discarded').count, 1);
+  assert.equal(metrics.meter('mq', 'global.processed').count, 2);
+});
+
+test('ring: that the log can be read again says nothing of what else is wrong with a partition', async (t) => {
+  const dir = temporaryDirectory();
+  const { ring, lines } = await start(t, dir);
+  const folder = join(dir, 'discarded', 'replace_facts');
+  writeFileSync(folder, 'in the way');
+  await (await ring.submit(submission('a', { do: 'refuse' }), true)).outcome;
+  await until('it is told', () => !ring.healthy);
+  writeFileSync(join(dir, UNREADABLE_FILE), 'EIO');
+  const { outcome } = await ring.submit(submission('a'), true);
+  await pause(50);
+  rmSync(join(dir, UNREADABLE_FILE));
+  assert.equal((await outcome)?.kind, 'processed');
+  assert.equal(ring.healthy, false);
+  assert.ok(!lines.some((line) => line.includes('works again')), lines.join('\n'));
+  rmSync(folder);
+  await until('it is well', () => ring.healthy && ring.depth === 0);
+});
+
 test('ring: a superseded command is not executed, and its waiter gets success', async (t) => {
   const dir = temporaryDirectory();
   const { ring, metrics, lines } = await start(t, dir);
