@@ -44,12 +44,18 @@ export interface QueryResult {
   readonly times: QueryTimes;
 }
 
+/**
+ * Since when a thread is busy that opens the store, which nobody ends: the tables are opened in a write transaction, whose lock a thread that is
+ * ended within takes along, and then no partition of the process can be written or opened any more.
+ */
+export const OPENING = Number.POSITIVE_INFINITY;
+
 /** The first message of a thread, over the pool's own channel. */
 export interface QueryThreadHello {
   readonly kind: 'query-thread';
   readonly thread: number;
   readonly port: MessagePort;
-  /** Float64s: monotonic ms at which the slice of work at hand began, 0 between slices; not 0: the pool stops. */
+  /** Float64s: monotonic ms at which the slice of work at hand began, 0 between slices, or `OPENING`; not 0: the pool stops. */
   readonly busySince: SharedArrayBuffer;
   /** What bytes of answers go through (answer-slots.ts). */
   readonly slots: SharedArrayBuffer;

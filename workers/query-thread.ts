@@ -18,14 +18,15 @@ import { clockFrom, monotonicMs, stopwatch } from './clock.ts';
 import { collectAtRest } from './heap-at-rest.ts';
 import { MakingWay } from './making-way.ts';
 import { QueryActivity } from './query-activity.ts';
-import type {
-  AnswerBytes,
-  FromQueryThread,
-  QueryResult,
-  QueryTask,
-  QueryThreadData,
-  QueryThreadHello,
-  ToQueryThread,
+import {
+  type AnswerBytes,
+  type FromQueryThread,
+  OPENING,
+  type QueryResult,
+  type QueryTask,
+  type QueryThreadData,
+  type QueryThreadHello,
+  type ToQueryThread,
 } from './query-messages.ts';
 import { commandsApplied, compiledForQueries, type WarmingUpOptions, warmUp } from './warming-up.ts';
 
@@ -119,13 +120,17 @@ const isEnding = (): boolean => busySince[1] !== 0;
 
 /** Only within a slice. */
 function openStore(): readonly Partition[] {
-  if (partitions === null) {
+  if (partitions !== null) return partitions;
+  busySince[0] = OPENING;
+  try {
     partitions = openPartitions(data.dir, openStoreInfo(data.dir), {
       readOnly: true,
       budget: new RecordBudget(data.keptMax),
     });
+    return partitions;
+  } finally {
+    busySince[0] = monotonicMs();
   }
-  return partitions;
 }
 
 const step = (query: OpenRequest): Uint8Array | null => slice(() => query.step(data.chunkSize));

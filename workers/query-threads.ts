@@ -9,14 +9,15 @@ import { SlotReader } from './answer-slots.ts';
 import { monotonicMs } from './clock.ts';
 import type { Log } from './log.ts';
 import type { QueryActivity } from './query-activity.ts';
-import type {
-  AboutQuery,
-  FromQueryThread,
-  QueryResult,
-  QueryTask,
-  QueryThreadData,
-  QueryThreadHello,
-  ToQueryThread,
+import {
+  type AboutQuery,
+  type FromQueryThread,
+  OPENING,
+  type QueryResult,
+  type QueryTask,
+  type QueryThreadData,
+  type QueryThreadHello,
+  type ToQueryThread,
 } from './query-messages.ts';
 import { type ThreadScript, threadScript } from './thread-script.ts';
 import { setV8 } from './v8.ts';
@@ -46,7 +47,7 @@ export interface QueryThread {
   readonly id: number;
   readonly port: MessagePort;
   readonly slots: SlotReader;
-  /** Monotonic ms since when it has been at a slice of work, or 0; and whether it is to begin no further one. */
+  /** Monotonic ms since when it has been at a slice of work, or 0, or `OPENING`; and whether it is to begin no further one. */
   readonly busySince: Float64Array;
 }
 
@@ -105,7 +106,7 @@ export class QueryThreads {
     const now = monotonicMs();
     for (const { id, busySince } of this.#threads.values()) {
       const since = busySince[0]!;
-      if (since === 0 || now - since < this.#options.hangMax) continue;
+      if (since === 0 || since === OPENING || now - since < this.#options.hangMax) continue;
       this.#options.log.error(
         `query thread ${id} has been busy with one slice for ${Math.round(now - since)} ms and is ended`,
       );
@@ -118,7 +119,7 @@ export class QueryThreads {
     const [thread] = this.#threads.values();
     if (thread === undefined) return;
     await this.#resting(() => [thread]);
-    this.#end(thread.id);
+    if (!isOpening(thread)) this.#end(thread.id);
   }
 
   /** No thread is started any more. */
@@ -126,10 +127,18 @@ export class QueryThreads {
     this.#isStopping = true;
   }
 
-  /** Ends all threads, each when it is not in the middle of a slice, or after some time. One that was ended in the middle may never be gone. */
+  /**
+   * Ends all threads, each when it is not in the middle of a slice, or after some time. One that was ended in the middle may never be gone. While
+   * one opens the store, in vain for long, they are left: their process is about to end.
+   */
   async stop(): Promise<void> {
     this.beginStop();
     await this.#resting(() => (this.up >= this.count ? [...this.#threads.values()] : null));
+    if ([...this.#threads.values()].some(isOpening)) {
+      this.#options.log.error('a query thread cannot open the store; it is not waited for any more');
+      for (const worker of this.#pool.threads) worker.unref();
+      return;
+    }
     const gone = new AbortController();
     const waited = sleep(END_MS, undefined, { signal: gone.signal }).catch(() => {});
     await Promise.race([this.#pool.destroy(), waited]);
@@ -238,10 +247,13 @@ export class QueryThreads {
       for (const { busySince } of threads ?? this.#threads.values()) busySince[1] = 1;
       await sleep(5);
       if (threads?.every(({ busySince }) => busySince[0] === 0)) return;
-      if (performance.now() - began > (threads === null ? COME_UP_MS : PAUSE_MS)) return;
+      const isComing = threads === null || threads.some(isOpening);
+      if (performance.now() - began > (isComing ? COME_UP_MS : PAUSE_MS)) return;
     }
   }
 }
+
+const isOpening = ({ busySince }: QueryThread): boolean => busySince[0] === OPENING;
 
 interface Busy {
   readonly id: number;

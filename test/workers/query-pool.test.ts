@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { QueryPlan } from '../../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { dataFileOf } from '../../engine/store/data-file.ts';
 import { openPartition } from '../../engine/store/partition.ts';
 import { partitionDir } from '../../engine/store/store-info.ts';
+import { silentLog } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type QueryPoolOptions, queryPoolLimits, ThreadQueryPool } from '../../workers/query-pool.ts';
 import { startRing } from '../../workers/ring.ts';
@@ -15,7 +19,7 @@ import { threadScript } from '../../workers/thread-script.ts';
 import type { AnswerHead, QueryHandle, QueryPool } from '../../workers/types.ts';
 import { replaceCatalog, resourcesOf, submissionOf } from '../support/commands.ts';
 import { querySettings } from '../support/query-settings.ts';
-import { pause, until } from '../support/waiting.ts';
+import { pause, until, withTimeout } from '../support/waiting.ts';
 
 const NODES = 40;
 /** Of the one catalog, of node n0. */
@@ -334,6 +338,30 @@ test('query pool: queries whose clients have left wait no more', async () => {
     const next = [ask(pool, request('/nodes/n1')), ask(pool, request('/nodes/n2'))];
     for (const { finished } of next) assert.equal((await finished).head?.status, 200);
   });
+});
+
+test('query pool: a thread that waits for the store to be opened is not taken for hung, however long that takes', async () => {
+  const lines: string[] = [];
+  const log = { ...silentLog, error: (line: string) => void lines.push(line) };
+  const pool = new ThreadQueryPool({ dir, threads: 1, log, limits: { hangMax: 50 } });
+  try {
+    await until('the thread is there', () => pool.stats().up === 1);
+    const file = fileURLToPath(new URL('./write-lock-child.ts', import.meta.url));
+    const child = spawn(process.execPath, ['--import', 'tsx', file, partitionDir(dir, 0), '1000'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(child.stdout, 'data');
+    pool.open();
+    await withTimeout(pool.ready, 10_000, 'the store is open');
+    assert.equal((await ask(pool, request('/nodes/n1')).finished).head?.status, 200);
+  } finally {
+    await pool.stop();
+  }
+  assert.deepEqual(lines, []);
+  // Its lock has not gone with a thread.
+  const partition = openPartition(partitionDir(dir, 0));
+  partition.write(() => undefined);
+  await partition.close();
 });
 
 test('query pool: the more queries are open the less each is ahead of its client', async () => {
