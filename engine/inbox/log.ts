@@ -18,6 +18,7 @@ import {
   ENVELOPE_SIZE_MAX,
   encodeRecordHead,
   encodeSegmentHeader,
+  NewerSegment,
   SEGMENT_HEADER_SIZE,
   type SegmentHeader,
   sealRecord,
@@ -100,16 +101,16 @@ const LOG_ADVICE =
 
 /**
  * Reads every segment, cuts off what does not count of the last one, and removes files of no use. Throws StreamCorrupt where commands are lost
- * that not every partition has.
+ * that not every partition has, and NewerSegment; nothing is changed then.
  */
 async function openSegments(options: LogOptions, files: LogFileSystem): Promise<ReadSegments> {
   const { dir, seqAfter, log } = options;
-  for (const name of await files.list(dir)) if (name.endsWith(SPARE)) await files.remove(join(dir, name));
   const read = await readSegments({ dir, files, flags: 'r+', seqAfter });
   const { segments, damages, useless, tail } = read;
   try {
     if (damages.length > 0) await requireApplied(damages, options);
-    for (const path of useless) await files.remove(path);
+    const spares = (await files.list(dir)).filter((name) => name.endsWith(SPARE)).map((name) => join(dir, name));
+    for (const path of [...spares, ...useless]) await files.remove(path);
     const { file, size } = segments.at(-1) ?? { file: null, size: 0 };
     if (tail !== null && file !== null) {
       await file.truncate(size);
@@ -151,8 +152,8 @@ function isApplied({ from, to, isLast }: Damage, positions: readonly number[]): 
 }
 
 /**
- * What is damaged first in the log in `dir`, with file and offset; null: nothing. It keeps the log from being opened unless all that stood there is
- * applied. Changes nothing. Rejects when it cannot be read.
+ * What is damaged first in the log in `dir`, with file and offset, or which file a newer version wrote; null: nothing. Damage keeps the log from
+ * being opened unless all that stood there is applied. Changes nothing. Rejects when it cannot be read.
  *
  * A log that is written meanwhile may look damaged where it goes on: only what is found a second time counts.
  */
@@ -172,7 +173,8 @@ async function problemOf(dir: string): Promise<string | null> {
     return damages[0]?.error.message ?? null;
   } catch (error) {
     // A segment that is removed when it is its turn is one that nobody needs.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return (error as Error).message;
+    if (error instanceof NewerSegment || (error as NodeJS.ErrnoException).code === 'ENOENT')
+      return (error as Error).message;
     throw error;
   }
 }

@@ -49,13 +49,23 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   return bytes;
 }
 
-/** What is wrong with the bytes as text, or the header. */
-export function decodeSegmentHeader(bytes: Buffer): SegmentHeader | string {
+/** A segment is whole, and this version cannot read it. */
+export class NewerSegment extends Error {
+  constructor(path: string, format: number) {
+    super(
+      `${path} was written by a newer version (format ${format}, this program knows ${LOG_FORMAT}): install the newer version`,
+    );
+    this.name = 'NewerSegment';
+  }
+}
+
+/** What is wrong with the bytes as text, or the header. `path` is for the message. Throws NewerSegment. */
+export function decodeSegmentHeader(bytes: Buffer, path: string): SegmentHeader | string {
   if (bytes.length < SEGMENT_HEADER_SIZE) return 'segment header is cut short';
   if (bytes.readUInt32LE(0) !== SEGMENT_MAGIC) return 'not a segment of the command log';
   if (bytes.readUInt32LE(4) !== crc32(bytes.subarray(8, SEGMENT_HEADER_SIZE))) return 'checksum of the segment header';
   const format = bytes.readUInt32LE(8);
-  if (format !== LOG_FORMAT) return `segment format ${format}, this version reads format ${LOG_FORMAT}`;
+  if (format > LOG_FORMAT) throw new NewerSegment(path, format);
   return {
     number: bytes.readUInt32LE(12),
     firstSeq: Number(bytes.readBigUInt64LE(16)),

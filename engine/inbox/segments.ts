@@ -86,7 +86,7 @@ interface Found {
   readonly problem: string | null;
 }
 
-/** Reads every segment. The segments are open afterwards, unless this throws (what the system said). */
+/** Reads every segment. The segments are open afterwards, unless this throws (NewerSegment, or what the system said). */
 export async function readSegments(options: ReadOptions): Promise<ReadSegments> {
   const found: Found[] = [];
   try {
@@ -107,14 +107,21 @@ export async function closeAll(segments: Iterable<Segment | Found>): Promise<voi
 
 async function openSegment(path: string, isLast: boolean, { files, flags }: ReadOptions): Promise<Found> {
   const file = await files.open(path, flags);
-  const { size } = await file.stat();
-  const start = Buffer.alloc(SEGMENT_HEADER_SIZE);
-  const length = await readFully(file, start, SEGMENT_HEADER_SIZE, 0);
-  const header = decodeSegmentHeader(start.subarray(0, length));
-  if (typeof header !== 'string') return { path, segment: newSegment(path, header, file, size), problem: null };
-  await file.close();
-  // The last one may never have been one: neither records nor the next segment are written before the header is durable.
-  return { path, segment: null, problem: isLast && size <= SEGMENT_HEADER_SIZE ? null : header };
+  let segment: Segment | null = null;
+  try {
+    const { size } = await file.stat();
+    const start = Buffer.alloc(SEGMENT_HEADER_SIZE);
+    const length = await readFully(file, start, SEGMENT_HEADER_SIZE, 0);
+    const header = decodeSegmentHeader(start.subarray(0, length), path);
+    if (typeof header !== 'string') {
+      segment = newSegment(path, header, file, size);
+      return { path, segment, problem: null };
+    }
+    // The last one may never have been one: neither records nor the next segment are written before the header is durable.
+    return { path, segment: null, problem: isLast && size <= SEGMENT_HEADER_SIZE ? null : header };
+  } finally {
+    if (segment === null) await file.close();
+  }
 }
 
 /** Reads one segment after the other. */

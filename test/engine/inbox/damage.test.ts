@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { CommandLog, LogOptions } from '../../../engine/inbox/log.ts';
+import { crc32 } from '../../../engine/crc32.ts';
+import { type CommandLog, checkLog, type LogOptions } from '../../../engine/inbox/log.ts';
 import { RECORD_HEADER_SIZE, SEGMENT_HEADER_SIZE } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
@@ -203,6 +204,26 @@ test('log damage: the header of a segment, one that is short and one that is mis
   // Nothing tells what the last one held.
   flip(files.at(-1)!, 20);
   await refuses(dir, [newest, newest], files.at(-1)!, 0);
+});
+
+test('log damage: a segment that a newer version wrote is none: it is refused whatever is applied, and nothing changes', async () => {
+  const { dir, records } = await writtenLog(groups, 250);
+  const newest = records.at(-1)!.seq;
+  writeFileSync(join(dir, '0000000000.commands.spare'), 'x');
+  for (const file of new Set(records.map((record) => record.file))) {
+    const copy = temporaryDirectory();
+    cpSync(dir, copy, { recursive: true });
+    const path = file.replace(dir, copy);
+    const bytes = readFileSync(path);
+    bytes.writeUInt32LE(2, 8);
+    bytes.writeUInt32LE(crc32(bytes.subarray(8, SEGMENT_HEADER_SIZE)), 4);
+    writeFileSync(path, bytes);
+    const before = contents(copy);
+    const message = `${path} was written by a newer version (format 2, this program knows 1): install the newer version`;
+    await assert.rejects(openAt(copy, [newest, newest]), { message });
+    assert.equal(await checkLog(copy), message);
+    assert.equal(contents(copy), before);
+  }
 });
 
 test('log damage: a log that ends before what was applied is told, and refused where more may have been there', async () => {
