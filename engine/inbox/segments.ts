@@ -219,6 +219,11 @@ class SegmentReader {
         return;
       }
       from = await findRecord(rest, ({ seq }) => seq > this.#seq);
+      if (from === null && counts === null && !isLast) {
+        // How much of it counts said the header that is damaged or missing, which is told. Behind that anything may stand.
+        segment.size = end;
+        return;
+      }
       const why = proof === null ? '' : `, before the intact record at offset ${proof}: not a torn tail`;
       const error = new StreamCorrupt(path, end, `${bad}${why}`);
       this.#lose(from === null && short !== null ? short : error);

@@ -1,7 +1,7 @@
 // Damaged files of the command log: what every partition has applied need not be readable, and nothing else is passed over.
 
 import assert from 'node:assert/strict';
-import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { crc32 } from '../../../engine/crc32.ts';
@@ -200,6 +200,25 @@ test('log damage: the header of a segment, one that is short and one that is mis
       assert.deepEqual(again.seqs, [...seqs, newest + 1], what);
       await again.log.close();
     }
+  }
+  // What stands behind the records of the one before, as in a file that is used again, is not the damage.
+  for (const [what, [at, offset]] of Object.entries({ 'flipped header': [2, 0], missing: [3, 28] } as const)) {
+    const damaged = temporaryDirectory();
+    cpSync(dir, damaged, { recursive: true });
+    const [before, file] = files.slice(1).map((path) => path.replace(dir, damaged)) as [string, string];
+    appendFileSync(before, 'of an earlier segment '.repeat(40));
+    damages[what]!(file);
+    const last = seqsIn(files[2]!).at(-1)!;
+    await refuses(damaged, [last - 1, newest], files[at]!.replace(dir, damaged), offset);
+    const { log } = await openAt(damaged, [last, newest]);
+    // The others, and the new one.
+    const counting = files.filter((path) => path !== files[2]).map((path) => readFileSync(path).length);
+    assert.equal(
+      log.stats().size,
+      counting.reduce((sum, length) => sum + length, SEGMENT_HEADER_SIZE),
+      what,
+    );
+    await log.close();
   }
   // Nothing tells what the last one held.
   flip(files.at(-1)!, 20);
