@@ -468,10 +468,12 @@ export class CommandLog implements CommandStream {
   }
 }
 
-/** What stands behind the records need not be looked at when the log is opened again. */
+/** What stands behind the records need not be looked at when the log is opened again, and nothing of it is taken for one that was torn. */
 async function cutOff({ file, size }: Segment): Promise<void> {
   try {
-    if (file !== null && (await file.stat()).size > size) await file.truncate(size);
+    if (file === null || (await file.stat()).size <= size) return;
+    await file.truncate(size);
+    await file.datasync();
   } catch {
     // Then they are looked at.
   }

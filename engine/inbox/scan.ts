@@ -12,6 +12,9 @@ import { decodeEnvelope, decodeRecordHeader, RECORD_HEADER_SIZE, type RecordHead
 
 const WINDOW_SIZE = 2 << 20;
 
+/** What is wrong where nothing tells that a record of this segment ever began there. */
+export const NO_RECORD = 'no record begins here';
+
 interface ScannedRecord {
   readonly seq: number;
   readonly offset: number;
@@ -67,9 +70,9 @@ export async function scanSegment(options: ScanOptions): Promise<ScanResult> {
   let seq = options.seqAfter;
   let offset = options.from;
   while (offset < size) {
-    if (size - offset < RECORD_HEADER_SIZE) return { end: offset, bad: 'record header is cut short' };
-    const header = decodeRecordHeader(await window.view(offset, RECORD_HEADER_SIZE), 0, salt);
-    if (header === null) return { end: offset, bad: 'no record begins here' };
+    const start = await window.view(offset, Math.min(RECORD_HEADER_SIZE, size - offset));
+    const header = start.length < RECORD_HEADER_SIZE ? null : decodeRecordHeader(start, 0, salt);
+    if (header === null) return { end: offset, bad: await headerProblem(window, start, { offset, size, salt }) };
     const headSize = RECORD_HEADER_SIZE + header.envelopeSize;
     const end = offset + headSize + header.bodySize;
     if (end > size) return { end: offset, bad: 'record is cut short' };
@@ -85,6 +88,23 @@ export async function scanSegment(options: ScanOptions): Promise<ScanResult> {
     offset = end;
   }
   return { end: offset, bad: null };
+}
+
+/** What is wrong with bytes that are no header of a record: they may have been one of this segment. */
+async function headerProblem(window: Window, bytes: Buffer, place: RecordPlace): Promise<string> {
+  const mark = markOf(place.salt).subarray(0, bytes.length);
+  const isMarked = bytes.subarray(0, mark.length).equals(mark);
+  if (bytes.length < RECORD_HEADER_SIZE) return isMarked ? 'record header is cut short' : NO_RECORD;
+  if (isMarked) return 'header of the record';
+  const header = decodeRecordHeader(bytes, 0, bytes.readUInt32LE(0));
+  return header !== null && (await isIntact(window, header, place)) ? 'salt of the record' : NO_RECORD;
+}
+
+/** What a record begins with. */
+function markOf(salt: number): Buffer {
+  const mark = Buffer.alloc(4);
+  mark.writeUInt32LE(salt);
+  return mark;
 }
 
 async function checksum(window: Window, offset: number, end: number, salt: number): Promise<number> {
@@ -112,8 +132,7 @@ export async function findRecord(
   accepts: (header: RecordHeader) => boolean,
 ): Promise<number | null> {
   const window = new Window(file);
-  const mark = Buffer.alloc(4);
-  mark.writeUInt32LE(salt);
+  const mark = markOf(salt);
   let at = from;
   while (size - at >= RECORD_HEADER_SIZE) {
     const bytes = await window.view(at, WINDOW_SIZE);
@@ -132,11 +151,15 @@ export async function findRecord(
   return null;
 }
 
-async function isIntact(
-  window: Window,
-  header: RecordHeader,
-  place: { offset: number; size: number; salt: number },
-): Promise<boolean> {
+interface RecordPlace {
+  readonly offset: number;
+  /** Bytes of the file that count. */
+  readonly size: number;
+  readonly salt: number;
+}
+
+/** Whether the checksum is that of a record with this header there. */
+async function isIntact(window: Window, header: RecordHeader, place: RecordPlace): Promise<boolean> {
   const end = place.offset + RECORD_HEADER_SIZE + header.envelopeSize + header.bodySize;
   if (end > place.size) return false;
   return (await checksum(window, place.offset, end, place.salt)) === header.crc;

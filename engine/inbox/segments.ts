@@ -13,7 +13,7 @@
 import { join } from 'node:path';
 import { type LogFile, type LogFileSystem, readFully } from './files.ts';
 import { decodeSegmentHeader, SEGMENT_HEADER_SIZE, type SegmentHeader } from './record.ts';
-import { findRecord, scanSegment } from './scan.ts';
+import { findRecord, NO_RECORD, scanSegment } from './scan.ts';
 import type { StoredIn } from './stored-body.ts';
 import { StreamCorrupt, type StreamRecord } from './stream.ts';
 
@@ -66,7 +66,7 @@ export interface ReadSegments {
   readonly damages: readonly Damage[];
   /** Files of no use: they never held a record, or their header is damaged. */
   readonly useless: readonly string[];
-  /** What stands behind the last record does not count; null: nothing does. */
+  /** What is left of records behind the last one does not count; null: nothing is. */
   readonly tail: StreamCorrupt | null;
 }
 
@@ -215,7 +215,9 @@ class SegmentReader {
       const proof = isLast ? await findRecord(rest, ({ durable }) => durable > end) : null;
       if (isLast && proof === null && this.#seq >= this.#seqAfter) {
         segment.size = end;
-        this.#tail = new StreamCorrupt(path, end, bad);
+        // Where nothing of this segment is, it is what was in the file before: that stays, as when it was written to.
+        const isOwn = bad !== NO_RECORD || (await findRecord(rest, () => true)) !== null;
+        if (isOwn) this.#tail = new StreamCorrupt(path, end, bad);
         return;
       }
       from = await findRecord(rest, ({ seq }) => seq > this.#seq);

@@ -262,13 +262,26 @@ test('log damage: a log that ends before what was applied is told, and refused w
 test('log damage: in the last group, which nothing behind it proves, what is cut off is told', async () => {
   const { dir, records } = await writtenLog(groups, 1 << 20);
   const { file, offset } = records.at(-1)!;
-  flip(file, offset + 40);
-  const { log, seqs, lines } = await openAt(dir, [7, 7]);
-  assert.deepEqual(seqs, [1, 2, 3, 4, 5, 6, 7]);
-  assert.deepEqual(lines, [
-    `info ${file}: offset ${offset}: checksum of the record; cut off: nothing tells that it was acknowledged`,
-  ]);
-  await log.close();
+  const damages: Readonly<Record<string, (path: string) => void>> = {
+    'checksum of the record': (path) => flip(path, offset + 40),
+    'salt of the record': (path) => flip(path, offset),
+    'header of the record': (path) => flip(path, offset + 11),
+    'record is cut short': (path) => truncateSync(path, offset + 50),
+    'record header is cut short': (path) => truncateSync(path, offset + 3),
+  };
+  for (const [what, damage] of Object.entries(damages)) {
+    const damaged = temporaryDirectory();
+    cpSync(dir, damaged, { recursive: true });
+    const path = file.replace(dir, damaged);
+    damage(path);
+    const { log, seqs, lines } = await openAt(damaged, [7, 7]);
+    assert.deepEqual(seqs, [1, 2, 3, 4, 5, 6, 7]);
+    assert.deepEqual(lines, [
+      `info ${path}: offset ${offset}: ${what}; cut off: nothing tells that it was acknowledged`,
+    ]);
+    assert.equal(readFileSync(path).length, offset);
+    await log.close();
+  }
 });
 
 test('log damage: whatever is damaged, what was acknowledged and not applied is delivered, or opening is refused', async (t) => {

@@ -270,9 +270,9 @@ test('log: segments go when their records are released, oldest first, the last o
 });
 
 /** A log of which one segment has gone and is kept, and its only record, `left`. */
-async function withSpare(): Promise<{ dir: string; log: CommandLog; spare: string }> {
+async function withSpare(files = diskFiles): Promise<{ dir: string; log: CommandLog; spare: string }> {
   const dir = temporaryDirectory();
-  const log = await openTestLog(dir, { segmentSizeMax: 1000 });
+  const log = await openTestLog(dir, { segmentSizeMax: 1000, files });
   const records = delivered(log);
   for (let i = 0; i < 9; i++) await log.append(envelope('gone'), body(`${i}`.repeat(300)));
   await log.append(envelope('left'), body('left'));
@@ -302,7 +302,8 @@ async function copyAtRest(dir: string): Promise<string> {
 const certnames = (log: CommandLog): string[] => delivered(log).map(({ envelope }) => envelope.certname);
 
 test('log: the file of a segment that goes is that of the next one, and nothing of what was in it comes back', async () => {
-  const { dir, log, spare } = await withSpare();
+  const files = faultyFiles();
+  const { dir, log, spare } = await withSpare(files);
   const { ino, size } = statSync(spare);
   for (let i = 0; i < 4; i++) await log.append(envelope(`new${i}`), body('y'.repeat(400)));
   const [name] = segments(dir).filter((one) => statSync(join(dir, one)).ino === ino);
@@ -311,11 +312,17 @@ test('log: the file of a segment that goes is that of the next one, and nothing 
   // As after a kill, and after an end.
   const killed = temporaryDirectory();
   cpSync(dir, killed, { recursive: true });
+  const syncs = files.calls.get('datasync') ?? 0;
   await log.close();
   assert.equal(existsSync(spare), false);
+  assert.ok(statSync(join(dir, name)).size < size, 'it ends with its records');
+  assert.equal(files.calls.get('datasync'), syncs + 1, 'after a power failure, too');
   for (const folder of [killed, dir]) {
-    const again = await openTestLog(folder);
+    const lines: string[] = [];
+    const tell = (line: string): unknown => lines.push(line);
+    const again = await openTestLog(folder, { log: { info: tell, warn: tell } });
     assert.deepEqual(certnames(again), ['left', 'new0', 'new1', 'new2', 'new3']);
+    assert.deepEqual(lines, [], 'nothing of it was cut off');
     await again.close();
   }
 });
