@@ -106,11 +106,12 @@ const LOG_ADVICE =
 async function openSegments(options: LogOptions, files: LogFileSystem): Promise<ReadSegments> {
   const { dir, seqAfter, log } = options;
   const read = await readSegments({ dir, files, flags: 'r+', seqAfter });
-  const { segments, damages, useless, tail } = read;
+  const { segments, damages, useless, unbegun, tail } = read;
   try {
     if (damages.length > 0) await requireApplied(damages, options);
     const spares = (await files.list(dir)).filter((name) => name.endsWith(SPARE)).map((name) => join(dir, name));
     for (const path of [...spares, ...useless]) await files.remove(path);
+    if (unbegun !== null) log?.info(`${unbegun.message}; removed: nothing tells that there was more in it`);
     const { file, size } = segments.at(-1) ?? { file: null, size: 0 };
     if (tail !== null && file !== null) {
       await file.truncate(size);

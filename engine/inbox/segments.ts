@@ -66,6 +66,8 @@ export interface ReadSegments {
   readonly damages: readonly Damage[];
   /** Files of no use: they never held a record, or their header is damaged. */
   readonly useless: readonly string[];
+  /** Why the last file, one of those, is not taken for damaged: there is not more than a header in it; null: it is not so. */
+  readonly unbegun: StreamCorrupt | null;
   /** What is left of records behind the last one does not count; null: nothing is. */
   readonly tail: StreamCorrupt | null;
 }
@@ -82,8 +84,10 @@ export interface ReadOptions {
 interface Found {
   readonly path: string;
   readonly segment: Segment | null;
-  /** Why it is none although there is something in it. */
+  /** Why it is none. */
   readonly problem: string | null;
+  /** It may never have been one: neither records nor the next segment are written before the header is durable. */
+  readonly isUnbegun: boolean;
 }
 
 /** Reads every segment. The segments are open afterwards, unless this throws (NewerSegment, or what the system said). */
@@ -115,10 +119,9 @@ async function openSegment(path: string, isLast: boolean, { files, flags }: Read
     const header = decodeSegmentHeader(start.subarray(0, length), path);
     if (typeof header !== 'string') {
       segment = newSegment(path, header, file, size);
-      return { path, segment, problem: null };
+      return { path, segment, problem: null, isUnbegun: false };
     }
-    // The last one may never have been one: neither records nor the next segment are written before the header is durable.
-    return { path, segment: null, problem: isLast && size <= SEGMENT_HEADER_SIZE ? null : header };
+    return { path, segment: null, problem: header, isUnbegun: isLast && size <= SEGMENT_HEADER_SIZE };
   } finally {
     if (segment === null) await file.close();
   }
@@ -131,6 +134,7 @@ class SegmentReader {
   readonly #records: StreamRecord[] = [];
   readonly #damages: Damage[] = [];
   readonly #useless: string[] = [];
+  #unbegun: StreamCorrupt | null = null;
   #tail: StreamCorrupt | null = null;
   /** Every command with a larger seq stands further on. */
   #seq = 0;
@@ -144,11 +148,15 @@ class SegmentReader {
   }
 
   /** `rest`: what is added later. */
-  async add({ path, segment, problem }: Found, rest: readonly Found[]): Promise<void> {
+  async add({ path, segment, problem, isUnbegun }: Found, rest: readonly Found[]): Promise<void> {
     if (segment === null) {
       this.#useless.push(path);
-      if (problem === null) return;
-      this.#lose(new StreamCorrupt(path, 0, problem));
+      const error = new StreamCorrupt(path, 0, problem!);
+      if (isUnbegun) {
+        this.#unbegun = error;
+        return;
+      }
+      this.#lose(error);
       this.#isBlind = true;
       return;
     }
@@ -162,7 +170,7 @@ class SegmentReader {
     this.#see(firstSeq);
     const next = rest[0]?.segment?.header;
     const counts = next?.previousNumber === number ? next.previousSize : null;
-    const isLast = rest.every((one) => one.segment === null && one.problem === null);
+    const isLast = rest.every(({ isUnbegun }) => isUnbegun);
     await this.#read(segment, counts, isLast);
   }
 
@@ -180,6 +188,7 @@ class SegmentReader {
       records: this.#records,
       damages: this.#damages,
       useless: this.#useless,
+      unbegun: this.#unbegun,
       tail: this.#tail,
     };
   }

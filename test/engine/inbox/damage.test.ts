@@ -284,6 +284,30 @@ test('log damage: in the last group, which nothing behind it proves, what is cut
   }
 });
 
+test('log damage: of a last file without a whole header it is told that it goes', async () => {
+  const { dir, records } = await writtenLog(groups, 250);
+  const { file } = records.at(-1)!;
+  const others = records.filter((record) => record.file !== file).map(({ seq }) => seq);
+  const damages: Readonly<Record<string, (path: string) => void>> = {
+    'segment header is cut short': (path) => truncateSync(path, 0),
+    'checksum of the segment header': (path) => {
+      truncateSync(path, SEGMENT_HEADER_SIZE);
+      flip(path, 20);
+    },
+  };
+  for (const [what, damage] of Object.entries(damages)) {
+    const damaged = temporaryDirectory();
+    cpSync(dir, damaged, { recursive: true });
+    const path = file.replace(dir, damaged);
+    damage(path);
+    const { log, seqs, lines } = await openAt(damaged, [0, 1]);
+    assert.deepEqual(seqs, others);
+    assert.deepEqual(lines, [`info ${path}: offset 0: ${what}; removed: nothing tells that there was more in it`]);
+    assert.equal(filesOf(damaged).includes(path), false);
+    await log.close();
+  }
+});
+
 test('log damage: whatever is damaged, what was acknowledged and not applied is delivered, or opening is refused', async (t) => {
   const seed = testSeed('damaged log');
   const random = new Random(seed);
