@@ -81,11 +81,15 @@ interface LogStats {
   readonly live: number;
 }
 
+/**
+ * Opens the log, or begins one. Where damage is passed over and there is no room for the segment that is to go on, it is in trouble and delivers
+ * what it has. Rejects with StreamCorrupt, NewerSegment, and what the system said.
+ */
 export async function openLog(options: LogOptions): Promise<CommandLog> {
   const files = options.files ?? diskFiles;
   await files.makeDirectory(options.dir);
   const log = new CommandLog(options, files, await openSegments(options, files));
-  if (!(await log.recover())) {
+  if (!(await log.recover()) && log.stats().size === 0) {
     await log.close();
     throw log.trouble ?? new Error(`${options.dir}: cannot create a segment`);
   }

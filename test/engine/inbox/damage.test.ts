@@ -10,7 +10,7 @@ import { RECORD_HEADER_SIZE, SEGMENT_HEADER_SIZE } from '../../../engine/inbox/r
 import { StreamCorrupt } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { Random, testNumber, testSeed } from '../../support/random.ts';
-import { body, bodyText, delivered, envelope, openTestLog } from './support.ts';
+import { body, bodyText, delivered, envelope, faultyFiles, openTestLog } from './support.ts';
 
 /** Damages tried in the short mode; MUSTER_DAMAGES for more. */
 const DAMAGES = testNumber('MUSTER_DAMAGES', 150);
@@ -162,6 +162,29 @@ test('log damage: a segment that has some goes with the last of its other record
     [9],
   );
   await again.close();
+});
+
+test('log damage: on a full disk a log that has some delivers what it has, and takes commands when there is room', async () => {
+  const { dir, records } = await writtenLog(groups, 250);
+  const { file, offset } = records[1]!;
+  flip(file, offset + 40);
+  const files = faultyFiles();
+  files.failing.set('open', 'ENOSPC');
+  const { log, seqs } = await openAt(dir, [2, 5], { files });
+  const others = records.map(({ seq }) => seq).filter((seq) => seq !== 2);
+  assert.deepEqual(seqs, others);
+  await assert.rejects(log.append(envelope('early'), body('early')), { name: 'StreamUnavailable', message: /ENOSPC/ });
+  assert.equal(await log.recover(), false);
+  files.failing.clear();
+  assert.equal(await log.recover(), true);
+  assert.equal(await log.append(envelope('later'), body('later')), 9);
+  await log.close();
+  const again = await openAt(dir, [2, 5]);
+  assert.deepEqual(again.seqs, [...others, 9]);
+  await again.log.close();
+  // Without a segment there is nothing to deliver.
+  files.failing.set('open', 'ENOSPC');
+  await assert.rejects(openTestLog(temporaryDirectory(), { files }), /ENOSPC/);
 });
 
 test('log damage: the header of a segment, one that is short and one that is missing', async () => {
