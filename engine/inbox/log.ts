@@ -160,6 +160,8 @@ function isApplied({ from, to, isLast }: Damage, positions: readonly number[]): 
  * What is damaged first in the log in `dir`, with file and offset, or which file a newer version wrote; null: nothing. Damage keeps the log from
  * being opened unless all that stood there is applied. Changes nothing. Rejects when it cannot be read.
  *
+ * It does not ask the partitions: damage that only a position proves, of the last group or where the log ends too early, is not told.
+ *
  * A log that is written meanwhile may look damaged where it goes on: only what is found a second time counts.
  */
 export async function checkLog(dir: string): Promise<string | null> {

@@ -272,6 +272,7 @@ test('log damage: a log that ends before what was applied is told, and refused w
   const { dir, records } = await writtenLog(groups, 1 << 20);
   const { file, offset } = records.at(-2)!;
   truncateSync(file, offset);
+  assert.equal(await checkLog(dir), null, 'a check does not know what was applied');
   await refuses(dir, [8, 6], file, offset);
   const { log, seqs, lines } = await openAt(dir, [8, 7, 2]);
   assert.deepEqual(seqs, [1, 2, 3, 4, 5, 6]);
