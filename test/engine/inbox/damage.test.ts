@@ -4,13 +4,14 @@ import assert from 'node:assert/strict';
 import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from '../../../engine/crc32.ts';
 import { type CommandLog, checkLog, type LogOptions } from '../../../engine/inbox/log.ts';
 import { RECORD_HEADER_SIZE, SEGMENT_HEADER_SIZE } from '../../../engine/inbox/record.ts';
-import { StreamCorrupt } from '../../../engine/inbox/stream.ts';
+import { StreamCorrupt, type StreamRecord } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { Random, testNumber, testSeed } from '../../support/random.ts';
-import { body, bodyText, delivered, envelope, faultyFiles, openTestLog } from './support.ts';
+import { body, bodyText, copyAtRest, delivered, envelope, faultyFiles, openTestLog } from './support.ts';
 
 /** Damages tried in the short mode; MUSTER_DAMAGES for more. */
 const DAMAGES = testNumber('MUSTER_DAMAGES', 150);
@@ -25,14 +26,19 @@ interface Written {
   readonly group: number;
 }
 
-/** A closed log of such groups of records, and where each record is. */
+/**
+ * A closed log of such groups of records, and where each record is. `isKilled`: as it is when the process was killed, and written to files that were
+ * used before.
+ */
 async function writtenLog(
   groups: readonly (readonly string[])[],
   segmentSizeMax: number,
+  isKilled = false,
 ): Promise<{ dir: string; records: Written[] }> {
   const dir = temporaryDirectory();
   const log = await openTestLog(dir, { segmentSizeMax });
   const stored = delivered(log);
+  if (isKilled) await useFiles(dir, log, stored, segmentSizeMax);
   const groupOf: number[] = [];
   for (const [group, texts] of groups.entries()) {
     await Promise.all(texts.map((text, i) => log.append(envelope(`n${group}-${i}`), body(text))));
@@ -43,8 +49,18 @@ async function writtenLog(
     const text = bodyText(log, record);
     return { seq: record.seq, file: file.path, offset, size: headSize + bytes, text, group: groupOf[i]! };
   });
+  const killed = isKilled ? await copyAtRest(dir) : null;
   await log.close();
-  return { dir, records };
+  if (killed === null) return { dir, records };
+  return { dir: killed, records: records.map((record) => ({ ...record, file: record.file.replace(dir, killed) })) };
+}
+
+/** Fills segments whose files are those of the next ones. */
+async function useFiles(dir: string, log: CommandLog, stored: StreamRecord[], size: number): Promise<void> {
+  for (let i = 0; i < 3; i++) await log.append(envelope('gone'), body('gone '.repeat(size)));
+  for (const record of stored.splice(0)) log.release(record);
+  for (let patience = 200; readdirSync(dir).length > 2 && patience > 0; patience--) await sleep(5);
+  assert.ok(filesOf(dir).some((path) => path.endsWith('.spare')));
 }
 
 function flip(file: string, offset: number, bit = 0): void {
@@ -343,23 +359,30 @@ test('log damage: whatever is damaged, what was acknowledged and not applied is 
     const texts = Array.from({ length: random.between(2, 8) }, (_, group) =>
       Array.from({ length: random.between(1, 4) }, (_, i) => `${group}.${i} `.repeat(random.between(1, 60))),
     );
-    const { dir, records } = await writtenLog(texts, random.pick([300, 900, 1 << 20]));
+    const segmentSizeMax = random.pick([300, 900, 1 << 20]);
+    const { dir, records } = await writtenLog(texts, segmentSizeMax, segmentSizeMax < 1000 && random.chance(0.4));
     // Each partition has applied its commands up to one of them.
     const owners = records.map(() => random.below(3));
     const positions = [0, 1, 2].map((partition) => {
       const own = records.filter((_, i) => owners[i] === partition);
-      return own[random.chance(0.5) ? own.length - 1 : random.below(own.length)]?.seq ?? 0;
+      return own[random.chance(0.5) ? own.length - 1 : random.below(own.length)]?.seq ?? records[0]!.seq - 1;
     });
     const owed = records.filter(({ seq }, i) => seq > positions[owners[i]!]!);
-    const files = filesOf(dir);
+    const files = filesOf(dir).filter((path) => path.endsWith('.commands'));
     const lastFile = files.at(-1)!;
+    // Where a record ends nothing tells that there were more.
+    const ends = [SEGMENT_HEADER_SIZE, ...records.map(({ offset, size }) => offset + size)];
+    let isLastCut = false;
     for (let i = random.between(1, 2); i > 0; i--) {
       const file = random.pick(files);
       // Of the last segment a second damage could hide that there was a first.
       if (file === lastFile) i = 0;
       const { length } = readFileSync(file);
-      if (file !== lastFile && random.chance(0.2)) truncateSync(file, random.below(length));
-      else flip(file, random.below(length), random.below(8));
+      if (random.chance(0.2)) {
+        const end = random.below(length);
+        truncateSync(file, file === lastFile && ends.includes(end) ? end - 1 : end);
+        isLastCut ||= file === lastFile;
+      } else flip(file, random.below(length), random.below(8));
     }
     let result: Opened;
     try {
@@ -374,8 +397,15 @@ test('log damage: whatever is damaged, what was acknowledged and not applied is 
     const lost = owed.filter(({ seq }) => !seqs.includes(seq));
     if (lost.length > 0) {
       cut++;
-      for (const { group, seq } of lost) assert.equal(group, records.at(-1)!.group, `${where}: seq ${seq} is lost`);
-      assert.match(lines.join('\n'), /^info .*; cut off: nothing tells that it was acknowledged$/m, where);
+      if (isLastCut) {
+        assert.ok(
+          lines.some((line) => line.includes(`${lastFile}: `)),
+          where,
+        );
+      } else {
+        for (const { group, seq } of lost) assert.equal(group, records.at(-1)!.group, `${where}: seq ${seq} is lost`);
+        assert.match(lines.join('\n'), /^info .*; cut off: nothing tells that it was acknowledged$/m, where);
+      }
     }
     const next = await log.append(envelope('later'), body('later'));
     assert.ok(next > records.at(-1)!.seq || lost.length > 0, where);

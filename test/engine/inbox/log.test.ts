@@ -20,7 +20,7 @@ import { type CommandLog, checkLog } from '../../../engine/inbox/log.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { testSeed } from '../../support/random.ts';
-import { body, bodyText, delivered, envelope, faultyFiles, nextRandom, openTestLog } from './support.ts';
+import { body, bodyText, copyAtRest, delivered, envelope, faultyFiles, nextRandom, openTestLog } from './support.ts';
 
 const segments = (dir: string): string[] => readdirSync(dir).filter((name) => name.endsWith('.commands'));
 
@@ -281,22 +281,6 @@ async function withSpare(files = diskFiles): Promise<{ dir: string; log: Command
   const [spare] = readdirSync(dir).filter((name) => name.endsWith('.spare'));
   assert.ok(spare !== undefined);
   return { dir, log, spare: join(dir, spare) };
-}
-
-/** A copy of the folder, in which nothing came or went meanwhile. */
-async function copyAtRest(dir: string): Promise<string> {
-  const names = (): string => readdirSync(dir).join();
-  for (;;) {
-    const before = names();
-    const copy = temporaryDirectory();
-    try {
-      cpSync(dir, copy, { recursive: true });
-      await sleep(10);
-      if (names() === before) return copy;
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'ENOENT');
-    }
-  }
 }
 
 const certnames = (log: CommandLog): string[] => delivered(log).map(({ envelope }) => envelope.certname);

@@ -1,10 +1,14 @@
 // What the inbox tests share: envelopes, and a file system whose operations fail on demand.
 
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Envelope } from '../../../engine/inbox/envelope.ts';
 import { diskFiles, type LogFile, type LogFileSystem } from '../../../engine/inbox/files.ts';
 import { type CommandLog, type LogOptions, openLog } from '../../../engine/inbox/log.ts';
 import { BodyReader } from '../../../engine/inbox/stored-body.ts';
 import type { StreamRecord } from '../../../engine/inbox/stream.ts';
+import { temporaryDirectory } from '../../support/directories.ts';
 
 let random = 12345;
 export const nextRandom = (): number => (random = (Math.imul(random, 1664525) + 1013904223) >>> 0);
@@ -38,6 +42,22 @@ export function delivered(log: CommandLog): StreamRecord[] {
   const records: StreamRecord[] = [];
   log.subscribe((record) => records.push(record));
   return records;
+}
+
+/** A copy of the folder, in which nothing came or went meanwhile. */
+export async function copyAtRest(dir: string): Promise<string> {
+  const names = (): string => readdirSync(dir).join();
+  for (;;) {
+    const before = names();
+    const copy = temporaryDirectory();
+    try {
+      cpSync(dir, copy, { recursive: true });
+      await sleep(10);
+      if (names() === before) return copy;
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOENT');
+    }
+  }
 }
 
 export type FileOperation = 'open' | 'writev' | 'datasync' | 'truncate' | 'remove' | 'rename' | 'syncDirectory';
