@@ -52,6 +52,8 @@ export class Admission {
     this.#moving = moving;
     this.#onWaiting = onWaiting;
     this.#log = log;
+    // Opened while it could not be written: it shall be tried again also when nobody sends anything.
+    if (stream.trouble !== null) this.failed(stream.trouble);
   }
 
   /** Submissions are not refused for the state of the log, and were not a moment ago. */

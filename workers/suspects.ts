@@ -1,5 +1,6 @@
 // Commands that killed their actor, hung it so that the whole process had to end, or were being tried when the process died. The counts
-// outlive the actor always, and the process in the last two cases: else a deadly command would be tried again for ever.
+// outlive the actor always, and the process in the last two cases (in a run in which commands are tried, all of them): else a deadly command
+// would be tried again for ever.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { CRASHES_MAX, deadlyText } from './slot.ts';

@@ -17,11 +17,12 @@ export class RowSplitter {
   /** The elements that end in the chunk, which must not change before the next element has been taken. */
   *push(chunk: Uint8Array): IterableIterator<string> {
     const end = chunk.length;
+    const words = wordsOf(chunk);
     let start = 0;
     let at = 0;
     while (at < end) {
       if (this.#inString) {
-        at = this.#endOfString(chunk, at);
+        at = this.#endOfString(chunk, words, at);
         continue;
       }
       const unit = chunk[at++]!;
@@ -51,9 +52,8 @@ export class RowSplitter {
   }
 
   /** Behind the string in which `at` is, or the end of the chunk. */
-  #endOfString(chunk: Uint8Array, at: number): number {
+  #endOfString(chunk: Uint8Array, words: DataView, at: number): number {
     const end = chunk.length;
-    const words = wordsOf(chunk);
     while (at < end) {
       if (this.#escaped) {
         this.#escaped = false;

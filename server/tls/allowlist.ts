@@ -29,8 +29,8 @@ export function readAllowlist(path: string): Allowlist {
 }
 
 const COMMENT = /(?:^|\s)#.*$/;
-/** Names hold nothing that separates, quotes, or makes a pattern (but spaces they may). A file in another encoding has control characters. */
-const NAME = /^[^\p{C}\ufffd,;"'*/]+$/u;
+/** No name is in quotes, ends like a list, or is a pattern; and a file in another encoding has control characters. */
+const NAME = /^(?!["'/].*["'/]$|.*[,;*]$|.*\*\.)[^\p{C}\ufffd]+$/u;
 
 /** Enough to find it by. */
 const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}...` : text);

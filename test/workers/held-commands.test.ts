@@ -16,6 +16,7 @@ import type { Slot } from '../../workers/slot.ts';
 import type { Suspects } from '../../workers/suspects.ts';
 import { Trials } from '../../workers/trials.ts';
 import { envelope } from '../engine/inbox/support.ts';
+import { until } from '../support/waiting.ts';
 
 /** A partition of which nothing but its door is there; `looks`: how often it was asked whether it is open. */
 class FakeSlot {
@@ -197,6 +198,32 @@ test('trials: the end of another command ends none', () => {
   assert.deepEqual([noted, trials.isBusy], [[[0, [7]]], true]);
   trials.end(7);
   assert.equal(trials.isBusy, false);
+});
+
+test('admission: a log that was opened while it could not be written is tried again without a submission', async () => {
+  let trouble: Error | null = new Error('ENOSPC: no room');
+  const stream = {
+    get trouble() {
+      return trouble;
+    },
+    recover: async () => {
+      trouble = null;
+      return true;
+    },
+  } as unknown as CommandStream;
+  const told: string[] = [];
+  const admission = new Admission({
+    limits: ringLimits,
+    stream,
+    rate: () => 1,
+    moving: () => 0,
+    onWaiting: () => {},
+    log: { ...log, error: (line: string) => void told.push(line) },
+  });
+  assert.deepEqual(told, ['commands are refused: ENOSPC: no room']);
+  await until('it can be written', () => trouble === null);
+  admission.check('a', 1);
+  admission.close();
 });
 
 test('admission: commands that are to move count among those that wait', () => {

@@ -119,7 +119,8 @@ interface Fault {
 }
 
 /** What is wrong with the digits of a number, or with its sign; null for everything else. */
-function numberFault(text: string, { expected, found, offset }: JsonError): Fault | null {
+function numberFault(text: string, { problem, expected, found, offset }: JsonError): Fault | null {
+  if (problem === 'number-too-long') return null;
   const character = `Unexpected character (${described(found)})`;
   switch (expected) {
     case 'digit':
@@ -176,7 +177,7 @@ function signFault(text: string, offset: number): Fault {
 /** How far a number with a bad character at `offset` has been read: in one piece, behind its integer, unless that is 0. */
 function readOfNumber(text: string, offset: number): number {
   let start = offset;
-  while (start > 0 && /[-+.eE\d]/.test(text.charAt(start - 1))) start--;
+  while (start > 0 && isOfNumber(text.charAt(start - 1))) start--;
   if (text.charAt(start) === '-') start++;
   if (text.charAt(start) === '0') return offset + 1;
   let end = start;
@@ -185,6 +186,7 @@ function readOfNumber(text: string, offset: number): number {
 }
 
 const isDigit = (character: string): boolean => character >= '0' && character <= '9';
+const isOfNumber = (character: string): boolean => isDigit(character) || '-+.eE'.includes(character);
 
 function readPosition(error: JsonError): number {
   switch (error.problem) {

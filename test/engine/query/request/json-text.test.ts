@@ -53,6 +53,10 @@ describe('JSON texts of queries', () => {
     assert.match(refusal('["a"] ["b'), /^Json parse error/);
   });
 
+  it('a number that is too long is told as that', () => {
+    assert.match(refusal(`["=", "value", ${'1'.repeat(1001)}]`), /number longer than 1000 characters at offset 15$/);
+  });
+
   it('raw control characters in strings are fine', () => {
     assert.deepEqual(parseJsonQuery('["a\nb\tc"]', 1000), ['a\nb\tc']);
   });
