@@ -1,8 +1,8 @@
 // The composition root: puts the server together and takes it apart. Starting: the listener (which answers 503 below /pdb,
 // and the status) beside ring (which locks the data directory) and query pool; timers; then `running`. Stopping goes the
 // other way: for a while requests are served as before, but the status says it and each answer ends its connection, where load
-// balancers are to see that; then no new connections,
-// running requests finish, timers, queries; the ring commits what it holds and gives the lock back.
+// balancers are to see that; then no new connections, running requests finish, timers, queries; the ring commits what it holds
+// and gives the lock back.
 //
 //   listener --mounts--> routes ----> ring  (commands)        workers/ring.ts
 //                        ops   \----> pool  (queries)         workers/query-pool.ts

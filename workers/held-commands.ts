@@ -14,7 +14,7 @@ import type { CommandMetrics } from './command-metrics.ts';
 import type { Log } from './log.ts';
 import type { Waiter } from './mailbox.ts';
 import type { FromActor, Handled, Held } from './messages.ts';
-import { deadlyText, type Slot } from './slot.ts';
+import { deadlyText, type Slot, troubleOf } from './slot.ts';
 import type { Suspects } from './suspects.ts';
 import type { Trials } from './trials.ts';
 
@@ -212,8 +212,8 @@ export class HeldCommands {
   }
 
   /** Open; and no trial would hang on it. */
-  #isWell({ up, trouble }: Slot): boolean {
-    return up && (trouble === null || !this.#trials.isHeldFeared);
+  #isWell(slot: Slot): boolean {
+    return slot.up && (troubleOf(slot) === null || !this.#trials.isHeldFeared);
   }
 
   /** Nothing of the move is on its way any more. */

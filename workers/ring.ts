@@ -41,7 +41,7 @@ import { requireOwnFolder } from './own-folder.ts';
 import { type ActorTimes, actorTimes } from './partition-actor.ts';
 import { type RingLimits, type RingOptions, ringLimits } from './ring-options.ts';
 import { checkAllPages, QUICK_ENDS_MAX, RunMarker } from './run-marker.ts';
-import { CRASHES_MAX, deadlyText, type Flight, type Slot } from './slot.ts';
+import { CRASHES_MAX, deadlyText, type Flight, type Slot, troubleOf } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
 import { threadScript } from './thread-script.ts';
@@ -201,7 +201,7 @@ export class Ring implements CommandRing {
 
   get healthy(): boolean {
     if (this.#stopping !== null || !this.#admission.isWell) return false;
-    return this.#slots.every(({ trouble, up, opening }) => trouble === null && (up || opening));
+    return this.#slots.every((slot) => troubleOf(slot) === null && (slot.up || slot.opening));
   }
 
   // ------------------------------------------------------------------ submissions
@@ -387,7 +387,6 @@ export class Ring implements CommandRing {
     slot.up = true;
     slot.opening = false;
     slot.troubles = NO_TROUBLES;
-    slot.trouble = null;
     const queued = new Set<number>();
     for (const entry of slot.mailbox.entries()) queued.add(entry.record.seq);
     this.#held.replace(slot, held, queued);
@@ -536,11 +535,10 @@ export class Ring implements CommandRing {
 
   /** `kind`: who tells of it. */
   #troubled(slot: Slot, kind: keyof Slot['troubles'], told: string | null): void {
-    if (slot.troubles[kind] === told) return;
+    const before = troubleOf(slot);
     slot.troubles = { ...slot.troubles, [kind]: told };
-    const text = slot.troubles.actor ?? slot.troubles.log;
-    if (slot.trouble === text) return;
-    slot.trouble = text;
+    const text = troubleOf(slot);
+    if (text === before) return;
     if (text === null) this.#log.info(`partition ${slot.slot}: works again`);
     else this.#log.error(`partition ${slot.slot}: ${text}`);
     // What hangs on one partition must not keep the others from theirs.
@@ -609,7 +607,6 @@ export class Ring implements CommandRing {
           held: new Map(),
           unflushed: [],
           troubles: NO_TROUBLES,
-          trouble: null,
         };
       }
     }
@@ -713,7 +710,7 @@ export class Ring implements CommandRing {
 
   /** Resolves when no batch is at an actor. A partition that cannot be written gives its batch up when its actor stops. */
   #allLanded(): Promise<void> {
-    const flying = (): boolean => this.#slots.some((slot) => slot.flight !== null && slot.trouble === null);
+    const flying = (): boolean => this.#slots.some((slot) => slot.flight !== null && troubleOf(slot) === null);
     return new Promise((resolve) => {
       const check = (): void => {
         if (flying()) return;
@@ -733,8 +730,8 @@ const throwInTheOpen = (error: Error): void => {
 };
 
 /** Whether commands of the log that are feared go next there, and nothing is known to be wrong with the partition. */
-const hasFeared = ({ mailbox, up, opening, trouble }: Slot): boolean =>
-  mailbox.isNextFeared && trouble === null && (up || opening);
+const hasFeared = (slot: Slot): boolean =>
+  slot.mailbox.isNextFeared && troubleOf(slot) === null && (slot.up || slot.opening);
 
 /** What a batch is about, superseded commands left out. */
 const executed = ({ entries }: Flight): Entry[] => entries.filter(({ obsolete }) => !obsolete);

@@ -34,9 +34,10 @@ export interface Slot {
   unflushed: StreamRecord[];
   /** What its actor says is wrong, and what is wrong with its commands in the log. */
   troubles: { readonly actor: string | null; readonly log: string | null };
-  /** What of that is told; null: nothing is wrong. */
-  trouble: string | null;
 }
+
+/** What of that is told; null: nothing is wrong. */
+export const troubleOf = ({ troubles: { actor, log } }: Slot): string | null => actor ?? log;
 
 /** How often an actor may die on a command before it is given up. */
 export const CRASHES_MAX = 3;

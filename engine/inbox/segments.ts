@@ -12,7 +12,7 @@
 
 import { join } from 'node:path';
 import { type LogFile, type LogFileSystem, readFully } from './files.ts';
-import { decodeSegmentHeader, SEGMENT_HEADER_SIZE, type SegmentHeader } from './record.ts';
+import { decodeSegmentHeader, type RecordHeader, SEGMENT_HEADER_SIZE, type SegmentHeader } from './record.ts';
 import { findRecord, NO_RECORD, scanSegment } from './scan.ts';
 import type { StoredIn } from './stored-body.ts';
 import { StreamCorrupt, type StreamRecord } from './stream.ts';
@@ -97,7 +97,7 @@ export async function readSegments(options: ReadOptions): Promise<ReadSegments> 
     const names = (await options.files.list(options.dir)).filter((name) => /^\d{10,}\.commands$/.test(name)).sort();
     for (const name of names) found.push(await openSegment(join(options.dir, name), name === names.at(-1), options));
     const reader = new SegmentReader(options.seqAfter);
-    for (let i = 0; i < found.length; i++) await reader.add(found[i]!, found.slice(i + 1));
+    for (let i = 0; i < found.length; i++) await reader.add(found[i]!, found[i + 1] ?? null);
     return reader.finish();
   } catch (error) {
     await closeAll(found);
@@ -147,8 +147,8 @@ class SegmentReader {
     this.#seqAfter = seqAfter;
   }
 
-  /** `rest`: what is added later. */
-  async add({ path, segment, problem, isUnbegun }: Found, rest: readonly Found[]): Promise<void> {
+  /** `next`: what is added after it; null: nothing. */
+  async add({ path, segment, problem, isUnbegun }: Found, next: Found | null): Promise<void> {
     if (segment === null) {
       this.#useless.push(path);
       const error = new StreamCorrupt(path, 0, problem!);
@@ -168,10 +168,9 @@ class SegmentReader {
     this.#isBlind = false;
     this.#segments.push(segment);
     this.#see(firstSeq);
-    const next = rest[0]?.segment?.header;
-    const counts = next?.previousNumber === number ? next.previousSize : null;
-    const isLast = rest.every(({ isUnbegun }) => isUnbegun);
-    await this.#read(segment, counts, isLast);
+    const following = next?.segment?.header;
+    const counts = following?.previousNumber === number ? following.previousSize : null;
+    await this.#read(segment, counts, next === null || next.isUnbegun);
   }
 
   finish(): ReadSegments {
@@ -220,16 +219,17 @@ class SegmentReader {
         },
       });
       if (bad === null) break;
-      const rest = { file, salt, from: end + 1, size };
-      const proof = isLast ? await findRecord(rest, ({ durable }) => durable > end) : null;
+      const behind = await findRecord({ file, salt, from: end + 1, size }, () => true);
+      const found = async (accepts: (header: RecordHeader) => boolean): Promise<number | null> =>
+        behind === null ? null : findRecord({ file, salt, from: behind, size }, accepts);
+      const proof = isLast ? await found(({ durable }) => durable > end) : null;
       if (isLast && proof === null && this.#seq >= this.#seqAfter) {
         segment.size = end;
         // Where nothing of this segment is, it is what was in the file before: that stays, as when it was written to.
-        const isOwn = bad !== NO_RECORD || (await findRecord(rest, () => true)) !== null;
-        if (isOwn) this.#tail = new StreamCorrupt(path, end, bad);
+        if (bad !== NO_RECORD || behind !== null) this.#tail = new StreamCorrupt(path, end, bad);
         return;
       }
-      from = await findRecord(rest, ({ seq }) => seq > this.#seq);
+      from = await found(({ seq }) => seq > this.#seq);
       if (from === null && counts === null && !isLast) {
         // How much of it counts said the header that is damaged or missing, which is told. Behind that anything may stand.
         segment.size = end;

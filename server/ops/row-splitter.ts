@@ -1,13 +1,13 @@
 // Cuts the UTF-8 text of a JSON list into the texts of its elements, however it arrives. Reads every byte once, and of those within
 // strings four at a time.
 
-import { wordsOf } from '../../engine/bytes.ts';
+import { textOf, wordsOf } from '../../engine/bytes.ts';
 import { BACKSLASH, CLOSE_LIST, CLOSE_MAP, COMMA, OPEN_LIST, OPEN_MAP, QUOTE } from '../../engine/json/ascii.ts';
 import { hasStop, STOPS } from '../../engine/json/stops.ts';
 
 export class RowSplitter {
   /** Parts of the element that is not complete yet. */
-  #parts: Uint8Array[] = [];
+  #parts: Buffer[] = [];
   /** Brackets open so far. 0: outside the list. */
   #depth = 0;
   #inString = false;
@@ -15,8 +15,8 @@ export class RowSplitter {
   #closed = false;
 
   /** The elements that end in the chunk, which must not change before the next element has been taken. */
-  *push(chunk: Uint8Array): IterableIterator<string> {
-    const end = chunk.length;
+  *push({ buffer, byteOffset, byteLength: end }: Uint8Array): IterableIterator<string> {
+    const chunk = Buffer.from(buffer, byteOffset, end);
     const words = wordsOf(chunk);
     let start = 0;
     let at = 0;
@@ -73,12 +73,9 @@ export class RowSplitter {
     return at;
   }
 
-  #take(end: Uint8Array): string {
+  #take(end: Buffer): string {
     const parts = this.#parts;
     this.#parts = [];
     return textOf(parts.length === 0 ? end : Buffer.concat([...parts, end])).trim();
   }
 }
-
-const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString('utf8');

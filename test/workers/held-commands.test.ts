@@ -24,7 +24,7 @@ class FakeSlot {
   readonly held = new Map<number, Held>();
   readonly posted: ToActor[] = [];
   readonly actor = { post: (message: ToActor): void => void this.posted.push(message) };
-  trouble: string | null = null;
+  troubles: Slot['troubles'] = { actor: null, log: null };
   isUp = true;
   looks = 0;
 
@@ -161,14 +161,14 @@ test('held commands: those that are feared are tried one after the other, noted 
   assert.deepEqual(turn(held, source, target), [2]);
   assert.deepEqual(noted.splice(0), [[1, [1]], null, [1, [2]], null, [2, [7]]]);
   retries();
-  third.trouble = 'the disk is full';
+  third.troubles = { actor: 'the disk is full', log: null };
   trials.endHeld(asSlot(third));
   assert.deepEqual(noted.splice(0), [null, [0, [8]]]);
   assert.deepEqual(retries(), [8]);
   held.asked(asSlot(third), 7);
   held.down(new Set([asSlot(source)]));
   assert.deepEqual([noted.splice(0), retries()], [[null], []]);
-  third.trouble = null;
+  third.troubles = { actor: null, log: null };
   held.up();
   assert.deepEqual([noted.splice(0), retries()], [[[2, [7]]], [7]]);
 });
