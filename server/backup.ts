@@ -12,6 +12,7 @@ import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
+import { damagedAt } from '../engine/inbox/segments.ts';
 import { fileAndReason, messageOf, reasonOf } from '../engine/reason.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { infoName, openStoreInfo, partitionDir, readStoreInfo } from '../engine/store/store-info.ts';
@@ -80,7 +81,7 @@ async function copyAll(
   } finally {
     await holder.stop();
   }
-  await copyFolder(held, join(part, 'inbox'));
+  await copyLog(held, join(part, 'inbox'));
   await copyFolder(join(data, 'discarded'), join(part, 'discarded'), copyIfThere);
   await copyFile(join(data, infoName), join(part, infoName));
   const files = await filesBelow(part, (name) => name !== partitionLock);
@@ -157,6 +158,26 @@ async function holdSegments(inbox: string, held: string): Promise<{ stop(): Prom
       await hold();
     },
   };
+}
+
+/** Copies the segments in `held`. What the server meanwhile writes goes to the newest, if to any of them. */
+async function copyLog(held: string, to: string): Promise<void> {
+  const newest = (await readdir(held)).sort().at(-1);
+  await copyFolder(held, to, (from, copy) => (basename(from) === newest ? copyGrowing : copyWritable)(from, copy));
+}
+
+/**
+ * Copies a segment that may be written to. A copy can have passed a place before a group was written there and have a later group all the same, which looks
+ * like damage. The former was durable before the latter was written, so the next copy has it: what is damaged there again is damaged in the log.
+ */
+async function copyGrowing(from: string, to: string): Promise<void> {
+  let before: number | null = null;
+  for (;;) {
+    await copyWritable(from, to);
+    const damaged = await damagedAt(to);
+    if (damaged === null || damaged === before) return;
+    before = damaged;
+  }
 }
 
 interface RestoreOptions {

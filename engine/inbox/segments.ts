@@ -11,7 +11,7 @@
 // a partition that has applied what should stand there.
 
 import { join } from 'node:path';
-import { type LogFile, type LogFileSystem, readFully } from './files.ts';
+import { diskFiles, type LogFile, type LogFileSystem, readFully } from './files.ts';
 import { decodeSegmentHeader, type RecordHeader, SEGMENT_HEADER_SIZE, type SegmentHeader } from './record.ts';
 import { findRecord, NO_RECORD, scanSegment } from './scan.ts';
 import type { StoredIn } from './stored-body.ts';
@@ -109,7 +109,36 @@ export async function closeAll(segments: Iterable<Segment | Found>): Promise<voi
   for (const one of segments) await ('segment' in one ? one.segment : one)?.file?.close();
 }
 
-async function openSegment(path: string, isLast: boolean, { files, flags }: ReadOptions): Promise<Found> {
+/**
+ * Where a file with the name of a segment, nothing behind it, stops making sense although that had been acknowledged; null: nowhere, or it is no segment.
+ * Throws NewerSegment.
+ */
+export async function damagedAt(path: string): Promise<number | null> {
+  const { segment } = await openSegment(path, true, { files: diskFiles, flags: 'r' });
+  if (segment === null) return null;
+  const { header, size } = segment;
+  const file = segment.file!;
+  try {
+    const part = { file, salt: header.salt, size };
+    const { end, bad } = await scanSegment({
+      ...part,
+      from: SEGMENT_HEADER_SIZE,
+      seqAfter: header.firstSeq - 1,
+      onRecord: () => {},
+    });
+    const isTorn =
+      bad === null || (await findRecord({ ...part, from: end + 1 }, ({ durable }) => durable > end)) === null;
+    return isTorn ? null : end;
+  } finally {
+    await file.close();
+  }
+}
+
+async function openSegment(
+  path: string,
+  isLast: boolean,
+  { files, flags }: Pick<ReadOptions, 'files' | 'flags'>,
+): Promise<Found> {
   const file = await files.open(path, flags);
   let segment: Segment | null = null;
   try {
