@@ -194,7 +194,7 @@ export async function restore({ source, data }: RestoreOptions): Promise<BackupM
   if (existsSync(data) && !(await readdir(data)).every(isPassedOver)) {
     throw new BackupFailed(`${data} is not empty; nothing is overwritten. Move it away first`);
   }
-  const [problem] = await sizeProblems(source, manifest);
+  const [problem] = await fileProblems(manifest, (path) => sizeProblem(source, path, manifest));
   if (problem !== undefined) throw new BackupFailed(`${source} is incomplete: ${problem}`);
   try {
     readStoreInfo(source);
@@ -236,37 +236,44 @@ export async function problemsOfBackup(folder: string): Promise<string[]> {
   if (!isBackup(folder)) return [];
   try {
     const manifest = await readManifest(folder);
-    return [...(await sizeProblems(folder, manifest)), ...(await digestProblems(folder, manifest))];
+    return await fileProblems(
+      manifest,
+      async (path) => (await sizeProblem(folder, path, manifest)) ?? digestProblem(folder, path, manifest),
+    );
   } catch (error) {
     return [fileAndReason(error)];
   }
 }
 
-/** Of the files that have their size. Reads all of them. */
-async function digestProblems(source: string, { files = {}, sha256 = {} }: BackupManifest): Promise<string[]> {
-  const problems: string[] = [];
-  for (const [path, digest] of Object.entries(sha256)) {
-    const found = await stat(join(source, path)).catch(() => null);
-    if (found?.size !== files[path]) continue;
-    try {
-      if ((await digestOf(join(source, path))) !== digest) problems.push(`${path} ${NOT_AS_WRITTEN}`);
-    } catch (error) {
-      problems.push(messageOf(error));
-    }
+/** Reads the whole file. */
+async function digestProblem(source: string, path: string, { sha256 = {} }: BackupManifest): Promise<string | null> {
+  const digest = sha256[path];
+  if (digest === undefined) return null;
+  try {
+    return (await digestOf(join(source, path))) === digest ? null : `${path} ${NOT_AS_WRITTEN}`;
+  } catch (error) {
+    return messageOf(error);
   }
-  return problems;
 }
 
 const NOT_AS_WRITTEN = 'is not as it was written: its SHA-256 is another one than that in backup.json';
 
-async function sizeProblems(source: string, { files = {} }: BackupManifest): Promise<string[]> {
+async function sizeProblem(source: string, path: string, { files = {} }: BackupManifest): Promise<string | null> {
+  const found = await stat(join(source, path)).catch(() => null);
+  if (found === null) return `${path} is missing`;
+  return found.size === files[path] ? null : `${path} has ${found.size} bytes, not ${files[path]}`;
+}
+
+/** `problemOf`: of one file, by its path in the backup. */
+async function fileProblems(
+  { files = {} }: BackupManifest,
+  problemOf: (path: string) => Promise<string | null>,
+): Promise<string[]> {
   const problems: string[] = [];
-  for (const [path, size] of Object.entries(files)) {
+  for (const path of Object.keys(files)) {
     // Earlier backups tell of locks, too, which are not restored.
-    if (basename(path) === partitionLock) continue;
-    const found = await stat(join(source, path)).catch(() => null);
-    if (found === null) problems.push(`${path} is missing`);
-    else if (found.size !== size) problems.push(`${path} has ${found.size} bytes, not ${size}`);
+    const problem = basename(path) === partitionLock ? null : await problemOf(path);
+    if (problem !== null) problems.push(problem);
   }
   return problems;
 }
