@@ -11,6 +11,7 @@
 // one that makes it longer. What stands behind the records of a segment may therefore be of an earlier one; it has another salt.
 
 import { join } from 'node:path';
+import { nothingLost, refusalFor } from './damage.ts';
 import type { Envelope } from './envelope.ts';
 import { diskFiles, type LogFile, type LogFileSystem, writeAll } from './files.ts';
 import {
@@ -18,7 +19,6 @@ import {
   ENVELOPE_SIZE_MAX,
   encodeRecordHead,
   encodeSegmentHeader,
-  NewerSegment,
   SEGMENT_HEADER_SIZE,
   type SegmentHeader,
   sealRecord,
@@ -34,7 +34,7 @@ import {
   segmentName,
 } from './segments.ts';
 import type { StoredBody } from './stored-body.ts';
-import { type CommandStream, type Deliver, StreamCorrupt, type StreamRecord, StreamUnavailable } from './stream.ts';
+import { type CommandStream, type Deliver, type StreamRecord, StreamUnavailable } from './stream.ts';
 
 export interface LogOptions {
   /** Directory of the segments; created with mode 0700. */
@@ -99,10 +99,6 @@ export async function openLog(options: LogOptions): Promise<CommandLog> {
 /** Files that are kept for the next segment are called like the one that they were, and so. */
 const SPARE = '.spare';
 
-/** What to do about a log that keeps the server from starting. */
-const LOG_ADVICE =
-  'restore a backup; without one move the folder inbox away, and lose what was not applied (docs/backup.md)';
-
 /**
  * Reads every segment, cuts off what does not count of the last one, and removes files of no use. Throws StreamCorrupt where commands are lost
  * that not every partition has, and NewerSegment; nothing is changed then.
@@ -134,56 +130,10 @@ async function requireApplied(damages: readonly Damage[], { flushedPositions, lo
   if (flushedPositions === undefined) throw damages[0]!.error;
   const positions = await flushedPositions();
   for (const damage of damages) {
-    const { error, from, to } = damage;
-    if (isApplied(damage, positions)) continue;
-    const seqs = to === Number.POSITIVE_INFINITY ? `${from} and later` : `${from} to ${to}`;
-    const lost = `commands of seq ${seqs} stood there, and not every partition is known to have them: ${LOG_ADVICE}`;
-    throw new StreamCorrupt(error.file, error.offset, `${error.what}; ${lost}`);
+    const refusal = refusalFor(damage, positions);
+    if (refusal !== null) throw refusal;
   }
-  for (const { error, from, to } of damages) {
-    log?.warn(`${error.message}; passed over: nothing is lost, as all commands of seq ${from} to ${to} are applied`);
-  }
-}
-
-/**
- * Whether every command that may have been there is applied. What all partitions have passed is, and stays so; and so is what one has come to. The
- * latter counts only at the end, which is cut off: a later start would not find these positions any more.
- */
-function isApplied({ from, to, isLast }: Damage, positions: readonly number[]): boolean {
-  for (let seq = Math.max(from, Math.min(...positions) + 1); seq <= to; seq++) {
-    if (!isLast || !positions.includes(seq)) return false;
-  }
-  return true;
-}
-
-/**
- * What is damaged first in the log in `dir`, with file and offset, or which file a newer version wrote; null: nothing. Damage keeps the log from
- * being opened unless all that stood there is applied. Changes nothing. Rejects when it cannot be read.
- *
- * It does not ask the partitions: damage that only a position proves, of the last group or where the log ends too early, is not told.
- *
- * A log that is written meanwhile may look damaged where it goes on: only what is found a second time counts.
- */
-export async function checkLog(dir: string): Promise<string | null> {
-  let before: string | null = null;
-  for (;;) {
-    const found = await problemOf(dir);
-    if (found === null || found === before) return found;
-    before = found;
-  }
-}
-
-async function problemOf(dir: string): Promise<string | null> {
-  try {
-    const { segments, damages } = await readSegments({ dir, files: diskFiles, flags: 'r', seqAfter: 0 });
-    await closeAll(segments);
-    return damages[0]?.error.message ?? null;
-  } catch (error) {
-    // A segment that is removed when it is its turn is one that nobody needs.
-    if (error instanceof NewerSegment || (error as NodeJS.ErrnoException).code === 'ENOENT')
-      return (error as Error).message;
-    throw error;
-  }
+  for (const damage of damages) log?.warn(`${damage.error.message}; passed over: ${nothingLost(damage)}`);
 }
 
 /** Use `openLog`. */

@@ -35,31 +35,40 @@ const PROBLEMS_MAX = 50;
 /** What a memo looks like (ingest/spans.ts). */
 const MEMO = /^[0-9a-f]{40} [0-9a-f]{40}( [a-z_]+ \d+)+$/;
 
+/** What a check says of a partition. */
+export interface PartitionCheck {
+  readonly problems: readonly string[];
+  /** Stream position; 0 where it cannot be read, too. */
+  readonly position: number;
+}
+
 /**
- * Problems of one partition. Its file's pages come first, read without LMDB; what is not sound there is not given to LMDB. The
+ * Checks one partition. Its file's pages come first, read without LMDB; what is not sound there is not given to LMDB. The
  * rest needs the file mapped: should that end the process all the same, only a process around it can tell.
  */
-export async function checkPartition(dir: string, slot: number): Promise<string[]> {
+export async function checkPartition(dir: string, slot: number): Promise<PartitionCheck> {
   const info = readStoreInfo(dir);
   const path = partitionDir(dir, slot);
   const told = (text: string): string => `partition ${slot}: ${text}`;
+  const unread = (...problems: readonly string[]): PartitionCheck => ({ problems: problems.map(told), position: 0 });
   try {
     if (info.complete) mustHaveData(path);
     const file = dataFileOf(path);
-    if (!existsSync(file)) return [];
+    if (!existsSync(file)) return unread();
     const damage = walkDataFile(path);
-    if (damage.length > 0) return damage.map((text) => told(`${file}: ${text}`));
-    return (await checkRows(path, (certname) => slotOf(certname, info.partitions) === slot)).map(told);
+    if (damage.length > 0) return unread(...damage.map((text) => `${file}: ${text}`));
+    const { problems, position } = await checkRows(path, (certname) => slotOf(certname, info.partitions) === slot);
+    return { problems: problems.map(told), position };
   } catch (error) {
-    if (error instanceof DataFileDamaged) return [told(`${error.file}: ${error.problem}`)];
-    return [told(`it cannot be read: ${messageOf(error)}`)];
+    if (error instanceof DataFileDamaged) return unread(`${error.file}: ${error.problem}`);
+    return unread(`it cannot be read: ${messageOf(error)}`);
   }
 }
 
-async function checkRows(path: string, owns: (certname: string) => boolean): Promise<string[]> {
+async function checkRows(path: string, owns: (certname: string) => boolean): Promise<PartitionCheck> {
   const partition = openPartition(path, { readOnly: true });
   try {
-    return rowProblems(partition, owns);
+    return { problems: rowProblems(partition, owns), position: partition.position };
   } finally {
     await partition.close();
   }

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from '../../../engine/crc32.ts';
-import { type CommandLog, checkLog, type LogOptions } from '../../../engine/inbox/log.ts';
+import { checkLog } from '../../../engine/inbox/damage.ts';
+import type { CommandLog, LogOptions } from '../../../engine/inbox/log.ts';
 import { RECORD_HEADER_SIZE, SEGMENT_HEADER_SIZE } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt, type StreamRecord } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
@@ -86,15 +87,26 @@ interface Opened {
   readonly lines: string[];
 }
 
-/** Opens a log whose partitions are at these positions. */
+/** Opens a log whose partitions are at these positions. What becomes of its damage a check has told. */
 async function openAt(dir: string, positions: readonly number[], rest: Partial<LogOptions> = {}): Promise<Opened> {
+  const told = await checkLog(dir, positions);
   const lines: string[] = [];
   const log = await openTestLog(dir, {
     seqAfter: Math.max(...positions),
     flushedPositions: async () => positions,
     log: { info: (line) => lines.push(`info ${line}`), warn: (line) => lines.push(`warn ${line}`) },
     ...rest,
+  }).catch((error: Error) => {
+    assert.equal(
+      error.message,
+      told.find((line) => !line.includes('; a start passes it over: ')),
+    );
+    throw error;
   });
+  assert.deepEqual(
+    told.map((line) => `warn ${line.replace('; a start passes it over: ', '; passed over: ')}`),
+    lines.filter((line) => line.startsWith('warn ')),
+  );
   return { log, seqs: delivered(log).map(({ seq }) => seq), lines };
 }
 
@@ -279,7 +291,7 @@ test('log damage: a segment that a newer version wrote is none: it is refused wh
     const before = contents(copy);
     const message = `${path} was written by a newer version (format 2, this program knows 1): install the newer version`;
     await assert.rejects(openAt(copy, [newest, newest]), { message });
-    assert.equal(await checkLog(copy), message);
+    assert.deepEqual(await checkLog(copy, [newest, newest]), [message]);
     assert.equal(contents(copy), before);
   }
 });
@@ -288,7 +300,7 @@ test('log damage: a log that ends before what was applied is told, and refused w
   const { dir, records } = await writtenLog(groups, 1 << 20);
   const { file, offset } = records.at(-2)!;
   truncateSync(file, offset);
-  assert.equal(await checkLog(dir), null, 'a check does not know what was applied');
+  assert.deepEqual(await checkLog(dir, [6, 5]), [], 'nobody knows that there was more');
   await refuses(dir, [8, 6], file, offset);
   const { log, seqs, lines } = await openAt(dir, [8, 7, 2]);
   assert.deepEqual(seqs, [1, 2, 3, 4, 5, 6]);

@@ -15,8 +15,9 @@ import {
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkLog } from '../../../engine/inbox/damage.ts';
 import { diskFiles, type LogFileSystem } from '../../../engine/inbox/files.ts';
-import { type CommandLog, checkLog } from '../../../engine/inbox/log.ts';
+import type { CommandLog } from '../../../engine/inbox/log.ts';
 import { StreamCorrupt, type StreamRecord, StreamUnavailable } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { testSeed } from '../../support/random.ts';
@@ -215,7 +216,7 @@ test('log: a check says what would keep it from being opened, and changes nothin
   const dir = temporaryDirectory();
   const log = await openTestLog(dir, { segmentSizeMax: 200 });
   for (let i = 0; i < 6; i++) await log.append(envelope(`n${i}`), body('x'.repeat(100)));
-  assert.equal(await checkLog(dir), null, 'while it is open');
+  assert.deepEqual(await checkLog(dir, [0]), [], 'while it is open');
   await log.close();
   const files = segments(dir).map((name) => join(dir, name));
   const contents = (): string => files.map((file) => readFileSync(file, 'latin1')).join('|');
@@ -230,19 +231,21 @@ test('log: a check says what would keep it from being opened, and changes nothin
   for (const [bytes, text] of damages) {
     writeFileSync(third, bytes);
     const before = contents();
-    const found = await checkLog(dir);
-    await assert.rejects(openTestLog(dir), ({ message }: Error) => message === found && message.includes(text));
-    assert.ok(found?.startsWith(`${third}: offset `));
+    const found = await checkLog(dir, [0]);
+    await assert.rejects(openTestLog(dir, { flushedPositions: async () => [0] }), ({ message }: Error) => {
+      return message === found.join() && message.includes(text);
+    });
+    assert.ok(found[0]?.startsWith(`${third}: offset `));
     assert.equal(contents(), before);
   }
   writeFileSync(third, whole);
   // A group that was cut short is no damage, and a start cuts it off; a check leaves it.
   writeFileSync(last, Buffer.concat([readFileSync(last), whole.subarray(-40)]));
   const torn = contents();
-  assert.equal(await checkLog(dir), null);
+  assert.deepEqual(await checkLog(dir, [0]), []);
   assert.equal(contents(), torn);
   renameSync(third, `${first}.away`);
-  assert.match((await checkLog(dir)) ?? '', new RegExp(`segment ${basename(third)} is missing`));
+  assert.match((await checkLog(dir, [0])).join(), new RegExp(`segment ${basename(third)} is missing`));
 });
 
 test('log: segments go when their records are released, oldest first, the last one stays', async () => {

@@ -306,12 +306,32 @@ describe('check', () => {
     writeFileSync(file, whole);
     const [name] = readdirSync(join(data, 'inbox')).filter((one) => one.endsWith('.commands'));
     const segment = join(data, 'inbox', name as string);
-    writeFileSync(segment, Buffer.concat([Buffer.from('XXXX'), readFileSync(segment).subarray(4), Buffer.alloc(100)]));
+    const records = readFileSync(segment);
+    const damaged = Buffer.from(records);
+    damaged[100]! ^= 1;
+    writeFileSync(segment, damaged);
+    const behind = await run(['check', '--data', data]);
+    const place = `command log: ${segment}: offset 48: checksum of the record, before the intact record at offset `;
+    assert.equal(behind.status, 1);
+    assert.ok(behind.out.startsWith(place), behind.out);
+    assert.match(behind.out, /; a start passes it over: nothing is lost, as all commands of seq 1 to 1 are applied\n$/);
+    // What a partition has that cannot be read is not known.
+    writeFileSync(file, whole.subarray(0, 20_000));
+    const unknown = await run(['check', '--data', data]);
+    const lost = 'commands of seq 1 to 1 stood there, and not every partition is known to have them: restore a backup';
+    assert.ok(unknown.out.startsWith(place) && unknown.out.includes(`; ${lost}; `), unknown.out);
+    assert.match(unknown.out, /\npartition 1: /);
+    writeFileSync(file, whole);
+    writeFileSync(segment, Buffer.concat([Buffer.from('XXXX'), records.subarray(4), Buffer.alloc(100)]));
     const log = await run(['check', '--data', data]);
-    assert.deepEqual(
-      [log.status, log.out],
-      [1, `command log: ${segment}: offset 0: not a segment of the command log\n`],
+    assert.equal(log.status, 1);
+    assert.ok(
+      log.out.startsWith(
+        `command log: ${segment}: offset 0: not a segment of the command log; commands of seq 1 and later `,
+      ),
+      log.out,
     );
+    assert.match(log.out, /: restore a backup; without one move the folder inbox away, .*\(docs\/backup\.md\)\n$/);
   });
 });
 

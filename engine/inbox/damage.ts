@@ -1,0 +1,68 @@
+// What damage of the command log means for who opens the log: whether all that stood there is applied.
+
+import { diskFiles } from './files.ts';
+import { NewerSegment } from './record.ts';
+import { closeAll, type Damage, readSegments } from './segments.ts';
+import { StreamCorrupt } from './stream.ts';
+
+/** What to do about a log that keeps the server from starting. */
+const LOG_ADVICE =
+  'restore a backup; without one move the folder inbox away, and lose what was not applied (docs/backup.md)';
+
+/** Why the log is not to be opened, with what to do; null: nothing is lost. `positions`: of all partitions, flushed. */
+export function refusalFor(damage: Damage, positions: readonly number[]): StreamCorrupt | null {
+  if (isApplied(damage, positions)) return null;
+  const { error, from, to } = damage;
+  const seqs = to === Number.POSITIVE_INFINITY ? `${from} and later` : `${from} to ${to}`;
+  const lost = `commands of seq ${seqs} stood there, and not every partition is known to have them: ${LOG_ADVICE}`;
+  return new StreamCorrupt(error.file, error.offset, `${error.what}; ${lost}`);
+}
+
+/** Why the log can be opened all the same. */
+export const nothingLost = ({ from, to }: Damage): string =>
+  `nothing is lost, as all commands of seq ${from} to ${to} are applied`;
+
+/**
+ * Whether every command that may have been there is applied. What all partitions have passed is, and stays so; and so is what one has come to. The
+ * latter counts only at the end, which is cut off: a later start would not find these positions any more.
+ */
+function isApplied({ from, to, isLast }: Damage, positions: readonly number[]): boolean {
+  for (let seq = Math.max(from, Math.min(...positions) + 1); seq <= to; seq++) {
+    if (!isLast || !positions.includes(seq)) return false;
+  }
+  return true;
+}
+
+/**
+ * What is damaged in the log in `dir`, with file and offset, and what an opening does about it; or which file a newer version wrote. Empty: nothing.
+ * `positions`: of all partitions, 0 where one is not known; as they were before. Changes nothing. Rejects when the log cannot be read.
+ *
+ * A log that is written meanwhile may look damaged where it goes on: only what is found a second time counts.
+ */
+export async function checkLog(dir: string, positions: readonly number[]): Promise<string[]> {
+  let before: string | null = null;
+  for (;;) {
+    const problems = await problemsOf(dir, positions);
+    const found = problems.join('\n');
+    if (problems.length === 0 || found === before) return problems;
+    before = found;
+  }
+}
+
+async function problemsOf(dir: string, positions: readonly number[]): Promise<string[]> {
+  try {
+    const seqAfter = Math.max(...positions);
+    const { segments, damages } = await readSegments({ dir, files: diskFiles, flags: 'r', seqAfter });
+    await closeAll(segments);
+    return damages.map(
+      (damage) =>
+        refusalFor(damage, positions)?.message ??
+        `${damage.error.message}; a start passes it over: ${nothingLost(damage)}`,
+    );
+  } catch (error) {
+    // A segment that is removed when it is its turn is one that nobody needs.
+    if (error instanceof NewerSegment || (error as NodeJS.ErrnoException).code === 'ENOENT')
+      return [(error as Error).message];
+    throw error;
+  }
+}
