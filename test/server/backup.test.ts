@@ -7,7 +7,9 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { crc32 } from '../../engine/crc32.ts';
 import type { CommandLog } from '../../engine/inbox/log.ts';
+import { SEGMENT_HEADER_SIZE } from '../../engine/inbox/record.ts';
 import { StreamCorrupt } from '../../engine/inbox/stream.ts';
 import { openPartition } from '../../engine/store/partition.ts';
 import { openStoreInfo, partitionDir } from '../../engine/store/store-info.ts';
@@ -104,4 +106,21 @@ test('backup: a log that looks damaged because it was written to while it was co
   await assert.rejects(openTestLog(join(second, 'inbox')), (error) => {
     return error instanceof StreamCorrupt && error.offset === places[5]!.offset;
   });
+});
+
+test('backup: a log that a newer version has gone on with is left to that one', async (t) => {
+  const { dir } = prepare(t);
+  const data = join(dir, 'data');
+  const { inbox, log } = await dataWithLog(data, 1 << 20);
+  await log.append(envelope('a'), body('a'));
+  await log.close();
+  const segment = join(inbox, readdirSync(inbox)[0]!);
+  const bytes = readFileSync(segment);
+  bytes.writeUInt32LE(2, 8);
+  bytes.writeUInt32LE(crc32(bytes.subarray(8, SEGMENT_HEADER_SIZE)), 4);
+  writeFileSync(segment, bytes);
+  const target = join(dir, 'copy');
+  await assert.rejects(backup({ data, target, now: Date.now, onProgress: () => {} }), /: install the newer version$/);
+  assert.deepEqual(readdirSync(dir), ['data']);
+  assert.deepEqual(readdirSync(data).sort(), ['inbox', 'partition-000', 'store.json']);
 });
