@@ -15,6 +15,8 @@ export interface OptionSpec {
   readonly group?: string;
   /** Taken for compatibility, not shown in the help. */
   readonly hidden?: boolean;
+  /** Name of the option that asks for something else in the same place: both together are a problem. */
+  readonly excludes?: string;
 }
 
 export interface ParsedArguments {
@@ -53,6 +55,10 @@ export function parseArguments(
       if (problem !== null) problems.push(problem);
       else options[token.name] = token.value ?? 'true';
     }
+  }
+  for (const [name, { excludes }] of Object.entries(specs)) {
+    const areBoth = excludes !== undefined && options[name] !== undefined && options[excludes] !== undefined;
+    if (areBoth) problems.push(`--${name} and --${excludes} exclude each other`);
   }
   if (found.length < positionals.min) problems.push('an argument is missing');
   if (found.length > positionals.max) problems.push(`unexpected argument \`${found[positionals.max]}\``);

@@ -102,12 +102,26 @@ export class Client {
       const text = `${this.url.origin} wants a client certificate; give --cert and --key, or $MUSTER_CERT and $MUSTER_KEY`;
       return new CliFailure(exitStatus.unreachable, text);
     }
-    const why =
-      error.code === undefined || error.message.includes(error.code) ? error.message : `${error.code} ${error.message}`;
-    const isUnknown = this.#tls.ca === undefined && ofUnknownAuthority.has(error.code ?? '');
-    const hint = isUnknown ? '; give the authority of its certificate as --ca or $MUSTER_CA' : '';
-    return new CliFailure(exitStatus.unreachable, `no answer from ${this.url.origin}: ${why || String(error)}${hint}`);
+    const text = `no answer from ${this.url.origin}: ${whyOf(error)}${this.#hint(error)}`;
+    return new CliFailure(exitStatus.unreachable, text);
   }
+
+  /** What may be the way out, where the error is one that tells. */
+  #hint({ code = '' }: NodeJS.ErrnoException): string {
+    if (this.#tls.ca === undefined && ofUnknownAuthority.has(code)) {
+      return '; give the authority of its certificate as --ca or $MUSTER_CA';
+    }
+    if (this.url.protocol === 'http:' && code === 'ECONNRESET') return '; if it speaks HTTPS, give https:// as --url';
+    return '';
+  }
+}
+
+/** In one line. Of an answer that is no TLS OpenSSL tells where in its code it noticed. */
+function whyOf(error: NodeJS.ErrnoException): string {
+  const { code, message } = error;
+  if (message.includes('wrong version number'))
+    return 'it does not speak HTTPS; if it speaks HTTP, give http:// as --url';
+  return (code === undefined || message.includes(code) ? message : `${code} ${message}`) || String(error);
 }
 
 /** What OpenSSL calls a server's certificate that was signed by nobody known here. */

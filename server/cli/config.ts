@@ -24,7 +24,11 @@ export const command: CliCommand = {
   summary: 'print the effective settings and where each came from',
   options: {
     changed: { type: 'switch', doc: 'Only settings that are set somewhere.' },
-    json: { type: 'switch', doc: 'As JSON (also when the output is not a terminal: give --table for the table).' },
+    json: {
+      type: 'switch',
+      excludes: 'table',
+      doc: 'As JSON (also when the output is not a terminal: give --table for the table).',
+    },
     table: { type: 'switch', doc: 'As a table.' },
     reference: { type: 'switch', doc: 'What all settings mean, as Markdown (the table in docs/configure.md).' },
     ...settingOptions(),

@@ -24,9 +24,9 @@ export const command: CliCommand = {
   summary: 'look at commands that were given up, send them again or remove them',
   options: {
     all: { type: 'switch', doc: 'send, remove: all letters.' },
-    json: { type: 'switch', doc: 'list: JSON, also on a terminal.' },
+    json: { type: 'switch', excludes: 'table', doc: 'list: JSON, also on a terminal.' },
     table: { type: 'switch', doc: 'list: a table, also in a pipe.' },
-    cause: { type: 'switch', doc: 'show: only why it was given up.' },
+    cause: { type: 'switch', excludes: 'body', doc: 'show: only why it was given up.' },
     body: { type: 'switch', doc: 'show: only the command itself, unpacked.' },
     ...dataOptions,
     ...clientOptions,

@@ -2,21 +2,29 @@
 
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { JSON_LIMITS, parseJsonDocument } from '../../engine/json/parse.ts';
+import { isArray, isObject, type JsonValue } from '../../engine/json/value.ts';
 import { clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
 import { type Row, rowLines } from './table.ts';
 
 /** More than this is not read into a table. */
 const tableBytesMax = 67_108_864;
+/** Values that nest as deeply as a command may, within what stands around them in an answer. */
+const answerLimits = { ...JSON_LIMITS, depth: 2 * JSON_LIMITS.depth };
 
 export const command: CliCommand = {
   name: 'query',
   usage: '[OPTIONS] QUERY',
   summary: 'ask a running server: a table on a terminal, JSON in a pipe',
   options: {
-    json: { type: 'switch', doc: 'JSON, also on a terminal.' },
+    json: { type: 'switch', excludes: 'table', doc: 'JSON, also on a terminal.' },
     table: { type: 'switch', doc: 'A table, also in a pipe.' },
-    explain: { type: 'switch', doc: 'The plan and what each step of it took, instead of the result.' },
+    explain: {
+      type: 'switch',
+      excludes: 'ast',
+      doc: 'The plan and what each step of it took, instead of the result.',
+    },
     ast: { type: 'switch', doc: 'The query as a tree, instead of the result.' },
     timeout: { type: 'text', value: 'SECONDS', doc: 'Time the query may take. 0: as long as the server lets it.' },
     ...clientOptions,
@@ -43,8 +51,7 @@ export const command: CliCommand = {
       method: 'POST',
       path: '/pdb/query/v4',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        query: queryValue(query),
+      body: bodyOf(query, {
         ...(explain === 'true' ? { explain: 'analyze' } : {}),
         ...(ast === 'true' ? { ast_only: true } : {}),
         ...(timeout === undefined ? {} : { timeout: secondsOf(timeout) }),
@@ -65,11 +72,18 @@ function secondsOf(timeout: string): number | string {
   throw new CliFailure(exitStatus.usage, `--timeout: \`${timeout}\` is no number of seconds`);
 }
 
-function queryValue(text: string): unknown {
+function bodyOf(query: string, others: Readonly<Record<string, unknown>>): string {
+  const members = Object.entries(others).map(([name, value]) => `,"${name}":${JSON.stringify(value)}`);
+  return `{"query":${queryText(query)}${members.join('')}}`;
+}
+
+/** As JSON. A tree goes as it was written: read and written again, long numbers would be others. */
+function queryText(text: string): string {
   if (text.trim() === '') throw new CliFailure(exitStatus.usage, 'the query is empty');
-  if (!text.trimStart().startsWith('[')) return text;
+  if (!text.trimStart().startsWith('[')) return JSON.stringify(text);
   try {
-    return JSON.parse(text);
+    JSON.parse(text);
+    return text;
   } catch (error) {
     throw new CliFailure(exitStatus.usage, `the query begins like a tree and is no JSON: ${(error as Error).message}`);
   }
@@ -102,12 +116,12 @@ async function printTable(answer: IncomingMessage, terminal: Terminal): Promise<
 }
 
 function rowsOf(text: string): Row[] {
-  let value: unknown;
+  let value: JsonValue;
   try {
-    value = JSON.parse(text);
+    // Numbers keep their digits.
+    value = parseJsonDocument(text, answerLimits);
   } catch {
     throw new CliFailure(exitStatus.failed, 'the answer broke off');
   }
-  const items = Array.isArray(value) ? value : [value];
-  return items.map((item) => (typeof item === 'object' && item !== null ? (item as Row) : { value: item }));
+  return (isArray(value) ? value : [value]).map((item) => (isObject(item) ? item : { value: item }));
 }

@@ -1,9 +1,11 @@
 // Rows for people: a table with a column for each field, cut to the width of the terminal, or, where that would be cut beyond recognition, a
 // block of lines for each row.
 
+import { printJson } from '../../engine/json/print.ts';
+import { isNumber, type JsonValue } from '../../engine/json/value.ts';
 import { printable } from '../printable.ts';
 
-export type Row = Readonly<Record<string, unknown>>;
+export type Row = Readonly<Record<string, JsonValue | undefined>>;
 
 const columnMin = 6;
 const gap = '  ';
@@ -53,13 +55,13 @@ function layoutOf(rows: readonly Row[], columns: number) {
   return { names, cells, wanted, widths: fit(wanted, columns - gap.length * (names.length - 1)) };
 }
 
-function cellText(value: unknown): string {
+function cellText(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return '';
-  return printable(typeof value === 'string' ? value : JSON.stringify(value));
+  return printable(typeof value === 'string' ? value : printJson(value));
 }
 
-function isNumberOrNone(value: unknown): boolean {
-  return typeof value === 'number' || value === null || value === undefined;
+function isNumberOrNone(value: JsonValue | undefined): boolean {
+  return value === null || value === undefined || isNumber(value);
 }
 
 /** The widest columns give way until all fit; none gets narrower than `columnMin`. */

@@ -38,6 +38,7 @@ describe('arguments', () => {
     data: { type: 'text', short: 'd', doc: '' },
     gzip: { type: 'boolean', doc: '' },
     json: { type: 'switch', doc: '' },
+    table: { type: 'switch', excludes: 'json', doc: '' },
   };
   const parse = (...argv: string[]) => parseArguments(argv, specs, { min: 0, max: 1 });
 
@@ -56,6 +57,7 @@ describe('arguments', () => {
       'unexpected argument `b`',
     ]);
     assert.deepEqual(parse('--no-json').problems, ['--no-json is not an option']);
+    assert.deepEqual(parse('--json', '--table').problems, ['--table and --json exclude each other']);
   });
 });
 
@@ -146,6 +148,38 @@ describe('muster query', () => {
     assert.deepEqual(JSON.parse(server.asked[0]!.body), { query: ['from', 'nodes'], explain: 'analyze', timeout: 5 });
     assert.equal((await run(['query', '--url', server.url, '["from",'])).status, 2);
     await server.close();
+  });
+
+  test('numbers keep their digits, in trees and in tables', async () => {
+    const big = '{"value":12345678901234567890},{"value":1.0},{"value":{"x":9007199254740993}},{"value":[0.1,null]}';
+    const server = await fakeServer(() => `[${big}]`);
+    const tree = '["from", "facts", ["=", "value", 12345678901234567890]]';
+    const { out } = await run(['query', '--url', server.url, '--table', tree]);
+    assert.equal(server.asked[0]!.body, `{"query":${tree}}`);
+    assert.deepEqual(
+      out.split('\n').map((line) => line.trim()),
+      ['value', '-'.repeat(22), '12345678901234567890', '1.0', '{"x":9007199254740993}', '[0.1,null]', ''],
+    );
+    await server.close();
+  });
+
+  test('a table shows what nests as deeply as a command may', async () => {
+    const deep = `${'['.repeat(1000)}${']'.repeat(1000)}`;
+    const server = await fakeServer(() => `[{"value":${deep}}]`);
+    const { status, err } = await run(['query', '--url', server.url, '--table', 'facts { }']);
+    assert.deepEqual([status, err], [0, '1 row\n']);
+    await server.close();
+  });
+
+  test('forms of the answer that exclude each other are refused', async () => {
+    for (const [one, other] of [
+      ['--json', '--table'],
+      ['--explain', '--ast'],
+    ] as const) {
+      const { status, err } = await run(['query', other, one, 'nodes { }']);
+      assert.equal(status, 2);
+      assert.match(err, new RegExp(`^muster query: ${one} and ${other} exclude each other\n`));
+    }
   });
 
   test("a refusal is told in the server's words, no server is status 3", async () => {
@@ -440,8 +474,19 @@ describe('what went wrong', () => {
       unknown.err,
       /^muster: no answer from .* certificate.*; give the authority of its certificate as --ca or \$MUSTER_CA\n$/,
     );
+    const crossed = await run(['stats', '--url', `http://localhost:${(open.address() as AddressInfo).port}`]);
+    assert.equal(crossed.status, 3);
+    assert.match(crossed.err, /^muster: no answer from .*; if it speaks HTTPS, give https:\/\/ as --url\n$/);
     open.closeAllConnections();
     open.close();
+    const plain = await fakeServer(() => '{}');
+    const secure = plain.url.replace('http:', 'https:');
+    assert.deepEqual(await run(['stats', '--url', secure]), {
+      status: 3,
+      out: '',
+      err: `muster: no answer from ${secure}: it does not speak HTTPS; if it speaks HTTP, give http:// as --url\n`,
+    });
+    await plain.close();
     rmSync(made.folder, { recursive: true });
   });
 
