@@ -37,11 +37,15 @@ export function* stateOverview(input: AnswerInput): Answer {
   return jsonHead(200, JSON.stringify(counts));
 }
 
-/** A failure is one whatever the mode; otherwise a run that changes nothing on purpose is `noop`. */
+/**
+ * A failure is one whatever the mode; otherwise a run that changes nothing on purpose is `noop`, whether its report says that in its
+ * status or beside it. A status that is none of the four tells of no change.
+ */
 function stateOf(group: StatusGroup): 'noop' | 'failed' | 'unchanged' | 'changed' {
-  if (group.latest_report_status === 'failed') return 'failed';
-  if (group.latest_report_noop === true) return 'noop';
-  return group.latest_report_status === 'changed' ? 'changed' : 'unchanged';
+  const { latest_report_status: status, latest_report_noop: noop } = group;
+  if (status === 'failed') return 'failed';
+  if (noop === true || status === 'noop') return 'noop';
+  return status === 'changed' ? 'changed' : 'unchanged';
 }
 
 function* count(input: AnswerInput, filter: JsonValue): Work<number> {

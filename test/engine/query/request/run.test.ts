@@ -639,6 +639,29 @@ describe('answers: enterprise edition', () => {
     refused(overview({ unresponsive_threshold: '1', query: '[]' }), 400, "Unsupported query parameter 'query'");
   });
 
+  it('state overview goes by the status and the mode of the latest report', () => {
+    const own = newFleet();
+    const state = (reported: Record<string, unknown>): string => {
+      own.apply('store report', 8, report('one', { ...reported, configuration_version: JSON.stringify(reported) }));
+      const query = { unresponsive_threshold: '3600' };
+      const { text } = ask(own, { ...enterprise, api: 'ext', path: '/state-overview', query });
+      const counts = Object.entries(JSON.parse(text) as Record<string, number>).filter(([, count]) => count > 0);
+      assert.deepEqual(
+        counts.map(([, count]) => count),
+        [1],
+      );
+      return counts[0]![0];
+    };
+    const at = (second: number) => `2026-11-20T00:01:0${second}.000Z`;
+    assert.equal(state({ status: 'failed', noop: true, producer_timestamp: at(0) }), 'failed');
+    assert.equal(state({ status: 'changed', noop: true, producer_timestamp: at(1) }), 'noop');
+    assert.equal(state({ status: 'noop', noop: false, producer_timestamp: at(2) }), 'noop');
+    assert.equal(state({ status: 'changed', noop: false, producer_timestamp: at(3) }), 'changed');
+    assert.equal(state({ status: 'unchanged', noop: null, producer_timestamp: at(4) }), 'unchanged');
+    assert.equal(state({ status: null, noop: null, producer_timestamp: at(5) }), 'unchanged');
+    return own.close();
+  });
+
   it('resource graphs join a catalog with the report of its run', () => {
     const graphs = (query: Record<string, string>) =>
       JSON.parse(ask(fleet, { ...enterprise, api: 'ext', path: '/resource-graphs', query }).text) as Record<
