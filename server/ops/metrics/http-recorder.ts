@@ -1,5 +1,5 @@
 // Times and outcomes of requests, by path and every leading part of it (spec/operations.md 8.6): `/pdb`, `/pdb/query`,
-// `/pdb/query/v4`, `/pdb/query/v4/facts`. What follows a known endpoint (names, hashes, values) is folded into it, so the
+// `/pdb/query/v4`, `/pdb/query/v4/facts`; of the metrics themselves, too, as the interface document has them. What follows a known endpoint (names, hashes, values) is folded into it, so the
 // number of metrics has a bound that clients cannot move.
 
 import type { Meter, MetricsRegistry, Timer } from '../../../workers/metrics.ts';
@@ -7,7 +7,8 @@ import type { RequestRecord } from '../../http/exchange.ts';
 
 /** Below these, one more step is an endpoint; what follows it is not. */
 const endpoints: Readonly<Record<string, string>> = {
-  '': 'pdb',
+  '': 'pdb metrics',
+  '/metrics': 'v2',
   '/pdb': 'cmd query admin meta dashboard ext',
   '/pdb/cmd': 'v1',
   '/pdb/query': 'v1 v2 v3 v4',

@@ -31,12 +31,24 @@ import {
 } from './bean-server.ts';
 import { type ObjectName, parseObjectName } from './object-name.ts';
 
-/** PuppetDB repeats the domain in the names of dead-letter metrics; dashboards know either spelling. */
-const repeatedDomain = 'dlo';
-const repeated = `puppetlabs.puppetdb.${repeatedDomain}.`;
-
 const primaryPrefix = 'puppetlabs.puppetdb.';
 const neutralPrefix = 'cm.db.';
+
+/** By domain: what the names of metrics begin with, and what they may begin with instead. */
+const otherBeginnings: ReadonlyMap<string, readonly (readonly [begin: string, other: string])[]> = new Map([
+  // PuppetDB repeats the domain in the names of dead-letter metrics; dashboards know either spelling.
+  ['dlo', [['', `${primaryPrefix}dlo.`]]],
+  // Names from before there was one for each URL (interface document, "Metrics endpoint").
+  [
+    'http',
+    [
+      ['/pdb/cmd/v1.', 'commands.'],
+      ['/pdb/query/v4/facts.', 'facts.'],
+      ['/pdb/query/v4/resources.', 'resources.'],
+      ['/metrics/v2.', 'metrics.'],
+    ],
+  ],
+]);
 
 const exposed = 'Attribute exposed for management';
 const shown = 'Operation exposed for management';
@@ -117,8 +129,7 @@ export class RegistryBeans implements BeanSource {
     if (prefix === null || name.properties.length !== 1 || property?.key !== 'name') return undefined;
     const domain = name.domain.slice(prefix.length);
     const shown = unquote(property.value);
-    const known = domain === repeatedDomain && shown.startsWith(repeated) ? shown.slice(repeated.length) : shown;
-    const metric = this.#registry.get(domain, known);
+    const metric = this.#registry.get(domain, usualName(domain, shown));
     return metric && this.#bean(prefix, { domain, name: shown, metric });
   }
 
@@ -126,7 +137,7 @@ export class RegistryBeans implements BeanSource {
     for (const prefix of [primaryPrefix, neutralPrefix]) {
       for (const entry of this.#registry.entries()) {
         yield this.#bean(prefix, entry);
-        if (entry.domain === repeatedDomain) yield this.#bean(prefix, { ...entry, name: repeated + entry.name });
+        for (const name of otherNames(entry)) yield this.#bean(prefix, { ...entry, name });
       }
     }
   }
@@ -145,6 +156,17 @@ function beanOf(name: ObjectName, metric: Metric, alias: boolean): Bean {
   if (metric instanceof Timer) return createBean(name, timerKind, () => metric.snapshot(), alias);
   if (metric instanceof Histogram) return createBean(name, histogramKind, () => metric.snapshot(), alias);
   return createBean(name, gaugeKind, () => metric, alias);
+}
+
+/** Under which name the registry has it. */
+function usualName(domain: string, shown: string): string {
+  const found = otherBeginnings.get(domain)?.find(([, other]) => shown.startsWith(other));
+  return found === undefined ? shown : found[0] + shown.slice(found[1].length);
+}
+
+function otherNames({ domain, name }: NamedMetric): readonly string[] {
+  const beginnings = otherBeginnings.get(domain)?.filter(([begin]) => name.startsWith(begin)) ?? [];
+  return beginnings.map(([begin, other]) => other + name.slice(begin.length));
 }
 
 function prefixOf(domain: string): string | null {

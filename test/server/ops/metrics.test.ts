@@ -116,6 +116,27 @@ test('metrics: everything is readable under the neutral domain too, and patterns
   ]);
 });
 
+test('metrics: figures of four paths have names from before there was one for each URL, too', async () => {
+  const { registry, json } = gateway();
+  const paths = { commands: '/pdb/cmd/v1', facts: '/pdb/query/v4/facts', resources: '/pdb/query/v4/resources' };
+  for (const [name, path] of Object.entries({ ...paths, metrics: '/metrics/v2' })) {
+    registry.timer('http', `${path}.service-time`).update(5);
+    registry.meter('http', `${path}.200`).mark();
+    for (const domain of ['puppetlabs.puppetdb.http', 'cm.db.http']) {
+      for (const figure of ['service-time', '200']) {
+        const bean = `${domain}:name=${name}.${figure}`;
+        assert.equal((await json(read(bean, '/Count'))).value, 1, bean);
+      }
+    }
+  }
+  assert.equal((await json(read('cm.db.http:name=commands.404'))).status, 404);
+  assert.equal((await json(read('cm.db.constructor:name=x'))).status, 404);
+  assert.deepEqual((await json('/metrics/v2/search/cm.db.http:name=facts.*')).value, [
+    'cm.db.http:name=facts.service-time',
+    'cm.db.http:name=facts.200',
+  ]);
+});
+
 test('metrics: a pattern gives a map of beans and leaves out those without the attribute', async () => {
   const { json } = gateway();
   const found = await json('/metrics/v2/read/puppetlabs.puppetdb.dlo:*/Count,Nope');

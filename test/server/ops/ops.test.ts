@@ -238,6 +238,7 @@ test('http metrics: every known leading part of a path is timed, the rest is fol
     '/pdb/query/v4/facts',
   ]);
   assert.deepEqual(prefixesOf('/pdb/cmd/v1'), ['/pdb', '/pdb/cmd', '/pdb/cmd/v1']);
+  assert.deepEqual(prefixesOf('/metrics/v2/read/java.lang:type=Memory'), ['/metrics', '/metrics/v2']);
   assert.deepEqual(prefixesOf('/status/v1/simple'), []);
   const registry = new MetricsRegistry();
   const record = createHttpRecorder(registry);
