@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../engine/reason.ts';
 import { archiveRows, countHeader, rootFolder } from '../ops/archive/wire.ts';
 import { type Client, clientOf, clientOptions, readText } from './client.ts';
-import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
+import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
 import { type MetricOf, readMetrics } from './metrics.ts';
 import { amount, startProgress } from './progress.ts';
 
@@ -26,7 +26,7 @@ export const command: CliCommand = {
   details:
     'Loads an archive made by `muster export` or `puppet db export` into a running server, or, with --from, exports ' +
     'from another server and loads that, without a file in between. What is there already stays when it is newer; so an ' +
-    'import can be repeated. The file - stands for standard input.\n\n' +
+    'import can be repeated. Status 1 when commands became dead letters meanwhile. The file - stands for standard input.\n\n' +
     'Migration from PuppetDB: start Muster beside it, run `muster import --from http://old:8080`, point Puppet Server at ' +
     'Muster, and run the import once more for what came in between. Archives hold active nodes only.',
   examples: [
@@ -43,9 +43,14 @@ export const command: CliCommand = {
     }
     const source =
       from === undefined ? await openFile(file!, terminal) : await openServer(from, args.options, terminal);
+    if (args.options['no-wait'] === 'true') {
+      await upload(client, source, terminal);
+      return exitStatus.ok;
+    }
+    const discardedBefore = await readDiscarded(client);
     await upload(client, source, terminal);
-    if (args.options['no-wait'] !== 'true') await untilStored(client, terminal);
-    return exitStatus.ok;
+    await untilStored(client, terminal);
+    return tellDiscarded((await readDiscarded(client)) - discardedBefore, terminal);
   },
 };
 
@@ -152,6 +157,14 @@ async function untilStored(client: Client, terminal: Terminal): Promise<void> {
   if (queue.retrying > 0) terminal.err(`but for ${queue.retrying} in the queue that failed and will be tried again\n`);
 }
 
+/** Which of them were in the archive nobody counts: others may send commands, too. */
+function tellDiscarded(count: number, terminal: Terminal): ExitStatus {
+  if (count <= 0) return exitStatus.ok;
+  const they = count === 1 ? '1 that became a dead letter' : `${count} that became dead letters`;
+  terminal.err(`but for ${they} meanwhile: see \`muster dead-letters\`\n`);
+  return exitStatus.failed;
+}
+
 interface Queue {
   /** Commands whose turn will come by itself. */
   readonly waiting: number;
@@ -167,13 +180,27 @@ const queueMetrics: readonly MetricOf[] = [
   { bean: 'mq:name=global.size', attribute: 'Count' },
 ];
 
+const discardedMetric: MetricOf = { bean: 'mq:name=global.discarded', attribute: 'Count' };
+
+/** Commands that became dead letters since the server started; 0 where metrics are not for everybody, or not there. */
+async function readDiscarded(client: Client): Promise<number> {
+  const [discarded = null] = await readFigures(client, [discardedMetric]);
+  return discarded ?? 0;
+}
+
+/** None where the server lets nobody read them. */
+async function readFigures(client: Client, metrics: readonly MetricOf[]): Promise<readonly (number | null)[]> {
+  try {
+    return await readMetrics(client, metrics);
+  } catch (error) {
+    if (error instanceof CliFailure && error.status === exitStatus.failed) return [];
+    throw error;
+  }
+}
+
 /** Where metrics are not for everybody, or not there, of the depth alone: then the queue has to become empty. */
 async function readQueue(client: Client): Promise<Queue> {
-  const figures = await readMetrics(client, queueMetrics).catch((error: unknown) => {
-    if (error instanceof CliFailure && error.status === exitStatus.failed) return null;
-    throw error;
-  });
-  const [depth = null, retrying = null, entered = null] = figures ?? [];
+  const [depth = null, retrying = null, entered = null] = await readFigures(client, queueMetrics);
   if (depth === null || retrying === null || entered === null) {
     return { waiting: await queueDepth(client), retrying: 0, entered: 0 };
   }

@@ -284,7 +284,7 @@ describe('archives', () => {
 
     const imported = await run(['import', '--url', server.url, '-'], { input: archive });
     assert.equal(imported.status, 0, imported.err);
-    const { body } = server.asked.find(({ method }) => method === 'POST')!;
+    const { body } = server.asked.find(({ method, url }) => method === 'POST' && url === '/pdb/admin/v1/archive')!;
     assert.ok(body.includes(`\r\n\r\n${archive.toString('latin1')}\r\n--`));
     const typed = await run(['import', '--url', server.url, '-'], { terminal: true });
     assert.deepEqual([typed.status, typed.err], [2, 'muster: there is no archive on standard input\n']);
@@ -338,6 +338,7 @@ describe('archives', () => {
       const server = await fakeServer(({ url, body }) => {
         if (url !== '/metrics/v2') return '{"ok": true}';
         const names = (JSON.parse(body) as { mbean: string }[]).map(({ mbean }) => mbean.replace(/.*\./, ''));
+        if (names[0] === 'discarded') return '[{"status":200,"value":7}]';
         assert.deepEqual(names, ['depth', 'awaiting-retry', 'size']);
         return JSON.stringify(queues[polls++]!.map((value) => ({ status: 200, value })));
       });
@@ -346,6 +347,26 @@ describe('archives', () => {
       assert.deepEqual([status, err], [0, told]);
       assert.match(out, /all commands are stored/);
       assert.equal(polls, Math.min(queues.length, 3));
+    }
+  });
+
+  test('import tells what became a dead letter meanwhile, and fails', async () => {
+    const file = join(folder, 'in.tgz');
+    writeFileSync(file, 'the archive');
+    for (const [discarded, told] of [
+      [1, 'but for 1 that became a dead letter meanwhile: see `muster dead-letters`\n'],
+      [20, 'but for 20 that became dead letters meanwhile: see `muster dead-letters`\n'],
+    ] as const) {
+      let count = 4;
+      const server = await fakeServer(({ url, body }) => {
+        if (url === '/pdb/admin/v1/archive') count += discarded;
+        if (url !== '/metrics/v2') return '{"ok": true}';
+        const values = body.includes('discarded') ? [count] : [0, 0, 9];
+        return JSON.stringify(values.map((value) => ({ status: 200, value })));
+      });
+      const { status, err } = await run(['import', '--url', server.url, file]);
+      await server.close();
+      assert.deepEqual([status, err], [1, told]);
     }
   });
 
@@ -365,7 +386,7 @@ describe('archives', () => {
     const { status, out } = await run(['import', '--url', server.url, file]);
     assert.equal(status, 0);
     assert.match(out, /all commands are stored/);
-    const [upload] = server.asked;
+    const upload = server.asked.find(({ url }) => url === '/pdb/admin/v1/archive');
     const boundary = /boundary=(.+)$/.exec(upload!.headers['content-type']!)![1]!;
     assert.match(upload!.body, /name="archive"; filename="archive.tgz"\r\n[\s\S]*\r\n\r\nthe archive\r\n--/);
     assert.ok(upload!.body.endsWith(`\r\n--${boundary}--\r\n`));
