@@ -162,19 +162,24 @@ function reload(server: Server, args: ParsedArguments, terminal: Terminal, logs:
 
 const ignore = (): void => {};
 
+/** Signals that come within so many ms are one wish: `timeout`, for one, tells the process and then its group. */
+const oneWishMs = 200;
+
 /**
  * Signals are caught before the configuration is read: one that comes during the start is acted on once there is a server. Until the
  * program is loaded, bin/muster drops SIGHUP and SIGUSR1, and SIGTERM and SIGINT end the process, which has done nothing yet.
  */
 class Signals {
-  #stops = 0;
+  /** When the first one came, on the clock of `performance`. */
+  #stopAsked: number | null = null;
   #hangUps = 0;
   #onStop: (() => void) | null = null;
   #onHangUp: (() => void) | null = null;
   readonly #stop = (): void => {
-    this.#stops += 1;
+    const now = performance.now();
+    this.#stopAsked ??= now;
     // Not process.exit: it would wait for the threads, which may be what hangs.
-    if (this.#stops > 1) process.kill(process.pid, 'SIGKILL');
+    if (now - this.#stopAsked > oneWishMs) process.kill(process.pid, 'SIGKILL');
     this.#onStop?.();
   };
   readonly #hangUp = (): void => {
@@ -195,7 +200,7 @@ class Signals {
     if (this.#hangUps > 0) onHangUp();
     return new Promise((resolve) => {
       this.#onStop = resolve;
-      if (this.#stops > 0) resolve();
+      if (this.#stopAsked !== null) resolve();
     });
   }
 
