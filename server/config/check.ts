@@ -40,13 +40,27 @@ export function checkSettings(settings: Settings, sources: Sources): Problem[] {
 
 /** What can be used, and may not be meant. */
 export function noticesOf(settings: Settings): Notice[] {
-  const { http, httpHost } = settings;
-  if (!http || LOOPBACK.test(httpHost)) return [];
-  const message = `http: ${httpHost} is reached from other machines, and whoever reaches it reads and changes everything without a certificate`;
-  return [{ level: 'warn', message }];
+  const messages = [openListener(settings), oddFactNames(settings)].filter((message) => message !== null);
+  return messages.map((message) => ({ level: 'warn', message }));
 }
 
 const LOOPBACK = /^(localhost|127\..*|::1)$/;
+
+function openListener({ http, httpHost }: Settings): string | null {
+  if (!http || LOOPBACK.test(httpHost)) return null;
+  return `http: ${httpHost} is reached from other machines, and whoever reaches it reads and changes everything without a certificate`;
+}
+
+/** What patterns have, and lists of other formats than INI, but no names of facts. */
+const NO_FACT_NAME = /[[\](){}^$*+?|\\"']/;
+
+/** Who meant a pattern or a list would find out by facts that are stored. */
+function oddFactNames({ factsBlocklist, factsBlocklistType }: Settings): string | null {
+  const odd = factsBlocklistType === 'literal' ? factsBlocklist.filter((name) => NO_FACT_NAME.test(name)) : [];
+  if (odd.length === 0) return null;
+  const names = odd.map((name) => `\`${name}\``).join(', ');
+  return `facts-blocklist: ${names}: taken literally; patterns need facts-blocklist-type = regex, and a list has commas, but no brackets and quotes`;
+}
 
 type Report = (key: SettingKey, message: string) => void;
 

@@ -370,6 +370,21 @@ describe('problems', () => {
     assert.ok(messages.some((text) => /`:log-queries` .*: \[muster\]; it belongs below \[puppetdb\]\)/.test(text)));
   });
 
+  test('a list of facts that are taken literally, and may not be meant so, is told of', () => {
+    const notices = (lines: string) =>
+      load({ config: files('literal', { 'a.ini': `[database]\n${lines}\n` }) }).notices.map(({ message }) => message);
+    for (const [line, names] of [
+      ['facts-blocklist = ["a", "b"]', '`["a"`, `"b"]`'],
+      ['facts-blocklist = secret.*, ^pw, plain', '`secret.*`, `^pw`'],
+    ] as const) {
+      const [message, ...others] = notices(line);
+      assert.ok(message?.startsWith(`facts-blocklist: ${names}: taken literally; `), message);
+      assert.deepEqual(others, []);
+    }
+    assert.deepEqual(notices('facts-blocklist = a, b_c, os.release, x-y, z::w, é, /etc'), []);
+    assert.deepEqual(notices('facts-blocklist = secret.*\nfacts-blocklist-type = regex'), []);
+  });
+
   test('old and new spelling together are refused', () => {
     const list = files('lists', { names: 'a' });
     const config = files('both', {
