@@ -10,7 +10,7 @@ import { parseQueryTime } from '../../time.ts';
 import { badQuery, type QueryError } from '../errors.ts';
 import { parsePql } from '../pql/parse.ts';
 import type { QueryRequest } from '../request.ts';
-import { type OrderColumns, parameterOrder } from '../resolve/order-by.ts';
+import { type OrderColumns, parameterOrder, plainCount } from '../resolve/order-by.ts';
 import { parseJsonBody, parseJsonParameter, parseJsonQuery } from './json-text.ts';
 
 export interface QueryParams {
@@ -244,17 +244,17 @@ function digitOf(digit: string): string {
 
 const INT_MAX = 2 ** 31 - 1;
 
+/** Texts end where Java's integers do, numbers of a body where the database's do. */
+function spelledCount(text: string): number | null {
+  const count = javaInteger(text);
+  return count >= 0 && count <= INT_MAX ? count : null;
+}
+
 function toCount(name: 'limit' | 'offset', value: JsonValue, min: number, expected: string): number | null {
   if (value === null) return null;
-  let count = Number.NaN;
-  if (typeof value === 'string') {
-    count = javaInteger(value);
-    if (Math.abs(count) > INT_MAX) count = Number.NaN;
-  } else if (typeof value === 'number' || typeof value === 'bigint') {
-    count = Number(value);
-  }
-  if (!(Number.isInteger(count) && count >= min)) throw illegal(name, value, expected);
-  return Math.min(count, Number.MAX_SAFE_INTEGER);
+  const count = typeof value === 'string' ? spelledCount(value) : plainCount(value);
+  if (count === null || count < min) throw illegal(name, value, expected);
+  return count;
 }
 
 function toExplain(value: JsonValue): boolean {

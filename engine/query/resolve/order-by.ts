@@ -123,7 +123,7 @@ export function clausePaging(
 }
 
 /** null: the value is no count of rows. The database's integers end at 2^63; no answer has more rows than fit in a number. */
-function plainCount(value: JsonValue): number | null {
+export function plainCount(value: JsonValue): number | null {
   if (typeof value === 'bigint')
     return value >= 0n && value <= BIGINT_MAX ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null;

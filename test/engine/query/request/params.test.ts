@@ -270,6 +270,14 @@ describe('a JSON body', () => {
       "Illegal value '-1,000' for :limit; expected a positive non-zero integer.",
     );
     for (const limit of [1.5, true, []]) refusal(() => post({ limit }));
+    assert.equal(post('{"limit":9223372036854775807}').limit, Number.MAX_SAFE_INTEGER);
+    for (const name of ['limit', 'offset']) {
+      assert.match(
+        refusal(() => post(`{"${name}":9223372036854775808}`)),
+        new RegExp(`^Illegal value '9,223,372,036,854,775,808' for :${name};`),
+        'the database has no such number',
+      );
+    }
     assert.equal(post({ timeout: 0 }).timeout, 0);
     refusal(() => post({ timeout: -1 }));
   });
