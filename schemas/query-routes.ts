@@ -152,9 +152,11 @@ function reportRoutes(
     checks.length === 0
       ? [parent('report', 'hash'), params('events')]
       : [...checks, TYPICAL_PARAMS, parent('report', 'hash')];
+  // Below a parent a part is under what guards all reports there, besides its own check.
+  const partChecks = checks.length === 0 ? [] : [...checks, TYPICAL_PARAMS];
   const part = (name: 'logs' | 'metrics' | 'resources'): QueryRoute =>
     route(`${base}/reports/.hash/${name}`, { kind: 'report-part', part: name, param: 'hash' }, [
-      ...checks,
+      ...partChecks,
       params('plain'),
       parent('report', 'hash'),
     ]);

@@ -359,6 +359,26 @@ describe('answers: one thing', () => {
     );
   });
 
+  it('logs and metrics below a parent are asked for like the reports there, and take no more than elsewhere', () => {
+    for (const part of ['logs', 'metrics']) {
+      const below = `reports/${agentReport}/${part}`;
+      for (const [request, text] of [
+        [{ method: 'PUT' }, 'PuppetDB queries must be made via GET/POST'],
+        [{ query: { limit: 'x' } }, "Illegal value 'x' for :limit; expected a positive non-zero integer."],
+        [{ query: { limit: '1' } }, "Unsupported query parameter 'limit'"],
+        [{ query: { explain: 'x' } }, "Illegal value 'x' for :explain; expected `analyze`."],
+        [{ body: { bogus: 1 } }, "Unsupported query parameter 'bogus'"],
+      ] as const) {
+        for (const parent of ['environments/production', 'producers/ps1.example.com']) {
+          refused(ask(fleet, { path: `/${parent}/${below}`, ...request }), 400, text);
+        }
+      }
+      assert.equal(ask(fleet, { path: `/environments/nope/${below}`, method: 'PUT' }).head.status, 404);
+      assert.equal(ask(fleet, { path: `/environments/production/${below}`, body: { limit: 1 } }).head.status, 200);
+      assert.equal(ask(fleet, { path: `/${below}`, method: 'PUT' }).head.status, 200);
+    }
+  });
+
   it('logs and metrics of plan reports are null', () => {
     assert.deepEqual(json({ path: `/reports/${agentReport}/metrics` }), [
       { category: 'resources', name: 'total', value: 2 },
