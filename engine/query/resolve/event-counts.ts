@@ -55,11 +55,12 @@ export function parseCountsFilter(value: JsonValue | undefined, fields: readonly
   if (value === undefined || value === null) return null;
   if (!isArray(value)) throw badQuery(`Illegal value '${printAlone(value)}' for :counts_filter; expected an array.`);
   if (value.length === 0) return null;
-  const op = textOf(value[0] ?? null).toLowerCase();
+  const sent = value[0] ?? false;
+  if (sent === false)
+    throw badQuery(`${printClojure(value)} is not well-formed: queries must contain at least one operator`);
+  const op = textOf(sent).toLowerCase();
   if (op !== '=' && !isInequality(op)) {
-    throw badQuery(
-      `${printClojure(value)} is not well-formed: query operator '${textOf(value[0] ?? null)}' is unknown`,
-    );
+    throw badQuery(`${printClojure(value)} is not well-formed: query operator '${textOf(sent)}' is unknown`);
   }
   if (value.length !== 3) throw badQuery(`${op} requires exactly two arguments, but ${value.length - 1} were supplied`);
   const [, shown, number] = value as [JsonValue, JsonValue, JsonValue];

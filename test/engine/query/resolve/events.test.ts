@@ -295,6 +295,8 @@ describe('event counts', () => {
     ['["=","zz",0]', 'zz is not a queryable object for event counts'],
     ['["=","corrective_noops",0]', 'corrective_noops is not a queryable object for event counts'],
     ['["=","failures"]', '= requires exactly two arguments, but 1 were supplied'],
+    ['[null,"failures",0]', '[nil "failures" 0] is not well-formed: queries must contain at least one operator'],
+    ['[false]', '[false] is not well-formed: queries must contain at least one operator'],
     ['["~","failures","x"]', `["~" "failures" "x"] is not well-formed: query operator '~' is unknown`],
     ['["=","failures","1"]', 'ERROR: operator does not exist: bigint = character varying'],
   ];
