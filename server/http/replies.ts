@@ -117,8 +117,9 @@ export function refuseContentType(exchange: Exchange): Reply | null {
 
 const MEDIA_TYPE = /^[^/,]+\/[^/,]+$/;
 
-/** The type without its parameters. */
+/** The type without its parameters, and without the white space that may stand around its parts. */
 export function mediaType(header: string): string {
   const semicolon = header.indexOf(';');
-  return (semicolon < 0 ? header : header.slice(0, semicolon)).trim();
+  const type = semicolon < 0 ? header : header.slice(0, semicolon);
+  return type.trim().replace(/\s*\/\s*/, '/');
 }
