@@ -109,7 +109,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   async function valueFor(request: GatewayRequest): Promise<Json | typeof unchanged> {
     switch (request.type) {
       case 'version':
-        return deps.version;
+        return extract(deps.version, [], limitsOf(request.options));
       case 'read':
         return read(request);
       case 'search': {

@@ -196,6 +196,10 @@ test('metrics: failures have the class, text and status that clients know', asyn
   );
   const limit = await json(`${read('puppetlabs.puppetdb.mq:name=global.depth')}?maxDepth=x`);
   assert.equal(limit.error, 'java.lang.NumberFormatException : For input string: "x"');
+  assert.deepEqual(
+    await json('/metrics/v2/version?maxObjects=x'),
+    failed('java.lang.NumberFormatException', 'For input string: "x"', 400, { type: 'version' }),
+  );
 });
 
 test('metrics: writing and executing are refused whatever the bean', async () => {
