@@ -10,11 +10,11 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { muster } from '../support/muster.ts';
 import { assertConforming, byArea, excusedCases } from './excused.ts';
 import { areas, type ReplayResult, replay } from './replay.mjs';
 
 const dir = fileURLToPath(new URL('.', import.meta.url));
-const program = fileURLToPath(new URL('../../bin/muster', import.meta.url));
 const START_MS = 30_000;
 const POLL_MS = 25;
 
@@ -41,7 +41,7 @@ async function startServer(): Promise<RunningServer> {
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => [`--${name}`, value]);
   const child = spawn(
     process.execPath,
-    [program, 'start', '--data', join(root, 'data'), '--http', '127.0.0.1:0', '--port-file', portFile, ...settings],
+    [muster, 'start', '--data', join(root, 'data'), '--http', '127.0.0.1:0', '--port-file', portFile, ...settings],
     { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   const log = tailOf(child);

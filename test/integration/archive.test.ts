@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { atEnd } from '../support/endings.ts';
+import { muster } from '../support/muster.ts';
 import { outputOf } from '../support/programs.ts';
 import { TestServer } from '../support/server.ts';
 import { assertSameContents, contentsOf } from './support/contents.ts';
 import { oddCommands, oddName } from './support/odd-node.ts';
 
-const muster = fileURLToPath(new URL('../../bin/muster', import.meta.url));
 const fill = fileURLToPath(new URL('../../dist/perf/fill.js', import.meta.url));
 /** The fleet's runs took place at times of their own. */
 const keepAll = ['--node-ttl', '0s', '--report-ttl', '3650d'];

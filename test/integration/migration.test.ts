@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Endings } from '../support/endings.ts';
+import { muster } from '../support/muster.ts';
 import { outputOf } from '../support/programs.ts';
 import { TestServer } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
@@ -18,7 +19,6 @@ import { type PuppetDb, puppetdbPackages, puppetdbPackagesUsed, startPuppetDb } 
 
 const skip = await packagesMissing(puppetdbPackagesUsed, { large: true, install: puppetdbPackages });
 
-const muster = fileURLToPath(new URL('../../bin/muster', import.meta.url));
 const fill = fileURLToPath(new URL('../../dist/perf/fill.js', import.meta.url));
 const programMaxMs = 120_000;
 /** The fleet's runs took place at times of their own. */

@@ -1,6 +1,6 @@
 // The real server as a child process on a data directory of its own and a free port, for tests that stop, kill and starve
 // it, and a small HTTP client for it. Whatever a test started is killed and removed when the test ends, also when this
-// process ends first. Runs what `npm run build` made: the program is tested as it is shipped.
+// process ends first.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,13 +8,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { atEnd, type Owner } from './endings.ts';
+import { muster } from './muster.ts';
 import { testNumber } from './random.ts';
 import { pause, until, withTimeout } from './waiting.ts';
 
-const program = fileURLToPath(new URL('../../bin/muster', import.meta.url));
 /** Wide, since tests run on busy machines; long runs do so for hours, and say by `MUSTER_PATIENCE` how many times wider. */
 const PATIENCE = testNumber('MUSTER_PATIENCE', 1);
 const START_MAX_MS = 120_000 * PATIENCE;
@@ -196,7 +195,7 @@ export class TestServer {
     const { nodeArgs = [], args: fixed = [] } = this.#options;
     const child = spawn(
       process.execPath,
-      [...nodeArgs, program, 'start', '--data', this.dir, '--http', '127.0.0.1:0', ...fixed, ...args],
+      [...nodeArgs, muster, 'start', '--data', this.dir, '--http', '127.0.0.1:0', ...fixed, ...args],
       { cwd: this.#home, env: environment, stdio: ['ignore', 'ignore', 'pipe'] },
     );
     child.stderr?.on('data', (chunk: Buffer) => {

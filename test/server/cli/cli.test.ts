@@ -20,11 +20,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../../../engine/reason.ts';
 import { type OptionSpec, parseArguments } from '../../../server/cli/arguments.ts';
 import { progressLine, startProgress } from '../../../server/cli/progress.ts';
 import { rowLines, tableLines } from '../../../server/cli/table.ts';
+import { muster } from '../../support/muster.ts';
 import { until } from '../../support/waiting.ts';
 import { makeCertificates, opensslMissing } from '../tls/certificates.ts';
 import { launch } from './server-process.ts';
@@ -430,22 +430,20 @@ describe('what went wrong', () => {
   });
 
   test('a reader that has seen enough is no failure, output that cannot be written is told', async (t) => {
-    const main = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
-    const muster = (stdio: StdioOptions) =>
-      spawn(process.execPath, ['--import', 'tsx', main, 'config', '--reference'], { stdio });
+    const printed = (stdio: StdioOptions) => spawn(process.execPath, [muster, 'config', '--reference'], { stdio });
     const ended = async (child: ChildProcess) => {
       let err = '';
       child.stderr!.on('data', (chunk) => (err += chunk));
       const [status] = await once(child, 'close');
       return { status, err };
     };
-    const read = muster(['ignore', 'pipe', 'pipe']);
+    const read = printed(['ignore', 'pipe', 'pipe']);
     read.stdout!.destroy();
     assert.deepEqual(await ended(read), { status: 0, err: '' });
 
     if (!existsSync('/dev/full')) return t.skip('no full device here');
     const full = openSync('/dev/full', 'w');
-    const { status, err } = await ended(muster(['ignore', full, 'pipe']));
+    const { status, err } = await ended(printed(['ignore', full, 'pipe']));
     closeSync(full);
     assert.equal(status, 1);
     assert.equal(err, 'muster: the output cannot be written: no space left on device\n');

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import '../../support/endings.ts';
+import { muster } from '../../support/muster.ts';
 
 export interface Launched {
   readonly child: ChildProcess;
@@ -21,7 +21,6 @@ export interface Started extends Launched {
   readonly ready: string;
 }
 
-const main = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
 /** Wide, since tests run on busy machines. */
 const limitMs = 60_000;
 const children = new Set<ChildProcess>();
@@ -38,7 +37,7 @@ export async function cleanUp(): Promise<void> {
 }
 
 export function launch(argv: readonly string[], environment: Record<string, string> = {}): Launched {
-  const child = spawn(process.execPath, ['--import', 'tsx', main, ...argv], {
+  const child = spawn(process.execPath, [muster, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });

@@ -21,8 +21,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { nativeFunction } from '../../../workers/native.ts';
+import { muster } from '../../support/muster.ts';
 import { until } from '../../support/waiting.ts';
 import { RawClient } from '../support/http.ts';
 import { type Certificates, makeCertificates, opensslMissing } from '../tls/certificates.ts';
@@ -325,8 +325,7 @@ describe('muster start', () => {
 
   test('a limit of open files that is too low is told with what is needed', async (t) => {
     if (!existsSync('/proc/self/limits')) return t.skip('no limits to read here');
-    const main = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
-    const server = `'${process.execPath}' --import tsx '${main}' start --data '${join(folder, 'files')}' --http 127.0.0.1:0`;
+    const server = `'${process.execPath}' '${muster}' start --data '${join(folder, 'files')}' --http 127.0.0.1:0`;
     const run = (limit: number, partitions: number) =>
       spawnSync('sh', ['-c', `ulimit -n ${limit}; exec ${server} --partitions ${partitions}`], { timeout: 30_000 });
     const { status, stderr } = run(150, 50);
