@@ -8,7 +8,7 @@ import { measureWith } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../engine/ingest/types.ts';
 import { deleteNode, expireNodes, purgeNodes } from '../engine/retention/nodes.ts';
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../engine/retention/reports.ts';
-import { firstKeptDay, type Sweep } from '../engine/retention/sweep.ts';
+import { DAY_MS, firstKeptDay, type Sweep } from '../engine/retention/sweep.ts';
 import { gcCatalogs, gcFactPaths, gcPackages } from '../engine/retention/unused.ts';
 import type { Batch } from '../engine/store/batch.ts';
 import { openPartition, type Partition } from '../engine/store/partition.ts';
@@ -16,7 +16,7 @@ import { partitionDir, slotOf } from '../engine/store/store-info.ts';
 import { stopwatch } from './clock.ts';
 import { libdeflate } from './libdeflate.ts';
 import type { SweepKind, Timing } from './messages.ts';
-import type { Applied, ApplyContext, Guard, HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
+import type { Applied, ApplyContext, Guard, HeldChange, PartitionHost } from './partition-host.ts';
 
 /** What actors need to know, given to `startRing` as `engine`. */
 export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns' | 'inflater' | 'fingerprints'> {
@@ -26,18 +26,17 @@ export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns' | 'i
   readonly reportTtl: number;
 }
 
-const day = 86_400_000;
 /** Of this thread: its commands are decoded and applied one by one. Made for the first of them, as it takes some milliseconds. */
 let inflater: BodyInflater | null = null;
 
 export const engineDefaults: EngineSettings = {
-  resourceEventsTtl: 14 * day,
+  resourceEventsTtl: 14 * DAY_MS,
   factsBlocklist: [],
   factsBlocklistType: 'literal',
   decompressedMax: 256 << 20,
-  nodeTtl: 7 * day,
-  nodePurgeTtl: 14 * day,
-  reportTtl: 14 * day,
+  nodeTtl: 7 * DAY_MS,
+  nodePurgeTtl: 14 * DAY_MS,
+  reportTtl: 14 * DAY_MS,
 };
 
 interface EngineHostOptions {
@@ -125,18 +124,7 @@ export class EngineHost implements PartitionHost {
     return this.#partition.flush();
   }
 
-  sweep(kind: SweepKind, now: number): HostSweep {
-    const found = { day: null as number | null };
-    const sweep = this.#sweep(kind, now, found);
-    return {
-      step: () => sweep.step(),
-      get day() {
-        return found.day;
-      },
-    };
-  }
-
-  #sweep(kind: SweepKind, now: number, found: { day: number | null }): Sweep {
+  sweep(kind: SweepKind, now: number): Sweep {
     const partition = this.#partition;
     const { nodeTtl, nodePurgeTtl, reportTtl, resourceEventsTtl } = this.#settings;
     switch (kind.kind) {
@@ -153,17 +141,11 @@ export class EngineHost implements PartitionHost {
       case 'gc_fact_paths':
         return gcFactPaths(partition);
       case 'find_report_day':
-        return once(() => (found.day = oldestReportDay(partition, firstKeptDay(now, reportTtl))));
-      case 'find_event_day': {
-        const search = oldestEventDay(partition, firstKeptDay(now, resourceEventsTtl));
         return {
-          step: () => {
-            const result = search.step();
-            found.day = search.day;
-            return result;
-          },
+          step: () => ({ changed: 0, done: true, day: oldestReportDay(partition, firstKeptDay(now, reportTtl)) }),
         };
-      }
+      case 'find_event_day':
+        return oldestEventDay(partition, firstKeptDay(now, resourceEventsTtl));
       case 'purge_report_day':
         return purgeReportDay(partition, kind.day);
       case 'purge_event_day':
@@ -175,13 +157,6 @@ export class EngineHost implements PartitionHost {
     return this.#partition.close();
   }
 }
-
-const once = (work: () => unknown): Sweep => ({
-  step: () => {
-    work();
-    return { changed: 0, done: true };
-  },
-});
 
 function writeHeld(batch: Batch, changes: readonly HeldChange[]): void {
   for (const { seq, bytes } of changes) {

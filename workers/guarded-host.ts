@@ -2,7 +2,7 @@
 // the second one without a way to fail, and the whole process dies of that. Only `apply` is left to the host itself, which
 // guards its transaction: what a command does before that may hang and be ended.
 
-import type { ApplyContext, Guard, HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
+import type { ApplyContext, Guard, HeldChange, PartitionHost } from './partition-host.ts';
 
 /** Opens the host, which is such a piece of work, too. Throws what `open` throws. */
 export function openGuarded(open: () => PartitionHost, guard: Guard): PartitionHost {
@@ -17,20 +17,10 @@ export function openGuarded(open: () => PartitionHost, guard: Guard): PartitionH
     readHeld: (seq) => guard(() => host.readHeld(seq)),
     // What goes on behind the call needs no guard: Node waits for it before it takes the thread apart.
     flush: () => guard(() => host.flush()),
-    sweep: (kind, now) =>
-      guardedSweep(
-        guard(() => host.sweep(kind, now)),
-        guard,
-      ),
-    close: () => guard(() => host.close()),
-  };
-}
-
-function guardedSweep(sweep: HostSweep, guard: Guard): HostSweep {
-  return {
-    step: () => guard(() => sweep.step()),
-    get day() {
-      return sweep.day;
+    sweep: (kind, now) => {
+      const sweep = guard(() => host.sweep(kind, now));
+      return { step: () => guard(() => sweep.step()) };
     },
+    close: () => guard(() => host.close()),
   };
 }

@@ -13,7 +13,7 @@ import type { Attempt, DeadLetters } from '../engine/inbox/dead-letters.ts';
 import { BodyReader, Unreadable } from '../engine/inbox/stored-body.ts';
 import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import { messageOf } from '../engine/reason.ts';
-import type { StepResult } from '../engine/retention/sweep.ts';
+import type { StepResult, Sweep } from '../engine/retention/sweep.ts';
 import { DAMAGE_ADVICE } from '../engine/store/data-file.ts';
 import { tellsOfDamage } from '../engine/store/lmdb.ts';
 import type { ActivityMark } from './activity.ts';
@@ -30,7 +30,7 @@ import type {
   Timing,
   ToActor,
 } from './messages.ts';
-import type { HeldChange, HostSweep, PartitionHost } from './partition-host.ts';
+import type { HeldChange, PartitionHost } from './partition-host.ts';
 
 /** Numbers that tests make small. Milliseconds. */
 export interface ActorTimes {
@@ -181,29 +181,32 @@ export class PartitionActor {
 
   /** Runs a sweep step by step; between two steps whatever arrived meanwhile has its turn. */
   sweep(id: number, kind: SweepKind): void {
-    let sweep: HostSweep | null = null;
-    const finish = (changed: number, error: string | null, mayPass = false): void => {
-      this.#post({ kind: 'swept', id, changed, day: error === null ? (sweep?.day ?? null) : null, error, mayPass });
+    let sweep: Sweep | null = null;
+    const finish = (changed: number, day: number | null): void => {
+      this.#post({ kind: 'swept', id, changed, day, error: null, mayPass: false });
+    };
+    const fail = (changed: number, error: string, mayPass: boolean): void => {
+      this.#post({ kind: 'swept', id, changed, day: null, error, mayPass });
     };
     const more = async (before: number): Promise<void> => {
       if (this.#trouble !== null || this.#stopping) {
-        finish(before, this.#trouble ?? 'stopping', true);
+        fail(before, this.#trouble ?? 'stopping', true);
         return;
       }
       try {
         sweep ??= this.#host.sweep(kind, this.#now());
-        const { changed, done } = this.#sweepStep(id, sweep);
-        if (done) finish(before + changed, null);
+        const { changed, done, day = null } = this.#sweepStep(id, sweep);
+        if (done) finish(before + changed, day);
         else void this.#exclusive(() => more(before + changed));
       } catch (error) {
-        finish(before, messageOf(error), isSystemError(error));
+        fail(before, messageOf(error), isSystemError(error));
       }
     };
-    if (this.#trouble !== null) finish(0, this.#trouble, true);
+    if (this.#trouble !== null) fail(0, this.#trouble, true);
     else void this.#exclusive(() => more(0));
   }
 
-  #sweepStep(id: number, sweep: HostSweep): StepResult {
+  #sweepStep(id: number, sweep: Sweep): StepResult {
     this.#activity.begin('sweep', this.#slot, id);
     try {
       const result = sweep.step();

@@ -2,7 +2,7 @@
 // threads may put a smaller one in its place.
 
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
-import type { StepResult } from '../engine/retention/sweep.ts';
+import type { Sweep } from '../engine/retention/sweep.ts';
 import type { SweepKind, Timing } from './messages.ts';
 
 /** A change of the table of held commands; null removes the entry. */
@@ -30,13 +30,6 @@ export interface Applied {
   readonly timings: readonly Timing[];
 }
 
-export interface HostSweep {
-  /** One bounded step. Synchronous. */
-  step(): StepResult;
-  /** What a search found, once done. */
-  readonly day: number | null;
-}
-
 /** Runs a piece of work that uses the store, uninterrupted; may be nested. See ActivityMark. */
 export type Guard = <T>(work: () => T) => T;
 
@@ -52,6 +45,6 @@ export interface PartitionHost {
   readHeld(seq: number): Uint8Array | null;
   /** Resolves when everything committed before the call would survive a power failure. */
   flush(): Promise<void>;
-  sweep(kind: SweepKind, now: number): HostSweep;
+  sweep(kind: SweepKind, now: number): Sweep;
   close(): Promise<void>;
 }

@@ -67,12 +67,8 @@ function isLatest(view: View, id: ReportId, report: ReportRecord | undefined): b
   return report !== undefined && view.node(report.nodeId)?.latestReport?.reportId === id;
 }
 
-/** Finds the oldest day before `firstKeptDay` with events to drop, in bounded steps: `day` is right once `done`. */
-interface EventDaySearch extends Sweep {
-  readonly day: number | null;
-}
-
-export function oldestEventDay(partition: Partition, firstKeptDay: number): EventDaySearch {
+/** Finds the oldest day before `firstKeptDay` with events to drop: the `day` of its last step. */
+export function oldestEventDay(partition: Partition, firstKeptDay: number): Sweep {
   let day: number | null = null;
   const walk = reportWalk(partition, (view, id, report) => {
     // The smallest event time says enough: whatever lies before it has been dropped.
@@ -81,10 +77,10 @@ export function oldestEventDay(partition: Partition, firstKeptDay: number): Even
     return false;
   });
   return {
-    get day() {
-      return day;
+    step(): StepResult {
+      const { done } = walk();
+      return { changed: 0, done, day };
     },
-    step: () => ({ changed: 0, done: walk().done }),
   };
 }
 

@@ -8,6 +8,8 @@ export interface StepResult {
   readonly done: boolean;
   /** Certnames of nodes that expired in this step. */
   readonly expired?: readonly string[];
+  /** Of searches for a day: its number once `done`; null: there is none. */
+  readonly day?: number | null;
 }
 
 export interface Sweep {

@@ -20,18 +20,12 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BodyReader, Unreadable } from '../../engine/inbox/stored-body.ts';
 import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
+import type { Sweep } from '../../engine/retention/sweep.ts';
 import type { Batch } from '../../engine/store/batch.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
 import { openStoreInfo, partitionDir, slotOf } from '../../engine/store/store-info.ts';
 import { type ActorData, serveActor } from '../../workers/actor.ts';
-import type {
-  Applied,
-  ApplyContext,
-  Guard,
-  HeldChange,
-  HostSweep,
-  PartitionHost,
-} from '../../workers/partition-host.ts';
+import type { Applied, ApplyContext, Guard, HeldChange, PartitionHost } from '../../workers/partition-host.ts';
 
 interface Script {
   readonly do:
@@ -184,9 +178,9 @@ class StubHost implements PartitionHost {
   }
 
   /** Three steps that change one thing each; the slot's number as the day found. */
-  sweep(): HostSweep {
+  sweep(): Sweep {
     let steps = 0;
-    return { step: () => ({ changed: 1, done: ++steps === 3 }), day: this.#slot };
+    return { step: () => ({ changed: 1, done: ++steps === 3, day: this.#slot }) };
   }
 
   close(): Promise<void> {

@@ -55,6 +55,14 @@ function run(sweep: Sweep): { changed: number; steps: number } {
   }
 }
 
+/** What a search for a day finds. */
+function dayFoundBy(search: Sweep): number | null | undefined {
+  for (;;) {
+    const { done, day } = search.step();
+    if (done) return day;
+  }
+}
+
 function read<T>(partition: Partition, look: (view: View) => T): T {
   const view = partition.snapshot();
   try {
@@ -304,11 +312,7 @@ test('retention: events go by their own day, those of latest reports stay', () =
     report('a', daysAgo(8), withEvents(50)),
   );
   const kept = firstKeptDay(NOW, 14 * DAY);
-  const oldest = (): number | null => {
-    const search = oldestEventDay(partition, kept);
-    run(search);
-    return search.day;
-  };
+  const oldest = () => dayFoundBy(oldestEventDay(partition, kept));
   assert.equal(oldest(), dayOf(NOW - 30 * DAY));
   assert.equal(run(purgeEventDay(partition, dayOf(NOW - 30 * DAY))).changed, 2);
   assert.equal(oldest(), dayOf(NOW - 29 * DAY));
@@ -344,10 +348,9 @@ test('retention: events before 1970 go day by day, and the report says of when t
     [left[0], left[1]],
   ]);
   while (left.length > 0) {
-    const search = oldestEventDay(partition, firstKeptDay(NOW, 14 * DAY));
-    run(search);
-    assert.equal(search.day, dayOf(left.shift()!));
-    run(purgeEventDay(partition, search.day!));
+    const day = dayFoundBy(oldestEventDay(partition, firstKeptDay(NOW, 14 * DAY)));
+    assert.equal(day, dayOf(left.shift()!));
+    run(purgeEventDay(partition, day!));
     const expected = left.length > 0 ? [[left[0], left.at(-1)]] : [];
     // Of the other report one event was left after the first day.
     if (left.length === 4) expected.push([left[0], left[0]]);
