@@ -51,7 +51,7 @@ export class Behind {
     const { last } = this.#top;
     if (last === null || this.#first === null) return false;
     if (!this.#isByItem) return this.#ordering.compareRow(row, last) >= 0;
-    const items = (this.#items[row.part] ??= new ItemStates(this.#source.dictionary(row.view).end));
+    const items = (this.#items[row.part] ??= new ItemStates(this.#source.items.dictionary(row.view).end));
     if (items.get(row.itemId) !== 0) return true;
     const isBehind = this.#ordering.compareFirst(this.#first.value(row), last) > 0;
     if (isBehind) items.set(row.itemId, 1);

@@ -124,8 +124,8 @@ export class PartCrossing {
     const { source, classed } = crossing;
     this.#crossing = crossing;
     this.#row = row;
-    this.dictionary = source.dictionary(row.view);
-    this.#matcher = source.matcher(row);
+    this.dictionary = source.items.dictionary(row.view);
+    this.#matcher = source.items.matcher(row);
     this.#reader = this.dictionary.reader();
     this.#classes = classed === null ? null : this.dictionary.classes();
     this.#codes = new Uint32Array(this.dictionary.end);
@@ -292,7 +292,7 @@ export function* crossRows(grouping: Grouping, source: Source): Generator<undefi
     const { scan } = source.trace.partition(part);
     ctx.trace.enter(scan);
     const nodes = yield* source.nodes(row);
-    const plan = source.itemPlan(row, nodes);
+    const plan = source.items.plan(row, nodes);
     const planned = (weights: FoldPlan['weights']): void => {
       source.plans[part] = { nodes: plan.nodes, items: plan, reports: null, fold: { weights, by } };
     };
@@ -301,7 +301,7 @@ export function* crossRows(grouping: Grouping, source: Source): Generator<undefi
       scan.rows += yield* byLengths(crossing, row, nodes);
     } else {
       const found = new PartCrossing(crossing, row);
-      const passing = plan.drive === 'items' ? yield* found.pass(source.items(row, plan)) : null;
+      const passing = plan.drive === 'items' ? yield* found.pass(source.items.ids(row, plan)) : null;
       const isFew = passing !== null && !readsLists(source.entity, row.view, nodes.count(), passing.length);
       planned(isFew ? 'postings' : 'lists');
       scan.rows += isFew ? yield* byPostings(crossing, found, nodes, passing) : yield* byLists(crossing, found, nodes);
@@ -312,7 +312,7 @@ export function* crossRows(grouping: Grouping, source: Source): Generator<undefi
 
 function* byLengths(crossing: Crossing, row: Row, nodes: NodeSet): Generator<undefined, number> {
   const { source, grouping } = crossing;
-  const dictionary = source.dictionary(row.view);
+  const dictionary = source.items.dictionary(row.view);
   const rest = crossing.items.of(row);
   const ids = nodes.toArray();
   let rows = 0;

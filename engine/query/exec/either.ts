@@ -22,12 +22,12 @@ export function* eitherOf(
   row: Row,
   source: Source,
 ): Generator<undefined, Either | null> {
-  const rows = rowsOfPlan(source.entity, source.itemPlan(row, nodes), row.view);
+  const rows = rowsOfPlan(source.entity, source.items.plan(row, nodes), row.view);
   for (const filter of filters) {
     if (!isTold(filter, source) || itemsToRead(filter, row, source) > rows) continue;
     const either = {
       nodes: new NodeSet(row.view.maxNodeId + 1),
-      items: new ItemStates(source.dictionary(row.view).end),
+      items: new ItemStates(source.items.dictionary(row.view).end),
     };
     yield* add(filter, nodes, row, source, either);
     return either;
@@ -88,7 +88,7 @@ function* addItems(filter: Filter, row: Row, source: Source, into: Either): Gene
     for (const item of itemsOf(path, source.entity, row.view)) into.items.set(item, 1);
     return;
   }
-  const dictionary = source.dictionary(row.view);
+  const dictionary = source.items.dictionary(row.view);
   const reader = dictionary.reader();
   const { test } = compileFilter(filter, source.scope);
   const items = dictionary.ids();

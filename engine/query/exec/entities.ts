@@ -1,5 +1,5 @@
 // What execution knows of each entity: one row an entity. How its fields are read is in access.ts, how sub-rows of each kind are made in
-// source.ts, which index leads to items of each dictionary in item-paths.ts, and where records without nodes come from in global-records.ts.
+// sub-rows.ts, which index leads to items of each dictionary in item-paths.ts, and where records without nodes come from in global-records.ts.
 
 import type { EntityName } from '../../../schemas/entities.ts';
 import type { DictionaryView } from '../../store/dictionary.ts';

@@ -106,7 +106,7 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   const source = reached?.source ?? whole;
   const offset = reached?.rest.offset ?? tree.offset;
   let total = reached?.total ?? null;
-  if (options.onTotal && total === null && tree.limit !== null && (source.isWithinReports || source.isTimed)) {
+  if (options.onTotal && total === null && tree.limit !== null && (source.isWithinReports || source.reports.isTimed)) {
     // So that those behind the page need not be looked at.
     total = yield* countRows(source);
     source.trace.rewind();

@@ -97,7 +97,7 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
     const row = new Row(view, part);
     ctx.trace.enter(source.trace.partition(part).scan);
     const nodes = yield* source.nodes(row);
-    const items = source.itemPlan(row, nodes);
+    const items = source.items.plan(row, nodes);
     const fold = planFold(source, classed, nodes, row);
     source.plans[part] = { nodes: items.nodes, items, reports: null, fold };
     if (fold.weights === 'total') {
@@ -105,7 +105,7 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
       if (total > 0) visit(row, total, false);
     } else if (fold.weights === 'postings') yield* byPostings(source, row, nodes, visit);
     else {
-      const weights = yield* listWeights(source.dictionary(view), nodes, ctx);
+      const weights = yield* listWeights(source.items.dictionary(view), nodes, ctx);
       if (fold.by === 'item') yield* byItem(source, row, items, weights, visit);
       else yield* byClass(source, row, weights, shares, known);
     }
@@ -115,13 +115,13 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
 
 /** Whether the partitions have so few items that counts are kept for each of them. */
 export const keepsWeights = (source: Source): boolean =>
-  source.parts.every((part) => source.dictionary(source.ctx.view(part)).end <= WEIGHTS_MAX);
+  source.parts.every((part) => source.items.dictionary(source.ctx.view(part)).end <= WEIGHTS_MAX);
 
 function planFold(source: Source, classed: readonly Access[] | null, nodes: NodeSet, row: Row): FoldPlan {
   const { view } = row;
   if (classed?.length === 0 && source.item === null) return { weights: 'total', by: 'class' };
-  const dictionary = source.dictionary(view);
-  const items = source.itemPlan(row, nodes).path?.estimate ?? sizeOf(source.entity, view).bodies;
+  const dictionary = source.items.dictionary(view);
+  const items = source.items.plan(row, nodes).path?.estimate ?? sizeOf(source.entity, view).bodies;
   const few = !readsLists(source.entity, view, nodes.count(), items, COST_COUNTED) || dictionary.end > WEIGHTS_MAX;
   if (few) return { weights: 'postings', by: 'item' };
   return { weights: 'lists', by: classed === null ? 'item' : 'class' };
@@ -133,7 +133,7 @@ export function readsOfClasses(source: Source, reads: readonly Access[]): readon
   const fields = fieldsReadByAll(source.split.item);
   if (fields === null) return null;
   const all = [...fields.map((field) => accessFor(source.scope, field)), ...reads];
-  return areShared(all, source.shared) ? all : null;
+  return areShared(all, source.items.shared) ? all : null;
 }
 
 /** How many entries the nodes' lists have. */
@@ -141,7 +141,7 @@ function* countEntries(source: Source, nodes: NodeSet, view: View): Generator<un
   const count = nodes.count();
   // The writer counts all of them.
   if (count === source.base(view).count()) return sizeOf(source.entity, view).rows;
-  const dictionary = source.dictionary(view);
+  const dictionary = source.items.dictionary(view);
   let total = 0;
   const ids = nodes.toArray();
   for (let i = 0; i < ids.length; i++) {
@@ -175,7 +175,7 @@ function addEntries(list: Ids, stride: number, weights: Uint32Array): void {
 }
 
 function* byPostings(source: Source, row: Row, nodes: NodeSet, visit: Visit): Generator<undefined, void> {
-  const cursor = source.openPostings(row, nodes);
+  const cursor = source.items.openPostings(row, nodes);
   for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
     if (hit.nodes > 0) {
       for (const matched of hit.matched) {
@@ -194,8 +194,8 @@ function* byItem(
   weights: Uint32Array,
   visit: Visit,
 ): Generator<undefined, void> {
-  const matcher = source.matcher(row);
-  const items = plan.path === null ? null : source.items(row, plan);
+  const matcher = source.items.matcher(row);
+  const items = plan.path === null ? null : source.items.ids(row, plan);
   const end = items === null ? weights.length : items.length;
   for (let i = 0; i < end; i++) {
     const item = items === null ? i : items[i]!;
@@ -216,7 +216,7 @@ function* byClass(
   shares: Share[],
   known: Shares,
 ): Generator<undefined, void> {
-  const dictionary = source.dictionary(row.view);
+  const dictionary = source.items.dictionary(row.view);
   const classes = dictionary.classes();
   const reader = dictionary.reader();
   for (let item = 0; item < weights.length; item++) {
@@ -245,7 +245,7 @@ function* visitShares(source: Source, shares: readonly Share[], visit: Visit): G
     if (row === null || row.part !== part) {
       const view = source.ctx.view(part);
       row = new Row(view, part);
-      reader = source.dictionary(view).reader();
+      reader = source.items.dictionary(view).reader();
     }
     row.itemId = item;
     row.body = reader!.read(item);

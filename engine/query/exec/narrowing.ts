@@ -211,7 +211,7 @@ function* rowsOf(source: Source): Generator<undefined, number> {
   let sum = 0;
   for (const part of source.parts) {
     const row = new Row(source.ctx.view(part), part);
-    sum += rowsOfPlan(source.entity, source.itemPlan(row, yield* source.nodes(row)), row.view);
+    sum += rowsOfPlan(source.entity, source.items.plan(row, yield* source.nodes(row)), row.view);
   }
   return sum;
 }

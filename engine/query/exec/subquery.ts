@@ -168,19 +168,19 @@ export function* nodesOf(source: Source): Generator<undefined, NodeSet[]> {
  */
 function* nodesOfItems(source: Source, row: Row, nodes: NodeSet): Generator<undefined, NodeSet> {
   const found = new NodeSet(row.view.maxNodeId + 1);
-  const dictionary = source.dictionary(row.view);
-  const plan = source.itemPlan(row, nodes);
+  const dictionary = source.items.dictionary(row.view);
+  const plan = source.items.plan(row, nodes);
   const items = plan.path?.estimate ?? sizeOf(source.entity, row.view).bodies;
   if (readsLists(source.entity, row.view, nodes.count(), items)) return yield* nodesOfLists(source, row, nodes, plan);
-  if (source.isExact(plan)) {
+  if (source.items.isExact(plan)) {
     source.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'items' }, reports: null };
-    for (const item of source.items(row, plan)) {
+    for (const item of source.items.ids(row, plan)) {
       dictionary.addNodes(item, found);
       if (source.ctx.tick()) yield;
     }
     return found;
   }
-  const cursor = source.openPostings(row, nodes);
+  const cursor = source.items.openPostings(row, nodes);
   for (let hit = cursor.nextItem(); hit !== null; hit = cursor.nextItem()) {
     dictionary.addNodes(row.itemId, found);
     if (source.ctx.tick()) yield;
@@ -191,8 +191,8 @@ function* nodesOfItems(source: Source, row: Row, nodes: NodeSet): Generator<unde
 function* nodesOfLists(source: Source, row: Row, nodes: NodeSet, plan: ItemPlan): Generator<undefined, NodeSet> {
   source.plans[row.part] = { nodes: plan.nodes, items: { ...plan, drive: 'nodes' }, reports: null };
   const found = new NodeSet(row.view.maxNodeId + 1);
-  const dictionary = source.dictionary(row.view);
-  const matcher = source.matcherWithin(row, plan);
+  const dictionary = source.items.dictionary(row.view);
+  const matcher = source.items.matcherWithin(row, plan);
   const list = new Ids();
   for (const node of nodes.toArray()) {
     dictionary.readList(node, list);

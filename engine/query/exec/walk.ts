@@ -27,7 +27,8 @@ import type { ItemStates } from './item-states.ts';
 import { orderingOf, TopEntries, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { type Locator, Row } from './row.ts';
-import type { Source, WalkOrder } from './source.ts';
+import type { WalkOrder } from './selection.ts';
+import type { Source } from './source.ts';
 import { Places } from './subquery.ts';
 
 const TICK_NODES = 63;
@@ -45,7 +46,7 @@ export function walksNodes(orderBy: readonly OrderTerm[], source: Source): boole
     case 'item':
       return orderBy.length === 0 || nodeTerms(orderBy, source).length > 0;
     case 'report':
-      return orderBy[0]?.field === 'certname' && source.readsByNode;
+      return orderBy[0]?.field === 'certname' && source.reports.areReadByNode;
     case 'global':
       return false;
   }
@@ -81,19 +82,19 @@ class PartitionWalk {
     this.row = row;
     this.nodes = nodes;
     this.#source = source;
-    this.#matcher = source.shape === 'item' ? source.matcher(row, passing) : null;
+    this.#matcher = source.shape === 'item' ? source.items.matcher(row, passing) : null;
     this.#passing = passing;
     this.#either = either;
-    this.#openReports = source.shape === 'report' ? source.reportsByNode(row) : null;
+    this.#openReports = source.shape === 'report' ? source.reports.ofNodes(row) : null;
   }
 
   /** How many rows the node has, null when that would have to be found out row by row. */
   count(node: NodeId): number | null {
     const source = this.#source;
     if (source.isPlainNodes) return 1;
-    if (source.shape === 'report') return source.countByNode(this.row, node);
+    if (source.shape === 'report') return source.reports.countOfNode(this.row, node);
     if (this.#matcher === null || !source.countable) return null;
-    const dictionary = source.dictionary(this.row.view);
+    const dictionary = source.items.dictionary(this.row.view);
     if (this.#matcher.isOpen) return dictionary.listLength(node);
     const passing = this.#passing;
     if (passing === null) return null;
@@ -106,7 +107,7 @@ class PartitionWalk {
 
   open(node: NodeId): Cursor {
     const ids = Uint32Array.of(node);
-    if (this.#matcher !== null) return this.#source.openList(this.row, ids, this.#matcher, this.#either);
+    if (this.#matcher !== null) return this.#source.items.openList(this.row, ids, this.#matcher, this.#either);
     if (this.#openReports !== null) return this.#openReports(node);
     return new NodeCursor(this.row, ids, this.#source.subs, this.#source.residual);
   }
@@ -123,17 +124,17 @@ function* openWalk(source: Source, part: number, order: WalkOrder): Generator<un
     return new PartitionWalk(source, row, nodes, null, null);
   }
   const either = yield* source.either(row);
-  const plan = source.itemPlan(row, nodes);
+  const plan = source.items.plan(row, nodes);
   source.plans[part] = { nodes: plan.nodes, items: plan, reports: null, walk: order };
   const { path } = plan;
   if (path === null) return new PartitionWalk(source, row, nodes, null, either);
-  const dictionary = source.dictionary(view);
-  const passing = source.countable && source.areKnown(plan) ? source.rowsOfItems(row, plan) : null;
+  const dictionary = source.items.dictionary(view);
+  const passing = source.countable && source.items.areKnown(plan) ? source.items.rowsOf(row, plan) : null;
   if (path.estimate * FEW_ITEMS > nodes.count()) return new PartitionWalk(source, row, nodes, passing, either);
   // The items are few: only nodes that have one of them are visited.
   const having = new NodeSet(view.maxNodeId + 1);
-  const matcher = source.matcher(row);
-  for (const item of source.items(row, plan)) {
+  const matcher = source.items.matcher(row);
+  for (const item of source.items.ids(row, plan)) {
     if (passing === null ? matcher.matchOnce(item, false).length === 0 : passing.get(item) === 0) continue;
     dictionary.addNodes(item, having);
     if (ctx.tick()) yield;

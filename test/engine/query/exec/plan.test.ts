@@ -9,7 +9,7 @@ import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
 import { planItems } from '../../../../engine/query/exec/item-plan.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import { TreeRows } from '../../../../engine/query/exec/rows.ts';
-import type { PartitionPlan } from '../../../../engine/query/exec/source.ts';
+import type { PartitionPlan } from '../../../../engine/query/exec/selection.ts';
 import { Source } from '../../../../engine/query/exec/source.ts';
 import { prepareFilter } from '../../../../engine/query/exec/subquery.ts';
 import { compileRegex } from '../../../../engine/query/regex/regex.ts';
@@ -441,12 +441,12 @@ describe('plan: patterns for titles of a type', () => {
     const query = '["and",["=","type","File"],["~","title","^/home/1[0-3]$"]]';
     assert.equal(access('resources', query), 'items by type and title');
     const { source } = planned('resources', query);
-    assert.equal(source.itemFilters.length, 2, 'the items are tested all the same');
+    assert.equal(source.items.filters.length, 2, 'the items are tested all the same');
     const ctx = openContext(fleet.partitions, contextOptions);
     let items = 0;
     for (const [part, view] of ctx.views.entries()) {
       const row = new Row(view, part);
-      items += source.items(row, source.itemPlan(row, view.set(NODES_WITH_CATALOG))).length;
+      items += source.items.ids(row, source.items.plan(row, view.set(NODES_WITH_CATALOG))).length;
     }
     ctx.close();
     assert.equal(items, 4);
@@ -475,7 +475,7 @@ describe('plan: patterns for titles of a type', () => {
 describe('plan: conditions that an index decides', () => {
   const exact = (query: string): boolean => {
     const { source, plans } = planned('resources', query);
-    return source.isExact(plans[0]!.items!);
+    return source.items.isExact(plans[0]!.items!);
   };
 
   it('types and titles, alone and together, need no look at the items', () => {
