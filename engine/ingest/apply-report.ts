@@ -20,7 +20,7 @@ export function applyReport(batch: Batch, command: ReportCommand, settings: Inge
   const contents = command.contents();
   const { encoded, range } = storedEvents(contents, settings);
   const nodeId = activate(batch, certname, producerTimestamp);
-  const reportId = batch.addReport(reportRecord(command, nodeId, range), encoded, contents.lists);
+  const reportId = batch.reports.add(reportRecord(command, nodeId, range), encoded, contents.lists);
   batch.addEnvironment(command.environment);
   batch.addProducer(command.producer);
   const node = recordOf(batch, nodeId);

@@ -153,9 +153,9 @@ function removeNode(batch: Batch, id: NodeId, record: NodeRecord, room: Room): b
     if (report === latest) continue;
     if (room.reports === 0) return false;
     room.reports--;
-    batch.deleteReport(report);
+    batch.reports.delete(report);
   }
-  if (latest !== 0) batch.deleteReport(latest);
+  if (latest !== 0) batch.reports.delete(latest);
   batch.setResources(id, NOTHING);
   batch.setEdges(id, NOTHING);
   batch.setFacts(id, NOTHING);

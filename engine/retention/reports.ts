@@ -28,7 +28,7 @@ export function purgeReportDay(partition: Partition, day: number): Sweep {
       const { ids, next } = reportsOfDay(partition, day, start);
       if (ids.length > 0) {
         partition.write((batch) => {
-          for (const id of ids) batch.deleteReport(id);
+          for (const id of ids) batch.reports.delete(id);
         });
       }
       if (next !== null) start = next;
@@ -103,7 +103,7 @@ export function purgeEventDay(partition: Partition, day: number): Sweep {
           const kept = events.filter(({ timestamp }) => timestamp < start || timestamp >= end);
           if (kept.length === events.length) continue;
           dropped += events.length - kept.length;
-          batch.setEvents(id, kept);
+          batch.reports.setEvents(id, kept);
         }
         return dropped;
       });

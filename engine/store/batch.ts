@@ -1,9 +1,8 @@
 // Changes of a partition within one transaction. Node records, node sets, lists and counters are collected, and written when it
-// ends.
+// ends. Reports, which are written at once, are in report-writer.ts.
 
 import { DictionaryWriter } from './dictionary.ts';
-import { type EncodedEvents, encodeEvents, eventRange } from './event-record.ts';
-import { digest16, idIn, idValue, pairKey, seqKey, textKey, timeKey } from './keys.ts';
+import { digest16, idIn, idValue, seqKey, textKey } from './keys.ts';
 import { encodeKnown, type KnownItem, KnownItems } from './known-items.ts';
 import { fast, present } from './lmdb.ts';
 import type { NameIds } from './name-ids.ts';
@@ -12,7 +11,6 @@ import type { Partition } from './partition.ts';
 import { PostingsWriter } from './postings.ts';
 import {
   type EdgeBody,
-  type EventRecord,
   emptyNode,
   type FactBody,
   type NodeId,
@@ -20,12 +18,9 @@ import {
   type PackageBody,
   type Registered,
   type ReportId,
-  type ReportRecord,
   type ResourceBody,
 } from './records.ts';
-import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
-import { encodeReport } from './report-record.ts';
-import { CLOCKS, FAR_SETS, isFar, withTimesOf } from './report-times.ts';
+import { ReportWriter } from './report-writer.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind, withRewritten } from './rewritten.ts';
 import { encodeState, type PartitionCounts, STATE, type State } from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
@@ -35,12 +30,9 @@ import {
   NODES_ALL,
   NODES_WITH_PACKAGES,
   REPORTS_LATEST,
-  REPORTS_WITH_EVENTS,
   SETS_OF_RECORDS,
 } from './tables.ts';
 import { View } from './view.ts';
-
-const EMPTY = Buffer.alloc(0);
 
 /** Everything one transaction changes. Only valid inside `Partition.write`. Reads see the changes made so far. */
 export class Batch {
@@ -49,6 +41,7 @@ export class Batch {
   readonly facts: DictionaryWriter<FactBody>;
   readonly edges: DictionaryWriter<EdgeBody>;
   readonly packages: DictionaryWriter<PackageBody>;
+  readonly reports: ReportWriter;
   /** Reads inside the transaction (bodies, lists, reports); node records go through `node`. */
   readonly view: View;
   readonly #sets: PostingsWriter;
@@ -63,9 +56,6 @@ export class Batch {
   constructor(partition: Partition) {
     this.partition = partition;
     this.#state = partition.readState({});
-    partition.kindCounts.begin();
-    partition.markWriter.begin();
-    partition.periodCounts.begin();
     this.#nameIds = partition.nameIds(this.#state.changes.fact_name ?? 0);
     const ids = {
       maxNode: () => this.#state.nextNode - 1,
@@ -81,6 +71,13 @@ export class Batch {
       Math.max(this.#state.nextNode, this.#state.nextReport),
     );
     this.view = new View(partition, undefined);
+    this.reports = new ReportWriter({
+      partition,
+      view: this.view,
+      state: this.#state,
+      sets: this.#sets,
+      rewritten: this.#rewritten.report,
+    });
   }
 
   get position(): number {
@@ -278,97 +275,6 @@ export class Batch {
     changes[kind] = (changes[kind] ?? 0) + 1;
   }
 
-  /** Stores a report with its lists and events (null for none; the record counts them); the caller has checked that its hash is new. */
-  addReport(record: ReportRecord, events: EncodedEvents | null, lists: ReportLists): ReportId {
-    const { tables } = this.partition;
-    const id = this.#state.nextReport++;
-    tables.report.putSync(id, encodeReport(record));
-    tables.report_digest.putSync(Buffer.from(record.hash, 'hex'), idValue(id));
-    tables.report_node.putSync(pairKey(record.nodeId, id), EMPTY);
-    tables.report_time.putSync(timeKey(record.producerTimestamp, id), EMPTY);
-    if (events !== null) this.#putEvents(id, events);
-    tables.report_lists.putSync(id, encodeReportLists(lists));
-    const kind = this.partition.kindCounts.add(record, 1);
-    this.partition.markWriter.add(tables.report_marks, id, record, kind, events?.columns ?? null);
-    this.partition.periodCounts.add(record.producerTimestamp, kind, 1);
-    this.#keepTimes(id, record);
-    this.#state.counts.reports++;
-    this.#state.counts.events += record.eventCount;
-    return id;
-  }
-
-  #keepTimes(id: ReportId, record: ReportRecord): void {
-    for (const clock of CLOCKS) {
-      const known = withTimesOf(this.#state.reportTimes, clock, record);
-      if (known === null) this.#sets.add(FAR_SETS[clock], id);
-      else this.#state.reportTimes = known;
-    }
-  }
-
-  /** `now`: what becomes of the report; null: it goes. */
-  #nearer(id: ReportId, record: ReportRecord, now: ReportRecord | null): void {
-    if (id < this.#state.reportTimes.since) return;
-    for (const clock of CLOCKS) {
-      const stays = now !== null && isFar(clock, now);
-      if (isFar(clock, record) && !stays) this.#sets.remove(FAR_SETS[clock], id);
-    }
-  }
-
-  /** Replaces a stored report's events (retention); header counts follow. */
-  setEvents(id: ReportId, events: readonly EventRecord[]): void {
-    const record = this.view.report(id);
-    if (record === undefined) return;
-    this.#state.counts.events += events.length - record.eventCount;
-    this.#rewritten.report.add(id);
-    const { tables } = this.partition;
-    const now = { ...record, ...eventRange(events) };
-    tables.report.putSync(id, encodeReport(now));
-    this.#nearer(id, record, now);
-    const encoded = events.length > 0 ? encodeEvents(events) : null;
-    if (encoded === null) this.#removeEvents(id);
-    else this.#putEvents(id, encoded);
-    if (id >= this.#state.marksSince)
-      this.partition.markWriter.setEvents(tables.report_marks, id, encoded?.columns ?? null);
-  }
-
-  #putEvents(id: ReportId, { columns, values }: EncodedEvents): void {
-    const { tables } = this.partition;
-    tables.report_event.putSync(id, columns);
-    if (values !== null) tables.report_event_value.putSync(id, values);
-    this.#sets.add(REPORTS_WITH_EVENTS, id);
-  }
-
-  #removeEvents(id: ReportId): void {
-    const { tables } = this.partition;
-    tables.report_event.removeSync(id);
-    tables.report_event_value.removeSync(id);
-    this.#sets.remove(REPORTS_WITH_EVENTS, id);
-  }
-
-  deleteReport(id: ReportId): void {
-    const record = this.view.report(id);
-    if (record === undefined) return;
-    const { tables } = this.partition;
-    this.#rewritten.report.add(id);
-    tables.report_digest.removeSync(Buffer.from(record.hash, 'hex'));
-    tables.report_node.removeSync(pairKey(record.nodeId, id));
-    tables.report_time.removeSync(timeKey(record.producerTimestamp, id));
-    if (record.eventCount > 0) this.#removeEvents(id);
-    this.#nearer(id, record, null);
-    if (id >= this.#state.reportTimes.since) {
-      const kind = this.partition.kindCounts.add(record, -1);
-      if (id >= this.#state.marksSince) {
-        this.partition.markWriter.remove(tables.report_marks, id);
-        this.partition.periodCounts.add(record.producerTimestamp, kind, -1);
-      }
-    }
-    tables.report.removeSync(id);
-    if (present(tables.report_lists, id)) tables.report_lists.removeSync(id);
-    else for (const name of REPORT_LISTS) tables[`report_${name}`].removeSync(id);
-    this.#state.counts.reports--;
-    this.#state.counts.events -= record.eventCount;
-  }
-
   putRetry(seq: number, bytes: Uint8Array): void {
     this.partition.tables.retry.putSync(seqKey(seq), Buffer.from(bytes));
   }
@@ -409,9 +315,7 @@ export class Batch {
     this.edges.flush();
     this.packages.flush();
     this.#sets.flush();
-    this.partition.kindCounts.flush(tables.report_kind);
-    this.partition.markWriter.flush(tables.report_marks);
-    this.partition.periodCounts.flush(tables.report_period);
+    this.reports.flush();
     // From now on there may be what an older version does not know.
     this.#state.format = FORMAT_VERSION;
     tables.state.putSync(STATE, encodeState(this.#state));

@@ -31,7 +31,7 @@ test('ids of reports, with none gone until all are', async () => {
   let left = partition.write((batch) => {
     const nodeId = batch.createNode('n');
     return Array.from({ length: REPORTS }, (_, i) =>
-      batch.addReport(reportRecord({ nodeId, hash: i.toString(16).padStart(40, '0') }), null, NO_LISTS),
+      batch.reports.add(reportRecord({ nodeId, hash: i.toString(16).padStart(40, '0') }), null, NO_LISTS),
     );
   });
   // The oldest go, then some, then most, then all.
@@ -39,14 +39,14 @@ test('ids of reports, with none gone until all are', async () => {
     const gone = left.filter((id) => !isLeft(id));
     left = left.filter((id) => !gone.includes(id));
     partition.write((batch) => {
-      for (const id of gone) batch.deleteReport(id);
+      for (const id of gone) batch.reports.delete(id);
     });
     const { ids, reports } = await seen();
     assert.deepEqual(reports, left);
     assert.ok(ids.length <= 2 * left.length, `${ids.length} numbers for ${left.length} reports`);
   }
   partition.write((batch) => {
-    for (const id of left) batch.deleteReport(id);
+    for (const id of left) batch.reports.delete(id);
   });
   assert.deepEqual((await seen()).ids, []);
   await partition.close();

@@ -42,7 +42,7 @@ const packed = (name: ReportListName, text: string) => {
 };
 
 const addReport = (batch: Batch, lists: ReportLists): number =>
-  batch.addReport(reportRecord({ nodeId: batch.createNode('a') }), null, lists);
+  batch.reports.add(reportRecord({ nodeId: batch.createNode('a') }), null, lists);
 
 function listsOf(partition: Partition, report: number): (string | null)[] {
   const view = partition.snapshot();
@@ -110,7 +110,7 @@ test('report lists: those of format 1 are read, and go with their report', async
   });
   assert.deepEqual(listsOf(partition, report), [LOGS, METRICS, null]);
   assert.deepEqual(sizesOf(partition, report), [Buffer.byteLength(LOGS), METRICS.length, null]);
-  partition.write((batch) => batch.deleteReport(report));
+  partition.write((batch) => batch.reports.delete(report));
   for (const table of [tables.report_logs, tables.report_metrics]) assert.equal(table.getKeysCount({}), 0);
   await partition.close();
 });
@@ -124,7 +124,7 @@ test('report lists: they go with their report', async () => {
   assert.deepEqual(listsOf(partition, report), [LOGS, METRICS, null]);
   const packedSize = (name: ReportListName, text: string): number => packed(name, text).bytes.length + 1;
   assert.deepEqual(sizesOf(partition, report), [packedSize('logs', LOGS), packedSize('metrics', METRICS), null]);
-  partition.write((batch) => batch.deleteReport(report));
+  partition.write((batch) => batch.reports.delete(report));
   assert.equal(partition.tables.report_lists.getKeysCount({}), 0);
   await partition.close();
 });

@@ -134,7 +134,7 @@ test('reports whose events go, and reports that go', async () => {
     const nodeId = b.createNode('n');
     for (const hash of ['a', 'b', 'c']) {
       const record = reportRecord({ nodeId, hash: hash.repeat(40), eventCount: 1 });
-      ids.push(b.addReport(record, null, NO_LISTS));
+      ids.push(b.reports.add(record, null, NO_LISTS));
     }
   });
   const countOf = (view: View, id: number): number | null => {
@@ -144,8 +144,8 @@ test('reports whose events go, and reports that go', async () => {
   const first = await snapshot(partition);
   for (const id of ids) assert.equal(countOf(first, id), 0);
   partition.write((b) => {
-    b.setEvents(ids[1]!, []);
-    b.deleteReport(ids[2]!);
+    b.reports.setEvents(ids[1]!, []);
+    b.reports.delete(ids[2]!);
   });
   const second = await snapshot(partition);
   for (const view of [second, first, second]) assert.equal(countOf(view, ids[1]!), 0);

@@ -223,8 +223,8 @@ describe('reports of which few lie far', () => {
         if (id === 0 || view.reportSet(REPORTS_LATEST).includes(id)) continue;
         // Some lose their events first, as they do after a while.
         partition.write((batch) => {
-          if (random.chance(0.5)) batch.setEvents(id, []);
-          if (random.chance(0.8)) batch.deleteReport(id);
+          if (random.chance(0.5)) batch.reports.setEvents(id, []);
+          if (random.chance(0.8)) batch.reports.delete(id);
         });
       }
     }
@@ -377,7 +377,7 @@ describe('reports that came before it was known how far they lie', () => {
     for (const hash of older.slice(0, REPORTS)) {
       for (const partition of fleet.partitions) {
         const id = new View(partition, undefined).reportId(hash);
-        if (id !== 0) partition.write((batch) => batch.deleteReport(id));
+        if (id !== 0) partition.write((batch) => batch.reports.delete(id));
       }
     }
     compareSome(10);

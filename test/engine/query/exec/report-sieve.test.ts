@@ -181,7 +181,7 @@ function readsOf(work: () => void): number {
 function removeReport(hash: string): void {
   for (const partition of fleet.partitions) {
     const id = new View(partition, undefined).reportId(hash);
-    if (id !== 0) partition.write((batch) => batch.deleteReport(id));
+    if (id !== 0) partition.write((batch) => batch.reports.delete(id));
   }
 }
 
@@ -190,7 +190,7 @@ function keepFirstEvent(hash: string): void {
     const view = new View(partition, undefined);
     const id = view.reportId(hash);
     if (id !== 0 && view.events(id).length > 0)
-      partition.write((batch) => batch.setEvents(id, view.events(id).slice(1)));
+      partition.write((batch) => batch.reports.setEvents(id, view.events(id).slice(1)));
   }
 }
 
