@@ -1,9 +1,9 @@
 // What can be chosen about the ring.
 
+import type { ActorTimes } from './actor-times.ts';
 import type { EngineSettings } from './engine-host.ts';
 import type { Log } from './log.ts';
 import type { MetricsRegistry } from './metrics.ts';
-import type { ActorTimes } from './partition-actor.ts';
 import type { Priority } from './priority.ts';
 import type { ThreadScript } from './thread-script.ts';
 

@@ -27,6 +27,7 @@ import {
 import type { Activity } from './activity.ts';
 import { discardedDir } from './actor.ts';
 import { ActorHandle } from './actor-handle.ts';
+import { type ActorTimes, actorTimes } from './actor-times.ts';
 import { Admission, stoppingRefusal } from './admission.ts';
 import { logCommand } from './command-line.ts';
 import { CommandMetrics } from './command-metrics.ts';
@@ -38,7 +39,6 @@ import { type BatchLimits, type Entry, Mailbox, newEntry, type Waiter } from './
 import type { BatchMessage, FromActor, Handled, Held, StoredCommand } from './messages.ts';
 import { MetricsRegistry } from './metrics.ts';
 import { requireOwnFolder } from './own-folder.ts';
-import { type ActorTimes, actorTimes } from './partition-actor.ts';
 import { type RingLimits, type RingOptions, ringLimits } from './ring-options.ts';
 import { checkAllPages, QUICK_ENDS_MAX, RunMarker } from './run-marker.ts';
 import { CRASHES_MAX, deadlyText, type Flight, type Slot, troubleOf } from './slot.ts';
