@@ -6,7 +6,7 @@ import type { EngineSettings } from '../workers/engine-host.ts';
 import { returnFreedMemory } from '../workers/freed-memory.ts';
 import { boundMappedMemory } from '../workers/mapped-memory.ts';
 import { knowsIdle } from '../workers/priority.ts';
-import { startRing } from '../workers/ring.ts';
+import { startRing } from '../workers/start-ring.ts';
 import type { CommandRing } from '../workers/types.ts';
 import type { Logs } from './log.ts';
 import type { ThreadsAhead } from './threads-ahead.ts';

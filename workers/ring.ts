@@ -9,38 +9,27 @@
 // when its actor died is suspect: its commands are tried one by one, and one that was there three times is given up.
 
 import { join } from 'node:path';
-import { DeadLetters } from '../engine/inbox/dead-letters.ts';
-import type { Envelope } from '../engine/inbox/envelope.ts';
-import { type CommandLog, openLog } from '../engine/inbox/log.ts';
+import type { DeadLetters } from '../engine/inbox/dead-letters.ts';
+import type { CommandLog } from '../engine/inbox/log.ts';
 import type { StoredBody } from '../engine/inbox/stored-body.ts';
 import type { StreamRecord } from '../engine/inbox/stream.ts';
 import type { CommandOutcome } from '../engine/ingest/types.ts';
-import { openPartition } from '../engine/store/partition.ts';
-import {
-  markComplete,
-  openStoreInfo,
-  partitionDir,
-  removeScratch,
-  type StoreInfo,
-  slotOf,
-} from '../engine/store/store-info.ts';
+import { slotOf } from '../engine/store/store-info.ts';
 import type { Activity } from './activity.ts';
-import { discardedDir } from './actor.ts';
 import { ActorHandle } from './actor-handle.ts';
 import { type ActorTimes, actorTimes } from './actor-times.ts';
 import { Admission, stoppingRefusal } from './admission.ts';
-import { logCommand } from './command-line.ts';
 import { CommandMetrics } from './command-metrics.ts';
-import { type DataLock, lockDataDirectory } from './data-lock.ts';
+import type { DataLock } from './data-lock.ts';
 import { DeadLetterCounts } from './dead-letter-counts.ts';
 import { HeldCommands } from './held-commands.ts';
 import { type Log, silentLog } from './log.ts';
 import { type BatchLimits, type Entry, Mailbox, newEntry, type Waiter } from './mailbox.ts';
 import type { BatchMessage, FromActor, Handled, Held, StoredCommand } from './messages.ts';
 import { MetricsRegistry } from './metrics.ts';
-import { requireOwnFolder } from './own-folder.ts';
+import { Outcomes } from './outcomes.ts';
 import { type RingLimits, type RingOptions, ringLimits } from './ring-options.ts';
-import { checkAllPages, QUICK_ENDS_MAX, RunMarker } from './run-marker.ts';
+import { QUICK_ENDS_MAX, type RunMarker } from './run-marker.ts';
 import { CRASHES_MAX, deadlyText, type Flight, type Slot, troubleOf } from './slot.ts';
 import { Suspects } from './suspects.ts';
 import { Sweeps } from './sweeps.ts';
@@ -52,63 +41,8 @@ const WATCH_MS = 5000;
 const READ_AGAIN_MS = 1000;
 const NO_TROUBLES: Slot['troubles'] = { actor: null, log: null };
 
-/**
- * Opens the inbox and starts the actors. Resolves as soon as submissions can be taken: partitions open and replay in the
- * background. Throws when another process has the directory, when it is somebody else's (own-folder.ts), when it was written by a newer
- * version, when a partition's file (DataFileDamaged) or the log is damaged (StreamCorrupt, with file and offset).
- */
-export async function startRing(options: RingOptions): Promise<Ring> {
-  requireOwnFolder(options.dir);
-  const lock = await lockDataDirectory(options.dir);
-  const marker = new RunMarker(options.dir);
-  try {
-    const info = openStoreInfo(options.dir, options.partitions === undefined ? {} : { partitions: options.partitions });
-    removeScratch(options.dir);
-    if (marker.quickEnds >= QUICK_ENDS_MAX) {
-      options.log?.warn(
-        `the last ${marker.quickEnds} runs ended soon and not in order; reading all pages of the store first`,
-      );
-      await checkAllPages(options.dir, info);
-    }
-    const positions = await storedPositions(options.dir, info);
-    markComplete(options.dir, info);
-    const deadLetters = new DeadLetters(discardedDir(options.dir));
-    await deadLetters.open();
-    const log = await openLog({
-      dir: join(options.dir, 'inbox'),
-      // What the log gives out must come after everything that was applied, whatever became of the log.
-      seqAfter: Math.max(...positions),
-      flushedPositions: () => storedPositions(options.dir, info, true),
-      log: options.log ?? silentLog,
-      random: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
-    });
-    const ring = new Ring(options, { lock, marker, log, positions, deadLetters });
-    await ring.deadLetters.start();
-    return ring;
-  } catch (error) {
-    marker.leave();
-    await lock.release();
-    throw error;
-  }
-}
-
-/** Stream positions of all partitions, by slot; as they would survive a power failure, if that is wanted. */
-async function storedPositions(dir: string, info: StoreInfo, isFlushed = false): Promise<number[]> {
-  const positions: number[] = [];
-  for (let slot = 0; slot < info.partitions; slot++) {
-    const partition = openPartition(partitionDir(dir, slot));
-    positions.push(partition.position);
-    try {
-      if (isFlushed) await partition.flush();
-    } finally {
-      await partition.close();
-    }
-  }
-  return positions;
-}
-
 /** What `startRing` has opened. */
-interface RingParts {
+export interface RingParts {
   readonly lock: DataLock;
   readonly marker: RunMarker;
   readonly log: CommandLog;
@@ -116,7 +50,7 @@ interface RingParts {
   readonly deadLetters: DeadLetters;
 }
 
-/** Use `startRing`. */
+/** Use `startRing` (start-ring.ts). */
 export class Ring implements CommandRing {
   readonly metrics: CommandMetrics;
   readonly deadLetters: DeadLetterCounts;
@@ -131,6 +65,7 @@ export class Ring implements CommandRing {
   readonly #admission: Admission;
   readonly #suspects: Suspects;
   readonly #held: HeldCommands;
+  readonly #outcomes: Outcomes;
   readonly #sweeps: Sweeps;
   readonly #slots: Slot[] = [];
   readonly #actors: ActorHandle[] = [];
@@ -178,6 +113,13 @@ export class Ring implements CommandRing {
       log: this.#log,
       slotOf: home,
       trials: this.#trials,
+    });
+    this.#outcomes = new Outcomes({
+      metrics: this.metrics,
+      held: this.#held,
+      suspects: this.#suspects,
+      deadLetters: this.deadLetters,
+      log: this.#log,
     });
     this.#sweeps = new Sweeps(this.#slots, home);
     this.#makeSlots(parts.positions);
@@ -353,7 +295,7 @@ export class Ring implements CommandRing {
         this.#held.asked(this.#slots[message.slot]!, message.seq);
         break;
       case 'retried':
-        for (const result of message.results) this.#retried(this.#slots[message.slot]!, result);
+        for (const result of message.results) this.#outcomes.retried(this.#slots[message.slot]!, result);
         this.#trials.end(message.seq);
         this.metrics.timings(message.timings);
         break;
@@ -361,7 +303,7 @@ export class Ring implements CommandRing {
         this.#flushed(this.#slots[message.slot]!, message.position);
         break;
       case 'discarded':
-        this.#discarded(message);
+        this.#outcomes.discarded(this.#slots[message.slot]!, message.letters);
         break;
       case 'trouble':
         this.#troubled(this.#slots[message.slot]!, 'actor', message.text);
@@ -393,23 +335,11 @@ export class Ring implements CommandRing {
     for (const entry of slot.mailbox.dropThrough(position)) {
       this.#admission.left(entry);
       slot.unflushed.push(entry.record);
-      this.#lost(slot, entry);
+      this.#outcomes.lost(slot, entry);
     }
     this.#sweeps.up(slot);
     this.#held.up();
     this.#plan(slot);
-  }
-
-  /** Committed by an earlier actor whose report was lost. */
-  #lost(slot: Slot, entry: Entry): void {
-    if (entry.obsolete) {
-      this.#obsolete(entry);
-      return;
-    }
-    const { record, waiter } = entry;
-    const held = slot.held.get(record.seq);
-    if (held === undefined) this.metrics.left(record.envelope);
-    if (!this.#held.awaitMove(record.seq, waiter)) waiter?.resolve(lostOutcome(record, held));
   }
 
   #applied(slot: Slot, id: number, handled: readonly Handled[]): void {
@@ -427,8 +357,8 @@ export class Ring implements CommandRing {
       this.#admission.left(entry);
       slot.unflushed.push(entry.record);
       this.#suspects.clear(entry.record.seq);
-      if (entry.obsolete) this.#obsolete(entry);
-      else this.#finished(slot, entry, handled[next++]!, now);
+      if (entry.obsolete) this.#outcomes.obsolete(entry);
+      else this.#outcomes.finished(slot, entry, handled[next++]!, now);
     }
     this.#trials.end(flight);
     this.#letHeld();
@@ -468,62 +398,6 @@ export class Ring implements CommandRing {
     }
     slot.flight = { id, entries: slot.mailbox.take() };
     this.#send(slot, slot.flight, `the command could not be read back: ${text}`);
-  }
-
-  #finished(slot: Slot, entry: Entry, handled: Handled, now: number): void {
-    const { seq, envelope } = entry.record;
-    if (handled.outcome.kind === 'reroute') {
-      this.#held.hold(slot, heldOf(seq, envelope, handled.outcome.certname, 'moving'), entry.waiter);
-      return;
-    }
-    this.metrics.handled(envelope, handled, now - envelope.received, 0);
-    this.#settle(slot, seq, envelope, handled);
-    logCommand(this.#log, seq, envelope, handled, 1);
-    entry.waiter?.resolve(handled.outcome);
-  }
-
-  /** Where the command is now: in `slot`, held, or nowhere any more. */
-  #settle(slot: Slot, seq: number, envelope: Envelope, { decision }: Handled): void {
-    if (decision !== null) this.#held.hold(slot, heldOf(seq, envelope, envelope.certname, decision));
-    else {
-      this.#held.letGo(slot, seq);
-      this.metrics.left(envelope);
-    }
-  }
-
-  #obsolete(entry: Entry): void {
-    const { seq, envelope } = entry.record;
-    this.metrics.dropped(envelope);
-    this.metrics.left(envelope);
-    const outcome: CommandOutcome = {
-      kind: 'processed',
-      seq,
-      detail: 'obsolete',
-      certname: envelope.certname,
-      hash: null,
-    };
-    logCommand(this.#log, seq, envelope, { outcome, decision: null, duration: 0 }, 1);
-    entry.waiter?.resolve(outcome);
-  }
-
-  #retried(slot: Slot, result: Handled & { readonly envelope: Envelope; readonly attempts: number }): void {
-    const { envelope, outcome, attempts } = result;
-    const { seq } = outcome;
-    this.#suspects.clear(seq);
-    this.metrics.handled(envelope, result, Date.now() - envelope.received, attempts);
-    this.#settle(slot, seq, envelope, result);
-    logCommand(this.#log, seq, envelope, result, attempts + 1);
-  }
-
-  #discarded(message: Extract<FromActor, { kind: 'discarded' }>): void {
-    const slot = this.#slots[message.slot]!;
-    for (const letter of message.letters) {
-      this.#suspects.clear(letter.seq);
-      if (this.#held.letGo(slot, letter.seq)) this.metrics.left(letter);
-      this.metrics.discarded(letter);
-      this.deadLetters.added(letter.command, letter.added);
-      this.#log.error(`[${letter.seq}] '${letter.command}' command for ${letter.certname} moved to the dead letters`);
-    }
   }
 
   #flushed(slot: Slot, position: number): void {
@@ -735,27 +609,3 @@ const hasFeared = (slot: Slot): boolean =>
 
 /** What a batch is about, superseded commands left out. */
 const executed = ({ entries }: Flight): Entry[] => entries.filter(({ obsolete }) => !obsolete);
-
-const heldOf = (seq: number, { command, version }: Envelope, certname: string, state: Held['state']): Held => ({
-  seq,
-  command,
-  version,
-  certname,
-  state,
-});
-
-/** What is known of a command that an earlier actor committed without being able to say how it went. */
-function lostOutcome({ seq, envelope }: StreamRecord, held: Held | undefined): CommandOutcome {
-  if (held === undefined) {
-    return { kind: 'processed', seq, detail: 'stored', certname: envelope.certname, hash: null };
-  }
-  return {
-    kind: 'failed',
-    seq,
-    retryable: held.state === 'waiting',
-    validation: false,
-    error: 'the command failed and its actor died before it could say why',
-    exception: 'ActorDied',
-    stack: [],
-  };
-}

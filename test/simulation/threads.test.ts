@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib';
 import { type Asker, askRows } from '../../server/ops/internal-query.ts';
 import type { Log } from '../../workers/log.ts';
 import { queryPoolLimits, ThreadQueryPool } from '../../workers/query-pool.ts';
-import { startRing } from '../../workers/ring.ts';
+import { startRing } from '../../workers/start-ring.ts';
 import { SubmissionRefused } from '../../workers/types.ts';
 import { checkStore } from '../support/check-store.ts';
 import { atEnd } from '../support/endings.ts';

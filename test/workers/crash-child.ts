@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { startRing } from '../../workers/ring.ts';
+import { startRing } from '../../workers/start-ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { submissionOf } from '../support/commands.ts';
 

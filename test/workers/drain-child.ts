@@ -1,7 +1,7 @@
 // A process that runs a ring with the stub engine until nothing waits any more, and then ends in order. Arguments: data directory, then
 // the commands to be submitted before, as JSON: of each its certname, its uuid and what the stub is to do.
 
-import { startRing } from '../../workers/ring.ts';
+import { startRing } from '../../workers/start-ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import { submissionOf } from '../support/commands.ts';
 import { allOpen } from '../support/partitions.ts';

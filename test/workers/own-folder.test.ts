@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { requireOwnFolder } from '../../workers/own-folder.ts';
-import { startRing } from '../../workers/ring.ts';
+import { startRing } from '../../workers/start-ring.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 
 /** A folder with these files, by their paths in it; those that end in a slash are folders. */

@@ -14,7 +14,7 @@ import { partitionDir } from '../../engine/store/store-info.ts';
 import { silentLog } from '../../workers/log.ts';
 import { MetricsRegistry } from '../../workers/metrics.ts';
 import { type QueryPoolOptions, queryPoolLimits, ThreadQueryPool } from '../../workers/query-pool.ts';
-import { startRing } from '../../workers/ring.ts';
+import { startRing } from '../../workers/start-ring.ts';
 import { threadScript } from '../../workers/thread-script.ts';
 import type { AnswerHead, QueryHandle, QueryPool } from '../../workers/types.ts';
 import { replaceCatalog, resourcesOf, submissionOf } from '../support/commands.ts';
