@@ -12,71 +12,19 @@
 // Handlers are never called from inside `run`, and never again after `cancel`. A thread that dies takes its queries with
 // it (500, or an abort behind the head) and is replaced.
 
-import type { MessagePort } from 'node:worker_threads';
-import type { QueryPlan } from '../engine/query/exec/explain.ts';
-import { type QueryRequest, type QuerySettings, TEXT_TYPE } from '../engine/query/request.ts';
+import type { QueryRequest, QuerySettings } from '../engine/query/request.ts';
 import { stackOf } from '../engine/reason.ts';
 import { openStoreInfo } from '../engine/store/store-info.ts';
-import type { Slot, SlotReader } from './answer-slots.ts';
 import { type Log, silentLog } from './log.ts';
 import { MetricsRegistry } from './metrics.ts';
+import { lengthOf, PooledQuery } from './pooled-query.ts';
 import { QueryActivity } from './query-activity.ts';
 import type { AboutQuery, QueryResult, QueryTask, QueryThreadData, ToQueryThread } from './query-messages.ts';
+import { type QueryPoolLimits, type QueryPoolOptions, queryPoolLimits } from './query-pool-options.ts';
 import { type QueryThread, QueryThreads } from './query-threads.ts';
-import { type Placed, RunningQueries } from './running-queries.ts';
+import { RunningQueries } from './running-queries.ts';
 import type { QueryShape, SmallQueries } from './small-queries.ts';
-import type { ThreadScript } from './thread-script.ts';
-import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from './types.ts';
-
-export interface QueryPoolOptions {
-  /** Data directory. */
-  readonly dir: string;
-  /** At least one. */
-  readonly threads: number;
-  readonly limits?: Partial<QueryPoolLimits>;
-  readonly metrics?: MetricsRegistry;
-  readonly log?: Log;
-  /** Tests only: another thread entry. */
-  readonly script?: ThreadScript;
-}
-
-interface QueryPoolLimits {
-  /** Queries that one thread answers side by side, those that wait for their clients apart. */
-  readonly perThread: number;
-  /** Queries that all threads together have begun and not ended, whatever they wait for. At least as many as have places. */
-  readonly openMax: number;
-  /** Queries that may wait for a place; beyond it they get 503. */
-  readonly waitingMax: number;
-  /** Bytes a query may be ahead of its client. */
-  readonly windowSize: number;
-  /** Bytes all queries may be ahead together: with many, each gets less, but one chunk. */
-  readonly windowsMax: number;
-  readonly chunkSize: number;
-  /** Milliseconds a client may take nothing before its query is ended: it holds a snapshot of the store. */
-  readonly stallMax: number;
-  /** Milliseconds a client may take for an answer, however slowly, though `openMax` queries are open and others wait. */
-  readonly slowMin: number;
-  /** Bytes the store may grow by while a query waits for its client; if it was larger before, so much as it was. */
-  readonly growthMax: number;
-  /** Milliseconds one slice of work may take before its thread counts as hung. */
-  readonly hangMax: number;
-  /** MiB of a thread's heap; 0: Node's default. */
-  readonly heapMax: number;
-}
-
-export const queryPoolLimits: QueryPoolLimits = {
-  perThread: 32,
-  openMax: 256,
-  waitingMax: 1000,
-  windowSize: 1 << 20,
-  windowsMax: 32 << 20,
-  chunkSize: 128 << 10,
-  stallMax: 120_000,
-  slowMin: 10_000,
-  growthMax: 1 << 30,
-  hangMax: 60_000,
-  heapMax: 0,
-};
+import type { QueryHandle, QueryHandlers, QueryPool } from './types.ts';
 
 interface QueryPoolStats {
   readonly threads: number;
@@ -90,8 +38,6 @@ interface QueryPoolStats {
 
 /** Of the window, that a client must have taken before the thread is told. */
 const GRANT_SHARE = 1 / 4;
-/** Up to this many bytes an answer is copied sooner than it is sent from where it lies. */
-const COPY_MAX = 64 << 10;
 /**
  * Bytes of records that all threads together may keep for their next queries, and each may in any case. The facts' lists and the records
  * of 20,000 nodes are 38 MB; a thread at rest keeps nothing.
@@ -101,44 +47,6 @@ const KEPT_MIN = 16 << 20;
 const WATCH_MS = 1000;
 /** How long running answers get to finish when the pool stops. */
 const STOP_MS = 10_000;
-
-interface Query extends Placed {
-  /** What is to know of it. */
-  readonly metrics: MetricsRegistry;
-  readonly request: QueryRequest;
-  readonly settings: QuerySettings;
-  readonly handlers: QueryHandlers;
-  /** Monotonic ms when it came, and when it got its place. */
-  readonly came: number;
-  began: number;
-  /** Known from the head on, when the answer streams. */
-  port: MessagePort | null;
-  headSent: boolean;
-  /** Monotonic ms of the head of an answer that streams; 0: there is none. */
-  streamed: number;
-  /** Bytes it may be ahead of its client. */
-  window: number;
-  /** Of these, bytes its thread may still send; 0 and less: the query waits for its client and has no place. */
-  credit: number;
-  /** Bytes that its thread has sent. */
-  sent: number;
-  /** Bytes that the client has taken and the thread has not been told of. */
-  taken: number;
-  /** What a slow one did, known when the task has settled. */
-  plan: QueryPlan | null;
-  /** What is known of its kind; null: it is for a query thread, whatever it takes. */
-  shape: QueryShape | null;
-  /** It seemed to be small when a query thread got it. */
-  isSmall: boolean;
-  /** Milliseconds that a query thread worked for it, once that is known. */
-  worked: number | null;
-  /** The task has settled; with a stream, the end may still be on its way. */
-  settled: boolean;
-  /** Nobody is to be told anything any more. */
-  over: boolean;
-}
-
-const lengthOf = (slots: readonly Slot[]): number => slots.reduce((sum, { length }) => sum + length, 0);
 
 /**
  * Its first thread comes up at once, the others when `open` was called, which needs the data directory (startRing makes it), and that
@@ -156,13 +64,13 @@ export class ThreadQueryPool implements QueryPool {
   readonly #openMax: number;
   readonly #cancelled: Int32Array;
   readonly #activity = new QueryActivity();
-  readonly #running: RunningQueries<Query>;
+  readonly #running: RunningQueries<PooledQuery>;
   /** Of the running ones: those that wait for their clients. */
   #parked = 0;
   /** Queries that wait for a place, in turn. */
-  readonly #waiting = new Set<Query>();
+  readonly #waiting = new Set<PooledQuery>();
   /** The server's own ones that wait until one more may be open. */
-  readonly #ownWaiting = new Set<Query>();
+  readonly #ownWaiting = new Set<PooledQuery>();
   readonly #threads: QueryThreads;
   readonly #watch: NodeJS.Timeout;
   /** Null until a query thread has warmed up, which it does in a pause. */
@@ -253,29 +161,7 @@ export class ThreadQueryPool implements QueryPool {
     handlers: QueryHandlers,
     { metrics = this.#metrics, isOwn = false }: { readonly metrics?: MetricsRegistry; readonly isOwn?: boolean } = {},
   ): QueryHandle {
-    const query: Query = {
-      id: 0,
-      metrics,
-      request,
-      settings,
-      handlers,
-      came: performance.now(),
-      began: 0,
-      flag: -1,
-      port: null,
-      headSent: false,
-      streamed: 0,
-      window: 0,
-      credit: 0,
-      sent: 0,
-      taken: 0,
-      plan: null,
-      shape: null,
-      isSmall: false,
-      worked: null,
-      settled: false,
-      over: false,
-    };
+    const query = new PooledQuery(request, settings, handlers, metrics);
     if (this.#stopping !== null) this.#refuseSoon(query, 'The server is shutting down');
     else if (!this.#isOpen) this.#refuseSoon(query, 'the server is starting');
     else if (isOwn ? !this.#running.isFull : this.#hasPlace) this.#begin(query);
@@ -295,7 +181,7 @@ export class ThreadQueryPool implements QueryPool {
 
   // ------------------------------------------------------------------ a query's life
 
-  #begin(query: Query): void {
+  #begin(query: PooledQuery): void {
     this.#running.add(query);
     query.began = performance.now();
     query.metrics.timer('database', 'PDBReadPool.pool.Wait').update(query.began - query.came);
@@ -313,7 +199,7 @@ export class ThreadQueryPool implements QueryPool {
     } else this.#handOver(query);
   }
 
-  #answerHere(query: Query, small: SmallQueries, shape: QueryShape): void {
+  #answerHere(query: PooledQuery, small: SmallQueries, shape: QueryShape): void {
     if (query.over) {
       // It was cancelled before its turn.
       this.#leave(query);
@@ -325,7 +211,7 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   /** To a query thread. */
-  #handOver(query: Query): void {
+  #handOver(query: PooledQuery): void {
     query.isSmall = query.shape?.isSmall ?? false;
     if (query.isSmall) this.#smallOnes++;
     const { id, flag, window, request, settings } = query;
@@ -345,7 +231,7 @@ export class ThreadQueryPool implements QueryPool {
     return Math.max(Math.min(windowSize, Math.floor(windowsMax / this.#running.size)), chunkSize);
   }
 
-  #resolved(query: Query, result: QueryResult): void {
+  #resolved(query: PooledQuery, result: QueryResult): void {
     query.settled = true;
     const { answer, plan, times } = result;
     query.plan = plan;
@@ -354,16 +240,16 @@ export class ThreadQueryPool implements QueryPool {
     if (times.execute !== null) stages.execute.observe(times.execute);
     if (answer !== null && !query.over) {
       if (answer.failure !== null) this.#log.error(`query failed: ${answer.failure}`);
-      this.#answer(query, answer.head);
+      query.answer(answer.head);
     }
     // Without one the answer went over the port, and its end may arrive later than this; or it was cancelled.
     if (query.over) this.#leave(query);
   }
 
-  #rejected(query: Query, error: unknown): void {
+  #rejected(query: PooledQuery, error: unknown): void {
     query.settled = true;
     this.#log.error(`query thread: ${stackOf(error)}`);
-    if (!query.over) this.#fail(query, 'An unexpected error occurred');
+    if (!query.over) query.fail('An unexpected error occurred');
     this.#leave(query);
   }
 
@@ -376,7 +262,7 @@ export class ThreadQueryPool implements QueryPool {
     if (query?.over && query.settled) this.#leave(query);
   }
 
-  #tell(query: Query, { port, slots }: QueryThread, message: AboutQuery): void {
+  #tell(query: PooledQuery, { port, slots }: QueryThread, message: AboutQuery): void {
     switch (message.kind) {
       case 'head':
         query.port = port;
@@ -388,8 +274,8 @@ export class ThreadQueryPool implements QueryPool {
         query.port = port;
         if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
         const { bytes } = message;
-        if (bytes instanceof Uint8Array) this.#answer(query, { ...message.head, body: bytes });
-        else this.#answerFrom(query, slots, message.head, bytes);
+        if (bytes instanceof Uint8Array) query.answer({ ...message.head, body: bytes });
+        else query.answerFrom(slots, message.head, bytes);
         break;
       }
       case 'chunk': {
@@ -399,7 +285,7 @@ export class ThreadQueryPool implements QueryPool {
         query.sent += size;
         this.#addCredit(query, -size);
         if (isOwn) query.handlers.onChunk(bytes);
-        else this.#chunks(query, slots, bytes);
+        else query.chunks(slots, bytes);
         break;
       }
       case 'end':
@@ -414,48 +300,15 @@ export class ThreadQueryPool implements QueryPool {
     }
   }
 
-  /** The whole answer at once; `sendBody` where the head has none. */
-  #answer(query: Query, head: AnswerHead, sendBody?: () => void): void {
-    query.over = true;
-    query.headSent = true;
-    query.handlers.onHead(head);
-    sendBody?.();
-    query.handlers.onEnd();
-  }
-
-  /** The same for one that lies in slots, where it is read from unless a copy takes less. */
-  #answerFrom(query: Query, slots: SlotReader, head: AnswerHead, bytes: readonly Slot[]): void {
-    const size = lengthOf(bytes);
-    if (size < COPY_MAX) {
-      this.#answer(query, { ...head, body: slots.take(bytes) });
-      return;
-    }
-    this.#answer(query, { ...head, size }, () => this.#chunks(query, slots, bytes));
-  }
-
-  #chunks({ handlers }: Query, slots: SlotReader, bytes: readonly Slot[]): void {
-    const { areScarce } = slots;
-    for (const slot of bytes) handlers.onChunk(slots.view(slot), () => slots.free(slot), areScarce);
-  }
-
-  #fail(query: Query, text: string, status = 500): void {
-    if (!query.headSent) {
-      this.#answer(query, { status, contentType: TEXT_TYPE, headers: [], body: text });
-      return;
-    }
-    query.over = true;
-    query.handlers.onAbort(text);
-  }
-
-  #refuseSoon(query: Query, text: string): void {
+  #refuseSoon(query: PooledQuery, text: string): void {
     setImmediate(() => {
       if (query.over) return;
-      this.#fail(query, text, 503);
+      query.fail(text, 503);
       query.handlers.onLeft?.(null);
     });
   }
 
-  #cancel(query: Query): void {
+  #cancel(query: PooledQuery): void {
     if (query.over) return;
     query.over = true;
     this.#giveUp(query);
@@ -467,7 +320,7 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   /** Its thread need not go on. */
-  #giveUp(query: Query): void {
+  #giveUp(query: PooledQuery): void {
     // What it takes will not be known.
     query.shape = null;
     if (query.flag >= 0) Atomics.store(this.#cancelled, query.flag, 1);
@@ -475,7 +328,7 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   /** Told when it is worth waking the thread for: it has the rest of its window meanwhile. */
-  #grant(query: Query, bytes: number): void {
+  #grant(query: PooledQuery, bytes: number): void {
     if (query.over) return;
     query.taken += bytes;
     if (query.taken < query.window * GRANT_SHARE) return;
@@ -485,7 +338,7 @@ export class ThreadQueryPool implements QueryPool {
   }
 
   /** The same sum as its thread has. */
-  #addCredit(query: Query, bytes: number): void {
+  #addCredit(query: PooledQuery, bytes: number): void {
     const wasParked = query.credit <= 0;
     query.credit += bytes;
     const isParked = query.credit <= 0;
@@ -500,12 +353,12 @@ export class ThreadQueryPool implements QueryPool {
     this.#beginWaiting();
   }
 
-  #send(query: Query, message: ToQueryThread): void {
+  #send(query: PooledQuery, message: ToQueryThread): void {
     if (query.flag >= 0) query.port?.postMessage(message);
   }
 
   /** Gives the place to the next one. */
-  #leave(query: Query): void {
+  #leave(query: PooledQuery): void {
     if (!this.#running.delete(query)) return;
     if (query.credit <= 0) this.#parked--;
     else this.#activity.rested();
@@ -526,13 +379,13 @@ export class ThreadQueryPool implements QueryPool {
     const wanted = this.#waiting.size + this.#ownWaiting.size;
     if (wanted === 0 || !this.#running.isFull) return;
     const now = performance.now();
-    const rate = (query: Query): number => (query.sent - query.window) / (now - query.streamed);
+    const rate = (query: PooledQuery): number => (query.sent - query.window) / (now - query.streamed);
     const slow = this.#running
       .all()
       .filter((query) => !query.over && query.credit <= 0 && now - query.streamed >= this.#limits.slowMin);
     slow.sort((a, b) => rate(a) - rate(b));
     for (const query of slow.slice(0, wanted)) {
-      this.#fail(query, 'The client is too slow: other queries wait for this one to end');
+      query.fail('The client is too slow: other queries wait for this one to end');
       this.#giveUp(query);
     }
   }
@@ -603,7 +456,7 @@ export class ThreadQueryPool implements QueryPool {
   #lost({ port }: QueryThread): void {
     for (const query of this.#running.all()) {
       if (query.port !== port || !query.settled) continue;
-      if (!query.over) this.#fail(query, 'An unexpected error occurred');
+      if (!query.over) query.fail('An unexpected error occurred');
       this.#leave(query);
     }
   }
@@ -619,12 +472,12 @@ export class ThreadQueryPool implements QueryPool {
     for (const query of [...this.#ownWaiting, ...this.#waiting]) {
       this.#ownWaiting.delete(query);
       this.#waiting.delete(query);
-      this.#fail(query, 'The server is shutting down', 503);
+      query.fail('The server is shutting down', 503);
       query.handlers.onLeft?.(null);
     }
     await this.#idle();
     for (const query of this.#running.all()) {
-      if (!query.over) this.#fail(query, 'The server is shutting down', 503);
+      if (!query.over) query.fail('The server is shutting down', 503);
     }
     await this.#threads.stop();
     await this.#small?.close();
