@@ -6,9 +6,9 @@ import type { KnownItem } from '../store/known-items.ts';
 import type { ItemId, NodeId, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
-import type { Applied } from './apply.ts';
 import type { CatalogCommand, CatalogContents, DecodedEdges, DecodedResource } from './commands.ts';
 import { counted, measured } from './meter.ts';
+import type { Applied } from './types.ts';
 
 export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   const { certname, producerTimestamp, environment, producer, hash } = command;

@@ -7,9 +7,9 @@ import { factBeyondPaths, factPaths } from '../store/fact-paths.ts';
 import { Ids } from '../store/ids.ts';
 import type { ItemId, NodeId } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
-import type { Applied } from './apply.ts';
 import type { DecodedFact, FactsCommand, FactsContents } from './commands.ts';
 import { OwnFacts } from './own-facts.ts';
+import type { Applied } from './types.ts';
 import { excerpt } from './validate.ts';
 
 export function applyFacts(batch: Batch, command: FactsCommand): Applied {

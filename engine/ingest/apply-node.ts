@@ -3,8 +3,8 @@
 import type { Batch } from '../store/batch.ts';
 import type { NodeRecord } from '../store/records.ts';
 import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
-import type { Applied } from './apply.ts';
 import type { DeactivateCommand, ExpirationCommand, InputsCommand } from './commands.ts';
+import type { Applied } from './types.ts';
 
 const STORED: Applied = { detail: 'stored', hash: null, unchanged: false };
 const STALE: Applied = { detail: 'stale', hash: null, unchanged: false };

@@ -4,9 +4,8 @@ import type { Batch } from '../store/batch.ts';
 import { type EventRange, encodeEvents, eventRange } from '../store/event-record.ts';
 import type { LatestReport, NodeId, NodeRecord, ReportRecord } from '../store/records.ts';
 import { activate, assertStorable, recordOf } from './activation.ts';
-import type { Applied } from './apply.ts';
 import type { ReportCommand, ReportContents } from './commands.ts';
-import type { IngestSettings } from './types.ts';
+import type { Applied, IngestSettings } from './types.ts';
 
 export function applyReport(batch: Batch, command: ReportCommand, settings: IngestSettings): Applied {
   const { certname, producerTimestamp, hash } = command;

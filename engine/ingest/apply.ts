@@ -14,7 +14,7 @@ import type { DecodedCommand } from './commands.ts';
 import { decodeCommand } from './decode.ts';
 import { CommandFailure } from './errors.ts';
 import { type ResourceMemory, SentResources } from './sent-resources.ts';
-import type { ApplyOutcome, CommandOutcome, IngestSettings, QueuedCommand } from './types.ts';
+import type { Applied, ApplyOutcome, CommandOutcome, IngestSettings, QueuedCommand } from './types.ts';
 
 /** What a batch finds stored of nodes. */
 class Stored implements Recollection {
@@ -32,15 +32,6 @@ class Stored implements Recollection {
     const known = this.#batch.knownResources(certname);
     return known === null ? null : new SentResources(this.#batch, known);
   }
-}
-
-/** How one command went: `detail` and whether content was written. */
-export interface Applied {
-  readonly detail: 'stored' | 'stale' | 'duplicate';
-  readonly hash: string | null;
-  readonly unchanged: boolean;
-  /** The node had no catalog (factset) before. */
-  readonly isFirst?: boolean;
 }
 
 /**

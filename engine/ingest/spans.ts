@@ -62,7 +62,7 @@ export class Part {
   }
 }
 
-export interface Split {
+interface Split {
   readonly rest: string;
   /** In the order of the text. */
   readonly parts: readonly Part[];
@@ -198,7 +198,7 @@ export const partOf = (parts: readonly Part[], key: string): Part | null =>
   parts.find((part) => part.key === key) ?? null;
 
 /** What is remembered of a command whose parts led to a hash. Holds whatever becomes of the node. */
-export interface Memo {
+interface Memo {
   /** Sizes of the parts by their keys, in the order of the text. */
   readonly sizes: ReadonlyMap<string, number>;
   /** See `fingerprintOf`. */

@@ -54,6 +54,15 @@ interface Reroute {
 
 export type ApplyOutcome = CommandOutcome | Reroute;
 
+/** How one command went: `detail` and whether content was written. */
+export interface Applied {
+  readonly detail: 'stored' | 'stale' | 'duplicate';
+  readonly hash: string | null;
+  readonly unchanged: boolean;
+  /** The node had no catalog (factset) before. */
+  readonly isFirst?: boolean;
+}
+
 export interface IngestSettings {
   /** Epoch ms; passed in, never read from the clock here. */
   readonly now: number;

@@ -11,7 +11,7 @@ export const NODES_ALL = 1;
 export const NODES_INACTIVE = 2;
 export const NODES_WITH_CATALOG = 3;
 export const NODES_WITH_FACTS = 4;
-export const NODES_WITH_REPORT = 5;
+const NODES_WITH_REPORT = 5;
 export const NODES_WITH_INPUTS = 6;
 export const NODES_WITH_PACKAGES = 7;
 /** Sets of reports kept the same way: those that are the latest of their nodes, those with events, those of which a time is far away (report-times.ts): one of the run, or that of the receipt. */

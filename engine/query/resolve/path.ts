@@ -5,7 +5,7 @@ import { printClojure } from '../../clojure.ts';
 import { badQuery } from '../errors.ts';
 import type { PathPart } from '../tree.ts';
 
-export interface FieldPath {
+interface FieldPath {
   /** First component, before the first dot. */
   readonly top: string;
   /** What follows; empty for a plain field. */
