@@ -26,6 +26,8 @@ const NODES = 40;
 /** Of the one catalog, of node n0. */
 const OWN_RESOURCES = 500;
 const dir = mkdtempSync(join(tmpdir(), 'muster-query-'));
+/** Milliseconds, for tests: longer than a slice of work takes on a busy machine. What is slow is looked for twice as often. */
+const hangMax = 1000;
 const stub = threadScript('stub-query', import.meta.url);
 
 function factsOf(node: number): string {
@@ -297,7 +299,7 @@ test('query pool: queries that wait for their clients keep no places from others
 });
 
 test('query pool: the slowest clients are ended when all that may be open are and others wait, not before', async () => {
-  const limits = { openMax: 3, perThread: 1, windowSize: 64 << 10, chunkSize: 16 << 10, slowMin: 300, hangMax: 100 };
+  const limits = { openMax: 3, perThread: 1, windowSize: 64 << 10, chunkSize: 16 << 10, slowMin: 300, hangMax };
   await withPool({ threads: 1, limits }, async (pool) => {
     await ask(pool, request('/nodes/n1')).finished;
     const slow = Array.from({ length: 3 }, () => ask(pool, request('/facts'), { grants: false }));
@@ -324,7 +326,7 @@ test('query pool: the slowest clients are ended when all that may be open are an
 
 test('query pool: queries whose clients have left wait no more', async () => {
   const limits = { openMax: 1, perThread: 1, waitingMax: 2, windowSize: 64 << 10, chunkSize: 16 << 10 };
-  await withPool({ threads: 1, limits: { ...limits, slowMin: 0, hangMax: 100 } }, async (pool) => {
+  await withPool({ threads: 1, limits: { ...limits, slowMin: 0, hangMax } }, async (pool) => {
     const slow = ask(pool, request('/facts'), { grants: false });
     for (const { handle, left } of [1, 2].map(() => ask(pool, request('/nodes/n1')))) {
       handle.cancel();
@@ -333,7 +335,7 @@ test('query pool: queries whose clients have left wait no more', async () => {
     assert.equal(pool.stats().waiting, 0);
     // Nobody waits, so the slow one may go on.
     await until('it waits for its client', () => pool.stats().parked === 1);
-    await pause(200);
+    await pause(hangMax);
     assert.equal(slow.end, null);
     slow.handle.cancel();
     const next = [ask(pool, request('/nodes/n1')), ask(pool, request('/nodes/n2'))];
@@ -344,11 +346,11 @@ test('query pool: queries whose clients have left wait no more', async () => {
 test('query pool: a thread that waits for the store to be opened is not taken for hung, however long that takes', async () => {
   const lines: string[] = [];
   const log = { ...silentLog, error: (line: string) => void lines.push(line) };
-  const pool = new ThreadQueryPool({ dir, threads: 1, log, limits: { hangMax: 50 } });
+  const pool = new ThreadQueryPool({ dir, threads: 1, log, limits: { hangMax } });
   try {
     await until('the thread is there', () => pool.stats().up === 1);
     const file = fileURLToPath(new URL('./write-lock-child.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', file, partitionDir(dir, 0), '1000'], {
+    const child = spawn(process.execPath, ['--import', 'tsx', file, partitionDir(dir, 0), String(3 * hangMax)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(child.stdout, 'data');
@@ -437,7 +439,7 @@ test('query pool: a thread that dies takes its queries with it and no others', a
 });
 
 test('query pool: a query that ends its thread or hangs gets a 500, the next one an answer', async () => {
-  await withPool({ threads: 1, script: stub, limits: { hangMax: 200 } }, async (pool) => {
+  await withPool({ threads: 1, script: stub, limits: { hangMax } }, async (pool) => {
     for (const path of ['/exit', '/throw', '/hang', '/exit', '/hang']) {
       const { head } = await ask(pool, request(path)).finished;
       assert.equal(head?.status, 500, path);
