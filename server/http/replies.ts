@@ -121,5 +121,9 @@ const MEDIA_TYPE = /^[^/,]+\/[^/,]+$/;
 export function mediaType(header: string): string {
   const semicolon = header.indexOf(';');
   const type = semicolon < 0 ? header : header.slice(0, semicolon);
-  return type.trim().replace(/\s*\/\s*/, '/');
+  // A regular expression would go over a run of white space once for each character of it: minutes, where it is as long as a header may be.
+  return type
+    .split('/')
+    .map((part) => part.trim())
+    .join('/');
 }

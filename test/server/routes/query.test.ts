@@ -59,6 +59,15 @@ test('query: bodies are read where they mean something', async (t) => {
   assert.equal((await ask(port, '/pdb/query/v4', { method: 'POST', body: 'x'.repeat(1001) })).status, 413);
 });
 
+test('query: a content type of much white space holds nobody up', async (t) => {
+  const { port } = await start(t);
+  const headers = { 'content-type': `a${' '.repeat(60_000)}b` };
+  const begun = performance.now();
+  assert.equal((await ask(port, '/pdb/query/v3', { method: 'POST', headers, body: 'x' })).status, 404);
+  const ms = performance.now() - begun;
+  assert.ok(ms < 2000, `${Math.round(ms)} ms`);
+});
+
 test('query: content is negotiated before the path is looked at', async (t) => {
   const { pool, port } = await start(t);
   const type = await ask(port, '/pdb/query/v9', {
