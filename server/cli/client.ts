@@ -111,7 +111,8 @@ export class Client {
     if (this.#tls.ca === undefined && ofUnknownAuthority.has(code)) {
       return '; give the authority of its certificate as --ca or $MUSTER_CA';
     }
-    if (this.url.protocol === 'http:' && code === 'ECONNRESET') return '; if it speaks HTTPS, give https:// as --url';
+    if (this.url.protocol === 'http:' && code === 'ECONNRESET')
+      return '; if it speaks HTTPS, its URL begins with https://';
     return '';
   }
 }
@@ -120,7 +121,7 @@ export class Client {
 function whyOf(error: NodeJS.ErrnoException): string {
   const { code, message } = error;
   if (message.includes('wrong version number'))
-    return 'it does not speak HTTPS; if it speaks HTTP, give http:// as --url';
+    return 'it does not speak HTTPS; if it speaks HTTP, its URL begins with http://';
   return (code === undefined || message.includes(code) ? message : `${code} ${message}`) || String(error);
 }
 

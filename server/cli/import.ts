@@ -50,7 +50,7 @@ export const command: CliCommand = {
     const discardedBefore = await readDiscarded(client);
     await upload(client, source, terminal);
     await untilStored(client, terminal);
-    return tellDiscarded((await readDiscarded(client)) - discardedBefore, terminal);
+    return tellDiscarded(discardedBefore, await readDiscarded(client), terminal);
   },
 };
 
@@ -157,8 +157,9 @@ async function untilStored(client: Client, terminal: Terminal): Promise<void> {
   if (queue.retrying > 0) terminal.err(`but for ${queue.retrying} in the queue that failed and will be tried again\n`);
 }
 
-/** Which of them were in the archive nobody counts: others may send commands, too. */
-function tellDiscarded(count: number, terminal: Terminal): ExitStatus {
+/** Which of them were in the archive nobody counts: others may send commands, too. Nor are any known where one of the counts is not. */
+function tellDiscarded(before: number | null, after: number | null, terminal: Terminal): ExitStatus {
+  const count = before === null || after === null ? 0 : after - before;
   if (count <= 0) return exitStatus.ok;
   const they = count === 1 ? '1 that became a dead letter' : `${count} that became dead letters`;
   terminal.err(`but for ${they} meanwhile: see \`muster dead-letters\`\n`);
@@ -182,10 +183,10 @@ const queueMetrics: readonly MetricOf[] = [
 
 const discardedMetric: MetricOf = { bean: 'mq:name=global.discarded', attribute: 'Count' };
 
-/** Commands that became dead letters since the server started; 0 where metrics are not for everybody, or not there. */
-async function readDiscarded(client: Client): Promise<number> {
+/** Commands that became dead letters since the server started; null where metrics are not for everybody, or not there. */
+async function readDiscarded(client: Client): Promise<number | null> {
   const [discarded = null] = await readFigures(client, [discardedMetric]);
-  return discarded ?? 0;
+  return discarded;
 }
 
 /** None where the server lets nobody read them. */

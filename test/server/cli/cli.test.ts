@@ -370,6 +370,21 @@ describe('archives', () => {
     }
   });
 
+  test('import tells of no dead letters where it does not know how many there were before', async () => {
+    const file = join(folder, 'in.tgz');
+    writeFileSync(file, 'the archive');
+    let polls = 0;
+    const server = await fakeServer(({ url, body }) => {
+      if (url !== '/metrics/v2') return '{"ok": true}';
+      if (polls++ === 0) return [503, 'not yet'];
+      const values = body.includes('discarded') ? [4] : [0, 0, 9];
+      return JSON.stringify(values.map((value) => ({ status: 200, value })));
+    });
+    const { status, err } = await run(['import', '--url', server.url, file]);
+    await server.close();
+    assert.deepEqual([status, err], [0, '']);
+  });
+
   test('import uploads a file and waits until the queue is empty, where metrics are not for everybody', async () => {
     let polls = 3;
     const server = await fakeServer(({ url }) =>
@@ -495,7 +510,7 @@ describe('what went wrong', () => {
     );
     const crossed = await run(['stats', '--url', `http://localhost:${(open.address() as AddressInfo).port}`]);
     assert.equal(crossed.status, 3);
-    assert.match(crossed.err, /^muster: no answer from .*; if it speaks HTTPS, give https:\/\/ as --url\n$/);
+    assert.match(crossed.err, /^muster: no answer from .*; if it speaks HTTPS, its URL begins with https:\/\/\n$/);
     open.closeAllConnections();
     open.close();
     const plain = await fakeServer(() => '{}');
@@ -503,7 +518,7 @@ describe('what went wrong', () => {
     assert.deepEqual(await run(['stats', '--url', secure]), {
       status: 3,
       out: '',
-      err: `muster: no answer from ${secure}: it does not speak HTTPS; if it speaks HTTP, give http:// as --url\n`,
+      err: `muster: no answer from ${secure}: it does not speak HTTPS; if it speaks HTTP, its URL begins with http://\n`,
     });
     await plain.close();
     rmSync(made.folder, { recursive: true });
