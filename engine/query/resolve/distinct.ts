@@ -7,7 +7,7 @@ import { doubleOfNumber, type Float, isArray, isNumber, type JsonValue } from '.
 import { badQuery } from '../errors.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Clause, expand, pairOf, type Source } from './clause.ts';
-import { checkRegex, comparisonOf, deferred, type FilterContext, filterOf, timeOf } from './filter.ts';
+import { checkRegex, comparisonOf, deferred, type FilterContext, filterOf, matchesNull, timeOf } from './filter.ts';
 import { storageMismatch } from './messages.ts';
 import type { OrderColumns } from './order-by.ts';
 import { fieldNamed, type Scope, scopeOf } from './scope.ts';
@@ -165,7 +165,9 @@ function eventRegex(name: string, field: JsonValue, value: JsonValue): Filter {
   const nullable = NULLABLE.has(name);
   if ((!nullable && !NOT_NULL.has(name)) || NO_REGEX.has(name)) throw notAnEventField(field);
   const column = fieldNamed(scopeOf('events'), name);
-  if (column && (column.type !== 'S' || typeof value !== 'string')) throw storageMismatch(column, '~', value);
+  if (column && column.type !== 'S') throw storageMismatch(column, '~', value);
+  if (value === null) return nullable && column ? matchesNull(column) : UNKNOWN;
+  if (column && typeof value !== 'string') throw storageMismatch(column, '~', value);
   checkRegex(value as string);
   return { kind: 'regex', field: name, pattern: value as string, nullIsFalse: nullable };
 }

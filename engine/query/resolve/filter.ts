@@ -313,7 +313,7 @@ function regex(scope: Scope, name: string, value: JsonValue): Filter {
 }
 
 /** A pattern that is null: unknown where there is a value, but what is false without one stays false. */
-function matchesNull(field: Field): Filter {
+export function matchesNull(field: Field): Filter {
   if (field.type === 'A') return FALSE;
   if (field.type === 'V') return UNKNOWN;
   return { kind: 'and', args: [UNKNOWN, not({ kind: 'null', field: field.name })] };

@@ -43,6 +43,25 @@ describe('distinct events', () => {
     });
   });
 
+  it('distinct: a pattern that is null matches nothing, as elsewhere', () => {
+    for (const field of ['file', 'message', 'property', 'containing_class']) {
+      const { filter } = events(`["~","${field}",null]`);
+      assert.deepEqual(filter, {
+        kind: 'and',
+        args: [
+          { kind: 'const', value: null },
+          { kind: 'not', arg: { kind: 'null', field } },
+        ],
+      });
+      assert.deepEqual(filter, entity('events', `["~","${field}",null]`).filter);
+    }
+    for (const field of ['certname', 'environment', 'status']) {
+      assert.deepEqual(events(`["~","${field}",null]`).filter, { kind: 'const', value: null });
+    }
+    assert.throws(() => events('["~","line",null]'), /operator does not exist: integer ~ unknown/);
+    assert.throws(() => events('["~","file",1]'), /operator does not exist: text ~ integer/);
+  });
+
   it('distinct: an integer field is compared with numbers of any kind, and with nothing else', () => {
     for (const [number, value] of [
       ['10', 10],
