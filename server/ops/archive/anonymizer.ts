@@ -115,7 +115,7 @@ export function createAnonymizer(profile: AnonymizationProfile, key: Uint8Array 
   /** Capitalised words are taken for types, bracketed ones for parameter names, the others for titles. */
   const logSource: Treatment = (value, context) => {
     if (typeof value !== 'string') return value;
-    return value.replace(/[A-Z]\w+|\[.*?\]|[a-z]\w+/g, (word) => {
+    return value.replace(/[A-Z]\w+|\[[^\]\n]*\]?|[a-z]\w+/g, (word) => {
       const first = word[0]!;
       if (first === '[') return leafText('parameter-name', word, context);
       return /[A-Z]/.test(first)

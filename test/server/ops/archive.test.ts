@@ -5,8 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Exchange } from '../../../server/http/exchange.ts';
 import type { Logger } from '../../../server/log.ts';
+import { createAnonymizer } from '../../../server/ops/archive/anonymizer.ts';
 import { answerExport } from '../../../server/ops/archive/export.ts';
 import { boundaryOf, fieldContents } from '../../../server/ops/archive/multipart.ts';
+import { anonymizationProfiles } from '../../../server/ops/archive/profiles.ts';
 import { readTar, tarEnd, tarFile } from '../../../server/ops/archive/tar.ts';
 import { SubmissionRefused } from '../../../workers/types.ts';
 import { silentLogs } from '../../support/logs.ts';
@@ -408,6 +410,20 @@ test('export: low and moderate keep what their rules keep', async () => {
   assert.deepEqual([resource.type, resource.parameters.ensure], ['File', 'file']);
   assert.notEqual(resource.title, '/etc/x');
   assert.notEqual(resource.parameters.password, 's3cret');
+});
+
+test('export: sources of logs are replaced word by word, whatever brackets are left open, in time that grows with their size', () => {
+  const shown = (source: string, profile = 'full'): string => {
+    const anonymizer = createAnonymizer(anonymizationProfiles.get(profile)!);
+    const log = { message: 'm', source, tags: [], file: null, line: null };
+    return (anonymizer('reports', { certname: 'a', logs: [log] })['logs'] as (typeof log)[])[0]!.source;
+  };
+  assert.match(shown('/Stage[main]/File[/etc/motd]'), /^\/[A-Z]\w+[^/]+\/[A-Z]\w+[^/]+$/);
+  assert.doesNotMatch(shown('Exec[4711'), /4711/);
+  const open = '['.repeat(1 << 17);
+  const began = performance.now();
+  assert.equal(shown(open, 'low'), open);
+  assert.ok(performance.now() - began < 2000);
 });
 
 test('export: nodes are asked for in batches and a failing query cuts the archive short', async () => {
