@@ -168,7 +168,8 @@ async function copyLog(held: string, to: string): Promise<void> {
 
 /**
  * Copies a segment that may be written to. A copy can have passed a place before a group was written there and have a later group all the same, which looks
- * like damage. The former was durable before the latter was written, so the next copy has it: what is damaged there again is damaged in the log.
+ * like damage. The former was durable before the latter was written, so the next copy has it: what is damaged there again is damaged in the log, and what
+ * lies behind is left as it came.
  */
 async function copyGrowing(from: string, to: string): Promise<void> {
   let before: number | null = null;
