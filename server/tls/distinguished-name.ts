@@ -1,8 +1,11 @@
 // Distinguished names as proxies write them into `X-Client-DN`: as RFC 2253 has it (`CN=web1,O=Example\, Inc.`, what nginx sends), or as
 // OpenSSL did once (`/O=Example/CN=web1`).
 
-/** One `TYPE=value` of the RFC's form, and what ends it: quoted, or with backslashes before what would mean something. */
-const PAIR = /\s*([\w.-]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|((?:\\.|[^,;+"\\])*))\s*([,;+]|$)/gsy;
+/**
+ * One `TYPE=value` of the RFC's form, and what ends it: quoted, or with backslashes before what would mean something. Blanks are matched
+ * in one way only, however many there are.
+ */
+const PAIR = /\s*([\w.-]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"\s*|((?:\\.|[^,;+"\\\s])(?:\\.|[^,;+"\\])*)?)([,;+]|$)/gsy;
 
 /** The common name; null when there is none, or more than one, or the text is no distinguished name. */
 export function commonNameOf(text: string): string | null {
@@ -20,7 +23,7 @@ function listed(text: string): string[] | null {
   const names: string[] = [];
   for (const match of text.matchAll(PAIR)) {
     const [, type, quoted, plain, separator] = match;
-    if (type!.toUpperCase() === 'CN') names.push(unescaped(quoted ?? trimmed(plain!)));
+    if (type!.toUpperCase() === 'CN') names.push(unescaped(quoted ?? trimmed(plain ?? '')));
     if (separator === '') return names;
   }
   return null;

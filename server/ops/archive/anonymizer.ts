@@ -61,7 +61,7 @@ export function createAnonymizer(profile: AnonymizationProfile, key: Uint8Array 
 
   /** `Type[title]`, anonymised as what it refers to rather than by where it stands. */
   function reference(value: string, { node }: LeafContext): string {
-    const match = /^(.+?)\[(.+)\]$/s.exec(value);
+    const match = value.endsWith(']') ? /^(.+?)\[(.+)\]$/s.exec(value) : null;
     const [, type, title] = match ?? [];
     const context = { ...(node !== undefined && { node }), type, title: title ?? value };
     if (type === undefined || title === undefined) return leafText('title', value, context);

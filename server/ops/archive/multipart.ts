@@ -88,6 +88,6 @@ const noField = (field: string): BadForm => new BadForm(`The form has no field n
 
 function nameOf(head: string): string | null {
   const line = head.split('\r\n').find((candidate) => /^content-disposition\s*:/i.test(candidate));
-  const match = line === undefined ? null : /;\s*name=(?:"((?:\\.|[^"])*)"|([^\s;]+))/i.exec(line);
+  const match = line === undefined ? null : /;\s*name=(?:"((?:\\.|[^"\\])*)"|([^\s;]+))/i.exec(line);
   return match?.[1] ?? match?.[2] ?? null;
 }

@@ -117,6 +117,9 @@ test('form: a missing field and a body that ends early are refused', async () =>
   await assert.rejects(drain(form('file', Buffer.from('x'))), { message: "The form has no field named 'archive'" });
   const cut = form('archive', Buffer.from('x'.repeat(50))).subarray(0, -30);
   await assert.rejects(drain(cut), { message: 'The multipart/form-data body is incomplete' });
+  // Nor one whose name does not end, however it could be taken apart.
+  const endless = `--b0\r\nContent-Disposition: form-data; name="${'\\a'.repeat(1000)}\r\n\r\nx\r\n--b0--\r\n`;
+  await assert.rejects(drain(Buffer.from(endless)), { message: "The form has no field named 'archive'" });
   assert.equal(boundaryOf('multipart/form-data; charset=x; boundary="a b"'), 'a b');
   assert.equal(boundaryOf('application/json'), null);
 });
