@@ -211,10 +211,17 @@ export function identityText(value: JsonValue): string {
   }
 }
 
-/** Decimal text without zeros that only tell a scale: 1 for 1.0, 0.0000001 for 0.00000010. */
 function identityNumber(value: number | bigint | Float): string {
-  const text = storedText(value);
-  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+  return withoutScale(storedText(value));
+}
+
+/** Decimal text without zeros that only tell a scale: 1 for 1.0, 0.0000001 for 0.00000010. */
+export function withoutScale(text: string): string {
+  if (!text.includes('.')) return text;
+  let end = text.length;
+  while (text[end - 1] === '0') end--;
+  if (text[end - 1] === '.') end--;
+  return text.slice(0, end);
 }
 
 function identityPrint(value: JsonValue): string {

@@ -21,7 +21,7 @@ const QUOTED = /^"[0-9]+"$/;
 /** A delimiter inside a key gets backslashes before both of its characters. */
 const escapeDelimiter = (text: string): string =>
   text.includes('#') ? text.replace(/(\\?#)(\\*~)/g, '\\$1\\$2') : text;
-const unescapeDelimiter = (text: string): string => text.replace(/(\\*)\\#(\\*)\\~/g, '$1#$2~');
+const unescapeDelimiter = (text: string): string => text.replace(/\\#(\\*)\\~/g, '#$1~');
 
 function encodeElement(element: string | number): string {
   if (typeof element === 'number') return String(element);

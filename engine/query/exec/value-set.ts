@@ -1,7 +1,7 @@
 // The result of an `in` subquery: the set of its tuples, ready for membership tests with SQL's rules for null.
 
 import type { FieldType } from '../../../schemas/entities.ts';
-import { identityText, textForm } from '../../json/compare.ts';
+import { identityText, textForm, withoutScale } from '../../json/compare.ts';
 import { Float, isNumber, type JsonValue } from '../../json/value.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import { Decimal } from '../format/decimal-value.ts';
@@ -24,15 +24,14 @@ export function keyOf(value: Value, inner: FieldType, outer: FieldType): string 
 function jsonOf(value: Value): JsonValue {
   if (typeof value !== 'number') return typeof value === 'boolean' ? value : String(value);
   const time = new Date(value).toISOString().slice(0, -1);
-  return `${time.replace(/\.?0+$/, '')}+00:00`;
+  return `${withoutScale(time)}+00:00`;
 }
 
 /** A fact value as a number column would hold it: 10.0 and "10" are 10. What neither is nor spells a number equals nothing. */
 function numberKey(value: JsonValue): string | null {
   const number = typeof value === 'string' ? Decimal.parse(value) : isNumber(value) ? Decimal.of(value) : null;
   if (number === null) return textForm(value);
-  const { text } = number;
-  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+  return withoutScale(number.text);
 }
 
 type Tuple = readonly (string | null)[];

@@ -58,6 +58,14 @@ describe('encoded paths', () => {
     });
   }
 
+  it('decode in time that grows with their length', () => {
+    const text = '\\'.repeat(1 << 18);
+    const start = performance.now();
+    assert.deepEqual(decodePath(text), [text]);
+    assert.deepEqual(decodePath(`\\#${text}`), [`\\#${text}`]);
+    assert.ok(performance.now() - start < 5000, `${performance.now() - start} ms`);
+  });
+
   it('keep the quotes of the empty key, and lose those of quoted digits', () => {
     assert.equal(encodePath(['h', '']), 'h#~""');
     assert.deepEqual(decodePath('h#~""'), ['h', '""']);
