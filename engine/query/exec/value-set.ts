@@ -4,6 +4,7 @@ import type { FieldType } from '../../../schemas/entities.ts';
 import { identityText, textForm, withoutScale } from '../../json/compare.ts';
 import { Float, isNumber, type JsonValue } from '../../json/value.ts';
 import type { NodeSet } from '../../store/node-set.ts';
+import { formatEventTime } from '../../time.ts';
 import { Decimal } from '../format/decimal-value.ts';
 import { encodePath, type Path } from '../paths.ts';
 import type { Value } from './access.ts';
@@ -22,9 +23,8 @@ export function keyOf(value: Value, inner: FieldType, outer: FieldType): string 
 
 /** What counts as a text, as JSON: truth values stay such, and times are written as PostgreSQL writes them there. */
 function jsonOf(value: Value): JsonValue {
-  if (typeof value !== 'number') return typeof value === 'boolean' ? value : String(value);
-  const time = new Date(value).toISOString().slice(0, -1);
-  return `${withoutScale(time)}+00:00`;
+  if (typeof value === 'number') return formatEventTime(value);
+  return typeof value === 'boolean' ? value : String(value);
 }
 
 /** A fact value as a number column would hold it: 10.0 and "10" are 10. What neither is nor spells a number equals nothing. */
