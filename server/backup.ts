@@ -11,8 +11,9 @@ import { createReadStream, existsSync, lstatSync, readdirSync, realpathSync, ren
 import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeDirectory } from '../engine/directories.ts';
+import { foundTwice } from '../engine/inbox/damage.ts';
 import { isUnfinished } from '../engine/inbox/dead-letters.ts';
-import { damagedAt } from '../engine/inbox/segments.ts';
+import { damagesOfSegment } from '../engine/inbox/segments.ts';
 import { fileAndReason, messageOf, reasonOf } from '../engine/reason.ts';
 import { openPartition } from '../engine/store/partition.ts';
 import { infoName, openStoreInfo, partitionDir, readStoreInfo } from '../engine/store/store-info.ts';
@@ -168,17 +169,13 @@ async function copyLog(held: string, to: string): Promise<void> {
 
 /**
  * Copies a segment that may be written to. A copy can have passed a place before a group was written there and have a later group all the same, which looks
- * like damage. The former was durable before the latter was written, so the next copy has it: what is damaged there again is damaged in the log, and what
- * lies behind is left as it came.
+ * like damage. The former was durable before the latter was written, so the next copy has it: what is damaged there again is damaged in the log.
  */
 async function copyGrowing(from: string, to: string): Promise<void> {
-  let before: number | null = null;
-  for (;;) {
+  await foundTwice(async () => {
     await copyWritable(from, to);
-    const damaged = await damagedAt(to);
-    if (damaged === null || damaged === before) return;
-    before = damaged;
-  }
+    return (await damagesOfSegment(to)).map(({ error }) => error.message);
+  });
 }
 
 interface RestoreOptions {

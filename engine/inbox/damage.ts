@@ -36,13 +36,15 @@ function isApplied({ from, to, isLast }: Damage, positions: readonly number[]): 
 /**
  * What is damaged in the log in `dir`, with file and offset, and what an opening does about it; or which file a newer version wrote. Empty: nothing.
  * `positions`: of all partitions, 0 where one is not known; as they were before. Changes nothing. Rejects when the log cannot be read.
- *
- * A log that is written meanwhile may look damaged where it goes on: only what is found a second time counts.
  */
-export async function checkLog(dir: string, positions: readonly number[]): Promise<string[]> {
+export const checkLog = (dir: string, positions: readonly number[]): Promise<readonly string[]> =>
+  foundTwice(() => problemsOf(dir, positions));
+
+/** What `find` finds twice in a row: a log that is written meanwhile may look damaged where it goes on, and not any more a moment later. */
+export async function foundTwice(find: () => Promise<readonly string[]>): Promise<readonly string[]> {
   let before: string | null = null;
   for (;;) {
-    const problems = await problemsOf(dir, positions);
+    const problems = await find();
     const found = problems.join('\n');
     if (problems.length === 0 || found === before) return problems;
     before = found;

@@ -109,28 +109,15 @@ export async function closeAll(segments: Iterable<Segment | Found>): Promise<voi
   for (const one of segments) await ('segment' in one ? one.segment : one)?.file?.close();
 }
 
-/**
- * Where a file with the name of a segment, nothing behind it, stops making sense although that had been acknowledged; null: nowhere, or it is no segment.
- * Throws NewerSegment.
- */
-export async function damagedAt(path: string): Promise<number | null> {
-  const { segment } = await openSegment(path, true, { files: diskFiles, flags: 'r' });
-  if (segment === null) return null;
-  const { header, size } = segment;
-  const file = segment.file!;
+/** What is damaged in a file with the name of a segment, nothing behind it. Changes nothing. Throws NewerSegment. */
+export async function damagesOfSegment(path: string): Promise<readonly Damage[]> {
+  const found = await openSegment(path, true, { files: diskFiles, flags: 'r' });
   try {
-    const part = { file, salt: header.salt, size };
-    const { end, bad } = await scanSegment({
-      ...part,
-      from: SEGMENT_HEADER_SIZE,
-      seqAfter: header.firstSeq - 1,
-      onRecord: () => {},
-    });
-    const isTorn =
-      bad === null || (await findRecord({ ...part, from: end + 1 }, ({ durable }) => durable > end)) === null;
-    return isTorn ? null : end;
+    const reader = new SegmentReader(0);
+    await reader.add(found, null);
+    return reader.finish().damages;
   } finally {
-    await file.close();
+    await closeAll([found]);
   }
 }
 

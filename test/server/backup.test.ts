@@ -106,6 +106,13 @@ test('backup: a log that looks damaged because it was written to while it was co
   await assert.rejects(openTestLog(join(second, 'inbox')), (error) => {
     return error instanceof StreamCorrupt && error.offset === places[5]!.offset;
   });
+  // What such a copy lacks behind the damage comes all the same.
+  torn.splice(0, torn.length, places[7]!);
+  copies = 0;
+  const third = join(dir, 'third');
+  await backup({ data, target: third, now: Date.now, onProgress: () => {} });
+  assert.equal(copies, 3);
+  assert.deepEqual(readFileSync(join(third, 'inbox', name)), damaged);
 });
 
 test('backup: a log that a newer version has gone on with is left to that one', async (t) => {
