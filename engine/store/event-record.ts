@@ -12,7 +12,7 @@
 //
 // Ingest and retention have events whole (`encodeEvents`, `decodeEvents`); queries read columns (`StoredEvents`).
 
-import { type ByteWriter, bytesOf } from '../bytes.ts';
+import { type ByteWriter, bytesOf, wordsOf } from '../bytes.ts';
 import {
   encodeFields,
   fieldsShape,
@@ -50,6 +50,8 @@ const NOTHING: Buffer = Buffer.alloc(0);
 const NULL = bytesOf('null');
 const HEAD = 9;
 const NARROW_MAX = 0xffff;
+/** What is before columns in memory, so that their codes lie at multiples of their width. */
+const CODES_OFFSET = 7;
 
 export interface EncodedEvents {
   readonly columns: Buffer;
@@ -235,13 +237,16 @@ export interface EventSource {
 /** The events of one report at a time, and one of them as the present one (`index`). */
 export class StoredEvents {
   readonly #source: EventSource;
-  readonly #scratch = new Scratch();
+  readonly #scratch = new Scratch(CODES_OFFSET);
   readonly #valueScratch = new Scratch();
   #bytes = NOTHING;
   /** The report whose events these are; 0 at first. */
   report = 0;
   #length = 0;
-  #isWide = false;
+  #words = new DataView(NOTHING.buffer);
+  /** Its memory as codes of either width, and where the first code is there. */
+  #narrow: Uint16Array = new Uint16Array(0);
+  #wide: Uint32Array | null = null;
   #codes = 0;
   #ends = 0;
   #texts = 0;
@@ -276,21 +281,40 @@ export class StoredEvents {
     }
     this.#size = found.length;
     const bytes = this.#scratch.copy(found);
-    this.#bytes = bytes;
-    this.#isWide = bytes[0] === 1;
-    this.#length = bytes.readUInt32LE(1);
-    this.#codes = HEAD + this.#length * 8;
-    this.#ends = this.#codes + EVENT_CODES * this.#length * (this.#isWide ? 4 : 2);
+    if (bytes !== this.#bytes) this.#turnTo(bytes);
+    const length = this.#words.getUint32(1, true);
+    this.#length = length;
+    const codes = HEAD + length * 8;
+    const width = bytes[0] === 1 ? 4 : 2;
+    this.#codes = (CODES_OFFSET + codes) / width;
+    this.#wide = width === 4 ? new Uint32Array(bytes.buffer, 0, this.#codes + EVENT_CODES * length) : null;
+    this.#ends = codes + EVENT_CODES * length * width;
     this.#texts = this.#ends + this.textCount * 4;
+  }
+
+  /** Columns are in other memory than those before. */
+  #turnTo(bytes: Buffer): void {
+    this.#bytes = bytes;
+    this.#words = wordsOf(bytes);
+    this.#narrow = new Uint16Array(bytes.buffer, 0, (CODES_OFFSET + bytes.length) >>> 1);
   }
 
   get length(): number {
     return this.#length;
   }
 
+  /** The report's columns begin in it, `size` bytes of them; it lasts until the next report. */
+  get columns(): Buffer {
+    return this.#bytes;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
   /** How many different texts the coded columns have. */
   get textCount(): number {
-    return this.#bytes.readUInt32LE(5);
+    return this.#words.getUint32(5, true);
   }
 
   /** Makes that event the present one. */
@@ -310,11 +334,8 @@ export class StoredEvents {
 
   /** The code of any event's text. */
   codeAt(column: number, index: number): number {
-    const bytes = this.#bytes;
-    const place = column * this.#length + index;
-    if (this.#isWide) return bytes.readUInt32LE(this.#codes + place * 4);
-    const at = this.#codes + place * 2;
-    return bytes[at]! | (bytes[at + 1]! << 8);
+    const place = this.#codes + column * this.#length + index;
+    return this.#wide === null ? this.#narrow[place]! : this.#wide[place]!;
   }
 
   /** JSON text that a code stands for. */
@@ -384,7 +405,7 @@ export class StoredEvents {
 
   /** Bytes of all texts. */
   get #lastEnd(): number {
-    return this.#bytes.readUInt32LE(this.#ends + (this.textCount - 1) * 4);
+    return this.#words.getUint32(this.#ends + (this.textCount - 1) * 4, true);
   }
 
   #startOf(code: number): number {
@@ -392,7 +413,7 @@ export class StoredEvents {
   }
 
   #endOf(code: number): number {
-    return this.#texts + this.#bytes.readUInt32LE(this.#ends + code * 4);
+    return this.#texts + this.#words.getUint32(this.#ends + code * 4, true);
   }
 }
 

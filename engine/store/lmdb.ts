@@ -224,11 +224,19 @@ export function present<K extends Key>(table: Database<Buffer, K>, key: K, optio
 export class Scratch {
   #bytes = Buffer.alloc(0);
   readonly #source = new Memory();
+  readonly #offset: number;
+
+  /** `offset`: values begin so many bytes behind the start of the memory, for who looks at several bytes of theirs at a time. */
+  constructor(offset = 0) {
+    this.#offset = offset;
+  }
 
   /** Takes what `raw` gave; `room`: so many bytes behind it can be written to. */
   copy(value: Buffer, room = 0): Buffer {
     const size = value.length;
-    if (size + room > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow((size + room) * 2);
+    if (size + room > this.#bytes.length) {
+      this.#bytes = Buffer.allocUnsafeSlow(this.#offset + (size + room) * 2).subarray(this.#offset);
+    }
     this.#bytes.set(this.#source.of(value, 0, size));
     return this.#bytes;
   }
