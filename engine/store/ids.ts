@@ -40,6 +40,11 @@ export class Ids {
     return this.values.subarray(0, this.length);
   }
 
+  /** The memory of the ids; it lasts as long as `values`. */
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
   push(id: number): void {
     if (this.length === this.values.length) this.reserve(this.length + 1, true);
     this.values[this.length++] = id;

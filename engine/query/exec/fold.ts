@@ -17,6 +17,7 @@ import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor } from './filter.ts';
 import { type ItemPlan, readsLists, sizeOf } from './item-plan.ts';
+import { itemWeights } from './item-weights.ts';
 import { fieldsReadByAll } from './reads.ts';
 import { countReports } from './report-counts.ts';
 import { Row } from './row.ts';
@@ -39,6 +40,8 @@ type Visit = (row: Row, weight: number, isOne: boolean) => void;
 /** Counts are kept in an array over all items up to this many. */
 const WEIGHTS_MAX = 1 << 22;
 const TICK_NODES = 63;
+/** From so many lists on it is worth having a kernel for them. */
+const MANY_LISTS = 32;
 /** Sub-rows of a report that are counted at once. */
 const TICK_SUBS = 256;
 /** Microseconds, measured: an entry of a node's list counted. */
@@ -157,21 +160,15 @@ function* listWeights(
   nodes: NodeSet,
   ctx: ExecContext,
 ): Generator<undefined, Uint32Array> {
-  const weights = new Uint32Array(dictionary.end);
   const list = new Ids();
-  const { stride } = dictionary;
   const ids = nodes.toArray();
+  const weights = itemWeights(dictionary.end, dictionary.stride, ids.length >= MANY_LISTS);
   for (let i = 0; i < ids.length; i++) {
     if ((i & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
     dictionary.readList(ids[i]!, list);
-    addEntries(list, stride, weights);
+    weights.add(list);
   }
-  return weights;
-}
-
-function addEntries(list: Ids, stride: number, weights: Uint32Array): void {
-  const { values, length } = list;
-  for (let at = stride - 1; at < length; at += stride) weights[values[at]!]!++;
+  return weights.take();
 }
 
 function* byPostings(source: Source, row: Row, nodes: NodeSet, visit: Visit): Generator<undefined, void> {

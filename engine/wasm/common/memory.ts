@@ -17,9 +17,15 @@ export function sharedSize(a: usize, b: usize, most: usize): usize {
 }
 
 export function areEqual(a: usize, b: usize, size: usize): bool {
-  let i: usize = 0;
-  for (; i + 16 <= size; i += 16) if (v128.any_true(v128.xor(v128.load(a + i), v128.load(b + i)))) return false;
-  return sharedSize(a + i, b + i, size - i) === size - i;
+  if (size < 16) return sharedSize(a, b, size) === size;
+  const last = size - 16;
+  for (let i: usize = 0; i < last; i += 16) if (differ(a + i, b + i)) return false;
+  return !differ(a + last, b + last);
+}
+
+/** Whether sixteen bytes do. */
+function differ(a: usize, b: usize): bool {
+  return v128.any_true(v128.xor(v128.load(a), v128.load(b)));
 }
 
 /** Copies sixteen bytes at a time, the last ones too. */
