@@ -3,7 +3,7 @@
 
 import type { DeadLetterCount } from '../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../engine/inbox/envelope.ts';
-import type { StoredBody } from '../engine/inbox/stored-body.ts';
+import type { StoredBody } from '../engine/inbox/stream.ts';
 import type { Part } from '../engine/ingest/meter.ts';
 import type { ApplyOutcome, QueuedCommand } from '../engine/ingest/types.ts';
 import type { Maintenance } from './types.ts';

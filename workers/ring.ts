@@ -11,8 +11,7 @@
 import { join } from 'node:path';
 import type { DeadLetters } from '../engine/inbox/dead-letters.ts';
 import type { CommandLog } from '../engine/inbox/log.ts';
-import type { StoredBody } from '../engine/inbox/stored-body.ts';
-import type { StreamRecord } from '../engine/inbox/stream.ts';
+import type { StoredBody, StreamRecord } from '../engine/inbox/stream.ts';
 import type { CommandOutcome } from '../engine/ingest/types.ts';
 import { slotOf } from '../engine/store/store-info.ts';
 import type { Activity } from './activity.ts';

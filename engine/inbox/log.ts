@@ -33,8 +33,7 @@ import {
   type Segment,
   segmentName,
 } from './segments.ts';
-import type { StoredBody } from './stored-body.ts';
-import { type CommandStream, type Deliver, type StreamRecord, StreamUnavailable } from './stream.ts';
+import { type CommandStream, type Deliver, type StoredBody, type StreamRecord, StreamUnavailable } from './stream.ts';
 
 export interface LogOptions {
   /** Directory of the segments; created with mode 0700. */

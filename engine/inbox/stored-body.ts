@@ -5,25 +5,7 @@ import { crc32 } from '../crc32.ts';
 import { readFullySync } from '../read-fully.ts';
 import { messageOf } from '../reason.ts';
 import { decodeRecordHeader } from './record.ts';
-import { StreamCorrupt } from './stream.ts';
-
-/** A file of records, open as long as one of them is not released. */
-export interface StoredIn {
-  readonly path: string;
-  /** Of this process. */
-  readonly fd: number;
-  readonly salt: number;
-}
-
-/** Where a stored command is: its record, and how much of that is the body. */
-export interface StoredBody {
-  readonly file: StoredIn;
-  readonly seq: number;
-  /** Where the record begins, and bytes of it before the body. */
-  readonly offset: number;
-  readonly headSize: number;
-  readonly bytes: number;
-}
+import { type StoredBody, StreamCorrupt } from './stream.ts';
 
 /** What is kept of the memory from one batch to the next. */
 const KEPT_MAX = 4 << 20;

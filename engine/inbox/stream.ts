@@ -7,7 +7,6 @@
 //   position  belongs to the consumer, who stores it with the data; after a restart it skips what it has applied
 
 import type { Envelope } from './envelope.ts';
-import type { StoredBody } from './stored-body.ts';
 
 /** A stored command. `place` is the stream's own and opaque to everybody else. */
 export interface StreamRecord {
@@ -21,6 +20,24 @@ export interface StreamRecord {
 
 /** Called for every record. */
 export type Deliver = (record: StreamRecord) => void;
+
+/** A file of records, open as long as one of them is not released. */
+export interface StoredIn {
+  readonly path: string;
+  /** Of this process. */
+  readonly fd: number;
+  readonly salt: number;
+}
+
+/** Where a stored command is: its record, and how much of that is the body. */
+export interface StoredBody {
+  readonly file: StoredIn;
+  readonly seq: number;
+  /** Where the record begins, and bytes of it before the body. */
+  readonly offset: number;
+  readonly headSize: number;
+  readonly bytes: number;
+}
 
 export interface CommandStream {
   /** Resolves with the seq once durable; rejects with StreamUnavailable. The body must not change before it settles. */

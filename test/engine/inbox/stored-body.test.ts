@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { truncateSync } from 'node:fs';
 import { test } from 'node:test';
-import { BodyReader, type StoredBody, Unreadable } from '../../../engine/inbox/stored-body.ts';
+import { BodyReader, Unreadable } from '../../../engine/inbox/stored-body.ts';
+import type { StoredBody } from '../../../engine/inbox/stream.ts';
 import { StreamCorrupt } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { body, delivered, envelope, openTestLog } from './support.ts';
