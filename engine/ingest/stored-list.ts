@@ -9,7 +9,7 @@ import type { WireField, WireTable, WireType } from '../../schemas/commands/form
 import { bytesOf } from '../bytes.ts';
 import { compareStored } from '../json/stored.ts';
 import { EVENT_CODE, EVENT_VALUE } from '../store/event-record.ts';
-import type { ListShape } from '../store/packed-list.ts';
+import type { ListShape } from '../store/list-shape.ts';
 import { whereThereIsRoom } from '../wasm/instance.ts';
 import { type KernelEvents, type KernelMaps, KINDS, ListKernel } from './list-kernel.ts';
 import type { EventSource, EventSources, PlainEvents } from './plain-events.ts';

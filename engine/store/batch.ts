@@ -7,7 +7,7 @@ import { encodeKnown, type KnownItem, KnownItems } from './known-items.ts';
 import { fast, present } from './lmdb.ts';
 import type { NameIds } from './name-ids.ts';
 import { decodeNode, encodeNode } from './node-record.ts';
-import type { Partition } from './partition.ts';
+import type { PartitionStore } from './partition-store.ts';
 import { PostingsWriter } from './postings.ts';
 import {
   type EdgeBody,
@@ -36,7 +36,7 @@ import { View } from './view.ts';
 
 /** Everything one transaction changes. Only valid inside `Partition.write`. Reads see the changes made so far. */
 export class Batch {
-  readonly partition: Partition;
+  readonly partition: PartitionStore;
   readonly resources: DictionaryWriter<ResourceBody>;
   readonly facts: DictionaryWriter<FactBody>;
   readonly edges: DictionaryWriter<EdgeBody>;
@@ -53,7 +53,7 @@ export class Batch {
   readonly #seenNames = new Set<string>();
   #nameIds: NameIds;
 
-  constructor(partition: Partition) {
+  constructor(partition: PartitionStore) {
     this.partition = partition;
     this.#state = partition.readState({});
     this.#nameIds = partition.nameIds(this.#state.changes.fact_name ?? 0);

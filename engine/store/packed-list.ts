@@ -17,13 +17,8 @@
 import { type ByteWriter, type Piece, pieceOf } from '../bytes.ts';
 import { CLOSE_LIST, CLOSE_MAP, COMMA, OPEN_LIST, OPEN_MAP } from '../json/ascii.ts';
 import { decimalText } from '../json/stored.ts';
+import type { ListShape } from './list-shape.ts';
 import { unpackInKernel } from './unpack-kernel.ts';
-
-/** Keys in stored order, with the shape of those that hold lists of maps. What lies on disk depends on all of it. */
-export interface ListShape {
-  readonly keys: readonly string[];
-  readonly lists: Readonly<Record<string, ListShape>>;
-}
 
 // What engine/wasm/lists writes.
 const ABSENT = 0;

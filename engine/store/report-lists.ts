@@ -7,7 +7,8 @@
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { ByteWriter } from '../bytes.ts';
-import { type ListShape, ListUnpacker } from './packed-list.ts';
+import type { ListShape } from './list-shape.ts';
+import { ListUnpacker } from './packed-list.ts';
 
 const NO_LISTS: ListShape['lists'] = {};
 

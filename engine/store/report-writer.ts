@@ -4,7 +4,7 @@
 import { type EncodedEvents, encodeEvents, eventRange } from './event-record.ts';
 import { idValue, pairKey, timeKey } from './keys.ts';
 import { present } from './lmdb.ts';
-import type { Partition } from './partition.ts';
+import type { PartitionStore } from './partition-store.ts';
 import type { PostingsWriter } from './postings.ts';
 import type { EventRecord, ReportId, ReportRecord } from './records.ts';
 import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
@@ -18,7 +18,7 @@ const EMPTY = Buffer.alloc(0);
 
 /** What a batch shares with it. */
 interface ReportWriterOptions {
-  readonly partition: Partition;
+  readonly partition: PartitionStore;
   /** Reads inside the transaction. */
   readonly view: View;
   readonly state: State;
@@ -29,7 +29,7 @@ interface ReportWriterOptions {
 
 /** Only valid as long as its batch. */
 export class ReportWriter {
-  readonly #partition: Partition;
+  readonly #partition: PartitionStore;
   readonly #view: View;
   readonly #state: State;
   readonly #sets: PostingsWriter;

@@ -8,7 +8,7 @@ import { type ByteWriter, Memory } from '../bytes.ts';
 import { decimalText } from '../json/stored.ts';
 import { instanceOf, memoryOf, putTens, type WasmExports, whereThereIsRoom } from '../wasm/instance.ts';
 import { UNPACK } from '../wasm/unpack.bytes.ts';
-import type { ListShape } from './packed-list.ts';
+import type { ListShape } from './list-shape.ts';
 
 /** The first bytes of the memory are its own. */
 const LAYOUT_START = 256;

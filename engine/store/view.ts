@@ -24,7 +24,7 @@ import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
 import type { NameIds } from './name-ids.ts';
 import { decodeNode, type StoredNode } from './node-record.ts';
 import type { NodeSet } from './node-set.ts';
-import type { Partition } from './partition.ts';
+import type { PartitionStore } from './partition-store.ts';
 import { postingIds, postingsOf } from './postings.ts';
 import type {
   Counted,
@@ -70,7 +70,7 @@ interface FactPath {
 
 /** Reads at one snapshot. Not for use after `close`. */
 export class View implements EventSource, ViewBounds {
-  readonly partition: Partition;
+  readonly partition: PartitionStore;
   readonly options: ReadOptions;
   readonly resources: DictionaryView<ResourceBody, StoredResource>;
   readonly facts: DictionaryView<FactBody, StoredFact>;
@@ -85,7 +85,7 @@ export class View implements EventSource, ViewBounds {
   readonly #ranges: Generator[] = [];
 
   // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
-  constructor(partition: Partition, transaction: any) {
+  constructor(partition: PartitionStore, transaction: any) {
     this.partition = partition;
     this.options = transaction === undefined ? {} : { transaction };
     this.state = transaction === undefined ? partition.readState({}) : partition.stateAt(this.options);

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ByteWriter } from '../../../engine/bytes.ts';
 import { decimalText } from '../../../engine/json/stored.ts';
-import { type ListShape, ListUnpacker, PlainUnpacker } from '../../../engine/store/packed-list.ts';
+import type { ListShape } from '../../../engine/store/list-shape.ts';
+import { ListUnpacker, PlainUnpacker } from '../../../engine/store/packed-list.ts';
 import { Random, testSeed } from '../../support/random.ts';
 
 const SHAPE: ListShape = {

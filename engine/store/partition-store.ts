@@ -1,0 +1,131 @@
+// What is open of a partition, and what a thread keeps of it: the environment with its tables, dictionaries and caches. Views read it,
+// batches write it; partition.ts gives both out.
+
+import type { RootDatabase } from 'lmdb';
+import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
+import { EDGES, FACTS, PACKAGES, RESOURCES } from './dictionaries.ts';
+import { Dictionary } from './dictionary.ts';
+import { Generations } from './generations.ts';
+import { KeptBytes } from './kept-bytes.ts';
+import type { KeptLists } from './kept-lists.ts';
+import { KnownPaths } from './known-paths.ts';
+import { fast, inOneTransaction, type ReadOptions } from './lmdb.ts';
+import { NameIds } from './name-ids.ts';
+import { NumbersById } from './numbers-by-id.ts';
+import type { RecordBudget } from './record-cache.ts';
+import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
+import { KindCounts } from './report-kinds.ts';
+import { MarkWriter } from './report-marks.ts';
+import { PeriodCounts } from './report-periods.ts';
+import { Rewritten, type RewrittenKind } from './rewritten.ts';
+import { decodeState, freshState, STATE, type State } from './state.ts';
+import { FORMAT_VERSION } from './store-info.ts';
+import { openTables, type Tables } from './tables.ts';
+
+/** Certnames kept by a thread. */
+const NAMES_MAX = 32_768;
+
+export class PartitionStore {
+  readonly dir: string;
+  readonly env: RootDatabase;
+  readonly tables: Tables;
+  readonly resources: Dictionary<ResourceBody, StoredResource>;
+  readonly facts: Dictionary<FactBody, StoredFact>;
+  readonly edges: Dictionary<EdgeBody, StoredEdge>;
+  readonly packages: Dictionary<PackageBody, StoredPackage>;
+  /** Certnames of committed nodes: a node never gets another one, and its id is never given to another. */
+  readonly names = new Generations<string>(NAMES_MAX);
+  /** Where these stand among tags (tag-rank.ts). */
+  readonly ranks = new NumbersById();
+  #nameIds = new NameIds(0);
+
+  /** Records that the thread keeps for its next snapshots, and what is to be forgotten of them. */
+  readonly kept: Readonly<Record<RewrittenKind, KeptBytes>>;
+  readonly rewritten: Readonly<Record<RewrittenKind, Rewritten>>;
+
+  /** What the thread keeps for later, of all partitions that it reads together. */
+  readonly budget: RecordBudget;
+  /** Of all partitions that the thread reads together. */
+  readonly lists: KeptLists;
+
+  /** The state that was read last, and its bytes. */
+  #seen: { readonly bytes: Buffer; readonly state: State } | null = null;
+
+  /** Fact paths that are in the registry: spares the writer a look for each leaf of a new fact. */
+  readonly knownPaths = new KnownPaths();
+
+  /** Of the one writer. */
+  readonly kindCounts = new KindCounts();
+  readonly markWriter = new MarkWriter();
+  readonly periodCounts = new PeriodCounts();
+
+  /** `isFixed`: nothing of it can be written, so that tables which it lacks cannot be made. Throws when it holds a newer format. */
+  constructor(dir: string, env: RootDatabase, budget: RecordBudget, isFixed: boolean) {
+    this.dir = dir;
+    this.env = env;
+    this.budget = budget;
+    this.lists = budget.lists;
+    this.kept = { node: new KeptBytes(budget), report: new KeptBytes(budget) };
+    const openAll = () => ({
+      tables: openTables(env),
+      resources: new Dictionary(env, RESOURCES, budget),
+      facts: new Dictionary(env, FACTS, budget),
+      edges: new Dictionary(env, EDGES, budget),
+      packages: new Dictionary(env, PACKAGES, budget),
+    });
+    const opened = isFixed ? openAll() : inOneTransaction(env, dir, openAll);
+    this.tables = opened.tables;
+    this.resources = opened.resources;
+    this.facts = opened.facts;
+    this.edges = opened.edges;
+    this.packages = opened.packages;
+    const lists = this.#dictionaries.map((dictionary) => dictionary.lists);
+    this.rewritten = { node: new Rewritten([this.kept.node, ...lists]), report: new Rewritten([this.kept.report]) };
+    const state = this.readState({});
+    if (state.format > FORMAT_VERSION) {
+      throw new Error(
+        `${dir} was written by a newer version (format ${state.format}, this program knows ${FORMAT_VERSION})`,
+      );
+    }
+  }
+
+  readState(options: ReadOptions): State {
+    const bytes = fast(this.tables.state, STATE, options);
+    return bytes === undefined ? freshState() : decodeState(bytes);
+  }
+
+  /** The state at a snapshot, not to be changed: most snapshots see what the one before saw. */
+  stateAt(options: ReadOptions): Readonly<State> {
+    const bytes = fast(this.tables.state, STATE, options);
+    if (bytes === undefined) return freshState();
+    if (this.#seen === null || !bytes.equals(this.#seen.bytes)) {
+      this.#seen = { bytes: Buffer.from(bytes), state: decodeState(bytes) };
+    }
+    return this.#seen.state;
+  }
+
+  /** Ids of fact names as they are after names went so many times: kept for whoever sees the same, or later, snapshots. */
+  nameIds(removals: number): NameIds {
+    if (removals === this.#nameIds.removals) return this.#nameIds;
+    const ids = new NameIds(removals);
+    if (removals > this.#nameIds.removals) this.#nameIds = ids;
+    return ids;
+  }
+
+  get #dictionaries(): readonly Pick<Dictionary<unknown>, 'spec' | 'lists' | 'forget' | 'forgetReused'>[] {
+    return [this.resources, this.facts, this.edges, this.packages];
+  }
+
+  /** A snapshot of that state begins: what is kept by item ids that were given to others is forgotten. */
+  forgetReused({ wrapped, nextItem }: Readonly<State>): void {
+    if (!wrapped) return;
+    for (const dictionary of this.#dictionaries) dictionary.forgetReused(nextItem[dictionary.spec.name] ?? 1);
+  }
+
+  /** After a transaction that was given up: the ids that it gave out will be given out again, and what was read under them is forgotten. */
+  forgetUncommitted(): void {
+    this.#nameIds = new NameIds(-1);
+    this.knownPaths.clear();
+    for (const dictionary of this.#dictionaries) dictionary.forget();
+  }
+}
