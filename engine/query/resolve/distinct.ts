@@ -197,7 +197,7 @@ function inSubquery(kind: Kind, node: readonly JsonValue[], context: FilterConte
   const { column, inner, filter } = extracted(kind, source, context);
   const name = kind === 'event' ? (EVENT_FIELDS[field] ?? field) : field;
   const clause = { scope: SCOPES[inner](), columns: [column], filter: { kind: 'elided' } as const, paging: [] };
-  const found = resolveSource(SCOPES[kind](), [name], clause, context);
+  const found = resolveSource(SCOPES[kind](), [name], clause, (...inner) => filterOf(...inner, context));
   return found.kind === 'in-query' ? { ...found, query: { ...found.query, filter } } : found;
 }
 
@@ -286,7 +286,7 @@ function ofCatalog(hash: JsonValue, context: FilterContext): Filter {
   if (hash === null) return UNKNOWN;
   const filter: Clause = { kind: 'compare', op: '=', field: 'hash', value: hash };
   const source: Source = { scope: scopeOf('catalogs'), columns: ['certname'], filter, paging: [] };
-  return resolveSource(SCOPES.resource(), ['certname'], source, context);
+  return resolveSource(SCOPES.resource(), ['certname'], source, (...inner) => filterOf(...inner, context));
 }
 
 function factComparison(op: '=' | '~', args: readonly JsonValue[], context: FilterContext): Filter {

@@ -124,7 +124,7 @@ function conditionOf(scope: Scope, clause: Condition, context: FilterContext): F
       return inArray(scope, clause.field, clause.values);
     case 'in':
       if (clause.source === null) throw noImplementation();
-      return resolveSource(scope, clause.fields, clause.source, context);
+      return resolveSource(scope, clause.fields, clause.source, (inner, filter) => filterOf(inner, filter, context));
     case 'function':
       return functionTest(scope, clause);
     case 'parameter':

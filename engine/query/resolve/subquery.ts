@@ -1,14 +1,13 @@
 // The right side of `in`: checks that the columns on both sides can be compared, and builds the subquery's own tree
-// (spec/query.md 3.7). Columns are paired by position; surplus inner columns are dropped. A subquery has filters, and a filter may have
-// subqueries: filter.ts and this module call each other.
+// (spec/query.md 3.7). Columns are paired by position; surplus inner columns are dropped. Its filter is made by
+// whoever asks for it (filter.ts), as a filter may have subqueries.
 
 import type { Field } from '../../../schemas/entities.ts';
 import { printClojure } from '../../clojure.ts';
 import type { JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { Column, Filter, QueryTree } from '../tree.ts';
-import type { Source } from './clause.ts';
-import { type FilterContext, filterOf } from './filter.ts';
+import type { Clause, Source } from './clause.ts';
 import { columnMismatch, notQueryable, tooFewColumns, unknownFields } from './messages.ts';
 import { clausePaging } from './order-by.ts';
 import { fieldNamed, type Scope } from './scope.ts';
@@ -27,11 +26,17 @@ function comparable(outer: Field, inner: Field): boolean {
 
 const isPath = (field: Field): boolean => field.type === 'PA' || field.type === 'PE';
 
-export function resolveSource(scope: Scope, fields: readonly string[], source: Source, context: FilterContext): Filter {
+/** `filterOf`: makes the subquery's filter. Throws QueryError for columns that cannot be compared. */
+export function resolveSource(
+  scope: Scope,
+  fields: readonly string[],
+  source: Source,
+  filterOf: (inner: Scope, clause: Clause) => Filter | null,
+): Filter {
   const inner = source.scope;
   const entity = inner.entity;
   if (!entity) throw badQuery(unknownFields("Can't extract", inner.alias, source.columns.map(String), []));
-  const filter = filterOf(inner, source.filter, context);
+  const filter = filterOf(inner, source.filter);
   const columns: Column[] = [];
   for (let index = 0; index < fields.length; index += 1) {
     const name = fields[index] as string;
