@@ -4,11 +4,12 @@ import type { StoredEvents } from '../../store/event-record.ts';
 import type { QueryTree } from '../tree.ts';
 import type { Access, Value } from './access.ts';
 import { CodedTest, judgeOf, type Seek } from './coded.ts';
+import type { CompiledSelection } from './compiled-selection.ts';
+import { dictionaryOf } from './entities.ts';
 import { accessFor } from './filter.ts';
 import { ItemStates } from './item-states.ts';
 import type { Bounds, Ordering, TopEntries } from './order.ts';
 import type { Locator, Row } from './row.ts';
-import type { Source } from './source.ts';
 import { FALSE, truthOf } from './truth.ts';
 
 /**
@@ -21,21 +22,21 @@ export class Behind {
   /** Of events that come as they lie: where the first one is that the code of the first term does not put behind the page. */
   readonly seek: Seek | null;
   readonly #ordering: Ordering;
-  readonly #source: Source;
+  readonly #selected: CompiledSelection;
   readonly #top: TopEntries<Locator>;
   readonly #first: Access | null;
   readonly #isByItem: boolean;
   /** By partition: items that are behind. */
   readonly #items: ItemStates[] = [];
 
-  constructor(ordering: Ordering, { orderBy }: QueryTree, source: Source, top: TopEntries<Locator>) {
+  constructor(ordering: Ordering, { orderBy }: QueryTree, selected: CompiledSelection, top: TopEntries<Locator>) {
     this.#ordering = ordering;
-    this.#source = source;
+    this.#selected = selected;
     this.#top = top;
     const [term] = orderBy;
-    this.#first = term === undefined ? null : accessFor(source.scope, term.field);
-    this.#isByItem = source.shape === 'item' && this.#first?.level === 'item';
-    this.bounds = source.isWithinReports ? ordering.bounds : null;
+    this.#first = term === undefined ? null : accessFor(selected.scope, term.field);
+    this.#isByItem = selected.shape === 'item' && this.#first?.level === 'item';
+    this.bounds = selected.isWithinReports ? ordering.bounds : null;
     const column = this.#first?.column;
     // Of equal rows those that come later are behind.
     const isReached = (c: number): boolean => (orderBy.length === 1 ? c < 0 : c <= 0);
@@ -51,7 +52,7 @@ export class Behind {
     const { last } = this.#top;
     if (last === null || this.#first === null) return false;
     if (!this.#isByItem) return this.#ordering.compareRow(row, last) >= 0;
-    const items = (this.#items[row.part] ??= new ItemStates(this.#source.items.dictionary(row.view).end));
+    const items = (this.#items[row.part] ??= new ItemStates(dictionaryOf(this.#selected.entity, row.view).end));
     if (items.get(row.itemId) !== 0) return true;
     const isBehind = this.#ordering.compareFirst(this.#first.value(row), last) > 0;
     if (isBehind) items.set(row.itemId, 1);

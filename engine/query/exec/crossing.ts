@@ -15,9 +15,10 @@ import type { ItemId, NodeId } from '../../store/records.ts';
 import type { Access } from './access.ts';
 import type { Grouping, Side, Sides } from './aggregate.ts';
 import type { ItemMatcher } from './cursor.ts';
-import { type FoldPlan, keepsWeights, readsOfClasses } from './fold.ts';
+import { keepsWeights, readsOfClasses } from './fold.ts';
 import { readsLists } from './item-plan.ts';
 import { Row } from './row.ts';
+import type { FoldPlan } from './selection.ts';
 import type { Source } from './source.ts';
 
 const TICK_NODES = 63;

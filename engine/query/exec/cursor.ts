@@ -14,28 +14,13 @@ import type { ItemSieve } from './classed.ts';
 import { type Seek, seekAll } from './coded.ts';
 import type { Predicate } from './filter.ts';
 import { ItemStates } from './item-states.ts';
-import type { Row } from './row.ts';
+import type { Matched, Room, Row, SubList, SubRows } from './row.ts';
 import { TRUE } from './truth.ts';
 
 export const END = 0;
 export const ROW = 1;
 export const PAUSE = 2;
 export type Step = 0 | 1 | 2;
-
-/** Bytes that texts may still be kept in. */
-interface Room {
-  left: number;
-}
-
-/** A sub-row that passed its filter. */
-export interface Matched {
-  readonly index: number;
-  readonly sub: unknown;
-  /** Rendered texts of the sub-row, by run of the output; null while nobody kept one. */
-  texts: (Uint8Array | undefined)[] | null;
-  /** Where to keep them; null: this sub-row will not be seen again. */
-  room: Room | null;
-}
 
 export interface Cursor {
   next(): Step;
@@ -54,15 +39,7 @@ const NOTHING: readonly Matched[] = [];
 /** The item itself as the only sub-row, for items that will not be seen again. */
 const ONCE: readonly Matched[] = [{ index: 0, sub: null, texts: null, room: null }];
 
-/** Sub-rows of a row: an array, or something that stands at one of them at a time. */
-export interface SubList {
-  readonly length: number;
-  at(index: number): unknown;
-}
 const NO_SUBS: SubList = [];
-
-/** Sub-rows of an entity's row; null when the entity has none (the item itself is the row). */
-export type SubRows = ((row: Row) => SubList) | null;
 
 /** Memory that a partition's kept records and texts may take. */
 const ROOM = 4 << 20;

@@ -19,13 +19,12 @@ import type { DictionaryView, RecordReader } from '../../store/dictionary.ts';
 import type { Fields } from '../../store/fields.ts';
 import { Ids } from '../../store/ids.ts';
 import { Scratch } from '../../store/lmdb.ts';
-import { NODE_TEXT } from '../../store/node-record.ts';
+import { NODE_TEXT, type StoredNode } from '../../store/node-record.ts';
 import { placeOf } from '../../store/own-tag.ts';
-import type { ItemId } from '../../store/records.ts';
+import type { ItemId, NodeId } from '../../store/records.ts';
 import type { View } from '../../store/view.ts';
 import { type FactForm, type FactLease, leaseKernel } from './fact-kernel.ts';
 import { KeptItems } from './item-states.ts';
-import type { Row } from './row.ts';
 
 /** Bytes of kept texts per document and partition. */
 const KEPT_MAX = 4 << 20;
@@ -208,6 +207,18 @@ interface ResourceText {
   readonly tail: Uint8Array;
 }
 
+/** The node that a document is made of, as a row shows it. */
+export interface DocumentNode {
+  readonly nodeId: NodeId;
+  readonly node: StoredNode;
+  /** Name and item of each fact. */
+  readonly factList: Ids;
+  /** Where its certname stands among tags. */
+  readonly ownRank: number;
+  /** Appends the JSON text of its certname. */
+  writeName(out: ByteWriter): void;
+}
+
 export class Documents {
   readonly #view: View;
   #facts: FactTexts | null = null;
@@ -227,7 +238,7 @@ export class Documents {
   }
 
   /** The object of all facts. */
-  facts(row: Row, out: ByteWriter): void {
+  facts(row: DocumentNode, out: ByteWriter): void {
     this.#facts ??= new FactTexts(this.#view.facts, MEMBER);
     const { factList } = row;
     if (factList.length === 0) out.byte(OPEN_MAP);
@@ -236,7 +247,7 @@ export class Documents {
   }
 
   /** The expanded facts of a factset. */
-  factset(row: Row, out: ByteWriter): void {
+  factset(row: DocumentNode, out: ByteWriter): void {
     this.#factRows ??= new FactTexts(this.#view.facts, ELEMENT);
     out.piece(DATA);
     writeList(out, this.#factRows, row.factList, this.#copiesOf(row));
@@ -244,19 +255,19 @@ export class Documents {
   }
 
   /** Copies of the node's own facts, beside a list that was read before. */
-  #copiesOf(row: Row): Copies {
+  #copiesOf(row: DocumentNode): Copies {
     this.#view.facts.readCopies(row.nodeId, this.#copies, this.#copiesScratch);
     return this.#copies;
   }
 
   /** Whether the node has sent any. */
-  hasPackages(row: Row): boolean {
+  hasPackages(row: DocumentNode): boolean {
     this.#view.packages.readList(row.nodeId, this.#list);
     return this.#list.length > 0;
   }
 
   /** [name, version, provider] of each package. */
-  packages(row: Row, out: ByteWriter): void {
+  packages(row: DocumentNode, out: ByteWriter): void {
     this.#packages ??= new ItemTexts(this.#view.packages, renderPackage);
     this.#view.packages.readList(row.nodeId, this.#list);
     if (this.#list.length > 0) writeList(out, this.#packages, this.#list);
@@ -264,7 +275,7 @@ export class Documents {
   }
 
   /** The expanded resources of a catalog. */
-  resources(row: Row, out: ByteWriter): void {
+  resources(row: DocumentNode, out: ByteWriter): void {
     this.#view.resources.readList(row.nodeId, this.#list);
     const { length, values } = this.#list;
     out.piece(DATA);
@@ -278,7 +289,7 @@ export class Documents {
     href(out, row.node, NODE_TEXT.certname, 'catalogs/', '/resources');
   }
 
-  #resource(item: ItemId, row: Row, out: ByteWriter): void {
+  #resource(item: ItemId, row: DocumentNode, out: ByteWriter): void {
     this.#resources ??= new KeptItems(this.#view.resources.end);
     const kept = this.#resources.get(item);
     if (kept !== undefined) {
@@ -303,7 +314,7 @@ export class Documents {
   }
 
   /** The expanded edges of a catalog. */
-  edges(row: Row, out: ByteWriter): void {
+  edges(row: DocumentNode, out: ByteWriter): void {
     this.#edges ??= new ItemTexts(this.#view.edges, renderEdges);
     this.#view.edges.readList(row.nodeId, this.#list);
     out.piece(DATA);
@@ -338,7 +349,7 @@ export function href(
 }
 
 /** A resource's tags on the row's node. */
-export function writeTags(resource: StoredResource, row: Row, out: ByteWriter): void {
+export function writeTags(resource: StoredResource, row: DocumentNode, out: ByteWriter): void {
   if (!resource.ownTag) {
     resource.write(RESOURCE.tags, out);
     return;

@@ -6,8 +6,7 @@ import type { Filter, OrderTerm, QueryTree } from '../tree.ts';
 import { isAggregated } from './aggregate.ts';
 import type { ExecContext } from './context.ts';
 import { estimateItemRows, estimateNodeRows, estimateNodes, estimateReportRows } from './estimate.ts';
-import type { Source } from './source.ts';
-import type { PartitionTrace, SelectionTrace, Step, Trace } from './trace.ts';
+import type { PartitionTrace, Selected, SelectionTrace, Step, Trace } from './trace.ts';
 
 /** What a step was expected to do and did. `ms`: milliseconds spent in it and in nothing below it. */
 interface StepPlan {
@@ -156,7 +155,7 @@ class Drawing {
     return shown;
   }
 
-  #partition(trace: PartitionTrace, part: number, source: Source | null): PartitionPlanText {
+  #partition(trace: PartitionTrace, part: number, source: Selected | null): PartitionPlanText {
     const plan = source?.plans[part];
     const nodes = source === null || source.shape === 'global' ? null : this.#nodes(source, part);
     const rows = source === null ? null : this.#rows(source, part, nodes);
@@ -179,12 +178,12 @@ class Drawing {
     };
   }
 
-  #nodes(source: Source, part: number): number {
+  #nodes(source: Selected, part: number): number {
     return estimateNodes(source.split.node, source.base(this.#ctx.view(part)), part, this.#ctx);
   }
 
   /** Rows that the scan was expected to give; null where it has not been planned. */
-  #rows(source: Source, part: number, nodes: number | null): number | null {
+  #rows(source: Selected, part: number, nodes: number | null): number | null {
     const { entity, split } = source;
     const view = this.#ctx.view(part);
     const plan = source.plans[part];

@@ -10,17 +10,17 @@ import type { StoredEvents } from '../../store/event-record.ts';
 import { wantedText } from '../../store/fields.ts';
 import { NODE_NUMBER } from '../../store/node-record.ts';
 import { pathMatcher } from '../paths.ts';
+import type { CompileRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Access, accessOf, type EntityAccess, type Level, type Value } from './access.ts';
 import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny, storedTest } from './coded.ts';
-import type { ExecContext } from './context.ts';
 import { type Traits, traitsOf } from './entities.ts';
 import { FactMember } from './fact-member.ts';
 import { documentTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
 import { dottedParameterTest, parameterTest } from './parameters.ts';
 import type { Row } from './row.ts';
 import { FALSE, negate, TRUE, type Truth, truthOf, UNKNOWN } from './truth.ts';
-import { keyOf } from './value-set.ts';
+import { keyOf, type ValueSet } from './value-set.ts';
 
 export const NODE = 1;
 export const ITEM = 2;
@@ -38,14 +38,30 @@ export interface Predicate {
   readonly coded?: CodedTest;
 }
 
+/** What tests ask of the query that they belong to (context.ts). */
+export interface CompileContext {
+  readonly options: {
+    readonly now: number;
+    readonly nodePurgeTtl: number;
+    readonly edition: 'community' | 'enterprise';
+  };
+  readonly regex: CompileRegex;
+  /** Results of subqueries, as far as they were evaluated. */
+  readonly subqueries: ReadonlyMap<Filter, ValueSet>;
+  /** Whether there is a node of that name, active or not. */
+  hasNode(certname: string): boolean;
+  /** To be called now and then: true when the caller should yield. Throws what ends the query. */
+  tick(): boolean;
+}
+
 export interface CompileScope {
-  readonly ctx: ExecContext;
+  readonly ctx: CompileContext;
   readonly entity: EntityName;
   readonly traits: Traits;
   readonly access: EntityAccess;
 }
 
-export function scopeOf(ctx: ExecContext, entity: EntityName): CompileScope {
+export function scopeOf(ctx: CompileContext, entity: EntityName): CompileScope {
   return { ctx, entity, traits: traitsOf(entity), access: accessOf(entity, ctx.options.edition) };
 }
 
@@ -256,7 +272,7 @@ const COMPILERS: Compilers = {
 };
 
 /** Whether a tag of that text can be a node's own (see own-tag.ts): then the shared body does not tell. */
-export const isCertname = (text: string, ctx: ExecContext): boolean => ctx.hasNode(text);
+export const isCertname = (text: string, ctx: CompileContext): boolean => ctx.hasNode(text);
 
 export function typeOf(entity: EntityName, field: string): FieldType {
   return fieldOf(entity, field)?.type ?? 'S';

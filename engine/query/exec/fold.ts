@@ -22,14 +22,9 @@ import { fieldsReadByAll } from './reads.ts';
 import { countReports } from './report-counts.ts';
 import { Row } from './row.ts';
 import { TreeRows } from './rows.ts';
+import type { FoldPlan } from './selection.ts';
 import type { Source } from './source.ts';
 import { TRUE } from './truth.ts';
-
-/** How rows are counted on a partition. */
-export interface FoldPlan {
-  readonly weights: 'total' | 'lists' | 'postings';
-  readonly by: 'class' | 'item';
-}
 
 /**
  * Takes a row that stands for `weight` rows: its item (and sub-row) are set, its node is not. `isOne`: they are all of that item; else of

@@ -7,6 +7,7 @@ import type { NodeSet } from '../../store/node-set.ts';
 import type { View } from '../../store/view.ts';
 import type { Filter } from '../tree.ts';
 import { ClassedTest, type ItemSieve, isClassed } from './classed.ts';
+import type { CompiledSelection } from './compiled-selection.ts';
 import { type Cursor, type Either, ItemMatcher, ListCursor, PostingsCursor } from './cursor.ts';
 import { dictionaryOf } from './entities.ts';
 import type { Predicate } from './filter.ts';
@@ -18,7 +19,6 @@ import { both, reachTest } from './reach.ts';
 import type { Row } from './row.ts';
 import type { Reach } from './selection.ts';
 import { SignedTest } from './signed.ts';
-import type { Source } from './source.ts';
 
 /** Fewer rows are looked at as they are: what classes they are of is not asked. */
 const CLASSED_MIN = 4096;
@@ -41,24 +41,24 @@ function sievesOf({ classed, marks }: ItemTests, dictionary: DictionaryView<unkn
 
 /** The items of a selection's rows; the same for all partitions. */
 export class ItemSource {
-  readonly #source: Source;
+  readonly selected: CompiledSelection;
   readonly #reach: Reach | null;
   readonly #plans: ItemPlan[] = [];
   #knownTests: ItemTests | null = null;
 
-  constructor(source: Source, reach: Reach | null) {
-    this.#source = source;
-    this.#reach = reach;
+  constructor(selected: CompiledSelection) {
+    this.selected = selected;
+    this.#reach = selected.selection.reach ?? null;
   }
 
   dictionary(view: View): DictionaryView<unknown> {
-    return dictionaryOf(this.#source.entity, view);
+    return dictionaryOf(this.selected.entity, view);
   }
 
   /** Rows of these nodes, in the way that takes least. */
   open(row: Row, nodes: NodeSet, either: Either | null): Cursor {
     const plan = this.plan(row, nodes);
-    this.#source.plans[row.part] = { nodes: plan.nodes, items: plan, reports: null };
+    this.selected.plans[row.part] = { nodes: plan.nodes, items: plan, reports: null };
     if (plan.drive === 'nodes') {
       const passing = this.#reach?.items == null ? null : this.rowsOf(row, plan);
       return this.openList(row, nodes.toArray(), this.matcher(row, passing), either);
@@ -66,12 +66,12 @@ export class ItemSource {
     const matcher = this.#matcherOfItems(row, plan);
     const items = this.ids(row, plan);
     const dictionary = this.dictionary(row.view);
-    return new PostingsCursor({ row, items, dictionary, matcher, nodes, residual: this.#source.mixed, either });
+    return new PostingsCursor({ row, items, dictionary, matcher, nodes, residual: this.selected.mixed, either });
   }
 
   /** Whether the items of the plan's index are those that pass, so that none needs a test. */
   isExact({ path }: ItemPlan): boolean {
-    if (path === null || this.#source.subs !== null || this.#reach?.test != null) return false;
+    if (path === null || this.selected.subs !== null || this.#reach?.test != null) return false;
     return this.#reach?.items != null || isExact(path, this.filters);
   }
 
@@ -83,7 +83,7 @@ export class ItemSource {
   /** How many rows a node has of each item, where those that pass are known. */
   rowsOf(row: Row, plan: ItemPlan): ItemStates {
     const counts = new ItemStates(this.dictionary(row.view).end, Uint32Array);
-    const matcher = this.#source.subs === null ? null : this.matcher(row);
+    const matcher = this.selected.subs === null ? null : this.matcher(row);
     for (const item of this.ids(row, plan)) {
       counts.set(item, matcher === null ? 1 : matcher.matchOnce(item, false).length);
     }
@@ -101,7 +101,7 @@ export class ItemSource {
     if (plan === undefined) {
       const items = this.#reach?.items?.[row.part];
       const found = items === undefined ? null : foundItems(items);
-      plan = planItems(this.#source.entity, this.filters, nodes.count(), row.view, this.#source.ctx.regex, found);
+      plan = planItems(this.selected.entity, this.filters, nodes.count(), row.view, this.selected.ctx.regex, found);
       this.#plans[row.part] = plan;
     }
     return plan;
@@ -109,12 +109,12 @@ export class ItemSource {
 
   /** Conditions on the item, its sub-rows included. */
   get filters(): readonly Filter[] {
-    return [...this.#source.split.item, ...this.#source.split.sub];
+    return [...this.selected.split.item, ...this.selected.split.sub];
   }
 
   /** Items that can pass: those of the plan's index, or all. */
   ids({ view }: Row, plan: ItemPlan): Uint32Array {
-    return plan.path === null ? this.dictionary(view).ids() : itemsOf(plan.path, this.#source.entity, view);
+    return plan.path === null ? this.dictionary(view).ids() : itemsOf(plan.path, this.selected.entity, view);
   }
 
   /** Decides for the row's partition which items pass. `passing`: they are known already. */
@@ -126,32 +126,40 @@ export class ItemSource {
   #matcher(row: Row, passing: ItemStates | null, isAsked: boolean): ItemMatcher {
     const dictionary = this.dictionary(row.view);
     const tests = isAsked && this.#looksAtMany(row) ? this.#itemTests : null;
-    const item = !isAsked ? null : tests === null ? this.#source.item : tests.rest;
+    const item = !isAsked ? null : tests === null ? this.selected.item : tests.rest;
     const sieves = tests === null ? [] : sievesOf(tests, dictionary, row);
-    return new ItemMatcher({ row, dictionary, subs: this.#source.subs, sieves, item, sub: this.#source.sub, passing });
+    return new ItemMatcher({
+      row,
+      dictionary,
+      subs: this.selected.subs,
+      sieves,
+      item,
+      sub: this.selected.sub,
+      passing,
+    });
   }
 
   /** Whether so many rows are looked at that classes of items are known by them, or are worth getting to know. */
   #looksAtMany({ part, view }: Row): boolean {
     const plan = this.#plans[part];
-    return plan !== undefined && rowsOfPlan(this.#source.entity, plan, view) >= CLASSED_MIN;
+    return plan !== undefined && rowsOfPlan(this.selected.entity, plan, view) >= CLASSED_MIN;
   }
 
   /** Conditions on items, for many of them. */
   get #itemTests(): ItemTests {
     if (this.#knownTests === null) {
       const { shared } = this;
-      const byClass = this.#source.split.item.filter((filter) => isClassed(filter, this.#source.scope, shared));
-      const classed = this.#source.compiled(byClass);
-      const others = this.#source.split.item.filter((filter) => !byClass.includes(filter));
+      const byClass = this.selected.split.item.filter((filter) => isClassed(filter, this.selected.scope, shared));
+      const classed = this.selected.compiled(byClass);
+      const others = this.selected.split.item.filter((filter) => !byClass.includes(filter));
       const marks = others.flatMap((filter) => {
-        const some = marksOf(filter, this.#source.ctx.regex);
+        const some = marksOf(filter, this.selected.ctx.regex);
         return some === null ? [] : [some];
       });
       this.#knownTests = {
         classed,
         marks,
-        rest: classed === null ? this.#source.item : this.#withReach(this.#source.compiled(others)),
+        rest: classed === null ? this.selected.item : this.#withReach(this.selected.compiled(others)),
       };
     }
     return this.#knownTests;
@@ -159,12 +167,12 @@ export class ItemSource {
 
   /** A condition on items with what the selection reaches, unless that is asked of their sub-rows. */
   #withReach(item: Predicate | null): Predicate | null {
-    return this.#source.subs === null ? both(item, reachTest(this.#reach)) : item;
+    return this.selected.subs === null ? both(item, reachTest(this.#reach)) : item;
   }
 
   /** Places of the fields of items that take few values. */
   get shared(): readonly number[] {
-    return this.dictionary(this.#source.ctx.view(this.#source.parts[0] ?? 0)).shared;
+    return this.dictionary(this.selected.ctx.view(this.selected.parts[0] ?? 0)).shared;
   }
 
   /** The same, of items of the plan's index only. */
@@ -182,7 +190,7 @@ export class ItemSource {
       ids,
       dictionary: this.dictionary(row.view),
       matcher,
-      residual: this.#source.mixed,
+      residual: this.selected.mixed,
       either,
     });
   }
@@ -190,7 +198,7 @@ export class ItemSource {
   /** A cursor over items whatever the plan says, for counting and for sets of nodes. */
   openPostings(row: Row, nodes: NodeSet): PostingsCursor {
     const plan = { ...this.plan(row, nodes), drive: 'items' as const };
-    this.#source.plans[row.part] = { ...this.#source.plans[row.part], nodes: plan.nodes, items: plan, reports: null };
+    this.selected.plans[row.part] = { ...this.selected.plans[row.part], nodes: plan.nodes, items: plan, reports: null };
     const matcher = this.#matcherOfItems(row, plan);
     const items = this.ids(row, plan);
     const dictionary = this.dictionary(row.view);

@@ -10,12 +10,11 @@ import type { TextRecord } from '../../store/fields.ts';
 import { Scratch } from '../../store/lmdb.ts';
 import type { ReportId } from '../../store/records.ts';
 import { packedStart, type ReportListName, writeReportList } from '../../store/report-lists.ts';
-import { REPORT_TEXT } from '../../store/report-record.ts';
+import { REPORT_TEXT, type StoredReport } from '../../store/report-record.ts';
 import { type EventForm, eventsInKernel } from '../../store/unpack-kernel.ts';
 import type { View } from '../../store/view.ts';
 import { datePrefix, formatEventTime } from '../../time.ts';
 import { DATA, href, NULL } from './documents.ts';
-import type { Row } from './row.ts';
 
 const LOWER_A = 0x61;
 const LOWER_Z = 0x7a;
@@ -45,6 +44,14 @@ const FORM: EventForm = {
   value: (text) => storedText(parseJson(text)),
 };
 
+/** The report that a document is made of, as a row shows it. */
+export interface DocumentReport {
+  readonly reportId: ReportId;
+  readonly report: StoredReport;
+  /** Its events, to be opened by the caller. */
+  readonly events: StoredEvents;
+}
+
 export class ReportDocuments {
   readonly #view: View;
   readonly #scratch = new Scratch();
@@ -67,7 +74,7 @@ export class ReportDocuments {
   }
 
   /** A list of the row's report. */
-  part(row: Row, name: ReportListName, out: ByteWriter): void {
+  part(row: DocumentReport, name: ReportListName, out: ByteWriter): void {
     out.piece(DATA);
     const lists = this.#of(row.reportId);
     const isThere =
@@ -77,7 +84,7 @@ export class ReportDocuments {
   }
 
   /** The events of the row's report. `corrective`: the edition shows corrective changes. */
-  events(row: Row, corrective: boolean, out: ByteWriter): void {
+  events(row: DocumentReport, corrective: boolean, out: ByteWriter): void {
     out.piece(DATA);
     if (!this.#eventsFromLists(row.reportId, corrective, out)) {
       row.events.open(row.reportId);

@@ -4,6 +4,7 @@
 import type { NodeSet } from '../../store/node-set.ts';
 import type { NodeId, ReportId } from '../../store/records.ts';
 import type { Behind } from './behind.ts';
+import type { CompiledSelection } from './compiled-selection.ts';
 import { type Cursor, ReportCursor } from './cursor.ts';
 import type { Predicate } from './filter.ts';
 import {
@@ -19,56 +20,54 @@ import {
 import { asksForLatest, type ReportPath, reportPath, type TimeOrder } from './report-plan.ts';
 import { type MarkTests, markTests, ReportSieve } from './report-sieve.ts';
 import type { Row } from './row.ts';
-import type { Source } from './source.ts';
 
 /** The reports of a selection's rows; the same for all partitions. */
 export class ReportSource {
-  readonly #source: Source;
+  readonly #selected: CompiledSelection;
   readonly #order: TimeOrder | null;
   #markTests: MarkTests | null = null;
 
-  /** `order`: what they should come in, as far as that is no more work. */
-  constructor(source: Source, order: TimeOrder | null) {
-    this.#source = source;
-    this.#order = order;
+  constructor(selected: CompiledSelection) {
+    this.#selected = selected;
+    this.#order = selected.selection.order ?? null;
   }
 
   /** Whether a page of the rows is found by the producer times of reports, so that those behind it are not looked at. */
   get isTimed(): boolean {
     const clock = this.#order?.clock ?? null;
     if (clock === null) return this.#order !== null;
-    return this.#source.parts.every((part) => usefulTimes(this.#source.ctx.view(part), clock) !== null);
+    return this.#selected.parts.every((part) => usefulTimes(this.#selected.ctx.view(part), clock) !== null);
   }
 
   /** `behind`: rows that it tells need not come. */
   *open(row: Row, behind: Behind | null): Generator<undefined, Cursor> {
     const { view } = row;
-    const isByNode = this.#source.selection.byNode !== undefined;
-    const filtered = this.#source.split.node.length > 0 || isByNode;
-    const nodes = filtered ? yield* this.#source.nodes(row) : null;
+    const isByNode = this.#selected.selection.byNode !== undefined;
+    const filtered = this.#selected.split.node.length > 0 || isByNode;
+    const nodes = filtered ? yield* this.#selected.nodes(row) : null;
     const narrow = nodes !== null && areFew(nodes, view);
     const pathIn = (order: TimeOrder | null): ReportPath =>
-      reportPath(this.#source.entity, [...this.#source.split.item, ...this.#source.split.sub], {
+      reportPath(this.#selected.entity, [...this.#selected.split.item, ...this.#selected.split.sub], {
         narrow,
         isByNode,
         order,
         times: (clock) => usefulTimes(view, clock),
-        areFew: (times) => areFewWithin(times, this.#source.entity, view),
+        areFew: (times) => areFewWithin(times, this.#selected.entity, view),
       });
     let path = pathIn(behind === null ? null : this.#order);
     const sieve = !narrow && areMany(path) ? ReportSieve.of(row, nodes, this.markTests) : null;
     if (path.kind === 'time' && path.order !== undefined && sieve?.leavesFew(path.order.rows, view) === true)
       path = pathIn(null);
-    this.#source.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
+    this.#selected.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
     const all = reportIds(path, nodes, row, behind);
-    const ids = this.#source.isWithinReports ? withEvents(all, path, row) : all;
+    const ids = this.#selected.isWithinReports ? withEvents(all, path, row) : all;
     const open = this.#reportCursors(row, path);
     return open(sieve === null ? ids : sieve.filter(ids), nodes, behind);
   }
 
   /** What the marks of reports tell of the conditions on them and on their events. */
   get markTests(): MarkTests {
-    this.#markTests ??= markTests([...this.#source.split.item, ...this.#source.split.sub], this.#source.scope);
+    this.#markTests ??= markTests([...this.#selected.split.item, ...this.#selected.split.sub], this.#selected.scope);
     return this.#markTests;
   }
 
@@ -79,8 +78,8 @@ export class ReportSource {
   ): (ids: Iterable<ReportId>, nodes: NodeSet | null, behind: Behind | null) => ReportCursor {
     const report = this.#reportTest(path);
     const sub = this.#subTest();
-    const skip = this.#source.isWithinReports ? skipByTime(this.#source.split.sub, path) : null;
-    const { subs } = this.#source;
+    const skip = this.#selected.isWithinReports ? skipByTime(this.#selected.split.sub, path) : null;
+    const { subs } = this.#selected;
     return (ids, nodes, behind) => new ReportCursor({ row, ids, nodes, report, sub, subs, skip, behind });
   }
 
@@ -91,7 +90,7 @@ export class ReportSource {
   }
 
   get #pathByNode(): ReportPath {
-    return reportPath(this.#source.entity, this.#source.split.item, {
+    return reportPath(this.#selected.entity, this.#selected.split.item, {
       narrow: true,
       isByNode: false,
       order: null,
@@ -111,10 +110,10 @@ export class ReportSource {
 
   /** How many rows the node's reports have; null where they have to be looked at. */
   countOfNode(row: Row, node: NodeId): number | null {
-    if (this.#source.split.item.length + this.#source.split.sub.length + this.#source.split.mixed.length > 0)
+    if (this.#selected.split.item.length + this.#selected.split.sub.length + this.#selected.split.mixed.length > 0)
       return null;
     const ids = row.view.reportIdsOfNode(node);
-    if (this.#source.subs === null) return ids.length;
+    if (this.#selected.subs === null) return ids.length;
     let count = 0;
     for (const id of ids) if (row.openReport(id)) count += row.report.eventCount;
     return count;
@@ -124,12 +123,12 @@ export class ReportSource {
   #reportTest(path: ReportPath): Predicate | null {
     const rest =
       path.kind === 'latest'
-        ? this.#source.split.item.filter((filter) => !asksForLatest(filter))
-        : this.#source.split.item;
-    return rest.length === this.#source.split.item.length ? this.#source.item : this.#source.compiled(rest);
+        ? this.#selected.split.item.filter((filter) => !asksForLatest(filter))
+        : this.#selected.split.item;
+    return rest.length === this.#selected.split.item.length ? this.#selected.item : this.#selected.compiled(rest);
   }
 
   #subTest(): Predicate | null {
-    return this.#source.compiled([...this.#source.split.sub, ...this.#source.split.mixed]);
+    return this.#selected.compiled([...this.#selected.split.sub, ...this.#selected.split.mixed]);
   }
 }

@@ -14,7 +14,6 @@ import { StoredReport } from '../../store/report-record.ts';
 import { REPORTS_LATEST } from '../../store/tables.ts';
 import { tagRank } from '../../store/tag-rank.ts';
 import type { View } from '../../store/view.ts';
-import type { Matched } from './cursor.ts';
 import { Documents } from './documents.ts';
 import { ReportDocuments } from './report-documents.ts';
 
@@ -27,6 +26,30 @@ export interface Locator {
   /** What leads to the sub-row at once, where its number alone would mean a look at all those before it; else null. */
   readonly spot: unknown;
 }
+
+/** Bytes that texts may still be kept in. */
+export interface Room {
+  left: number;
+}
+
+/** A sub-row that passed its filter. */
+export interface Matched {
+  readonly index: number;
+  readonly sub: unknown;
+  /** Rendered texts of the sub-row, by run of the output; null while nobody kept one. */
+  texts: (Uint8Array | undefined)[] | null;
+  /** Where to keep them; null: this sub-row will not be seen again. */
+  room: Room | null;
+}
+
+/** Sub-rows of a row: an array, or something that stands at one of them at a time. */
+export interface SubList {
+  readonly length: number;
+  at(index: number): unknown;
+}
+
+/** Sub-rows of an entity's row; null when the entity has none (the item itself is the row). */
+export type SubRows = ((row: Row) => SubList) | null;
 
 /** A node that is gone shows nothing. */
 const ABSENT = encodeNode(emptyNode(''));

@@ -3,7 +3,6 @@
 import type { EntityName } from '../../../schemas/entities.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { Filter } from '../tree.ts';
-import type { FoldPlan } from './fold.ts';
 import type { ItemPlan } from './item-plan.ts';
 import type { ReportPath, TimeOrder } from './report-plan.ts';
 import type { Row } from './row.ts';
@@ -29,6 +28,12 @@ export interface Reach {
 
 /** In what order nodes are visited (walk.ts): of their names, of other fields, or in which they lie. */
 export type WalkOrder = 'certname' | 'terms' | 'place';
+
+/** How rows are counted on a partition. */
+export interface FoldPlan {
+  readonly weights: 'total' | 'lists' | 'postings';
+  readonly by: 'class' | 'item';
+}
 
 /** What was decided for one partition. */
 export interface PartitionPlan {

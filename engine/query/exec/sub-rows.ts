@@ -5,10 +5,9 @@ import type { StoredEvents } from '../../store/event-record.ts';
 import { type ElementTests, elementTests, exactTests, leavesAlong } from '../paths.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
-import type { SubList } from './cursor.ts';
 import type { SubRow } from './entities.ts';
 import { Leaf, LeafPaths, type LeafPlace } from './leaf.ts';
-import type { Row } from './row.ts';
+import type { Row, SubList } from './row.ts';
 
 /** The leaves of a fact that the conditions can leave: all of them, or those of one path or pattern of paths. */
 function leavesOf(filters: readonly Filter[], regex: CompileRegex): (row: Row) => readonly Leaf[] {

@@ -4,8 +4,13 @@
 // Time is told apart like in a profiler: it belongs to the step that was entered last, so the steps add up to the whole and
 // nothing is counted twice. While the query waits for its next slice of work the watch stands still.
 
+import type { EntityName } from '../../../schemas/entities.ts';
+import type { NodeSet } from '../../store/node-set.ts';
+import type { View } from '../../store/view.ts';
 import type { QueryTree } from '../tree.ts';
-import type { Source } from './source.ts';
+import type { SplitFilter } from './conditions.ts';
+import type { Shape } from './entities.ts';
+import type { PartitionPlan } from './selection.ts';
 
 /** Rows that came out of a step, and the milliseconds spent in it and in nothing below it. */
 export interface Step {
@@ -25,6 +30,16 @@ export interface PartitionTrace {
 
 const newStep = (): Step => ({ rows: 0, ms: 0 });
 
+/** What a plan tells of a selection beside its steps (explain.ts). */
+export interface Selected {
+  readonly entity: EntityName;
+  readonly shape: Shape;
+  readonly split: SplitFilter;
+  readonly plans: readonly PartitionPlan[];
+  /** Nodes that have rows of the entity when nothing is asked of them. */
+  base(view: View): NodeSet;
+}
+
 /** One selection: a query, or a subquery of it. */
 export class SelectionTrace {
   /** null for work that is no tree's own. */
@@ -38,7 +53,7 @@ export class SelectionTrace {
   readonly partitions: PartitionTrace[] = [];
   readonly late = new Map<LateStep, Step>();
   /** Known once the subqueries have been evaluated. */
-  source: Source | null = null;
+  source: Selected | null = null;
 
   constructor(tree: QueryTree | null, parent: SelectionTrace | null, fields: readonly string[] | null) {
     this.tree = tree;

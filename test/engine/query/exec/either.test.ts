@@ -108,7 +108,7 @@ function told(filter: Filter): { nodes: number; items: number } | null {
       const finding = source.nodes(row);
       let found = finding.next();
       while (!found.done) found = finding.next();
-      const work = eitherOf(source.split.mixed, found.value, row, source);
+      const work = eitherOf(source.split.mixed, found.value, row, source.items);
       let step = work.next();
       while (!step.done) step = work.next();
       if (step.value === null) return null;
