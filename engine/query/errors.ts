@@ -25,12 +25,27 @@ export class LateRefusal extends QueryError {
 }
 
 /**
+ * When PuppetDB's database refuses: before it is asked, because a value has no form there; when it reads the statement, of which groups come
+ * last; when it reads the values; when it runs.
+ */
+const STAGES = ['sending', 'analysis', 'grouping', 'values', 'running'] as const;
+type Stage = (typeof STAGES)[number];
+
+/**
  * A query that passes PuppetDB's own checks and is refused by its database. Of all mistakes in a query it is the last to be
  * told, and not told at all to who asks for the AST only.
  */
 export class StoreRefusal extends QueryError {
-  constructor(message: string) {
+  readonly #stage: number;
+
+  constructor(message: string, stage: Stage = 'analysis') {
     super(400, message);
     this.name = 'StoreRefusal';
+    this.#stage = STAGES.indexOf(stage);
+  }
+
+  /** The one that is told of both. */
+  before(later: StoreRefusal): StoreRefusal {
+    return later.#stage < this.#stage ? later : this;
   }
 }

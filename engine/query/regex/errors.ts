@@ -22,4 +22,4 @@ const REASONS = {
 type Reason = keyof typeof REASONS;
 
 export const invalidRegex = (reason: Reason): QueryError =>
-  new StoreRefusal(`ERROR: invalid regular expression: ${REASONS[reason]}`);
+  new StoreRefusal(`ERROR: invalid regular expression: ${REASONS[reason]}`, 'running');

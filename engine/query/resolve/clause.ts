@@ -6,6 +6,7 @@ import { isAtom, javaClass, textOf } from '../../clojure.ts';
 import { canonicalK } from '../../json/canonical.ts';
 import { isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
+import { compileRegex } from '../regex/regex.ts';
 import type { CompareOp } from '../tree.ts';
 import { relationBetween } from './entities.ts';
 import {
@@ -35,7 +36,7 @@ import {
   isTruthy,
   normalOperator,
 } from './operators.ts';
-import { hasMatch, parseField, tryParseField } from './path.ts';
+import { hasMatch, parseField, pathPattern, tryParseField } from './path.ts';
 import { fieldNamed, isSelect, type Scope, type ScopeOptions, scopeOf, scopeOfSelect } from './scope.ts';
 
 export type Clause =
@@ -165,8 +166,11 @@ function expandComparison(scope: Scope, op: ComparisonOp, node: readonly JsonVal
 }
 
 function dottedComparison(op: ComparisonOp, field: string, value: JsonValue): Clause {
-  // What `match()` stands for is only known where it is expanded.
-  if (op !== '=' && isOddValue(value) && !hasMatch(parseField(field).parts)) throw invalidClause(op);
+  const { top, parts } = parseField(field);
+  // PuppetDB asks its database at once what `match()` stands for.
+  if (hasMatch(parts)) {
+    if (top !== 'parameters') compileRegex(pathPattern(parts));
+  } else if (op !== '=' && isOddValue(value)) throw invalidClause(op);
   return { kind: 'compare', op, field, value };
 }
 

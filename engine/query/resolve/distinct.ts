@@ -6,7 +6,7 @@ import { canonicalK } from '../../json/canonical.ts';
 import { doubleOfNumber, type Float, isArray, isNumber, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { CompareOp, Filter } from '../tree.ts';
-import { type Clause, expand, pairOf, type Source } from './clause.ts';
+import { type Clause, expand, pairOf } from './clause.ts';
 import { checkRegex, comparisonOf, deferred, type FilterContext, filterOf, matchesNull, timeOf } from './filter.ts';
 import { storageMismatch } from './messages.ts';
 import type { OrderColumns } from './order-by.ts';
@@ -196,9 +196,7 @@ function inSubquery(kind: Kind, node: readonly JsonValue[], context: FilterConte
   }
   const { column, inner, filter } = extracted(kind, source, context);
   const name = kind === 'event' ? (EVENT_FIELDS[field] ?? field) : field;
-  const clause = { scope: SCOPES[inner](), columns: [column], filter: { kind: 'elided' } as const, paging: [] };
-  const found = resolveSource(SCOPES[kind](), [name], clause, (...inner) => filterOf(...inner, context));
-  return found.kind === 'in-query' ? { ...found, query: { ...found.query, filter } } : found;
+  return resolveSource(SCOPES[kind](), [name], { scope: SCOPES[inner](), columns: [column], paging: [] }, filter);
 }
 
 interface Extracted {
@@ -285,8 +283,9 @@ function resourceComparison(op: '=' | '~', args: readonly JsonValue[], context: 
 function ofCatalog(hash: JsonValue, context: FilterContext): Filter {
   if (hash === null) return UNKNOWN;
   const filter: Clause = { kind: 'compare', op: '=', field: 'hash', value: hash };
-  const source: Source = { scope: scopeOf('catalogs'), columns: ['certname'], filter, paging: [] };
-  return resolveSource(SCOPES.resource(), ['certname'], source, (...inner) => filterOf(...inner, context));
+  const scope = scopeOf('catalogs');
+  const source = { scope, columns: ['certname'], paging: [] };
+  return resolveSource(SCOPES.resource(), ['certname'], source, filterOf(scope, filter, context));
 }
 
 function factComparison(op: '=' | '~', args: readonly JsonValue[], context: FilterContext): Filter {

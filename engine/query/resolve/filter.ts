@@ -6,7 +6,7 @@ import { isAtom, printClojure, textOf } from '../../clojure.ts';
 import { textForm } from '../../json/compare.ts';
 import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import { parseQueryTime } from '../../time.ts';
-import { badQuery, LateRefusal, StoreRefusal } from '../errors.ts';
+import { badQuery, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
 import { encodedPattern, encodePath } from '../paths.ts';
 import { compileRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter, PathPart, PathRoot } from '../tree.ts';
@@ -15,8 +15,8 @@ import {
   arrayMismatch,
   arrayNeedsVector,
   arrayOnArray,
+  BAD_PATH_ELEMENT,
   badMatchPart,
-  badPathElement,
   columnType,
   incompatible,
   invalidArrayClause,
@@ -29,9 +29,9 @@ import {
   storageMismatch,
 } from './messages.ts';
 import { type ComparisonOp, isInequality } from './operators.ts';
-import { hasMatch, parseField, pathPattern, withoutIndexes } from './path.ts';
+import { hasMatch, parseField, withoutIndexes } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
-import { resolveSource } from './subquery.ts';
+import { checkSource, resolveSource } from './subquery.ts';
 
 /** Throws QueryError for an invalid regular expression. */
 export function checkRegex(pattern: string): void {
@@ -43,7 +43,7 @@ export interface FilterContext {
   readonly refusal: Refusal;
 }
 
-/** The first of each kind. */
+/** The one of each kind that is told. */
 interface Refusal {
   late: LateRefusal | null;
   store: StoreRefusal | null;
@@ -60,13 +60,18 @@ export function settle(context: FilterContext): void {
   if (context.refusal.store !== null) throw context.refusal.store;
 }
 
+function tell(refusal: Refusal, { late, store }: Refusal): void {
+  refusal.late ??= late;
+  if (store !== null) refusal.store = refusal.store?.before(store) ?? store;
+}
+
 /** Runs a check; what is told later of it is kept, and stands for `instead`. */
 export function deferred<T>(context: FilterContext, check: () => T, instead: T): T {
   try {
     return check();
   } catch (error) {
-    if (error instanceof LateRefusal) context.refusal.late ??= error;
-    else if (error instanceof StoreRefusal) context.refusal.store ??= error;
+    if (error instanceof LateRefusal) tell(context.refusal, { late: error, store: null });
+    else if (error instanceof StoreRefusal) tell(context.refusal, { late: null, store: error });
     else throw error;
     return instead;
   }
@@ -78,10 +83,8 @@ const constant = (value: boolean): Filter => ({ kind: 'const', value });
 const not = (arg: Filter): Filter => ({ kind: 'not', arg });
 
 /** The filter of a whole level; null when there is no condition. Unknown clauses standing alone are no condition either. */
-export function filterOf(scope: Scope, clause: Clause, context: FilterContext): Filter | null {
-  if (clause.kind === 'elided' || clause.kind === 'unknown') return null;
-  return toFilter(scope, clause, context);
-}
+export const filterOf = (scope: Scope, clause: Clause, context: FilterContext): Filter | null =>
+  begunLevel(scope, clause, context)();
 
 /** The filter of one comparison whose value means itself. */
 export const comparisonOf = (
@@ -90,24 +93,61 @@ export const comparisonOf = (
   field: string,
   value: JsonValue,
   context: FilterContext,
-): Filter => toFilter(scope, { kind: 'compare', op, field, value }, context);
+): Filter => begun(scope, { kind: 'compare', op, field, value }, context)();
 
-type Condition = Exclude<Clause, { readonly kind: 'and' | 'or' | 'not' }>;
+type Condition = Exclude<Clause, { readonly kind: 'and' | 'or' | 'not' | 'in' }>;
 
-function toFilter(scope: Scope, clause: Clause, context: FilterContext): Filter {
+function begunLevel(scope: Scope, clause: Clause, context: FilterContext): () => Filter | null {
+  return clause.kind === 'elided' || clause.kind === 'unknown' ? () => null : begun(scope, clause, context);
+}
+
+/**
+ * Begins with a clause as far as PuppetDB makes it at once, and gives what makes the rest. That decides which of several errors is told:
+ * those of a condition are found before those within the logic beside it.
+ */
+function begun(scope: Scope, clause: Clause, context: FilterContext): () => Filter {
   switch (clause.kind) {
     case 'and':
     case 'or':
-      return { kind: clause.kind, args: clause.args.map((arg) => toFilter(scope, arg, context)) };
-    case 'not':
-      return not(toFilter(scope, clause.arg, context));
+      return () => ({ kind: clause.kind, args: logicArgs(scope, clause.args, context) });
+    case 'not': {
+      const rest = begun(scope, clause.arg, context);
+      return () => not(rest());
+    }
+    case 'in': {
+      const { fields, source } = clause;
+      if (source === null) return condition(scope, { kind: 'unknown' }, context);
+      checkSource(source);
+      const rest = begunLevel(source.scope, source.filter, context);
+      return () => deferred(context, () => resolveSource(scope, fields, source, rest()), UNKNOWN);
+    }
     default:
-      return deferred(context, () => conditionOf(scope, clause, context), UNKNOWN);
+      return condition(scope, clause, context);
   }
 }
 
+/** What is told only later is told in the order of the query. */
+function condition(scope: Scope, clause: Condition, context: FilterContext): () => Filter {
+  const own: FilterContext = { refusal: { late: null, store: null } };
+  const filter = deferred(own, () => conditionOf(scope, clause), UNKNOWN);
+  return () => {
+    tell(context.refusal, own.refusal);
+    return filter;
+  };
+}
+
+/** Two arguments are begun with; all the others once the first one is made. */
+function logicArgs(scope: Scope, args: readonly Clause[], context: FilterContext): readonly Filter[] {
+  const begin = (arg: Clause): (() => Filter) => begun(scope, arg, context);
+  const [first, ...others] = args.slice(0, 2).map(begin);
+  const made = first === undefined ? [] : [first()];
+  others.push(...args.slice(2).map(begin));
+  for (const rest of others) made.push(rest());
+  return made;
+}
+
 /** A clause that has no logic in it. */
-function conditionOf(scope: Scope, clause: Condition, context: FilterContext): Filter {
+function conditionOf(scope: Scope, clause: Condition): Filter {
   switch (clause.kind) {
     case 'const':
       return { kind: 'const', value: clause.value };
@@ -122,9 +162,6 @@ function conditionOf(scope: Scope, clause: Condition, context: FilterContext): F
       return nullTest(scope, clause.field, clause.isNull);
     case 'in-array':
       return inArray(scope, clause.field, clause.values);
-    case 'in':
-      if (clause.source === null) throw noImplementation();
-      return resolveSource(scope, clause.fields, clause.source, (inner, filter) => filterOf(inner, filter, context));
     case 'function':
       return functionTest(scope, clause);
     case 'parameter':
@@ -182,7 +219,8 @@ function target(scope: Scope, text: string, { matches = true, late = false }: Ta
 
 /** NUL cannot be in a stored text. */
 function checkText(value: string): string {
-  if (value.includes('\u0000')) throw new StoreRefusal('ERROR: invalid byte sequence for encoding "UTF8": 0x00');
+  if (value.includes('\u0000'))
+    throw new StoreRefusal('ERROR: invalid byte sequence for encoding "UTF8": 0x00', 'values');
   return value;
 }
 
@@ -215,7 +253,7 @@ function equality(scope: Scope, name: string, value: JsonValue): Filter {
       if (isArray(value) || isObject(value)) throw storageMismatch(field, '=', value);
       return { kind: 'member', field: field.name, value: checkText(memberText(value)) };
     case 'PA':
-      if (isAtom(value)) throw noSequence(value);
+      if (isAtom(value)) throw new LateRefusal(noSequence(value).message);
       return { kind: 'path-eq', field: field.name, paths: [pathOf(field, value)] };
     case 'PE':
       return { kind: 'eq', field: field.name, value: encodedText(field, value), nullSafe: false };
@@ -245,12 +283,15 @@ const memberText = (value: JsonValue): string => (isNumber(value) ? String(doubl
 
 /** A fact path: texts are object keys, integers array indexes. Encoded paths take fractions too (1.0 is one): as the texts that they are there. */
 function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
-  if (!isArray(value)) throw badPathElement();
+  // Of paths that are lists only the writing of the SQL looks at the elements.
+  const refusal = (): QueryError =>
+    field.type === 'PA' ? new LateRefusal(BAD_PATH_ELEMENT) : badQuery(BAD_PATH_ELEMENT);
+  if (!isArray(value)) throw refusal();
   return value.map((element) => {
     if (typeof element === 'string') return element;
     if (typeof element === 'number' && Number.isInteger(element)) return element;
     if (typeof element === 'bigint') return doubleOfNumber(element);
-    if (field.type !== 'PE' || !isNumber(element)) throw badPathElement();
+    if (field.type !== 'PE' || !isNumber(element)) throw refusal();
     return textOf(element);
   });
 }
@@ -273,11 +314,9 @@ function inequality(scope: Scope, op: CompareOp, name: string, value: JsonValue)
   throw incompatible(value, op);
 }
 
-/** `match()` is only for facts; its pieces make one regular expression, which must be valid. */
+/** `match()` is only for facts. */
 function checkMatch(parts: readonly PathPart[], field: Field): void {
-  if (!hasMatch(parts)) return;
-  if (field.name === 'parameters') throw badMatchPart('match');
-  checkRegex(pathPattern(parts));
+  if (hasMatch(parts) && field.name === 'parameters') throw badMatchPart('match');
 }
 
 /**

@@ -85,7 +85,7 @@ export const notTimestamp = (value: JsonValue): QueryError =>
       );
 export const notAllowedOnValue = (op: string, value: JsonValue): QueryError =>
   badQuery(`Operator '${op}' not allowed on value '${printAlone(value)}'`);
-export const badPathElement = (): QueryError => badQuery('Path array element wasnt string or integer in {0}');
+export const BAD_PATH_ELEMENT = 'Path array element wasnt string or integer in {0}';
 export const arrayNeedsVector = (): QueryError => badQuery('Operator array requires a vector argument');
 export const arrayOnArray = (): QueryError => badQuery('Operator in...array is not supported on array types');
 export const arrayOfOneType = (): QueryError => badQuery('All values in array must be the same type.');
@@ -138,9 +138,12 @@ const comparedType = (field: Stored, op: string): string =>
 export function storageMismatch(field: Stored, op: string, value: JsonValue): QueryError {
   switch (kindOf(value)) {
     case 'array':
-      return new StoreRefusal("Can't infer the SQL type to use for an instance of clojure.lang.PersistentVector.");
+      return new StoreRefusal(
+        "Can't infer the SQL type to use for an instance of clojure.lang.PersistentVector.",
+        'sending',
+      );
     case 'object':
-      return new StoreRefusal('No hstore extension installed.');
+      return new StoreRefusal('No hstore extension installed.', 'sending');
     default:
       return noOperator(comparedType(field, op), op, op === '~' && value === null ? 'unknown' : valueType(value));
   }

@@ -230,7 +230,7 @@ function groupKey(scope: Scope, key: JsonValue, { keyed, shown }: Groupable): Gr
   const field = groupField(scope, name);
   if (field) {
     if (field.type === 'X' || (field.type === 'J' && !(scope.roots as readonly string[]).includes(field.name))) {
-      throw new StoreRefusal('ERROR: could not identify an equality operator for type json');
+      throw new StoreRefusal('ERROR: could not identify an equality operator for type json', 'grouping');
     }
     return { kind: 'ref', ref: { kind: 'field', field: field.name } };
   }
@@ -250,20 +250,25 @@ function distinctKeys(keys: readonly GroupKey[]): readonly GroupKey[] {
 /** A member of a document can be grouped by when it is a column. */
 function memberKey(scope: Scope, name: string, shown: Groupable['shown']): GroupKey {
   const ref = fieldRef(scope, name);
-  if (!shown.has(nameOfRef(ref))) throw new StoreRefusal(`ERROR: column "${name}" does not exist`);
+  if (!shown.has(nameOfRef(ref))) throw noColumn(name);
   return { kind: 'ref', ref };
 }
 
 function functionKey(name: string, columns: readonly Column[]): GroupKey {
   const index = columns.findIndex((column) => column.kind !== 'field' && column.key === name);
   const column = columns[index];
-  if (!column) throw new StoreRefusal(`ERROR: column "${name}" does not exist`);
-  if (isAggregate(column)) throw new StoreRefusal('ERROR: aggregate functions are not allowed in GROUP BY');
+  if (!column) throw noColumn(name);
+  if (isAggregate(column)) throw new StoreRefusal('ERROR: aggregate functions are not allowed in GROUP BY', 'grouping');
   return { kind: 'column', column: index };
 }
 
+const noColumn = (name: string): Error => new StoreRefusal(`ERROR: column "${name}" does not exist`, 'grouping');
+
 const notGrouped = (name: string): Error =>
-  new StoreRefusal(`ERROR: column "${name}" must appear in the GROUP BY clause or be used in an aggregate function`);
+  new StoreRefusal(
+    `ERROR: column "${name}" must appear in the GROUP BY clause or be used in an aggregate function`,
+    'grouping',
+  );
 
 /** The document that a column is a part of: rows that are grouped by the whole have the part in common. */
 function documentOf(ref: FieldRef): FieldRef | null {

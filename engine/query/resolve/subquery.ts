@@ -2,12 +2,12 @@
 // (spec/query.md 3.7). Columns are paired by position; surplus inner columns are dropped. Its filter is made by
 // whoever asks for it (filter.ts), as a filter may have subqueries.
 
-import type { Field } from '../../../schemas/entities.ts';
+import type { Entity, Field } from '../../../schemas/entities.ts';
 import { printClojure } from '../../clojure.ts';
 import type { JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
 import type { Column, Filter, QueryTree } from '../tree.ts';
-import type { Clause, Source } from './clause.ts';
+import type { Source } from './clause.ts';
 import { columnMismatch, notQueryable, tooFewColumns, unknownFields } from './messages.ts';
 import { clausePaging } from './order-by.ts';
 import { fieldNamed, type Scope } from './scope.ts';
@@ -26,17 +26,24 @@ function comparable(outer: Field, inner: Field): boolean {
 
 const isPath = (field: Field): boolean => field.type === 'PA' || field.type === 'PE';
 
-/** `filterOf`: makes the subquery's filter. Throws QueryError for columns that cannot be compared. */
+/** A source without its filter. */
+type SourceRows = Omit<Source, 'filter'>;
+
+/** What is known of it before its filter is. Throws QueryError where it has no rows at all. */
+export function checkSource({ scope, columns }: SourceRows): Entity {
+  if (!scope.entity) throw badQuery(unknownFields("Can't extract", scope.alias, columns.map(String), []));
+  return scope.entity;
+}
+
+/** `filter`: the subquery's own. Throws QueryError for columns that cannot be compared. */
 export function resolveSource(
   scope: Scope,
   fields: readonly string[],
-  source: Source,
-  filterOf: (inner: Scope, clause: Clause) => Filter | null,
+  source: SourceRows,
+  filter: Filter | null,
 ): Filter {
   const inner = source.scope;
-  const entity = inner.entity;
-  if (!entity) throw badQuery(unknownFields("Can't extract", inner.alias, source.columns.map(String), []));
-  const filter = filterOf(inner, source.filter);
+  const entity = checkSource(source);
   const columns: Column[] = [];
   for (let index = 0; index < fields.length; index += 1) {
     const name = fields[index] as string;

@@ -19,6 +19,16 @@ const noTime = (name: string): string =>
 const BAD_TIME = '["=","producer_timestamp","x"]';
 const NO_TIME = "'x' is not a valid timestamp value";
 
+const time = (value: string): string => `["=","producer_timestamp","${value}"]`;
+const GOOD = '["=","certname","x"]';
+const NO_NUMBER = 'Argument "x" and operator ">" have incompatible types.';
+const BAD_ELEMENT = 'Path array element wasnt string or integer in {0}';
+const noRegex = (what: string): string => `ERROR: invalid regular expression: ${what} not balanced`;
+const noOperator = (types: string): string => `ERROR: operator does not exist: ${types}`;
+const NO_UTF8 = 'ERROR: invalid byte sequence for encoding "UTF8": 0x00';
+const NO_TYPE = "Can't infer the SQL type to use for an instance of clojure.lang.PersistentVector.";
+const NOT_GROUPED = 'ERROR: column "status" must appear in the GROUP BY clause or be used in an aggregate function';
+
 /** Queries with two mistakes: which one is told. */
 const ORDER: readonly [EntityName, string, string][] = [
   // What its checks find, what the writing of the SQL finds, what its database refuses.
@@ -45,6 +55,39 @@ const ORDER: readonly [EntityName, string, string][] = [
   ['nodes', '["and",["~",["fact","x"],[1.5]],["=","node_state","b"]]', 'Invalid ~ clause'],
   ['nodes', '["~",["fact","x"],{"a":1}]', 'Invalid ~ clause'],
   ['nodes', `["and",["~",["name"],"x"],${RELATION}]`, 'Invalid ~ clause'],
+  // Logic is made from the outside in: of its terms two are begun with, all others once the first one is made.
+  ...(
+    [
+      [`["or",["or",${time('x1')},${GOOD}],${time('x2')}]`, 'x2'],
+      [`["or",["or",${time('x1')}],${GOOD},${time('x2')}]`, 'x1'],
+      [`["or",${GOOD},["or",${time('x1')}],${GOOD},${GOOD},${time('x2')}]`, 'x2'],
+      [`["or",["or",["or",${time('x1')}]],["or",${time('x2')}]]`, 'x1'],
+      [`["or",["or",["or",${time('x1')}],${time('x3')}],["or",${time('x2')}]]`, 'x3'],
+      [`["or",["not",["or",${time('x1')}]],["not",${time('x2')}]]`, 'x2'],
+      [`["or",["not",${time('x1')}],${time('x2')}]`, 'x1'],
+      [`["not",["or",["and",${time('x1')}],${time('x2')}]]`, 'x2'],
+      // A subquery is begun with at once, and the one over reports is a conjunction with their type.
+      [`["or",["or",${time('x1')}],["in","certname",["extract","certname",["select_catalogs",${time('x2')}]]]]`, 'x2'],
+      [`["or",["in","certname",["extract","certname",["select_reports",${time('x1')}]]],${time('x2')}]`, 'x2'],
+      [`["or",["in","certname",["extract","certname",["select_catalogs",${time('x1')}]]],${time('x2')}]`, 'x1'],
+    ] as const
+  ).map(([query, told]): [EntityName, string, string] => [
+    'reports',
+    query,
+    `'${told}' is not a valid timestamp value`,
+  ]),
+  // Elements of paths are looked at when the SQL is written, and `match()` is asked for before anything else.
+  ['fact_contents', '["or",["=","path",[1.5]],["or",[">","value","x"]]]', NO_NUMBER],
+  ['fact_contents', '["or",["=","path",3],[">","value","x"]]', NO_NUMBER],
+  ['fact_contents', '["or",["~>","path",["a",1.5]],["~","name","("]]', BAD_ELEMENT],
+  ['inventory', `["or",["=","timestamp","x"],["~","facts.match(\\"(\\")","y"]]`, noRegex('parentheses ()')],
+  // The database looks at values that it has no form for, at the statement with its groups at the end, at texts, at patterns.
+  ['reports', '["and",["=","certname","\u0000"],["=","status",1]]', noOperator('text = integer')],
+  ['reports', '["and",["~","certname","("],["=","certname","\u0000"]]', NO_UTF8],
+  ['reports', '["and",["=","status",1],["=","hash",["x"]]]', NO_TYPE],
+  ['reports', '["and",["~","certname","("],["=","status",1],["=","noop","x"]]', noOperator('text = integer')],
+  ['reports', '["extract",["status",["function","count"]],["=","status",1]]', noOperator('text = integer')],
+  ['reports', '["extract",["status",["function","count"]],["~","status","("]]', NOT_GROUPED],
   // What only the database refuses comes last of all.
   [
     'reports',
@@ -277,7 +320,7 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ['nodes', '["=","node_state","Bogus"]', 'No matching clause: bogus'],
   ['fact_contents', '["=","path","os"]', 'Path array element wasnt string or integer in {0}'],
   ['fact_contents', '["=","path",["os",1.5]]', 'Path array element wasnt string or integer in {0}'],
-  ['environments', '["~","name","\\u0000"]', 'ERROR: invalid byte sequence for encoding "UTF8": 0x00'],
+  ['environments', '["~","name","\u0000"]', 'ERROR: invalid byte sequence for encoding "UTF8": 0x00'],
   ['fact_contents', '["=","path",5]', "Don't know how to create ISeq from: java.lang.Integer"],
   ['reports', '["=","certname",5]', 'ERROR: operator does not exist: text = integer'],
   ['reports', '["=","certname",-2147483648]', 'ERROR: operator does not exist: text = integer'],
