@@ -12,15 +12,25 @@ import { Float, type JsonObject, type JsonValue } from './value.ts';
 
 /** Canonical text with keys in order K. `depth` is how many containers already enclose the value. Throws JsonError. */
 export function canonicalK(value: JsonValue, depth = 0): string {
-  return canonical(value, true, depth);
+  return compactText(value, sortedKeysK, JSON_LIMITS.depth - depth, refuseDeep);
 }
 
 /** Canonical text with keys in order S. `depth` is how many containers already enclose the value. Throws JsonError. */
 export function canonicalS(value: JsonValue, depth = 0): string {
-  return canonical(value, false, depth);
+  return compactText(value, sortedKeysS, JSON_LIMITS.depth - depth, refuseDeep);
 }
 
-function canonical(value: JsonValue, slashesLast: boolean, depth: number): string {
+function refuseDeep(): never {
+  throw tooDeep();
+}
+
+/** The text without white space. `left`: so many containers may stand within each other; `deep` gives what stands for those that are deeper. */
+export function compactText(
+  value: JsonValue,
+  keysOf: (object: JsonObject) => readonly string[],
+  left: number,
+  deep: () => string,
+): string {
   switch (typeof value) {
     case 'string':
       return quote(value);
@@ -34,25 +44,25 @@ function canonical(value: JsonValue, slashesLast: boolean, depth: number): strin
   }
   if (value === null) return 'null';
   if (value instanceof Float) return javaDouble(value.value);
-  if (depth >= JSON_LIMITS.depth) throw tooDeep();
+  if (left <= 0) return deep();
   if (Array.isArray(value)) {
     const length = value.length;
     if (length === 0) return '[]';
-    let text = `[${canonical(value[0] as JsonValue, slashesLast, depth + 1)}`;
+    let text = `[${compactText(value[0] as JsonValue, keysOf, left - 1, deep)}`;
     for (let index = 1; index < length; index++) {
-      text += `,${canonical(value[index] as JsonValue, slashesLast, depth + 1)}`;
+      text += `,${compactText(value[index] as JsonValue, keysOf, left - 1, deep)}`;
     }
     return `${text}]`;
   }
   const object = value as JsonObject;
-  const keys = slashesLast ? sortedKeysK(object) : sortedKeysS(object);
+  const keys = keysOf(object);
   const length = keys.length;
   if (length === 0) return '{}';
   let text = '{';
   for (let index = 0; index < length; index++) {
     const key = keys[index] as string;
     if (index > 0) text += ',';
-    text += `${quote(key)}:${canonical(object[key] as JsonValue, slashesLast, depth + 1)}`;
+    text += `${quote(key)}:${compactText(object[key] as JsonValue, keysOf, left - 1, deep)}`;
   }
   return `${text}}`;
 }

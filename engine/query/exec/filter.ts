@@ -282,39 +282,28 @@ export function typeOf(entity: EntityName, field: string): FieldType {
 const inValue = (value: Value): string | number => (value instanceof Float ? value.value : (value as string | number));
 
 export function conjunction(args: readonly Predicate[]): Predicate {
-  const tests = args.map((a) => a.test);
-  const deps = args.reduce((all, a) => all | a.deps, 0);
-  if (tests.length === 1) return args[0]!;
   const seeks = seeksOf(args);
-  return {
-    deps,
-    ...(seeks.length > 0 && { seek: seekAll(seeks), isExact: args.every(({ isExact }) => isExact) }),
-    test(row) {
-      let result: Truth = TRUE;
-      for (let i = 0; i < tests.length; i++) {
-        const truth = tests[i]!(row);
-        if (truth === FALSE) return FALSE;
-        if (truth === UNKNOWN) result = UNKNOWN;
-      }
-      return result;
-    },
-  };
+  return combined(args, FALSE, seeks.length > 0 ? seekAll(seeks) : undefined);
 }
 
 function disjunction(args: readonly Predicate[]): Predicate {
-  const tests = args.map((a) => a.test);
-  const deps = args.reduce((all, a) => all | a.deps, 0);
-  if (tests.length === 1) return args[0]!;
   const seeks = seeksOf(args);
+  return combined(args, TRUE, seeks.length > 0 && seeks.length === args.length ? seekAny(seeks) : undefined);
+}
+
+/** `decisive`: the truth of one of them that decides for all. */
+function combined(args: readonly Predicate[], decisive: Truth, seek: Seek | undefined): Predicate {
+  if (args.length === 1) return args[0]!;
+  const tests = args.map((a) => a.test);
+  const otherwise = negate(decisive);
   return {
-    deps,
-    ...(seeks.length > 0 &&
-      seeks.length === args.length && { seek: seekAny(seeks), isExact: args.every(({ isExact }) => isExact) }),
+    deps: args.reduce((all, a) => all | a.deps, 0),
+    ...(seek !== undefined && { seek, isExact: args.every(({ isExact }) => isExact) }),
     test(row) {
-      let result: Truth = FALSE;
+      let result = otherwise;
       for (let i = 0; i < tests.length; i++) {
         const truth = tests[i]!(row);
-        if (truth === TRUE) return TRUE;
+        if (truth === decisive) return decisive;
         if (truth === UNKNOWN) result = UNKNOWN;
       }
       return result;
