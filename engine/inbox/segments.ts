@@ -14,8 +14,7 @@ import { join } from 'node:path';
 import { diskFiles, type LogFile, type LogFileSystem, readFully } from './files.ts';
 import { decodeSegmentHeader, type RecordHeader, SEGMENT_HEADER_SIZE, type SegmentHeader } from './record.ts';
 import { findRecord, NO_RECORD, scanSegment } from './scan.ts';
-import type { StoredIn } from './stream.ts';
-import { StreamCorrupt, type StreamRecord } from './stream.ts';
+import { type StoredIn, StreamCorrupt, type StreamRecord } from './stream.ts';
 
 export interface Segment {
   readonly path: string;

@@ -33,7 +33,7 @@ type Stage = (typeof STAGES)[number];
 
 /**
  * A query that passes PuppetDB's own checks and is refused by its database. Of all mistakes in a query it is the last to be
- * told, and not told at all to who asks for the AST only.
+ * told, and not told at all to who asks for the AST only, unless the database is asked meanwhile (for what `match()` stands for).
  */
 export class StoreRefusal extends QueryError {
   readonly #stage: number;
@@ -44,8 +44,8 @@ export class StoreRefusal extends QueryError {
     this.#stage = STAGES.indexOf(stage);
   }
 
-  /** The one that is told of both. */
-  before(later: StoreRefusal): StoreRefusal {
-    return later.#stage < this.#stage ? later : this;
+  /** The one of both that is told; this one if they are found at the same stage. */
+  orEarlier(other: StoreRefusal): StoreRefusal {
+    return other.#stage < this.#stage ? other : this;
   }
 }

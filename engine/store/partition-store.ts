@@ -25,6 +25,7 @@ import { openTables, type Tables } from './tables.ts';
 /** Certnames kept by a thread. */
 const NAMES_MAX = 32_768;
 
+/** An open partition without the ways to read and change it. One thread's own. */
 export class PartitionStore {
   readonly dir: string;
   readonly env: RootDatabase;

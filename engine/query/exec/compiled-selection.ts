@@ -47,6 +47,7 @@ export class CompiledSelection {
   readonly mixed: Predicate | null;
   /** All but those on the node alone. */
   readonly residual: Predicate | null;
+  /** How rows are made that items, reports or nodes have several of; null: these are rows themselves. */
   readonly subKind: SubKind | null;
   readonly subs: SubRows;
   /** Partitions that can have rows, ascending. */
@@ -63,7 +64,7 @@ export class CompiledSelection {
     this.entity = selection.entity;
     this.ctx = ctx;
     this.trace = trace;
-    trace.source = this;
+    trace.selected = this;
     this.#nodes = [...nodes];
     this.scope = scopeOf(ctx, selection.entity);
     const { implied, sub: kind } = this.scope.traits;

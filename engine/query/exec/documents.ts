@@ -208,7 +208,7 @@ interface ResourceText {
 }
 
 /** The node that a document is made of, as a row shows it. */
-export interface DocumentNode {
+interface DocumentNode {
   readonly nodeId: NodeId;
   readonly node: StoredNode;
   /** Name and item of each fact. */

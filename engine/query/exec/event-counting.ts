@@ -1,5 +1,4 @@
-// Events folded into counts per subject, one by one. Those of many reports that are counted by their own texts go through a kernel
-// (event-kernel.ts).
+// Events folded into counts per subject, one by one: where nodes count, and where there is no WebAssembly (event-kernel.ts).
 
 import { ByteNumbers } from '../../byte-numbers.ts';
 import { PairNumbers } from '../../pair-numbers.ts';
@@ -8,7 +7,7 @@ import type { TextRecord } from '../../store/fields.ts';
 import { REPORT_TEXT } from '../../store/report-record.ts';
 import type { EventCountsTree } from '../tree.ts';
 import { CodedNumbers, withRoom } from './coded.ts';
-import { type Added, COUNTS, type EventTally, STATUS, SUBJECT_CODES, type Subjects } from './event-count-fields.ts';
+import { type Added, COUNTS, type EventTally, STATUS, SUBJECT_CODES, type Subjects } from './event-tally.ts';
 import type { Row } from './row.ts';
 
 const { certname: CERTNAME } = REPORT_TEXT;

@@ -6,9 +6,9 @@ import type { Value } from './access.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { openDistinct } from './distinct.ts';
-import { COUNT, type EventTally, type Subjects } from './event-count-fields.ts';
 import { Counting } from './event-counting.ts';
 import { eventKernel } from './event-kernel.ts';
+import { COUNT, type EventTally, type Subjects } from './event-tally.ts';
 import { compareByTypes, TopEntries } from './order.ts';
 import { type Rows, TreeRows } from './rows.ts';
 import { Source } from './source.ts';
@@ -31,7 +31,6 @@ const tallyFor = (tree: EventCountsTree, ctx: ExecContext): EventTally =>
   new Counting(tree, ctx.options.edition === 'enterprise');
 
 function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefined, Passing> {
-  const tally = tallyFor(tree, ctx);
   const { events } = tree;
   const trace = ctx.trace.begin(events);
   const group = trace.step('group');
@@ -40,6 +39,7 @@ function* subjectsOf(tree: EventCountsTree, ctx: ExecContext): Generator<undefin
     events.distinct === null
       ? new TreeRows(new Source({ entity: 'events', filter }, ctx, trace))
       : yield* openDistinct({ ...events, filter }, ctx, trace);
+  const tally = tallyFor(tree, ctx);
   let taken = 0;
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
@@ -107,8 +107,9 @@ export function* executeEventCounts(
     );
     const names: readonly string[] = SUBJECT_FIELDS[tree.summarizeBy];
     for (const subject of subjects) {
+      const texts = all.texts(subject);
       const keys = tree.orderBy.map(({ field }): Value => {
-        const text = all.texts(subject)[names.indexOf(field)];
+        const text = texts[names.indexOf(field)];
         if (text !== undefined) return JSON.parse(text) as string | null;
         return field in COUNT ? all.count(subject, COUNT[field as CountField]) : null;
       });

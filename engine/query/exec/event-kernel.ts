@@ -3,10 +3,11 @@
 import { Memory } from '../../bytes.ts';
 import { EVENT_CODE, type StoredEvents } from '../../store/event-record.ts';
 import { quoted } from '../../store/fields.ts';
-import { instanceOf, memoryOf, type WasmExports, whereThereIsRoom } from '../../wasm/instance.ts';
+import { instanceOf, memoryOf, type WasmExports } from '../../wasm/instance.ts';
+import { KernelPool } from '../../wasm/kernel-pool.ts';
 import { TALLY } from '../../wasm/tally.bytes.ts';
 import type { EventCountsTree } from '../tree.ts';
-import { COUNTS, type EventTally, STATUS, SUBJECT_CODES, type Subjects } from './event-count-fields.ts';
+import { COUNTS, type EventTally, STATUS, SUBJECT_CODES, type Subjects } from './event-tally.ts';
 import type { Row } from './row.ts';
 
 const NUMBER = Uint32Array.BYTES_PER_ELEMENT;
@@ -16,10 +17,7 @@ const WORD_SIZE = 64;
 const NONE = 0xffffffff;
 /** The text of a corrective change in its column. */
 const CORRECTIVE = 'true';
-/** So many kernels are kept for later: as many queries of a thread may count at once without making one. */
-const KEPT = 2;
-/** Larger memory is not kept. */
-const KEPT_MAX = 4 << 20;
+const KERNELS_KEPT = 2;
 
 interface Place {
   readonly value: number;
@@ -41,17 +39,20 @@ interface Exports extends WasmExports {
   count(from: number, to: number): void;
 }
 
-/** Those of this thread that nobody uses. */
-const kernels: EventKernel[] = [];
+const kernels = new KernelPool(() => new EventKernel(), KERNELS_KEPT);
 
 /** One for events that are counted each; null: there is no WebAssembly here, or the subject is not among the events' own texts. */
 export function eventKernel(summarizeBy: EventCountsTree['summarizeBy']): EventTally | null {
   const columns = SUBJECT_CODES[summarizeBy];
-  return columns.length === 0 ? null : whereThereIsRoom(() => (kernels.pop() ?? new EventKernel()).begin(columns));
+  return columns.length === 0 ? null : kernels.take((kernel) => kernel.begin(columns));
 }
 
 class EventKernel implements EventTally {
-  readonly #exports = instanceOf<Exports>(TALLY, {});
+  readonly #exports = instanceOf<Exports>(TALLY, {
+    noRoom: (size: number) => {
+      throw new RangeError(`there is no memory of ${size} bytes to count events with`);
+    },
+  });
   #bytes = memoryOf(this.#exports, 0);
   readonly #source = new Memory();
   readonly #word = this.#exports.take(WORD_SIZE);
@@ -117,7 +118,7 @@ class EventKernel implements EventTally {
     const pairs = numbers(subjectTexts, length * 2);
     const counts = numbers(subjectCounts, length * COUNTS);
     const hasFirst = this.#hasFirst;
-    if (bytes.length <= KEPT_MAX && kernels.length < KEPT) kernels.push(this);
+    kernels.give(this, bytes.length);
     const textOf = (number: number): string =>
       texts.toString('utf8', number === 0 ? 0 : ends[number - 1], ends[number]);
     return {

@@ -116,15 +116,15 @@ class Drawing {
 
   selection(selection: SelectionTrace): SelectionPlan {
     this.#shown++;
-    const { tree, source, fields } = selection;
-    const split = source?.split;
+    const { tree, selected, fields } = selection;
+    const split = selected?.split;
     // Partitions that were not looked at are holes.
-    const partitions = selection.partitions.flatMap((trace, part) => this.#partition(trace, part, source));
+    const partitions = selection.partitions.flatMap((trace, part) => this.#partition(trace, part, selected));
     const steps = stepsOf(selection, partitions);
     const last = steps.at(-1);
     return {
-      'Node Type': source === null ? 'Subqueries' : NODE_TYPE[source.shape],
-      'Relation Name': source?.entity ?? tree?.entity ?? '',
+      'Node Type': selected === null ? 'Subqueries' : NODE_TYPE[selected.shape],
+      'Relation Name': selected?.entity ?? tree?.entity ?? '',
       ...(fields === null ? {} : { Compared: fields }),
       Conditions:
         split === undefined
@@ -155,10 +155,10 @@ class Drawing {
     return shown;
   }
 
-  #partition(trace: PartitionTrace, part: number, source: Selected | null): PartitionPlanText {
-    const plan = source?.plans[part];
-    const nodes = source === null || source.shape === 'global' ? null : this.#nodes(source, part);
-    const rows = source === null ? null : this.#rows(source, part, nodes);
+  #partition(trace: PartitionTrace, part: number, selected: Selected | null): PartitionPlanText {
+    const plan = selected?.plans[part];
+    const nodes = selected === null || selected.shape === 'global' ? null : this.#nodes(selected, part);
+    const rows = selected === null ? null : this.#rows(selected, part, nodes);
     return {
       partition: part,
       ...(trace.nodes === null ? {} : { nodes: stepPlan('nodes', trace.nodes, nodes) }),
@@ -178,17 +178,17 @@ class Drawing {
     };
   }
 
-  #nodes(source: Selected, part: number): number {
-    return estimateNodes(source.split.node, source.base(this.#ctx.view(part)), part, this.#ctx);
+  #nodes(selected: Selected, part: number): number {
+    return estimateNodes(selected.split.node, selected.base(this.#ctx.view(part)), part, this.#ctx);
   }
 
   /** Rows that the scan was expected to give; null where it has not been planned. */
-  #rows(source: Selected, part: number, nodes: number | null): number | null {
-    const { entity, split } = source;
+  #rows(selected: Selected, part: number, nodes: number | null): number | null {
+    const { entity, split } = selected;
     const view = this.#ctx.view(part);
-    const plan = source.plans[part];
+    const plan = selected.plans[part];
     const others = [...split.item, ...split.sub, ...split.mixed];
-    switch (source.shape) {
+    switch (selected.shape) {
       case 'node':
         return estimateNodeRows(entity, others, nodes ?? 0);
       case 'item':
@@ -216,7 +216,7 @@ function stepsOf(selection: SelectionTrace, partitions: readonly PartitionPlanTe
     const whole = { rows: subqueries.length, ms: prepare.ms };
     steps.push(stepPlan('subqueries', whole, subqueries.length));
   }
-  if (selection.source === null) return steps;
+  if (selection.selected === null) return steps;
   const nodes = partitions.flatMap((p) => p.nodes ?? []);
   if (nodes.length > 0) steps.push(sumOf('nodes', nodes));
   // A query about nodes that there are not reads no partition.

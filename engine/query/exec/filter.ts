@@ -39,7 +39,7 @@ export interface Predicate {
 }
 
 /** What tests ask of the query that they belong to (context.ts). */
-export interface CompileContext {
+interface CompileContext {
   readonly options: {
     readonly now: number;
     readonly nodePurgeTtl: number;

@@ -6,14 +6,12 @@
 //   by        'class'     only fields are asked for that take few values (item-classes.ts): one look per combination of them
 //             'item'      one look per item
 
-import type { DictionaryView } from '../../store/dictionary.ts';
 import { Ids } from '../../store/ids.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { ItemId } from '../../store/records.ts';
 import type { View } from '../../store/view.ts';
 import type { Access } from './access.ts';
 import { areShared } from './classed.ts';
-import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor } from './filter.ts';
 import { type ItemPlan, readsLists, sizeOf } from './item-plan.ts';
@@ -35,8 +33,8 @@ type Visit = (row: Row, weight: number, isOne: boolean) => void;
 /** Counts are kept in an array over all items up to this many. */
 const WEIGHTS_MAX = 1 << 22;
 const TICK_NODES = 63;
-/** From so many lists on it is worth having a kernel for them. */
-const MANY_LISTS = 32;
+/** From so many on a kernel saves more (4 ns an entry) than it takes to give it weights and to take them away. */
+const ENTRIES_PER_ITEM = 0.25;
 /** Sub-rows of a report that are counted at once. */
 const TICK_SUBS = 256;
 /** Microseconds, measured: an entry of a node's list counted. */
@@ -103,7 +101,7 @@ export function* foldRows(source: Source, reads: readonly Access[], visit: Visit
       if (total > 0) visit(row, total, false);
     } else if (fold.weights === 'postings') yield* byPostings(source, row, nodes, visit);
     else {
-      const weights = yield* listWeights(source.items.dictionary(view), nodes, ctx);
+      const weights = yield* listWeights(source, nodes, view);
       if (fold.by === 'item') yield* byItem(source, row, items, weights, visit);
       else yield* byClass(source, row, weights, shares, known);
     }
@@ -150,16 +148,14 @@ function* countEntries(source: Source, nodes: NodeSet, view: View): Generator<un
 }
 
 /** By item, how many of the nodes have it. */
-function* listWeights(
-  dictionary: DictionaryView<unknown>,
-  nodes: NodeSet,
-  ctx: ExecContext,
-): Generator<undefined, Uint32Array> {
+function* listWeights(source: Source, nodes: NodeSet, view: View): Generator<undefined, Uint32Array> {
+  const dictionary = source.items.dictionary(view);
   const list = new Ids();
   const ids = nodes.toArray();
-  const weights = itemWeights(dictionary.end, dictionary.stride, ids.length >= MANY_LISTS);
+  const entries = (ids.length * sizeOf(source.entity, view).rows) / Math.max(1, view.counts.nodes);
+  const weights = itemWeights(dictionary.end, dictionary.stride, entries > dictionary.end * ENTRIES_PER_ITEM);
   for (let i = 0; i < ids.length; i++) {
-    if ((i & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+    if ((i & TICK_NODES) === TICK_NODES && source.ctx.tick()) yield;
     dictionary.readList(ids[i]!, list);
     weights.add(list);
   }

@@ -41,6 +41,7 @@ function sievesOf({ classed, marks }: ItemTests, dictionary: DictionaryView<unkn
 
 /** The items of a selection's rows; the same for all partitions. */
 export class ItemSource {
+  /** Whose rows these are. */
   readonly selected: CompiledSelection;
   readonly #reach: Reach | null;
   readonly #plans: ItemPlan[] = [];

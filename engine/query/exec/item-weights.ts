@@ -5,16 +5,14 @@
 import { Memory } from '../../bytes.ts';
 import type { Ids } from '../../store/ids.ts';
 import type { ItemId } from '../../store/records.ts';
-import { instanceOf, memoryOf, type WasmExports, whereThereIsRoom } from '../../wasm/instance.ts';
+import { instanceOf, memoryOf, type WasmExports } from '../../wasm/instance.ts';
+import { KernelPool } from '../../wasm/kernel-pool.ts';
 import { WEIGHTS } from '../../wasm/weights.bytes.ts';
 
 /** The first bytes of the memory are its own. */
 const WEIGHTS_START = 256;
 const NUMBER = Uint32Array.BYTES_PER_ELEMENT;
-/** So many kernels are kept for later: as many queries of a thread may count at once without making one. */
-const KEPT = 4;
-/** Larger memory is not kept. */
-const KEPT_MAX = 4 << 20;
+const KERNELS_KEPT = 4;
 
 interface Exports extends WasmExports {
   add(list: number, numbers: number, stride: number, weights: number, items: ItemId): void;
@@ -27,14 +25,11 @@ export interface ItemWeights {
   take(): Uint32Array;
 }
 
-/** Those of this thread that nobody uses. */
-const kernels: WeightsKernel[] = [];
+const kernels = new KernelPool(() => new WeightsKernel(), KERNELS_KEPT);
 
-/** For items below `items`, in lists of `stride` numbers an entry. `isWorth`: there are many lists. */
-export function itemWeights(items: ItemId, stride: number, isWorth: boolean): ItemWeights {
-  const kernel = isWorth ? whereThereIsRoom(() => (kernels.pop() ?? new WeightsKernel()).begin(items, stride)) : null;
-  return kernel ?? new PlainWeights(items, stride);
-}
+/** For items below `items`, in lists of `stride` numbers an entry. `isWorth`: there are many entries. */
+export const itemWeights = (items: ItemId, stride: number, isWorth: boolean): ItemWeights =>
+  (isWorth ? kernels.take((kernel) => kernel.begin(items, stride)) : null) ?? new PlainWeights(items, stride);
 
 class PlainWeights implements ItemWeights {
   readonly #weights: Uint32Array;
@@ -64,13 +59,16 @@ class WeightsKernel implements ItemWeights {
   #stride = 1;
   /** Where lists lie, behind the weights. */
   #list = WEIGHTS_START;
+  /** Behind it the memory is as it was made, of zeros. */
+  #touched = WEIGHTS_START;
 
   begin(items: ItemId, stride: number): this {
     this.#items = items;
     this.#stride = stride;
     this.#list = WEIGHTS_START + items * NUMBER;
     this.#reserve(this.#list);
-    this.#bytes.fill(0, WEIGHTS_START, this.#list);
+    this.#bytes.fill(0, WEIGHTS_START, Math.min(this.#list, this.#touched));
+    this.#touched = Math.max(this.#list, this.#touched);
     return this;
   }
 
@@ -81,13 +79,14 @@ class WeightsKernel implements ItemWeights {
   add({ bytes, length }: Ids): void {
     const size = length * NUMBER;
     this.#reserve(this.#list + size);
+    this.#touched = Math.max(this.#list + size, this.#touched);
     this.#bytes.set(this.#source.of(bytes, 0, size), this.#list);
     this.#exports.add(this.#list, length, this.#stride, WEIGHTS_START, this.#items);
   }
 
   take(): Uint32Array {
     const weights = new Uint32Array(this.#bytes.buffer.slice(WEIGHTS_START, this.#list));
-    if (this.#bytes.length <= KEPT_MAX && kernels.length < KEPT) kernels.push(this);
+    kernels.give(this, this.#bytes.length);
     return weights;
   }
 }

@@ -45,7 +45,7 @@ const FORM: EventForm = {
 };
 
 /** The report that a document is made of, as a row shows it. */
-export interface DocumentReport {
+interface DocumentReport {
   readonly reportId: ReportId;
   readonly report: StoredReport;
   /** Its events, to be opened by the caller. */

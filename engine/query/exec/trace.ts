@@ -53,7 +53,7 @@ export class SelectionTrace {
   readonly partitions: PartitionTrace[] = [];
   readonly late = new Map<LateStep, Step>();
   /** Known once the subqueries have been evaluated. */
-  source: Selected | null = null;
+  selected: Selected | null = null;
 
   constructor(tree: QueryTree | null, parent: SelectionTrace | null, fields: readonly string[] | null) {
     this.tree = tree;

@@ -60,9 +60,10 @@ export function settle(context: FilterContext): void {
   if (context.refusal.store !== null) throw context.refusal.store;
 }
 
+/** Adds what was found after it. */
 function tell(refusal: Refusal, { late, store }: Refusal): void {
   refusal.late ??= late;
-  if (store !== null) refusal.store = refusal.store?.before(store) ?? store;
+  if (store !== null) refusal.store = refusal.store?.orEarlier(store) ?? store;
 }
 
 /** Runs a check; what is told later of it is kept, and stands for `instead`. */
@@ -97,6 +98,7 @@ export const comparisonOf = (
 
 type Condition = Exclude<Clause, { readonly kind: 'and' | 'or' | 'not' | 'in' }>;
 
+/** Begins with the filter of a whole level. */
 function begunLevel(scope: Scope, clause: Clause, context: FilterContext): () => Filter | null {
   return clause.kind === 'elided' || clause.kind === 'unknown' ? () => null : begun(scope, clause, context);
 }

@@ -77,15 +77,17 @@ export function roomFor(size: usize): usize {
   return columns;
 }
 
-/** Turns to the report whose columns were put there. */
+/** Turns to the report whose columns were put there. Traps when they are not what they should be. */
 export function open(size: usize): void {
   width = load<u8>(columns) === 1 ? 4 : 2;
   events = load<u32>(columns, 1);
   codeCount = load<u32>(columns, 5);
+  // What is damaged may say so many that their bytes have more than 32 bits.
+  const head = u64(HEAD) + u64(events) * (TIME + COLUMNS * width) + u64(codeCount) * NUMBER;
+  if (head > u64(size)) unreachable();
   codes = columns + HEAD + usize(events) * TIME;
   ends = codes + usize(events) * COLUMNS * width;
   texts = ends + usize(codeCount) * NUMBER;
-  if (texts > columns + size) unreachable();
   textsSize = u32(columns + size - texts);
   if (codeCount > numbersRoom) {
     numbersRoom = codeCount * 2;

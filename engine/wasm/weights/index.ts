@@ -5,7 +5,7 @@
 
 const NUMBER: usize = 4;
 
-/** Adds the entries of a list, which have `stride` numbers each. Items that have no weight are not below `items`. */
+/** Adds the entries of a list, which have `stride` numbers each. Items from `items` on have no weight, and are passed over. */
 export function add(list: usize, numbers: usize, stride: usize, weights: usize, items: u32): void {
   const end = list + numbers * NUMBER;
   const step = stride * NUMBER;

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { truncateSync } from 'node:fs';
 import { test } from 'node:test';
 import { BodyReader, Unreadable } from '../../../engine/inbox/stored-body.ts';
-import type { StoredBody } from '../../../engine/inbox/stream.ts';
-import { StreamCorrupt } from '../../../engine/inbox/stream.ts';
+import { type StoredBody, StreamCorrupt } from '../../../engine/inbox/stream.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { body, delivered, envelope, openTestLog } from './support.ts';
 

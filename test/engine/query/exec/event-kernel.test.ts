@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COUNT, type EventTally } from '../../../../engine/query/exec/event-count-fields.ts';
 import { Counting } from '../../../../engine/query/exec/event-counting.ts';
 import { eventKernel } from '../../../../engine/query/exec/event-kernel.ts';
+import { COUNT, type EventTally } from '../../../../engine/query/exec/event-tally.ts';
 import type { Row } from '../../../../engine/query/exec/row.ts';
 import type { EventCountsTree } from '../../../../engine/query/tree.ts';
 import { encodeEvents, StoredEvents } from '../../../../engine/store/event-record.ts';
@@ -31,8 +31,9 @@ const EVENT: EventRecord = {
   correctiveChange: null,
 };
 
-/** Events from `from` on, so many of the report of that number. */
+/** Events from `from` on, so many of the report of that number. `part`: 0 when nothing else is said. */
 interface Run {
+  readonly part?: number;
   readonly report: number;
   readonly from: number;
   readonly count: number;
@@ -50,8 +51,10 @@ function rowOver(reports: readonly (readonly EventRecord[])[]): { readonly row: 
   const row = { part: 0, itemId: 0, subIndex: 0, sub: events, report: { record } };
   return {
     row: row as unknown as Row,
-    at({ report, from }) {
-      if (row.itemId !== report) events.open(report);
+    at({ part = 0, report, from }) {
+      // As if the same report were another one in each partition.
+      if (row.itemId !== report || row.part !== part) events.open(((report + part - 1) % columns.length) + 1);
+      row.part = part;
       row.itemId = report;
       row.subIndex = from;
     },
@@ -133,6 +136,17 @@ test('more texts of a report than a short code can tell apart, and more subjects
   agree('resource', [events.slice(0, 10), events, events.slice(60_000)]);
 });
 
+test('reports of other partitions may have the same ids', () => {
+  const reports = [
+    [EVENT, EVENT],
+    [{ ...EVENT, status: 'failure' }, EVENT],
+  ];
+  const runs = [0, 1, 0].map((part) => ({ part, report: 1, from: 0, count: 2 }));
+  assert.deepEqual(agree('resource', reports, runs), [
+    { texts: ['"File"', '"/etc/motd"'], counts: [1, 5, 0, 0, 5, 0, 0, 0] },
+  ]);
+});
+
 test('any events, also some of each report only, and the same report again', () => {
   const random = new Random(testSeed('events counted in WebAssembly'));
   const words = [
@@ -193,17 +207,23 @@ test('nodes are not among the texts of events', () => {
 });
 
 test('columns that are not what they should be are no cause to count anything', () => {
-  const { columns } = encodeEvents([EVENT, { ...EVENT, resourceTitle: 'other' }]);
-  const ends = 9 + 2 * 8 + 7 * 2 * 2;
-  for (const [at, value] of [
-    [1, 0xffffff],
-    [5, 0xffffff],
-    [ends + 4, 0xffffff],
+  const whole = encodeEvents([EVENT, { ...EVENT, resourceTitle: 'other' }]).columns;
+  const rowOf = (columns: Buffer): Row =>
+    ({ part: 0, itemId: 1, subIndex: 0, sub: { columns, size: columns.length } }) as unknown as Row;
+  const [events, texts, ends] = [1, 5, 9 + 2 * 8 + 7 * 2 * 2 + 4];
+  for (const [at, flipped] of [
+    [events, 0xffff00],
+    [texts, 0xffff00],
+    [ends, 0xffff00],
+    // Products with these are what they were, in 32 bits.
+    [events, 1 << 31],
+    [texts, 1 << 30],
+    [texts, 1 << 31],
   ] as const) {
-    const damaged = Buffer.from(columns);
-    damaged.writeUInt32LE(value, at);
-    const events = { columns: damaged, size: damaged.length };
-    const row = { part: 0, itemId: 1, subIndex: 0, sub: events } as unknown as Row;
-    assert.throws(() => eventKernel('resource')!.add(row, 1), { name: 'RuntimeError' });
+    const damaged = Buffer.from(whole);
+    damaged.writeUInt32LE((damaged.readUInt32LE(at) ^ flipped) >>> 0, at);
+    assert.throws(() => eventKernel('resource')!.add(rowOf(damaged), 1), { name: 'RuntimeError' }, `${at} ${flipped}`);
   }
+  const many = Array.from({ length: 3_000 }, (_, n) => ({ ...EVENT, resourceTitle: `title ${n}` }));
+  agree('resource', [many, [EVENT]]);
 });

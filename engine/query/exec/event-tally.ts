@@ -1,4 +1,4 @@
-// What events are counted by, and what they count for (spec/query.md 6.2).
+// What events are counted by, what they count for (spec/query.md 6.2), and what counting them gives: event-counting.ts and event-kernel.ts do.
 
 import { EVENT_CODE } from '../../store/event-record.ts';
 import type { CountField, EventCountsTree } from '../tree.ts';

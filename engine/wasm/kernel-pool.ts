@@ -1,0 +1,28 @@
+// Instances of a module that one query at a time uses: those that nobody uses are kept for later.
+
+import { whereThereIsRoom } from './instance.ts';
+
+/** Larger memory is not kept. */
+const KEPT_BYTES_MAX = 4 << 20;
+
+export class KernelPool<K> {
+  readonly #make: () => K;
+  readonly #count: number;
+  readonly #kernels: K[] = [];
+
+  /** `count`: so many are kept, as many as there may be queries of a thread at once that do not have to make one. */
+  constructor(make: () => K, count: number) {
+    this.#make = make;
+    this.#count = count;
+  }
+
+  /** What `begin` makes of a kernel that is nobody else's now; null where there is no WebAssembly, or no memory for it. */
+  take<T>(begin: (kernel: K) => T): T | null {
+    return whereThereIsRoom(() => begin(this.#kernels.pop() ?? this.#make()));
+  }
+
+  /** Whoever took it needs it no more. Those that are never given back are collected. `bytes`: its memory. */
+  give(kernel: K, bytes: number): void {
+    if (bytes <= KEPT_BYTES_MAX && this.#kernels.length < this.#count) this.#kernels.push(kernel);
+  }
+}
