@@ -31,7 +31,7 @@ interface Exports extends WasmExports {
   readonly subjectTexts: Place;
   readonly subjectCounts: Place;
   begin(first: number, last: number, status: number, change: number, kinds: number): void;
-  numberOf(start: number, size: number): number;
+  numberOfText(start: number, size: number): number;
   take(size: number): number;
   setKinds(table: number): void;
   roomFor(size: number): number;
@@ -81,7 +81,7 @@ class EventKernel implements EventTally {
     const [first, last] = columns.length > 1 ? columns : [NONE, ...columns];
     exports.begin(first!, last!, EVENT_CODE.status, EVENT_CODE.correctiveChange, COUNTS);
     for (const text of [...[...STATUS.keys()].map(quoted), CORRECTIVE]) {
-      exports.numberOf(this.#word, this.#memory().write(text, this.#word, WORD_SIZE, 'latin1'));
+      exports.numberOfText(this.#word, this.#memory().write(text, this.#word, WORD_SIZE, 'latin1'));
     }
     exports.setKinds(this.#kinds);
     return this;

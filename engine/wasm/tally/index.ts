@@ -8,7 +8,7 @@ import { grown, NUMBER } from './room';
 import { countsOf, forgetSubjects, subjectCount, subjectCounts, subjectTexts } from './subjects';
 import { forgetTexts, numberOfText, textBytes, textCount, textEnds } from './texts';
 
-export { subjectCount, subjectCounts, subjectTexts, textBytes, textCount, textEnds };
+export { numberOfText, subjectCount, subjectCounts, subjectTexts, textBytes, textCount, textEnds };
 
 const HEAD: usize = 9;
 const TIME: usize = 8;
@@ -42,7 +42,7 @@ let textsSize: u32 = 0;
 let numbers: usize = 0;
 let numbersRoom: u32 = 0;
 
-/** Forgets what was counted. Then texts of statuses that count and of corrective changes are to be numbered (`numberOf`). */
+/** Forgets what was counted. Then texts of statuses that count and of corrective changes are to be numbered (`numberOfText`). */
 export function begin(first: u32, last: u32, status: u32, change: u32, kindCount: u32): void {
   firstColumn = first;
   lastColumn = last;
@@ -56,11 +56,6 @@ export function begin(first: u32, last: u32, status: u32, change: u32, kindCount
 export function setKinds(table: usize): void {
   kinds = table;
   corrective = textCount - 1;
-}
-
-/** The number of a text. */
-export function numberOf(start: usize, size: usize): u32 {
-  return numberOfText(start, size);
 }
 
 /** Memory of that size, for good. */

@@ -11,6 +11,13 @@ const MEMORY_MAX: usize = 1 << 30;
 
 let next: usize = __heap_base;
 
+/** Enters a number at the first free slot from the one of its hash on. `table`: number + 1 by slot, or 0 for free; `mask + 1` slots. */
+export function enter(table: usize, mask: u32, hash: u32, number: u32): void {
+  let slot = hash & mask;
+  while (load<u32>(table + usize(slot) * NUMBER) !== 0) slot = (slot + 1) & mask;
+  store<u32>(table + usize(slot) * NUMBER, number + 1);
+}
+
 /** Memory of that size, for good: zeros, but for the first bytes, which are the `used` ones at `from`. */
 export function grown(from: usize, used: usize, size: usize): usize {
   const to = (next + STEP - 1) & ~(STEP - 1);

@@ -1,7 +1,7 @@
 // What events are counted by, and their counts: subjects are pairs of numbers of texts, in the order in which they are met.
 
 import { mixed } from '../common/memory';
-import { grown, NUMBER } from './room';
+import { enter, grown, NUMBER } from './room';
 
 const SLOTS_FIRST: u32 = 1024;
 
@@ -66,11 +66,8 @@ function growTable(): void {
   slots *= 2;
   growColumns(subjectCount);
   table = grown(0, 0, usize(slots) * NUMBER);
-  const mask = slots - 1;
   for (let subject: u32 = 0; subject < subjectCount; subject++) {
     const texts = subjectTexts + usize(subject * 2) * NUMBER;
-    let slot = hashOf(load<u32>(texts), load<u32>(texts, NUMBER)) & mask;
-    while (load<u32>(table + usize(slot) * NUMBER) !== 0) slot = (slot + 1) & mask;
-    store<u32>(table + usize(slot) * NUMBER, subject + 1);
+    enter(table, slots - 1, hashOf(load<u32>(texts), load<u32>(texts, NUMBER)), subject);
   }
 }

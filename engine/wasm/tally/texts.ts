@@ -1,7 +1,7 @@
 // Numbers for texts, as engine/byte-numbers.ts gives them: equal texts get the same number, from 0 on in the order in which they are met.
 
 import { areEqual, copy, hashOf, SLACK } from '../common/memory';
-import { grown, NUMBER } from './room';
+import { enter, grown, NUMBER } from './room';
 
 const SLOTS_FIRST: u32 = 1024;
 const BYTES_FIRST: usize = 64 << 10;
@@ -98,10 +98,7 @@ function growTable(): void {
   slots *= 2;
   growColumns(textCount);
   table = grown(0, 0, usize(slots) * NUMBER);
-  const mask = slots - 1;
   for (let number: u32 = 0; number < textCount; number++) {
-    let slot = load<u32>(hashes + usize(number) * NUMBER) & mask;
-    while (load<u32>(table + usize(slot) * NUMBER) !== 0) slot = (slot + 1) & mask;
-    store<u32>(table + usize(slot) * NUMBER, number + 1);
+    enter(table, slots - 1, load<u32>(hashes + usize(number) * NUMBER), number);
   }
 }
