@@ -7,36 +7,20 @@ import type { EdgeTarget } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
 import { type PlacedResource, placesOf, type ReadResources, type ResourcePlaces } from './catalog-resources.ts';
 import type { DecodedEdges, DecodedResource } from './commands.ts';
-import type { ElementKernel } from './element-kernel.ts';
-import { ElementMemo, parseElement, type ReadElement, withOwnName } from './elements.ts';
-import { Pieces } from './hashes.ts';
+import { type ListText, Pieces } from './hashes.ts';
 import { describeSpec, invalid, isOwn } from './read-resource.ts';
 import { TextMemo } from './text-memo.ts';
 import { excerpt } from './validate.ts';
 
 /** What is remembered in a thread may take, in bytes. */
-const EDGE_MEMO_BYTES = 6 * 1024 * 1024;
 const GROUP_MEMO_BYTES = 6 * 1024 * 1024;
-/** What a remembered edge or group takes: a fixed part, and a multiple of its text. */
-const EDGE_BYTES = 300;
+/** What a remembered group takes: a fixed part, and a multiple of its text. */
 const GROUP_BYTES = 300;
 const GROUP_TEXTS = 1.5;
 
-const knownEdges = new ElementMemo<JsonObject>(EDGE_MEMO_BYTES);
-
-/** `sent`: JSON with its brackets. Null when it is no list of maps. */
-export function edgesOfList(sent: Buffer, certname: string): JsonObject[] | null {
-  const read = (kernel: ElementKernel): ReadElement<JsonObject> | null => {
-    const value = parseElement(withOwnName(kernel.text(), certname));
-    if (value === undefined || !isObject(value)) return null;
-    return { value, bytes: kernel.names > 0 ? 0 : EDGE_BYTES + kernel.size };
-  };
-  return knownEdges.values(sent, read, certname);
-}
-
 export interface ReadEdges {
-  /** Canonical texts, distinct and sorted; or, of edges that many catalogs have, the text of the list. */
-  readonly texts: readonly string[] | Pieces;
+  /** Canonical texts, distinct and sorted, or the text of the list: of edges that many catalogs have in pieces. */
+  readonly texts: readonly string[] | ListText;
   /** The texts consist of names of resources and nothing else. */
   readonly isPlain: boolean;
   /** Codes of the distinct edges without regard to extra keys, ascending. */
@@ -48,7 +32,10 @@ export interface ReadEdges {
 /** In canonical order. */
 const SORTED_RELATIONSHIPS: readonly string[] = [...RELATIONSHIPS].sort();
 const RELATIONSHIP_PLACES = new Map(SORTED_RELATIONSHIPS.map((relationship, place) => [relationship, place]));
-const RELATIONSHIP_TEXTS = SORTED_RELATIONSHIPS.map((relationship) => `{"relationship":"${relationship}","source":`);
+/** What the canonical text of an edge begins with, up to the name of its source. */
+export const RELATIONSHIP_TEXTS = SORTED_RELATIONSHIPS.map(
+  (relationship) => `{"relationship":"${relationship}","source":`,
+);
 const RELATIONSHIP_BASE = 8;
 
 /**
@@ -109,7 +96,7 @@ function edgeList(sent: JsonValue): readonly JsonValue[] {
   throw invalid(`{:edges (not (sequential? ${excerpt(sent)}))}`);
 }
 
-function sortDistinct(codes: Float64Array): Float64Array {
+export function sortDistinct(codes: Float64Array): Float64Array {
   const sorted = codes.slice().sort();
   let count = 0;
   for (let index = 0; index < sorted.length; index++) {
@@ -119,7 +106,8 @@ function sortDistinct(codes: Float64Array): Float64Array {
   return sorted.subarray(0, count);
 }
 
-const specsOf = (resources: readonly PlacedResource[]): string[] => resources.map(({ resource }) => resource.spec);
+export const specsOf = (resources: readonly PlacedResource[]): string[] =>
+  resources.map(({ resource }) => resource.spec);
 
 function edgeTexts(codes: Float64Array, specs: readonly string[]): string[] {
   const texts: string[] = [];

@@ -7,14 +7,17 @@
 
 import { textOf } from '../bytes.ts';
 import { countOwn, type ReadEdges, sharedEdges } from './catalog-edges.ts';
-import { bySortKey, ESCAPES, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
+import { compareNames, ESCAPES, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
 import { Pieces } from './hashes.ts';
+import type { OrderedLists } from './named-edges.ts';
 import { isOwn } from './read-resource.ts';
 import { Sighted } from './sighted.ts';
 import type { Part } from './spans.ts';
 
 /** What the layouts remembered in a thread may take, in bytes. */
 const LAYOUTS_BYTES = 6 * 1024 * 1024;
+/** Longer edges, as they were sent, are not remembered: they would take the place of all others. */
+const LAYOUT_BYTES_MAX = 2 * 1024 * 1024;
 /** What a layout takes beside the text of its edges, per resource and per edge. */
 const BYTES_PER_RESOURCE = 24;
 const BYTES_PER_EDGE = 100;
@@ -67,15 +70,14 @@ export function laidOut(sent: SentEdges, list: readonly PlacedResource[], certna
   const layout = layouts.get(sent.key);
   if (layout === undefined || !hasNames(layout, list, certname)) return null;
   const { order, own, edges } = layout;
-  const sorted: PlacedResource[] = [];
-  for (let place = 0; place < order.length; place++) sorted.push(list[order[place] as number] as PlacedResource);
+  const resources = ordered(list, order);
   for (const place of own) {
-    if (!isBetween(sorted, place)) return null;
+    if (!isBetween(resources.list, place)) return null;
   }
   // The least recently used come first.
   layouts.delete(sent.key);
   layouts.set(sent.key, layout);
-  return { resources: ordered(sorted), edges };
+  return { resources, edges };
 }
 
 function hasNames({ names }: Layout, list: readonly PlacedResource[], certname: string): boolean {
@@ -93,18 +95,17 @@ function isBetween(sorted: readonly PlacedResource[], place: number): boolean {
   const at = sorted[place] as PlacedResource;
   const before = sorted[place - 1];
   const after = sorted[place + 1];
-  return (before === undefined || bySortKey(before, at) < 0) && (after === undefined || bySortKey(at, after) < 0);
+  return (before === undefined || compareNames(before, at) < 0) && (after === undefined || compareNames(at, after) < 0);
 }
 
 /** A catalog that was read: its layout is remembered when it comes for the second time. */
 export function rememberLayout(
   sent: SentEdges,
   list: readonly PlacedResource[],
-  resources: ReadResources,
-  edges: ReadEdges,
+  { resources, order, edges }: OrderedLists,
   certname: string,
 ): void {
-  if (!sighted.again(sent.key)) return;
+  if (sent.bytes.length > LAYOUT_BYTES_MAX || !sighted.again(sent.key)) return;
   if (!edges.isPlain || !isExact(sent, resources, edges, certname)) return;
   const names: (string | null)[] = [];
   for (const { resource } of list) {
@@ -112,8 +113,6 @@ export function rememberLayout(
     if (typeof type !== 'string' || typeof title !== 'string') return;
     names.push(type, isOwn(resource, certname) ? null : title);
   }
-  const places = new Map(list.map((placed, index) => [placed, index]));
-  const order = Uint32Array.from(resources.list, (placed) => places.get(placed) as number);
   const own: number[] = [];
   resources.list.forEach(({ resource }, place) => {
     if (isOwn(resource, certname)) own.push(place);

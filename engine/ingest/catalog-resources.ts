@@ -1,7 +1,7 @@
 // The resources of a catalog that is read: checked, with their canonical texts, each of them alone and as a list.
 
 import { TAG_PATTERN } from '../../schemas/commands/catalog.ts';
-import { compareUnits } from '../json/canonical.ts';
+import { canonicalK, compareUnits } from '../json/canonical.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { tagRank } from '../store/tag-rank.ts';
 import type { ElementKernel } from './element-kernel.ts';
@@ -198,17 +198,20 @@ export function readResources(sent: readonly JsonValue[]): PlacedResource[] {
   return list;
 }
 
-/** The resources in order. */
-export const inOrder = (list: readonly PlacedResource[]): ReadResources => ordered([...list].sort(bySortKey));
+/** The places of resources, by title, then type. */
+export const orderOf = (list: readonly PlacedResource[]): Uint32Array =>
+  Uint32Array.from(list.keys()).sort((a, b) => compareNames(list[a] as PlacedResource, list[b] as PlacedResource));
 
-/** Of a list that is in order. */
-export function ordered(list: readonly PlacedResource[]): ReadResources {
+/** The resources in an order of their places. */
+export function ordered(sent: readonly PlacedResource[], order: Uint32Array): ReadResources {
+  const list: PlacedResource[] = [];
   const texts: string[] = [];
   let isAscii = true;
-  for (let index = 0; index < list.length; index++) {
-    const { resource, text } = list[index] as PlacedResource;
-    isAscii &&= resource.isAscii;
-    texts.push(text);
+  for (let place = 0; place < order.length; place++) {
+    const placed = sent[order[place] as number] as PlacedResource;
+    isAscii &&= placed.resource.isAscii;
+    list.push(placed);
+    texts.push(placed.text);
   }
   return { list, texts, isAscii };
 }
@@ -226,8 +229,12 @@ export function placesOf({ list }: ReadResources): ResourcePlaces {
   return places;
 }
 
-export const bySortKey = (a: PlacedResource, b: PlacedResource): number =>
-  compareUnits(a.resource.sortKey, b.resource.sortKey);
+/** By title, then type: below 0 when the first one comes first. */
+export const compareNames = ({ resource: a }: PlacedResource, { resource: b }: PlacedResource): number =>
+  compareUnits(nameText(a.title), nameText(b.title)) || compareUnits(nameText(a.type), nameText(b.type));
+
+const nameText = (value: JsonValue | undefined): string =>
+  typeof value === 'string' ? value : value === undefined ? '' : canonicalK(value);
 
 /** What was sent: of a plain resource its parts. */
 export function sentOf({ resource: { source, text }, sent }: PlacedResource, certname: string): Sent {

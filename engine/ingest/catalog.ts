@@ -3,6 +3,7 @@
 
 import { REPLACE_CATALOG } from '../../schemas/commands/catalog.ts';
 import { isEmpty } from '../../schemas/commands/format.ts';
+import { textOf } from '../bytes.ts';
 import { canonicalK, canonicalS, quote } from '../json/canonical.ts';
 import { storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
@@ -11,10 +12,11 @@ import type { ItemId, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
 import { parseLenient } from '../time.ts';
 import type { FactsFilter } from './blocklist.ts';
-import { edgeGroups, edgesOfList, type ReadEdges, readEdges } from './catalog-edges.ts';
+import { edgeGroups, type ReadEdges, readEdges } from './catalog-edges.ts';
 import { type LaidOut, laidOut, rememberLayout, type SentEdges, sentEdges } from './catalog-layouts.ts';
 import {
-  inOrder,
+  ordered,
+  orderOf,
   type PlacedResource,
   type ReadResources,
   readResources,
@@ -24,9 +26,11 @@ import {
 import { Columns } from './columns.ts';
 import { type CommandReader, type Recollection, UNBOUNDED_DEPTH } from './command-reader.ts';
 import type { CatalogCommand, CatalogContents, DecodedResource } from './commands.ts';
+import { parseElement } from './elements.ts';
 import { blamingPayload } from './errors.ts';
 import { catalogHash, resourceHash } from './hashes.ts';
 import { measured } from './meter.ts';
+import { type OrderedLists, readNamed } from './named-edges.ts';
 import { describeSpec, isTextOf, PARAMETERS_DEPTH, PlainParts, tagsOf } from './read-resource.ts';
 import { GIVEN } from './sent-resources.ts';
 import { type Part, partOf } from './spans.ts';
@@ -74,7 +78,8 @@ function catalogCommand(
 /** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */
 function decodeCatalog(payload: JsonObject, received: number): CatalogCommand {
   const header = catalogHeader(payload);
-  const resources = inOrder(readResources(payload['resources'] as readonly JsonValue[]));
+  const sent = readResources(payload['resources'] as readonly JsonValue[]);
+  const resources = ordered(sent, orderOf(sent));
   const edges = readEdges(payload['edges'] as JsonValue, resources);
   const { certname } = header;
   return catalogCommand(header, received, hashOf(certname, edges, resources), (recall) =>
@@ -83,8 +88,9 @@ function decodeCatalog(payload: JsonObject, received: number): CatalogCommand {
 }
 
 /**
- * The same from the bytes of the two lists: elements known from other nodes or runs, or stored, are not parsed again, nor the edges when
- * the whole layout is known. Null when a part is not a JSON list; then the whole payload says what is wrong with it.
+ * The same from the bytes of the two lists: elements known from other nodes or runs, or stored, are not parsed again, edges are read by the
+ * names of resources, and not at all when the whole layout is known. Null when a part is not a JSON list; then the whole payload says what is
+ * wrong with it.
  */
 function decodeCatalogParts(
   payload: JsonObject,
@@ -126,12 +132,18 @@ export const CATALOG_READER: CommandReader<CatalogCommand> = {
 
 /** Null when the edges are not a JSON list. */
 function readLists(list: readonly PlacedResource[], sent: SentEdges, certname: string): LaidOut | null {
-  const elements = edgesOfList(sent.bytes, certname);
-  if (elements === null) return null;
-  const resources = inOrder(list);
-  const edges = readEdges(elements, resources);
-  rememberLayout(sent, list, resources, edges, certname);
-  return { resources, edges };
+  const read = readNamed(list, sent.bytes) ?? readValues(list, sent.bytes);
+  if (read !== null) rememberLayout(sent, list, read, certname);
+  return read;
+}
+
+/** What is unusual in names and edges, or wrong. */
+function readValues(list: readonly PlacedResource[], sent: Buffer): OrderedLists | null {
+  const values = parseElement(textOf(sent));
+  if (!Array.isArray(values)) return null;
+  const order = orderOf(list);
+  const resources = ordered(list, order);
+  return { resources, order, edges: readEdges(values, resources) };
 }
 
 const hashOf = (certname: string, edges: ReadEdges, resources: ReadResources): string =>

@@ -144,7 +144,8 @@ export function inOnePiece(text: string): string {
 }
 const START = /^/;
 
-function behindBlanks(bytes: Uint8Array, from: number, last: number): number {
+/** Where in a list or map something stands, between `from` and `last`. */
+export function behindBlanks(bytes: Uint8Array, from: number, last: number): number {
   let at = from;
   while (at < last && BLANKS.includes(bytes[at] as number)) at++;
   return at;

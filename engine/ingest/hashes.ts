@@ -101,32 +101,54 @@ export function resourceHash(type: string, title: string, parameters: string): s
   return sha1(`[${type},${title},${parameters}]`);
 }
 
-/** Canonical text as UTF-8, cut wherever the literal of the certname stands in it. */
-export class Pieces {
+/** Takes a canonical text as it is put together. */
+export interface TextSink {
+  text(text: string): void;
+  /** As UTF-8; what it is called with may be used for other bytes afterwards. */
+  bytes(bytes: Uint8Array): void;
+  /** The literal of the certname. */
+  name(): void;
+}
+
+/** The canonical text of a list, with its brackets. */
+export interface ListText {
+  writeTo(to: TextSink): void;
+}
+
+/** As UTF-8, cut wherever the literal of the certname stands in it. */
+export class Pieces implements ListText {
   readonly pieces: readonly Uint8Array[];
 
   constructor(pieces: readonly Uint8Array[]) {
     this.pieces = pieces;
   }
+
+  writeTo(to: TextSink): void {
+    this.pieces.forEach((piece, index) => {
+      if (index > 0) to.name();
+      to.bytes(piece);
+    });
+  }
 }
 
 /**
  * 4.4. `edges` and `resources` are the canonical texts of the elements, already distinct and in their orders; `edges` may be
- * the whole list in pieces. `ascii`: none of the texts has a character beyond ASCII.
+ * the text of the whole list. `ascii`: none of the texts has a character beyond ASCII.
  */
 export function catalogHash(
   certname: string,
-  edges: readonly string[] | Pieces,
+  edges: readonly string[] | ListText,
   resources: readonly string[],
   ascii: boolean,
 ): string {
   const name = quote(certname);
   scratch.begin(ascii && isAscii(certname));
   scratch.add(`{"certname":${name},"edges":`);
-  if (edges instanceof Pieces) {
-    edges.pieces.forEach((piece, index) => {
-      if (index > 0) scratch.add(name);
-      scratch.addBytes(piece);
+  if ('writeTo' in edges) {
+    edges.writeTo({
+      text: (text) => scratch.add(text),
+      bytes: (bytes) => scratch.addBytes(bytes),
+      name: () => scratch.add(name),
     });
   } else scratch.addList(edges);
   scratch.add(',"resources":');

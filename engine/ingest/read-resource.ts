@@ -64,7 +64,6 @@ export interface ReadResource {
   readonly tagsEnd: number;
   /** Of each tag; made on first use. */
   tagRanks: readonly number[] | null;
-  readonly sortKey: string;
   /** Canonical text of `{title, type}`, as it stands in edges. */
   readonly spec: string;
   readonly ref: BodyRef;
@@ -125,7 +124,7 @@ export function readPlain(
 
 /** For who remembers it: no text is a tree of parts. */
 export function forLong(resource: ReadResource): ReadResource {
-  for (const text of [resource.text, resource.sortKey, resource.spec]) inOnePiece(text);
+  for (const text of [resource.text, resource.spec]) inOnePiece(text);
   return resource;
 }
 
@@ -235,7 +234,6 @@ function makeResource(
     tagsStart,
     tagsEnd,
     tagRanks: null,
-    sortKey: `${sortText(title)}\u0000${sortText(type)}`,
     spec,
     ref,
   };
@@ -283,9 +281,6 @@ function writeResource({ exported, file, line, parameters, tags, title, type }: 
 
 /** Other keys are dropped; walking their values once keeps them within the nesting limit. */
 const KNOWN_KEYS: ReadonlySet<string> = new Set('type title exported file line parameters tags'.split(' '));
-
-const sortText = (value: JsonValue | undefined): string =>
-  typeof value === 'string' ? value : value === undefined ? '' : canonicalK(value);
 
 /** Distinct, in the order in which they are stored. */
 export const tagsOf = ({ tags, text, tagsStart, tagsEnd }: ReadResource): readonly string[] =>

@@ -42,7 +42,7 @@ async function compile(name) {
   return Buffer.from(binary);
 }
 
-for (const name of ['elements', 'facts', 'lists', 'tally', 'unpack', 'weights']) {
+for (const name of ['edges', 'elements', 'facts', 'lists', 'tally', 'unpack', 'weights']) {
   const made = join(here, `${name}.bytes.ts`);
   const head = `// Made by build.mjs of ${digestOf(name)}.\n`;
   const text = existsSync(made) ? readFileSync(made, 'utf8') : '';

@@ -1,4 +1,4 @@
-// Instances of a module that one query at a time uses: those that nobody uses are kept for later.
+// Instances of a module that serve one query or command at a time: those that nobody uses are kept for later.
 
 import { whereThereIsRoom } from './instance.ts';
 

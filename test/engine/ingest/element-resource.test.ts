@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { inOrder, readResources } from '../../../engine/ingest/catalog-resources.ts';
+import { readResources } from '../../../engine/ingest/catalog-resources.ts';
 import { ElementKernel, RESOURCE_PLACES } from '../../../engine/ingest/element-kernel.ts';
 import { OWN_NAME } from '../../../engine/ingest/elements.ts';
 import { type ReadResource, tagsOf } from '../../../engine/ingest/read-resource.ts';
@@ -40,7 +40,7 @@ function canonical(text: string, certname = CERTNAME): (string | null)[] {
 }
 
 function checkText(plain: string, sent: JsonObject): ReadResource {
-  const [one] = inOrder(readResources([sent])).list;
+  const [one] = readResources([sent]);
   assert.equal(plain, one!.resource.text);
   return one!.resource;
 }
