@@ -18,42 +18,57 @@ const FLAGS_AT = DIGEST_SIZE + 4;
 export const KNOWN_SIZE = FLAGS_AT + 1;
 
 export function encodeKnown(known: readonly KnownItem[]): Buffer {
-  const places = inOrder(known);
-  const bytes = Buffer.allocUnsafe(known.length * KNOWN_SIZE);
+  const size = known.length * KNOWN_SIZE;
+  // First as they come: then nothing but bytes that lie together is looked at in another order.
+  const sent = Buffer.allocUnsafe(size);
   for (let index = 0, at = 0; index < known.length; index++, at += KNOWN_SIZE) {
-    const { digest, item, flags } = known[places[index] as number] as KnownItem;
-    for (let i = 0; i < DIGEST_SIZE; i++) bytes[at + i] = digest.charCodeAt(i);
-    bytes.writeUInt32LE(item, at + DIGEST_SIZE);
-    bytes[at + FLAGS_AT] = flags;
+    const { digest, item, flags } = known[index] as KnownItem;
+    for (let i = 0; i < DIGEST_SIZE; i++) sent[at + i] = digest.charCodeAt(i);
+    sent.writeUInt32LE(item, at + DIGEST_SIZE);
+    sent[at + FLAGS_AT] = flags;
+  }
+  const places = inOrder(sent);
+  const bytes = Buffer.allocUnsafe(size);
+  for (let index = 0, at = 0; index < places.length; index++) {
+    const start = (places[index] as number) * KNOWN_SIZE;
+    for (let from = start; from < start + KNOWN_SIZE; from++) bytes[at++] = sent[from] as number;
   }
   return bytes;
 }
 
-/** Places of the items by digest: sorted as numbers of its first bytes with the place behind them, which is much faster than by texts. */
-function inOrder(known: readonly KnownItem[]): Float64Array {
-  const places = new Float64Array(known.length);
-  for (let index = 0; index < known.length; index++) {
-    const { digest } = known[index] as KnownItem;
-    let head = 0;
-    for (let i = 0; i < HEAD_SIZE; i++) head = head * 256 + digest.charCodeAt(i);
-    places[index] = head * PLACES_MAX + index;
+/** Places of the items by digest: sorted as numbers of its first bytes with the place behind them, which is much faster than by all bytes. */
+function inOrder(sent: Buffer): Float64Array {
+  const places = new Float64Array(sent.length / KNOWN_SIZE);
+  for (let index = 0; index < places.length; index++) {
+    places[index] = sent.readUIntBE(index * KNOWN_SIZE, HEAD_SIZE) * PLACES_MAX + index;
   }
   places.sort();
+  let headBefore = -1;
   for (let index = 0; index < places.length; index++) {
-    const place = (places[index] as number) % PLACES_MAX;
-    const { digest } = known[place] as KnownItem;
-    // Few begin alike.
+    const headAndPlace = places[index] as number;
+    const head = Math.floor(headAndPlace / PLACES_MAX);
+    const place = headAndPlace - head * PLACES_MAX;
     let at = index;
-    for (; at > 0 && digest < (known[places[at - 1] as number] as KnownItem).digest; at--) {
-      places[at] = places[at - 1] as number;
+    if (head === headBefore) {
+      // Few begin alike.
+      for (; at > 0 && compareAt(sent, place, places[at - 1] as number) < 0; at--)
+        places[at] = places[at - 1] as number;
     }
     places[at] = place;
+    headBefore = head;
   }
   return places;
 }
 const HEAD_SIZE = 3;
 /** A double holds both exactly; a list has fewer items, as that of a payload of 2 GB has. */
 const PLACES_MAX = 2 ** 29;
+
+/** Of two items by their places: below 0 when the digest of the first one comes first. */
+function compareAt(sent: Buffer, a: number, b: number): number {
+  const first = a * KNOWN_SIZE;
+  const second = b * KNOWN_SIZE;
+  return sent.compare(sent, second, second + DIGEST_SIZE, first, first + DIGEST_SIZE);
+}
 
 /** Reads them. The bytes must stay as they are. */
 export class KnownItems {
