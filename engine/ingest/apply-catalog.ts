@@ -24,7 +24,13 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   const contents = unchanged ? null : measured('resource-hashes', () => command.contents(recall));
   if (contents !== null) assertStorable(contents.refusal);
   const id = activate(batch, certname, producerTimestamp);
-  if (contents !== null) writeCatalog(batch, id, contents);
+  if (contents !== null) {
+    measured('add-resources', () => writeResources(batch, id, contents.resources));
+    measured('add-edges', () => {
+      // Those of a catalog with the stored one's hash are stored.
+      if (stored === null || command.edgesOf !== stored.hash) writeEdges(batch, id, contents.edges());
+    });
+  }
   batch.addEnvironment(environment);
   batch.addProducer(producer);
   const catalog = {
@@ -44,11 +50,6 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   return { detail: 'stored', hash, unchanged, isFirst: stored === null };
 }
 
-function writeCatalog(batch: Batch, id: NodeId, { resources, edges }: CatalogContents): void {
-  measured('add-resources', () => writeResources(batch, id, resources));
-  measured('add-edges', () => writeEdges(batch, id, edges));
-}
-
 function writeResources(batch: Batch, id: NodeId, resources: CatalogContents['resources']): void {
   const before = batch.resources.list(id);
   const kept = before.length === 0 ? null : new StoredResources(batch, before, resources);
@@ -65,7 +66,7 @@ function writeResources(batch: Batch, id: NodeId, resources: CatalogContents['re
   if (kept !== null) counted('catalog-volitilty', kept.changes(items));
 }
 
-function writeEdges(batch: Batch, id: NodeId, edges: CatalogContents['edges']): void {
+function writeEdges(batch: Batch, id: NodeId, edges: readonly DecodedEdges[]): void {
   const groups = new Uint32Array(edges.length);
   for (let index = 0; index < edges.length; index++) {
     const { body, ref } = edges[index] as DecodedEdges;

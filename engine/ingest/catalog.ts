@@ -33,10 +33,10 @@ import { measured } from './meter.ts';
 import { type OrderedLists, readNamed } from './named-edges.ts';
 import { describeSpec, isTextOf, PARAMETERS_DEPTH, PlainParts, tagsOf } from './read-resource.ts';
 import { GIVEN } from './sent-resources.ts';
-import { type Part, partOf } from './spans.ts';
+import { isAsThen, type Memo, type Part, partOf } from './spans.ts';
 import { excerpt } from './validate.ts';
 
-type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'memo' | 'contents' | 'received'>;
+type CatalogHeaderFields = Omit<CatalogCommand, 'kind' | 'hash' | 'edgesOf' | 'memo' | 'contents' | 'received'>;
 
 /** The fields that are not part of `resources` or `edges`. */
 function catalogHeader(payload: JsonObject): CatalogHeaderFields {
@@ -64,12 +64,14 @@ function catalogCommand(
   received: number,
   hash: string,
   contents: CatalogCommand['contents'],
+  edgesOf: string | null = null,
 ): CatalogCommand {
   return {
     kind: 'catalog',
     ...header,
     received,
     hash,
+    edgesOf,
     memo: null,
     contents: (recall) => blamingPayload(() => contents(recall)),
   };
@@ -98,6 +100,7 @@ function decodeCatalogParts(
   parts: readonly Part[],
   _filter: FactsFilter,
   stored: Recollection,
+  last: Memo | null,
 ): CatalogCommand | null {
   const resourcesPart = partOf(parts, 'resources');
   const edgesPart = partOf(parts, 'edges');
@@ -110,9 +113,9 @@ function decodeCatalogParts(
   const read = list === null ? null : (laidOut(sent, list, certname) ?? readLists(list, sent, certname));
   if (read === null) return null;
   const { resources, edges } = read;
-  return catalogCommand(header, received, hashOf(certname, edges, resources), (recall) =>
-    contentsOf(resources, edges, certname, recall),
-  );
+  const contents = (recall: (ref: BodyRef) => ItemId) => contentsOf(resources, edges, certname, recall);
+  const edgesOf = last !== null && isAsThen(edgesPart, last) ? last.hash : null;
+  return catalogCommand(header, received, hashOf(certname, edges, resources), contents, edgesOf);
 }
 
 export const CATALOG_READER: CommandReader<CatalogCommand> = {
@@ -166,7 +169,7 @@ function contentsOf(
   }
   columns.aboutAll();
   checkDistinct(list, resources, columns);
-  return { resources, edges: edgeGroups(edges, list, resources, certname), refusal: columns.refusal };
+  return { resources, edges: () => edgeGroups(edges, list, resources, certname), refusal: columns.refusal };
 }
 
 const describeResource = ({ type, title }: PlacedResource['resource']): string =>

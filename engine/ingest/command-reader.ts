@@ -9,7 +9,7 @@ import type { MemoKind } from '../store/tables.ts';
 import type { FactsFilter } from './blocklist.ts';
 import type { CatalogCommand, DecodedCommand, FactsCommand } from './commands.ts';
 import type { ResourceMemory } from './sent-resources.ts';
-import type { Part, PartKinds } from './spans.ts';
+import type { Memo, Part, PartKinds } from './spans.ts';
 import type { IngestSettings } from './types.ts';
 
 export type DecodeSettings = Pick<
@@ -50,12 +50,16 @@ export interface PartsReader<C extends RememberedCommand = RememberedCommand> {
   contextOf(payload: JsonObject, settings: DecodeSettings): string;
   /** The parts, which are empty here, led to the hash the last time. `whole` makes the command of all of the payload. */
   known(payload: JsonObject, received: number, hash: string, whole: () => C): C;
-  /** Element by element (elements.ts); null when that is not possible, or when something is wrong with the payload. */
+  /**
+   * Element by element (elements.ts); null when that is not possible, or when something is wrong with the payload. `last`: what is remembered of
+   * the certname's last payload.
+   */
   read(
     payload: JsonObject,
     received: number,
     parts: readonly Part[],
     filter: FactsFilter,
     stored: Recollection,
+    last: Memo | null,
   ): C | null;
 }

@@ -89,7 +89,7 @@ export interface CatalogContents {
   /** Sorted by title and type. */
   readonly resources: readonly DecodedResource[];
   /** Grouped by source, distinct, sorted. */
-  readonly edges: readonly DecodedEdges[];
+  readonly edges: () => readonly DecodedEdges[];
   /** A reason not to store that lies in the resources. */
   readonly refusal: string | null;
 }
@@ -104,6 +104,8 @@ export interface CatalogCommand extends Storable {
   readonly jobId: string | null;
   readonly producer: string | null;
   readonly hash: string;
+  /** Hash of a catalog of the certname that has the same edges, sent as the same bytes; null: none is known. */
+  readonly edgesOf: string | null;
   /** What is to be remembered of the payload once it is stored (spans.ts); null: nothing new. Set last by who decodes. */
   memo: string | null;
   /** `recall`: the item that a ref remembers, 0 for none; resources with one need not be made. */

@@ -29,7 +29,17 @@ import { blamingPayload, CommandFailure } from './errors.ts';
 import { FACTS_READER } from './facts.ts';
 import { DEACTIVATE_READER, EXPIRATION_READER, INPUTS_READER } from './node-commands.ts';
 import { REPORT_READER } from './report.ts';
-import { fingerprintOf, memoOf, memoText, type Part, restOf, splitPayload, withoutParts, withParts } from './spans.ts';
+import {
+  fingerprintOf,
+  type Memo,
+  memoOf,
+  memoText,
+  type Part,
+  restOf,
+  splitPayload,
+  withoutParts,
+  withParts,
+} from './spans.ts';
 import type { QueuedCommand } from './types.ts';
 import { conforms, problems } from './validate.ts';
 
@@ -113,7 +123,7 @@ function decodeSplit(
     const whole = (): RememberedCommand => decodeRemembered(parseJson(textOf(payload), UNBOUNDED_DEPTH), source);
     return partsReader.known(upgraded, envelope.received, last.hash, whole);
   }
-  const decoded = decodeParts(upgraded, source, partsReader, parts, stored) ?? decodeJoined(rest, source, parts);
+  const decoded = decodeParts(upgraded, source, partsReader, parts, stored, last) ?? decodeJoined(rest, source, parts);
   if (decoded === null) return null;
   if (fingerprint !== null && decoded.refusal === null) decoded.memo = memoText(fingerprint, decoded.hash, parts);
   return decoded;
@@ -125,10 +135,11 @@ function decodeParts(
   partsReader: PartsReader,
   parts: readonly Part[],
   stored: Recollection,
+  last: Memo | null,
 ): RememberedCommand | null {
   if (format.table === null || !conforms(format.table, payload)) return null;
   try {
-    return partsReader.read(payload, envelope.received, parts, filter, stored);
+    return partsReader.read(payload, envelope.received, parts, filter, stored, last);
   } catch (error) {
     throw inWordsOf(format, error);
   }

@@ -117,7 +117,7 @@ export function splitPayload(
       continue;
     }
     found.push({ key, at, start, end: -1 });
-    const size = last?.sizes.get(key);
+    const size = last?.parts.get(key)?.size;
     // Behind the part and a comma.
     expected = size === undefined ? -1 : start + size + 1;
     // A part that changed is still about as long as before.
@@ -198,25 +198,39 @@ export const partOf = (parts: readonly Part[], key: string): Part | null =>
   parts.find((part) => part.key === key) ?? null;
 
 /** What is remembered of a command whose parts led to a hash. Holds whatever becomes of the node. */
-interface Memo {
-  /** Sizes of the parts by their keys, in the order of the text. */
-  readonly sizes: ReadonlyMap<string, number>;
+export interface Memo {
+  /** By their keys, in the order of the text. */
+  readonly parts: ReadonlyMap<string, RememberedPart>;
   /** See `fingerprintOf`. */
   readonly fingerprint: string;
   readonly hash: string;
+}
+interface RememberedPart {
+  readonly size: number;
+  /** Null: the memo is older than these. */
+  readonly fingerprint: string | null;
+}
+
+/** Whether the part has the bytes that it had then. */
+export function isAsThen({ key, bytes, fingerprint }: Part, memo: Memo): boolean {
+  const then = memo.parts.get(key);
+  return then !== undefined && then.size === bytes.length && then.fingerprint === fingerprint;
 }
 
 /** Of everything that decides a command's hash: the parts and, as JSON text, what else. 40 hex digits. */
 export const fingerprintOf = (context: string, parts: readonly Part[]): string =>
   sha1([context, ...parts.map(({ key, bytes, fingerprint }) => `${key} ${bytes.length} ${fingerprint}`)].join('\n'));
 
-/** `fingerprint hash key size key size ...`, as it is stored. */
+/** `fingerprint hash key size:fingerprint key size:fingerprint ...`, as it is stored. */
 export const memoText = (fingerprint: string, hash: string, parts: readonly Part[]): string =>
-  [fingerprint, hash, ...parts.map(({ key, bytes }) => `${key} ${bytes.length}`)].join(' ');
+  [fingerprint, hash, ...parts.map(({ key, bytes, fingerprint }) => `${key} ${bytes.length}:${fingerprint}`)].join(' ');
 
 export function memoOf(text: string): Memo {
   const [fingerprint, hash, ...rest] = text.split(' ') as [string, string, ...string[]];
-  const sizes = new Map<string, number>();
-  for (let at = 0; at < rest.length; at += 2) sizes.set(rest[at]!, Number(rest[at + 1]));
-  return { sizes, fingerprint, hash };
+  const parts = new Map<string, RememberedPart>();
+  for (let at = 0; at < rest.length; at += 2) {
+    const [size, ofPart = null] = rest[at + 1]!.split(':') as [string, string?];
+    parts.set(rest[at]!, { size: Number(size), fingerprint: ofPart });
+  }
+  return { parts, fingerprint, hash };
 }

@@ -17,7 +17,7 @@ function outcome(command: QueuedCommand, memos: Recollection | null): object {
     const { hash, contents } = decodeCommand(command, SETTINGS, memos) as CatalogCommand;
     const { resources, edges, refusal } = contents(() => 0);
     const bodies = resources.map(({ body, type, title }) => ({ body, type, title }));
-    return { hash, bodies, edges: edges.map(({ body }) => body), refusal };
+    return { hash, bodies, edges: edges().map(({ body }) => body), refusal };
   } catch (error) {
     assert.ok(error instanceof CommandFailure, String(error));
     return { kind: error.kind, message: error.message };

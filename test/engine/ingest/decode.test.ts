@@ -227,7 +227,7 @@ test('decode: the worked catalogs (4.4)', () => {
     ],
   );
   assert.deepEqual(
-    edges.map(({ body }) => body),
+    edges().map(({ body }) => body),
     [
       {
         sourceType: 'File',
@@ -261,7 +261,7 @@ test('decode: what the catalog hash does not see', () => {
   assert.notEqual(hash({ edges: [{ ...edge, extra: 1 }] }), hash({}));
   assert.equal(hash({ edges: [{ ...edge, extra: 1 }, edge] }), hash({ edges: [edge, { ...edge, extra: 1 }] }));
   const both = catalog(submit('replace catalog', catalogPayload({ ...base, edges: [edge, { ...edge, extra: 1 }] })));
-  assert.equal(both.contents(() => 0).edges[0]?.body.targets.length, 1);
+  assert.equal(both.contents(() => 0).edges()[0]?.body.targets.length, 1);
 });
 
 test('decode: catalogs that are refused', () => {

@@ -5,9 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import fc from 'fast-check';
 import { Fingerprints, newKey } from '../../../engine/fingerprint.ts';
 import { prepare } from '../../../engine/ingest/apply.ts';
 import type { CatalogCommand, FactsCommand } from '../../../engine/ingest/commands.ts';
+import { memoOf } from '../../../engine/ingest/spans.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { deleteNode } from '../../../engine/retention/nodes.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
@@ -75,4 +77,77 @@ test('memos: what was not stored is not remembered, and nothing is of a node tha
   for (const name of ['catalog_memo', 'factset_memo'] as const)
     assert.deepEqual([...partition.tables[name].getKeys()], []);
   await partition.close();
+});
+
+test('memos: edges that were sent as the same bytes are those of the stored catalog, whatever came between', async () => {
+  const knowing = openPartition(join(dir, 'edges'));
+  const plain = openPartition(join(dir, 'no-edges'));
+  const titles = ['a', 'b', 'c', 'd'];
+  const edge = (source: string, target: string, relationship = 'contains') => ({
+    source: { type: 'File', title: source },
+    target: { type: 'File', title: target },
+    relationship,
+  });
+  const edgeLists = [
+    [],
+    [edge('a', 'b')],
+    [edge('a', 'b'), edge('b', 'c', 'before')],
+    [edge('a', 'b'), edge('a', 'd')],
+    [edge('a', 'b'), edge('a', 'd', 'none')],
+  ];
+  const edgesOf = (partition: Partition): object[] => {
+    const view = partition.snapshot();
+    try {
+      return [...view.edges.list(view.nodeId('m'))].map((group) => view.edges.body(group));
+    } finally {
+      view.close();
+    }
+  };
+  const command = fc.record({
+    /** Without one of them edges may name what is not there. */
+    resources: fc.subarray(titles, { minLength: 3 }),
+    revision: fc.nat(2),
+    edges: fc.nat(edgeLists.length - 1),
+    /** Nothing is remembered of a payload whose key is spelled with an escape. */
+    isOdd: fc.nat(4).map((n) => n === 0),
+    isOld: fc.nat(6).map((n) => n === 0),
+  });
+  let minute = 0;
+  let isSame = 0;
+  fc.assert(
+    fc.property(fc.array(command, { minLength: 3, maxLength: 12 }), (commands) => {
+      for (const { resources, revision, edges, isOdd, isOld } of commands) {
+        const payload = JSON.stringify(
+          catalogPayload({
+            certname: 'm',
+            resources: resources.map((title) => resource({ type: 'File', title, parameters: { revision } })),
+            edges: edgeLists[edges],
+            producer_timestamp: at(isOld ? minute - 1 : ++minute),
+          }),
+        );
+        const sent = submit('replace catalog', isOdd ? payload.replace('"edges"', '"edg\\u0065s"') : payload, {
+          certname: 'm',
+        });
+        const before = knowing.write((batch) => batch.view.node(batch.view.nodeId('m'))?.catalog?.hash ?? null);
+        const prepared = knowing.write((batch) => prepare(batch, sent, settings)) as { command?: CatalogCommand };
+        if (before !== null && prepared.command?.edgesOf === before) isSame++;
+        const unknowing = { ...SETTINGS, fingerprints: new Fingerprints(newKey()) };
+        assert.deepEqual(applyBatch(knowing, [sent], settings), applyBatch(plain, [sent], unknowing));
+        assert.deepEqual(edgesOf(knowing), edgesOf(plain));
+      }
+    }),
+    { numRuns: 30 },
+  );
+  assert.ok(isSame > 15, `${isSame} were known`);
+  await knowing.close();
+  await plain.close();
+});
+
+test('memos: one that says nothing of single parts, as older ones do, is read', () => {
+  const { parts, fingerprint, hash } = memoOf('f1 h1 resources 12 edges 2');
+  assert.deepEqual([fingerprint, hash], ['f1', 'h1']);
+  assert.deepEqual(Object.fromEntries(parts), {
+    resources: { size: 12, fingerprint: null },
+    edges: { size: 2, fingerprint: null },
+  });
 });
