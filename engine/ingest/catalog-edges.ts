@@ -8,7 +8,7 @@ import { BodyRef } from '../store/refs.ts';
 import { type PlacedResource, placesOf, type ReadResources, type ResourcePlaces } from './catalog-resources.ts';
 import type { DecodedEdges, DecodedResource } from './commands.ts';
 import { type ListText, Pieces } from './hashes.ts';
-import { describeSpec, invalid, isOwn } from './read-resource.ts';
+import { describeSpec, invalid, isOwn, specOf } from './read-resource.ts';
 import { TextMemo } from './text-memo.ts';
 import { excerpt } from './validate.ts';
 
@@ -107,7 +107,7 @@ export function sortDistinct(codes: Float64Array): Float64Array {
 }
 
 export const specsOf = (resources: readonly PlacedResource[]): string[] =>
-  resources.map(({ resource }) => resource.spec);
+  resources.map(({ resource }) => specOf(resource));
 
 function edgeTexts(codes: Float64Array, specs: readonly string[]): string[] {
   const texts: string[] = [];
@@ -129,7 +129,7 @@ const MARK = '\u0001';
  */
 export function sharedEdges({ codes }: ReadEdges, resources: readonly PlacedResource[], certname: string): ReadEdges {
   const specs = resources.map(({ resource }) =>
-    isOwn(resource, certname) ? `{"title":${MARK},"type":${quote(resource.type as string)}}` : resource.spec,
+    isOwn(resource, certname) ? `{"title":${MARK},"type":${quote(resource.type as string)}}` : specOf(resource),
   );
   const pieces = `[${edgeTexts(codes, specs).join(',')}]`.split(MARK).map((piece) => Buffer.from(piece, 'utf8'));
   return { texts: new Pieces(pieces), isPlain: true, codes: codes.slice(), groups: null };
@@ -185,12 +185,12 @@ export function edgeGroups(
       continue;
     }
     const { resource } = list[source] as PlacedResource;
-    let text = resource.spec;
+    let text = specOf(resource);
     let isShared = !isOwn(resource, certname);
     for (let index = from; index < to; index++) {
       const code = codes[index] as number;
       const target = (list[targetOf(code, count)] as PlacedResource).resource;
-      text += `${code % RELATIONSHIP_BASE}${target.spec}`;
+      text += `${code % RELATIONSHIP_BASE}${specOf(target)}`;
       isShared &&= !isOwn(target, certname);
     }
     let group = knownGroups.get(text);

@@ -26,13 +26,8 @@ const RESOURCE_MEMO_BYTES = 12 * 1024 * 1024;
 const RESOURCE_BYTES = 700;
 const RESOURCE_TEXTS = 1;
 
-/** `own`: the certname is among the tags, and was taken out of the resource. `digest`: of the text, where that is not remembered. */
-interface KnownResource {
-  readonly resource: ReadResource;
-  readonly own: boolean;
-  readonly digest: string | null;
-}
-const knownResources = new ElementMemo<KnownResource>(RESOURCE_MEMO_BYTES);
+/** As they are in each catalog, but for the tag of those that have their own. */
+const knownResources = new ElementMemo<PlacedResource>(RESOURCE_MEMO_BYTES);
 
 /**
  * `sent`: JSON with its brackets; `stored`: what the node had before. Null when it is no list of maps, or when the certname cannot be taken out
@@ -47,24 +42,24 @@ export function resourcesOfList(
   const known = knownResources.values(sent, elements.read, certname, stored === null ? null : elements.recall);
   if (known === null) return null;
   const { fresh } = elements;
-  const list: PlacedResource[] = [];
   const rank = TAG_PATTERN.test(certname) ? tagRank(certname) : null;
   const tag = `"${certname}"`;
   for (let index = 0; index < known.length; index++) {
-    const one = known[index] as KnownResource;
+    const one = known[index] as PlacedResource;
     const { resource, own, digest } = one;
     const sent = fresh.size === 0 ? null : (fresh.get(one) ?? null);
+    if (!own && sent === null) continue;
     const text = own ? textWithTag(resource, tag, rank) : resource.text;
     if (text === null) return null;
-    list.push({ resource, own, text, sent, digest });
+    known[index] = { resource, own, text, sent, digest };
   }
-  return list;
+  return known;
 }
 
 /** Reads elements of one list that the memory has not. */
 class ListElements {
   /** What is remembered from now on, as it was sent: it is stored next. */
-  readonly fresh = new Map<KnownResource, Sent>();
+  readonly fresh = new Map<PlacedResource, Sent>();
   readonly #certname: string;
   readonly #stored: ResourceMemory | null;
   /** Of the element that was asked for last. */
@@ -76,7 +71,7 @@ class ListElements {
   }
 
   /** What the node had before; null: nothing of that text. */
-  readonly recall = (kernel: ElementKernel): KnownResource | null => {
+  readonly recall = (kernel: ElementKernel): PlacedResource | null => {
     const digest = kernel.digest();
     this.#digest = digest;
     const before = (this.#stored as ResourceMemory).find(digest);
@@ -90,11 +85,11 @@ class ListElements {
     return ofOneNode(resource, digest);
   };
 
-  readonly read = (kernel: ElementKernel, isKept: boolean): ReadElement<KnownResource> | null =>
+  readonly read = (kernel: ElementKernel, isKept: boolean): ReadElement<PlacedResource> | null =>
     this.#readPlain(kernel, isKept) ?? this.#readParsed(kernel, isKept);
 
   /** Null when something in it is unusual, or it is no JSON. */
-  #readPlain(kernel: ElementKernel, isKept: boolean): ReadElement<KnownResource> | null {
+  #readPlain(kernel: ElementKernel, isKept: boolean): ReadElement<PlacedResource> | null {
     const isTagLeftOut = isKept && kernel.names === 1;
     const text = kernel.resource(isTagLeftOut);
     if (text === null) return null;
@@ -104,7 +99,7 @@ class ListElements {
     return read === null ? null : this.#made(kernel, read.resource, isShared, own, read.sent);
   }
 
-  #readParsed(kernel: ElementKernel, isKept: boolean): ReadElement<KnownResource> | null {
+  #readParsed(kernel: ElementKernel, isKept: boolean): ReadElement<PlacedResource> | null {
     const element = kernel.text();
     const sent = parseElement(withOwnName(element, this.#certname));
     if (sent === undefined) return null;
@@ -121,9 +116,9 @@ class ListElements {
     isShared: boolean,
     own: boolean,
     sent: Sent,
-  ): ReadElement<KnownResource> {
+  ): ReadElement<PlacedResource> {
     if (!isShared) return { value: ofOneNode(resource, this.#digest ?? kernel.digest()), bytes: 0 };
-    const value = { resource: forLong(resource), own, digest: null };
+    const value = { resource: forLong(resource), own, text: resource.text, sent: null, digest: null };
     this.fresh.set(value, sent);
     return { value, bytes: RESOURCE_BYTES + kernel.size * RESOURCE_TEXTS };
   }
@@ -137,7 +132,13 @@ const isSharedBy = (kernel: ElementKernel, isKept: boolean, own: boolean): boole
   isKept && kernel.names === (own ? 1 : 0);
 
 /** What is of one node is of hardly any other: it is not remembered, however often it comes. */
-const ofOneNode = (resource: ReadResource, digest: string): KnownResource => ({ resource, own: false, digest });
+const ofOneNode = (resource: ReadResource, digest: string): PlacedResource => ({
+  resource,
+  own: false,
+  text: resource.text,
+  sent: null,
+  digest,
+});
 
 function isTagged(sent: JsonValue, certname: string): boolean {
   const tags = isObject(sent) ? sent['tags'] : null;

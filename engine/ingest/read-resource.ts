@@ -64,10 +64,12 @@ export interface ReadResource {
   readonly tagsEnd: number;
   /** Of each tag; made on first use. */
   tagRanks: readonly number[] | null;
-  /** Canonical text of `{title, type}`, as it stands in edges. */
-  readonly spec: string;
   readonly ref: BodyRef;
 }
+
+/** Canonical text of `{title, type}`, as it stands in edges: what follows the tags. */
+export const specOf = ({ text, tagsEnd }: ReadResource): string =>
+  text.length === tagsEnd + 2 ? '{}' : `{${text.slice(tagsEnd + 2)}`;
 
 /** Whether the resource is titled with the certname. */
 export const isOwn = ({ title }: ReadResource, certname: string): boolean => title === certname;
@@ -124,7 +126,7 @@ export function readPlain(
 
 /** For who remembers it: no text is a tree of parts. */
 export function forLong(resource: ReadResource): ReadResource {
-  for (const text of [resource.text, resource.spec]) inOnePiece(text);
+  inOnePiece(resource.text);
   return resource;
 }
 
@@ -159,7 +161,6 @@ export function plainResource(
     parametersEnd: endOf(places, 'parameters'),
     tagsStart: startOf(places, 'tags') + 1,
     tagsEnd: tagsEnd - 1,
-    spec: `{${text.slice(tagsEnd + 1)}`,
   };
   const title = partOf(text, startOf(places, 'title') + 1, endOf(places, 'title') - 1);
   const type = partOf(text, startOf(places, 'type') + 1, endOf(places, 'type') - 1);
@@ -220,7 +221,7 @@ function makeResource(
   written: WrittenResource,
   ref: BodyRef,
 ): ReadResource {
-  const { text, parametersStart, parametersEnd, tagsStart, tagsEnd, spec } = written;
+  const { text, parametersStart, parametersEnd, tagsStart, tagsEnd } = written;
   return {
     type,
     title,
@@ -234,7 +235,6 @@ function makeResource(
     tagsStart,
     tagsEnd,
     tagRanks: null,
-    spec,
     ref,
   };
 }
@@ -252,7 +252,7 @@ interface FieldTexts {
 
 type WrittenResource = Pick<
   ReadResource,
-  'text' | 'isAscii' | 'parametersStart' | 'parametersEnd' | 'tagsStart' | 'tagsEnd' | 'spec'
+  'text' | 'isAscii' | 'parametersStart' | 'parametersEnd' | 'tagsStart' | 'tagsEnd'
 >;
 
 const canonicalField = (value: JsonValue | undefined): string | null =>
@@ -276,7 +276,7 @@ function writeResource({ exported, file, line, parameters, tags, title, type }: 
   if (title !== null) spec += `"title":${title}`;
   if (type !== null) spec += `${spec === '' ? '' : ','}"type":${type}`;
   text += spec === '' ? '}' : `,${spec}}`;
-  return { text, isAscii: isAscii(text), parametersStart, parametersEnd, tagsStart, tagsEnd, spec: `{${spec}}` };
+  return { text, isAscii: isAscii(text), parametersStart, parametersEnd, tagsStart, tagsEnd };
 }
 
 /** Other keys are dropped; walking their values once keeps them within the nesting limit. */
