@@ -76,7 +76,8 @@ async function list(letters: DeadLetters, args: ParsedArguments, terminal: Termi
   const shown = rows.map(({ name: _name, discarded: _discarded, ...row }) => row);
   for (const line of tableLines(shown, terminal.columns)) terminal.out(`${line}\n`);
   const size = rows.reduce((sum, row) => sum + row.size, 0);
-  terminal.err(rows.length === 0 ? 'no dead letters\n' : `${rows.length} dead letters, ${amount(size, 'bytes')}\n`);
+  const count = rows.length === 1 ? '1 dead letter' : `${rows.length} dead letters`;
+  terminal.err(rows.length === 0 ? 'no dead letters\n' : `${count}, ${amount(size, 'bytes')}\n`);
   return exitStatus.ok;
 }
 

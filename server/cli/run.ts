@@ -100,7 +100,11 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
   }
   if (name === '--version' || name === '-V') return runCli(['version'], terminal);
   if (name === 'help' || name === '--help' || name === '-h') {
-    const [topic] = rest;
+    const [topic, surplus] = rest;
+    if (name === 'help' && surplus !== undefined) {
+      terminal.err(`muster help: unexpected argument \`${surplus}\`\nUsage: muster help [COMMAND]\n`);
+      return exitStatus.usage;
+    }
     if (topic !== undefined && !topic.startsWith('-') && topic !== 'help') return runCli([topic, '--help'], terminal);
     terminal.out(overview(entries, terminal.columns));
     return exitStatus.ok;

@@ -70,6 +70,9 @@ describe('help', () => {
     const help = await run(['help']);
     assert.equal(help.status, 0);
     assert.match(help.out, /Exit statuses: 0/);
+    const surplus = await run(['help', 'start', 'stop']);
+    assert.deepEqual([surplus.status, surplus.out], [2, '']);
+    assert.match(surplus.err, /unexpected argument `stop`/);
   });
 
   test('every command explains itself with examples, within the width of the terminal', async () => {
