@@ -32,8 +32,8 @@ import {
 import type { View } from './view.ts';
 
 const PROBLEMS_MAX = 50;
-/** What a memo looks like (ingest/spans.ts). */
-const MEMO = /^[0-9a-f]{40} [0-9a-f]{40}( [a-z_]+ \d+)+$/;
+/** What a memo looks like (ingest/spans.ts): older ones have no fingerprints of single parts. */
+const MEMO = /^[0-9a-f]{40} [0-9a-f]{40}( [a-z_]+ \d+(:[0-9a-f]{32})?)+$/;
 
 /** What a check says of a partition. */
 export interface PartitionCheck {

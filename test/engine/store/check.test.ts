@@ -76,6 +76,11 @@ test('check: a memo of a node without what it is a memo of, or that cannot be re
   assert.deepEqual(await problemsAfter(put('factset', memo.slice(1))), [
     'partition 0: factset memo of node 1 cannot be read',
   ]);
+  const ofParts = memo.replace(/\d+$/, (size) => `${size}:${'c'.repeat(32)}`);
+  assert.deepEqual(await problemsAfter(put('factset', ofParts)), []);
+  assert.deepEqual(await problemsAfter(put('factset', ofParts.slice(0, -1))), [
+    'partition 0: factset memo of node 1 cannot be read',
+  ]);
 });
 
 test('check: what is known of resources that the node does not have, or cannot be found, is told', async () => {
