@@ -43,8 +43,8 @@ export async function* readTar(
   source: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<TarEntry & { contents(max: number): Promise<Uint8Array> }> {
   const input = new BlockReader(source);
-  let next: Record<string, string> = {};
-  let global: Record<string, string> = {};
+  const next: Attributes = { ...NO_ATTRIBUTES };
+  const global: Attributes = { ...NO_ATTRIBUTES };
   for (;;) {
     const block = await input.take(blockBytes);
     if (block === null || block.every((byte) => byte === 0)) return;
@@ -53,16 +53,15 @@ export async function* readTar(
     let size = numberField(block, 124, 12);
     if (type === 'x' || type === 'g' || type === 'L') {
       const data = await input.contents(size, extendedBytesMax);
-      if (type === 'L') next['path'] = textField(data, 0, data.byteLength);
-      else if (type === 'x') next = { ...next, ...extendedRecords(data) };
-      else global = { ...global, ...extendedRecords(data) };
+      if (type === 'L') next.path = textField(data, 0, data.byteLength);
+      else readRecords(data, type === 'x' ? next : global);
       continue;
     }
-    const attributes = { ...global, ...next };
-    next = {};
-    if (attributes['size'] !== undefined) size = Number(attributes['size']);
+    const sizeText = next.size ?? global.size;
+    if (sizeText !== null) size = Number(sizeText);
     if (!Number.isSafeInteger(size) || size < 0) throw new BadArchive('An entry of the archive has no valid size');
-    const name = attributes['path'] ?? ustarName(block);
+    const name = next.path ?? global.path ?? ustarName(block);
+    Object.assign(next, NO_ATTRIBUTES);
     let taken = false;
     yield {
       name,
@@ -116,8 +115,15 @@ function extendedRecord(key: string, value: string): string {
   return `${length} ${key}=${value}\n`;
 }
 
-function extendedRecords(data: Uint8Array): Record<string, string> {
-  const records: Record<string, string> = {};
+/** What is used of extended headers: of the others an archive may have any number. */
+interface Attributes {
+  path: string | null;
+  size: string | null;
+}
+const NO_ATTRIBUTES: Attributes = { path: null, size: null };
+
+/** The records of an extended header, where they are used. */
+function readRecords(data: Uint8Array, into: Attributes): void {
   const buffer = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   let at = 0;
   while (at < buffer.byteLength && buffer[at] !== 0) {
@@ -128,10 +134,10 @@ function extendedRecords(data: Uint8Array): Record<string, string> {
     }
     const text = buffer.toString('utf8', blank + 1, at + length - 1);
     const equals = text.indexOf('=');
-    if (equals > 0) records[text.slice(0, equals)] = text.slice(equals + 1);
+    const key = text.slice(0, Math.max(0, equals));
+    if (key === 'path' || key === 'size') into[key] = text.slice(equals + 1);
     at += length;
   }
-  return records;
 }
 
 function hasChecksum(block: Uint8Array): boolean {

@@ -91,6 +91,37 @@ test('tar: entries that are not asked for are skipped, damage is noticed', async
   }
 });
 
+test('tar: what extended headers say beside names and sizes costs an entry nothing', async () => {
+  const extended = (type: string, records: string): Uint8Array[] => {
+    const [header, ...rest] = [...tarFile('h', Buffer.from(records), 0)] as [Uint8Array, ...Uint8Array[]];
+    const block = Buffer.from(header);
+    block.write(type, 156);
+    block.fill(0x20, 148, 156);
+    const sum = block.reduce((total, byte) => total + byte, 0);
+    block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+    return [block, ...rest];
+  };
+  const many = (first: number): string =>
+    Array.from({ length: 5000 }, (_, index) => `10 ${(first + index).toString(36).padStart(5, '0')}=\n`).join('');
+  const entry = [...tarFile('a', Buffer.from('x'), 0)];
+  const names: string[] = [];
+  const started = performance.now();
+  const archive = Buffer.concat([
+    ...[0, 5000, 10_000, 15_000].flatMap((first) => extended('g', many(first))),
+    ...extended('g', '12 path=all\n'),
+    ...Array.from({ length: 1000 }, () => entry).flat(),
+    ...extended('x', '12 path=one\n'),
+    ...entry,
+    ...extended('x', '7 path\n'),
+    ...entry,
+    tarEnd(),
+  ]);
+  for await (const { name } of readTar(inChunks(archive, 65_536))) names.push(name);
+  assert.ok(performance.now() - started < 5000, `${performance.now() - started} ms`);
+  assert.deepEqual(names.slice(-3), ['all', 'one', 'all']);
+  assert.equal(names.length, 1002);
+});
+
 const form = (field: string, contents: Uint8Array): Buffer =>
   Buffer.concat([
     Buffer.from('--b0\r\nContent-Disposition: form-data; name="note"\r\n\r\nnothing\r\n'),
