@@ -34,6 +34,8 @@ export interface PartitionOptions {
 /** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
 const MAP_SIZE = 64 * 1024 ** 3;
 const READERS_MAX = 2000;
+/** Each takes a call to the system for every other process that reads. */
+const WRITES_BETWEEN_LOOKS = 64;
 /** Abortable, synchronous commit that readers see before it is flushed (lmdb's overlapping sync, which flushes it within the
  *  call): after a power failure LMDB opens the last flushed transaction, and the command log replays what came after its
  *  stream position. */
@@ -52,6 +54,7 @@ export class Partition extends PartitionStore {
 
   /** A sync has failed: pages that the system takes for written may not be. */
   #isUnsynced = false;
+  #writes = 0;
 
   readonly #atWork = new Set<Promise<void>>();
 
@@ -148,6 +151,7 @@ export class Partition extends PartitionStore {
   write<T>(change: (batch: Batch) => T, bytes = 0): T {
     if (this.readOnly) throw new Error(`${this.dir} is open for reading only`);
     requireRoom(this.dir, bytes);
+    this.#forgetDeadReaders();
     if (this.#isUnsynced) {
       const text = `${dataFileOf(this.dir)} could not be flushed; nothing is written until it could`;
       throw Object.assign(new Error(text), { code: 'EAGAIN' });
@@ -165,6 +169,14 @@ export class Partition extends PartitionStore {
       this.forgetUncommitted();
       throw error;
     }
+  }
+
+  /**
+   * A process that was killed while it looked at the partition (a backup, a check) stays in LMDB's table of readers, and no page that was free
+   * since then would be used again. LMDB itself looks for such ones only when somebody opens the partition.
+   */
+  #forgetDeadReaders(): void {
+    if (this.#writes++ % WRITES_BETWEEN_LOOKS === 0) this.env.readerCheck();
   }
 
   /** Commands that wait for another attempt, in stream order. */

@@ -1,7 +1,8 @@
 // The store by itself: what a batch writes, a view reads; what is shared is stored once; what nobody has is gone.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -409,6 +410,41 @@ test('store: files that may not be used are told by their names', async (t) => {
   chmodSync(p.dir, 0o555);
   assert.match(opened().stdout, /cannot be read and written: EACCES: permission denied/);
   chmodSync(p.dir, 0o700);
+});
+
+test('store: a process that is killed while it reads holds no pages back, one that lives does', async () => {
+  const p = fresh();
+  const writeSome = (): void => {
+    for (let run = 0; run < 130; run++) p.write((b) => addNode(b, 'a', [`title ${run}`]));
+  };
+  writeSome();
+  const module = new URL('../../../engine/store/partition.ts', import.meta.url).href;
+  const code = `const { openPartition } = await import(${JSON.stringify(module)});
+    const view = openPartition(${JSON.stringify(p.dir)}, { readOnly: true }).snapshot();
+    process.stdin.on('data', () => process.stdout.write(String(view.nodeId('a'))));
+    process.stdout.write('held');`;
+  const reader = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+    cwd: new URL('../../..', import.meta.url),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  try {
+    assert.equal(String((await once(reader.stdout, 'data'))[0]), 'held');
+    const size = () => statSync(dataFileOf(p.dir)).size;
+    writeSome();
+    assert.equal(heldSnapshots(p), 1);
+    reader.stdin.write('look');
+    assert.equal(String((await once(reader.stdout, 'data'))[0]), '1');
+    reader.kill('SIGKILL');
+    await once(reader, 'exit');
+    writeSome();
+    assert.equal(heldSnapshots(p), 0);
+    const before = size();
+    for (let round = 0; round < 5; round++) writeSome();
+    assert.ok(size() <= before * 1.2, `${before} to ${size()} bytes`);
+  } finally {
+    reader.kill('SIGKILL');
+  }
+  await p.close();
 });
 
 test('partition: its lock file has all of its room from the beginning, as a full disk would end the process later', async () => {
