@@ -417,6 +417,7 @@ export class Ring implements CommandRing {
     // What hangs on one partition must not keep the others from theirs.
     if (text !== null && slot.flight !== null) this.#trials.end(slot.flight);
     if (text !== null) this.#trials.endHeld(slot);
+    if (slot.troubles.actor !== null && !slot.up) this.#sweeps.troubled(slot);
     this.#held.up();
     // A stop does not wait for a batch that has no place to land.
     this.#landed();

@@ -1,5 +1,5 @@
 // Maintenance over all partitions: one after the other, since it is never in a hurry, each in bounded steps at its actor. A
-// sweep whose actor dies begins again with the next one, up to a limit.
+// sweep whose actor dies begins again with the next one, up to a limit. What fails in one partition is done in the others all the same.
 
 import type { Activity } from './activity.ts';
 import type { FromActor, SweepKind } from './messages.ts';
@@ -76,21 +76,47 @@ export class Sweeps {
     this.#requests.clear();
   }
 
+  /** The partition, which is not open, cannot be opened: what it is asked waits no longer. */
+  troubled(slot: Slot): void {
+    for (const [id, request] of this.#requests) {
+      if (request.slot !== slot) continue;
+      this.#requests.delete(id);
+      request.reject(unavailable(slot));
+    }
+  }
+
+  /** In each partition, one after the other. Rejects with what failed first when all have been asked. */
+  async #each(work: (slot: Slot) => Promise<void>): Promise<void> {
+    const failures: unknown[] = [];
+    for (const slot of this.#slots) {
+      try {
+        await work(slot);
+      } catch (error) {
+        if (error instanceof MaintenanceStopped) throw error;
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
   async #sweepAll(sweep: SweepKind): Promise<number> {
-    let changed = 0;
-    for (const slot of this.#slots) changed += (await this.#sweep(slot, sweep)).changed;
-    return changed;
+    let all = 0;
+    await this.#each(async (slot) => {
+      const { changed } = await this.#sweep(slot, sweep);
+      all += changed;
+    });
+    return all;
   }
 
   /** The limit is for all partitions together; 0: none. */
   async #purgeNodes(limit: number): Promise<number> {
-    let changed = 0;
-    for (const slot of this.#slots) {
-      if (limit > 0 && changed >= limit) break;
-      const batchLimit = limit === 0 ? 0 : limit - changed;
-      changed += (await this.#sweep(slot, { kind: 'purge_nodes', batchLimit })).changed;
-    }
-    return changed;
+    let all = 0;
+    await this.#each(async (slot) => {
+      if (limit > 0 && all >= limit) return;
+      const { changed } = await this.#sweep(slot, { kind: 'purge_nodes', batchLimit: limit === 0 ? 0 : limit - all });
+      all += changed;
+    });
+    return all;
   }
 
   /** Only the oldest expired day goes, and that in every partition. */
@@ -98,16 +124,20 @@ export class Sweeps {
     find: 'find_report_day' | 'find_event_day',
     purge: 'purge_report_day' | 'purge_event_day',
   ): Promise<number> {
-    let oldest: number | null = null;
-    for (const slot of this.#slots) {
+    const days: number[] = [];
+    const found = this.#each(async (slot) => {
       const { day } = await this.#sweep(slot, { kind: find });
-      if (day !== null && (oldest === null || day < oldest)) oldest = day;
-    }
-    return oldest === null ? 0 : this.#sweepAll({ kind: purge, day: oldest });
+      if (day !== null) days.push(day);
+    });
+    const [finding] = await Promise.allSettled([found]);
+    const changed = days.length === 0 ? 0 : await this.#sweepAll({ kind: purge, day: Math.min(...days) });
+    if (finding.status === 'rejected') throw finding.reason;
+    return changed;
   }
 
   #sweep(slot: Slot, sweep: SweepKind): Promise<Swept> {
     if (this.#closed) return Promise.reject(new MaintenanceStopped());
+    if (!slot.up && slot.troubles.actor !== null) return Promise.reject(unavailable(slot));
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       const request: Request = { slot, sweep, crashes: 0, resolve, reject };
@@ -120,3 +150,6 @@ export class Sweeps {
     slot.actor.post({ kind: 'sweep', slot: slot.slot, id, sweep });
   }
 }
+
+const unavailable = ({ slot, troubles: { actor } }: Slot): MaintenanceUnavailable =>
+  new MaintenanceUnavailable(`partition ${slot}: ${actor}`);
