@@ -82,6 +82,9 @@ export class EngineHost implements PartitionHost {
     const timings: Timing[] = [];
     measureWith({ now: stopwatch, took: (name, value) => timings.push({ name, value }) });
     let written = 0;
+    const size = batchSize(commands, settings);
+    // A batch that has no room is divided. Of one command only what it turns out to be tells whether it needs any.
+    const isLone = commands.length === 1;
     const outcomes = this.#partition.write(
       (batch) => {
         const all: ApplyOutcome[] = [];
@@ -90,6 +93,7 @@ export class EngineHost implements PartitionHost {
           const start = stopwatch();
           const prepared = prepare(batch, commands[i]!, settings);
           parses[i] = stopwatch() - start;
+          if (isLone && prepared.kind === 'decoded') this.#partition.requireRoom(size);
           all.push(applyPrepared(batch, prepared, settings));
           durations[i] = stopwatch() - start;
         }
@@ -98,7 +102,7 @@ export class EngineHost implements PartitionHost {
         written = stopwatch();
         return all;
       },
-      batchSize(commands, settings),
+      isLone ? 0 : size,
     );
     timings.push({ name: 'commit', value: stopwatch() - written });
     return { outcomes, durations: [...durations], parses: [...parses], timings };

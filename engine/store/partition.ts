@@ -150,7 +150,7 @@ export class Partition extends PartitionStore {
    */
   write<T>(change: (batch: Batch) => T, bytes = 0): T {
     if (this.readOnly) throw new Error(`${this.dir} is open for reading only`);
-    requireRoom(this.dir, bytes);
+    this.requireRoom(bytes);
     this.#forgetDeadReaders();
     if (this.#isUnsynced) {
       const text = `${dataFileOf(this.dir)} could not be flushed; nothing is written until it could`;
@@ -169,6 +169,11 @@ export class Partition extends PartitionStore {
       this.forgetUncommitted();
       throw error;
     }
+  }
+
+  /** Throws ENOSPC when there may be no room for so many bytes of content. A transaction that turns out to write as much asks before it does. */
+  requireRoom(bytes: number): void {
+    requireRoom(this.dir, bytes);
   }
 
   /**

@@ -270,6 +270,29 @@ test('disk: a command that is larger than the room waits for room, and hurts not
   assert.deepEqual(await checkStore(server.dir), []);
 });
 
+test('disk: a command that claims to be larger than the room, and is none, becomes a dead letter', async (t) => {
+  const volume = smallVolume(t, 96);
+  if (volume === null) return t.skip('needs a small file system');
+  const server = await serverWithStoreOn(t, volume);
+  const facts = (certname: string, payload: string): ClientCommand => ({
+    command: 'replace facts',
+    version: 5,
+    certname,
+    producerTimestamp: timeText(Date.now() - DAY),
+    payload,
+  });
+  // 100 KB on their way, 100 MB of blanks when they are unpacked.
+  for (const payload of [' '.repeat(100 << 20), `${' '.repeat(100 << 20)}{`])
+    assert.ok((await server.submit(facts('blanks', payload), { gzip: true })).acknowledged);
+  const good = replaceFacts('good', 1, Date.now() - DAY);
+  assert.ok((await server.submit(good, { wait: 20 })).acknowledged);
+  await server.drained();
+  assert.equal((await server.query('nodes', ['=', 'certname', 'good'])).length, 1);
+  const status = await server.ask('/status/v1/simple');
+  assert.deepEqual([status.status, status.text.trim()], [200, 'running']);
+  assert.equal(await server.stop(), 0);
+});
+
 test('disk: a directory that cannot be written is refused with the reason', async (t) => {
   const volume = smallVolume(t, 16);
   if (volume === null) return t.skip('needs a file system that can be read only');
