@@ -1,6 +1,6 @@
 // One process per data directory. The lock is a listening Unix socket in the directory: the kernel drops it with the process,
-// however that ends, so a lock whose socket refuses connections is stale and may be taken over. Process ids would lie in
-// containers, and advisory file locks are not to be had in Node.
+// however that ends, so a lock whose socket refuses connections is stale and may be taken over. It gets its name when it listens: one
+// that only is about to would be taken for a stale one. Process ids would lie in containers, and advisory file locks are not to be had in Node.
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, linkSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
@@ -15,6 +15,9 @@ export interface DataLock {
 
 /** Addresses of sockets end at 107 bytes on Linux and 103 elsewhere. */
 const ADDRESS_SIZE_MAX = 100;
+/** What the names of sockets have behind that of the lock before they are the lock, or when they were. */
+const SUFFIX_SIZE = 9;
+const suffixed = (path: string): string => `${path}.${randomUUID().slice(0, SUFFIX_SIZE - 1)}`;
 const ATTEMPTS = 5;
 
 /** Creates the directory if need be. Throws when that cannot be, or when another process uses it. */
@@ -23,9 +26,12 @@ export async function lockDataDirectory(dir: string): Promise<DataLock> {
   const address = addressIn(dir);
   try {
     const server = await takeOver(address.path, dir);
+    const own = socketAt(address.path);
     return {
       release: () =>
         new Promise((done) => {
+          // While it listens nobody takes it over; somebody may have put something else there by hand.
+          if (socketAt(address.path) === own) rmSync(address.path, { force: true });
           server.close(() => {
             address.close();
             done();
@@ -71,13 +77,13 @@ interface Address {
  */
 function addressIn(dir: string): Address {
   const inside = join(resolve(dir), 'lock');
-  if (Buffer.byteLength(inside) <= ADDRESS_SIZE_MAX) return { path: inside, close: () => {} };
+  if (Buffer.byteLength(inside) + SUFFIX_SIZE <= ADDRESS_SIZE_MAX) return { path: inside, close: () => {} };
   const file = openSync(dir, 'r');
   const folder = `/proc/self/fd/${file}`;
   if (!existsSync(folder)) {
     closeSync(file);
     throw new Error(
-      `the path of ${dir} is too long: this system locks directories of up to ${ADDRESS_SIZE_MAX - 5} bytes`,
+      `the path of ${dir} is too long: this system locks directories of up to ${ADDRESS_SIZE_MAX - 5 - SUFFIX_SIZE} bytes`,
     );
   }
   return { path: join(folder, 'lock'), close: () => closeSync(file) };
@@ -85,15 +91,26 @@ function addressIn(dir: string): Address {
 
 /** null when the address is taken, by a living process or a dead one. */
 function listen(path: string, dir: string): Promise<Server | null> {
+  const made = suffixed(path);
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') resolve(null);
-      else reject(new Error(`the data directory ${dir} cannot be written: ${error.message}`, { cause: error }));
-    });
-    server.listen(path, () => {
+    const fail = (error: Error): void => {
+      const why = error.message.replaceAll(made, path);
+      reject(new Error(`the data directory ${dir} cannot be written: ${why}`, { cause: error }));
+    };
+    server.once('error', fail);
+    server.listen(made, () => {
       server.unref();
-      resolve(server);
+      try {
+        linkSync(made, path);
+        resolve(server);
+      } catch (error) {
+        server.close();
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') resolve(null);
+        else fail(error as Error);
+      } finally {
+        rmSync(made, { force: true });
+      }
     });
   });
 }
@@ -126,7 +143,7 @@ function socketAt(path: string): string | null {
 
 /** Removes the socket that was found dead, and only that one: somebody else may have put a living one there meanwhile. */
 function removeStale(path: string, found: string): void {
-  const aside = `${path}.${randomUUID().slice(0, 8)}`;
+  const aside = suffixed(path);
   try {
     renameSync(path, aside);
     if (socketAt(aside) !== found) linkSync(aside, path);

@@ -12,10 +12,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { lockDataDirectory } from '../../workers/data-lock.ts';
 import { temporaryDirectory } from '../support/directories.ts';
+import { pause } from '../support/waiting.ts';
 
 const script = new URL('../../workers/data-lock.ts', import.meta.url).href;
 
@@ -46,6 +48,38 @@ test('data lock: a killed holder leaves nothing that stands in the way', async (
   assert.equal(holders.length, 1, 'exactly one of several takes it over');
   assert.deepEqual(readdirSync(dir), ['lock']);
   await holders[0]!.value.release();
+});
+
+test('data lock: whatever is called the lock listens, and of many that start at once one has it', async () => {
+  const dir = temporaryDirectory();
+  const seen = new Set<string>();
+  const refusing: string[] = [];
+  let isOver = false;
+  const looking = (async () => {
+    while (!isOver) {
+      const socket = connect(join(dir, 'lock'));
+      const code = await new Promise<string | undefined>((resolve) => {
+        socket.once('connect', () => resolve('listens'));
+        socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+      });
+      seen.add(String(code));
+      if (code === 'ECONNREFUSED') refusing.push(code);
+      socket.destroy();
+    }
+  })();
+  for (let round = 0; round < 40; round++) {
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => lockDataDirectory(dir)));
+    const holders = results.filter((result) => result.status === 'fulfilled');
+    assert.equal(holders.length, 1);
+    assert.deepEqual(readdirSync(dir), ['lock']);
+    await pause(2);
+    await holders[0]!.value.release();
+    assert.deepEqual(readdirSync(dir), []);
+  }
+  isOver = true;
+  await looking;
+  assert.ok(seen.has('listens'));
+  assert.deepEqual(refusing, []);
 });
 
 test('data lock: what is no socket is not removed', async () => {
