@@ -1,6 +1,7 @@
-// Resource graphs of the enterprise edition: each node's catalog together with what its run reported about every resource
-// (interface document, "Resource graph"). A graph is a catalog joined with the report of the same transaction; filters and
-// order on the report's side (`status`, `noop`) become subqueries and a sort of narrow rows. Graphs are built one at a time.
+// Resource graphs of the enterprise edition: each node's catalog together with what its latest run reported about every resource
+// (interface document, "Resource graph"). A graph is a catalog joined with the node's latest report, which may be of a run that used it from a
+// cache (spec/operations.md 6); filters and order on the report's side (`status`, `noop`) become subqueries and a sort of narrow rows. Graphs
+// are built one at a time.
 
 import { parseJson } from '../../json/parse.ts';
 import { printJson } from '../../json/print.ts';
@@ -99,7 +100,7 @@ function* catalogRows(input: AnswerInput, options: { readonly paged: boolean }):
 const OPPOSITE = { and: 'or', or: 'and' } as const;
 
 /**
- * Conditions on the report become conditions on the transaction. `not` moves inwards to them: like any comparison with null, one
+ * Conditions on the report become conditions on the node. `not` moves inwards to them: like any comparison with null, one
  * with what a catalog without a report does not have holds neither way.
  */
 function onCatalogs(clause: JsonValue, isNegated = false): JsonValue {
@@ -115,20 +116,20 @@ function onCatalogs(clause: JsonValue, isNegated = false): JsonValue {
   if (!isNullTest) return reported(asItIs);
   const isNull = op === '=' || (value !== false && value !== null);
   const isThere = reported(['null?', field as JsonValue, false]);
-  return isNull === isNegated ? isThere : ['or', ['null?', JOIN, true], ['not', isThere]];
+  return isNull === isNegated ? isThere : ['not', isThere];
 }
 
-const JOIN = 'transaction_uuid';
+const IS_LATEST: JsonValue = ['=', 'latest_report?', true];
 
-/** The catalog has a report, and that is so. */
-function reported(condition: JsonValue): JsonValue {
-  const columns = ['certname', JOIN];
-  return ['in', columns, ['extract', columns, ['select_reports', ['and', ['null?', JOIN, false], condition]]]];
-}
+/** The node has a report, and of the latest one that is so. */
+const reported = (condition: JsonValue): JsonValue => [
+  'in',
+  'certname',
+  ['extract', 'certname', ['select_reports', ['and', IS_LATEST, condition]]],
+];
 
 function* reportOf(input: AnswerInput, catalog: Narrow): Work<Report | null> {
-  if (catalog.transaction_uuid === null) return null;
-  const filter = ['and', ['=', 'certname', catalog.certname], ['=', 'transaction_uuid', catalog.transaction_uuid]];
+  const filter = ['and', ['=', 'certname', catalog.certname], IS_LATEST];
   const tree = resolveEntity('reports', ['extract', ['hash', ...REPORT_FIELDS], filter], {
     ...resolveOptions(input.params, input.settings),
     orderBy: [{ field: 'producer_timestamp', order: 'desc' }],

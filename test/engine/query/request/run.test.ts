@@ -765,16 +765,23 @@ describe('answers: enterprise edition', () => {
     }
   });
 
-  it('resource graphs without a report have no status, which is null and equal to nothing', async () => {
+  it('resource graphs have the status of the latest report, also of a cached catalog; without one null, equal to nothing', async () => {
     const own = newFleet();
     try {
-      for (const certname of ['changed', 'unreported']) own.apply('replace catalog', 9, catalog(certname));
-      own.apply('store report', 8, report('changed'));
+      for (const certname of ['changed', 'cached', 'unreported']) own.apply('replace catalog', 9, catalog(certname));
+      own.apply('store report', 8, report('changed', { transaction_uuid: null }));
+      own.apply('store report', 8, report('cached'));
+      const time = '2026-11-20T23:00:00.000Z';
+      const later = { producer_timestamp: time, end_time: time, status: 'failed' };
+      const transaction_uuid = '22222222-1111-1111-1111-0000000000ee';
+      own.apply(
+        'store report',
+        8,
+        report('cached', { ...later, transaction_uuid, cached_catalog_status: 'on_failure' }),
+      );
       for (const certname of ['older', 'plain']) {
         own.apply('replace catalog', 9, { ...catalog(certname), transaction_uuid: null });
       }
-      own.apply('store report', 8, report('older'));
-      own.apply('store report', 8, report('unreported', { transaction_uuid: null }));
       const found = (filter: unknown): string => {
         const query = { query: JSON.stringify(filter), order_by: '[{"field":"certname"}]' };
         const graphs = JSON.parse(ask(own, { ...enterprise, api: 'ext', path: '/resource-graphs', query }).text);
@@ -787,16 +794,16 @@ describe('answers: enterprise edition', () => {
       assert.equal(found(['not', ['or', ['=', 'status', 'failed'], ['=', 'noop', true]]]), 'changed');
       assert.equal(
         found(['not', ['and', ['=', 'status', 'failed'], ['=', 'certname', 'older']]]),
-        'changed plain unreported',
+        'cached changed plain unreported',
       );
-      assert.equal(found(['not', ['=', 'status', 'changed']]), '');
+      assert.equal(found(['not', ['=', 'status', 'changed']]), 'cached');
       for (const isNull of [
         ['null?', 'status', true],
         ['=', 'noop', null],
         ['not', ['null?', 'status', false]],
       ]) {
         assert.equal(found(isNull), others);
-        assert.equal(found(['not', isNull]), 'changed');
+        assert.equal(found(['not', isNull]), 'cached changed');
       }
     } finally {
       await own.close();
