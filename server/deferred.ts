@@ -36,6 +36,10 @@ export class DeferredRing implements CommandRing {
     return this.#ring?.depth ?? 0;
   }
 
+  get busyPartitions(): number {
+    return this.#ring?.busyPartitions ?? 0;
+  }
+
   get healthy(): boolean {
     return this.#ring?.healthy ?? false;
   }

@@ -70,6 +70,8 @@ export class CommandMetrics {
   readonly #newCatalogs: Counter;
   readonly #duplicateCatalogs: Counter;
   readonly #stages: Stages;
+  readonly #writerWait: Timer;
+  readonly #writerUsage: Histogram;
 
   constructor(registry: MetricsRegistry) {
     this.#registry = registry;
@@ -78,6 +80,8 @@ export class CommandMetrics {
     this.#parseTime = registry.timer('mq', 'global.command-parse-time');
     this.#concurrentDepth = registry.counter('mq', 'global.concurrent-depth');
     this.#newCatalogs = registry.counter('storage', 'new-catalogs');
+    this.#writerWait = registry.timer('database', 'PDBWritePool.pool.Wait');
+    this.#writerUsage = registry.histogram('database', 'PDBWritePool.pool.Usage');
     this.#duplicateCatalogs = registry.counter('storage', 'duplicate-catalogs');
   }
 
@@ -136,6 +140,9 @@ export class CommandMetrics {
     const validation = outcome.kind === 'failed' && outcome.validation;
     const waited = Math.max(0, queuedMs - duration);
     this.#stages.queue.observe(waited);
+    // Where a command waits for another attempt it waits for no writer.
+    if (attempts === 0) this.#writerWait.update(waited);
+    this.#writerUsage.update(duration);
     if (!validation) this.#stages.apply.observe(duration - (parse ?? 0));
     for (const one of this.#both(named)) {
       one.queueTime.update(waited / 1000);

@@ -140,6 +140,12 @@ export class Ring implements CommandRing {
     return this.metrics.depth;
   }
 
+  get busyPartitions(): number {
+    let count = 0;
+    for (const { flight, mailbox } of this.#slots) if (flight !== null || mailbox.count > 0) count++;
+    return count;
+  }
+
   get healthy(): boolean {
     if (this.#stopping !== null || !this.#admission.isWell) return false;
     return this.#slots.every((slot) => troubleOf(slot) === null && (slot.up || slot.opening));

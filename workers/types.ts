@@ -66,6 +66,8 @@ export interface CommandRing {
   endMaintenance(): void;
   /** Commands accepted and not yet processed (retries waiting included). */
   readonly depth: number;
+  /** Partitions that have commands to apply now; what waits for another attempt later does not count. */
+  readonly busyPartitions: number;
   /** Nothing is known to keep commands from being taken and applied. */
   readonly healthy: boolean;
   /** Stops taking submissions, waits until running batches are committed. What is not applied stays in the inbox. */

@@ -72,7 +72,7 @@ const sameSlot = (other: string, slot = slotOf(other, PARTITIONS)): string => {
 };
 
 test('ring: an accepted command is processed and its waiter told', async (t) => {
-  const { ring, metrics, lines } = await start(t, temporaryDirectory());
+  const { ring, metrics, lines } = await start(t, temporaryDirectory(), { times: { ...times, retryDelay: 300 } });
   const { seq, outcome } = await ring.submit(submission('a', {}, { producerTimestamp: 3 }), true);
   assert.deepEqual(await outcome, {
     kind: 'processed',
@@ -91,6 +91,13 @@ test('ring: an accepted command is processed and its waiter told', async (t) => 
   assert.equal(metrics.timer('mq', 'global.message-persistence-time').count, 2);
   assert.match(lines.join('\n'), /info \[1-\d+-3\] \[\d+ ms\] 'replace facts' command \(abcdef01\) processed for a/);
   assert.equal(ring.healthy, true);
+  // What waits for its next attempt keeps no writer busy, nor does it wait for one.
+  const held = await ring.submit(submission('c', { do: 'retry', times: 1 }), true);
+  await until('tried', () => metrics.histogram('database', 'PDBWritePool.pool.Usage').snapshot().count === 3);
+  assert.deepEqual([ring.depth, ring.busyPartitions], [1, 0]);
+  await held.outcome;
+  await until('told', () => metrics.histogram('database', 'PDBWritePool.pool.Usage').snapshot().count === 4);
+  assert.equal(metrics.timer('database', 'PDBWritePool.pool.Wait').snapshot().count, 3);
 });
 
 test('ring: before its actors start it takes commands, which wait for them', async (t) => {

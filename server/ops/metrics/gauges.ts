@@ -68,23 +68,23 @@ function registerPopulation({ registry, asker, clock }: GaugeDeps): void {
 
 /** Names and meaning of a connection pool; a thread here is what a connection is there. */
 function registerPools({ registry, ring, settings }: GaugeDeps): void {
-  const pools: readonly (readonly [name: string, size: number, pending: () => number])[] = [
+  const pools: readonly (readonly [name: string, size: number, wanted: () => number])[] = [
     ['PDBReadPool', settings.queryThreads, () => 0],
-    ['PDBWritePool', settings.actorThreads, () => ring.depth],
+    ['PDBWritePool', settings.actorThreads, () => ring.busyPartitions],
   ];
-  for (const [pool, size, pending] of pools) {
+  for (const [pool, size, wanted] of pools) {
     const gauge = (item: string, read: () => number): void => {
       const name = `${pool}.pool.${item}`;
       // Whoever runs the threads knows better and may have said so.
       if (registry.get('database', name) === undefined) registry.gauge('database', name, read);
     };
-    const active = (): number => Math.min(size, pending());
+    const active = (): number => Math.min(size, wanted());
     gauge('MaxConnections', () => size);
     gauge('MinConnections', () => size);
     gauge('TotalConnections', () => size);
     gauge('ActiveConnections', active);
     gauge('IdleConnections', () => size - active());
-    gauge('PendingConnections', () => Math.max(0, pending() - size));
+    gauge('PendingConnections', () => Math.max(0, wanted() - size));
   }
 }
 

@@ -131,7 +131,17 @@ test('population and summary: every question is understood by the store', async 
     const asker = { pool: poolOf(fleet), querySettings: () => settings };
     const registry = new MetricsRegistry();
     const threads = { queryThreads: 2, actorThreads: 1 };
-    registerGauges({ registry, asker, ring: new FakeRing(), clock: () => NOW, settings: threads });
+    const ring = new FakeRing();
+    registerGauges({ registry, asker, ring, clock: () => NOW, settings: threads });
+    const writers = () =>
+      ['Max', 'Active', 'Idle', 'Pending'].map(
+        (item) => (registry.get('database', `PDBWritePool.pool.${item}Connections`) as { value?: unknown }).value,
+      );
+    // What waits for its next attempt needs no writer.
+    ring.depth = 20;
+    assert.deepEqual(writers(), [1, 0, 1, 0]);
+    ring.busyPartitions = 3;
+    assert.deepEqual(writers(), [1, 1, 0, 2]);
     const value = async (name: string) => (registry.get('population', name) as { value?: unknown }).value;
     assert.deepEqual([await value('num-nodes'), await value('num-active-nodes')], [3, 3]);
     assert.equal(await value('num-inactive-nodes'), 1);

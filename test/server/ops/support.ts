@@ -114,6 +114,7 @@ function newEnd(): { readonly promise: Promise<never>; readonly reject: (error: 
 
 export class FakeRing implements CommandRing {
   depth = 0;
+  busyPartitions = 0;
   healthy = true;
   readonly steps: Maintenance[] = [];
   readonly #ended = newEnd();

@@ -17,6 +17,7 @@ export class FakeRing implements CommandRing {
   readonly submissions: Submission[] = [];
   readonly waits: boolean[] = [];
   readonly depth = 0;
+  readonly busyPartitions = 0;
   readonly healthy = true;
   refusal: SubmissionRefused | null = null;
   outcome: Promise<CommandOutcome> = Promise.resolve({
