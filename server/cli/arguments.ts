@@ -46,14 +46,23 @@ export function parseArguments(
   const options: Record<string, string> = {};
   const found: string[] = [];
   const problems: string[] = [];
+  /** The Boolean setting that stands alone before the argument at hand. */
+  let alone: string | null = null;
   for (const token of tokens) {
+    const before = alone;
+    alone = null;
     if (token.kind === 'positional') {
-      found.push(token.value);
+      if (before !== null && (token.value === 'true' || token.value === 'false'))
+        problems.push(
+          `--${before} ${token.value} is written --${before}=${token.value} or --${NEGATED[token.value]}${before}`,
+        );
+      else found.push(token.value);
     } else if (token.kind === 'option') {
       const spec = Object.hasOwn(specs, token.name) ? specs[token.name]! : undefined;
       const problem = optionProblem(token, spec, specs);
       if (problem !== null) problems.push(problem);
       else options[token.name] = token.value ?? 'true';
+      if (spec?.type === 'boolean' && token.value === undefined) alone = token.name;
     }
   }
   for (const [name, { excludes }] of Object.entries(specs)) {
@@ -64,6 +73,9 @@ export function parseArguments(
   if (found.length > positionals.max) problems.push(`unexpected argument \`${found[positionals.max]}\``);
   return { options, positionals: found, problems };
 }
+
+/** What stands before the name for a value. */
+const NEGATED = { true: '', false: 'no-' } as const;
 
 function nodeOption(spec: OptionSpec) {
   const type = spec.type === 'text' ? ('string' as const) : ('boolean' as const);

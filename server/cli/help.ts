@@ -60,7 +60,7 @@ function optionLines(options: readonly (readonly [string, OptionSpec])[], column
   for (const [name, spec] of options) {
     const short = spec.short === undefined ? '    ' : `-${spec.short}, `;
     const value = spec.type === 'text' ? ` ${spec.value ?? 'VALUE'}` : '';
-    const left = `  ${short}--${name}${value}`;
+    const left = `  ${short}--${spec.type === 'boolean' ? '[no-]' : ''}${name}${value}`;
     const [first = '', ...rest] = wrapped(spec.doc, columns, ' '.repeat(34));
     if (left.length <= 32) lines.push(left.padEnd(34) + first.trimStart(), ...rest);
     else lines.push(left, first, ...rest);

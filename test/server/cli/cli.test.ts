@@ -57,6 +57,9 @@ describe('arguments', () => {
       'unexpected argument `b`',
     ]);
     assert.deepEqual(parse('--no-json').problems, ['--no-json is not an option']);
+    assert.deepEqual(parse('--gzip', 'false').problems, ['--gzip false is written --gzip=false or --no-gzip']);
+    assert.deepEqual(parse('--gzip', 'true').problems, ['--gzip true is written --gzip=true or --gzip']);
+    assert.deepEqual(parse('--gzip', '--', 'false').positionals, ['false']);
     assert.deepEqual(parse('--json', '--table').problems, ['--table and --json exclude each other']);
   });
 });
@@ -70,6 +73,7 @@ describe('help', () => {
     const help = await run(['help']);
     assert.equal(help.status, 0);
     assert.match(help.out, /Exit statuses: 0/);
+    assert.match((await run(['start', '--help'])).out, /^ {6}--\[no-\]gzip-enable {2,}Whether/m);
     const surplus = await run(['help', 'start', 'stop']);
     assert.deepEqual([surplus.status, surplus.out], [2, '']);
     assert.match(surplus.err, /unexpected argument `stop`/);
