@@ -146,8 +146,10 @@ class RunningServer implements Server {
 
   async start(): Promise<void> {
     const { settings } = this.#configuration;
-    // These two, and the one at the stop, are what scripts wait for in PuppetDB's log: they keep its name.
+    // These, and the one at the stop, are what scripts look for in PuppetDB's log: they keep its name.
+    this.#log.info(`PuppetDB version ${puppetdbVersion}`);
     this.#log.info('Starting PuppetDB, entering maintenance mode');
+    this.#log.info('Ensuring default database is up to date');
     const threads = startThreads({ settings, ahead: this.#ahead, logs: this.#logs }).then(({ ring, stop }) => {
       this.#ring.attach(ring);
       this.#stopThreads = stop;
@@ -236,6 +238,7 @@ class RunningServer implements Server {
         sizeMax: settings.commandMax,
         bodyMax: settings.bodyMax,
         verifyChecksum: settings.verifyChecksum,
+        decompressedMax: settings.decompressedMax,
       },
       version: puppetdbVersion,
       isStarting: () => this.#phase === 'starting',

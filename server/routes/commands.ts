@@ -28,6 +28,8 @@ export interface CommandSettings {
    * default, because clients are known to send others.
    */
   readonly verifyChecksum: boolean;
+  /** Bytes that a payload may unpack to: of a larger one no checksum is taken, as it will not be applied either. */
+  readonly decompressedMax: number;
 }
 
 interface CommandRouteDeps {
@@ -67,7 +69,7 @@ async function submit(exchange: Exchange, deps: CommandRouteDeps): Promise<void>
     return;
   }
   const { sent, body, isGzip: gzip } = read;
-  if (settings.verifyChecksum && sent.checksum !== null) await verifyChecksum(sent.checksum, body, gzip);
+  if (settings.verifyChecksum && sent.checksum !== null) await verifyChecksum(sent.checksum, read, settings);
   const uuid = deps.uuid();
   const isWaiting = sent.waitMs > 0;
   const { command, version, certname, producerTimestamp } = sent;
@@ -150,20 +152,32 @@ const wholeNumber = (text: string): number | null => (/^\d{1,18}$/.test(text) ? 
 
 const uncompressedLength = (exchange: Exchange): number | null => wholeNumber(exchange.header('x-uncompressed-length'));
 
-/** SHA-1 of the uncompressed payload, chunk by chunk: however much it inflates to, little of it is in memory. */
-async function payloadSha1(body: Uint8Array, isGzip: boolean): Promise<string | null> {
-  if (!isGzip) return createHash('sha1').update(body).digest('hex');
+/** SHA-1 of the unpacked payload, chunk by chunk, so that little of it is in memory; null when it is damaged. Throws EnvelopeError beyond `max` bytes. */
+async function payloadSha1(body: Uint8Array, max: number): Promise<string | null> {
   const hash = createHash('sha1');
+  let size = 0;
+  const bounded = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      size += chunk.length;
+      if (size > max) throw new EnvelopeError(`The payload unpacks to more than ${max} bytes.`);
+      yield chunk;
+    }
+  };
   try {
-    await pipeline(Readable.from([body]), createGunzip(), hash);
-  } catch {
+    await pipeline(Readable.from([body]), createGunzip(), bounded, hash);
+  } catch (error) {
+    if (error instanceof EnvelopeError) throw error;
     return null;
   }
   return hash.digest('hex');
 }
 
-async function verifyChecksum(checksum: string, body: Uint8Array, isGzip: boolean): Promise<void> {
-  const actual = await payloadSha1(body, isGzip);
+async function verifyChecksum(
+  checksum: string,
+  { body, isGzip }: ReadCommand,
+  { decompressedMax }: CommandSettings,
+): Promise<void> {
+  const actual = isGzip ? await payloadSha1(body, decompressedMax) : createHash('sha1').update(body).digest('hex');
   if (actual !== checksum.toLowerCase()) {
     throw new EnvelopeError(
       `Checksum ${checksum} does not match the payload (SHA-1 ${actual ?? 'unknown: not gzip'}).`,

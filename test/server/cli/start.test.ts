@@ -45,6 +45,11 @@ describe('muster start', () => {
     assert.equal(statSync(data).mode & 0o777, 0o700);
     first.child.kill('SIGTERM');
     assert.equal(await first.ended, 0);
+    // What scripts look for in PuppetDB's log.
+    assert.match(
+      first.err(),
+      /PuppetDB version \d[\s\S]*Starting PuppetDB, entering maintenance mode[\s\S]*Ensuring default database is up to date[\s\S]*PuppetDB finished starting, disabling maintenance mode[\s\S]*Shutdown request received; puppetdb exiting\./,
+    );
 
     const second = await start(['--data', data]);
     assert.deepEqual(await nodes(second.url, (names) => names.length > 0), ['a.example.com']);

@@ -16,7 +16,14 @@ async function start(t: TestContext, settings: Partial<CommandSettings> = {}) {
   const ring = new FakeRing();
   const handler = createCommandHandler({
     ring,
-    settings: { rejectLarge: false, sizeMax: 100, bodyMax: 1 << 20, verifyChecksum: false, ...settings },
+    settings: {
+      rejectLarge: false,
+      sizeMax: 100,
+      bodyMax: 1 << 20,
+      verifyChecksum: false,
+      decompressedMax: 1 << 20,
+      ...settings,
+    },
     now: () => 1_700_000_000_000,
     uuid: () => UUID,
   });
@@ -261,6 +268,10 @@ test('commands: a checksum is verified only where that is asked for', async (t) 
   assert.equal(wrong.status, 400);
   assert.match(JSON.parse(wrong.text).error, /^Checksum 0{40} does not match the payload/);
   assert.equal((await strict.post(`${FACTS}&checksum=${sha}`, { body: 'no gzip', headers })).status, 400);
+  // Nor is more unpacked than a command may be.
+  const large = await strict.post(`${FACTS}&checksum=${sha}`, { body: gzipSync(Buffer.alloc(4 << 20)), headers });
+  assert.equal(large.status, 400);
+  assert.match(large.text, /The payload unpacks to more than 1048576 bytes/);
   const twice = await strict.post(`${FACTS}&checksum=bad&checksum=worse`, { body });
   assert.match(JSON.parse(twice.text).error, /^Checksum \["bad" "worse"\] does not match the payload/);
   const envelope = { command: 'replace facts', version: 5, certname: 'a', payload: { certname: 'a' } };

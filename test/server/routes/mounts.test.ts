@@ -12,7 +12,7 @@ async function start(t: TestContext) {
     pool: new FakePool(() => {}),
     querySettings: () => querySettings,
     queryBodyMax: 1000,
-    commands: { rejectLarge: false, sizeMax: 1000, bodyMax: 1000, verifyChecksum: false },
+    commands: { rejectLarge: false, sizeMax: 1000, bodyMax: 1000, verifyChecksum: false, decompressedMax: 1000 },
     version: '8.8.1',
     isStarting: () => state.isStarting,
     now: () => Date.UTC(2026, 10, 21, 0, 22, 49, 818),
