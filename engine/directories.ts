@@ -12,7 +12,7 @@ function isDirectory(path: string): boolean {
   }
 }
 
-/** Makes the directory and those above it that are not there. Throws the system's error of the one that cannot be made. */
+/** Makes the directory and those above it that are not there. Throws the system's error of the one that cannot be made; ENOTDIR names what stands in the way. */
 export function makeDirectory(dir: string, mode = 0o700): void {
   const missing: string[] = [];
   for (let at = resolve(dir); !isDirectory(at) && at !== dirname(at); at = dirname(at)) missing.push(at);
@@ -21,7 +21,9 @@ export function makeDirectory(dir: string, mode = 0o700): void {
       mkdirSync(path, { mode });
     } catch (error) {
       // Another one was faster, which is just as good.
-      if (!isDirectory(path)) throw error;
+      if (isDirectory(path)) continue;
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      throw Object.assign(new Error(`${path} is no directory`, { cause: error }), { code: 'ENOTDIR' });
     }
   }
 }

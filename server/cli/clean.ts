@@ -33,7 +33,7 @@ export const command: CliCommand = {
     }
     const limit = args.options['batch-limit'];
     if (limit !== undefined && !/^\d+$/.test(limit)) {
-      throw new CliFailure(exitStatus.usage, `--batch-limit: "${limit}" is not a whole number`);
+      throw new CliFailure(exitStatus.usage, `--batch-limit: "${limit}" is not a whole number of 0 or more`);
     }
     if (limit !== undefined && args.positionals.length > 0 && !args.positionals.includes('purge_nodes')) {
       throw new CliFailure(exitStatus.usage, '--batch-limit is for purge_nodes, which is not asked for');

@@ -151,14 +151,14 @@ describe('muster start', () => {
     assert.equal(readFileSync(join(data, 'notes'), 'utf8'), 'mine');
   });
 
-  for (const data of ['/proc/muster/data', '/dev/null/data']) {
+  for (const [data, why] of [
+    ['/proc/muster/data', /^muster: the data directory .*data cannot be made: (no such file|permission denied)/m],
+    ['/dev/null/data', /^muster: the data directory .*data cannot be made: \/dev\/null is no directory$/m],
+  ] as const) {
     test(`a data directory that cannot be made is refused with a reason: ${data}`, async () => {
       const refused = launch(['start', '--http', '127.0.0.1:0', '--data', data]);
       assert.equal(await refused.ended, 1);
-      assert.match(
-        refused.err(),
-        /^muster: the data directory .*data cannot be made: (no such file|not a directory|file already exists|permission denied)/m,
-      );
+      assert.match(refused.err(), why);
     });
   }
 
