@@ -30,6 +30,8 @@ interface Connection {
   isHalfClosed: boolean;
   /** Those that came before it was answered. */
   readonly ahead: [IncomingMessage, ServerResponse][];
+  /** What is wrong with what came behind all of these: it is told when they have been answered. */
+  broken: ParseError | null;
 }
 
 export function createNodeServer(
@@ -68,6 +70,7 @@ export function createNodeServer(
       isEnding: false,
       isHalfClosed: false,
       ahead: [],
+      broken: null,
     };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
@@ -81,7 +84,10 @@ export function createNodeServer(
       wire.over();
       connection.active = null;
       const next = connection.ahead.shift();
-      if (next === undefined) return;
+      if (next === undefined) {
+        if (connection.broken !== null) refuse(connection.broken, connection.socket);
+        return;
+      }
       if (connection.ahead.length === limits.pipelineMax - 1) connection.socket.resume();
       if (connection.socket.destroyed) connection.ahead.length = 0;
       else handle(connection, next[0], next[1]);
@@ -123,9 +129,9 @@ export function createNodeServer(
         return;
       }
     }
-    // An answer that is due belongs to an earlier request: the refusal must not be taken for it.
-    if (active?.isReceived === true) socket.destroy();
-    else refuse(error, socket);
+    // An answer that is due belongs to an earlier request: the refusal must not be taken for it, nor keep it from coming.
+    if (connection === undefined || active?.isReceived !== true || isLost(error)) refuse(error, socket);
+    else connection.broken ??= error;
   });
 
   return {
@@ -159,6 +165,10 @@ export function createNodeServer(
   };
 }
 
+/** Whether nobody is there any more who could be told. */
+const isLost = ({ code = '' }: NodeJS.ErrnoException): boolean => LOST.includes(code);
+const LOST: readonly string[] = ['ECONNRESET', 'EPIPE'];
+
 const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {
@@ -168,7 +178,7 @@ const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {
 
 /** What is no HTTP, or comes too slowly, is told so and cut off. */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+  if (!socket.writable || isLost(error)) {
     socket.destroy();
     return;
   }

@@ -10,7 +10,7 @@ import { gunzipSync } from 'node:zlib';
 import { BodyPieces } from '../../../server/http/body-pieces.ts';
 import type { BodyWriter, Exchange, Mount } from '../../../server/http/exchange.ts';
 import { atEnd } from '../../support/endings.ts';
-import { until } from '../../support/waiting.ts';
+import { pause, until } from '../../support/waiting.ts';
 import { ask, listen, RawClient } from '../support/http.ts';
 
 const text = (body: string, status = 200) => ({ status, contentType: 'text/plain;charset=utf-8', body });
@@ -306,12 +306,43 @@ test('listener: what is no HTTP is refused with a 400 and cut off', async (t) =>
   }
 });
 
-test('listener: garbage behind a request is not taken for its answer', async (t) => {
-  const never: Mount = { prefix: '/never', handler: () => new Promise<void>(() => {}) };
-  const listener = await listen(t, [never]);
+test('listener: garbage behind requests is not taken for their answers, nor does it keep them from coming', async (t) => {
+  const late: Mount = {
+    prefix: '/late',
+    handler: async (exchange) => {
+      await pause(50);
+      exchange.reply({ status: 200, contentType: null, headers: [], body: exchange.path });
+    },
+  };
+  const listener = await listen(t, [late]);
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const post = (size: number): string => `POST /late/c HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\n\r\nbody`;
+  for (const [sent, paths] of [
+    [`${get('/late/a')}garbage\r\n\r\n`, ['/late/a']],
+    [`${get('/late/a')}${get('/late/b')}garbage\r\n\r\n`, ['/late/a', '/late/b']],
+    [`${get('/late/a')}${get('/late/b?ü')}`, ['/late/a']],
+    // It is longer than it says.
+    [post(2), ['/late/c']],
+  ] as const) {
+    const client = await RawClient.open(listener.port);
+    client.send(sent);
+    const received = await client.closed();
+    const answers = paths.map((path) => `HTTP/1\\.1 200 OK\\r\\n(?:.+\\r\\n)+\\r\\n${path}`).join('');
+    assert.match(received, new RegExp(`^${answers}HTTP/1\\.1 400 Bad Request\\r\\n`));
+    assert.ok(received.endsWith('<h1>Bad Message 400</h1><pre>reason: Bad Request</pre>'));
+  }
+  await until('end of the requests', () => listener.requestCount === 0);
+});
+
+test('listener: a client that goes while a request behind its first one is broken ends both', async (t) => {
+  // As queries do, which end when nobody waits for them.
+  const query: Mount = { prefix: '/never', handler: (exchange) => new Promise((resolve) => exchange.onAbort(resolve)) };
+  const listener = await listen(t, [query]);
   const client = await RawClient.open(listener.port);
   client.send('GET /never HTTP/1.1\r\nHost: x\r\n\r\ngarbage\r\n\r\n');
-  assert.equal(await client.closed(), '');
+  await until('the request', () => listener.requestCount === 1);
+  assert.equal(client.received.toString(), '');
+  client.socket.destroy();
   await until('end of the request', () => listener.requestCount === 0);
 });
 
