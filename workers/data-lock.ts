@@ -25,8 +25,7 @@ export async function lockDataDirectory(dir: string): Promise<DataLock> {
   createDirectory(dir);
   const address = addressIn(dir);
   try {
-    const server = await takeOver(address.path, dir);
-    const own = socketAt(address.path);
+    const { server, own } = await takeOver(address.path, dir);
     return {
       release: () =>
         new Promise((done) => {
@@ -44,10 +43,16 @@ export async function lockDataDirectory(dir: string): Promise<DataLock> {
   }
 }
 
-async function takeOver(path: string, dir: string): Promise<Server> {
+interface Holder {
+  readonly server: Server;
+  /** Its socket (`socketAt`). */
+  readonly own: string | null;
+}
+
+async function takeOver(path: string, dir: string): Promise<Holder> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const server = await listen(path, dir);
-    if (server !== null) return server;
+    const holder = await listen(path, dir);
+    if (holder !== null) return holder;
     const found = socketAt(path);
     if (found === 'other') throw new Error(`${join(dir, 'lock')} is no socket: it is not the lock of a process`);
     if (await answers(path, dir)) break;
@@ -90,7 +95,7 @@ function addressIn(dir: string): Address {
 }
 
 /** null when the address is taken, by a living process or a dead one. */
-function listen(path: string, dir: string): Promise<Server | null> {
+function listen(path: string, dir: string): Promise<Holder | null> {
   const made = suffixed(path);
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
@@ -102,8 +107,9 @@ function listen(path: string, dir: string): Promise<Server | null> {
     server.listen(made, () => {
       server.unref();
       try {
+        const own = socketAt(made);
         linkSync(made, path);
-        resolve(server);
+        resolve({ server, own });
       } catch (error) {
         server.close();
         if ((error as NodeJS.ErrnoException).code === 'EEXIST') resolve(null);
@@ -145,6 +151,7 @@ function socketAt(path: string): string | null {
 function removeStale(path: string, found: string): void {
   const aside = suffixed(path);
   try {
+    if (socketAt(path) !== found) return;
     renameSync(path, aside);
     if (socketAt(aside) !== found) linkSync(aside, path);
   } catch {

@@ -83,7 +83,7 @@ export class EngineHost implements PartitionHost {
     measureWith({ now: stopwatch, took: (name, value) => timings.push({ name, value }) });
     let written = 0;
     const size = batchSize(commands, settings);
-    // A batch that has no room is divided. Of one command only what it turns out to be tells whether it needs any.
+    // A batch that has no room is divided. Of one command what it turns out to be tells how much it needs: to be applied, or to be kept.
     const isLone = commands.length === 1;
     const outcomes = this.#partition.write(
       (batch) => {
@@ -97,7 +97,9 @@ export class EngineHost implements PartitionHost {
           all.push(applyPrepared(batch, prepared, settings));
           durations[i] = stopwatch() - start;
         }
-        writeHeld(batch, held(all));
+        const changes = held(all);
+        if (isLone) this.#partition.requireRoom(sizeOf(changes));
+        writeHeld(batch, changes);
         if (position > batch.position) batch.position = position;
         written = stopwatch();
         return all;
@@ -109,11 +111,10 @@ export class EngineHost implements PartitionHost {
   }
 
   writeHeld(changes: readonly HeldChange[], position: number): void {
-    const size = changes.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
     this.#partition.write((batch) => {
       writeHeld(batch, changes);
       if (position > batch.position) batch.position = position;
-    }, size);
+    }, sizeOf(changes));
   }
 
   heldSeqs(): number[] {
@@ -161,6 +162,10 @@ export class EngineHost implements PartitionHost {
     return this.#partition.close();
   }
 }
+
+/** Bytes that are kept. */
+const sizeOf = (changes: readonly HeldChange[]): number =>
+  changes.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
 
 function writeHeld(batch: Batch, changes: readonly HeldChange[]): void {
   for (const { seq, bytes } of changes) {

@@ -23,12 +23,14 @@ export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   const recall = (ref: BodyRef) => batch.resources.recall(ref);
   const contents = unchanged ? null : measured('resource-hashes', () => command.contents(recall));
   if (contents !== null) assertStorable(contents.refusal);
+  // Those of a catalog with the stored one's hash are stored.
+  const hasEdges = stored !== null && command.edgesOf === stored.hash;
+  const edges = contents === null || hasEdges ? null : contents.edges();
   const id = activate(batch, certname, producerTimestamp);
   if (contents !== null) {
     measured('add-resources', () => writeResources(batch, id, contents.resources));
     measured('add-edges', () => {
-      // Those of a catalog with the stored one's hash are stored.
-      if (stored === null || command.edgesOf !== stored.hash) writeEdges(batch, id, contents.edges());
+      if (edges !== null) writeEdges(batch, id, edges);
     });
   }
   batch.addEnvironment(environment);

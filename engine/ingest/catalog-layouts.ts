@@ -9,7 +9,7 @@ import { textOf } from '../bytes.ts';
 import { countOwn, type ReadEdges, sharedEdges } from './catalog-edges.ts';
 import { compareNames, ESCAPES, ordered, type PlacedResource, type ReadResources } from './catalog-resources.ts';
 import { Pieces } from './hashes.ts';
-import type { OrderedLists } from './named-edges.ts';
+import type { CatalogLists, OrderedLists } from './named-edges.ts';
 import { isOwn } from './read-resource.ts';
 import { Sighted } from './sighted.ts';
 import type { Part } from './spans.ts';
@@ -55,18 +55,12 @@ interface Layout {
   readonly bytes: number;
 }
 
-/** A catalog of a known layout. */
-export interface LaidOut {
-  readonly resources: ReadResources;
-  readonly edges: ReadEdges;
-}
-
 const layouts = new Map<string, Layout>();
 const sighted = new Sighted(SIGHTED_COUNT);
 let used = 0;
 
 /** The resources (as they were sent) in order, and the edges, when the layout is known. */
-export function laidOut(sent: SentEdges, list: readonly PlacedResource[], certname: string): LaidOut | null {
+export function laidOut(sent: SentEdges, list: readonly PlacedResource[], certname: string): CatalogLists | null {
   const layout = layouts.get(sent.key);
   if (layout === undefined || !hasNames(layout, list, certname)) return null;
   const { order, own, edges } = layout;

@@ -13,7 +13,7 @@ import type { BodyRef } from '../store/refs.ts';
 import { parseLenient } from '../time.ts';
 import type { FactsFilter } from './blocklist.ts';
 import { edgeGroups, type ReadEdges, readEdges } from './catalog-edges.ts';
-import { type LaidOut, laidOut, rememberLayout, type SentEdges, sentEdges } from './catalog-layouts.ts';
+import { laidOut, rememberLayout, type SentEdges, sentEdges } from './catalog-layouts.ts';
 import {
   ordered,
   orderOf,
@@ -30,7 +30,7 @@ import { parseElement } from './elements.ts';
 import { blamingPayload } from './errors.ts';
 import { catalogHash, resourceHash } from './hashes.ts';
 import { measured } from './meter.ts';
-import { type OrderedLists, readNamed } from './named-edges.ts';
+import { type CatalogLists, type OrderedLists, readNamed } from './named-edges.ts';
 import { describeSpec, isTextOf, PARAMETERS_DEPTH, PlainParts, tagsOf } from './read-resource.ts';
 import { GIVEN } from './sent-resources.ts';
 import { isAsThen, type Memo, type Part, partOf } from './spans.ts';
@@ -134,7 +134,7 @@ export const CATALOG_READER: CommandReader<CatalogCommand> = {
 };
 
 /** Null when the edges are not a JSON list. */
-function readLists(list: readonly PlacedResource[], sent: SentEdges, certname: string): LaidOut | null {
+function readLists(list: readonly PlacedResource[], sent: SentEdges, certname: string): CatalogLists | null {
   const read = readNamed(list, sent.bytes) ?? readValues(list, sent.bytes);
   if (read !== null) rememberLayout(sent, list, read, certname);
   return read;
@@ -169,7 +169,11 @@ function contentsOf(
   }
   columns.aboutAll();
   checkDistinct(list, resources, columns);
-  return { resources, edges: () => edgeGroups(edges, list, resources, certname), refusal: columns.refusal };
+  return {
+    resources,
+    edges: () => blamingPayload(() => edgeGroups(edges, list, resources, certname)),
+    refusal: columns.refusal,
+  };
 }
 
 const describeResource = ({ type, title }: PlacedResource['resource']): string =>

@@ -88,7 +88,7 @@ export interface DecodedEdges {
 export interface CatalogContents {
   /** Sorted by title and type. */
   readonly resources: readonly DecodedResource[];
-  /** Grouped by source, distinct, sorted. */
+  /** Grouped by source, distinct, sorted. Throws CommandFailure, too. */
   readonly edges: () => readonly DecodedEdges[];
   /** A reason not to store that lies in the resources. */
   readonly refusal: string | null;

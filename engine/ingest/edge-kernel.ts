@@ -114,8 +114,8 @@ export class EdgeKernel {
   }
 
   /**
-   * Takes the names of a catalog instead of those before; false: one is unusual (not two strings, or with escapes that canonical text has
-   * seldom). Throws RangeError where there is no memory for them.
+   * Takes the names of a catalog instead of those before; false: one is unusual (not two strings; with control characters beyond the common ones,
+   * halves of characters or what stands for such; longer than 16 KB). Throws RangeError where there is no memory for them.
    */
   begin(names: readonly string[], isAscii: boolean): boolean {
     const chunks = chunksOf(names);

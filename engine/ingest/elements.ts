@@ -1,5 +1,5 @@
-// Elements of large lists by their text. Catalogs of a role, and runs of a node, repeat most of their resources, edges, facts
-// and packages to the byte; an element seen before needs no parse, no canonical text and no check.
+// Elements of large lists by their text. Catalogs of a role, and runs of a node, repeat most of their resources, facts and
+// packages to the byte; an element seen before needs no parse, no canonical text and no check.
 //
 // Where an element ends is found by a scan for brackets and quotes, which does not judge: what it cuts wrongly (the text is no
 // JSON) fails to parse as an element, or was never remembered, and the caller falls back to parsing the whole. The scan, and the texts

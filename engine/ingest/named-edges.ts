@@ -10,11 +10,14 @@ import type { ListText, TextSink } from './hashes.ts';
 const kernels = new KernelPool(() => new EdgeKernel(RELATIONSHIP_TEXTS), 1);
 
 /** The lists of a catalog. */
-export interface OrderedLists {
+export interface CatalogLists {
   readonly resources: ReadResources;
+  readonly edges: ReadEdges;
+}
+
+export interface OrderedLists extends CatalogLists {
   /** By place in order, the place as sent. */
   readonly order: Uint32Array;
-  readonly edges: ReadEdges;
 }
 
 /**

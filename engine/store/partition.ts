@@ -181,7 +181,12 @@ export class Partition extends PartitionStore {
    * since then would be used again. LMDB itself looks for such ones only when somebody opens the partition.
    */
   #forgetDeadReaders(): void {
-    if (this.#writes++ % WRITES_BETWEEN_LOOKS === 0) this.env.readerCheck();
+    if (this.#writes++ % WRITES_BETWEEN_LOOKS !== 0) return;
+    try {
+      this.env.readerCheck();
+    } catch {
+      // The next look may tell; nothing else depends on it.
+    }
   }
 
   /** Commands that wait for another attempt, in stream order. */

@@ -10,7 +10,7 @@ export class KernelPool<K> {
   readonly #count: number;
   readonly #kernels: K[] = [];
 
-  /** `count`: so many are kept, as many as there may be queries of a thread at once that do not have to make one. */
+  /** `count`: so many are kept, as many as a thread's queries, or commands, may want at once without having to make one. */
   constructor(make: () => K, count: number) {
     this.#make = make;
     this.#count = count;

@@ -84,10 +84,13 @@ export function createNodeServer(
       wire.over();
       connection.active = null;
       const next = connection.ahead.shift();
-      if (next === undefined) {
-        if (connection.broken !== null) refuse(connection.broken, connection.socket);
+      // Nor is one handled of which no more comes, or too slowly: it is what is broken.
+      if (connection.broken !== null && next?.[0].complete !== true) {
+        connection.ahead.length = 0;
+        refuse(connection.broken, connection.socket);
         return;
       }
+      if (next === undefined) return;
       if (connection.ahead.length === limits.pipelineMax - 1) connection.socket.resume();
       if (connection.socket.destroyed) connection.ahead.length = 0;
       else handle(connection, next[0], next[1]);

@@ -28,7 +28,7 @@ export interface CommandSettings {
    * default, because clients are known to send others.
    */
   readonly verifyChecksum: boolean;
-  /** Bytes that a payload may unpack to: of a larger one no checksum is taken, as it will not be applied either. */
+  /** Bytes that a payload may unpack to: of a larger one no checksum is taken but a refusal given, as it will not be applied either. */
   readonly decompressedMax: number;
 }
 

@@ -293,6 +293,29 @@ test('disk: a command that claims to be larger than the room, and is none, becom
   assert.equal(await server.stop(), 0);
 });
 
+test('disk: a command that is none, and has no room to be kept either, waits for it', async (t) => {
+  const volume = smallVolume(t, 48);
+  if (volume === null) return t.skip('needs a small file system');
+  const server = await serverWithStoreOn(t, volume);
+  const facts = {
+    command: 'replace facts',
+    version: 5,
+    certname: 'none',
+    producerTimestamp: timeText(Date.now() - DAY),
+  };
+  assert.ok((await server.submit({ ...facts, payload: '{'.repeat(60 << 20) })).acknowledged);
+  const isTold = (): boolean => server.logLines().some(({ msg }) => /^partition 0: .* MB are wanted/.test(msg));
+  await until('the trouble is told', isTold);
+  const { bavail, blocks } = statfsSync(volume.dir);
+  assert.ok(bavail > blocks / 2, `${bavail} of ${blocks} blocks are free`);
+  assert.equal(await server.depth(), 1);
+  volume.resize(512);
+  assert.ok((await server.submit(replaceFacts('good', 1, Date.now() - DAY), { wait: 30 })).acknowledged);
+  await server.drained();
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(await checkStore(server.dir), []);
+});
+
 test('disk: a directory that cannot be written is refused with the reason', async (t) => {
   const volume = smallVolume(t, 16);
   if (volume === null) return t.skip('needs a file system that can be read only');

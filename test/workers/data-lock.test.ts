@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -12,14 +13,16 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { connect } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { lockDataDirectory } from '../../workers/data-lock.ts';
 import { temporaryDirectory } from '../support/directories.ts';
-import { pause } from '../support/waiting.ts';
 
 const script = new URL('../../workers/data-lock.ts', import.meta.url).href;
+/** For threads, which take what was built. */
+const built = new URL('../../dist/workers/data-lock.js', import.meta.url).href;
 
 test('data lock: a second holder is refused until the first lets go', async () => {
   const dir = join(temporaryDirectory(), 'data');
@@ -50,36 +53,49 @@ test('data lock: a killed holder leaves nothing that stands in the way', async (
   await holders[0]!.value.release();
 });
 
-test('data lock: whatever is called the lock listens, and of many that start at once one has it', async () => {
+test('data lock: of several threads that start at once, on a lock that is left of a dead process, one has it', async () => {
   const dir = temporaryDirectory();
-  const seen = new Set<string>();
-  const refusing: string[] = [];
-  let isOver = false;
-  const looking = (async () => {
-    while (!isOver) {
-      const socket = connect(join(dir, 'lock'));
-      const code = await new Promise<string | undefined>((resolve) => {
-        socket.once('connect', () => resolve('listens'));
-        socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+  const lock = join(dir, 'lock');
+  const stale = join(temporaryDirectory(), 'stale');
+  // A socket without anybody who listens stays under its second name.
+  const server = createServer().listen(stale);
+  await once(server, 'listening');
+  linkSync(stale, `${stale}.kept`);
+  server.close();
+  await once(server, 'close');
+  const code = `const { parentPort, workerData } = require('node:worker_threads');
+    import(workerData.built).then(({ lockDataDirectory }) => {
+      const begun = new Int32Array(workerData.begun);
+      let held = null;
+      parentPort.on('message', async (round) => {
+        if (round < 0) { await held?.release(); held = null; parentPort.postMessage('released'); return; }
+        Atomics.wait(begun, 0, round - 1);
+        try { held = await lockDataDirectory(workerData.dir); } catch (error) { held = null; }
+        parentPort.postMessage(held === null ? 'refused' : 'held');
       });
-      seen.add(String(code));
-      if (code === 'ECONNREFUSED') refusing.push(code);
-      socket.destroy();
+      parentPort.postMessage('ready');
+    });`;
+  const begun = new SharedArrayBuffer(4);
+  const workers = [1, 2, 3, 4].map(() => new Worker(code, { eval: true, workerData: { built, dir, begun } }));
+  const answers = (): Promise<string[]> =>
+    Promise.all(workers.map(async (worker) => String((await once(worker, 'message'))[0])));
+  try {
+    assert.deepEqual(await answers(), ['ready', 'ready', 'ready', 'ready']);
+    for (let round = 1; round <= 250; round++) {
+      linkSync(`${stale}.kept`, lock);
+      const told = answers();
+      for (const worker of workers) worker.postMessage(round);
+      Atomics.store(new Int32Array(begun), 0, round);
+      Atomics.notify(new Int32Array(begun), 0);
+      assert.equal((await told).filter((answer) => answer === 'held').length, 1, `round ${round}`);
+      const released = answers();
+      for (const worker of workers) worker.postMessage(-1);
+      await released;
+      assert.deepEqual(readdirSync(dir), [], `round ${round}`);
     }
-  })();
-  for (let round = 0; round < 40; round++) {
-    const results = await Promise.allSettled(Array.from({ length: 6 }, () => lockDataDirectory(dir)));
-    const holders = results.filter((result) => result.status === 'fulfilled');
-    assert.equal(holders.length, 1);
-    assert.deepEqual(readdirSync(dir), ['lock']);
-    await pause(2);
-    await holders[0]!.value.release();
-    assert.deepEqual(readdirSync(dir), []);
+  } finally {
+    await Promise.all(workers.map((worker) => worker.terminate()));
   }
-  isOver = true;
-  await looking;
-  assert.ok(seen.has('listens'));
-  assert.deepEqual(refusing, []);
 });
 
 test('data lock: what is no socket is not removed', async () => {

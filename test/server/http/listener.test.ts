@@ -323,6 +323,12 @@ test('listener: garbage behind requests is not taken for their answers, nor does
     [`${get('/late/a')}${get('/late/b?ü')}`, ['/late/a']],
     // It is longer than it says.
     [post(2), ['/late/c']],
+    // Of these no more comes.
+    [`${get('/late/a')}POST /late/d HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n`, ['/late/a']],
+    [
+      `${get('/late/a')}${get('/late/b')}POST /late/d HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-\r\n`,
+      ['/late/a', '/late/b'],
+    ],
   ] as const) {
     const client = await RawClient.open(listener.port);
     client.send(sent);
@@ -332,6 +338,32 @@ test('listener: garbage behind requests is not taken for their answers, nor does
     assert.ok(received.endsWith('<h1>Bad Message 400</h1><pre>reason: Bad Request</pre>'));
   }
   await until('end of the requests', () => listener.requestCount === 0);
+});
+
+test('listener: a body that comes too slowly behind a request is cut off when that has been answered', async (t) => {
+  const late: Mount = {
+    prefix: '/late',
+    handler: async (exchange) => {
+      await pause(1500);
+      exchange.reply({ status: 200, contentType: null, headers: [], body: 'late' });
+    },
+  };
+  const sized: Mount = {
+    prefix: '/sized',
+    handler: async (exchange) => {
+      const { length } = await exchange.body(1000);
+      exchange.reply({ status: 200, contentType: null, headers: [], body: `${length}` });
+    },
+  };
+  const listener = await listen(t, [late, sized], { limits: { headMs: 400, requestMs: 800, stallMs: 5000 } });
+  const client = await RawClient.open(listener.port);
+  client.send('GET /late HTTP/1.1\r\nHost: x\r\n\r\nPOST /sized HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n');
+  const drops = setInterval(() => client.socket.write('x'), 200);
+  const started = performance.now();
+  const received = await client.closed();
+  clearInterval(drops);
+  assert.match(received, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nlateHTTP\/1\.1 408 Request Timeout\r\n/);
+  assert.ok(performance.now() - started < 4500);
 });
 
 test('listener: a client that goes while a request behind its first one is broken ends both', async (t) => {
