@@ -80,9 +80,9 @@ export class CommandMetrics {
     this.#parseTime = registry.timer('mq', 'global.command-parse-time');
     this.#concurrentDepth = registry.counter('mq', 'global.concurrent-depth');
     this.#newCatalogs = registry.counter('storage', 'new-catalogs');
+    this.#duplicateCatalogs = registry.counter('storage', 'duplicate-catalogs');
     this.#writerWait = registry.timer('database', 'PDBWritePool.pool.Wait');
     this.#writerUsage = registry.histogram('database', 'PDBWritePool.pool.Usage');
-    this.#duplicateCatalogs = registry.counter('storage', 'duplicate-catalogs');
   }
 
   /** Events per second processed, over the last minute. */

@@ -125,13 +125,15 @@ export class Sweeps {
     purge: 'purge_report_day' | 'purge_event_day',
   ): Promise<number> {
     const days: number[] = [];
-    const found = this.#each(async (slot) => {
-      const { day } = await this.#sweep(slot, { kind: find });
-      if (day !== null) days.push(day);
-    });
-    const [finding] = await Promise.allSettled([found]);
-    const changed = days.length === 0 ? 0 : await this.#sweepAll({ kind: purge, day: Math.min(...days) });
-    if (finding.status === 'rejected') throw finding.reason;
+    let changed = 0;
+    try {
+      await this.#each(async (slot) => {
+        const { day } = await this.#sweep(slot, { kind: find });
+        if (day !== null) days.push(day);
+      });
+    } finally {
+      if (days.length > 0) changed = await this.#sweepAll({ kind: purge, day: Math.min(...days) });
+    }
     return changed;
   }
 

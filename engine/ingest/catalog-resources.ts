@@ -5,11 +5,10 @@ import { canonicalK, compareUnits } from '../json/canonical.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
 import { tagRank } from '../store/tag-rank.ts';
 import type { ElementKernel } from './element-kernel.ts';
-import { ElementMemo, parseElement, type ReadElement, withOwnName } from './elements.ts';
+import { ElementMemo, inOnePiece, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import {
   asStored,
   describeSpec,
-  forLong,
   invalid,
   plainResource,
   type ReadResource,
@@ -118,7 +117,7 @@ class ListElements {
     sent: Sent,
   ): ReadElement<PlacedResource> {
     if (!isShared) return { value: ofOneNode(resource, this.#digest ?? kernel.digest()), bytes: 0 };
-    const value = { resource: forLong(resource), own, text: resource.text, sent: null, digest: null };
+    const value = { resource, own, text: inOnePiece(resource.text), sent: null, digest: null };
     this.fresh.set(value, sent);
     return { value, bytes: RESOURCE_BYTES + kernel.size * RESOURCE_TEXTS };
   }

@@ -80,9 +80,8 @@ function catalogCommand(
 /** Throws CommandFailure (`invalid`) for what the wire table cannot say, JsonError when nested too deeply. */
 function decodeCatalog(payload: JsonObject, received: number): CatalogCommand {
   const header = catalogHeader(payload);
-  const sent = readResources(payload['resources'] as readonly JsonValue[]);
-  const resources = ordered(sent, orderOf(sent));
-  const edges = readEdges(payload['edges'] as JsonValue, resources);
+  const list = readResources(payload['resources'] as readonly JsonValue[]);
+  const { resources, edges } = readValues(list, payload['edges'] as JsonValue);
   const { certname } = header;
   return catalogCommand(header, received, hashOf(certname, edges, resources), (recall) =>
     contentsOf(resources, edges, certname, recall),
@@ -135,18 +134,21 @@ export const CATALOG_READER: CommandReader<CatalogCommand> = {
 
 /** Null when the edges are not a JSON list. */
 function readLists(list: readonly PlacedResource[], sent: SentEdges, certname: string): CatalogLists | null {
-  const read = readNamed(list, sent.bytes) ?? readValues(list, sent.bytes);
+  const read = readNamed(list, sent.bytes) ?? readUnusual(list, sent.bytes);
   if (read !== null) rememberLayout(sent, list, read, certname);
   return read;
 }
 
 /** What is unusual in names and edges, or wrong. */
-function readValues(list: readonly PlacedResource[], sent: Buffer): OrderedLists | null {
-  const values = parseElement(textOf(sent));
-  if (!Array.isArray(values)) return null;
+function readUnusual(list: readonly PlacedResource[], sent: Buffer): OrderedLists | null {
+  const edges = parseElement(textOf(sent));
+  return Array.isArray(edges) ? readValues(list, edges) : null;
+}
+
+function readValues(list: readonly PlacedResource[], edges: JsonValue): OrderedLists {
   const order = orderOf(list);
   const resources = ordered(list, order);
-  return { resources, order, edges: readEdges(values, resources) };
+  return { resources, order, edges: readEdges(edges, resources) };
 }
 
 const hashOf = (certname: string, edges: ReadEdges, resources: ReadResources): string =>

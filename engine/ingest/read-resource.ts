@@ -10,7 +10,6 @@ import { withOwnTag } from '../store/own-tag.ts';
 import type { ResourceBody } from '../store/records.ts';
 import { BodyRef } from '../store/refs.ts';
 import { type ElementKernel, RESOURCE_PLACES } from './element-kernel.ts';
-import { inOnePiece } from './elements.ts';
 import { CommandFailure } from './errors.ts';
 import { isAscii, tagOrder } from './hashes.ts';
 import { GIVEN, type SentResource } from './sent-resources.ts';
@@ -122,12 +121,6 @@ export function readPlain(
     parameters === '' ? '{}' : parameters,
   );
   return { resource: plainResource(text, places, given, keepsSent ? sent : null, tags, new BodyRef()), sent };
-}
-
-/** For who remembers it: no text is a tree of parts. */
-export function forLong(resource: ReadResource): ReadResource {
-  inOnePiece(resource.text);
-  return resource;
 }
 
 type PlacedValue = keyof typeof RESOURCE_PLACES;

@@ -132,8 +132,8 @@ function* reportOf(input: AnswerInput, catalog: Narrow): Work<Report | null> {
   const filter = ['and', ['=', 'certname', catalog.certname], IS_LATEST];
   const tree = resolveEntity('reports', ['extract', ['hash', ...REPORT_FIELDS], filter], {
     ...resolveOptions(input.params, input.settings),
-    orderBy: [{ field: 'producer_timestamp', order: 'desc' }],
-    limit: 1,
+    orderBy: null,
+    limit: null,
     offset: null,
   });
   const found = new RowList();
