@@ -160,7 +160,7 @@ function resultOf(build: Build, run: RunName, commands: number): BuildResult {
 }
 
 async function run(given: Given): Promise<void> {
-  // As in the server (workers/v8.ts).
+  // As in the server (workers/system/v8.ts).
   setFlagsFromString('--no-allocation-site-pretenuring');
   const nodes = given.number('nodes', 1, 100_000);
   const size = given.number('batch', 1, 10_000);

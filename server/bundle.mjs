@@ -14,8 +14,8 @@ const program = `${root}dist/program`;
 const entries = {
   main: 'dist/server/main.js',
   'check-process': 'dist/server/cli/check-process.js',
-  'actor-thread': 'dist/workers/actor-thread.js',
-  'query-thread': 'dist/workers/query-thread.js',
+  'actor-thread': 'dist/workers/actor/actor-thread.js',
+  'query-thread': 'dist/workers/queries/query-thread.js',
   'entry-thread': 'dist/server/ops/archive/entry-thread.js',
 };
 
@@ -52,7 +52,7 @@ for (const name of Object.keys(entries)) {
     `${program}/${name}.js`,
     `module.exports = require('./load.js').load('${name}', require, __filename);\n`,
   );
-  if (name.endsWith('-thread')) (await import('../dist/workers/v8.js')).setV8();
+  if (name.endsWith('-thread')) (await import('../dist/workers/system/v8.js')).setV8();
   const { script, bytecode } = scriptOf(program, name);
   writeFileSync(bytecode, script.createCachedData());
 }

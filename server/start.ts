@@ -4,8 +4,8 @@
 // balancers are to see that; then no new connections, running requests finish, timers, queries; the ring commits what it holds
 // and gives the lock back.
 //
-//   listener --mounts--> routes ----> ring  (commands)        workers/ring.ts
-//                        ops   \----> pool  (queries)         workers/query-pool.ts
+//   listener --mounts--> routes ----> ring  (commands)        workers/ring/ring.ts
+//                        ops   \----> pool  (queries)         workers/queries/query-pool.ts
 //   TLS gate --accept--> listener
 
 import { randomUUID } from 'node:crypto';
@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { QuerySettings } from '../engine/query/request.ts';
 import { type SettingKey, type SettingRow, type Settings, settingRows } from '../schemas/config.ts';
 import type { MetricsRegistry } from '../workers/metrics.ts';
-import type { ThreadQueryPool } from '../workers/query-pool.ts';
+import type { ThreadQueryPool } from '../workers/queries/query-pool.ts';
 import type { QueryPool } from '../workers/types.ts';
 import type { AccessLog } from './access-log.ts';
 import { logLevelsOf, wantsTls } from './config/check.ts';

@@ -3,7 +3,7 @@
 
 import type { Settings } from '../schemas/config.ts';
 import { MetricsRegistry } from '../workers/metrics.ts';
-import { ThreadQueryPool } from '../workers/query-pool.ts';
+import { ThreadQueryPool } from '../workers/queries/query-pool.ts';
 import type { Logs } from './log.ts';
 
 export interface ThreadsAhead {

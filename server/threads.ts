@@ -2,11 +2,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../schemas/config.ts';
-import type { EngineSettings } from '../workers/engine-host.ts';
-import { returnFreedMemory } from '../workers/freed-memory.ts';
-import { boundMappedMemory } from '../workers/mapped-memory.ts';
-import { knowsIdle } from '../workers/priority.ts';
-import { startRing } from '../workers/start-ring.ts';
+import type { EngineSettings } from '../workers/actor/engine-host.ts';
+import { startRing } from '../workers/ring/start-ring.ts';
+import { returnFreedMemory } from '../workers/system/freed-memory.ts';
+import { boundMappedMemory } from '../workers/system/mapped-memory.ts';
+import { knowsIdle } from '../workers/system/priority.ts';
 import type { CommandRing } from '../workers/types.ts';
 import type { Logs } from './log.ts';
 import type { ThreadsAhead } from './threads-ahead.ts';

@@ -36,7 +36,7 @@ class Stored implements Recollection {
 
 /**
  * About how many bytes of content a batch brings, for `Partition.write`. What gzip says of sizes is believed up to that of the
- * largest command; how much one command alone is, nobody need believe before it has been decoded (workers/engine-host.ts): damaged ones must not
+ * largest command; how much one command alone is, nobody need believe before it has been decoded (workers/actor/engine-host.ts): damaged ones must not
  * hold back a partition.
  */
 export function batchSize(commands: readonly QueuedCommand[], { decompressedMax }: IngestSettings): number {

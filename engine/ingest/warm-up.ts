@@ -1,4 +1,4 @@
-// Commands of nodes that there are not, for threads whose code V8 has not compiled yet (workers/actor-warm-up.ts). What counts is that they go
+// Commands of nodes that there are not, for threads whose code V8 has not compiled yet (workers/actor/actor-warm-up.ts). What counts is that they go
 // the ways that the commands of a fleet go: nodes that share most of what they have, runs in which nothing or little has changed, reports
 // with and without events. Nothing in them is random: every start does the same work.
 

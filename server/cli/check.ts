@@ -11,7 +11,7 @@ import { reasonOf } from '../../engine/reason.ts';
 import type { PartitionCheck } from '../../engine/store/check.ts';
 import { dataFileOf } from '../../engine/store/data-file.ts';
 import { partitionDir, readStoreInfo, type StoreInfo, strayPartition } from '../../engine/store/store-info.ts';
-import { threadScript } from '../../workers/thread-script.ts';
+import { threadScript } from '../../workers/system/thread-script.ts';
 import { problemsOfBackup } from '../backup.ts';
 import { printable } from '../printable.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';

@@ -1,4 +1,4 @@
-import { nativeFunction } from '../../workers/native.ts';
+import { nativeFunction } from '../../workers/system/native.ts';
 
 /**
  * Ends the process at once. `process.exit` would interrupt the threads and wait for them, and one that is interrupted in a

@@ -1,6 +1,6 @@
 // `muster version`: one line each, in the form that scripts around PuppetDB read.
 
-import { libdeflate } from '../../workers/libdeflate.ts';
+import { libdeflate } from '../../workers/system/libdeflate.ts';
 import { isal } from '../http/gzip/isal.ts';
 import { ownVersion } from '../ops/own-version.ts';
 import type { CliCommand } from './command.ts';

@@ -2,7 +2,7 @@
 // ones) or in parts with back-pressure (rows, exports), never as a pile of unknown height.
 
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
-import { kept } from '../../workers/answer-slots.ts';
+import { kept } from '../../workers/queries/answer-slots.ts';
 import type { AnswerHead, QueryPool } from '../../workers/types.ts';
 import { isJsonMap, type Json } from './json.ts';
 import { RowSplitter } from './row-splitter.ts';

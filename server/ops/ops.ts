@@ -8,8 +8,8 @@
 import { statfs } from 'node:fs/promises';
 import type { QuerySettings } from '../../engine/query/request.ts';
 import type { Settings } from '../../schemas/config.ts';
-import { monotonicMs } from '../../workers/clock.ts';
 import type { MetricsRegistry } from '../../workers/metrics.ts';
+import { monotonicMs } from '../../workers/system/clock.ts';
 import type { CommandRing, QueryPool } from '../../workers/types.ts';
 import type { Mount } from '../http/exchange.ts';
 import type { Logger } from '../log.ts';

@@ -10,7 +10,7 @@ import { type FormValue, parseForm } from '../../engine/form.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
-import { inTurns } from '../../workers/turns.ts';
+import { inTurns } from '../../workers/system/turns.ts';
 import { type CommandRing, SubmissionRefused } from '../../workers/types.ts';
 import { BodyTooLarge, type Exchange, type Handler, type Reply } from '../http/exchange.ts';
 import { errorReply, NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';

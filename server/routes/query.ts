@@ -3,7 +3,7 @@
 // never waits in memory beyond the socket's buffer and the credit.
 
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
-import { kept } from '../../workers/answer-slots.ts';
+import { kept } from '../../workers/queries/answer-slots.ts';
 import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from '../../workers/types.ts';
 import { isBelow } from '../http/dispatch.ts';
 import type { BodyWriter, Exchange, Handler, Reply } from '../http/exchange.ts';

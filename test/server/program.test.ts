@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isal } from '../../server/http/gzip/isal.ts';
-import { libdeflate } from '../../workers/libdeflate.ts';
+import { libdeflate } from '../../workers/system/libdeflate.ts';
 import { temporaryDirectory } from '../support/directories.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -26,7 +26,7 @@ function taken(set: string): string[] {
 }
 
 test('program: V8 takes the bytecode of each script as it is set when that is loaded, and otherwise none', () => {
-  const ours = JSON.stringify(join(root, 'dist/workers/v8.js'));
+  const ours = JSON.stringify(join(root, 'dist/workers/system/v8.js'));
   assert.deepEqual(taken('tell();'), ['check-process', 'main']);
   assert.deepEqual(taken(`import(${ours}).then(({ setV8 }) => { setV8(); tell(); });`), [
     'actor-thread',

@@ -4,7 +4,7 @@
 // are the caller's: where the next input lies, where output goes, the level, and whether the input ends. Their places are the same in all
 // versions from 2.20 (2017) to 2.32.
 
-import { addressOf, type NativeFunction, nativeFunction } from '../../../workers/native.ts';
+import { addressOf, type NativeFunction, nativeFunction } from '../../../workers/system/native.ts';
 
 const LIBRARY = 'libisal.so.2';
 /** Those for which Debian's builds are optimised; pointers of 64 bits, little endian. */

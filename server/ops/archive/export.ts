@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { prettyJson } from '../../../engine/json/pretty.ts';
-import { threadScript } from '../../../workers/thread-script.ts';
+import { threadScript } from '../../../workers/system/thread-script.ts';
 import type { BodyWriter, Exchange } from '../../http/exchange.ts';
 import { gzipTo } from '../../http/gzip/gzip.ts';
 import type { Logger } from '../../log.ts';

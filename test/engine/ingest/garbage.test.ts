@@ -14,7 +14,7 @@ import { openPartition } from '../../../engine/store/partition.ts';
 import { applyBatch } from '../../support/apply.ts';
 import { at, event, reportPayload, reportResource, SETTINGS, submit } from './support.ts';
 
-// As the server has it (workers/v8.ts).
+// As the server has it (workers/system/v8.ts).
 setFlagsFromString('--no-allocation-site-pretenuring');
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

@@ -10,7 +10,7 @@ import { crc32 } from '../../../engine/crc32.ts';
 import { payloadBytes } from '../../../engine/ingest/body.ts';
 import { CommandFailure } from '../../../engine/ingest/errors.ts';
 import { type BodyInflater, Inflater, PayloadMemory } from '../../../engine/ingest/inflater.ts';
-import { libdeflate } from '../../../workers/libdeflate.ts';
+import { libdeflate } from '../../../workers/system/libdeflate.ts';
 
 const SIZE_MAX = 50 << 20;
 const inflaters: Readonly<Record<string, BodyInflater | null>> = { zlib: new Inflater(), libdeflate: libdeflate() };

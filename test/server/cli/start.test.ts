@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { nativeFunction } from '../../../workers/native.ts';
+import { nativeFunction } from '../../../workers/system/native.ts';
 import { muster } from '../../support/muster.ts';
 import { until } from '../../support/waiting.ts';
 import { RawClient } from '../support/http.ts';

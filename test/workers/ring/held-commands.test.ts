@@ -1,0 +1,244 @@
+// Moves between partitions, without threads: in their order, a few at a time, with work that does not grow with how many wait.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CommandStream } from '../../../engine/inbox/stream.ts';
+import type { CommandOutcome } from '../../../engine/ingest/types.ts';
+import type { Handled, Held, ToActor } from '../../../workers/actor/messages.ts';
+import type { Log } from '../../../workers/log.ts';
+import { MetricsRegistry } from '../../../workers/metrics.ts';
+import { Admission } from '../../../workers/ring/admission.ts';
+import { CommandMetrics } from '../../../workers/ring/command-metrics.ts';
+import { HeldCommands } from '../../../workers/ring/held-commands.ts';
+import { ringLimits } from '../../../workers/ring/ring-options.ts';
+import { SETTLED_MS } from '../../../workers/ring/run-marker.ts';
+import type { Slot } from '../../../workers/ring/slot.ts';
+import type { Suspects } from '../../../workers/ring/suspects.ts';
+import { Trials } from '../../../workers/ring/trials.ts';
+import { envelope } from '../../engine/inbox/support.ts';
+import { until } from '../../support/waiting.ts';
+
+/** A partition of which nothing but its door is there; `looks`: how often it was asked whether it is open. */
+class FakeSlot {
+  readonly slot: number;
+  readonly held = new Map<number, Held>();
+  readonly posted: ToActor[] = [];
+  readonly actor = { post: (message: ToActor): void => void this.posted.push(message) };
+  troubles: Slot['troubles'] = { actor: null, log: null };
+  isUp = true;
+  looks = 0;
+
+  constructor(slot: number) {
+    this.slot = slot;
+  }
+
+  get up(): boolean {
+    this.looks++;
+    return this.isUp;
+  }
+
+  take(): ToActor[] {
+    return this.posted.splice(0);
+  }
+}
+
+const asSlot = (fake: FakeSlot): Slot => fake as unknown as Slot;
+const moving = (seq: number): Held => ({
+  seq,
+  state: 'moving',
+  command: 'replace facts',
+  version: 5,
+  certname: 'elsewhere',
+});
+const metrics = () => new CommandMetrics(new MetricsRegistry());
+const lines: string[] = [];
+const log = {
+  isLevelEnabled: () => true,
+  info: (...line: readonly [...object[], string]): void => void lines.push(line.at(-1) as string),
+  error: (): void => {},
+} as unknown as Log;
+const suspects = { isDeadly: () => false, clear: () => {} } as unknown as Suspects;
+
+interface SetUp {
+  readonly source: FakeSlot;
+  readonly target: FakeSlot;
+  readonly held: HeldCommands;
+  readonly trials: Trials;
+  /** What was noted, the latest last: slot and seqs, null while nothing is tried. */
+  readonly noted: (readonly [slot: number, seqs: readonly number[]] | null)[];
+  /** Monotonic ms. */
+  readonly time: { now: number };
+}
+
+function setUp(isFeared = false): SetUp {
+  const [source, target] = [new FakeSlot(0), new FakeSlot(1)];
+  const noted: SetUp['noted'] = [];
+  const time = { now: 5 };
+  const trials = new Trials({
+    suspects: {
+      saveTrying: (slot, seqs) => void noted.push([slot, seqs]),
+      saveTried: () => void noted.push(null),
+    },
+    isFeared,
+    clock: () => time.now,
+    mayTryHeld: () => true,
+    onEnd: () => held.up(),
+  });
+  const held = new HeldCommands({ metrics: metrics(), suspects, log, slotOf: () => asSlot(target), trials });
+  return { source, target, held, trials, noted, time };
+}
+
+/** Answers what was asked of both, once; returns the seqs that were adopted. */
+function turn(held: HeldCommands, source: FakeSlot, target: FakeSlot): number[] {
+  for (const message of source.take()) {
+    if (message.kind !== 'fetch') continue;
+    const { seq, id } = message;
+    held.fetched({
+      kind: 'fetched',
+      id,
+      command: { seq, envelope: envelope('elsewhere', { received: 0 }), body: Buffer.alloc(1) },
+    });
+  }
+  const adopted: number[] = [];
+  for (const message of target.take()) {
+    assert.ok(message.kind === 'adopt');
+    const { seq } = message.command;
+    const outcome: CommandOutcome = { kind: 'processed', seq, detail: 'stored', certname: 'elsewhere', hash: null };
+    const handled: Handled = { outcome, decision: null, duration: 0, parse: null };
+    adopted.push(seq);
+    held.adopted(message.id, handled);
+  }
+  return adopted;
+}
+
+test('held commands: moves go in their order, a few at a time, at a price that does not grow with how many wait', () => {
+  const { source, target, held } = setUp();
+  const count = 3_000;
+  for (let seq = 1; seq <= count; seq++) held.hold(asSlot(source), moving(seq));
+  assert.equal(held.moving, count);
+  assert.equal(source.posted.length, 4);
+  const adopted: number[] = [];
+  while (held.moving > 0) adopted.push(...turn(held, source, target));
+  assert.deepEqual(
+    adopted,
+    Array.from({ length: count }, (_, index) => index + 1),
+  );
+  assert.equal(source.held.size, 0);
+  assert.ok(source.looks + target.looks < 5 * count, `${source.looks + target.looks} looks`);
+});
+
+test('held commands: what is on its way when an actor dies begins again once it is back', () => {
+  const { source, target, held } = setUp();
+  for (let seq = 1; seq <= 10; seq++) held.hold(asSlot(source), moving(seq));
+  source.isUp = false;
+  source.take();
+  held.down(new Set([asSlot(source)]));
+  assert.equal(source.posted.length, 0);
+  source.isUp = true;
+  held.up();
+  const adopted: number[] = [];
+  for (let i = 0; i < 10; i++) adopted.push(...turn(held, source, target));
+  assert.deepEqual(
+    adopted.sort((a, b) => a - b),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+  );
+  assert.equal(held.moving, 0);
+  assert.ok(lines.includes("[10-0] [0 ms] 'replace facts' command processed for elsewhere"));
+});
+
+test('held commands: those that are feared are tried one after the other, noted meanwhile, also where one hangs or its actor dies', () => {
+  const { source, target, held, trials, noted } = setUp(true);
+  const third = new FakeSlot(2);
+  const retries = (): number[] =>
+    [source, target, third].flatMap((slot) =>
+      slot.take().map((message) => (message.kind === 'retry' ? message.seq : 0)),
+    );
+  for (let seq = 1; seq <= 2; seq++) held.hold(asSlot(source), moving(seq));
+  held.asked(asSlot(third), 7);
+  held.asked(asSlot(source), 8);
+  assert.deepEqual(noted, [[1, [1]]]);
+  assert.deepEqual(turn(held, source, target), [1]);
+  assert.deepEqual(turn(held, source, target), [2]);
+  assert.deepEqual(noted.splice(0), [[1, [1]], null, [1, [2]], null, [2, [7]]]);
+  retries();
+  third.troubles = { actor: 'the disk is full', log: null };
+  trials.endHeld(asSlot(third));
+  assert.deepEqual(noted.splice(0), [null, [0, [8]]]);
+  assert.deepEqual(retries(), [8]);
+  held.asked(asSlot(third), 7);
+  held.down(new Set([asSlot(source)]));
+  assert.deepEqual([noted.splice(0), retries()], [[null], []]);
+  third.troubles = { actor: null, log: null };
+  held.up();
+  assert.deepEqual([noted.splice(0), retries()], [[[2, [7]]], [7]]);
+});
+
+test('held commands: after some time what is held is feared no more, and goes as it always does', () => {
+  const { source, target, held, noted, time } = setUp(true);
+  const fetched = (): number => source.posted.filter(({ kind }) => kind === 'fetch').length;
+  for (let seq = 1; seq <= 9; seq++) held.hold(asSlot(source), moving(seq));
+  time.now += SETTLED_MS - 1;
+  assert.deepEqual(turn(held, source, target), [1]);
+  assert.equal(fetched(), 1);
+  time.now += 1;
+  assert.deepEqual(turn(held, source, target), [2]);
+  assert.deepEqual(noted.splice(0), [[1, [1]], null, [1, [2]], null]);
+  assert.equal(fetched(), 4);
+  held.asked(asSlot(source), 10);
+  held.asked(asSlot(target), 11);
+  assert.deepEqual(source.posted.at(-1), { kind: 'retry', slot: 0, seq: 10 });
+  assert.deepEqual(target.take(), [{ kind: 'retry', slot: 1, seq: 11 }]);
+  assert.deepEqual(noted, []);
+});
+
+test('trials: the end of another command ends none', () => {
+  const { source, held, trials, noted } = setUp(true);
+  held.asked(asSlot(source), 7);
+  trials.end(8);
+  assert.deepEqual([noted, trials.isBusy], [[[0, [7]]], true]);
+  trials.end(7);
+  assert.equal(trials.isBusy, false);
+});
+
+test('admission: a log that was opened while it could not be written is tried again without a submission', async () => {
+  let trouble: Error | null = new Error('ENOSPC: no room');
+  const stream = {
+    get trouble() {
+      return trouble;
+    },
+    recover: async () => {
+      trouble = null;
+      return true;
+    },
+  } as unknown as CommandStream;
+  const told: string[] = [];
+  const admission = new Admission({
+    limits: ringLimits,
+    stream,
+    rate: () => 1,
+    moving: () => 0,
+    onWaiting: () => {},
+    log: { ...log, error: (line: string) => void told.push(line) },
+  });
+  assert.deepEqual(told, ['commands are refused: ENOSPC: no room']);
+  await until('it can be written', () => trouble === null);
+  admission.check('a', 1);
+  admission.close();
+});
+
+test('admission: commands that are to move count among those that wait', () => {
+  let count = 4;
+  const admission = new Admission({
+    limits: { ...ringLimits, waitingMax: 5 },
+    stream: { trouble: null } as CommandStream,
+    rate: () => 1,
+    moving: () => count,
+    onWaiting: () => {},
+    log,
+  });
+  admission.check('a', 1);
+  count = 5;
+  assert.throws(() => admission.check('a', 1), /5 commands are waiting to be processed/);
+  count = 0;
+  admission.check('a', 1);
+});

@@ -1,0 +1,106 @@
+// The heap of a thread that has worked is collected when it rests, once, where that is worth while.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { collectAtRest } from '../../../workers/system/heap-at-rest.ts';
+
+const MiB = 1 << 20;
+const REST_MS = 40;
+
+test('heap at rest: collected once, after the work and not while it goes on', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let work = 0;
+  let collected = 0;
+  let spare = 0;
+  const stop = collectAtRest({
+    work: () => work,
+    collect: () => {
+      collected++;
+      spare = 2 * MiB;
+    },
+    spare: () => spare,
+    restMs: REST_MS,
+  });
+  for (let round = 0; round < 2; round++) {
+    spare = 60 * MiB;
+    for (let step = 0; step < 10; step++) {
+      work++;
+      t.mock.timers.tick(REST_MS);
+      assert.equal(collected, round);
+    }
+    t.mock.timers.tick(REST_MS);
+    assert.equal(collected, round + 1);
+    spare = 60 * MiB;
+    t.mock.timers.tick(10 * REST_MS);
+    assert.equal(collected, round + 1, 'collected again without any work');
+  }
+  work++;
+  spare = 2 * MiB;
+  t.mock.timers.tick(10 * REST_MS);
+  assert.equal(collected, 2, 'collected for nothing');
+  stop();
+  work++;
+  spare = 60 * MiB;
+  t.mock.timers.tick(10 * REST_MS);
+  assert.equal(collected, 2, 'collected after the end');
+});
+
+test('heap at rest: what is collecting itself counts as no work', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let work = 1;
+  let collected = 0;
+  const stop = collectAtRest({
+    work: () => work,
+    collect: () => {
+      collected++;
+      work++;
+    },
+    spare: () => 60 * MiB,
+    restMs: REST_MS,
+  });
+  t.after(stop);
+  t.mock.timers.tick(10 * REST_MS);
+  assert.equal(collected, 1);
+});
+
+test('heap at rest: what was kept for later work is given up later, once, and collected where it is much; sooner where that presses', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let work = 1;
+  let kept = 0;
+  let isPressing = false;
+  const events: string[] = [];
+  const stop = collectAtRest({
+    work: () => work,
+    collect: () => events.push('collected'),
+    spare: () => 2 * MiB,
+    giveUp() {
+      events.push(`gave up ${kept / MiB}`);
+      return kept;
+    },
+    isPressing: () => isPressing,
+    restMs: REST_MS,
+    keepMs: 5 * REST_MS,
+  });
+  for (const bytes of [1 * MiB, 7 * MiB]) {
+    for (const presses of [false, true]) {
+      kept = bytes;
+      isPressing = presses;
+      work++;
+      t.mock.timers.tick(REST_MS);
+      assert.deepEqual(events.splice(0), []);
+      const given = [`gave up ${bytes / MiB}`, ...(bytes > 2 * MiB ? ['collected'] : [])];
+      t.mock.timers.tick(4 * REST_MS);
+      assert.deepEqual(events.splice(0), presses ? given : []);
+      t.mock.timers.tick(5 * REST_MS);
+      assert.deepEqual(events.splice(0), presses ? [] : given);
+    }
+  }
+  work++;
+  isPressing = false;
+  t.mock.timers.tick(3 * REST_MS);
+  assert.deepEqual(events.splice(0), []);
+  isPressing = true;
+  t.mock.timers.tick(REST_MS);
+  assert.deepEqual(events.splice(0), ['gave up 7', 'collected'], 'also when that comes to press later');
+  stop();
+});

@@ -1,0 +1,80 @@
+// The figures of the dead letter office (spec/operations.md 8.7). Actors put letters there, people take them away with other programs:
+// so the folders are looked at now and then, and their letters counted when they have changed.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DeadLetterCount, DeadLetters } from '../../engine/inbox/dead-letters.ts';
+import { messageOf } from '../../engine/reason.ts';
+import type { Log } from '../log.ts';
+import type { CommandMetrics } from './command-metrics.ts';
+
+const LOOK_MS = 5000;
+/** Counting takes at most that share of the time: a letter is a file or two to ask for. */
+const SHARE = 1 / 50;
+
+interface DeadLetterCountsOptions {
+  readonly letters: Pick<DeadLetters, 'count' | 'state'>;
+  readonly metrics: Pick<CommandMetrics, 'addDeadLetters' | 'setDeadLetters'>;
+  readonly log: Log;
+  /** Milliseconds between two looks. Default: 5000. */
+  readonly lookMs?: number;
+}
+
+export class DeadLetterCounts {
+  readonly #options: DeadLetterCountsOptions;
+  readonly #stop = new AbortController();
+  /** Of the folders when they were counted; null: count them in any case. */
+  #state: string | null = null;
+
+  constructor(options: DeadLetterCountsOptions) {
+    this.#options = options;
+  }
+
+  /** Counts, and goes on to look. Rejects when the letters cannot be read now; later that is logged. */
+  async start(): Promise<void> {
+    await this.#count();
+    void this.#watch();
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** A letter was put there: told at once. */
+  added(command: string, count: Readonly<DeadLetterCount>): void {
+    // Whether a count that is being made has seen it nobody knows.
+    this.#state = null;
+    this.#options.metrics.addDeadLetters(command, count);
+  }
+
+  async #count(): Promise<void> {
+    const { letters, metrics } = this.#options;
+    const state = await letters.state(Date.now());
+    if (state !== null && state === this.#state) return;
+    this.#state = state;
+    try {
+      metrics.setDeadLetters(await letters.count());
+    } catch (error) {
+      this.#state = null;
+      throw error;
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const { lookMs = LOOK_MS, log } = this.#options;
+    let took = 0;
+    for (;;) {
+      try {
+        await delay(Math.max(lookMs, took / SHARE), undefined, { ref: false, signal: this.#stop.signal });
+      } catch {
+        return; // stopped
+      }
+      const began = performance.now();
+      try {
+        await this.#count();
+      } catch (error) {
+        log.warn(`the dead letters cannot be counted: ${messageOf(error)}`);
+      }
+      took = performance.now() - began;
+    }
+  }
+}
