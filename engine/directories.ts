@@ -4,7 +4,8 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-function isDirectory(path: string): boolean {
+/** Whether there is one; a link to one counts. */
+export function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {

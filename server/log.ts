@@ -30,7 +30,6 @@ export interface Logs {
   /** The logger of an area: the same object every time, so that a change of level reaches everyone who holds it. */
   area(name: LogArea): Logger;
   setLevels(levels: LogLevels): void;
-  levels(): Readonly<Record<LogArea, LogLevel>>;
   /** Opens the log file again, after rotation. Nothing to do for standard error. */
   reopen(): void;
   /** Writes out what is buffered, as far as it can be written. */
@@ -70,7 +69,6 @@ export function createLogs(options: LogOptions): Logs {
     setLevels: (levels) => {
       for (const area of logAreas) loggers[area].level = levels.areas[area] ?? levels.level;
     },
-    levels: () => Object.fromEntries(logAreas.map((area) => [area, loggers[area].level])) as Record<LogArea, LogLevel>,
     reopen: sink.reopen,
     end: sink.end,
   };

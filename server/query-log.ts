@@ -21,7 +21,6 @@ export function withQueryLog(pool: QueryPool, options: QueryLogOptions): QueryPo
   if (!options.all && options.slowMs === 0) return pool;
   return {
     run: (request, settings, handlers, client) => run(pool, options, request, settings, handlers, client),
-    stop: () => pool.stop(),
   };
 }
 

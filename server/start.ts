@@ -122,6 +122,7 @@ class RunningServer implements Server {
       // Its questions are no clients' queries, so not for the query log.
       pool: this.#pool,
       ownPool: this.#pool.own,
+      busyQueries: () => this.#pool.busyQueries,
       registry: this.#registry,
       settings,
       querySettings: () => ({ ...querySettingsOf(settings), now: Date.now() }),
@@ -129,6 +130,7 @@ class RunningServer implements Server {
       random: Math.random,
       uuid: randomUUID,
       log: logs.area('maintenance'),
+      storeLog: logs.area('store'),
       version: puppetdbVersion,
       phase: () => this.#phase,
     });

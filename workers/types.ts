@@ -116,5 +116,4 @@ export interface QueryClient {
 
 export interface QueryPool {
   run(request: QueryRequest, settings: QuerySettings, handlers: QueryHandlers, client?: QueryClient): QueryHandle;
-  stop(): Promise<void>;
 }

@@ -44,7 +44,10 @@ export interface Place {
   readonly headSize: number;
 }
 
-export const segmentName = (number: number): string => `${String(number).padStart(10, '0')}.commands`;
+const SEGMENT_SUFFIX = '.commands';
+export const segmentName = (number: number): string => `${String(number).padStart(10, '0')}${SEGMENT_SUFFIX}`;
+/** Whether a file is one, by its name. */
+export const isSegment = (name: string): boolean => name.endsWith(SEGMENT_SUFFIX);
 
 /** A stretch that cannot be read although it had been acknowledged. */
 export interface Damage {

@@ -4,6 +4,7 @@
 import type { Batch } from '../store/batch.ts';
 import type { NodeId, NodeRecord } from '../store/records.ts';
 import { CommandFailure } from './errors.ts';
+import type { Applied } from './types.ts';
 
 /** Id of the node, created or reactivated as `time` (the producer timestamp of the data) asks for. */
 export function activate(batch: Batch, certname: string, time: number): NodeId {
@@ -29,6 +30,18 @@ export function recordOf(batch: Batch, id: NodeId): NodeRecord {
 export function recordOfCertname(batch: Batch, certname: string): NodeRecord | undefined {
   const id = batch.view.nodeId(certname);
   return id === 0 ? undefined : recordOf(batch, id);
+}
+
+/** What an older command comes to: nothing is stored of it. */
+export const STALE: Applied = { detail: 'stale', hash: null, unchanged: false };
+
+/** The same of one that brings data, which shows all the same that the node is there. */
+export function applyStale(
+  batch: Batch,
+  { certname, producerTimestamp }: { readonly certname: string; readonly producerTimestamp: number },
+): Applied {
+  activate(batch, certname, producerTimestamp);
+  return STALE;
 }
 
 /** Fails the command when its data cannot be stored. Must come before the first write. */

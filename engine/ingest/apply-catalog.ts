@@ -5,7 +5,7 @@ import { RESOURCE } from '../store/bodies.ts';
 import type { KnownItem } from '../store/known-items.ts';
 import type { ItemId, NodeId, ResourceBody } from '../store/records.ts';
 import type { BodyRef } from '../store/refs.ts';
-import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
+import { activate, applyStale, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { CatalogCommand, CatalogContents, DecodedEdges, DecodedResource } from './commands.ts';
 import { counted, measured } from './meter.ts';
 import type { Applied } from './types.ts';
@@ -13,11 +13,7 @@ import type { Applied } from './types.ts';
 export function applyCatalog(batch: Batch, command: CatalogCommand): Applied {
   const { certname, producerTimestamp, environment, producer, hash } = command;
   const stored = recordOfCertname(batch, certname)?.catalog ?? null;
-  const isStale = stored !== null && stored.producerTimestamp > producerTimestamp;
-  if (isStale) {
-    activate(batch, certname, producerTimestamp);
-    return { detail: 'stale', hash: null, unchanged: false };
-  }
+  if (stored !== null && stored.producerTimestamp > producerTimestamp) return applyStale(batch, command);
   assertStorable(command.refusal);
   const unchanged = stored?.hash === hash;
   const recall = (ref: BodyRef) => batch.resources.recall(ref);

@@ -6,7 +6,7 @@ import type { Batch } from '../store/batch.ts';
 import { factBeyondPaths, factPaths } from '../store/fact-paths.ts';
 import { Ids } from '../store/ids.ts';
 import type { ItemId, NodeId } from '../store/records.ts';
-import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
+import { activate, applyStale, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { DecodedFact, FactsCommand, FactsContents } from './commands.ts';
 import { OwnFacts } from './own-facts.ts';
 import type { Applied } from './types.ts';
@@ -15,11 +15,7 @@ import { excerpt } from './validate.ts';
 export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   const { certname, producerTimestamp, environment, producer, hash } = command;
   const stored = recordOfCertname(batch, certname)?.factset ?? null;
-  const isStale = stored !== null && stored.producerTimestamp > producerTimestamp;
-  if (isStale) {
-    activate(batch, certname, producerTimestamp);
-    return { detail: 'stale', hash: null, unchanged: false };
-  }
+  if (stored !== null && stored.producerTimestamp > producerTimestamp) return applyStale(batch, command);
   assertStorable(command.refusal);
   // The hash covers values, environment and packages: an equal one leaves nothing to write but the header.
   const unchanged = stored?.hash === hash;

@@ -2,12 +2,11 @@
 
 import type { Batch } from '../store/batch.ts';
 import type { NodeRecord } from '../store/records.ts';
-import { activate, assertStorable, recordOf, recordOfCertname } from './activation.ts';
+import { activate, applyStale, assertStorable, recordOf, recordOfCertname, STALE } from './activation.ts';
 import type { DeactivateCommand, ExpirationCommand, InputsCommand } from './commands.ts';
 import type { Applied } from './types.ts';
 
 const STORED: Applied = { detail: 'stored', hash: null, unchanged: false };
-const STALE: Applied = { detail: 'stale', hash: null, unchanged: false };
 
 /** An unknown node is created, deactivated. Data newer than the command makes it stale; the time never moves back. */
 export function applyDeactivate(batch: Batch, { certname, producerTimestamp }: DeactivateCommand): Applied {
@@ -46,10 +45,7 @@ export function applyInputs(batch: Batch, command: InputsCommand): Applied {
   const { certname, producerTimestamp, inputs } = command;
   if (inputs === null) return STORED;
   const stored = recordOfCertname(batch, certname)?.inputs ?? null;
-  if (stored !== null && stored.producerTimestamp >= producerTimestamp) {
-    activate(batch, certname, producerTimestamp);
-    return STALE;
-  }
+  if (stored !== null && stored.producerTimestamp >= producerTimestamp) return applyStale(batch, command);
   assertStorable(command.refusal);
   const id = activate(batch, certname, producerTimestamp);
   const { catalogUuid, hash, text } = inputs;

@@ -23,7 +23,8 @@ export interface QueryTree {
 export type FieldRef =
   | { readonly kind: 'field'; readonly field: string }
   | { readonly kind: 'path'; readonly root: PathRoot; readonly parts: readonly PathPart[] };
-export type PathRoot = 'facts' | 'trusted' | 'parameters';
+/** Documents that paths lead into; what is `trusted` is a fact. */
+export type PathRoot = 'facts' | 'parameters';
 export type PathPart =
   | { readonly kind: 'name'; readonly name: string; readonly quoted: boolean }
   | { readonly kind: 'indexed'; readonly name: string; readonly index: number }

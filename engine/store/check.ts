@@ -6,10 +6,11 @@ import { existsSync } from 'node:fs';
 import type { Database } from 'lmdb';
 import { messageOf } from '../reason.ts';
 import { copiesIn } from './copies.ts';
-import { DataFileDamaged, dataFileOf } from './data-file.ts';
+import { DataFileDamaged } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
 import { digest16, idOfTimeKey, indexPrefix, pairKey, timeOfKey } from './keys.ts';
 import { DIGEST_SIZE, KNOWN_SIZE } from './known-items.ts';
+import { dataFileOf, partitionDir } from './layout.ts';
 import { fast, present } from './lmdb.ts';
 import { decodeNode } from './node-record.ts';
 import { walkDataFile } from './page-walk.ts';
@@ -20,7 +21,7 @@ import { kindText, markOfKind, readKinds } from './report-kinds.ts';
 import { periodOf } from './report-periods.ts';
 import { decodeReport } from './report-record.ts';
 import { CLOCKS, FAR_SETS, withTimesOf } from './report-times.ts';
-import { mustHaveData, partitionDir, readStoreInfo, slotOf } from './store-info.ts';
+import { mustHaveData, readStoreInfo, slotOf } from './store-info.ts';
 import {
   MEMO_TABLES,
   NODES_ALL,

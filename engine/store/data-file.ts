@@ -10,7 +10,6 @@
 // Transaction N writes meta N mod 2; the flushed one follows once its pages are on the disk.
 
 import { closeSync, fdatasyncSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
 import { readFullySync } from '../read-fully.ts';
 
 /** What to do about a damaged file: the end of every message that tells of one. */
@@ -64,8 +63,6 @@ export interface Meta {
   readonly free: TreeRecord;
   readonly main: TreeRecord;
 }
-
-export const dataFileOf = (partitionDir: string): string => join(partitionDir, 'data.mdb');
 
 const AT_ONCE = 1 << 20;
 

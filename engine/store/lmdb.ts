@@ -14,6 +14,7 @@ import {
   type TransactionFlags,
 } from 'lmdb';
 import { Memory } from '../bytes.ts';
+import { DATA_FILE, LOCK_FILE } from './layout.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: lmdb's transaction handle has no exported type
 export type ReadOptions = { transaction?: any };
@@ -66,7 +67,7 @@ export function isOnReadOnlyFileSystem(dir: string): boolean {
  * lock file that it cannot open. They are not opened here, as closing a lock file lets go of the locks that the process has on it.
  */
 export function checkAccess(dir: string): void {
-  const files = ['data.mdb', 'lock.mdb'].map((name) => join(dir, name));
+  const files = [DATA_FILE, LOCK_FILE].map((name) => join(dir, name));
   for (const path of [dir, ...files.filter((file) => existsSync(file))]) {
     try {
       accessSync(path, constants.R_OK | constants.W_OK);
@@ -85,7 +86,7 @@ const lockSize = (readers: number): number => Math.ceil(((readers + 8) * 64) / 4
  * it through a mapping: on a full disk the process would not survive that. Throws ENOSPC.
  */
 export function allocateLock(dir: string, readers: number): void {
-  const lock = join(dir, 'lock.mdb');
+  const lock = join(dir, LOCK_FILE);
   if (existsSync(lock)) return;
   // It gets its name when it is whole: another thread may be about to open it.
   const made = `${lock}.${randomUUID().slice(0, 8)}`;

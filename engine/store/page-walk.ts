@@ -7,13 +7,13 @@ import {
   DataFile,
   DataFileDamaged,
   DB_SIZE,
-  dataFileOf,
   type Meta,
   NO_PAGE,
   PAGE_HEADER_SIZE,
   readTree,
   type TreeRecord,
 } from './data-file.ts';
+import { dataFileOf } from './layout.ts';
 
 const P_BRANCH = 1;
 const P_LEAF = 2;

@@ -7,8 +7,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TransactionFlags } from 'lmdb';
 import { makeDirectory } from '../directories.ts';
 import { Batch } from './batch.ts';
-import { dataFileOf, writeAgain } from './data-file.ts';
+import { writeAgain } from './data-file.ts';
 import { seqKey } from './keys.ts';
+import { dataFileOf } from './layout.ts';
 import {
   allocateLock,
   checkAccess,

@@ -16,7 +16,8 @@ import {
 import { join } from 'node:path';
 import { makeDirectory } from '../directories.ts';
 import { newKey } from '../fingerprint.ts';
-import { DataFileDamaged, dataFileOf } from './data-file.ts';
+import { DataFileDamaged } from './data-file.ts';
+import { dataFileOf, infoFile, isPartition, isScratch, partitionDir } from './layout.ts';
 
 /** Version of what lies on disk. Older data are read as they are; what is written is of this version. 2: `report_lists`; 3: events without values of their own; 4: `fact_copy`; 5: memos of payloads; 6: kinds and times of reports; 7: their marks and periods. */
 export const FORMAT_VERSION = 7;
@@ -86,7 +87,7 @@ export function strayPartition(dir: string, { partitions }: StoreInfo): string |
 /** Names of the partitions that have a file, in order. */
 export const partitionsWithData = (dir: string): string[] =>
   readdirSync(dir)
-    .filter((name) => PARTITION.test(name) && existsSync(dataFileOf(join(dir, name))))
+    .filter((name) => isPartition(name) && existsSync(dataFileOf(join(dir, name))))
     .sort();
 
 /** Reads the directory's description and looks no further. Throws when it was written by a newer version. */
@@ -152,25 +153,8 @@ function sync(path: string): void {
   }
 }
 
-export const infoName = 'store.json';
-const infoFile = (dir: string): string => join(dir, infoName);
-
 export const partitionDirs = (dir: string, { partitions }: StoreInfo): string[] =>
   Array.from({ length: partitions }, (_, slot) => partitionDir(dir, slot));
-
-/** What the names of partitions' folders begin with, and no other one in the data directory. */
-export const PARTITION_PREFIX = 'partition-';
-export const partitionDir = (dir: string, slot: number): string =>
-  join(dir, `${PARTITION_PREFIX}${String(slot).padStart(3, '0')}`);
-/** The names of those. */
-const PARTITION = new RegExp(`^${PARTITION_PREFIX}\\d{3,}$`);
-
-/** For what a thread writes and nobody reads later. `slot`: the first one of the thread. */
-export const scratchDir = (dir: string, slot: number): string => join(dir, `scratch-${String(slot).padStart(3, '0')}`);
-/** The names of those. */
-const SCRATCH = /^scratch-\d{3,}$/;
-
-export const isScratch = (name: string): boolean => SCRATCH.test(name);
 
 /** Removes what a process that was killed has left of those, as far as that is possible. */
 export function removeScratch(dir: string): void {

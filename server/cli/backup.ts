@@ -1,8 +1,11 @@
 // `muster backup`: a copy of the data directory, also while the server works on it.
 
 import { resolve } from 'node:path';
+import { BackupFailed } from '../../engine/backup/errors.ts';
+import { backup } from '../../engine/backup/make.ts';
+import { sizeOf } from '../../engine/backup/tree.ts';
 import { fileAndReason } from '../../engine/reason.ts';
-import { BackupFailed, backup, sizeOf } from '../backup.ts';
+import { withoutLeftovers } from '../leftovers.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { dataOptions, existingDataPath } from './data-options.ts';
 import { amount, startProgress } from './progress.ts';
@@ -27,7 +30,7 @@ export const command: CliCommand = {
     const progress = startProgress(terminal, { label: 'backup', total: null, unit: 'partitions' });
     process.umask(0o077);
     try {
-      const manifest = await backup({ data, target, now: Date.now, onProgress: progress.update });
+      const manifest = await backup({ data, target, now: Date.now, withoutLeftovers, onProgress: progress.update });
       progress.finish();
       terminal.out(`${target}: ${manifest.partitions} partitions, ${amount(await sizeOf(target), 'bytes')}\n`);
       return exitStatus.ok;

@@ -4,15 +4,14 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { problemsOfBackup } from '../../engine/backup/manifest.ts';
 import { checkLog } from '../../engine/inbox/damage.ts';
 import { reasonOf } from '../../engine/reason.ts';
 import type { PartitionCheck } from '../../engine/store/check.ts';
-import { dataFileOf } from '../../engine/store/data-file.ts';
-import { partitionDir, readStoreInfo, type StoreInfo, strayPartition } from '../../engine/store/store-info.ts';
+import { dataFileOf, inboxDir, partitionDir } from '../../engine/store/layout.ts';
+import { readStoreInfo, type StoreInfo, strayPartition } from '../../engine/store/store-info.ts';
 import { threadScript } from '../../workers/system/thread-script.ts';
-import { problemsOfBackup } from '../backup.ts';
 import { printable } from '../printable.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { dataOptions, existingDataPath } from './data-options.ts';
@@ -58,7 +57,7 @@ function infoOf(data: string): StoreInfo {
 
 /** `positions`: of all partitions. */
 async function checkInbox(data: string, positions: readonly number[]): Promise<string[]> {
-  const inbox = join(data, 'inbox');
+  const inbox = inboxDir(data);
   const problems = existsSync(inbox) ? await checkLog(inbox, positions) : [];
   return problems.map((problem) => `command log: ${problem}`);
 }

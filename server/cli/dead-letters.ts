@@ -1,8 +1,8 @@
 // `muster dead-letters`: commands that were given up. They lie as files in the data directory; the server may run or not.
 
-import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { certnameOf, type DeadLetter, DeadLetters } from '../../engine/inbox/dead-letters.ts';
+import { discardedDir } from '../../engine/store/layout.ts';
 import { printableLines } from '../printable.ts';
 import type { ParsedArguments } from './arguments.ts';
 import { type Client, clientOf, clientOptions } from './client.ts';
@@ -50,7 +50,7 @@ export const command: CliCommand = {
     if (action === undefined) {
       throw new CliFailure(exitStatus.usage, `\`${name}\` is none of ${Object.keys(actions).join(', ')}`);
     }
-    const letters = new DeadLetters(join(existingDataPath(args, terminal), 'discarded'));
+    const letters = new DeadLetters(discardedDir(existingDataPath(args, terminal)));
     return action(letters, { ...args, positionals: rest }, terminal);
   },
 };

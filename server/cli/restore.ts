@@ -1,8 +1,10 @@
 // `muster restore`: a backup becomes a data directory again.
 
 import { resolve } from 'node:path';
+import { BackupFailed } from '../../engine/backup/errors.ts';
+import { restore } from '../../engine/backup/restore.ts';
 import { fileAndReason } from '../../engine/reason.ts';
-import { BackupFailed, restore } from '../backup.ts';
+import { withoutLeftovers } from '../leftovers.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { dataOptions, dataPath } from './data-options.ts';
 
@@ -21,7 +23,7 @@ export const command: CliCommand = {
     const data = dataPath(args, terminal);
     process.umask(0o077);
     try {
-      const manifest = await restore({ source: resolve(args.positionals[0]!), data });
+      const manifest = await restore({ source: resolve(args.positionals[0]!), data, withoutLeftovers });
       terminal.out(`${data}: as of ${manifest.time}\n`);
       return exitStatus.ok;
     } catch (error) {

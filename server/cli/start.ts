@@ -1,9 +1,9 @@
 // `muster start`: the server in the foreground, until a signal ends it.
 
+import { isBackup } from '../../engine/backup/manifest.ts';
 import { reasonOf } from '../../engine/reason.ts';
 import { readStoreInfo } from '../../engine/store/store-info.ts';
 import { type AccessLog, createAccessLog } from '../access-log.ts';
-import { isBackup } from '../backup.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';
 import { createLogs, type Logger, type Logs } from '../log.ts';

@@ -4,6 +4,7 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { isDirectory } from '../../engine/directories.ts';
 import { javaPattern } from '../../engine/java-pattern.ts';
 import { reasonOf } from '../../engine/reason.ts';
 import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
@@ -97,14 +98,6 @@ function checkReadyFiles(settings: Settings, report: Report): void {
   for (const key of ['portFile', 'restartFile'] as const) {
     const path = settings[key];
     if (path !== null && isDirectory(path)) report(key, `${settingRows[key].name}: ${path} is a directory`);
-  }
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
   }
 }
 

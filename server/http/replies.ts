@@ -89,6 +89,9 @@ const encodeCharacter = (char: string): string =>
     .toString('hex')
     .replace(/../g, (byte) => `%${byte.toUpperCase()}`);
 
+/** Whether the request only wants to see something. */
+export const isRead = ({ method }: Pick<Exchange, 'method'>): boolean => method === 'GET' || method === 'HEAD';
+
 const JSON_RANGES = new Set(['application/json', 'application/*', '*/*']);
 
 /**
@@ -114,6 +117,10 @@ export function refuseContentType(exchange: Exchange): Reply | null {
     msg: `content-type ${type} is not a supported type for request of type :${method} at ${exchange.path}`,
   });
 }
+
+/** null when body and answer may be what the request says; only what is posted has a body. */
+export const refuseMedia = (exchange: Exchange): Reply | null =>
+  (exchange.method === 'POST' ? refuseContentType(exchange) : null) ?? refuseAccept(exchange);
 
 const MEDIA_TYPE = /^[^/,]+\/[^/,]+$/;
 

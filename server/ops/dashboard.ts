@@ -1,7 +1,7 @@
 // The dashboard: a page, and the figures it polls.
 
 import type { Exchange, Mount, Reply } from '../http/exchange.ts';
-import { HTML_TYPE, NOT_FOUND, prettyReply } from '../http/replies.ts';
+import { HTML_TYPE, isRead, NOT_FOUND, prettyReply } from '../http/replies.ts';
 import { dashboardData } from './dashboard-data.ts';
 import { dashboardPage } from './dashboard-page.ts';
 import type { BeanServer } from './metrics/bean-server.ts';
@@ -43,5 +43,3 @@ export function createDashboardMounts(beans: BeanServer): Mount[] {
     { prefix: pagePath, handler: page, whileStarting: true },
   ];
 }
-
-const isRead = ({ method }: Exchange): boolean => method === 'GET' || method === 'HEAD';

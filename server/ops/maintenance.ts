@@ -7,6 +7,7 @@
 import { messageOf } from '../../engine/reason.ts';
 import type { Settings } from '../../schemas/config.ts';
 import type { MetricsRegistry } from '../../workers/metrics.ts';
+import { TIMER_MAX } from '../../workers/system/clock.ts';
 import { type CommandRing, type Maintenance as MaintenanceStep, MaintenanceStopped } from '../../workers/types.ts';
 import { inLargestUnit } from '../config/values.ts';
 import type { Logger } from '../log.ts';
@@ -127,7 +128,6 @@ interface Job {
   runs: number;
 }
 
-const timerMax = 2 ** 31 - 1;
 /** Share of an interval by which runs of several jobs and servers are spread. */
 const jitterShare = 0.1;
 const jitterMax = 60_000;
@@ -209,7 +209,7 @@ export class MaintenanceScheduler {
 
   /** Timers hold at most some weeks; longer waits take several. */
   #sleep(job: Job, rest: number): void {
-    const span = Math.min(rest, timerMax);
+    const span = Math.min(rest, TIMER_MAX);
     job.timer = setTimeout(() => {
       if (rest > span) this.#sleep(job, rest - span);
       // Failures of steps are dealt with inside; nothing else can reject.

@@ -9,7 +9,7 @@ import { statfs } from 'node:fs/promises';
 import type { QuerySettings } from '../../engine/query/request.ts';
 import type { Settings } from '../../schemas/config.ts';
 import type { MetricsRegistry } from '../../workers/metrics.ts';
-import { monotonicMs } from '../../workers/system/clock.ts';
+import { monotonicMs, TIMER_MAX } from '../../workers/system/clock.ts';
 import type { CommandRing, QueryPool } from '../../workers/types.ts';
 import type { Mount } from '../http/exchange.ts';
 import type { Logger } from '../log.ts';
@@ -33,6 +33,8 @@ interface OpsDeps {
   readonly pool: QueryPool;
   /** The same for questions that tell how the server is doing: they do not wait behind clients. */
   readonly ownPool: QueryPool;
+  /** Queries that are at work or wait for a place. */
+  readonly busyQueries: () => number;
   readonly registry: MetricsRegistry;
   readonly settings: Settings;
   /** Settings of a query that begins now. */
@@ -42,6 +44,8 @@ interface OpsDeps {
   readonly random: () => number;
   readonly uuid: () => string;
   readonly log: Logger;
+  /** For what is to be said of the store. */
+  readonly storeLog: Logger;
   /** Version as clients of PuppetDB expect it: `8.8.1`. */
   readonly version: string;
   /** Where the process stands; the status and nothing else depends on it. */
@@ -50,23 +54,20 @@ interface OpsDeps {
 
 export interface Ops {
   readonly mounts: readonly Mount[];
-  readonly maintenance: MaintenanceScheduler;
   start(): void;
   stop(): Promise<void>;
 }
 
 const readCheckKeptMs = 1000;
 const readCheckTimeoutMs = 20_000;
-/** Longest time a timer can wait. */
-const timerMax = 2 ** 31 - 1;
 
 export function createOps(deps: OpsDeps): Ops {
-  const { ring, registry, settings, clock } = deps;
+  const { registry, settings, clock } = deps;
   const asker: Asker = { pool: deps.pool, querySettings: deps.querySettings };
   const ownAsker: Asker = { ...asker, pool: deps.ownPool };
   const figures = new ProcessFigures(settings.cpuInterval);
   createCatalogue(registry);
-  registerGauges({ registry, asker: ownAsker, ring, clock: monotonicMs, settings });
+  registerGauges({ ...deps, asker: ownAsker, clock: monotonicMs });
   const maintenance = new MaintenanceScheduler({ ...deps });
   const beans = new BeanServer([new RegistryBeans(registry), new ProcessBeans(figures)], clock);
   const status: StatusDeps = {
@@ -78,7 +79,6 @@ export function createOps(deps: OpsDeps): Ops {
   let statusLog: NodeJS.Timeout | null = null;
 
   return {
-    maintenance,
     mounts: [
       ...createMetricsMounts({
         beans,
@@ -102,7 +102,7 @@ export function createOps(deps: OpsDeps): Ops {
           // Failures are states of the services, so this never rejects.
           void fullStatus(status).then((full) => deps.log.info({ status: full }, 'status'));
         },
-        Math.min(settings.statusLogInterval, timerMax),
+        Math.min(settings.statusLogInterval, TIMER_MAX),
       );
       statusLog.unref();
     },
@@ -124,7 +124,7 @@ async function serverState(data: string, { health }: StatusDeps): Promise<Server
 }
 
 /** Asks one small question of the store, at most once a second however many ask for the status. Why it cannot be read is logged once. */
-function healthCheck({ ring, phase, log }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {
+function healthCheck({ ring, phase, storeLog }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {
   const question: Question = {
     path: '/environments',
     parameters: { limit: 1 },
@@ -133,8 +133,9 @@ function healthCheck({ ring, phase, log }: OpsDeps, asker: Asker): () => Promise
   let readable: Promise<boolean> = Promise.resolve(false);
   let isTold = false;
   const told = (failure: Error | null): boolean => {
-    if (failure === null && isTold) log.info('the store can be read again');
-    if (failure !== null && !isTold) log.error(`the store cannot be read, the status is error: ${failure.message}`);
+    if (failure === null && isTold) storeLog.info('the store can be read again');
+    if (failure !== null && !isTold)
+      storeLog.error(`the store cannot be read, the status is error: ${failure.message}`);
     isTold = failure !== null;
     return failure === null;
   };

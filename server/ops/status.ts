@@ -8,7 +8,7 @@
 import { type FormValue, parseForm } from '../../engine/form.ts';
 import { JSON_TYPE } from '../../engine/query/request.ts';
 import type { Exchange, Mount } from '../http/exchange.ts';
-import { textReply, unknownPath } from '../http/replies.ts';
+import { isRead, textReply, unknownPath } from '../http/replies.ts';
 import type { Json } from './json.ts';
 import type { ProcessFigures } from './process-figures.ts';
 
@@ -71,9 +71,8 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
   async function handler(exchange: Exchange): Promise<void> {
     // Compared as sent: an escape is no part of a service's name here.
     const [, kind, name, ...rest] = exchange.path.slice(prefix.length).split('/');
-    const isRead = exchange.method === 'GET' || exchange.method === 'HEAD';
     const isForm = kind === 'services' || kind === 'simple';
-    if (!isRead || !isForm || name === '' || rest.length > 0) return exchange.reply(unknownPath(exchange));
+    if (!isRead(exchange) || !isForm || name === '' || rest.length > 0) return exchange.reply(unknownPath(exchange));
     const parameters = parseForm(exchange.queryString);
     try {
       if (kind === 'simple') await answerSimple(exchange, name, parameters);

@@ -6,7 +6,7 @@ import { parseForm } from '../../engine/form.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { formatTime } from '../../engine/time.ts';
 import type { Exchange, Handler } from '../http/exchange.ts';
-import { NOT_FOUND, prettyReply, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
+import { NOT_FOUND, prettyReply, refuseMedia, textReply } from '../http/replies.ts';
 
 interface MetaRouteDeps {
   /** `8.8.1`. */
@@ -23,7 +23,7 @@ export function createMetaHandler(deps: MetaRouteDeps): Handler {
     '/pdb/meta/v1/server-time': () => ({ server_time: formatTime(deps.now()) }),
   };
   return (exchange: Exchange) => {
-    const refused = (exchange.method === 'POST' ? refuseContentType(exchange) : null) ?? refuseAccept(exchange);
+    const refused = refuseMedia(exchange);
     if (refused !== null) {
       exchange.reply(refused);
       return;

@@ -7,7 +7,7 @@
 
 import type { CommandRing, QueryPool } from '../../workers/types.ts';
 import type { Handler, Mount } from '../http/exchange.ts';
-import { NOT_FOUND, redirect, unknownPath } from '../http/replies.ts';
+import { isRead, NOT_FOUND, redirect, unknownPath } from '../http/replies.ts';
 import { type CommandSettings, createCommandHandler } from './commands.ts';
 import { createMetaHandler } from './meta.ts';
 import { createExtHandler, createQueryHandler, type QueryRouteDeps } from './query.ts';
@@ -43,18 +43,17 @@ export function createMounts(deps: MountDeps): Mount[] {
 }
 
 const DASHBOARD = '/dashboard/index.html';
-const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
 /** `/` leads to the dashboard once there is one to show; any other path outside `/pdb` is nobody's. */
 const createRootHandler =
   (isStarting: () => boolean): Handler =>
   (exchange) => {
-    const leadsOn = exchange.path === '/' && isRead(exchange.method) && !isStarting();
+    const leadsOn = exchange.path === '/' && isRead(exchange) && !isStarting();
     exchange.reply(leadsOn ? redirect(`/pdb${DASHBOARD}`) : unknownPath(exchange));
   };
 
 /** `/pdb` leads to the dashboard of the host as the client called it; the rest is unknown. */
 const applicationRoot: Handler = (exchange) => {
-  const leadsOn = (exchange.path === '/pdb' || exchange.path === '/pdb/') && isRead(exchange.method);
+  const leadsOn = (exchange.path === '/pdb' || exchange.path === '/pdb/') && isRead(exchange);
   exchange.reply(leadsOn ? redirect(`${exchange.base}/pdb${DASHBOARD}`) : NOT_FOUND);
 };

@@ -7,7 +7,7 @@ import { kept } from '../../workers/queries/answer-slots.ts';
 import type { AnswerHead, QueryHandle, QueryHandlers, QueryPool } from '../../workers/types.ts';
 import { isBelow } from '../http/dispatch.ts';
 import type { BodyWriter, Exchange, Handler, Reply } from '../http/exchange.ts';
-import { mediaType, NOT_FOUND, refuseAccept, refuseContentType, textReply } from '../http/replies.ts';
+import { mediaType, NOT_FOUND, refuseMedia, textReply } from '../http/replies.ts';
 
 export interface QueryRouteDeps {
   readonly pool: QueryPool;
@@ -73,8 +73,7 @@ function negotiate(exchange: Exchange): Reply | null {
       return textReply(409, text);
     }
   }
-  const refused = exchange.method === 'POST' ? refuseContentType(exchange) : null;
-  return refused ?? refuseAccept(exchange);
+  return refuseMedia(exchange);
 }
 
 async function answer(exchange: Exchange, api: QueryRequest['api'], path: string, deps: QueryRouteDeps): Promise<void> {

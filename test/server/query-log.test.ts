@@ -33,7 +33,6 @@ function playing(options: { all?: boolean; slowMs?: number; client?: QueryClient
       inner = handlers;
       return { grant: () => {}, cancel: () => {} };
     },
-    stop: async () => {},
   };
   const { all = false, slowMs = SLOW_MS } = options;
   const logged = withQueryLog(pool, { log, all, slowMs, uuid: () => 'u1' });

@@ -1,7 +1,8 @@
 // What lies in the partitions of a data directory, and when a ring has them open.
 
+import { partitionDir } from '../../engine/store/layout.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
-import { partitionDir, readStoreInfo } from '../../engine/store/store-info.ts';
+import { readStoreInfo } from '../../engine/store/store-info.ts';
 import type { CommandRing } from '../../workers/types.ts';
 import { withTimeout } from './waiting.ts';
 

@@ -1,10 +1,10 @@
 // One actor thread: the partitions it owns, and the messages in and out. The thread entry (actor-thread.ts) gives it the
 // port and the engine; a partition that cannot be opened is tried again while the others work.
 
-import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { messageOf } from '../../engine/reason.ts';
+import { discardedDir } from '../../engine/store/layout.ts';
 import { giveWay, type Priority } from '../system/priority.ts';
 import { ownThread } from '../system/schedule.ts';
 import { ActivityMark } from './activity.ts';
@@ -15,8 +15,6 @@ import { openGuarded } from './guarded-host.ts';
 import type { FromActor, ToActor } from './messages.ts';
 import { PartitionActor } from './partition-actor.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
-
-export const discardedDir = (dir: string): string => join(dir, 'discarded');
 
 /** What the supervisor hands to the thread (structured clone). */
 export interface ActorData {

@@ -13,7 +13,7 @@ import { BodyReader, Unreadable } from '../../engine/inbox/stored-body.ts';
 import type { CommandOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
 import { messageOf } from '../../engine/reason.ts';
 import type { StepResult, Sweep } from '../../engine/retention/sweep.ts';
-import { monotonicMs } from '../system/clock.ts';
+import { monotonicMs, TIMER_MAX } from '../system/clock.ts';
 import type { ActivityMark } from './activity.ts';
 import type { ActorTimes } from './actor-times.ts';
 import { Burials } from './burials.ts';
@@ -321,8 +321,8 @@ export class PartitionActor {
   #planRetries(): void {
     if (this.#retryTimer !== null || this.#isRetrying || this.#writer.isStopping || this.#held.waiting.size === 0)
       return;
-    // A timer takes at most 2^31 ms; waking early only plans again.
-    const delay = Math.min(Math.max(this.#held.due - monotonicMs(), 0), 2 ** 31 - 1);
+    // Waking early only plans again.
+    const delay = Math.min(Math.max(this.#held.due - monotonicMs(), 0), TIMER_MAX);
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = null;
       this.#retryNext();

@@ -85,7 +85,6 @@ export class ThreadQueryPool implements QueryPool {
   /** The same pool for queries that are not clients': metrics leave them out. */
   readonly uncounted: QueryPool = {
     run: (request, settings, handlers) => this.#run(request, settings, handlers, { metrics: this.#unread }),
-    stop: () => this.stop(),
   };
   /**
    * The same pool for the few small questions by which the server tells how it is doing: they begin whether there is a place or not,
@@ -93,7 +92,6 @@ export class ThreadQueryPool implements QueryPool {
    */
   readonly own: QueryPool = {
     run: (request, settings, handlers) => this.#run(request, settings, handlers, { isOwn: true }),
-    stop: () => this.stop(),
   };
   #isOpen = false;
   #stopping: Promise<void> | null = null;
@@ -145,6 +143,12 @@ export class ThreadQueryPool implements QueryPool {
       parked: this.#parked,
       waiting: this.#waiting.size + this.#ownWaiting.size,
     };
+  }
+
+  /** Queries that are at work or wait for a place; those that wait for their clients do not count. */
+  get busyQueries(): number {
+    const { running, parked, waiting } = this.stats();
+    return running - parked + waiting;
   }
 
   get #hasPlace(): boolean {

@@ -8,7 +8,7 @@ import { type OpenRequest, openRequest, type QueryStore } from '../../engine/que
 import type { QueryHead } from '../../engine/query/request.ts';
 import { sampleOf, WarmUp } from '../../engine/query/warm-up.ts';
 import { failureText } from '../../engine/reason.ts';
-import { dataFileOf } from '../../engine/store/data-file.ts';
+import { dataFileOf } from '../../engine/store/layout.ts';
 import type { Partition } from '../../engine/store/partition.ts';
 import { RecordBudget } from '../../engine/store/record-cache.ts';
 import { openPartitions } from '../../engine/store/store.ts';

@@ -4,7 +4,8 @@
 
 import { existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
-import { infoName, isScratch, partitionsWithData } from '../../engine/store/store-info.ts';
+import { INFO_NAME, isScratch } from '../../engine/store/layout.ts';
+import { partitionsWithData } from '../../engine/store/store-info.ts';
 
 /** Longest file of its kind, bytes. */
 const SMALL = 1024;
@@ -18,14 +19,14 @@ interface Entry {
 const ownNames: Readonly<Record<string, (entry: Entry) => boolean>> = {
   lock: ({ stats }) => stats.isSocket(),
   running: (entry) => /^\d*\n?$/.test(smallText(entry)),
-  [`${infoName}.new`]: (entry) => /^(?:$|\{"format":)/.test(smallText(entry)),
+  [`${INFO_NAME}.new`]: (entry) => /^(?:$|\{"format":)/.test(smallText(entry)),
 };
 
 /**
  * Throws when the folder is no data directory yet and has something that is not ours under a name that a start writes over or removes. Nothing is changed.
  */
 export function requireOwnFolder(dir: string): void {
-  if (existsSync(join(dir, infoName))) return;
+  if (existsSync(join(dir, INFO_NAME))) return;
   let names: string[];
   try {
     names = readdirSync(dir).sort();
@@ -38,7 +39,7 @@ export function requireOwnFolder(dir: string): void {
   const stranger = names.find((name) => !isOwn(join(dir, name)));
   if (stranger === undefined) return;
   throw new Error(
-    `${dir} is no data directory: it has no ${infoName}, but ${stranger}, which is something else than a data directory's. Nothing is overwritten; name another folder`,
+    `${dir} is no data directory: it has no ${INFO_NAME}, but ${stranger}, which is something else than a data directory's. Nothing is overwritten; name another folder`,
   );
 }
 

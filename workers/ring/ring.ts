@@ -13,6 +13,7 @@ import type { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import type { CommandLog } from '../../engine/inbox/log.ts';
 import type { StoredBody, StreamRecord } from '../../engine/inbox/stream.ts';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
+import { inboxDir } from '../../engine/store/layout.ts';
 import { slotOf } from '../../engine/store/store-info.ts';
 import type { Activity } from '../actor/activity.ts';
 import { type ActorTimes, actorTimes } from '../actor/actor-times.ts';
@@ -97,7 +98,7 @@ export class Ring implements CommandRing {
       onWaiting: options.onWaiting ?? (() => {}),
       log: this.#log,
     });
-    this.#suspects = new Suspects(join(options.dir, 'inbox', 'suspects.json'));
+    this.#suspects = new Suspects(join(inboxDir(options.dir), 'suspects.json'));
     const home = (certname: string): Slot => this.#slotOf(certname);
     this.#trials = new Trials({
       suspects: this.#suspects,

@@ -4,7 +4,8 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DataFileDamaged, dataFileOf } from '../../engine/store/data-file.ts';
+import { DataFileDamaged } from '../../engine/store/data-file.ts';
+import { dataFileOf } from '../../engine/store/layout.ts';
 import { walkInTurns } from '../../engine/store/page-walk.ts';
 import { partitionDirs, type StoreInfo } from '../../engine/store/store-info.ts';
 import { inTurns } from '../system/turns.ts';

@@ -1,17 +1,10 @@
 // The start of the command side: what the data directory needs before commands can be taken, in that order.
 
-import { join } from 'node:path';
 import { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { openLog } from '../../engine/inbox/log.ts';
+import { discardedDir, inboxDir, partitionDir } from '../../engine/store/layout.ts';
 import { openPartition } from '../../engine/store/partition.ts';
-import {
-  markComplete,
-  openStoreInfo,
-  partitionDir,
-  removeScratch,
-  type StoreInfo,
-} from '../../engine/store/store-info.ts';
-import { discardedDir } from '../actor/actor.ts';
+import { markComplete, openStoreInfo, removeScratch, type StoreInfo } from '../../engine/store/store-info.ts';
 import { silentLog } from '../log.ts';
 import { lockDataDirectory } from './data-lock.ts';
 import { requireOwnFolder } from './own-folder.ts';
@@ -42,7 +35,7 @@ export async function startRing(options: RingOptions): Promise<Ring> {
     const deadLetters = new DeadLetters(discardedDir(options.dir));
     await deadLetters.open();
     const log = await openLog({
-      dir: join(options.dir, 'inbox'),
+      dir: inboxDir(options.dir),
       // What the log gives out must come after everything that was applied, whatever became of the log.
       seqAfter: Math.max(...positions),
       flushedPositions: () => storedPositions(options.dir, info, true),

@@ -1,6 +1,9 @@
 // Time that goes on whatever is done to the machine's clock: for deadlines and for noticing what hangs. A clock that is set
 // must neither end a running query nor make a busy thread look as if it hung.
 
+/** Milliseconds that a timer can wait at most. */
+export const TIMER_MAX = 2 ** 31 - 1;
+
 /** Milliseconds since some moment, the same in all threads of the process. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime();

@@ -13,7 +13,7 @@
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PARTITION_PREFIX } from '../../engine/store/store-info.ts';
+import { DATA_FILE, PARTITION_PREFIX } from '../../engine/store/layout.ts';
 import { nativeFunction } from './native.ts';
 import { pageSize, type ResidentMemory, residentMemory } from './process-memory.ts';
 
@@ -34,7 +34,6 @@ const BUSY_MS = 1000;
 /** Bytes by which files grow again, where giving back was not enough, before it is done once more. */
 const GROWTH_MIN = 16 << 20;
 const MADV_DONTNEED = 4;
-const DATA_FILE = '/data.mdb';
 
 /** Gives mappings back to the system. */
 type Release = (start: bigint, size: number) => void;
@@ -148,7 +147,7 @@ export function dataMappings(folder: string): Mapping[] {
   for (const line of readFileSync('/proc/self/maps', 'utf8').split('\n')) {
     // 7f00-7f10 r--s 00000000 fe:00 123    /data/partition-0/data.mdb
     const at = line.indexOf('/');
-    if (at < 0 || !line.endsWith(DATA_FILE) || !line.startsWith(join(folder, PARTITION_PREFIX), at)) continue;
+    if (at < 0 || !line.endsWith(`/${DATA_FILE}`) || !line.startsWith(join(folder, PARTITION_PREFIX), at)) continue;
     const [start = '', end = ''] = line.slice(0, line.indexOf(' ')).split('-');
     found.push(mapping(start, end));
   }

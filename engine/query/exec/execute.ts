@@ -2,12 +2,11 @@
 // resumed by the caller when there is room. All state of a running query is in it and in its context.
 
 import { fieldOf } from '../../../schemas/entities.ts';
-import type { Partition } from '../../store/partition.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
 import { Grouping, isAggregated } from './aggregate.ts';
 import { Behind } from './behind.ts';
-import { type ContextOptions, ExecContext } from './context.ts';
+import type { ExecContext } from './context.ts';
 import { crossRows, isCrossable } from './crossing.ts';
 import { END, ROW } from './cursor.ts';
 import { openDistinct } from './distinct.ts';
@@ -23,11 +22,6 @@ import { Source } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
 import type { SelectionTrace, Step } from './trace.ts';
 import { groupedByName, walked, walksNames, walksNodes } from './walk.ts';
-
-/** A context over snapshots of all partitions; close it when the answer is complete or given up. */
-export function openContext(partitions: readonly Partition[], options: ContextOptions): ExecContext {
-  return new ExecContext(partitions, options);
-}
 
 /** Runs the tree. With `onTotal` the number of rows without limit and offset is told before the first row. */
 export function* execute(

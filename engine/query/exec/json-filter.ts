@@ -1,4 +1,4 @@
-// Operators on dotted fields (`facts.os.family`, `trusted.x`, `parameters.ensure`): spec/query.md 3.3, 3.4, 3.9. The first
+// Operators on dotted fields (`facts.os.family`, `parameters.ensure`): spec/query.md 3.3, 3.4, 3.9. The first
 // key of a path is special there (a comparison on a missing first key is false, on a missing deeper part unknown), so the
 // test is split in two: what a missing first key gives, and what the first key's value gives.
 
@@ -27,10 +27,9 @@ interface FirstKeyTest {
 
 const nameOf = (part: PathPart): string => (part.kind === 'match' ? '' : part.name);
 
-/** The test of a dotted filter without `match` parts. For root `trusted` the first key is the fact of that name. */
+/** The test of a dotted filter without `match` parts. */
 export function firstKeyTest(filter: JsonFilter, regex: CompileRegex): FirstKeyTest {
-  const parts: readonly PathPart[] =
-    filter.root === 'trusted' ? [{ kind: 'name', name: 'trusted', quoted: false }, ...filter.parts] : filter.parts;
+  const { parts } = filter;
   const [head, ...rest] = parts;
   if (head === undefined) throw new Error('a dotted filter needs a part');
   const first = nameOf(head);

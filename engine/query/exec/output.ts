@@ -31,8 +31,7 @@ interface Member {
 }
 
 export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>): Member {
-  const parts =
-    ref.root === 'trusted' ? [{ kind: 'name' as const, name: 'trusted', quoted: false }, ...ref.parts] : ref.parts;
+  const { parts } = ref;
   const first = parts[0]!;
   const name = first.kind === 'match' ? '' : first.name;
   const path = new ValuePath(parts.slice(1), false);

@@ -8,7 +8,7 @@ import { encodePath, matchPattern } from '../paths.ts';
 import { isOddValue } from '../resolve/clause.ts';
 import { invalidClause, noImplementation } from '../resolve/messages.ts';
 import { partsOfPath } from '../resolve/path.ts';
-import type { Filter, PathPart, QueryTree } from '../tree.ts';
+import type { Filter, QueryTree } from '../tree.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor, typeOf } from './filter.ts';
@@ -237,8 +237,7 @@ const noNodes = (ctx: ExecContext): NodeSet[] => Array.from({ length: ctx.parts 
 
 /** `facts.match("…")`: the `or` of the operator over every stored path that matches. */
 function* expandMatch(filter: Json, ctx: ExecContext): Generator<undefined, Filter> {
-  const parts: readonly PathPart[] =
-    filter.root === 'trusted' ? [{ kind: 'name', name: 'trusted', quoted: false }, ...filter.parts] : filter.parts;
+  const { parts } = filter;
   const matcher = ctx.regex(matchPattern(parts));
   const found = new Map<string, readonly (string | number)[]>();
   for (const { type, path } of pathsOf(ctx.views)) {

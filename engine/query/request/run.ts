@@ -10,8 +10,7 @@ import { DAMAGE_ADVICE } from '../../store/data-file.ts';
 import { tellsOfDamage } from '../../store/lmdb.ts';
 import type { Partition } from '../../store/partition.ts';
 import { badQuery, QueryError } from '../errors.ts';
-import { Cancelled, type ExecContext } from '../exec/context.ts';
-import { openContext } from '../exec/execute.ts';
+import { Cancelled, ExecContext } from '../exec/context.ts';
 import { planOf, type QueryPlan } from '../exec/explain.ts';
 import { JSON_TYPE, type QueryHead, type QueryRequest, type QuerySettings, TEXT_TYPE } from '../request.ts';
 import { answer } from './answer.ts';
@@ -299,7 +298,7 @@ class RunningRequest implements OpenRequest {
   #openContext(): ExecContext {
     const { now, nodePurgeTtl, edition, regexBudget } = this.#settings;
     const { partitions, clock, stopwatch, cancelled, slice = SLICE_MS } = this.#store;
-    this.#ctx = openContext(partitions, {
+    this.#ctx = new ExecContext(partitions, {
       now,
       clock,
       stopwatch,

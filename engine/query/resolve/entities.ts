@@ -3,7 +3,8 @@
 // tie the rows together (spec/query.md 3.8). Data only; a new relation is a new row.
 
 import type { EntityName } from '../../../schemas/entities.ts';
-import type { OrderTerm, PathRoot } from '../tree.ts';
+import type { OrderTerm } from '../tree.ts';
+import type { DocumentName } from './path.ts';
 
 /** The rows belong together whose columns are equal, paired by position. */
 interface Relation {
@@ -44,7 +45,7 @@ const NODE_DATA = byCertname();
 /** An entity as the checks of queries see it. */
 interface Rules {
   /** JSON fields whose members can be addressed. */
-  readonly roots: readonly PathRoot[];
+  readonly roots: readonly DocumentName[];
   /** Second names of fields: the same data under a neutral name. */
   readonly aliases: Readonly<Record<string, string>>;
   /** By name of the inner entity. */

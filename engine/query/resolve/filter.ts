@@ -9,7 +9,7 @@ import { parseQueryTime } from '../../time.ts';
 import { badQuery, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
 import { encodedPattern, encodePath } from '../paths.ts';
 import { compileRegex } from '../regex/regex.ts';
-import type { CompareOp, Filter, PathPart, PathRoot } from '../tree.ts';
+import type { CompareOp, Filter, PathPart } from '../tree.ts';
 import type { Clause } from './clause.ts';
 import {
   arrayMismatch,
@@ -28,8 +28,8 @@ import {
   notTimestamp,
   storageMismatch,
 } from './messages.ts';
-import { type ComparisonOp, isInequality } from './operators.ts';
-import { hasMatch, parseField, withoutIndexes } from './path.ts';
+import type { ComparisonOp } from './operators.ts';
+import { type DocumentRef, documentRef, hasMatch, parseField, withoutIndexes } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 import { checkSource, resolveSource } from './subquery.ts';
 
@@ -192,14 +192,8 @@ const unknownField = (scope: Scope, field: string): Error =>
 interface Target {
   readonly field: Field;
   /** Set for a member of a JSON document, or for the document itself where documents have operators. */
-  readonly document: { readonly root: PathRoot; readonly parts: readonly PathPart[] } | null;
+  readonly document: DocumentRef | null;
   readonly dotted: boolean;
-}
-
-/** Members of `trusted` live in the facts, which is where they are looked up. */
-function document(top: string, parts: readonly PathPart[]): NonNullable<Target['document']> {
-  if (top === 'trusted') return { root: 'facts', parts: [{ kind: 'name', name: 'trusted', quoted: false }, ...parts] };
-  return { root: top as PathRoot, parts };
 }
 
 interface TargetOptions {
@@ -216,7 +210,7 @@ function target(scope: Scope, text: string, { matches = true, late = false }: Ta
     throw late ? new LateRefusal(error.message) : error;
   }
   const isRoot = (scope.roots as readonly string[]).includes(top);
-  return { field, document: isRoot ? document(top, parts) : null, dotted: parts.length > 0 };
+  return { field, document: isRoot ? documentRef(top, parts) : null, dotted: parts.length > 0 };
 }
 
 /** NUL cannot be in a stored text. */
@@ -329,7 +323,7 @@ function inTrusted(filter: Extract<Filter, { kind: 'json' }>): Filter {
   const [first] = filter.parts;
   if (filter.root !== 'facts' || first?.kind !== 'name' || first.name !== 'trusted') return filter;
   if (!hasMatch(filter.parts)) return filter;
-  const absent: Filter = { kind: 'json', op: 'null?', ...document('trusted', []), value: true };
+  const absent: Filter = { kind: 'json', op: 'null?', ...documentRef('trusted', []), value: true };
   return { kind: 'or', args: [filter, { kind: 'and', args: [absent, not(absent)] }] };
 }
 
@@ -449,7 +443,7 @@ function functionTest(scope: Scope, clause: Extract<Clause, { kind: 'function' }
     throw badQuery(`field ${printClojure(name as JsonValue)} must be a numeric type`);
   if (fn === 'to_string') throw invalidFunction(fn);
   if (AGGREGATES.has(fn)) throw new StoreRefusal('ERROR: aggregate functions are not allowed in WHERE');
-  if (clause.op !== '=' || isInequality(clause.op)) throw invalidClause(clause.op);
+  if (clause.op !== '=') throw invalidClause(clause.op);
   const column = field as Field;
   if (column.type !== 'V' && column.name !== 'parameters') {
     throw new StoreRefusal(`ERROR: function jsonb_typeof(${columnType(column)}) does not exist`);

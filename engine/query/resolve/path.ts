@@ -3,12 +3,21 @@
 
 import { printClojure } from '../../clojure.ts';
 import { badQuery } from '../errors.ts';
-import type { PathPart } from '../tree.ts';
+import type { PathPart, PathRoot } from '../tree.ts';
 
 interface FieldPath {
   /** First component, before the first dot. */
   readonly top: string;
   /** What follows; empty for a plain field. */
+  readonly parts: readonly PathPart[];
+}
+
+/** JSON documents whose members queries name. */
+export type DocumentName = PathRoot | 'trusted';
+
+/** Where a member is looked up. */
+export interface DocumentRef {
+  readonly root: PathRoot;
   readonly parts: readonly PathPart[];
 }
 
@@ -118,6 +127,12 @@ export function tryParseField(text: string, options?: { readonly matches: boolea
   } catch {
     return null;
   }
+}
+
+/** Members of `trusted` are those of the fact with that name. `top`: one of `DocumentName`. */
+export function documentRef(top: string, parts: readonly PathPart[]): DocumentRef {
+  if (top === 'trusted') return { root: 'facts', parts: [{ kind: 'name', name: top, quoted: false }, ...parts] };
+  return { root: top as PathRoot, parts };
 }
 
 /** A name with a dot has to be quoted, which cannot be done when it ends in a backslash. */

@@ -8,7 +8,7 @@ import { badQuery, StoreRefusal } from '../errors.ts';
 import type { AggregateName, Column, FieldRef, GroupKey, OrderTerm } from '../tree.ts';
 import { badMatchPart, columnType, noSequence } from './messages.ts';
 import { FUNCTIONS } from './operators.ts';
-import { parseField, tryParseField } from './path.ts';
+import { documentRef, parseField, tryParseField } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 
 export interface Projection {
@@ -107,8 +107,7 @@ function fieldRef(scope: Scope, text: string): FieldRef {
   if (field) return { kind: 'field', field: field.name };
   const { top, parts } = parseField(text);
   for (const part of parts) if (part.kind !== 'name') throw badMatchPart(part.kind);
-  if (top !== 'trusted') return { kind: 'path', root: top as 'facts' | 'parameters', parts };
-  return { kind: 'path', root: 'facts', parts: [{ kind: 'name', name: top, quoted: false }, ...parts] };
+  return { kind: 'path', ...documentRef(top, parts) };
 }
 
 /** The key is the text as written, in lower case as PuppetDB has it (which matters for members of documents). */

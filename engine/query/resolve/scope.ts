@@ -2,8 +2,8 @@
 // messages use. A subquery over an unknown entity has a scope without fields, which is what makes its error texts.
 
 import { type Entity, type EntityName, entityOf, type Field, findEntity } from '../../../schemas/entities.ts';
-import type { PathRoot } from '../tree.ts';
 import { rulesOf } from './entities.ts';
+import type { DocumentName } from './path.ts';
 
 export interface ScopeOptions {
   readonly includeFactsExpiration?: boolean;
@@ -22,7 +22,7 @@ export interface Scope {
   readonly queryableSorted: readonly string[];
   readonly projectable: readonly string[];
   /** JSON fields whose members can be addressed. */
-  readonly roots: readonly PathRoot[];
+  readonly roots: readonly DocumentName[];
   /** A field's name as clients know it. */
   shown(name: string): string;
 }

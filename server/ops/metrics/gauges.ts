@@ -10,6 +10,8 @@ interface GaugeDeps {
   readonly registry: MetricsRegistry;
   readonly asker: Asker;
   readonly ring: CommandRing;
+  /** Queries that are at work or wait for a place. */
+  readonly busyQueries: () => number;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   /** Threads that answer queries, threads that apply commands. */
@@ -28,7 +30,6 @@ export function registerGauges(deps: GaugeDeps): void {
   registerPopulation(deps);
   registerPools(deps);
   const { registry } = deps;
-  if (registry.get('storage', 'duplicate-pct') !== undefined) return;
   registry.gauge('storage', 'duplicate-pct', () => {
     const fresh = registry.counter('storage', 'new-catalogs').count;
     const duplicates = registry.counter('storage', 'duplicate-catalogs').count;
@@ -67,16 +68,14 @@ function registerPopulation({ registry, asker, clock }: GaugeDeps): void {
 }
 
 /** Names and meaning of a connection pool; a thread here is what a connection is there. */
-function registerPools({ registry, ring, settings }: GaugeDeps): void {
+function registerPools({ registry, ring, busyQueries, settings }: GaugeDeps): void {
   const pools: readonly (readonly [name: string, size: number, wanted: () => number])[] = [
-    ['PDBReadPool', settings.queryThreads, () => 0],
+    ['PDBReadPool', settings.queryThreads, busyQueries],
     ['PDBWritePool', settings.actorThreads, () => ring.busyPartitions],
   ];
   for (const [pool, size, wanted] of pools) {
     const gauge = (item: string, read: () => number): void => {
-      const name = `${pool}.pool.${item}`;
-      // Whoever runs the threads knows better and may have said so.
-      if (registry.get('database', name) === undefined) registry.gauge('database', name, read);
+      registry.gauge('database', `${pool}.pool.${item}`, read);
     };
     const active = (): number => Math.min(size, wanted());
     gauge('MaxConnections', () => size);

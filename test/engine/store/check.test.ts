@@ -6,9 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { partitionDir } from '../../../engine/store/layout.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import { decodeState, encodeState, STATE } from '../../../engine/store/state.ts';
-import { openStoreInfo, partitionDir } from '../../../engine/store/store-info.ts';
+import { openStoreInfo } from '../../../engine/store/store-info.ts';
 import type { MemoKind } from '../../../engine/store/tables.ts';
 import { checkStore } from '../../support/check-store.ts';
 

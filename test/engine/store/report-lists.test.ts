@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { ByteWriter } from '../../../engine/bytes.ts';
 import { LIST_READERS } from '../../../engine/ingest/report.ts';
 import type { Batch } from '../../../engine/store/batch.ts';
+import { partitionDir } from '../../../engine/store/layout.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import {
   encodeReportLists,
@@ -17,7 +18,7 @@ import {
   writeReportList,
 } from '../../../engine/store/report-lists.ts';
 import { decodeState, encodeState } from '../../../engine/store/state.ts';
-import { FORMAT_VERSION, markComplete, openStoreInfo, partitionDir } from '../../../engine/store/store-info.ts';
+import { FORMAT_VERSION, markComplete, openStoreInfo } from '../../../engine/store/store-info.ts';
 import { reportRecord } from './report-records.ts';
 
 const dirs: string[] = [];

@@ -60,6 +60,7 @@ async function withServer(body: (running: Running) => Promise<void>, clock = Dat
     ring,
     pool,
     ownPool,
+    busyQueries: () => 0,
     registry,
     settings,
     querySettings: () => querySettings,
@@ -67,6 +68,7 @@ async function withServer(body: (running: Running) => Promise<void>, clock = Dat
     random: () => 0,
     uuid: () => 'uuid',
     log: Object.assign(silentLogs().area('maintenance'), logs(told)),
+    storeLog: Object.assign(silentLogs().area('store'), logs(told)),
     version: '8.8.1',
     phase: () => 'running',
   });

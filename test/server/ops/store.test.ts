@@ -50,7 +50,6 @@ function poolOf(fleet: Fleet): QueryPool {
         },
       };
     },
-    stop: async () => {},
   };
 }
 
@@ -132,11 +131,16 @@ test('population and summary: every question is understood by the store', async 
     const registry = new MetricsRegistry();
     const threads = { queryThreads: 2, actorThreads: 1 };
     const ring = new FakeRing();
-    registerGauges({ registry, asker, ring, clock: () => NOW, settings: threads });
-    const writers = () =>
+    let busyQueries = 0;
+    registerGauges({ registry, asker, ring, busyQueries: () => busyQueries, clock: () => NOW, settings: threads });
+    const connections = (pool: string) =>
       ['Max', 'Active', 'Idle', 'Pending'].map(
-        (item) => (registry.get('database', `PDBWritePool.pool.${item}Connections`) as { value?: unknown }).value,
+        (item) => (registry.get('database', `${pool}.pool.${item}Connections`) as { value?: unknown }).value,
       );
+    const writers = () => connections('PDBWritePool');
+    assert.deepEqual(connections('PDBReadPool'), [2, 0, 2, 0]);
+    busyQueries = 5;
+    assert.deepEqual(connections('PDBReadPool'), [2, 2, 0, 3]);
     // What waits for its next attempt needs no writer.
     ring.depth = 20;
     assert.deepEqual(writers(), [1, 0, 1, 0]);

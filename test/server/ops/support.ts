@@ -201,8 +201,6 @@ export class FakePool implements QueryPool {
       },
     };
   }
-
-  async stop(): Promise<void> {}
 }
 
 /** Nothing runs by itself. */

@@ -80,8 +80,6 @@ export class FakePool implements QueryPool {
       },
     };
   }
-
-  async stop(): Promise<void> {}
 }
 
 export const jsonHead = (body: string | null, status = 200): QueryHead => ({

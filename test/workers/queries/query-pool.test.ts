@@ -8,9 +8,8 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { QueryPlan } from '../../../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../../../engine/query/request.ts';
-import { dataFileOf } from '../../../engine/store/data-file.ts';
+import { dataFileOf, partitionDir } from '../../../engine/store/layout.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
-import { partitionDir } from '../../../engine/store/store-info.ts';
 import { silentLog } from '../../../workers/log.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { ThreadQueryPool } from '../../../workers/queries/query-pool.ts';
@@ -281,10 +280,12 @@ test('query pool: queries that wait for their clients keep no places from others
     const slow = Array.from({ length: 20 }, () => ask(pool, request('/facts'), { grants: false }));
     await until('all wait for their clients', () => pool.stats().parked === 20);
     assert.equal(pool.stats().waiting, 0);
+    assert.equal(pool.busyQueries, 0);
     // All that may be open are: the next one waits until one of them has gone.
     const point = ask(pool, request('/nodes/n1'));
     await pause(50);
     assert.equal(pool.stats().waiting, 1);
+    assert.equal(pool.busyQueries, 1);
     slow[0]!.handle.cancel();
     assert.equal((await point.finished).head?.status, 200);
     // Going on, all of them, with two places.

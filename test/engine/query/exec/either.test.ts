@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { eitherOf } from '../../../../engine/query/exec/either.ts';
-import { openContext } from '../../../../engine/query/exec/execute.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import { Source } from '../../../../engine/query/exec/source.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
@@ -98,7 +98,7 @@ it('the rows are those that pass, in any order and counted', () => {
 
 /** How many nodes of which all rows, and items of which those of other nodes are to be looked at; null: all. */
 function told(filter: Filter): { nodes: number; items: number } | null {
-  const ctx = openContext(fleet.partitions, contextOptions);
+  const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
     const source = new Source({ entity: 'resources', filter }, ctx);
     let nodes = 0;

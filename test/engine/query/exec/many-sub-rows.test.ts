@@ -3,7 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
+import { ExecContext } from '../../../../engine/query/exec/context.ts';
+import { execute } from '../../../../engine/query/exec/execute.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
 import { type Asked, ask, contextOptions, type Fleet, facts, NOW, newFleet } from '../request/fleet.ts';
 
@@ -101,7 +102,7 @@ describe('rows in order: the deadline', () => {
       edition: 'community',
       orderBy: [{ field: order, order: 'asc' }],
     });
-    const ctx = openContext(fleet.partitions, options);
+    const ctx = new ExecContext(fleet.partitions, options);
     try {
       const work = execute(tree, ctx, { row, full: false });
       assert.throws(() => {

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { openContext } from '../../../../engine/query/exec/execute.ts';
+import { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { scopeOf } from '../../../../engine/query/exec/filter.ts';
 import { evaluateNodes } from '../../../../engine/query/exec/node-filter.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
@@ -14,7 +14,7 @@ import { contextOptions, facts, newFleet } from '../request/fleet.ts';
 it('conditions on nodes give way between one another', async () => {
   const fleet = newFleet();
   for (let i = 0; i < 100; i++) fleet.apply('replace facts', 5, facts(`n${i}`, { kernel: 'Linux' }));
-  const ctx = openContext(fleet.partitions, { ...contextOptions, slice: 0 });
+  const ctx = new ExecContext(fleet.partitions, { ...contextOptions, slice: 0 });
   try {
     const named = (name: string): Filter => ({ kind: 'eq', field: 'certname', value: name, nullSafe: false });
     const args = Array.from({ length: 50 }, (_, i) => named(`n${i}`));
@@ -73,7 +73,7 @@ it('certnames by regular expression: those alone that begin as it does, long and
   for (const name of names) fleet.apply('replace facts', 5, facts(name, { kernel: 'Linux' }));
   try {
     for (const [pattern, looks] of cases) {
-      const ctx = openContext(fleet.partitions, contextOptions);
+      const ctx = new ExecContext(fleet.partitions, contextOptions);
       try {
         let looked = 0;
         const { test, ...matcher } = ctx.regex(pattern);

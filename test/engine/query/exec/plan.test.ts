@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseJson } from '../../../../engine/json/parse.ts';
+import { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { END, ROW } from '../../../../engine/query/exec/cursor.ts';
-import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
+import { execute } from '../../../../engine/query/exec/execute.ts';
 import { planItems } from '../../../../engine/query/exec/item-plan.ts';
 import { Row } from '../../../../engine/query/exec/row.ts';
 import { TreeRows } from '../../../../engine/query/exec/rows.ts';
@@ -90,7 +91,7 @@ interface Planned {
 
 /** What is decided for the query (JSON text of a filter) on each partition. */
 function planned(entity: EntityName, query: string): Planned {
-  const ctx = openContext(fleet.partitions, contextOptions);
+  const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
     const tree = resolveEntity(entity, parseJson(query));
     const filter = drive(prepareFilter(tree.filter, tree, ctx));
@@ -121,7 +122,7 @@ function estimate(entity: EntityName, query: string): number {
 
 /** How many rows the query has. */
 function rowCount(entity: EntityName, query: string): number {
-  const ctx = openContext(fleet.partitions, contextOptions);
+  const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
     const tree = resolveEntity(entity, parseJson(query));
     const source = new Source({ entity, filter: drive(prepareFilter(tree.filter, tree, ctx)) }, ctx);
@@ -425,7 +426,7 @@ describe('plan: partitions', () => {
           return partition.snapshot();
         },
       }));
-      const ctx = openContext(partitions as unknown as typeof fleet.partitions, contextOptions);
+      const ctx = new ExecContext(partitions as unknown as typeof fleet.partitions, contextOptions);
       const tree = resolveEntity('facts', parseJson(query));
       drive(execute(tree, ctx, new RowList()));
       ctx.close();
@@ -442,7 +443,7 @@ describe('plan: patterns for titles of a type', () => {
     assert.equal(access('resources', query), 'items by type and title');
     const { source } = planned('resources', query);
     assert.equal(source.items.filters.length, 2, 'the items are tested all the same');
-    const ctx = openContext(fleet.partitions, contextOptions);
+    const ctx = new ExecContext(fleet.partitions, contextOptions);
     let items = 0;
     for (const [part, view] of ctx.views.entries()) {
       const row = new Row(view, part);

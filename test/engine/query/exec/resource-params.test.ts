@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { END, PAUSE, ROW } from '../../../../engine/query/exec/cursor.ts';
-import { openContext } from '../../../../engine/query/exec/execute.ts';
 import { TreeRows } from '../../../../engine/query/exec/rows.ts';
 import { Source } from '../../../../engine/query/exec/source.ts';
 import { catalog, contextOptions, newFleet } from '../request/fleet.ts';
@@ -20,7 +20,7 @@ it('parameters of resources are found a few at a time', async () => {
     parameters: i % 1000 === 0 ? { ensure: 'present', rare: i } : { ensure: 'present' },
   }));
   fleet.apply('replace catalog', 9, { ...catalog('n'), edges: [], resources });
-  const ctx = openContext(fleet.partitions, contextOptions);
+  const ctx = new ExecContext(fleet.partitions, contextOptions);
   try {
     const filter = { kind: 'eq', field: 'res_param_name', value: 'rare', nullSafe: false } as const;
     const rows = new TreeRows(new Source({ entity: 'resource_params', filter }, ctx));

@@ -4,8 +4,8 @@ import { parseJson } from '../../../../engine/json/parse.ts';
 import { storedText } from '../../../../engine/json/stored.ts';
 import { Float, isArray, isObject, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
 import { QueryError } from '../../../../engine/query/errors.ts';
-import type { ExecContext } from '../../../../engine/query/exec/context.ts';
-import { execute, openContext } from '../../../../engine/query/exec/execute.ts';
+import { ExecContext } from '../../../../engine/query/exec/context.ts';
+import { execute } from '../../../../engine/query/exec/execute.ts';
 import { planOf, type SelectionPlan } from '../../../../engine/query/exec/explain.ts';
 import { ACTIVE_FILTER, mentionsNodeState } from '../../../../engine/query/resolve/defaults.ts';
 import { resolveEntity, resolveEventCounts, resolveRoot } from '../../../../engine/query/resolve/resolve.ts';
@@ -57,7 +57,7 @@ export interface Pace {
 
 /** A context at the fleet's moment. */
 function contextOf(fleet: Fleet, { restless }: Pace): ExecContext {
-  return openContext(fleet.partitions, {
+  return new ExecContext(fleet.partitions, {
     now: NOW,
     clock: () => NOW,
     deadline: () => Number.POSITIVE_INFINITY,

@@ -7,14 +7,19 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { crc32 } from '../../engine/crc32.ts';
-import type { CommandLog } from '../../engine/inbox/log.ts';
-import { SEGMENT_HEADER_SIZE } from '../../engine/inbox/record.ts';
-import { StreamCorrupt } from '../../engine/inbox/stream.ts';
-import { openPartition } from '../../engine/store/partition.ts';
-import { openStoreInfo, partitionDir } from '../../engine/store/store-info.ts';
-import { backup } from '../../server/backup.ts';
-import { body, delivered, envelope, openTestLog } from '../engine/inbox/support.ts';
+import { backup as make } from '../../../engine/backup/make.ts';
+import { crc32 } from '../../../engine/crc32.ts';
+import type { CommandLog } from '../../../engine/inbox/log.ts';
+import { SEGMENT_HEADER_SIZE } from '../../../engine/inbox/record.ts';
+import { StreamCorrupt } from '../../../engine/inbox/stream.ts';
+import { partitionDir } from '../../../engine/store/layout.ts';
+import { openPartition } from '../../../engine/store/partition.ts';
+import { openStoreInfo } from '../../../engine/store/store-info.ts';
+import { withoutLeftovers } from '../../../server/leftovers.ts';
+import { body, delivered, envelope, openTestLog } from '../inbox/support.ts';
+
+const backup = (options: { readonly data: string; readonly target: string }) =>
+  make({ ...options, now: Date.now, withoutLeftovers, onProgress: () => {} });
 
 /** An empty folder, and functions of `node:fs/promises` that are others for the time of the test. */
 function prepare(t: TestContext): { dir: string; replace(others: Partial<typeof files>): void } {
@@ -57,7 +62,7 @@ test('backup: segments that go while the first ones are held leave no gap', asyn
     },
   } as Partial<typeof files>);
   const target = join(dir, 'copy');
-  await backup({ data, target, now: Date.now, onProgress: () => {} });
+  await backup({ data, target });
   await log.close();
   const copy = await openTestLog(join(target, 'inbox'));
   assert.equal(delivered(copy).at(-1)?.envelope.certname, 'n11');
@@ -85,7 +90,7 @@ test('backup: a log that looks damaged because it was written to while it was co
     },
   } as Partial<typeof files>);
   const target = join(dir, 'copy');
-  await backup({ data, target, now: Date.now, onProgress: () => {} });
+  await backup({ data, target });
   const copy = await openTestLog(join(target, 'inbox'));
   assert.deepEqual(
     delivered(copy).map(({ envelope: { certname } }) => certname),
@@ -100,7 +105,7 @@ test('backup: a log that looks damaged because it was written to while it was co
   writeFileSync(join(inbox, name), damaged);
   copies = torn.length;
   const second = join(dir, 'second');
-  await backup({ data, target: second, now: Date.now, onProgress: () => {} });
+  await backup({ data, target: second });
   assert.equal(copies, torn.length + 2);
   assert.deepEqual(readFileSync(join(second, 'inbox', name)), damaged);
   await assert.rejects(openTestLog(join(second, 'inbox')), (error) => {
@@ -110,7 +115,7 @@ test('backup: a log that looks damaged because it was written to while it was co
   torn.splice(0, torn.length, places[7]!);
   copies = 0;
   const third = join(dir, 'third');
-  await backup({ data, target: third, now: Date.now, onProgress: () => {} });
+  await backup({ data, target: third });
   assert.equal(copies, 3);
   assert.deepEqual(readFileSync(join(third, 'inbox', name)), damaged);
 });
@@ -127,7 +132,7 @@ test('backup: a log that a newer version has gone on with is left to that one', 
   bytes.writeUInt32LE(crc32(bytes.subarray(8, SEGMENT_HEADER_SIZE)), 4);
   writeFileSync(segment, bytes);
   const target = join(dir, 'copy');
-  await assert.rejects(backup({ data, target, now: Date.now, onProgress: () => {} }), /: install the newer version$/);
+  await assert.rejects(backup({ data, target }), /: install the newer version$/);
   assert.deepEqual(readdirSync(dir), ['data']);
   assert.deepEqual(readdirSync(data).sort(), ['inbox', 'partition-000', 'store.json']);
 });

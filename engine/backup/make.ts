@@ -1,0 +1,173 @@
+// Copies of a data directory, taken while a server works on it or not.
+//
+// Each partition is copied as one LMDB snapshot. The command log is copied last, so that it reaches beyond every partition's
+// position; what a partition's copy lacks is replayed from it. Segments that the server removes in the meantime are still
+// needed for that, so they are held by hard links from the start: whatever was acknowledged when the backup began is in it.
+//
+//   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
+
+import { randomUUID } from 'node:crypto';
+import { existsSync, lstatSync } from 'node:fs';
+import { copyFile, link, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { makeDirectory } from '../directories.ts';
+import { foundTwice } from '../inbox/damage.ts';
+import { damagesOfSegment, isSegment } from '../inbox/segments.ts';
+import { discardedDir, inboxDir, infoFile, LOCK_FILE, partitionDir } from '../store/layout.ts';
+import { openPartition } from '../store/partition.ts';
+import { openStoreInfo } from '../store/store-info.ts';
+import { BackupFailed } from './errors.ts';
+import { type BackupManifest, MANIFEST_NAME } from './manifest.ts';
+import {
+  copyFolder,
+  copyIfThere,
+  copyWritable,
+  digestOf,
+  filesBelow,
+  isBelow,
+  isGone,
+  type Leftovers,
+  realPath,
+  syncDirectory,
+  syncTree,
+} from './tree.ts';
+
+interface BackupOptions {
+  readonly data: string;
+  readonly target: string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Has to remove them when a signal ends the process, too. */
+  readonly withoutLeftovers: Leftovers;
+  /** Partitions done, of how many. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/** Far shorter than a segment lives: it has to be filled, applied and flushed before the server removes it. */
+const HOLD_MS = 200;
+
+/** Copies `data` to `target`, which must not exist. On failure, also when a signal ends the process, nothing is left there. */
+export async function backup(options: BackupOptions): Promise<BackupManifest> {
+  const { data, target, now } = options;
+  // A link that leads nowhere is there, too.
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw new BackupFailed(`${target} is there already`);
+  // Who removes or restores the one would take the other along.
+  if (isBelow(realPath(target), realPath(data))) {
+    throw new BackupFailed(`${target} lies in the data directory ${data}; name a folder elsewhere`);
+  }
+  const part = `${target}.part-${randomUUID().slice(0, 8)}`;
+  const held = join(data, `backup-${randomUUID().slice(0, 8)}`);
+  const time = new Date(now()).toISOString();
+  return options.withoutLeftovers([part, held], () => copyAll(options, { part, held, time }));
+}
+
+/** `part`: the folder until it is complete; `held`: for links to segments of the log; `time`: ISO time at which it was begun. */
+async function copyAll(
+  options: BackupOptions,
+  { part, held, time }: { readonly part: string; readonly held: string; readonly time: string },
+): Promise<BackupManifest> {
+  const { data, target } = options;
+  makeDirectory(part);
+  await mkdir(held, { mode: 0o700 });
+  const holder = await holdSegments(inboxDir(data), held);
+  let positions: number[];
+  try {
+    positions = await copyPartitions(options, part);
+  } finally {
+    await holder.stop();
+  }
+  await copyLog(held, inboxDir(part));
+  await copyFolder(discardedDir(data), discardedDir(part), copyIfThere);
+  await copyFile(infoFile(data), infoFile(part));
+  const files = await filesBelow(part, (name) => name !== LOCK_FILE);
+  const sha256: Record<string, string> = {};
+  for (const path of Object.keys(files)) sha256[path] = await digestOf(join(part, path));
+  const manifest: BackupManifest = { format: 1, time, partitions: positions.length, positions, files, sha256 };
+  await writeFile(join(part, MANIFEST_NAME), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+  await syncTree(part);
+  await rename(part, target);
+  await syncDirectory(dirname(target));
+  return manifest;
+}
+
+async function copyPartitions({ data, onProgress }: BackupOptions, part: string): Promise<number[]> {
+  const { partitions } = openStoreInfo(data);
+  const positions: number[] = [];
+  for (let slot = 0; slot < partitions; slot += 1) {
+    onProgress(slot, partitions);
+    const from = partitionDir(data, slot);
+    const to = partitionDir(part, slot);
+    // A partition that never was opened has no folder yet.
+    if (existsSync(from)) positions.push(await copyPartition(from, to));
+    else positions.push(0);
+  }
+  onProgress(partitions, partitions);
+  return positions;
+}
+
+async function copyPartition(from: string, to: string): Promise<number> {
+  const partition = openPartition(from, { readOnly: true });
+  try {
+    await partition.backupTo(to);
+  } finally {
+    await partition.close();
+  }
+  const copy = openPartition(to, { readOnly: true });
+  try {
+    return copy.position;
+  } finally {
+    await copy.close();
+  }
+}
+
+/** Links every segment of the log into `held` now and again, until stopped. */
+async function holdSegments(inbox: string, held: string): Promise<{ stop(): Promise<void> }> {
+  const linked = new Set<string>();
+  const hold = async () => {
+    if (!existsSync(inbox)) return;
+    // The newest first: the server removes the oldest first, so where one has gone, all that are older have, and there is no gap.
+    for (const name of (await readdir(inbox)).sort().reverse()) {
+      if (linked.has(name) || !isSegment(name)) continue;
+      try {
+        await link(join(inbox, name), join(held, name));
+        linked.add(name);
+      } catch (error) {
+        // Removed between looking and linking: everything in it is in all partitions.
+        if (!isGone(error)) throw error;
+      }
+    }
+  };
+  await hold();
+  let failure: unknown = null;
+  let running: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running.then(hold).catch((error: unknown) => {
+      failure ??= error;
+    });
+  }, HOLD_MS);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await running;
+      if (failure !== null) throw failure;
+      await hold();
+    },
+  };
+}
+
+/** Copies the segments in `held`. What the server meanwhile writes goes to the newest, if to any of them. */
+async function copyLog(held: string, to: string): Promise<void> {
+  const newest = (await readdir(held)).sort().at(-1);
+  await copyFolder(held, to, (from, copy) => (basename(from) === newest ? copyGrowing : copyWritable)(from, copy));
+}
+
+/**
+ * Copies a segment that may be written to. A copy can have passed a place before a group was written there and have a later group all the same, which looks
+ * like damage. The former was durable before the latter was written, so the next copy has it: what is damaged there again is damaged in the log.
+ */
+async function copyGrowing(from: string, to: string): Promise<void> {
+  await foundTwice(async () => {
+    await copyWritable(from, to);
+    return (await damagesOfSegment(to)).map(({ error }) => error.message);
+  });
+}

@@ -1,0 +1,112 @@
+// Folders with all that is below them: copied, measured, made to last.
+
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, realpathSync } from 'node:fs';
+import { chmod, copyFile, open, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { makeDirectory } from '../directories.ts';
+import { isUnfinished } from '../inbox/dead-letters.ts';
+import { reasonOf } from '../reason.ts';
+import { LOCK_FILE } from '../store/layout.ts';
+import { BackupFailed } from './errors.ts';
+
+/** Runs `work`, and removes what is left under the paths when it has ended, however it did. */
+export type Leftovers = <T>(paths: readonly string[], work: () => Promise<T>) => Promise<T>;
+
+type Copy = (from: string, to: string) => Promise<void>;
+
+/** `copy`: what is done with each file. */
+export async function copyFolder(from: string, to: string, copy: Copy = copyWritable): Promise<void> {
+  if (isBelow(to, from)) throw new BackupFailed(`${to} lies in ${from}, which is to be copied`);
+  makeDirectory(to);
+  if (!existsSync(from)) return;
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const { name } = entry;
+    // Locks belong to the directory that is in use, not to its copy; files that are being written get their names later.
+    if (name === 'lock' || name === LOCK_FILE || isUnfinished(name)) continue;
+    if (entry.isDirectory()) await copyFolder(join(from, name), join(to, name), copy);
+    else await copy(join(from, name), join(to, name));
+  }
+}
+
+export const isBelow = (path: string, folder: string): boolean => resolve(path).startsWith(join(resolve(folder), sep));
+
+/** The path without links, also of what is not there yet. */
+export function realPath(path: string): string {
+  const whole = resolve(path);
+  return existsSync(whole) ? realpathSync(whole) : join(realPath(dirname(whole)), basename(whole));
+}
+
+/** A backup may be kept read-only; what is put back is for the server to write. */
+export async function copyWritable(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  await chmod(to, 0o600);
+}
+
+/** SHA-256 in hex. Errors name the file. */
+export async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(chunk);
+  } catch (error) {
+    throw new Error(`${path}: ${reasonOf(error)}`, { cause: error });
+  }
+  return hash.digest('hex');
+}
+
+/** At a time. */
+const READ_BYTES = 1 << 20;
+
+/** A running server removes files, of dead letters for example: what has gone need not be in the copy. */
+export async function copyIfThere(from: string, to: string): Promise<void> {
+  try {
+    await copyWritable(from, to);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+}
+
+export const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+/** Makes everything below `folder` survive a power failure. */
+export async function syncTree(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      await syncTree(path);
+    } else {
+      const file = await open(path, 'r+');
+      await file.sync();
+      await file.close();
+    }
+  }
+  await syncDirectory(folder);
+}
+
+export async function syncDirectory(folder: string): Promise<void> {
+  const directory = await open(folder, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Bytes of every file below a folder whose name is wanted, by its path there. */
+export async function filesBelow(
+  folder: string,
+  isWanted: (name: string) => boolean = () => true,
+): Promise<Record<string, number>> {
+  const files: Record<string, number> = {};
+  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile() || !isWanted(entry.name)) continue;
+    const path = join(entry.parentPath, entry.name);
+    files[relative(folder, path)] = (await stat(path)).size;
+  }
+  return files;
+}
+
+/** Bytes of all files below a folder. */
+export async function sizeOf(folder: string): Promise<number> {
+  return Object.values(await filesBelow(folder)).reduce((sum, size) => sum + size, 0);
+}

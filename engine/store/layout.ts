@@ -1,0 +1,30 @@
+// Where what belongs to a data directory lies: every name that more than one module knows. Makes and reads nothing.
+
+import { join } from 'node:path';
+
+/** Its description (store-info.ts). */
+export const INFO_NAME = 'store.json';
+export const infoFile = (dir: string): string => join(dir, INFO_NAME);
+
+/** The command log. */
+export const inboxDir = (dir: string): string => join(dir, 'inbox');
+/** The dead letters. */
+export const discardedDir = (dir: string): string => join(dir, 'discarded');
+
+/** What the names of partitions' folders begin with, and no other one in the data directory. */
+export const PARTITION_PREFIX = 'partition-';
+export const partitionDir = (dir: string, slot: number): string => join(dir, `${PARTITION_PREFIX}${numbered(slot)}`);
+export const isPartition = (name: string): boolean => PARTITION.test(name);
+const PARTITION = new RegExp(`^${PARTITION_PREFIX}\\d{3,}$`);
+
+/** For what a thread writes and nobody reads later. `slot`: the first one of the thread. */
+export const scratchDir = (dir: string, slot: number): string => join(dir, `scratch-${numbered(slot)}`);
+export const isScratch = (name: string): boolean => SCRATCH.test(name);
+const SCRATCH = /^scratch-\d{3,}$/;
+
+const numbered = (slot: number): string => String(slot).padStart(3, '0');
+
+/** LMDB's names of a partition's files; whoever opens a partition, also to check it, makes and writes the second one. */
+export const DATA_FILE = 'data.mdb';
+export const LOCK_FILE = 'lock.mdb';
+export const dataFileOf = (partition: string): string => join(partition, DATA_FILE);
