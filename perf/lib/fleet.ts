@@ -6,7 +6,6 @@ import { Random } from './random.ts';
 
 export interface FleetOptions {
   readonly seed: number;
-  readonly nodes: number;
   /** Fraction of items that differ from one run to the next. */
   readonly change: number;
   /** Fraction of a catalog's resources that are the node's own. */
@@ -20,7 +19,6 @@ export interface FleetOptions {
 
 export const FLEET_DEFAULTS: FleetOptions = {
   seed: 1,
-  nodes: 100,
   change: 0.05,
   unique: 0.1,
   resourcesMin: 200,

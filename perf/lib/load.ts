@@ -62,6 +62,8 @@ function withId(command: Command, id: string): Command {
 
 export interface Prepared extends Asked {
   readonly kind: Kind;
+  /** What it is, for who reads that it was refused. */
+  readonly what: string;
   readonly body: Buffer;
   /** Bytes of JSON. */
   readonly plainBytes: number;
@@ -72,6 +74,7 @@ export async function prepare(command: Command, level = 6): Promise<Prepared> {
   const body = await compress(plain, { level });
   return {
     kind: command.kind,
+    what: `${command.command} for ${command.certname}`,
     method: 'POST',
     path:
       `/pdb/cmd/v1?command=${command.command}&version=${command.version}&certname=${command.certname}` +
@@ -103,7 +106,11 @@ export interface Submission {
 }
 
 /** Sends everything over the client's connections. Throws when a command is refused. */
-export async function submitAll(client: Client, requests: readonly Asked[], connections: number): Promise<Submission> {
+export async function submitAll(
+  client: Client,
+  requests: readonly Prepared[],
+  connections: number,
+): Promise<Submission> {
   const latencies: number[] = [];
   let next = 0;
   const sender = async (): Promise<void> => {
@@ -119,21 +126,21 @@ export async function submitAll(client: Client, requests: readonly Asked[], conn
   return { latencies, seconds: (performance.now() - start) / 1000 };
 }
 
-/** Sends one command; waits and repeats while the server asks for it. */
-async function submit(client: Client, request: Asked): Promise<void> {
+/** Sends one command; waits and repeats while the server asks for it. Throws when it is refused. */
+export async function submit(client: Client, request: Prepared): Promise<void> {
   for (;;) {
     const { status, headers, body } = await client.ask(request);
     if (status === 200) return;
     const after = headers['retry-after'];
     if (status !== 503 || after === undefined) {
-      throw new Error(`${request.path}: ${status} ${body.toString('utf8').slice(0, 300)}`);
+      throw new Error(`${request.what}: ${status} ${body.toString('utf8').slice(0, 300)}`);
     }
     await new Promise((resolve) => setTimeout(resolve, Number(after) * 1000));
   }
 }
 
-/** Resolves when the server has processed everything; throws when it threw something away. */
-export async function drained(client: Client): Promise<void> {
+/** Resolves when nothing waits in the server's queue. */
+export async function emptied(client: Client): Promise<void> {
   // Servers raise the depth a moment after they accept, so one zero is not enough.
   for (let zeros = 0; zeros < 3; ) {
     const depth = await client.queue('depth');
@@ -141,6 +148,11 @@ export async function drained(client: Client): Promise<void> {
     zeros = depth === 0 ? zeros + 1 : 0;
     if (zeros < 3) await new Promise((resolve) => setTimeout(resolve, zeros > 0 ? 5 : 20));
   }
+}
+
+/** Resolves when the server has processed everything; throws when it threw something away. */
+export async function drained(client: Client): Promise<void> {
+  await emptied(client);
   const discarded = (await client.queue('discarded')) ?? 0;
   if (discarded > 0) throw new Error(`the server has discarded ${discarded} commands`);
 }

@@ -104,12 +104,16 @@ function numberOf(name: string, text: string, min: number, max: number): number 
   return value;
 }
 
-export function helpOf(program: Program): string {
-  const lines = Object.entries(program.options).map(([name, row]) => {
+/** A line for each option. */
+export function optionLines(table: OptionTable): string {
+  const lines = Object.entries(table).map(([name, row]) => {
     const left = `  --${name}${row.value === null ? '' : ` ${row.value}`}`;
-    const small = row.small === undefined ? '' : `; ${row.small} with --small`;
+    const small = row.small === undefined || table.small === undefined ? '' : `; ${row.small} with --small`;
     const fallback = row.default === undefined ? '' : ` (${row.default}${small})`;
     return `${left.padEnd(26)} ${row.doc}${fallback}`;
   });
-  return `usage: npm run perf -- ${program.name} [options]\n\n${program.summary}\n\n${lines.join('\n')}`;
+  return lines.join('\n');
 }
+
+export const helpOf = ({ name, summary, options }: Program): string =>
+  `usage: npm run perf -- ${name} [options]\n\n${summary}\n\n${optionLines(options)}`;

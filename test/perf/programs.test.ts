@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { opensslMissing } from '../server/tls/certificates.ts';
 
 const main = fileURLToPath(new URL('../../dist/perf/main.js', import.meta.url));
+const fill = fileURLToPath(new URL('../../dist/perf/fill.js', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'muster-perf-test-'));
 after(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -20,9 +21,11 @@ interface Ran {
   readonly err: string;
 }
 
-function perf(...args: string[]): Promise<Ran> {
+const perf = (...args: string[]): Promise<Ran> => runScript(main, args);
+
+function runScript(script: string, args: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { maxBuffer: 1 << 26 }, (error, out, err) => {
+    execFile(process.execPath, [script, ...args], { maxBuffer: 1 << 26 }, (error, out, err) => {
       resolve({ status: error === null ? 0 : Number(error.code), out, err });
     });
   });
@@ -71,6 +74,17 @@ test('perf: bad usage is status 2 and says what is wrong', async () => {
     assert.equal(status, 2, args.join(' '));
     assert.ok(err.trim().length > 0);
   }
+});
+
+test('fill: --help lists its options; bad usage is status 2, a command that is not accepted 1', async () => {
+  const { status, out } = await runScript(fill, ['--help']);
+  assert.equal(status, 0);
+  assert.match(out, /--nodes N +nodes \(100\)$/m);
+  for (const args of [['--nodes', 'many'], ['--url', 'nowhere'], ['--start', 'soon'], ['--no-such']]) {
+    assert.equal((await runScript(fill, args)).status, 2, args.join(' '));
+  }
+  const nobody = ['--url', 'http://127.0.0.1:1', '--nodes', '1', '--resources', '5-6'];
+  assert.equal((await runScript(fill, nobody)).status, 1);
 });
 
 test('apply: every run of both builds, whose hashes must be the same', async () => {

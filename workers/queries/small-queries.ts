@@ -1,5 +1,5 @@
 // Small queries are answered where they came, in the main thread: a query thread would have to be woken for them, and the main
-// thread for their answers, which takes longer than they do (perf/README.md).
+// thread for their answers, which takes longer than they do (perf/history.md).
 //
 // Which ones are small is learned from the query threads, by shape: texts that differ in nothing but names with digits are of one shape. A
 // query of a shape that was small is tried for one slice of work. One that turns out to be larger begins again in a query thread, as
