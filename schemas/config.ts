@@ -236,6 +236,15 @@ export const settingRows = {
     reloaded: true,
     doc: 'File of certificate names, one a line, that may use /pdb over HTTPS. Default: all that the authority signed.',
   },
+  allowedNames: {
+    section: 'muster',
+    name: 'allowed-names',
+    type: 'list',
+    default: '',
+    reloaded: true,
+    environment: ['OPENVOXDB_CERTIFICATE_ALLOWLIST', 'PUPPETDB_CERTIFICATE_ALLOWLIST'],
+    doc: 'Certificate names that may use /pdb over HTTPS, beside those in the file certificate-allowlist.',
+  },
   idleTimeout: {
     section: 'jetty',
     name: 'idle-timeout-milliseconds',

@@ -34,7 +34,7 @@ import { createMounts } from './routes/mounts.ts';
 import { startThreads } from './threads.ts';
 import type { ThreadsAhead } from './threads-ahead.ts';
 import { Access, type AccessOptions } from './tls/access.ts';
-import { readAllowlist } from './tls/allowlist.ts';
+import { allowlistOf } from './tls/allowlist.ts';
 import { startTlsGate, type TlsGate } from './tls/gate.ts';
 
 /** What clients are told: they refuse to work with a PuppetDB that is too old for them. */
@@ -46,6 +46,8 @@ export interface Server {
   readonly httpsUrl: string | null;
   /** Opens the log files by their names again: they may have been renamed. */
   reopenLogs(): void;
+  /** Writes the full status to the log. */
+  tellStatus(): void;
   /**
    * Takes over what can change while running: log levels, certificates, allowlist, rules. Throws and keeps
    * everything as it was when something in the new configuration is of no use.
@@ -268,6 +270,10 @@ class RunningServer implements Server {
     );
   }
 
+  tellStatus(): void {
+    this.#ops.tellStatus();
+  }
+
   reopenLogs(): void {
     for (const log of [this.#logs, this.#accessLog]) {
       try {
@@ -353,8 +359,7 @@ function querySettingsOf(settings: Settings): Omit<QuerySettings, 'now'> {
 }
 
 function accessOptions({ settings, rules }: Configuration, logs: Logs): AccessOptions {
-  const allowlist = settings.allowlist === null ? null : readAllowlist(settings.allowlist);
-  return { allowlist, rules, log: logs.area('tls') };
+  return { allowlist: allowlistOf(settings), rules, log: logs.area('tls') };
 }
 
 const addressFailures: Readonly<Record<string, string>> = {

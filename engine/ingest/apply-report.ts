@@ -8,12 +8,12 @@ import type { ReportCommand, ReportContents } from './commands.ts';
 import type { Applied, IngestSettings } from './types.ts';
 
 export function applyReport(batch: Batch, command: ReportCommand, settings: IngestSettings): Applied {
-  const { certname, producerTimestamp, hash } = command;
+  const { certname, producerTimestamp, hash, puppetVersion: agentVersion } = command;
   // The hash covers the certname: a report of another partition never has it.
   const isDuplicate = batch.view.reportId(hash) !== 0;
   if (isDuplicate) {
     activate(batch, certname, producerTimestamp);
-    return { detail: 'duplicate', hash, unchanged: true };
+    return { detail: 'duplicate', hash, unchanged: true, agentVersion };
   }
   assertStorable(command.refusal);
   const contents = command.contents();
@@ -26,7 +26,7 @@ export function applyReport(batch: Batch, command: ReportCommand, settings: Inge
   if (becomesLatest(node, command)) {
     batch.putNode(nodeId, { ...node, latestReport: latestReport(command, reportId) });
   }
-  return { detail: 'stored', hash, unchanged: false };
+  return { detail: 'stored', hash, unchanged: false, agentVersion };
 }
 
 /** A plan report never is the latest; an agent report is when it is strictly newer than the present one. */

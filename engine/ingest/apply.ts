@@ -75,8 +75,8 @@ export function applyPrepared(batch: Batch, prepared: Prepared, settings: Ingest
   if (prepared.kind === 'settled') return prepared.outcome;
   const { seq, command } = prepared;
   try {
-    const { detail, hash, unchanged, isFirst = false } = applyCommand(batch, command, settings);
-    return { kind: 'processed', seq, detail, certname: command.certname, hash, unchanged, isFirst };
+    const { detail, hash, unchanged, isFirst = false, agentVersion } = applyCommand(batch, command, settings);
+    return { kind: 'processed', seq, detail, certname: command.certname, hash, unchanged, isFirst, agentVersion };
   } catch (error) {
     if (error instanceof CommandFailure) return failed(seq, error);
     throw error;

@@ -26,6 +26,8 @@ export type CommandOutcome =
       readonly unchanged?: boolean;
       /** A catalog or factset of a node that had none. */
       readonly isFirst?: boolean;
+      /** Of a report: version of the agent that made it. */
+      readonly agentVersion?: string | undefined;
     }
   | {
       readonly kind: 'failed';
@@ -61,6 +63,8 @@ export interface Applied {
   readonly unchanged: boolean;
   /** The node had no catalog (factset) before. */
   readonly isFirst?: boolean;
+  /** Of a report: version of the agent that made it. */
+  readonly agentVersion?: string;
 }
 
 export interface IngestSettings {

@@ -12,6 +12,8 @@ import { type MetricOf, readMetrics } from './metrics.ts';
 import { amount, startProgress } from './progress.ts';
 
 const pollMs = 250;
+/** Seconds without a byte of the archive after which its source is suspected, and not the server, when the connection breaks. */
+const SILENT_TOLD_S = 20;
 
 export const command: CliCommand = {
   name: 'import',
@@ -92,6 +94,8 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
   let size = 0;
   /** Why the archive could not be read to its end; the server only sees that it breaks off. */
   let broken: Error | null = null;
+  /** When it was last heard of, on the clock of `performance`; null: what it gave is being sent. */
+  let silentSince: number | null = null;
   async function* multipart() {
     yield Buffer.from(
       `--${boundary}\r\nContent-Disposition: form-data; name="archive"; filename="archive.tgz"\r\n` +
@@ -100,11 +104,15 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
     source.stream.once('error', (error: Error) => {
       broken = error;
     });
+    silentSince = performance.now();
     for await (const chunk of source.stream) {
+      silentSince = null;
       size += (chunk as Buffer).length;
       progress.update(size);
       yield chunk as Buffer;
+      silentSince = performance.now();
     }
+    silentSince = null;
     yield Buffer.from(`\r\n--${boundary}--\r\n`);
   }
   let commands: number | null;
@@ -119,8 +127,13 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
     commands = count === undefined ? null : Number(count);
     await readText(answer);
   } catch (error) {
-    if (broken === null) throw error;
-    throw new CliFailure(exitStatus.failed, `the archive cannot be read to its end: ${reasonOf(broken)}`);
+    if (broken !== null) {
+      throw new CliFailure(exitStatus.failed, `the archive cannot be read to its end: ${reasonOf(broken)}`);
+    }
+    const silent = silentSince === null ? 0 : Math.round((performance.now() - silentSince) / 1000);
+    if (silent < SILENT_TOLD_S) throw error;
+    const told = error instanceof CliFailure ? error.message : reasonOf(error);
+    throw new CliFailure(exitStatus.failed, `nothing of the archive came for ${silent} s; then: ${told}`);
   } finally {
     progress.finish();
     source.stream.destroy();

@@ -83,7 +83,10 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
   terminal.out(`muster: ready on ${urls} (data in ${settings.data}, process ${process.pid})\n`);
   tellPartitions(configuration, partitions, logs);
 
-  await signals.untilStop(() => reload(server, args, terminal, logs));
+  await signals.untilStop(
+    () => reload(server, args, terminal, logs),
+    () => server.tellStatus(),
+  );
   const overdue = setTimeout(
     () => {
       log.fatal('the server does not come to its end; the process is killed. What was acknowledged is safe');
@@ -175,6 +178,7 @@ class Signals {
   #hangUps = 0;
   #onStop: (() => void) | null = null;
   #onHangUp: (() => void) | null = null;
+  #onQuit: (() => void) | null = null;
   readonly #stop = (): void => {
     const now = performance.now();
     this.#stopAsked ??= now;
@@ -187,16 +191,22 @@ class Signals {
     this.#onHangUp?.();
   };
 
+  readonly #quit = (): void => this.#onQuit?.();
+
   constructor() {
     process.on('SIGTERM', this.#stop);
     process.on('SIGINT', this.#stop);
     process.on('SIGHUP', this.#hangUp);
     // Left alone, Node opens a debugger, through which every user of the machine may run code as this one.
     process.on('SIGUSR1', ignore);
+    process.on('SIGUSR2', ignore);
+    // To a Java program it means: say what you are doing. Whoever is used to that must not end the server.
+    process.on('SIGQUIT', this.#quit);
   }
 
-  untilStop(onHangUp: () => void): Promise<void> {
+  untilStop(onHangUp: () => void, onQuit: () => void): Promise<void> {
     this.#onHangUp = onHangUp;
+    this.#onQuit = onQuit;
     if (this.#hangUps > 0) onHangUp();
     return new Promise((resolve) => {
       this.#onStop = resolve;
@@ -208,5 +218,6 @@ class Signals {
     process.off('SIGTERM', this.#stop);
     process.off('SIGINT', this.#stop);
     process.off('SIGHUP', this.#hangUp);
+    process.off('SIGQUIT', this.#quit);
   }
 }

@@ -10,7 +10,7 @@ import { reasonOf } from '../../engine/reason.ts';
 import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
 import { flagOf, settingRows } from '../../schemas/config.ts';
 import { type LogArea, type LogLevel, type LogLevels, logAreas } from '../log.ts';
-import { readAllowlist } from '../tls/allowlist.ts';
+import { isName, readNames } from '../tls/allowlist.ts';
 import { secureContextOptions } from '../tls/options.ts';
 import { type Notice, type Sources, sourceText } from './resolve.ts';
 import { suggestion } from './suggest.ts';
@@ -41,7 +41,9 @@ export function checkSettings(settings: Settings, sources: Sources): Problem[] {
 
 /** What can be used, and may not be meant. */
 export function noticesOf(settings: Settings): Notice[] {
-  const messages = [openListener(settings), oddFactNames(settings)].filter((message) => message !== null);
+  const messages = [openListener(settings), oldProtocols(settings), oddFactNames(settings)].filter(
+    (message) => message !== null,
+  );
   return messages.map((message) => ({ level: 'warn', message }));
 }
 
@@ -50,6 +52,11 @@ const LOOPBACK = /^(localhost|127\..*|::1)$/;
 function openListener({ http, httpHost }: Settings): string | null {
   if (!http || LOOPBACK.test(httpHost)) return null;
   return `http: ${httpHost} is reached from other machines, and whoever reaches it reads and changes everything without a certificate`;
+}
+
+function oldProtocols({ sslProtocols }: Settings): string | null {
+  const old = sslProtocols.filter((protocol) => oldTlsVersions.includes(protocol));
+  return old.length === 0 ? null : `ssl-protocols: ${old.join(' and ')} ${old.length === 1 ? 'is' : 'are'} not offered`;
 }
 
 /** What patterns have, and lists of other formats than INI, but no names of facts. */
@@ -132,6 +139,9 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
     }
     if (key === 'allowlist') checkAllowlist(path, report);
   }
+  for (const name of settings.allowedNames) {
+    if (!isName(name)) report('allowedNames', `${settingRows.allowedNames.name}: "${name}" is no certificate name`);
+  }
   for (const protocol of settings.sslProtocols) {
     if (oldTlsVersions.includes(protocol) || tlsVersions.includes(protocol)) continue;
     const text = `ssl-protocols: "${protocol}" is none of ${tlsVersions.join(', ')}${suggestion(protocol, tlsVersions)}`;
@@ -143,7 +153,7 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
 
 function checkAllowlist(path: string, report: Report): void {
   try {
-    readAllowlist(path);
+    readNames(path);
   } catch (error) {
     report('allowlist', `${settingRows.allowlist.name}: ${(error as Error).message}`);
   }

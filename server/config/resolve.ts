@@ -170,12 +170,28 @@ function environmentLayer(environment: ResolveInput['environment'], notices: Not
     if (name !== undefined) layer.set(key, { raw: environment[name]!, source: { kind: 'environment', name } });
   }
   addHttps(layer, environment['MUSTER_HTTPS'] || undefined, { kind: 'environment', name: 'MUSTER_HTTPS' });
+  tellUnread(environment, notices);
   for (const name of Object.keys(environment)) {
     if (!name.startsWith('MUSTER_') || known.has(name)) continue;
     notices.push({ level: 'warn', message: `$${name} is no setting and is ignored${suggestion(name, known)}` });
   }
   return layer;
 }
+
+/** Variables of PuppetDB's container images that say nothing here. */
+function tellUnread(environment: ResolveInput['environment'], notices: Notice[]): void {
+  const read = new Set<string>(rows.flatMap(([, row]) => row.environment ?? []));
+  const unread = Object.keys(environment).filter((name) => IMAGE_VARIABLE.test(name) && !read.has(name));
+  if (unread.length === 0) return;
+  notices.push({
+    level: 'info',
+    message: `not read here: ${unread
+      .sort()
+      .map((name) => `$${name}`)
+      .join(', ')}`,
+  });
+}
+const IMAGE_VARIABLE = /^(?:PUPPETDB|OPENVOXDB)_/;
 
 function addHttps(layer: Layer, address: string | undefined, source: Source): void {
   if (address === undefined) return;
@@ -329,6 +345,11 @@ const ignoredTexts: Readonly<Record<Exclude<IgnoredReason, 'silent' | 'retired' 
   absent: 'this is not offered here',
 };
 
+/** What settings are called that PuppetDB's documents have by another name. */
+const otherNames: Readonly<Record<string, string>> = {
+  'graceful-shutdown-timeout': '; it is called shutdown-timeout-seconds, and counts seconds',
+};
+
 /** One line for each kind of ignored settings, and one for each setting that nobody knows. */
 function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, problems: Problem[], notices: Notice[]): void {
   const ignored = new Map<keyof typeof ignoredTexts, string[]>();
@@ -353,7 +374,7 @@ function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, problem
       const message = `The configuration item \`:${name}\` does not exist and should be removed from the config.`;
       const where = `${placeText(value.place)}: [${written}]`;
       const home = rows.find(([, row]) => row.name === name)?.[1].section;
-      const hint = home === undefined ? suggestion(name, names) : `; it belongs below [${home}]`;
+      const hint = home === undefined ? (otherNames[name] ?? suggestion(name, names)) : `; it belongs below [${home}]`;
       notices.push({ level: 'warn', message: `${message} (${where}${hint})` });
     } else if (!unknownSections.has(section)) {
       unknownSections.add(section);

@@ -42,6 +42,8 @@ export interface Exchange {
   /** Calls back once when the client goes away before the answer is complete; closing its side of the connection is going, too. */
   onAbort(callback: () => void): void;
   readonly aborted: boolean;
+  /** Then: who broke the connection, for the log: `the client has left`. */
+  readonly whyAborted: string;
 }
 
 export interface ReplyHead {

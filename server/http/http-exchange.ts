@@ -89,6 +89,10 @@ export class HttpExchange implements Exchange {
     return this.#aborted;
   }
 
+  get whyAborted(): string {
+    return this.#wire.whyGone;
+  }
+
   /** Whether an answer has been begun. */
   get answered(): boolean {
     return this.#answered;

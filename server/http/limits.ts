@@ -17,6 +17,8 @@ export interface HttpLimits {
   readonly idleMs: number;
   /** A client that neither sends the rest of its request nor takes more of its answer for so long is cut off. */
   readonly stallMs: number;
+  /** The same for the rest of a body that is taken in parts: an archive may come from a server that has to look for what comes next. */
+  readonly stallLongMs: number;
   /** From the first byte of a request to the end of its headers. */
   readonly headMs: number;
   /** From the first byte of a request to the end of its body, unless that is taken in parts. */
@@ -41,6 +43,7 @@ export const HTTP_LIMITS: HttpLimits = {
   answerBufferBytes: 256 * KIB,
   idleMs: 30_000,
   stallMs: 30_000,
+  stallLongMs: 3_600_000,
   headMs: 30_000,
   requestMs: 600_000,
   connectionsMax: Number.POSITIVE_INFINITY,

@@ -41,7 +41,7 @@ export function createNodeServer(
   onFull: () => void = () => {},
 ): HttpServer {
   const connections = new Map<Duplex, Connection>();
-  const shared: Shared = { listener, stallMs: limits.stallMs, isClosing: false };
+  const shared: Shared = { listener, stallMs: limits.stallMs, stallLongMs: limits.stallLongMs, isClosing: false };
 
   const server = createServer({
     maxHeaderSize: limits.headBytesMax,
@@ -116,7 +116,9 @@ export function createNodeServer(
   });
   server.on('timeout', (socket: Duplex) => {
     const active = connections.get(socket)?.active ?? null;
-    if (active === null || active.waitsForClient) socket.destroy();
+    if (active !== null && !active.waitsForClient) return;
+    active?.stalled();
+    socket.destroy();
   });
   server.on('clientError', (error: ParseError, socket) => {
     const connection = connections.get(socket);
@@ -197,6 +199,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
 interface Shared {
   readonly listener: Wire['listener'];
   readonly stallMs: number;
+  readonly stallLongMs: number;
   isClosing: boolean;
 }
 
@@ -220,6 +223,7 @@ class NodeWire implements Wire {
   /** What to call for bytes that are on their way. */
   readonly #unsent = new Set<() => void>();
   #isLong = false;
+  whyGone = 'the client has left';
   #needsClient = false;
   /** Whether the next move is the client's: to send more of its request, or to take more of the answer. */
   waitsForClient = false;
@@ -261,6 +265,17 @@ class NodeWire implements Wire {
     return this.#isLong && !this.#request.complete;
   }
 
+  get #stallMs(): number {
+    // What is sent behind the answer is of no use.
+    return this.isLongBody && !this.#response.headersSent ? this.#shared.stallLongMs : this.#shared.stallMs;
+  }
+
+  /** The client has been waited for long enough. */
+  stalled(): void {
+    const what = this.#request.complete ? 'taken' : 'sent';
+    this.whyGone = `the client has ${what} nothing for ${this.#stallMs / 1000} s`;
+  }
+
   header(name: string): string {
     const value = this.#request.headers[name];
     return value === undefined ? '' : typeof value === 'string' ? value : value.join(', ');
@@ -275,8 +290,10 @@ class NodeWire implements Wire {
     this.#isLong = isLong;
     request.on('error', () => {});
     request.on('data', (chunk: Buffer) => sink.chunk(chunk));
+    if (isLong) request.socket.setTimeout(this.#shared.stallLongMs);
     request.on('end', () => {
       this.waitsForClient = false;
+      if (isLong) request.socket.setTimeout(this.#shared.stallMs);
       sink.end();
     });
     this.waitsForClient = true;
@@ -291,7 +308,7 @@ class NodeWire implements Wire {
     if (this.#request.readableEnded || this.#request.destroyed) return;
     this.waitsForClient = true;
     // The time-out may have run off while nothing was asked of the client, and runs again only when told to.
-    this.#request.socket.setTimeout(this.#shared.stallMs);
+    this.#request.socket.setTimeout(this.#stallMs);
     this.#request.resume();
   }
 
@@ -361,6 +378,7 @@ class NodeWire implements Wire {
     if (length !== null) lines.push('Content-Length', String(length));
     if (this.#shared.isClosing || this.#connection.isEnding) lines.push('Connection', 'close');
     this.#response.writeHead(head.status, lines);
+    if (this.isLongBody) this.#request.socket.setTimeout(this.#stallMs);
   }
 }
 

@@ -65,6 +65,8 @@ export interface Wire {
   sent: (() => void) | null;
   /** The connection broke before that. */
   gone: (() => void) | null;
+  /** Then: who broke it, for the log. */
+  readonly whyGone: string;
 }
 
 /** Who is behind a connection, as far as somebody has proved it. */

@@ -55,6 +55,8 @@ interface OpsDeps {
 export interface Ops {
   readonly mounts: readonly Mount[];
   start(): void;
+  /** Writes the full status to the log. */
+  tellStatus(): void;
   stop(): Promise<void>;
 }
 
@@ -78,7 +80,13 @@ export function createOps(deps: OpsDeps): Ops {
   };
   let statusLog: NodeJS.Timeout | null = null;
 
+  const tellStatus = (): void => {
+    // Failures are states of the services, so this never rejects.
+    void fullStatus(status).then((full) => deps.log.info({ status: full }, 'status'));
+  };
+
   return {
+    tellStatus,
     mounts: [
       ...createMetricsMounts({
         beans,
@@ -97,13 +105,7 @@ export function createOps(deps: OpsDeps): Ops {
       figures.start();
       maintenance.start();
       if (settings.statusLogInterval === null) return;
-      statusLog = setInterval(
-        () => {
-          // Failures are states of the services, so this never rejects.
-          void fullStatus(status).then((full) => deps.log.info({ status: full }, 'status'));
-        },
-        Math.min(settings.statusLogInterval, TIMER_MAX),
-      );
+      statusLog = setInterval(tellStatus, Math.min(settings.statusLogInterval, TIMER_MAX));
       statusLog.unref();
     },
     stop: async () => {

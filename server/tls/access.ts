@@ -35,7 +35,7 @@ export class Access {
     const { allowlist, log } = this.#options;
     if (allowlist === null || (clientName !== null && allowlist.names.has(clientName))) return null;
     const name = clientName ?? 'null';
-    log.warn({ address: remoteAddress }, `${name} rejected by certificate allowlist ${allowlist.path}`);
+    log.warn({ address: remoteAddress }, `${name} rejected by certificate allowlist ${allowlist.from}`);
     return (
       `Permission denied: The client certificate name ${name} doesnt appear in the certificate allowlist. ` +
       "Is your master's (or other PuppetDB client's) certname listed in PuppetDB's certificate-allowlist file?"

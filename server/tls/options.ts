@@ -28,9 +28,11 @@ export function secureContextOptions(settings: SecureSettings): SecureContextOpt
     throw new Error('HTTPS needs ssl-cert, ssl-key and ssl-ca-cert');
   }
   const { cipherSuites } = settings;
-  const ciphers = (cipherSuites?.length ? cipherSuites : defaultCiphers).map(cipherName).join(':');
+  const ciphers = (cipherSuites?.length ? cipherSuites : defaultCiphers).map(cipherName);
   const certificate = readFileSync(settings.sslCert, 'utf8');
   const key = readFileSync(settings.sslKey);
+  if (!/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(certificate))
+    throw new Error(`ssl-cert ${settings.sslCert}: no certificate in it`);
   const own = usable('ssl-cert', settings.sslCert, () => new X509Certificate(certificate));
   const ownKey = usable('ssl-key', settings.sslKey, () => privateKey(key));
   // OpenSSL compares them only when they are of the same algorithm.
@@ -45,8 +47,8 @@ export function secureContextOptions(settings: SecureSettings): SecureContextOpt
     key,
     ca: certificates('ssl-ca-cert', settings.sslCaCert),
     ...(settings.sslCrl === null ? {} : { crl: revocationLists(settings.sslCrl) }),
-    ...protocolRange(settings.sslProtocols),
-    ciphers,
+    ...protocolRange(settings.sslProtocols, ciphers),
+    ciphers: ciphers.join(':'),
     honorCipherOrder: true,
     // Without parameters no suite with DHE can be agreed on.
     dhparam: 'auto',
@@ -68,8 +70,9 @@ function privateKey(pem: Buffer): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch (error) {
-    const isEncrypted = /ENCRYPTED/.test(pem.toString('latin1'));
-    throw isEncrypted ? new Error('it is encrypted; a key without a passphrase is needed') : error;
+    const text = pem.toString('latin1');
+    if (!text.includes('PRIVATE KEY-----')) throw new Error('no private key in it');
+    throw text.includes('ENCRYPTED') ? new Error('it is encrypted; a key without a passphrase is needed') : error;
   }
 }
 
@@ -101,9 +104,19 @@ function firstOf(certificates: string): string {
 
 const versions = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 
-/** OpenSSL takes a range: the oldest and the newest that are named. */
-function protocolRange(protocols: readonly string[]): { minVersion: SecureVersion; maxVersion: SecureVersion } {
-  const named = versions.filter((version) => protocols.includes(version));
+/**
+ * OpenSSL takes a range: the oldest and the newest that are named. Of TLS 1.3 it offers its own suites where none of that version is among
+ * those that are wanted, so the version is not offered then, as with Java.
+ */
+function protocolRange(
+  protocols: readonly string[],
+  ciphers: readonly string[],
+): { minVersion: SecureVersion; maxVersion: SecureVersion } {
+  const has13 = ciphers.some((name) => name.startsWith('TLS_'));
+  const named = versions.filter((version) => protocols.includes(version) && (version !== 'TLSv1.3' || has13));
+  if (named.length === 0 && protocols.includes('TLSv1.3')) {
+    throw new Error('cipher-suites: none of them is one of TLSv1.3, the one version that ssl-protocols names');
+  }
   const [oldest] = named;
   const newest = named.at(-1);
   if (oldest === undefined || newest === undefined) throw new Error('ssl-protocols names no TLS version');

@@ -1,4 +1,4 @@
-// The log's line about a command (spec/commands.md 2.8).
+// The log's line about a command (spec/operations.md 11.1).
 
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import type { Handled } from '../actor/messages.ts';
@@ -24,10 +24,11 @@ export function logCommand(log: Log, seq: number, envelope: Sent, handled: Done,
     return;
   }
   if (!log.isLevelEnabled('info')) return;
+  const agent = outcome.agentVersion === undefined ? '' : ` puppet v${outcome.agentVersion}`;
   const hash = outcome.hash === null ? '' : ` (${outcome.hash.slice(0, 8)})`;
   const done = outcome.detail === 'stored' ? 'processed' : `ignored (${outcome.detail})`;
   log.info(
     { command: { name: command, certname: outcome.certname, ms, outcome: outcome.detail, hash: outcome.hash } },
-    `[${id}] [${ms} ms] '${command}' command${hash} ${done} for ${outcome.certname}`,
+    `[${id}] [${ms} ms] '${command}'${agent} command${hash} ${done} for ${outcome.certname}`,
   );
 }

@@ -4,7 +4,7 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { Float, isArray, isObject, type JsonObject, type JsonValue } from '../../../engine/json/value.ts';
-import { type AnonymizationProfile, isReplaced, type LeafContext, type LeafKind } from './profiles.ts';
+import { type AnonymizationProfile, isReplaced, isSecret, type LeafContext, type LeafKind } from './profiles.ts';
 import type { ArchiveKind } from './wire.ts';
 
 type Anonymizer = (kind: ArchiveKind, payload: JsonObject) => JsonObject;
@@ -96,13 +96,19 @@ export function createAnonymizer(profile: AnonymizationProfile, key: Uint8Array 
     return shown;
   };
 
+  /** Members decide for themselves, unless what they are in is named like a secret. */
+  const factValue: Treatment = (value, context) => {
+    if (isObject(value) && !isSecret(context['fact-name'])) return facts(value, context);
+    if (isArray(value) && !isReplaced(profile, 'fact-value', context)) return each(factValue)(value, context);
+    return leaf('fact-value', value, context);
+  };
+
   const facts: Treatment = (value, context) => {
     if (!isObject(value)) return value;
     const shown: Record<string, JsonValue> = {};
     for (const [name, member] of Object.entries(value)) {
       const inner = { ...context, 'fact-name': name };
-      const treated = isObject(member) ? facts(member, context) : leaf('fact-value', member, inner);
-      define(shown, leafText('fact-name', name, inner), treated);
+      define(shown, leafText('fact-name', name, inner), factValue(member, inner));
     }
     return shown;
   };

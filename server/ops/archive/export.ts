@@ -51,11 +51,11 @@ export async function answerExport(exchange: Exchange, deps: ExportDeps): Promis
   };
   try {
     await gzipTo(counted, whileThere(exchange, archiveBytes(deps, { profile, now, done })));
-    if (exchange.aborted) return tellGone(deps.log, done);
+    if (exchange.aborted) return tellGone(deps.log, exchange, done);
     writer.end();
     deps.log.info('Finished exporting PuppetDB');
   } catch (error) {
-    if (exchange.aborted) return tellGone(deps.log, done);
+    if (exchange.aborted) return tellGone(deps.log, exchange, done);
     deps.log.error({ err: error }, 'export failed: the archive is cut short');
     writer.abort();
   }
@@ -86,8 +86,8 @@ interface Done {
   bytes: number;
 }
 
-const tellGone = (log: Logger, { rows, bytes }: Done): void =>
-  log.warn({ rows, bytes }, 'Export broken off: the client has left');
+const tellGone = (log: Logger, { whyAborted }: Exchange, { rows, bytes }: Done): void =>
+  log.warn({ rows, bytes }, `Export broken off: ${whyAborted}`);
 
 interface Export {
   readonly profile: string;

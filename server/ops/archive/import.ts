@@ -61,7 +61,7 @@ export async function answerImport(exchange: Exchange, deps: ImportDeps): Promis
     exchange.reply({ ...prettyReply(200, { ok: true }), headers: [[countHeader, String(queued)]] });
   } catch (error) {
     if (error instanceof ClientGone || exchange.aborted) {
-      return deps.log.warn({ commands: queued }, 'Import broken off: the client has left');
+      return deps.log.warn({ commands: queued }, `Import broken off: ${exchange.whyAborted}`);
     }
     const already = queued === 0 ? '' : ` (${queued} commands before it were queued)`;
     const refusal = refusalOf(error, archiveMax);

@@ -1,6 +1,6 @@
 // The anonymisation profiles (spec/operations.md 17.2): per kind of value an ordered list of rules. The first rule whose
-// contexts all match decides; without one the value is replaced. A context matches when any of its patterns does: plain
-// texts are compared whole, `/…/` is a regular expression that may match anywhere.
+// contexts all match decides; without one the value is replaced. A context matches when any of its patterns does: texts are
+// compared whole, a regular expression may match anywhere.
 
 export type LeafKind =
   | 'node'
@@ -28,8 +28,10 @@ export interface LeafContext {
   readonly 'fact-name'?: string | undefined;
 }
 
+type Pattern = string | RegExp;
+
 interface AnonymizationRule {
-  readonly where: { readonly [K in keyof LeafContext]?: readonly string[] };
+  readonly where: { readonly [K in keyof LeafContext]?: readonly Pattern[] };
   readonly replace: boolean;
 }
 
@@ -37,13 +39,17 @@ export type AnonymizationProfile = { readonly [K in LeafKind]?: readonly Anonymi
 
 const always = (replace: boolean): AnonymizationRule => ({ where: {}, replace });
 const keepAll = [always(false)];
-const words = (text: string): readonly string[] => text.split(/\s+/);
+/** Separated by blanks; `/…/` is a regular expression. */
+const patterns = (text: string): readonly Pattern[] =>
+  text.split(/\s+/).map((word) => (/^\/.+\/$/.test(word) ? new RegExp(word.slice(1, -1)) : word));
 
-const secretNames = ['/password/', '/pwd/', '/secret/', '/key/', '/private/'];
-const hideSecretParameters: AnonymizationRule = { where: { 'parameter-name': secretNames }, replace: true };
-const hideSecretFacts: AnonymizationRule = { where: { 'fact-name': secretNames }, replace: true };
+const SECRET = /password|pwd|secret|key|private/i;
+/** Whether what has that name is to be hidden, with all that is in it. */
+export const isSecret = (name: string | undefined): boolean => name !== undefined && SECRET.test(name);
+const hideSecretParameters: AnonymizationRule = { where: { 'parameter-name': [SECRET] }, replace: true };
+const hideSecretFacts: AnonymizationRule = { where: { 'fact-name': [SECRET] }, replace: true };
 
-const knownTypes = words(
+const knownTypes = patterns(
   `Augeas Computer Cron Exec File Filebucket Group Host Interface K5login Macauthorization Mailalias Mcx Mount Notify
    Package Resources Router Schedule Schedule_task Selboolean Selmodule Service Ssh_authorized_key Sshkey Stage Tidy
    User Vlan Yumrepo Zfs Zone Zpool Class Anchor File_line Firewall A2mod Vcsrepo Filesystem Logical_volume
@@ -52,13 +58,13 @@ const knownTypes = words(
 );
 
 /** Facts whose names and values tell little, and those whose names alone may be shown. */
-const harmlessFacts = words(
+const harmlessFacts = patterns(
   `architecture /^augeasversion/ /^bios_/ /^blockdevice/ /^board/ facterversion hardwareisa hardwaremodel id interfaces
    /^iptables/ /^ip6tables/ is_pe is_virtual /^kernel/ /^lsb/ /^macosx/ /^mtu_/ /^netmask/ /^operatingsystem/ osfamily
    /^postgres_/ /^processor/ /^physicalprocessorcount/ productname ps puppetversion rubysitedir rubyversion /^selinux/
    swapencrypted /^swapfree/ /^swapsize/ timezone /^uptime/ virtual`,
 );
-const namedFacts = words(
+const namedFacts = patterns(
   `domain fqdn hostname /^ipaddress/ /^macaddress/ /^memoryfree/ /^memorysize/ memorytotal /^network/ path /^sp_/ /^ssh/
    uuid`,
 );
@@ -75,18 +81,17 @@ const moderate: AnonymizationProfile = {
     hideSecretParameters,
   ],
   'fact-name': [{ where: { 'fact-name': [...harmlessFacts, ...namedFacts] }, replace: false }],
-  'fact-value': [hideSecretFacts, { where: { 'fact-name': [...harmlessFacts, '/^memory/'] }, replace: false }],
+  'fact-value': [hideSecretFacts, { where: { 'fact-name': [...harmlessFacts, /^memory/] }, replace: false }],
   line: keepAll,
   transaction_uuid: keepAll,
   'catalog-input-type': keepAll,
 };
 
-/** Node names, what the log says, catalog inputs, and whatever is named like a secret. */
+/** Node names, what the log says, catalog inputs, parameters' values (as PuppetDB does, which did not mean to), and facts that are named like a secret. */
 const low: AnonymizationProfile = {
   type: keepAll,
   title: keepAll,
   'parameter-name': keepAll,
-  'parameter-value': [hideSecretParameters, always(false)],
   'fact-name': keepAll,
   'fact-value': [hideSecretFacts, always(false)],
   file: keepAll,
@@ -104,8 +109,6 @@ export const anonymizationProfiles: ReadonlyMap<string, AnonymizationProfile> = 
   ['low', low],
 ]);
 
-const compiled = new Map<string, RegExp>();
-
 /** Whether a value of that kind is to be replaced where it stands. */
 export function isReplaced(profile: AnonymizationProfile, kind: LeafKind, context: LeafContext): boolean {
   for (const { where, replace } of profile[kind] ?? []) if (matches(where, context)) return replace;
@@ -120,9 +123,5 @@ function matches(where: AnonymizationRule['where'], context: LeafContext): boole
   return true;
 }
 
-function matchesPattern(pattern: string, value: string): boolean {
-  if (!/^\/.+\/$/.test(pattern)) return pattern === value;
-  let expression = compiled.get(pattern);
-  if (expression === undefined) compiled.set(pattern, (expression = new RegExp(pattern.slice(1, -1))));
-  return expression.test(value);
-}
+const matchesPattern = (pattern: Pattern, value: string): boolean =>
+  typeof pattern === 'string' ? pattern === value : pattern.test(value);

@@ -348,6 +348,16 @@ describe('muster start', () => {
     assert.doesNotMatch(server.err(), /Debugger/);
   });
 
+  test('SIGQUIT writes the status to the log, and SIGUSR2 does nothing', async () => {
+    const server = await start(['--data', join(folder, 'quit')]);
+    server.child.kill('SIGUSR2');
+    server.child.kill('SIGQUIT');
+    await server.seen('err', /"puppetdb-status"/);
+    assert.equal(await (await fetch(`${server.url}/status/v1/simple`)).text(), 'running');
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+  });
+
   test('a second signal ends it at once, whatever is still running', async () => {
     const server = await start(['--data', join(folder, 'second')]);
     const { hostname, port } = new URL(server.url);

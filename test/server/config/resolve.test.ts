@@ -10,7 +10,7 @@ import { readConfigFiles } from '../../../server/config/files.ts';
 import { ConfigurationInvalid, type LoadOptions, loadConfiguration } from '../../../server/config/load.ts';
 import { resolveSettings, sourceText } from '../../../server/config/resolve.ts';
 import { parseSetting, printSetting } from '../../../server/config/values.ts';
-import { readAllowlist } from '../../../server/tls/allowlist.ts';
+import { allowlistOf, readNames } from '../../../server/tls/allowlist.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-config-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -407,7 +407,7 @@ describe('problems', () => {
       [],
     );
     assert.deepEqual(
-      [...readAllowlist(list).names],
+      [...readNames(list)],
       ['a.example.com', 'b_2', 'Some Client', 'd#e', 'Acme, Inc.', "O'Brien", 'host/n1.example.com'],
     );
     assert.deepEqual(of(''), []);
@@ -415,11 +415,29 @@ describe('problems', () => {
       `--certificate-allowlist: certificate-allowlist: ${list}:2: "b," is no certificate name; each line has one name, ` +
         'without quotes, and no pattern',
     ]);
-    for (const line of ['a,', '"a"', "'a'", '*.example.com', '/a/', 'a\x00', 'a;', 'web*']) {
+    const lists = ['a.b, c.d', 'a.b;c.d', 'a.b c.d', 'compile-1.example.com,n_1.example.com, x'];
+    for (const line of ['a,', '"a"', "'a'", '*.example.com', '/a/', 'a\x00', 'a;', 'web*', ...lists]) {
       assert.match(of(`${line}\n`)[0]!, /list:1: ".*" is no certificate name; /, line);
     }
     assert.match(of('a;\nc\nd;\n'.repeat(2))[0]!, /:1: "a;" is no certificate name \(nor are 3 more lines\)/);
     assert.doesNotMatch(of(`${'x*.y'.repeat(1000)}\u001b[2J`)[0]!, /[\s\S]{300}|\p{C}/u);
+  });
+
+  test('names of certificates come by themselves, too, and by the variable of container images', () => {
+    const list = join(files('allow', { list: 'a\n' }), 'list');
+    const {
+      settings: { allowedNames },
+    } = load({ environment: { OPENVOXDB_CERTIFICATE_ALLOWLIST: 'b.example.com, c' } });
+    assert.deepEqual(allowedNames, ['b.example.com', 'c']);
+    assert.deepEqual([...allowlistOf({ allowlist: list, allowedNames })!.names], ['a', 'b.example.com', 'c']);
+    assert.equal(allowlistOf({ allowlist: null, allowedNames })!.from, 'allowed-names');
+    assert.equal(allowlistOf({ allowlist: null, allowedNames: [] }), null);
+    assert.match(
+      problemsOf({ flags: { 'allowed-names': 'b,*.c' } })[0]!,
+      /allowed-names: "\*\.c" is no certificate name/,
+    );
+    const { notices } = load({ environment: { OPENVOXDB_POSTGRES_USER: 'x', PUPPETDB_NODE_TTL: '1d' } });
+    assert.ok(notices.some(({ message }) => message === 'not read here: $OPENVOXDB_POSTGRES_USER'));
   });
 
   test('a vardir has to be there', () => {
@@ -435,7 +453,7 @@ describe('problems', () => {
   test('files that are no certificates are found before anything is started', () => {
     const pem = join(files('pem', { 'x.pem': 'x' }), 'x.pem');
     const flags = { 'ssl-cert': pem, 'ssl-key': pem, 'ssl-ca-cert': pem };
-    assert.match(problemsOf({ flags })[0]!, /^--ssl-cert: ssl-cert .*x\.pem: error/);
+    assert.match(problemsOf({ flags })[0]!, /^--ssl-cert: ssl-cert .*x\.pem: no certificate in it$/);
     assert.match(problemsOf({ flags: { ...flags, 'cipher-suites': 'X' } })[0]!, /^--cipher-suites: .*"X" is not known/);
   });
 

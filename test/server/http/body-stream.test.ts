@@ -15,7 +15,7 @@ const systemBytesMax = 24 * MIB;
 
 /** Counts the body, part by part; waits before each one until `gate` lets it. */
 function counter(gate: () => Promise<void> = async () => {}, max = Number.POSITIVE_INFINITY) {
-  const seen = { bytes: 0, error: null as unknown };
+  const seen = { bytes: 0, error: null as unknown, why: '' };
   const mount: Mount = {
     prefix: '/count',
     handler: async (exchange) => {
@@ -26,6 +26,7 @@ function counter(gate: () => Promise<void> = async () => {}, max = Number.POSITI
         }
       } catch (error) {
         seen.error = error;
+        seen.why = exchange.whyAborted;
         throw error;
       }
       exchange.reply(text(String(seen.bytes)));
@@ -82,7 +83,8 @@ test('body in parts: the client waits for the handler, and no time-out runs mean
 
 test('body in parts: a slow client may take longer than other requests, a silent one is cut off', async (t) => {
   const { mount, seen } = counter();
-  const listener = await listen(t, [mount], { limits: { stallMs: 300, requestMs: 200, headMs: 200 } });
+  const limits = { stallMs: 50, stallLongMs: 300, requestMs: 200, headMs: 200 };
+  const listener = await listen(t, [mount], { limits });
   const client = await RawClient.open(listener.port);
   atEnd(t, () => client.close());
   client.send('POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n');
@@ -97,6 +99,7 @@ test('body in parts: a slow client may take longer than other requests, a silent
   await until('end of the body', () => seen.error !== null);
   assert.ok(seen.error instanceof ClientGone);
   assert.equal(seen.bytes, 500);
+  assert.equal(seen.why, 'the client has sent nothing for 0.3 s');
   assert.equal(client.received, '');
 });
 

@@ -432,9 +432,11 @@ test('export: full replaces names and values consistently, and what is left can 
 test('export: low and moderate keep what their rules keep', async () => {
   const low = Object.values((await exported('?anonymization_profile=low')).files).map((text) => JSON.parse(text));
   assert.notEqual(low[2].certname, 'a.example');
-  const { password, ...others } = low[2].resources[0].parameters;
+  const { password, ensure, ...others } = low[2].resources[0].parameters;
   assert.notEqual(password, 's3cret');
-  assert.deepEqual(others, { ensure: 'file', require: 'Class[Main]' });
+  assert.equal(typeof ensure, 'string');
+  assert.notEqual(ensure, 'file');
+  assert.deepEqual(others, { require: 'Class[Main]' });
   assert.equal(low[4].values.mem.size, 7);
   assert.notEqual(low[4].values.db_password, 'x');
   const moderate = Object.values((await exported('?anonymization_profile=moderate')).files).map((text) =>
@@ -444,6 +446,25 @@ test('export: low and moderate keep what their rules keep', async () => {
   assert.deepEqual([resource.type, resource.parameters.ensure], ['File', 'file']);
   assert.notEqual(resource.title, '/etc/x');
   assert.notEqual(resource.parameters.password, 's3cret');
+});
+
+test('export: low hides what is named like a secret, wherever it lies', () => {
+  const anonymizer = createAnonymizer(anonymizationProfiles.get('low')!);
+  const values = {
+    plain: ['shown', { at: 'shown', API_Key: 'hidden' }],
+    nested: { PassWord: 'hidden', list: [[{ token_secret: ['hidden'] }]], size: 'shown' },
+    secrets: { id: 'hidden', more: [{ id: 'hidden' }] },
+    db_private: { pem: 'hidden' },
+  };
+  const facts = JSON.stringify(anonymizer('facts', { certname: 'a', values }));
+  assert.doesNotMatch(facts, /hidden/);
+  assert.equal(facts.match(/shown/g)?.length, 3);
+  const parameters = { options: { db: 'hidden', list: [{ token: 'hidden' }] }, env: ['API_KEY=hidden'] };
+  const resources = [{ type: 'File', title: 't', parameters }];
+  assert.doesNotMatch(JSON.stringify(anonymizer('catalogs', { certname: 'a', resources })), /hidden/);
+  const events = [{ property: 'config', new_value: { password: 'hidden' }, old_value: 'hidden', message: 'shown' }];
+  const report = { certname: 'a', resources: [{ resource_type: 'File', resource_title: 't', events }] };
+  assert.doesNotMatch(JSON.stringify(anonymizer('reports', report)), /hidden/);
 });
 
 test('export: sources of logs are replaced word by word, whatever brackets are left open, in time that grows with their size', () => {

@@ -79,6 +79,7 @@ function put(handler: Handler, path: string, queryString: string, asked: Asked):
       stream: (head) => writer((bytes) => answer(head, bytes), reject),
       onAbort: () => {},
       aborted: false,
+      whyAborted: 'the client has left',
     };
     Promise.resolve(handler(exchange)).catch(reject);
   });

@@ -22,7 +22,7 @@ const rules = readRules(
 function accessOf(allowed: readonly string[]) {
   const lines: unknown[][] = [];
   const log = { warn: (...line: unknown[]) => lines.push(line) } as unknown as Logger;
-  return { lines, access: new Access({ allowlist: { path: '/list', names: new Set(allowed) }, rules, log }) };
+  return { lines, access: new Access({ allowlist: { from: '/list', names: new Set(allowed) }, rules, log }) };
 }
 
 function exchangeOf(clientName: string | null, replies: Reply[] = []): Exchange {

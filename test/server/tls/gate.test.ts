@@ -17,7 +17,7 @@ import type { Exchange } from '../../../server/http/exchange.ts';
 import { type Listener, startListener } from '../../../server/http/listener.ts';
 import type { Logger } from '../../../server/log.ts';
 import { Access } from '../../../server/tls/access.ts';
-import { readAllowlist } from '../../../server/tls/allowlist.ts';
+import { allowlistOf } from '../../../server/tls/allowlist.ts';
 import { type GateOptions, startTlsGate, type TlsGate } from '../../../server/tls/gate.ts';
 import { cipherName } from '../../../server/tls/options.ts';
 import { silentLogs } from '../../support/logs.ts';
@@ -86,7 +86,7 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     certificates = makeCertificates();
     const list = join(certificates.folder, 'allowlist');
     writeFileSync(list, '# those who may\nright.example.com\nrevoked.example.com\n\nexpired.example.com\n');
-    access = new Access({ allowlist: readAllowlist(list), rules: null, log });
+    access = new Access({ allowlist: allowlistOf({ allowlist: list, allowedNames: [] }), rules: null, log });
     const who = (exchange: Exchange) => {
       exchange.reply({ status: 200, contentType: 'text/plain', body: `${exchange.listener} ${exchange.clientName}` });
     };

@@ -47,6 +47,12 @@ test('certificates: a file of no use is named, with its setting', { skip: openss
   });
   assert.match(refusal({ sslKey: encrypted }), /^ssl-key .*: it is encrypted; a key without a passphrase is needed$/);
   assert.match(refusal({ sslProtocols: ['TLSv1', 'TLSv1.1'] }), /^ssl-protocols: none older than TLSv1\.2 is offered/);
+  assert.equal(refusal({ sslCert: key }), `ssl-cert ${key}: no certificate in it`);
+  assert.equal(refusal({ sslKey: made.ca }), `ssl-key ${made.ca}: no private key in it`);
+  const only12 = { ...good, cipherSuites: ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'] };
+  assert.equal(secureContextOptions(only12).maxVersion, 'TLSv1.2');
+  assert.equal(secureContextOptions(good).maxVersion, 'TLSv1.3');
+  assert.match(refusal({ ...only12, sslProtocols: ['TLSv1.3'] }), /^cipher-suites: none of them is one of TLSv1\.3/);
   const { ciphers } = secureContextOptions(good);
   assert.equal(secureContextOptions({ ...good, cipherSuites: [] }).ciphers, ciphers);
 });
