@@ -3,6 +3,7 @@
 
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { getHeapStatistics } from 'node:v8';
 import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads';
 import { type OpenRequest, openRequest, type QueryStore } from '../../engine/query/request/run.ts';
 import type { QueryHead } from '../../engine/query/request.ts';
@@ -158,12 +159,16 @@ const beginWarmUp: WarmingUpOptions['begin'] = (sample, budgetMs) =>
 const LONG_ANSWER = 2 << 20;
 const makingWay = new MakingWay({ positions: commands });
 
+/** Share of the heap, as large as it may become, that rows may take which are put in order without a limit. */
+const ORDER_SHARE = 0.25;
+const orderRoom = { left: getHeapStatistics().heap_size_limit * ORDER_SHARE };
+
 /** Answers one query. */
 export default async function answer(task: QueryTask): Promise<QueryResult> {
   const { id, flag, request, settings } = task;
   const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
   const clock = clockFrom(Date.now());
-  const store: QueryStore = { partitions: slice(openStore), clock, stopwatch, cancelled: isCancelled };
+  const store: QueryStore = { partitions: slice(openStore), clock, stopwatch, cancelled: isCancelled, orderRoom };
   const query = openRequest(request, store, settings);
   let stream: Stream | null = null;
   try {

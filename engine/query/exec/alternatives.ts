@@ -31,7 +31,46 @@ function negated(filter: Filter): Filter {
 
 const OPPOSITE = { '<': '>=', '<=': '>', '>': '<=', '>=': '<' } as const;
 
-const alternatives = (filter: Filter): readonly Filter[] => (filter.kind === 'or' ? filter.args : [filter]);
+/** Fewer alternatives are gone through as they are. */
+export const ALTERNATIVES_MIN = 20;
+
+/** Of what one has to hold, as it is written. */
+export const alternatives = (filter: Filter): readonly Filter[] =>
+  filter.kind === 'or' ? filter.args.flatMap(alternatives) : [filter];
+
+/** What has to hold, all of it, as it is written. */
+export const conjuncts = (filter: Filter): readonly Filter[] =>
+  filter.kind === 'and' ? filter.args.flatMap(conjuncts) : [filter];
+
+/** Of a conjunction: by field, the texts one of which it has to be where the condition is true; where the field is another text it is false. */
+export function textsByField(filter: Filter): ReadonlyMap<string, readonly string[]> {
+  const texts = new Map<string, readonly string[]>();
+  for (const part of conjuncts(filter)) {
+    const list = listOf(part);
+    if (list?.kind === 'in' && !texts.has(list.field)) texts.set(list.field, list.values as readonly string[]);
+  }
+  return texts;
+}
+
+/** By field that all of the alternatives compare so: the texts of all of them. `isServed`: fields that are wanted. */
+export function commonTexts(
+  args: readonly Filter[],
+  isServed: (field: string) => boolean,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const [first] = args;
+  const fields = first === undefined ? [] : [...textsByField(first).keys()].filter(isServed);
+  const common = new Map(fields.map((field) => [field, new Set<string>()]));
+  for (const arg of args) {
+    if (common.size === 0) break;
+    const texts = textsByField(arg);
+    for (const [field, all] of common) {
+      const own = texts.get(field);
+      if (own === undefined) common.delete(field);
+      else for (const text of own) all.add(text);
+    }
+  }
+  return common;
+}
 
 /** Alternatives that can become one, and where they are. */
 interface Group {

@@ -8,9 +8,15 @@ import type { CompiledSelection } from './compiled-selection.ts';
 import { dictionaryOf } from './entities.ts';
 import { accessFor } from './filter.ts';
 import { ItemStates } from './item-states.ts';
-import type { Bounds, Ordering, TopEntries } from './order.ts';
-import type { Locator, Row } from './row.ts';
+import type { Bounds, Ordering } from './order.ts';
+import type { Row } from './row.ts';
 import { FALSE, truthOf } from './truth.ts';
+
+/** What is kept of the rows so far. */
+interface Kept {
+  /** Keys of the last one of as many as are kept; null while there is room. */
+  readonly last: readonly Value[] | null;
+}
 
 /**
  * Tells what is behind the page that is being filled. That stays there, as the page's rows only make way for earlier ones: of shared items
@@ -23,13 +29,13 @@ export class Behind {
   readonly seek: Seek | null;
   readonly #ordering: Ordering;
   readonly #selected: CompiledSelection;
-  readonly #top: TopEntries<Locator>;
+  readonly #top: Kept;
   readonly #first: Access | null;
   readonly #isByItem: boolean;
   /** By partition: items that are behind. */
   readonly #items: ItemStates[] = [];
 
-  constructor(ordering: Ordering, { orderBy }: QueryTree, selected: CompiledSelection, top: TopEntries<Locator>) {
+  constructor(ordering: Ordering, { orderBy }: QueryTree, selected: CompiledSelection, top: Kept) {
     this.#ordering = ordering;
     this.#selected = selected;
     this.#top = top;

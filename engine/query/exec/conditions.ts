@@ -2,8 +2,8 @@
 // together with the rest. What follows from them for items is in item-paths.ts, for reports in report-plan.ts.
 
 import type { Filter } from '../tree.ts';
-import { gathered } from './alternatives.ts';
-import { type CompileScope, compileFilter, NODE, SUB } from './filter.ts';
+import { conjuncts, gathered } from './alternatives.ts';
+import { type CompileScope, depsOf, NODE, SUB } from './filter.ts';
 
 /** The filter's conjuncts by what they read. */
 export interface SplitFilter {
@@ -21,7 +21,7 @@ export interface SplitFilter {
 export function splitFilter(filter: Filter | null, scope: CompileScope): SplitFilter {
   const split = { node: [] as Filter[], item: [] as Filter[], sub: [] as Filter[], mixed: [] as Filter[] };
   for (const part of conditionsOf(filter)) {
-    const { deps } = compileFilter(part, scope);
+    const deps = depsOf(part, scope);
     const group =
       (deps & ~NODE) === 0
         ? split.node
@@ -37,13 +37,7 @@ export function splitFilter(filter: Filter | null, scope: CompileScope): SplitFi
 
 /** The filter's conjuncts, once alternatives are put together and what is negated is taken apart. */
 export const conditionsOf = (filter: Filter | null): readonly Filter[] =>
-  conjuncts(filter === null ? null : gathered(filter));
-
-/** What has to hold, all of it, as it is written. */
-export function conjuncts(filter: Filter | null): readonly Filter[] {
-  if (filter === null) return [];
-  return filter.kind === 'and' ? filter.args.flatMap(conjuncts) : [filter];
-}
+  filter === null ? [] : conjuncts(gathered(filter));
 
 /** The opposite: one filter of several conditions; null: there is none. */
 export const all = (filters: readonly Filter[]): Filter | null =>

@@ -8,6 +8,7 @@ import { QueryError } from '../errors.ts';
 import { budgetOf, type StepBudget } from '../regex/budget.ts';
 import { type CompileRegex, compileRegex, type Matcher } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
+import type { Room } from './row.ts';
 import { Trace } from './trace.ts';
 import type { ValueSet } from './value-set.ts';
 
@@ -29,6 +30,8 @@ export interface ContextOptions {
   readonly cancelled: () => boolean;
   /** Milliseconds of work after which `tick` asks to yield. */
   readonly slice: number;
+  /** Bytes that rows may take which are put in order without a limit, those of other queries of the thread included; absent: any. */
+  readonly orderRoom?: Room | undefined;
 }
 
 /** Thrown when the client is gone: nobody reads the answer. */
@@ -52,6 +55,8 @@ export class ExecContext {
   readonly #regexBudget: StepBudget;
   #sliceEnd: number;
   #rows = 0;
+  /** Bytes. */
+  #heldForOrder = 0;
   #closed = false;
 
   constructor(partitions: readonly Partition[], options: ContextOptions) {
@@ -124,9 +129,25 @@ export class ExecContext {
     this.trace.pause();
   }
 
+  /** Takes so many bytes until the query is closed. Throws QueryError when there is no room for them. */
+  holdForOrder(bytes: number): void {
+    const { orderRoom } = this.options;
+    if (orderRoom === undefined) return;
+    if (orderRoom.left < bytes) {
+      const mib = Math.floor((this.#heldForOrder + orderRoom.left) / (1 << 20));
+      throw new QueryError(
+        500,
+        `To put its rows in order the query needs more than the ${mib} MiB there are; give it a limit`,
+      );
+    }
+    orderRoom.left -= bytes;
+    this.#heldForOrder += bytes;
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    if (this.options.orderRoom !== undefined) this.options.orderRoom.left += this.#heldForOrder;
     for (const view of this.#views) view?.close(); // some may not have been taken
   }
 

@@ -10,8 +10,9 @@ import { EVENT_CODE, type StoredEvents } from '../../store/event-record.ts';
 import type { NodeSet } from '../../store/node-set.ts';
 import type { ReportId } from '../../store/records.ts';
 import type { Filter, QueryTree } from '../tree.ts';
+import { conjuncts } from './alternatives.ts';
 import { CodedNumbers } from './coded.ts';
-import { all, conditionsOf, conjuncts } from './conditions.ts';
+import { all, conditionsOf } from './conditions.ts';
 import type { ExecContext } from './context.ts';
 import { END, PAUSE, ROW, type Step, WORK_PER_STEP } from './cursor.ts';
 import { compileFilter, type Predicate } from './filter.ts';
@@ -43,7 +44,7 @@ export function* openDistinct(
   const within: readonly Filter[] = [
     { kind: 'order', field: 'timestamp', op: '>=', value: start },
     { kind: 'order', field: 'timestamp', op: '<=', value: end },
-    ...conjuncts(early),
+    ...(early === null ? [] : conjuncts(early)),
     ...filters.filter(isOnKey),
   ];
   const late = all(filters.filter((filter) => !isOnKey(filter)));

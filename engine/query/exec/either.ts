@@ -6,7 +6,7 @@ import type { Filter } from '../tree.ts';
 import type { CompiledSelection } from './compiled-selection.ts';
 import type { Either } from './cursor.ts';
 import { dictionaryOf } from './entities.ts';
-import { compileFilter, ITEM, isCertname, NODE } from './filter.ts';
+import { compileFilter, depsOf, ITEM, isCertname, NODE } from './filter.ts';
 import { type ItemAccessPath, itemAccessPath, itemsOf } from './item-paths.ts';
 import { rowsOfPlan, sizeOf } from './item-plan.ts';
 import type { ItemSource } from './item-source.ts';
@@ -14,8 +14,6 @@ import { ItemStates } from './item-states.ts';
 import { evaluateNodes } from './node-filter.ts';
 import type { Row } from './row.ts';
 import { TRUE } from './truth.ts';
-
-const TICK_ITEMS = 63;
 
 /** Rows of `nodes` that all of the conditions can be true for, as one of them tells; null: none does. */
 export function* eitherOf(
@@ -27,84 +25,125 @@ export function* eitherOf(
   const { selected } = items;
   const rows = rowsOfPlan(selected.entity, items.plan(row, nodes), row.view);
   for (const filter of filters) {
-    if (!isTold(filter, selected) || itemsToRead(filter, row, selected) > rows) continue;
+    const telling = new Telling(row, selected);
+    const { isTold, items: read } = yield* telling.of(filter);
+    if (!isTold || read > rows) continue;
     const either = {
       nodes: new NodeSet(row.view.maxNodeId + 1),
       items: new ItemStates(items.dictionary(row.view).end),
     };
-    yield* add(filter, nodes, row, selected, either);
+    yield* telling.add(filter, nodes, either);
     return either;
   }
   return null;
 }
 
-const depsOf = (filter: Filter, selected: CompiledSelection): number => compileFilter(filter, selected.scope).deps;
-
-/** Whether nodes and items tell which rows the condition can be true for. */
-function isTold(filter: Filter, selected: CompiledSelection): boolean {
-  if (filter.kind === 'or') return filter.args.every((arg) => isTold(arg, selected));
-  const deps = depsOf(filter, selected);
-  if (deps === NODE || deps === ITEM || isOwnTag(filter, selected)) return true;
-  return filter.kind === 'and' && filter.args.some((arg) => isTold(arg, selected));
+/** What there is to know of a condition. */
+interface Told {
+  /** Nodes and items tell which rows it can be true for. */
+  readonly isTold: boolean;
+  /** Items that `add` looks at then. */
+  readonly items: number;
+  /** Of several that all have to be true the one that is gone by. */
+  readonly by: Filter | null;
 }
 
-/** Whether it asks for a tag that is a certname: only that node has it as its own. */
-const isOwnTag = (filter: Filter, { traits, ctx }: CompiledSelection): filter is Extract<Filter, { kind: 'member' }> =>
-  filter.kind === 'member' && traits.dictionary === 'resources' && isCertname(filter.value, ctx);
+const NOTHING: Told = { isTold: false, items: 0, by: null };
+const BY_NODES: Told = { isTold: true, items: 0, by: null };
 
-function* add(
-  filter: Filter,
-  nodes: NodeSet,
-  row: Row,
-  selected: CompiledSelection,
-  into: Either,
-): Generator<undefined, void> {
-  if (isOwnTag(filter, selected)) {
-    const own = row.view.nodeId(filter.value);
-    if (own !== 0 && nodes.has(own)) into.nodes.add(own);
-    yield* addItems(filter, row, selected, into);
-  } else if (depsOf(filter, selected) === NODE) {
-    into.nodes.union((yield* evaluateNodes(filter, nodes, row, selected.scope)).yes);
-  } else if (depsOf(filter, selected) === ITEM) yield* addItems(filter, row, selected, into);
-  else if (filter.kind === 'or') for (const arg of filter.args) yield* add(arg, nodes, row, selected, into);
-  else if (filter.kind === 'and') yield* add(tellingOf(filter.args, selected), nodes, row, selected, into);
-}
+/** Finds out about a condition and its parts, each of them once. */
+class Telling {
+  readonly #row: Row;
+  readonly #selected: CompiledSelection;
+  readonly #known = new Map<Filter, Told>();
 
-/** Of conditions that all have to be true the one that is gone by: of few nodes all rows are fewer than of some items all nodes. */
-function tellingOf(args: readonly Filter[], selected: CompiledSelection): Filter {
-  const told = args.filter((arg) => isTold(arg, selected));
-  return told.find((arg) => depsOf(arg, selected) === NODE) ?? told[0]!;
-}
-
-const pathOf = (filter: Filter, { view }: Row, { entity, ctx }: CompiledSelection): ItemAccessPath | null =>
-  itemAccessPath(entity, filter.kind === 'and' ? filter.args : [filter], view, ctx.regex);
-
-/** How many items `add` looks at. */
-function itemsToRead(filter: Filter, row: Row, selected: CompiledSelection): number {
-  const deps = depsOf(filter, selected);
-  if (deps === NODE) return 0;
-  if (deps === ITEM || isOwnTag(filter, selected)) {
-    return pathOf(filter, row, selected)?.estimate ?? sizeOf(selected.entity, row.view).bodies;
+  constructor(row: Row, selected: CompiledSelection) {
+    this.#row = row;
+    this.#selected = selected;
   }
-  if (filter.kind === 'and') return itemsToRead(tellingOf(filter.args, selected), row, selected);
-  return filter.kind === 'or' ? filter.args.reduce((sum, arg) => sum + itemsToRead(arg, row, selected), 0) : 0;
-}
 
-/** Items that the condition can be true for: those of an index, or those that pass. */
-function* addItems(filter: Filter, row: Row, selected: CompiledSelection, into: Either): Generator<undefined, void> {
-  const path = pathOf(filter, row, selected);
-  if (path !== null) {
-    for (const item of itemsOf(path, selected.entity, row.view)) into.items.set(item, 1);
-    return;
+  *of(filter: Filter): Generator<undefined, Told> {
+    const { ctx, entity, scope } = this.#selected;
+    let told = this.#known.get(filter);
+    if (told !== undefined) return told;
+    if (ctx.tickRow()) yield;
+    const deps = depsOf(filter, scope);
+    if (deps === NODE) told = BY_NODES;
+    else if (deps === ITEM || this.#isOwnTag(filter)) {
+      const items = this.#pathOf(filter)?.estimate ?? sizeOf(entity, this.#row.view).bodies;
+      told = { isTold: true, items, by: null };
+    } else if (filter.kind === 'or') told = yield* this.#anyOf(filter.args);
+    else told = filter.kind === 'and' ? yield* this.#allOf(filter.args) : NOTHING;
+    this.#known.set(filter, told);
+    return told;
   }
-  const dictionary = dictionaryOf(selected.entity, row.view);
-  const reader = dictionary.reader();
-  const { test } = compileFilter(filter, selected.scope);
-  const items = dictionary.ids();
-  for (let i = 0; i < items.length; i++) {
-    if ((i & TICK_ITEMS) === TICK_ITEMS && selected.ctx.tick()) yield;
-    row.itemId = items[i]!;
-    row.body = reader.read(row.itemId);
-    if (test(row) === TRUE) into.items.set(row.itemId, 1);
+
+  *#anyOf(args: readonly Filter[]): Generator<undefined, Told> {
+    let items = 0;
+    for (const arg of args) {
+      const told = yield* this.of(arg);
+      if (!told.isTold) return NOTHING;
+      items += told.items;
+    }
+    return { isTold: true, items, by: null };
+  }
+
+  /** Of few nodes all rows are fewer than of some items all nodes. */
+  *#allOf(args: readonly Filter[]): Generator<undefined, Told> {
+    let by: Filter | null = null;
+    for (const arg of args) {
+      if (!(yield* this.of(arg)).isTold) continue;
+      const isNode = depsOf(arg, this.#selected.scope) === NODE;
+      if (by === null || isNode) by = arg;
+      if (isNode) break;
+    }
+    return by === null ? NOTHING : { isTold: true, items: this.#known.get(by)!.items, by };
+  }
+
+  /** `filter` has to be told of. */
+  *add(filter: Filter, nodes: NodeSet, into: Either): Generator<undefined, void> {
+    const row = this.#row;
+    const selected = this.#selected;
+    const deps = depsOf(filter, selected.scope);
+    if (this.#isOwnTag(filter)) {
+      const own = row.view.nodeId(filter.value);
+      if (own !== 0 && nodes.has(own)) into.nodes.add(own);
+      yield* this.#addItems(filter, into);
+    } else if (deps === NODE) {
+      into.nodes.union((yield* evaluateNodes(filter, nodes, row, selected.scope)).yes);
+    } else if (deps === ITEM) yield* this.#addItems(filter, into);
+    else if (filter.kind === 'or') for (const arg of filter.args) yield* this.add(arg, nodes, into);
+    else if (filter.kind === 'and') yield* this.add((yield* this.of(filter)).by!, nodes, into);
+  }
+
+  /** Items that the condition can be true for: those of an index, or those that pass. */
+  *#addItems(filter: Filter, into: Either): Generator<undefined, void> {
+    const row = this.#row;
+    const { entity, scope, ctx } = this.#selected;
+    const path = this.#pathOf(filter);
+    if (path !== null) {
+      for (const item of itemsOf(path, entity, row.view)) into.items.set(item, 1);
+      return;
+    }
+    const dictionary = dictionaryOf(entity, row.view);
+    const reader = dictionary.reader();
+    const { test } = compileFilter(filter, scope);
+    for (const item of dictionary.ids()) {
+      if (ctx.tickRow()) yield;
+      row.itemId = item;
+      row.body = reader.read(item);
+      if (test(row) === TRUE) into.items.set(item, 1);
+    }
+  }
+
+  #pathOf(filter: Filter): ItemAccessPath | null {
+    const { entity, ctx } = this.#selected;
+    return itemAccessPath(entity, filter.kind === 'and' ? filter.args : [filter], this.#row.view, ctx.regex);
+  }
+
+  /** Whether it asks for a tag that is a certname: only that node has it as its own. */
+  #isOwnTag(filter: Filter): filter is Extract<Filter, { kind: 'member' }> {
+    const { traits, ctx } = this.#selected;
+    return filter.kind === 'member' && traits.dictionary === 'resources' && isCertname(filter.value, ctx);
   }
 }

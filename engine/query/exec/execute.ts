@@ -5,11 +5,13 @@ import { fieldOf } from '../../../schemas/entities.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
 import { Grouping, isAggregated } from './aggregate.ts';
+import { AllRows } from './all-rows.ts';
 import { Behind } from './behind.ts';
 import type { ExecContext } from './context.ts';
 import { crossRows, isCrossable } from './crossing.ts';
 import { END, ROW } from './cursor.ts';
 import { openDistinct } from './distinct.ts';
+import { typeOf } from './filter.ts';
 import { countRows, foldRows } from './fold.ts';
 import { narrowed } from './narrowing.ts';
 import { compareByTypes, type Ordering, orderingOf, TopEntries, withPlaces } from './order.ts';
@@ -107,36 +109,64 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   }
   const byTerms = orderingOf(tree.orderBy, source.scope);
   const isPlaced =
-    tree.limit !== null && (source.shape === 'item' || (source.isWithinReports && byTerms.bounds !== null));
+    tree.limit !== null &&
+    (source.shape === 'item' || (source.shape === 'report' && (!source.isWithinReports || byTerms.bounds !== null)));
   const page = new Page(tree, offset, source, isPlaced ? withPlaces(byTerms, source.shape) : byTerms);
   const isWhole = tree.limit === null || (options.onTotal !== undefined && total === null);
   yield* onPage(page, new TreeRows(source, isWhole ? null : page.behind), total, sink, options);
+}
+
+/** Pages that end further behind are made of all rows: the keys of so many are larger than numbers of all of them mostly are. */
+const KEPT_MAX = 500_000;
+
+function* first<T>(values: Iterable<T>, count: number): Generator<T> {
+  if (count === 0) return;
+  let left = count;
+  for (const value of values) {
+    yield value;
+    if (--left === 0) return;
+  }
 }
 
 /** What is kept of rows that are put in order. */
 class Page {
   readonly tree: QueryTree;
   readonly ordering: Ordering;
-  readonly top: TopEntries<Locator>;
+  readonly top: TopEntries<Locator> | AllRows;
   readonly behind: Behind;
+  /** Of the rows that come, those that lie before the page. */
+  readonly #offset: number;
 
   /** `offset`: how many of the rows that come lie before the page. */
   constructor(tree: QueryTree, offset: number, source: Source, ordering: Ordering) {
     this.tree = tree;
     this.ordering = ordering;
-    this.top = new TopEntries(ordering.compare, offset, tree.limit === null ? null : offset + tree.limit);
+    const end = tree.limit === null ? Number.POSITIVE_INFINITY : offset + tree.limit;
+    const types = tree.orderBy.map(({ field }) => typeOf(source.entity, field));
+    this.#offset = offset;
+    this.top =
+      end > KEPT_MAX ? new AllRows(tree.orderBy, types, source.ctx) : new TopEntries(ordering.compare, offset, end);
     this.behind = new Behind(ordering, tree, source, this.top);
+  }
+
+  /** Where the rows of the page are, in order. */
+  *places(tick: () => boolean): Generator<undefined, Iterable<Locator>> {
+    const { limit } = this.tree;
+    if (this.top instanceof TopEntries) return (yield* this.top.sorted(tick)).map(({ place }) => place);
+    const places = yield* this.top.sorted(this.#offset, tick);
+    return limit === null ? places : first(places, limit);
   }
 }
 
 /** `total`: the number of all rows, where it is known; else they are counted, if it is asked for. */
 function* onPage(
-  { tree, ordering, top, behind }: Page,
+  page: Page,
   rows: Rows,
   total: number | null,
   sink: RowSink,
   options: ExecuteOptions,
 ): Generator<undefined, void> {
+  const { tree, ordering, top, behind } = page;
   const { source } = rows;
   const { ctx } = source;
   const order = source.trace.step('order');
@@ -153,13 +183,13 @@ function* onPage(
   options.onTotal?.(total ?? count);
   ctx.trace.enter(order);
   const writer = new RowWriter(tree, source.scope);
-  const places = new Places(source);
+  const rowsAt = new Places(source);
   order.rows = top.size;
-  const entries = yield* top.sorted(() => ctx.tick());
+  const places = yield* page.places(() => ctx.tick());
   const output = source.trace.step('output');
   ctx.trace.enter(output);
-  for (const { place } of entries) {
-    writer.emit(places.at(place), sink);
+  for (const place of places) {
+    writer.emit(rowsAt.at(place), sink);
     output.rows++;
     if (sink.full || ctx.tickRow()) yield;
   }

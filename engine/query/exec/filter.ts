@@ -13,6 +13,7 @@ import { pathMatcher } from '../paths.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter } from '../tree.ts';
 import { type Access, accessOf, type EntityAccess, type Level, type Value } from './access.ts';
+import { ALTERNATIVES_MIN, commonTexts, textsByField } from './alternatives.ts';
 import { CodedTest, isOneOf, judgeOf, type Seek, seekAll, seekAny, storedTest } from './coded.ts';
 import { type Traits, traitsOf } from './entities.ts';
 import { FactMember } from './fact-member.ts';
@@ -59,10 +60,12 @@ export interface CompileScope {
   readonly entity: EntityName;
   readonly traits: Traits;
   readonly access: EntityAccess;
+  /** What filters read, as far as it was asked for. */
+  readonly deps: WeakMap<Filter, number>;
 }
 
 export function scopeOf(ctx: CompileContext, entity: EntityName): CompileScope {
-  return { ctx, entity, traits: traitsOf(entity), access: accessOf(entity, ctx.options.edition) };
+  return { ctx, entity, traits: traitsOf(entity), access: accessOf(entity, ctx.options.edition), deps: new WeakMap() };
 }
 
 export function accessFor(scope: CompileScope, field: string): Access {
@@ -78,6 +81,18 @@ type Compilers = { [K in Filter['kind']]: (filter: Of<K>, scope: CompileScope) =
 
 export function compileFilter(filter: Filter, scope: CompileScope): Predicate {
   return (COMPILERS[filter.kind] as (filter: Filter, scope: CompileScope) => Predicate)(filter, scope);
+}
+
+/** What the filter reads, as `deps` of what is compiled of it; each part is compiled for it once at most, however often it is asked for. */
+export function depsOf(filter: Filter, scope: CompileScope): number {
+  let deps = scope.deps.get(filter);
+  if (deps === undefined) {
+    if (filter.kind === 'and' || filter.kind === 'or') {
+      deps = filter.args.reduce((all, arg) => all | depsOf(arg, scope), 0);
+    } else deps = filter.kind === 'not' ? depsOf(filter.arg, scope) : compileFilter(filter, scope).deps;
+    scope.deps.set(filter, deps);
+  }
+  return deps;
 }
 
 const constant = (truth: Truth): Predicate => ({ deps: 0, test: () => truth });
@@ -140,7 +155,7 @@ const ACCEPT: Record<CompareOp, (c: number) => boolean> = {
 
 const COMPILERS: Compilers = {
   and: (filter, scope) => conjunction(filter.args.map((arg) => compileFilter(arg, scope))),
-  or: (filter, scope) => disjunction(filter.args.map((arg) => compileFilter(arg, scope))),
+  or: (filter, scope) => byText(filter, scope) ?? disjunction(filter.args.map((arg) => compileFilter(arg, scope))),
   not(filter, scope) {
     const { deps, test, coded } = compileFilter(filter.arg, scope);
     if (coded !== undefined) return onCodes(coded.negated());
@@ -289,6 +304,55 @@ export function conjunction(args: readonly Predicate[]): Predicate {
 function disjunction(args: readonly Predicate[]): Predicate {
   const seeks = seeksOf(args);
   return combined(args, TRUE, seeks.length > 0 && seeks.length === args.length ? seekAny(seeks) : undefined);
+}
+
+/**
+ * Many alternatives that all compare one text field with texts of their own: a row is tested with those of its text only, for the others
+ * are false. Null where they are few or do not.
+ */
+function byText(filter: Of<'or'>, scope: CompileScope): Predicate | null {
+  const { args } = filter;
+  const field = args.length < ALTERNATIVES_MIN ? null : tellingField(args, scope);
+  if (field === null) return null;
+  const groups = new Map<string, Filter[]>();
+  for (const arg of args) {
+    for (const text of textsByField(arg).get(field)!) {
+      const group = groups.get(text);
+      if (group === undefined) groups.set(text, [arg]);
+      else group.push(arg);
+    }
+  }
+  const compiled = (filters: readonly Filter[]): Predicate =>
+    disjunction(filters.map((arg) => compileFilter(arg, scope)));
+  const tests = new Map<string, Predicate['test']>();
+  for (const [text, group] of groups) tests.set(text, compiled(group).test);
+  // Where the field is null each of them may be unknown.
+  let whole: Predicate['test'] | null = null;
+  const { value: get } = accessFor(scope, field);
+  return {
+    deps: depsOf(filter, scope),
+    test(row) {
+      const value = get(row);
+      if (isNull(value)) return (whole ??= compiled(args).test)(row);
+      const test = tests.get(value as string);
+      return test === undefined ? FALSE : test(row);
+    },
+  };
+}
+
+/** The field that all of them compare with texts, of several the one with the most different ones; null: there is none. */
+function tellingField(args: readonly Filter[], { entity, access }: CompileScope): string | null {
+  // Codes of events are decided once each, all conditions on them together.
+  const isServed = (field: string): boolean =>
+    typeOf(entity, field) === 'S' && access.fields[field]?.column === undefined;
+  let best: string | null = null;
+  let most = 0;
+  for (const [field, texts] of commonTexts(args, isServed)) {
+    if (texts.size <= most) continue;
+    best = field;
+    most = texts.size;
+  }
+  return best;
 }
 
 /** `decisive`: the truth of one of them that decides for all. */

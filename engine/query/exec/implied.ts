@@ -1,8 +1,9 @@
-// What the result of a subquery implies for single fields. A tuple that is among a few has in each field one of a few texts: as a
-// condition of its own that is looked up in an index, or told from the nodes, where the tuple as a whole is not.
+// What the result of a subquery, or a long list of alternatives, implies for single fields. A tuple that is among a few has in each field
+// one of a few texts: as a condition of its own that is looked up in an index, or told from the nodes, where the tuple as a whole is not.
 
 import type { EntityName } from '../../../schemas/entities.ts';
 import type { Filter } from '../tree.ts';
+import { ALTERNATIVES_MIN, commonTexts } from './alternatives.ts';
 import { traitsOf } from './entities.ts';
 import { typeOf } from './filter.ts';
 import type { ValueSet } from './value-set.ts';
@@ -24,15 +25,28 @@ export function impliedBy(filter: InQuery, set: ValueSet, entity: EntityName): r
   if (set.keys.size === 0) return [{ kind: 'const', value: false }];
   if (set.keys.size > TUPLES_MAX) return [];
   const served = filter.fields.filter((field) => isServed(entity, field));
-  const lists = served.map((field) => ({
-    field,
-    texts: set.textsAt(filter.fields.indexOf(field), filter.fields.length),
-  }));
-  const sizeOf = (field: string): number => lists.find((list) => list.field === field)?.texts.size ?? 0;
-  const tooMany = sizeOf('type') * sizeOf('title') > set.keys.size * PAIRS_PER_TUPLE;
-  return lists
-    .filter(({ field }) => !(tooMany && field === 'type'))
-    .map(({ field, texts }): InList => ({ kind: 'in', field, values: [...texts], implied: true }));
+  return listsOf(
+    new Map(served.map((field) => [field, set.textsAt(filter.fields.indexOf(field), filter.fields.length)])),
+    set.keys.size,
+  );
+}
+
+/** The same for alternatives that all compare the same field, each with texts of its own. */
+export function impliedByAlternatives(args: readonly Filter[], entity: EntityName): readonly Filter[] {
+  if (args.length < ALTERNATIVES_MIN) return [];
+  return listsOf(
+    commonTexts(args, (field) => isServed(entity, field)),
+    args.length,
+  );
+}
+
+/** `tuples`: how many there are. */
+function listsOf(lists: ReadonlyMap<string, ReadonlySet<string>>, tuples: number): readonly Filter[] {
+  const sizeOf = (field: string): number => lists.get(field)?.size ?? 0;
+  const tooMany = sizeOf('type') * sizeOf('title') > tuples * PAIRS_PER_TUPLE;
+  return [...lists]
+    .filter(([field]) => !(tooMany && field === 'type'))
+    .map(([field, texts]): InList => ({ kind: 'in', field, values: [...texts], implied: true }));
 }
 
 /** Only texts are compared as a list of texts compares them. */

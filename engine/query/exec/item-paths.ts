@@ -15,7 +15,8 @@ import {
 import type { View } from '../../store/view.ts';
 import type { CompileRegex } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
-import { conjuncts, equalTo } from './conditions.ts';
+import { conjuncts } from './alternatives.ts';
+import { equalTo } from './conditions.ts';
 import { type DictionaryName, dictionaryOf, traitsOf } from './entities.ts';
 
 /** What holds every item the conditions can be true for. */

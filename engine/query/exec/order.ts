@@ -1,5 +1,5 @@
 // Ordering: nulls last ascending and first descending, text by code points, JSON by PostgreSQL's total order. With a limit
-// only the best limit + offset places are kept, and some more; without one every row's keys and place, never its text.
+// only the best limit + offset places are kept, and some more (without one all rows are: all-rows.ts).
 
 import type { FieldType } from '../../../schemas/entities.ts';
 import { compareJson, compareText } from '../../json/compare.ts';
@@ -12,7 +12,7 @@ import type { Row } from './row.ts';
 
 export type Compare = (a: readonly Value[], b: readonly Value[]) => number;
 
-type CompareValues = (a: Value, b: Value) => number;
+export type CompareValues = (a: Value, b: Value) => number;
 const byText: CompareValues = (a, b) => compareText(a as string, b as string);
 const byNumber: CompareValues = (a, b) => Number(a) - Number(b);
 const byJson: CompareValues = (a, b) => compareJson(a as JsonValue, b as JsonValue);
@@ -43,7 +43,7 @@ const BY_TYPE: Record<FieldType, CompareValues> = {
 export const comparisonOf = (type: FieldType): CompareValues => BY_TYPE[type];
 
 /** Order of two values of a term, either of which may be null. */
-function orderOf(type: FieldType, isDescending: boolean): CompareValues {
+export function orderOf(type: FieldType, isDescending: boolean): CompareValues {
   const compare = BY_TYPE[type];
   const sign = isDescending ? -1 : 1;
   return (a, b) => {

@@ -9,11 +9,12 @@ import { isOddValue } from '../resolve/clause.ts';
 import { invalidClause, noImplementation } from '../resolve/messages.ts';
 import { partsOfPath } from '../resolve/path.ts';
 import type { Filter, QueryTree } from '../tree.ts';
+import { alternatives } from './alternatives.ts';
 import type { ExecContext } from './context.ts';
 import { END, ROW } from './cursor.ts';
 import { accessFor, typeOf } from './filter.ts';
 import { pathsOf } from './global-records.ts';
-import { impliedBy } from './implied.ts';
+import { impliedBy, impliedByAlternatives } from './implied.ts';
 import { type ItemPlan, readsLists, sizeOf } from './item-plan.ts';
 import { orderingOf, TopEntries } from './order.ts';
 import { type Locator, Row } from './row.ts';
@@ -36,20 +37,22 @@ export function* prepareFilter(
 /** `selects`: rows for which the filter is unknown are treated as if it was false. */
 function* prepare(filter: Filter, tree: QueryTree, ctx: ExecContext, selects: boolean): Generator<undefined, Filter> {
   switch (filter.kind) {
-    case 'and':
-    case 'or': {
+    case 'and': {
       const args: Filter[] = [];
       for (const arg of filter.args) args.push(yield* prepare(arg, tree, ctx, selects));
-      return { kind: filter.kind, args };
+      return { kind: 'and', args };
+    }
+    case 'or': {
+      const args: Filter[] = [];
+      for (const arg of alternatives(filter)) args.push(yield* prepare(arg, tree, ctx, selects));
+      return withImplied(selects ? impliedByAlternatives(args, tree.entity) : [], { kind: 'or', args });
     }
     case 'not':
       return { kind: 'not', arg: yield* prepare(filter.arg, tree, ctx, false) };
     case 'in-query': {
       let set = ctx.subqueries.get(filter);
       if (set === undefined) ctx.subqueries.set(filter, (set = yield* evaluate(filter, tree, ctx)));
-      const implied = selects ? impliedBy(filter, set, tree.entity) : [];
-      // They are tested first: they cost less.
-      return implied.length === 0 ? filter : { kind: 'and', args: [...implied, filter] };
+      return withImplied(selects ? impliedBy(filter, set, tree.entity) : [], filter);
     }
     case 'json':
       return filter.parts.some((p) => p.kind === 'match') ? yield* expandMatch(filter, ctx) : filter;
@@ -57,6 +60,10 @@ function* prepare(filter: Filter, tree: QueryTree, ctx: ExecContext, selects: bo
       return filter;
   }
 }
+
+/** What is implied is tested first: it costs less. */
+const withImplied = (implied: readonly Filter[], filter: Filter): Filter =>
+  implied.length === 0 ? filter : { kind: 'and', args: [...implied, filter] };
 
 function* evaluate(filter: InQuery, outer: QueryTree, ctx: ExecContext): Generator<undefined, ValueSet> {
   const trace = ctx.trace.begin(filter.query, filter.fields);

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { gathered } from '../../../../engine/query/exec/alternatives.ts';
+import { ExecContext } from '../../../../engine/query/exec/context.ts';
+import { END, ROW } from '../../../../engine/query/exec/cursor.ts';
+import { compileFilter, scopeOf } from '../../../../engine/query/exec/filter.ts';
+import { TreeRows } from '../../../../engine/query/exec/rows.ts';
+import { Source } from '../../../../engine/query/exec/source.ts';
+import { FALSE, TRUE, type Truth, UNKNOWN } from '../../../../engine/query/exec/truth.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
+import { Random, testSeed } from '../../../support/random.ts';
+import { ask, catalog, contextOptions, newFleet } from '../request/fleet.ts';
 
 const eq = (field: string, value: string | number, nullSafe = false): Filter => ({
   kind: 'eq',
@@ -74,5 +82,91 @@ describe('alternatives', () => {
       negated.args.map(({ arg }) => arg === one || arg === other),
       [true, true],
     );
+  });
+});
+
+describe('very many alternatives that compare a text each', () => {
+  const random = new Random(testSeed('alternatives'));
+  const fleet = newFleet();
+  after(() => fleet.close());
+  const files = [null, ...Array.from({ length: 15 }, (_, i) => `f${i}`)];
+  for (let node = 0; node < 40; node++) {
+    const resources = Array.from({ length: 12 }, (_, i) => ({
+      type: random.pick(['File', 'User']),
+      title: `t${node}-${i}`,
+      exported: false,
+      tags: ['x'],
+      file: random.pick(files),
+      line: random.pick([null, 1, 2, 3]),
+      parameters: {},
+    }));
+    fleet.apply('replace catalog', 9, { ...catalog(`n${node}`), edges: [], resources });
+  }
+  const line = (): Filter => ({
+    kind: 'order',
+    field: 'line',
+    op: random.pick(['<', '>='] as const),
+    value: random.below(4),
+  });
+  const arm = (): Filter => {
+    const file = random.pick([eq('file', `f${random.below(20)}`), isOneOf('file', `f${random.below(20)}`, 'f3')]);
+    return random.pick([file, and(file, line()), and(line(), file, eq('type', 'User')), and(file, not(line()))]);
+  };
+
+  it('are true, false and unknown for the same rows as one by one', () => {
+    const ctx = new ExecContext(fleet.partitions, contextOptions);
+    const scope = scopeOf(ctx, 'resources');
+    for (let round = 0; round < 20; round++) {
+      const args = Array.from({ length: 20 + random.below(40) }, arm);
+      const { test } = compileFilter(or(...args), scope);
+      const tests = args.map((arg) => compileFilter(arg, scope).test);
+      const rows = new TreeRows(new Source({ entity: 'resources', filter: null }, ctx));
+      const counts = [0, 0, 0];
+      for (let step = rows.next(); step !== END; step = rows.next()) {
+        if (step !== ROW) continue;
+        const truths = tests.map((one) => one(rows.row));
+        const wanted: Truth = truths.includes(TRUE) ? TRUE : truths.includes(UNKNOWN) ? UNKNOWN : FALSE;
+        assert.equal(test(rows.row), wanted);
+        counts[wanted]!++;
+      }
+      assert.ok(
+        counts.every((count) => count > 0),
+        String(counts),
+      );
+    }
+    ctx.close();
+  });
+
+  it('of nodes and titles are found in time that grows with their number', () => {
+    const certname = (i: number): string => `n${i % 40}`;
+    const pairs = (count: number): string =>
+      JSON.stringify([
+        'or',
+        ...Array.from({ length: count }, (_, i) => [
+          'and',
+          ['=', 'certname', certname(i)],
+          ['=', 'title', `t${i % 80 === i ? i % 40 : 'no'}-${i % 12}`],
+        ]),
+      ]);
+    for (const count of [19, 20, 480, 30_000]) {
+      const began = performance.now();
+      const { head, text } = ask(fleet, { path: '/resources', query: { query: pairs(count) } });
+      assert.equal(head.status, 200, text);
+      assert.ok(performance.now() - began < 5000);
+      const found = (JSON.parse(text) as { certname: string; title: string }[]).map(
+        (row) => `${row.certname} ${row.title}`,
+      );
+      const wanted = Array.from({ length: Math.min(count, 80) }, (_, i) => `${certname(i)} t${i % 40}-${i % 12}`);
+      assert.deepEqual(found.sort(), [...new Set(wanted)].sort());
+    }
+  });
+
+  it('nested deeply among conditions they cost little, and others have their turns', () => {
+    let query: unknown = ['or', ['=', 'certname', 'a'], ['=', 'type', 'File']];
+    for (let i = 0; i < 240; i++) query = ['or', ['=', 'certname', `c${i}`], ['and', query, ['=', 'line', i]]];
+    const began = performance.now();
+    const { head, text } = ask(fleet, { path: '/resources', query: { query: JSON.stringify(query) } });
+    assert.deepEqual([head.status, text], [200, '[]']);
+    assert.ok(performance.now() - began < 3000);
   });
 });

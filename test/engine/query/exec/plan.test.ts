@@ -197,7 +197,10 @@ describe('plan: resources', () => {
     assert.equal(access('resources', `["and", ["=", "exported", true], ${pairs}]`), 'items by type and title');
     assert.deepEqual(indexes('resources', `["or", ${pairs}, ["=", "line", 3]]`), NO_INDEX);
     const many = Array.from({ length: 10_001 }, (_, i) => resource(`T${i}`, 'x'));
-    assert.deepEqual(indexes('resources', `["or", ${many}]`), NO_INDEX);
+    const others = many.map((one, i) => (i % 2 === 0 ? one : `["=", "tag", "t${i}"]`));
+    assert.deepEqual(indexes('resources', `["or", ${others}]`), NO_INDEX);
+    // What all of them compare leads to the items, however many they are.
+    assert.deepEqual(indexes('resources', `["or", ${many}]`), ['title', 'title']);
   });
   it('few nodes are driven from the nodes, however good the index is', () => {
     const query = '["and", ["=", "certname", "n5.example.com"], ["=", "tag", "package"]]';

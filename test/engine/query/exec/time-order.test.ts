@@ -112,3 +112,29 @@ it('what lies behind a page is not looked at', () => {
   assert.equal(scanned('reports{ order by configuration_version limit 5 }'), REPORTS);
   assert.equal(scanned('reports{ order by producer_timestamp }'), REPORTS);
 });
+
+it('pages go on where the one before ended also where they are found another way as they lie deeper', () => {
+  const many = newFleet();
+  try {
+    // A tenth is asked for, of which so many have the same time that no page ends with them.
+    for (let i = 0; i < 1500; i++) {
+      const time = new Date(NOW - Math.floor(i / 330) * 60_000).toISOString();
+      const changes = { producer_timestamp: time, start_time: time, status: i % 10 === 0 ? 'failed' : 'changed' };
+      many.apply('store report', 8, report(`n${i % 97}`, { ...changes, configuration_version: `${i}` }));
+    }
+    for (const order of ['producer_timestamp desc', 'start_time desc']) {
+      for (const limit of [5, 20]) {
+        const seen: string[] = [];
+        for (let offset = 0; offset < 150; offset += limit) {
+          const query = `reports[hash] { status = "failed" order by ${order} limit ${limit} offset ${offset} }`;
+          seen.push(
+            ...(JSON.parse(ask(many, { query: { query } }).text) as { hash: string }[]).map(({ hash }) => hash),
+          );
+        }
+        assert.deepEqual([seen.length, new Set(seen).size], [150, 150], `${order}, ${limit} at a time`);
+      }
+    }
+  } finally {
+    many.close();
+  }
+});
