@@ -30,6 +30,17 @@ test('documents: every relative link leads to a file, and to a heading of it', (
   assert.ok(headings > 8, `only ${headings} links to headings were found`);
 });
 
+test('documents: the sources that they name are there', () => {
+  let named = 0;
+  for (const path of linking) {
+    for (const [, source] of textOf(path).matchAll(/`((?:engine|workers|server|schemas|perf|test|bin)\/[\w./-]*)`/g)) {
+      named += 1;
+      assert.ok(existsSync(join(root, source!)), `${path}: ${source}`);
+    }
+  }
+  assert.ok(named > 100, `only ${named} sources were found`);
+});
+
 /** As web pages of documents are made, a heading is found by its words. */
 function anchorsOf(text: string): Set<string> {
   const headings = text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ +(.+)$/gm);
