@@ -20,7 +20,7 @@ import { decimalText } from '../json/stored.ts';
 import type { ListShape } from './list-shape.ts';
 import { unpackInKernel } from './unpack-kernel.ts';
 
-// What engine/wasm/lists writes.
+// What engine/wasm/lists writes, as in engine/wasm/common/packed.ts.
 const ABSENT = 0;
 const SAME = 1;
 const DOUBLE = 2;

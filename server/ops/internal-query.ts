@@ -13,6 +13,11 @@ export interface Asker {
   readonly querySettings: () => QuerySettings;
 }
 
+/** Of nodes in any state. */
+export const anyState: Json = ['=', 'node_state', 'any'];
+/** How many rows the filter leaves. */
+export const countOf = (filter: Json): Json => ['extract', [['function', 'count']], filter];
+
 /** What a question may say beside its query. */
 export interface Question {
   /** Default: `query`, as clients ask. */

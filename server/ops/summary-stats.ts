@@ -5,7 +5,7 @@
 import type { Exchange } from '../http/exchange.ts';
 import { prettyReply } from '../http/replies.ts';
 import type { Logger } from '../log.ts';
-import { type Asker, askNumber, askRows, askTotal } from './internal-query.ts';
+import { type Asker, anyState, askNumber, askRows, askTotal, countOf } from './internal-query.ts';
 import { isJsonMap, type Json } from './json.ts';
 
 export interface SummaryDeps {
@@ -19,7 +19,6 @@ export interface SummaryDeps {
 
 type Figure = (asker: Asker) => Promise<readonly Json[]>;
 
-const anyState: Json = ['=', 'node_state', 'any'];
 const all = (...clauses: readonly Json[]): Json => ['and', anyState, ...clauses];
 const count: Json = ['function', 'count'];
 const allReports = all(['null?', 'type', false]);
@@ -37,7 +36,7 @@ const figures: Readonly<Record<string, Figure>> = {
   table_usage: async (asker) => {
     const rows: Json[] = [];
     for (const [relname, path, filter] of tables) {
-      const live = await askNumber(asker, { path, query: ['extract', [count], filter] });
+      const live = await askNumber(asker, { path, query: countOf(filter) });
       rows.push({ schemaname: 'public', relname, n_live_tup: live });
     }
     return rows;
@@ -47,7 +46,7 @@ const figures: Readonly<Record<string, Figure>> = {
     const rows: Json[] = [];
     for (const active of [true, false]) {
       const state = active ? 'active' : 'inactive';
-      const found = await askNumber(asker, { path: '/nodes', query: ['extract', [count], ['=', 'node_state', state]] });
+      const found = await askNumber(asker, { path: '/nodes', query: countOf(['=', 'node_state', state]) });
       if (found > 0) rows.push({ count: found, active });
     }
     return rows;

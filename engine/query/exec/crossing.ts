@@ -21,7 +21,6 @@ import { Row } from './row.ts';
 import type { FoldPlan } from './selection.ts';
 import type { Source } from './source.ts';
 
-const TICK_NODES = 63;
 /** More sides of items are not remembered: those of items that come again are found again. */
 const SIDES_MAX = 1 << 16;
 
@@ -141,7 +140,7 @@ export class PartCrossing {
       const item = items[i]!;
       if (this.#codeOf(item) !== FAILS) passing.push(item);
       this.#bound();
-      if ((i & TICK_NODES) === 0 && source.ctx.tick()) yield;
+      if (source.ctx.tickRow()) yield;
     }
     this.#passing = passing.list;
     const codes = this.#passing.map((item) => this.#codes[item]!);
@@ -179,7 +178,7 @@ export class PartCrossing {
     const { stride } = this.dictionary;
     let end = 0;
     for (let i = 0; i < nodes.length; i++) {
-      if ((i & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+      if (ctx.tickRow()) yield;
       this.#readList(nodes[i]!);
       const { values, length } = this.#list;
       for (let at = stride - 1; at < length; at += stride) {
@@ -196,7 +195,7 @@ export class PartCrossing {
         rows += crossing.flush(side);
         this.#bound();
       }
-      if ((i & TICK_NODES) === 0 && ctx.tick()) yield;
+      if (ctx.tickRow()) yield;
     }
     return rows + crossing.flush(side);
   }
@@ -318,7 +317,7 @@ function* byLengths(crossing: Crossing, row: Row, nodes: NodeSet): Generator<und
   const ids = nodes.toArray();
   let rows = 0;
   for (let i = 0; i < ids.length; i++) {
-    if ((i & TICK_NODES) === TICK_NODES && source.ctx.tick()) yield;
+    if (source.ctx.tickRow()) yield;
     const length = dictionary.listLength(ids[i]!);
     if (length === 0) continue;
     row.nodeId = ids[i]!;
@@ -348,7 +347,7 @@ function* byPostings(
       }
       rows += ids.length * times;
     }
-    if ((at & TICK_NODES) === 0 && source.ctx.tick()) yield;
+    if (source.ctx.tickRow()) yield;
   }
   return rows;
 }
@@ -358,7 +357,7 @@ function* byLists(crossing: Crossing, found: PartCrossing, nodes: NodeSet): Gene
   const alike = new Map<Side, NodeId[]>();
   const ids = nodes.toArray();
   for (let i = 0; i < ids.length; i++) {
-    if ((i & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+    if (ctx.tickRow()) yield;
     const side = found.side(ids[i]!);
     const known = alike.get(side);
     if (known === undefined) alike.set(side, [ids[i]!]);

@@ -53,6 +53,8 @@ interface CompileContext {
   hasNode(certname: string): boolean;
   /** To be called now and then: true when the caller should yield. Throws what ends the query. */
   tick(): boolean;
+  /** The same, to be called for each of many. */
+  tickRow(): boolean;
 }
 
 export interface CompileScope {

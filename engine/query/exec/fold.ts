@@ -32,7 +32,6 @@ type Visit = (row: Row, weight: number, isOne: boolean) => void;
 
 /** Counts are kept in an array over all items up to this many. */
 const WEIGHTS_MAX = 1 << 22;
-const TICK_NODES = 63;
 /** From so many on a kernel saves more (4 ns an entry) than it takes to give it weights and to take them away. */
 const ENTRIES_PER_ITEM = 0.25;
 /** Sub-rows of a report that are counted at once. */
@@ -141,7 +140,7 @@ function* countEntries(source: Source, nodes: NodeSet, view: View): Generator<un
   let total = 0;
   const ids = nodes.toArray();
   for (let i = 0; i < ids.length; i++) {
-    if ((i & TICK_NODES) === TICK_NODES && source.ctx.tick()) yield;
+    if (source.ctx.tickRow()) yield;
     total += dictionary.listLength(ids[i]!);
   }
   return total;
@@ -155,7 +154,7 @@ function* listWeights(source: Source, nodes: NodeSet, view: View): Generator<und
   const entries = (ids.length * sizeOf(source.entity, view).rows) / Math.max(1, view.counts.nodes);
   const weights = itemWeights(dictionary.end, dictionary.stride, entries > dictionary.end * ENTRIES_PER_ITEM);
   for (let i = 0; i < ids.length; i++) {
-    if ((i & TICK_NODES) === TICK_NODES && source.ctx.tick()) yield;
+    if (source.ctx.tickRow()) yield;
     dictionary.readList(ids[i]!, list);
     weights.add(list);
   }
@@ -193,7 +192,7 @@ function* byItem(
       row.sub = matched.sub;
       visit(row, weight, true);
     }
-    if ((i & TICK_NODES) === 0 && source.ctx.tick()) yield;
+    if (source.ctx.tickRow()) yield;
   }
 }
 
@@ -238,7 +237,7 @@ function* visitShares(source: Source, shares: readonly Share[], visit: Visit): G
     row.itemId = item;
     row.body = reader!.read(item);
     if (source.item === null || source.item.test(row) === TRUE) visit(row, weight, false);
-    if ((i & TICK_NODES) === TICK_NODES && source.ctx.tick()) yield;
+    if (source.ctx.tickRow()) yield;
   }
 }
 

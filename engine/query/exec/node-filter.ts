@@ -100,9 +100,8 @@ function isNarrow(prefix: string, candidates: NodeSet, { view }: Row): boolean {
 /** Only certnames that begin as those which match do, from the index of certnames. */
 function* byPrefix(matcher: Matcher, candidates: NodeSet, row: Row, scope: CompileScope): Generator<undefined, Truths> {
   const yes = new NodeSet(row.view.maxNodeId + 1);
-  let looks = 0;
   for (const { name, node } of row.view.nodesByPrefix(matcher.prefix)) {
-    if ((++looks & 127) === 0 && scope.ctx.tick()) yield;
+    if (scope.ctx.tickRow()) yield;
     if (candidates.has(node) && matcher.test(name.toString('utf8'))) yes.add(node);
   }
   return { yes, unknown: none() };
@@ -123,7 +122,7 @@ function* byFact(filter: JsonFilter, candidates: NodeSet, row: Row, scope: Compi
   const items = view.facts.lookup(FACT_BY_NAME, [first]);
   const reader = view.facts.reader();
   for (let i = 0; i < items.length; i++) {
-    if ((i & 63) === 63 && scope.ctx.tick()) yield;
+    if (scope.ctx.tickRow()) yield;
     const item = items[i]!;
     const fact = reader.read(item);
     if (fact.name !== first) continue; // a long name shares its key with another
@@ -144,7 +143,7 @@ function* byRecord(filter: Filter, candidates: NodeSet, row: Row, scope: Compile
   const unknown = new NodeSet(row.view.maxNodeId + 1);
   const ids = candidates.toArray();
   for (let i = 0; i < ids.length; i++) {
-    if ((i & 127) === 127 && scope.ctx.tick()) yield;
+    if (scope.ctx.tickRow()) yield;
     row.nodeId = ids[i]!;
     const truth = test(row);
     if (truth === TRUE) yes.add(row.nodeId);

@@ -37,9 +37,8 @@ interface Part {
 const FEW_NODES = 8;
 /** Reports of fewer nodes are looked at sooner than the marks of all: one in so many. */
 const FEW_WANTED = 64;
-/** Marks, and reports, looked at between two looks at the time. */
+/** Marks looked at between two looks at the time. */
 const TICK_MARKS = 1024;
-const TICK_REPORTS = 64;
 
 /** How many rows the selection has; null: they have to be looked at. */
 export function* countReports(source: Source): Generator<undefined, number | null> {
@@ -185,26 +184,24 @@ function* byPeriods(source: Source, part: Part, tell: (count: number) => void): 
   };
   const far = new Set(times.flatMap(({ clock }) => (clock === null ? [] : [...view.reportSet(FAR_SETS[clock])])));
   const { from, to } = producerTimes(times);
-  let looked = 0;
-  const isTime = (): boolean => ++looked % TICK_REPORTS === 0 && source.ctx.tick();
   // What lies at the bounds is looked at when the periods have been read.
   const atBounds: number[] = [];
   for (const period of view.reportPeriods(from, to)) {
     if (isWithin(period.start, times)) for (const [mark, count] of period.counts) add(mark, count);
     else atBounds.push(period.start);
-    if (isTime()) yield;
+    if (source.ctx.tickRow()) yield;
   }
   for (const start of atBounds) {
     for (const { id } of view.reportsByTime({ from: start, to: start + PERIOD_MS - 1 })) {
       if (!far.has(id)) look(id);
-      if (isTime()) yield;
+      if (source.ctx.tickRow()) yield;
     }
   }
   for (const id of far) {
     if (row.openReport(id) && isWithin(periodOf(row.report.number(REPORT_NUMBER.producerTimestamp)!), times))
       addKindOf(id, -1);
     look(id);
-    if (isTime()) yield;
+    if (source.ctx.tickRow()) yield;
   }
   yield* eachOfOthers(source, part, (id) => addKindOf(id, -1));
   for (const [place, { report }] of kinds.entries()) {

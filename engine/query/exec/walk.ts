@@ -31,7 +31,6 @@ import type { WalkOrder } from './selection.ts';
 import type { Source } from './source.ts';
 import { Places } from './subquery.ts';
 
-const TICK_NODES = 63;
 /** Sorting is cheaper than walking an index when one node in so many is wanted. */
 const SORT_SHARE = 4;
 const SORT_ALWAYS = 32;
@@ -169,10 +168,9 @@ export function* walked(
   const output = source.trace.step('output');
   const named = yield* inOrder(order, source, walks, terms);
   let seen = 0;
-  let visited = 0;
   for (const { walk, node } of named) {
     if (seen >= end) return;
-    if ((++visited & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+    if (ctx.tickRow()) yield;
     const { row } = walk;
     const { part } = row;
     const { scan } = source.trace.partition(part);
@@ -231,10 +229,9 @@ export function* groupedByName(tree: QueryTree, grouping: Grouping, source: Sour
   for (const part of source.parts) walks.push(yield* openWalk(source, part, 'certname'));
   const crossing = isCrossable(grouping, source) ? new Crossing(source, grouping) : null;
   const crossed = new Map<PartitionWalk, PartCrossing>();
-  let visited = 0;
   for (const { walk, node } of yield* nodesByName(source, walks, tree.orderBy[0]!.descending)) {
     if (grouping.size >= end) return;
-    if ((++visited & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+    if (ctx.tickRow()) yield;
     const { row } = walk;
     const { scan } = source.trace.partition(row.part);
     if (crossing !== null) {
@@ -359,7 +356,8 @@ function* keptOrder({ ctx }: Source, walks: readonly PartitionWalk[]): Generator
   }
   const order: Place[] = [];
   for (const place of mergedNames(views, false)) {
-    if ((order.push(place) & TICK_NODES) === TICK_NODES && ctx.tick()) yield;
+    order.push(place);
+    if (ctx.tickRow()) yield;
   }
   lists.keep(ORDER, 'node', views, order);
   return order;

@@ -17,6 +17,7 @@ import {
   QUOTE,
 } from '../common/characters';
 import { appendSize, copy, SLACK, sharedSize } from '../common/memory';
+import { TAG_ABSENT, TAG_DOUBLE, TAG_END, TAG_LIST, TAG_NULL_LIST, TAG_SAME, TAG_TEXT } from '../common/packed';
 import {
   booleanEnd,
   containerEnd,
@@ -77,14 +78,6 @@ import { timeAt } from './times';
 
 export { countOfEvents, earliestEvent, eventColumns, latestEvent, packEvents } from './events';
 
-// Tags of the packed list.
-const TAG_ABSENT: u8 = 0;
-const TAG_SAME: u8 = 1;
-const TAG_DOUBLE: u8 = 2;
-const TAG_NULL_LIST: u8 = 1;
-const TAG_LIST: u8 = 2;
-const TAG_END: u8 = 3;
-const TAG_TEXT: usize = 4;
 const SHARED_MAX: usize = 0xff - TAG_TEXT;
 
 // Of the list that is read: where the payload ends; texts that the host made, packed lists of maps inside maps, and the packed list,

@@ -9,6 +9,7 @@
 
 import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET } from '../common/characters';
 import { copy, SLACK, sizeAt, sizeEnd } from '../common/memory';
+import { TAG_ABSENT, TAG_DOUBLE, TAG_END, TAG_LIST, TAG_SAME, TAG_TEXT } from '../common/packed';
 import { NULL_WORD } from '../common/tokens';
 import { DOUBLE_MAX, writeDouble } from './doubles';
 import { DAMAGED, FULL, pieceSize, writePiece } from './output';
@@ -23,14 +24,6 @@ const MAPS: usize = 16;
 const BEGIN: usize = 20;
 const START: usize = 24;
 const END: usize = 28;
-
-// Tags of the packed list.
-const TAG_ABSENT: u8 = 0;
-const TAG_SAME: u8 = 1;
-const TAG_DOUBLE: u8 = 2;
-const TAG_LIST: u8 = 2;
-const TAG_END: u8 = 3;
-const TAG_TEXT: u8 = 4;
 
 let sourceEnd: usize = 0;
 let to: usize = 0;

@@ -3,8 +3,7 @@
 
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { CommandRing } from '../../../workers/types.ts';
-import { type Asker, askNumber, askTotal } from '../internal-query.ts';
-import type { Json } from '../json.ts';
+import { type Asker, anyState, askNumber, askTotal, countOf } from '../internal-query.ts';
 
 interface GaugeDeps {
   readonly registry: MetricsRegistry;
@@ -22,9 +21,6 @@ const nodesKeptMs = 5_000;
 /** Counting resources and distinct ones reads an index over everything. */
 const resourcesKeptMs = 60_000;
 const failureKeptMs = 5_000;
-
-const anyState: Json = ['=', 'node_state', 'any'];
-const countOf = (filter: Json): Json => ['extract', [['function', 'count']], filter];
 
 export function registerGauges(deps: GaugeDeps): void {
   registerPopulation(deps);
