@@ -32,7 +32,7 @@ ${optionLines(options)}
 
 Exit status: 0 all accepted and processed, 1 something was refused, 2 bad usage.`;
 
-/** After so many refusals nothing more is sent. */
+/** After so many refusals no more nodes are begun. */
 const FAILURES_MAX = 10;
 
 class Progress {

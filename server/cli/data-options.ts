@@ -1,8 +1,8 @@
 // Where commands that work on a data directory find it: as `muster start` with the same configuration would.
 
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { reasonOf } from '../../engine/reason.ts';
+import { INFO_NAME, infoFile } from '../../engine/store/layout.ts';
 import { partitionsWithData } from '../../engine/store/store-info.ts';
 import type { Settings } from '../../schemas/config.ts';
 import { shownHost } from '../hosts.ts';
@@ -42,10 +42,10 @@ function settingsOf(args: ParsedArguments, terminal: Terminal): Settings {
 export function existingDataPath(args: ParsedArguments, terminal: Terminal): string {
   const path = dataPath(args, terminal);
   try {
-    if (statSync(join(path, 'store.json'), { throwIfNoEntry: false }) !== undefined) return path;
+    if (statSync(infoFile(path), { throwIfNoEntry: false }) !== undefined) return path;
     const left =
       statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? partitionsWithData(path)[0] : undefined;
-    if (left !== undefined) throw new Error(`store.json is missing, but ${left} has data; restore it from a backup`);
+    if (left !== undefined) throw new Error(`${INFO_NAME} is missing, but ${left} has data; restore it from a backup`);
   } catch (error) {
     throw new CliFailure(exitStatus.failed, `${path} cannot be read: ${reasonOf(error)}`);
   }

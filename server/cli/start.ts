@@ -199,6 +199,7 @@ class Signals {
     process.on('SIGHUP', this.#hangUp);
     // Left alone, Node opens a debugger, through which every user of the machine may run code as this one.
     process.on('SIGUSR1', ignore);
+    // Nothing is meant by it.
     process.on('SIGUSR2', ignore);
     // To a Java program it means: say what you are doing. Whoever is used to that must not end the server.
     process.on('SIGQUIT', this.#quit);

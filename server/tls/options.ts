@@ -114,8 +114,8 @@ function protocolRange(
 ): { minVersion: SecureVersion; maxVersion: SecureVersion } {
   const has13 = ciphers.some((name) => name.startsWith('TLS_'));
   const named = versions.filter((version) => protocols.includes(version) && (version !== 'TLSv1.3' || has13));
-  if (named.length === 0 && protocols.includes('TLSv1.3')) {
-    throw new Error('cipher-suites: none of them is one of TLSv1.3, the one version that ssl-protocols names');
+  if (!has13 && protocols.includes('TLSv1.3') && !protocols.includes('TLSv1.2')) {
+    throw new Error('cipher-suites: none of them is one of TLSv1.3, and ssl-protocols does not name TLSv1.2');
   }
   const [oldest] = named;
   const newest = named.at(-1);

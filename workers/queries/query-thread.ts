@@ -159,7 +159,7 @@ const beginWarmUp: WarmingUpOptions['begin'] = (sample, budgetMs) =>
 const LONG_ANSWER = 2 << 20;
 const makingWay = new MakingWay({ positions: commands });
 
-/** Share of the heap, as large as it may become, that rows may take which are put in order without a limit. */
+/** Share of the heap, as large as it may become, that rows may take which are put in order all together. */
 const ORDER_SHARE = 0.25;
 const orderRoom = { left: getHeapStatistics().heap_size_limit * ORDER_SHARE };
 

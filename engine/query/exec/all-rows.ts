@@ -1,5 +1,6 @@
-// Rows that are put in order without a limit. They may be very many, so of each there are numbers only, some thirty bytes: where it is, and
-// by term a number or which of the values it has. Each value is kept once, and put in order among themselves once all are there.
+// Rows that are put in order all together: without a limit, or for a page that ends very far behind. They may be very many, so of each there
+// are numbers only, some thirty bytes: where it is, and by term a number or which of the values it has. Each value is kept once, and put in
+// order among themselves once all are there.
 
 import type { FieldType } from '../../../schemas/entities.ts';
 import { identityText } from '../../json/compare.ts';
@@ -7,29 +8,51 @@ import type { JsonValue } from '../../json/value.ts';
 import type { OrderTerm } from '../tree.ts';
 import type { Value } from './access.ts';
 import type { ExecContext } from './context.ts';
-import { type CompareValues, orderOf } from './order.ts';
+import type { Shape } from './entities.ts';
+import { type CompareValues, inOrder, ORDER_BYTES, type Ordering, orderOf, RUN } from './order.ts';
 import type { Locator } from './row.ts';
 
+/** Few rows are kept as they are, which is faster. */
+const FEW = 4096;
 /** Entries of a column that are allocated together. A power of two. */
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK - 1;
-/** So many numbers are sorted at once; more are merged from such runs. A power of two. */
-const RUN = 4096;
 /** Bytes that a value takes in memory and in the map that finds it, beside those of its text. */
 const VALUE_BYTES = 100;
+
+/** Bytes of one query, until they are given back together. */
+class Held {
+  readonly #ctx: ExecContext;
+  #bytes = 0;
+
+  constructor(ctx: ExecContext) {
+    this.#ctx = ctx;
+  }
+
+  /** Throws QueryError when there is no room for them. */
+  take(bytes: number): void {
+    this.#ctx.holdForOrder(bytes);
+    this.#bytes += bytes;
+  }
+
+  giveBack(): void {
+    this.#ctx.giveForOrder(this.#bytes);
+    this.#bytes = 0;
+  }
+}
 
 type Numbers = Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 
 /** Numbers, one a row, in chunks: they grow without being copied. */
 class Column {
-  readonly #ctx: ExecContext;
+  readonly #held: Held;
   readonly #make: (size: number) => Numbers;
   readonly #chunks: Numbers[] = [];
   length = 0;
 
-  constructor(ctx: ExecContext, make: (size: number) => Numbers) {
-    this.#ctx = ctx;
+  constructor(held: Held, make: (size: number) => Numbers) {
+    this.#held = held;
     this.#make = make;
   }
 
@@ -37,7 +60,7 @@ class Column {
     const place = this.length & CHUNK_MASK;
     if (place === 0) {
       const chunk = this.#make(CHUNK);
-      this.#ctx.holdForOrder(chunk.byteLength);
+      this.#held.take(chunk.byteLength);
       this.#chunks.push(chunk);
     }
     this.#chunks[this.length >>> CHUNK_BITS]![place] = value;
@@ -68,8 +91,8 @@ class NumberKey implements Key {
   readonly column: Column;
   readonly #sign: number;
 
-  constructor(ctx: ExecContext, { descending }: OrderTerm) {
-    this.column = new Column(ctx, fractions);
+  constructor(held: Held, { descending }: OrderTerm) {
+    this.column = new Column(held, fractions);
     this.#sign = descending ? -1 : 1;
   }
 
@@ -83,14 +106,14 @@ class NumberKey implements Key {
 /** Of other values their numbers, and in the end their places among all of them. */
 class ValueKey implements Key {
   readonly column: Column;
-  readonly #ctx: ExecContext;
+  readonly #held: Held;
   readonly #compare: CompareValues;
   readonly #numbers = new Map<unknown, number>();
   #values: Value[] = [];
 
-  constructor(ctx: ExecContext, compare: CompareValues) {
-    this.#ctx = ctx;
-    this.column = new Column(ctx, whole);
+  constructor(held: Held, compare: CompareValues) {
+    this.#held = held;
+    this.column = new Column(held, whole);
     this.#compare = compare;
   }
 
@@ -100,7 +123,7 @@ class ValueKey implements Key {
     const identity = isObject ? `\u0000${identityText(value as JsonValue)}` : value;
     let number = this.#numbers.get(identity);
     if (number === undefined) {
-      this.#ctx.holdForOrder(VALUE_BYTES + (typeof identity === 'string' ? (isObject ? 3 : 1) * identity.length : 0));
+      this.#held.take(VALUE_BYTES + (typeof identity === 'string' ? (isObject ? 3 : 1) * identity.length : 0));
       number = this.#values.length;
       this.#numbers.set(identity, number);
       this.#values.push(value);
@@ -112,7 +135,8 @@ class ValueKey implements Key {
     this.#numbers.clear();
     const values = this.#values;
     this.#values = [];
-    const order = yield* inOrder(values.length, (a, b) => this.#compare(values[a]!, values[b]!), this.#ctx, tick);
+    this.#held.take(values.length * ORDER_BYTES);
+    const order = yield* inOrder(values.length, (a, b) => this.#compare(values[a]!, values[b]!), tick);
     const ranks = new Uint32Array(values.length);
     let rank = 0;
     for (let i = 0; i < order.length; i++) {
@@ -131,10 +155,24 @@ class ValueKey implements Key {
 
 const isNumeric = (type: FieldType): boolean => type === 'N' || type === 'T' || type === 'B';
 
-/** Takes rows in and gives their places out, in order. Equal ones come as they came. Throws QueryError when they are more than there is room for. */
+export interface AllRowsOptions {
+  readonly terms: readonly OrderTerm[];
+  /** Of the fields of the terms. */
+  readonly types: readonly FieldType[];
+  /** The same order, and whose keys rows are added with. */
+  readonly ordering: Pick<Ordering, 'compare'>;
+  /** Whether rows that are equal in all terms come by their places, as the ordering has it (`withPlaces`), and of which shape they are; null: as they came. */
+  readonly placed: Shape | null;
+}
+
+/** Takes rows in and gives their places out, in order. Throws QueryError when they are more than there is room for. */
 export class AllRows {
-  readonly #ctx: ExecContext;
-  readonly #keys: readonly Key[];
+  readonly #options: AllRowsOptions;
+  /** What there is of the rows' keys, given back once they are in order, and of their places. */
+  readonly #keysHeld: Held;
+  readonly #placesHeld: Held;
+  #few: { readonly keys: readonly Value[]; readonly place: Locator }[] | null = [];
+  #keys: readonly Key[];
   readonly #part: Column;
   readonly #node: Column;
   readonly #item: Column;
@@ -142,31 +180,46 @@ export class AllRows {
   /** Empty as long as no place has one. */
   readonly #spots: unknown[] = [];
 
-  /** `types`: of the fields of the terms. */
-  constructor(terms: readonly OrderTerm[], types: readonly FieldType[], ctx: ExecContext) {
-    this.#ctx = ctx;
+  constructor(options: AllRowsOptions, ctx: ExecContext) {
+    this.#options = options;
+    this.#keysHeld = new Held(ctx);
+    this.#placesHeld = new Held(ctx);
+    const { terms, types } = options;
     this.#keys = terms.map((term, i) =>
-      isNumeric(types[i]!) ? new NumberKey(ctx, term) : new ValueKey(ctx, orderOf(types[i]!, term.descending)),
+      isNumeric(types[i]!)
+        ? new NumberKey(this.#keysHeld, term)
+        : new ValueKey(this.#keysHeld, orderOf(types[i]!, term.descending)),
     );
-    this.#part = new Column(ctx, whole);
-    this.#node = new Column(ctx, whole);
-    this.#item = new Column(ctx, whole);
-    this.#sub = new Column(ctx, whole);
+    this.#part = new Column(this.#placesHeld, whole);
+    this.#node = new Column(this.#placesHeld, whole);
+    this.#item = new Column(this.#placesHeld, whole);
+    this.#sub = new Column(this.#placesHeld, whole);
   }
 
   /** Nothing is ever behind the last row. */
   readonly last = null;
 
   get size(): number {
-    return this.#part.length;
+    return this.#few?.length ?? this.#part.length;
   }
 
-  /** Keys by term. */
+  /** Keys as the ordering makes them. */
   add(keys: readonly Value[], place: () => Locator): void {
+    if (this.#few === null) {
+      this.#add(keys, place());
+      return;
+    }
+    this.#few.push({ keys, place: place() });
+    if (this.#few.length <= FEW) return;
+    const few = this.#few;
+    this.#few = null;
+    for (const row of few) this.#add(row.keys, row.place);
+  }
+
+  #add(keys: readonly Value[], { part, node, item, sub, spot }: Locator): void {
     for (let i = 0; i < this.#keys.length; i++) this.#keys[i]!.add(keys[i]!);
-    const { part, node, item, sub, spot } = place();
     if (spot !== null) {
-      this.#ctx.holdForOrder(VALUE_BYTES);
+      this.#placesHeld.take(VALUE_BYTES);
       this.#spots[this.size] = spot;
     }
     this.#part.push(part);
@@ -175,23 +228,24 @@ export class AllRows {
     this.#sub.push(sub);
   }
 
-  /** The places in order from that one on. Very many take long: `tick` says when to yield. */
+  /** The places in order from that one on; this has no rows afterwards. Very many take long: `tick` says when to yield. */
   *sorted(from: number, tick: () => boolean): Generator<undefined, Iterable<Locator>> {
-    const columns: Column[] = [];
-    for (const key of this.#keys) {
-      yield* key.finish(tick);
-      columns.push(key.column);
+    const few = this.#few;
+    if (few !== null) {
+      const { compare } = this.#options.ordering;
+      const order = yield* inOrder(few.length, (a, b) => compare(few[a]!.keys, few[b]!.keys), tick);
+      return Array.from(order.subarray(from), (row) => few[row]!.place);
     }
-    const compare = (a: number, b: number): number => {
-      for (let i = 0; i < columns.length; i++) {
-        const column = columns[i]!;
-        const x = column.at(a);
-        const y = column.at(b);
-        if (x !== y) return x < y ? -1 : 1;
-      }
-      return 0;
-    };
-    return this.#places(yield* inOrder(this.size, compare, this.#ctx, tick), from);
+    for (const key of this.#keys) yield* key.finish(tick);
+    const { placed } = this.#options;
+    const places = [this.#part, ...(placed === 'report' ? [] : [this.#node]), this.#item, this.#sub];
+    const columns = [...this.#keys.map(({ column }) => column), ...(placed === null ? [] : places)];
+    this.#keysHeld.take(this.size * ORDER_BYTES);
+    const order = yield* inOrder(this.size, (a, b) => byColumns(columns, a, b), tick);
+    this.#keys = [];
+    this.#keysHeld.giveBack();
+    this.#placesHeld.take(order.byteLength);
+    return this.#places(order, from);
   }
 
   *#places(order: Uint32Array, from: number): Generator<Locator> {
@@ -208,35 +262,12 @@ export class AllRows {
   }
 }
 
-/** The numbers below `length` in order, equal ones by themselves: runs that are sorted at once, and merged. */
-function* inOrder(
-  length: number,
-  compare: (a: number, b: number) => number,
-  ctx: ExecContext,
-  tick: () => boolean,
-): Generator<undefined, Uint32Array> {
-  const order = (a: number, b: number): number => compare(a, b) || a - b;
-  ctx.holdForOrder(length * 2 * Uint32Array.BYTES_PER_ELEMENT);
-  let from = Uint32Array.from({ length }, (_, i) => i);
-  for (let at = 0; at < length; at += RUN) {
-    from.subarray(at, at + RUN).sort(order);
-    if (tick()) yield;
+function byColumns(columns: readonly Column[], a: number, b: number): number {
+  for (let i = 0; i < columns.length; i++) {
+    const column = columns[i]!;
+    const x = column.at(a);
+    const y = column.at(b);
+    if (x !== y) return x < y ? -1 : 1;
   }
-  if (length <= RUN) return from;
-  let into = new Uint32Array(length);
-  for (let width = RUN; width < length; width *= 2) {
-    for (let at = 0; at < length; at += 2 * width) {
-      const middle = Math.min(at + width, length);
-      const end = Math.min(middle + width, length);
-      let left = at;
-      let right = middle;
-      for (let i = at; i < end; i++) {
-        const isLeft = right === end || (left < middle && order(from[left]!, from[right]!) <= 0);
-        into[i] = from[isLeft ? left++ : right++]!;
-        if ((i & (RUN - 1)) === 0 && tick()) yield;
-      }
-    }
-    [from, into] = [into, from];
-  }
-  return from;
+  return 0;
 }

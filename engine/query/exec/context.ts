@@ -30,7 +30,9 @@ export interface ContextOptions {
   readonly cancelled: () => boolean;
   /** Milliseconds of work after which `tick` asks to yield. */
   readonly slice: number;
-  /** Bytes that rows may take which are put in order without a limit, those of other queries of the thread included; absent: any. */
+  /** Places of a page's last row up to which rows are kept one by one; default: a million. */
+  readonly keptMax?: number | undefined;
+  /** Bytes that rows may take which are put in order all together (all-rows.ts), those of other queries of the thread included; absent: any. */
   readonly orderRoom?: Room | undefined;
 }
 
@@ -137,11 +139,19 @@ export class ExecContext {
       const mib = Math.floor((this.#heldForOrder + orderRoom.left) / (1 << 20));
       throw new QueryError(
         500,
-        `To put its rows in order the query needs more than the ${mib} MiB there are; give it a limit`,
+        `To put its rows in order the query needs more than the ${mib} MiB there are; give it a limit, or a smaller offset`,
       );
     }
     orderRoom.left -= bytes;
     this.#heldForOrder += bytes;
+  }
+
+  /** Gives back before that. */
+  giveForOrder(bytes: number): void {
+    const { orderRoom } = this.options;
+    if (orderRoom === undefined) return;
+    orderRoom.left += bytes;
+    this.#heldForOrder -= bytes;
   }
 
   close(): void {

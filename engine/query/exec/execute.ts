@@ -11,6 +11,7 @@ import type { ExecContext } from './context.ts';
 import { crossRows, isCrossable } from './crossing.ts';
 import { END, ROW } from './cursor.ts';
 import { openDistinct } from './distinct.ts';
+import type { Shape } from './entities.ts';
 import { typeOf } from './filter.ts';
 import { countRows, foldRows } from './fold.ts';
 import { narrowed } from './narrowing.ts';
@@ -111,13 +112,13 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   const isPlaced =
     tree.limit !== null &&
     (source.shape === 'item' || (source.shape === 'report' && (!source.isWithinReports || byTerms.bounds !== null)));
-  const page = new Page(tree, offset, source, isPlaced ? withPlaces(byTerms, source.shape) : byTerms);
+  const page = new Page(tree, offset, source, byTerms, isPlaced ? source.shape : null);
   const isWhole = tree.limit === null || (options.onTotal !== undefined && total === null);
   yield* onPage(page, new TreeRows(source, isWhole ? null : page.behind), total, sink, options);
 }
 
-/** Pages that end further behind are made of all rows: the keys of so many are larger than numbers of all of them mostly are. */
-const KEPT_MAX = 500_000;
+/** Pages that end further behind are made of numbers of all rows, which mostly are smaller than the keys of so many. */
+const KEPT_MAX = 1_000_000;
 
 function* first<T>(values: Iterable<T>, count: number): Generator<T> {
   if (count === 0) return;
@@ -137,15 +138,18 @@ class Page {
   /** Of the rows that come, those that lie before the page. */
   readonly #offset: number;
 
-  /** `offset`: how many of the rows that come lie before the page. */
-  constructor(tree: QueryTree, offset: number, source: Source, ordering: Ordering) {
+  /** `offset`: how many of the rows that come lie before the page. `placed`: as which shape rows that are equal in all terms come by their places; null: they come as they are found. */
+  constructor(tree: QueryTree, offset: number, source: Source, byTerms: Ordering, placed: Shape | null) {
+    const ordering = placed === null ? byTerms : withPlaces(byTerms, placed);
     this.tree = tree;
     this.ordering = ordering;
     const end = tree.limit === null ? Number.POSITIVE_INFINITY : offset + tree.limit;
     const types = tree.orderBy.map(({ field }) => typeOf(source.entity, field));
     this.#offset = offset;
     this.top =
-      end > KEPT_MAX ? new AllRows(tree.orderBy, types, source.ctx) : new TopEntries(ordering.compare, offset, end);
+      end > (source.ctx.options.keptMax ?? KEPT_MAX)
+        ? new AllRows({ terms: tree.orderBy, types, ordering, placed }, source.ctx)
+        : new TopEntries(ordering.compare, offset, end);
     this.behind = new Behind(ordering, tree, source, this.top);
   }
 
@@ -207,7 +211,7 @@ function* distinct(
   if (tree.orderBy.length === 0 && !options.onTotal) yield* asTheyCome(tree, rows, sink);
   else
     yield* onPage(
-      new Page(tree, tree.offset, rows.source, orderingOf(tree.orderBy, rows.source.scope)),
+      new Page(tree, tree.offset, rows.source, orderingOf(tree.orderBy, rows.source.scope), null),
       rows,
       null,
       sink,

@@ -316,26 +316,25 @@ function byText(filter: Of<'or'>, scope: CompileScope): Predicate | null {
   const { args } = filter;
   const field = args.length < ALTERNATIVES_MIN ? null : tellingField(args, scope);
   if (field === null) return null;
-  const groups = new Map<string, Filter[]>();
-  for (const arg of args) {
+  const compiled = args.map((arg) => compileFilter(arg, scope));
+  const groups = new Map<string, Predicate[]>();
+  for (const [i, arg] of args.entries()) {
     for (const text of textsByField(arg).get(field)!) {
       const group = groups.get(text);
-      if (group === undefined) groups.set(text, [arg]);
-      else group.push(arg);
+      if (group === undefined) groups.set(text, [compiled[i]!]);
+      else group.push(compiled[i]!);
     }
   }
-  const compiled = (filters: readonly Filter[]): Predicate =>
-    disjunction(filters.map((arg) => compileFilter(arg, scope)));
   const tests = new Map<string, Predicate['test']>();
-  for (const [text, group] of groups) tests.set(text, compiled(group).test);
+  for (const [text, group] of groups) tests.set(text, disjunction(group).test);
   // Where the field is null each of them may be unknown.
-  let whole: Predicate['test'] | null = null;
+  const whole = disjunction(compiled).test;
   const { value: get } = accessFor(scope, field);
   return {
     deps: depsOf(filter, scope),
     test(row) {
       const value = get(row);
-      if (isNull(value)) return (whole ??= compiled(args).test)(row);
+      if (isNull(value)) return whole(row);
       const test = tests.get(value as string);
       return test === undefined ? FALSE : test(row);
     },

@@ -187,7 +187,43 @@ interface Entry<P> {
 }
 
 /** So many entries are sorted at once; longer lists are merged from such runs. A power of two. */
-const RUN = 4096;
+export const RUN = 4096;
+/** Bytes that `inOrder` takes for each number. */
+export const ORDER_BYTES = 2 * Uint32Array.BYTES_PER_ELEMENT;
+
+/** The numbers below `length` in order, equal ones by themselves: runs that are sorted at once, and merged. `tick` says when to yield. */
+export function* inOrder(
+  length: number,
+  compare: (a: number, b: number) => number,
+  tick: () => boolean,
+): Generator<undefined, Uint32Array> {
+  const order = (a: number, b: number): number => compare(a, b) || a - b;
+  let from = new Uint32Array(length);
+  for (let at = 0; at < length; at += RUN) {
+    const end = Math.min(at + RUN, length);
+    for (let i = at; i < end; i++) from[i] = i;
+    from.subarray(at, end).sort(order);
+    if (tick()) yield;
+  }
+  if (length <= RUN) return from;
+  let into = new Uint32Array(length);
+  for (let width = RUN; width < length; width *= 2) {
+    for (let at = 0; at < length; at += 2 * width) {
+      const middle = Math.min(at + width, length);
+      const end = Math.min(middle + width, length);
+      let left = at;
+      let right = middle;
+      for (let i = at; i < end; i++) {
+        const isLeft = right === end || (left < middle && order(from[left]!, from[right]!) <= 0);
+        into[i] = from[isLeft ? left++ : right++]!;
+        if ((i & (RUN - 1)) === 0 && tick()) yield;
+      }
+    }
+    [from, into] = [into, from];
+  }
+  return from;
+}
+
 /** So many more than are wanted are taken in before those that are too many are found, at least; and so large a share of what is wanted. */
 const ROOM_MIN = 64;
 const ROOM_SHARE = 0.5;
@@ -242,42 +278,10 @@ export class TopEntries<P> {
     if (this.#from >= from.length) return [];
     if (this.#from > 0) this.#select(from, this.#from);
     if (tick()) yield;
-    return yield* this.#inOrder(this.#from === 0 ? from : from.slice(this.#from), tick);
-  }
-
-  *#inOrder(entries: Entry<P>[], tick: () => boolean): Generator<undefined, Entry<P>[]> {
-    let from = entries;
-    const { length } = from;
-    if (length <= RUN) return from.sort((a, b) => this.#order(a, b));
-    for (let at = 0; at < length; at += RUN) {
-      const run = from.slice(at, at + RUN).sort((a, b) => this.#order(a, b));
-      for (let i = 0; i < run.length; i++) from[at + i] = run[i]!;
-      if (tick()) yield;
-    }
-    let into = [...from];
-    for (let width = RUN; width < length; width *= 2) {
-      for (let at = 0; at < length; at += 2 * width) yield* this.#merge(from, into, { at, width }, tick);
-      [from, into] = [into, from];
-    }
-    return from;
-  }
-
-  /** Two runs in order that lie side by side become one. */
-  *#merge(
-    from: readonly Entry<P>[],
-    into: Entry<P>[],
-    { at, width }: { readonly at: number; readonly width: number },
-    tick: () => boolean,
-  ): Generator<undefined, void> {
-    const middle = Math.min(at + width, from.length);
-    const end = Math.min(middle + width, from.length);
-    let left = at;
-    let right = middle;
-    for (let i = at; i < end; i++) {
-      const isLeft = right === end || (left < middle && this.#order(from[left]!, from[right]!) <= 0);
-      into[i] = from[isLeft ? left++ : right++]!;
-      if ((i & (RUN - 1)) === 0 && tick()) yield;
-    }
+    const entries = this.#from === 0 ? from : from.slice(this.#from);
+    if (entries.length <= RUN) return entries.sort((a, b) => this.#order(a, b));
+    const order = yield* inOrder(entries.length, (a, b) => this.#order(entries[a]!, entries[b]!), tick);
+    return Array.from(order, (place) => entries[place]!);
   }
 
   #order(a: Entry<P>, b: Entry<P>): number {

@@ -31,7 +31,7 @@ export interface QueryStore {
   readonly slice?: number;
   /** true once nobody waits for the answer; looked at between slices of work. Default: never. */
   readonly cancelled?: () => boolean;
-  /** Bytes that the rows of all queries of the thread may take which are put in order without a limit. Default: any. */
+  /** Bytes that the rows of all queries of the thread may take which are put in order all together. Default: any. */
   readonly orderRoom?: { left: number };
 }
 

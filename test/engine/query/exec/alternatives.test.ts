@@ -159,6 +159,29 @@ describe('very many alternatives that compare a text each', () => {
     }
   });
 
+  it('with long lists each, or in each other, each of them is compiled once', () => {
+    const names = (count: number, from: number) => Array.from({ length: count }, (_, i) => `n${from + i}`);
+    const arms = Array.from({ length: 20 }, (_, i) =>
+      and(isOneOf('certname', ...names(3000, i)), eq('type', i % 2 === 0 ? 'File' : 'User')),
+    );
+    let nested: Filter = eq('title', 't1-1');
+    for (let depth = 0; depth < 14; depth++) {
+      const others = Array.from({ length: 20 }, (_, i) => and(eq('title', `x${i}`), eq('type', 'File')));
+      nested = or(and(isOneOf('title', 't1-1', 't2-2'), nested), ...others);
+    }
+    const ctx = new ExecContext(fleet.partitions, contextOptions);
+    const scope = scopeOf(ctx, 'resources');
+    const began = performance.now();
+    compileFilter(or(...arms), scope);
+    const rows = new TreeRows(new Source({ entity: 'resources', filter: nested }, ctx));
+    let found = 0;
+    for (let step = rows.next(); step !== END; step = rows.next()) if (step === ROW) found++;
+    assert.equal(found, 1);
+    // Seconds, and a heap that is full, when every text has its alternatives compiled for itself.
+    assert.ok(performance.now() - began < 5000);
+    ctx.close();
+  });
+
   it('nested deeply among conditions they cost little, and others have their turns', () => {
     let query: unknown = ['or', ['=', 'certname', 'a'], ['=', 'type', 'File']];
     for (let i = 0; i < 240; i++) query = ['or', ['=', 'certname', `c${i}`], ['and', query, ['=', 'line', i]]];

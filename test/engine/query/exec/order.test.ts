@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Float } from '../../../../engine/json/value.ts';
+import type { Value } from '../../../../engine/query/exec/access.ts';
 import { AllRows } from '../../../../engine/query/exec/all-rows.ts';
 import { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { compareByTypes, TopEntries } from '../../../../engine/query/exec/order.ts';
 import type { Locator } from '../../../../engine/query/exec/row.ts';
+import type { FieldType } from '../../../../schemas/entities.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { contextOptions } from '../request/fleet.ts';
 
@@ -55,63 +57,99 @@ describe('entries in order', () => {
 });
 
 describe('all rows in order', () => {
-  const terms = [
-    { field: 'line', descending: true },
-    { field: 'title', descending: false },
-    { field: 'value', descending: true },
-  ];
-  const types = ['N', 'S', 'V'] as const;
-  const byTerms = compareByTypes(
-    types,
-    terms.map(({ descending }) => descending),
-  );
-  const values = [null, 1, new Float(1), 2, '1', 'a', true, [1], [1, 2], { a: 1 }, { a: null }];
+  const VALUES: Readonly<Partial<Record<FieldType, readonly Value[]>>> = {
+    N: [null, 1, 2, 3.5, -1, 2n ** 60n],
+    T: [null, 0, 1_700_000_000_000],
+    B: [null, true, false],
+    S: ['x', 'y\u{1f600}', 'y\uffff', '', null],
+    V: [null, 1, new Float(1), 2, '1', 'a', true, [1], [1, 2], { a: 1 }, { a: null }],
+    A: [null, [], ['a'], ['a', 'b'], ['b']],
+    PA: [['a'], ['a', 1], ['a', 10], ['b'], null],
+  };
+  const types = Object.keys(VALUES) as FieldType[];
+  const random = new Random(testSeed('all rows'));
   const placeOf = (row: number): Locator => ({
     part: row & 1,
-    node: row,
+    node: (row * 7919) % 1000,
     item: row * 2,
     sub: row % 3,
     spot: row % 7 === 0 ? row : null,
   });
 
-  it('they are those that the keys say, equal ones as they came', () => {
-    const random = new Random(testSeed('all rows'));
-    for (const length of [0, 1, 4097, 20_001]) {
-      const ctx = new ExecContext([], contextOptions);
-      const rows = new AllRows(terms, types, ctx);
-      const all = Array.from({ length }, (_, row) => ({
-        row,
-        keys: [random.pick([null, 1, 2, 3.5]), random.pick(['x', 'y\u{1f600}', null]), random.pick(values)],
-      }));
-      for (const { row, keys } of all) rows.add(keys, () => placeOf(row));
-      assert.equal(rows.size, length);
-      const from = length === 4097 ? 100 : 0;
-      const work = rows.sorted(from, () => true);
-      let pauses = 0;
-      let step = work.next();
-      for (; !step.done; step = work.next()) pauses++;
-      const expected = all.sort((a, b) => byTerms(a.keys, b.keys) || a.row - b.row).slice(from);
-      assert.deepEqual(
-        [...step.value],
-        expected.map(({ row }) => placeOf(row)),
-      );
-      assert.ok(pauses >= length / 4096);
+  it('they are those that the keys say, equal ones as they came or by their places', () => {
+    for (const length of [0, 1, 4096, 4097, 20_001]) {
+      for (const placed of [null, 'item', 'report'] as const) {
+        const used = [random.pick(types), random.pick(types)];
+        const terms = used.map((type) => ({ field: type, descending: random.below(2) === 1 }));
+        const compare = compareByTypes(
+          used,
+          terms.map(({ descending }) => descending),
+        );
+        const byPlace = (a: Locator, b: Locator): number =>
+          placed === null
+            ? 0
+            : a.part - b.part || (placed === 'report' ? 0 : a.node - b.node) || a.item - b.item || a.sub - b.sub;
+        const all = Array.from({ length }, (_, row) => ({
+          row,
+          place: placeOf(row),
+          keys: used.map((type) => random.pick(VALUES[type]!)),
+        }));
+        const expected = [...all].sort((a, b) => compare(a.keys, b.keys) || byPlace(a.place, b.place) || a.row - b.row);
+        // The keys that rows come with end with their places, as in pages.
+        const whole = (a: readonly Value[], b: readonly Value[]): number =>
+          compare(a, b) || byPlace(all[Number(a[2])]!.place, all[Number(b[2])]!.place);
+        const rows = new AllRows(
+          { terms, types: used, ordering: { compare: whole }, placed },
+          new ExecContext([], contextOptions),
+        );
+        for (const { row, keys } of all) rows.add([...keys, row], () => placeOf(row));
+        assert.equal(rows.size, length);
+        const from = length === 4097 ? 100 : 0;
+        const work = rows.sorted(from, () => true);
+        let pauses = 0;
+        let step = work.next();
+        for (; !step.done; step = work.next()) pauses++;
+        assert.deepEqual(
+          [...step.value],
+          expected.slice(from).map(({ place }) => place),
+          `${length} by ${used} ${placed}`,
+        );
+        assert.ok(pauses >= length / 4096);
+      }
     }
   });
 
   it('more than there is room for are refused, and the room is given back', () => {
     const orderRoom = { left: 10 << 20 };
     const ctx = new ExecContext([], { ...contextOptions, orderRoom });
-    const rows = new AllRows(terms, types, ctx);
+    const terms = [
+      { field: 'line', descending: true },
+      { field: 'title', descending: false },
+    ];
+    const made = () => new AllRows({ terms, types: ['N', 'S'], ordering: { compare: () => 0 }, placed: null }, ctx);
+    const rows = made();
     const fill = (): void => {
-      for (let row = 0; row < 1e6; row++) rows.add([row, `title ${row}`, null], () => placeOf(row));
+      for (let row = 0; row < 1e6; row++) rows.add([row, `title ${row}`], () => placeOf(row));
     };
-    assert.throws(
-      fill,
-      /^QueryError: To put its rows in order the query needs more than the 10 MiB there are; give it a limit$/,
-    );
+    const refusal =
+      /^QueryError: To put its rows in order the query needs more than the 10 MiB there are; give it a limit, or a smaller offset$/;
+    assert.throws(fill, refusal);
     assert.ok(rows.size > 20_000 && rows.size < 200_000, `${rows.size} rows`);
     ctx.close();
     assert.equal(orderRoom.left, 10 << 20);
+  });
+
+  it('once they are in order their keys take no room any more', () => {
+    const orderRoom = { left: 100 << 20 };
+    const ctx = new ExecContext([], { ...contextOptions, orderRoom });
+    const options = { terms: [{ field: 'title', descending: false }], types: ['S'] as const, placed: null };
+    const rows = new AllRows({ ...options, ordering: { compare: () => 0 } }, ctx);
+    for (let row = 0; row < 50_000; row++) rows.add([`title ${row}`], () => ({ ...placeOf(row), spot: null }));
+    const { left } = orderRoom;
+    const work = rows.sorted(0, () => false);
+    assert.ok(work.next().done);
+    assert.ok(orderRoom.left > left + 50_000 * 100, `${orderRoom.left - left}`);
+    ctx.close();
+    assert.equal(orderRoom.left, 100 << 20);
   });
 });

@@ -3,8 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { ExecContext } from '../../../../engine/query/exec/context.ts';
+import { execute } from '../../../../engine/query/exec/execute.ts';
+import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
 import { Random, testSeed } from '../../../support/random.ts';
-import { ask, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';
+import { ask, contextOptions, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';
 
 const REPORTS = 240;
 const random = new Random(testSeed('time-order'));
@@ -136,5 +139,26 @@ it('pages go on where the one before ended also where they are found another way
     }
   } finally {
     many.close();
+  }
+});
+
+it('pages go on beyond the place from which on they are made of all rows', () => {
+  const page = (field: string, offset: number): string[] => {
+    const ctx = new ExecContext(fleet.partitions, { ...contextOptions, keptMax: 60 });
+    const rows: string[] = [];
+    const tree = resolveEntity('reports', ['extract', ['hash'], ['~', 'certname', '.']], {
+      edition: 'community',
+      orderBy: [{ field, order: 'desc' }],
+      limit: 20,
+      offset,
+    });
+    for (const _ of execute(tree, ctx, { row: (text) => rows.push(String(text)), full: false }));
+    ctx.close();
+    return rows;
+  };
+  for (const field of ['status', 'producer_timestamp']) {
+    const seen: string[] = [];
+    for (let offset = 0; offset < REPORTS; offset += 20) seen.push(...page(field, offset));
+    assert.deepEqual([seen.length, new Set(seen).size], [REPORTS, REPORTS], field);
   }
 });
