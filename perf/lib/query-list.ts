@@ -30,6 +30,7 @@ const pql = (name: string, cost: QueryCost, query: string): TimedQuery => ({ nam
 const other = (name: string, path: string): TimedQuery => ({ name, cost: 'flat', path });
 const dump = (name: string, route: string): TimedQuery => ({ name, cost: 'scan', path: `${v4}/${route}`, dump: true });
 
+const nodeName = (n: number): string => `node-${String(n).padStart(5, '0')}.example.com`;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 export const timedQueries: readonly TimedQuery[] = [
@@ -97,6 +98,10 @@ export const timedQueries: readonly TimedQuery[] = [
     offset: '200',
     include_total: 'true',
   }),
+  at('resources: four hundred pairs of a node and a title', 'flat', 'resources', [
+    'or',
+    ...numbers(400).map((n) => ['and', ['=', 'certname', nodeName(n)], ['=', 'title', nodeName(n)]]),
+  ]),
   at('resources: exported, of others', 'rows', 'resources', [
     'and',
     ['=', 'type', 'Sshkey'],
@@ -226,4 +231,16 @@ export const timedQueries: readonly TimedQuery[] = [
   { ...at('dump: catalogs of 100 nodes', 'flat', 'catalogs', ['~', 'certname', '^node-000']), dump: true },
   dump('dump: reports', 'reports'),
   dump('dump: resources', 'resources'),
+  {
+    ...at(
+      'dump: resources in order, without a limit',
+      'scan',
+      'resources',
+      ['extract', ['certname', 'type', 'title']],
+      {
+        order_by: [{ field: 'line' }, { field: 'title' }, { field: 'type' }, { field: 'certname' }],
+      },
+    ),
+    dump: true,
+  },
 ];
