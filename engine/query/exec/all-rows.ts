@@ -12,8 +12,9 @@ import type { Shape } from './entities.ts';
 import { type CompareValues, inOrder, ORDER_BYTES, type Ordering, orderOf, RUN } from './order.ts';
 import type { Locator } from './row.ts';
 
-/** Few rows are kept as they are, which is faster. */
+/** Few rows with short keys are kept as they are, which is faster: so many, with so many characters. */
 const FEW = 4096;
+const FEW_LENGTH = 1 << 20;
 /** Entries of a column that are allocated together. A power of two. */
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
@@ -154,6 +155,8 @@ class ValueKey implements Key {
 }
 
 const isNumeric = (type: FieldType): boolean => type === 'N' || type === 'T' || type === 'B';
+/** Whether it is known how much a value of the type takes. */
+const isPlain = (type: FieldType): boolean => type === 'S' || isNumeric(type);
 
 export interface AllRowsOptions {
   readonly terms: readonly OrderTerm[];
@@ -171,7 +174,9 @@ export class AllRows {
   /** What there is of the rows' keys, given back once they are in order, and of their places. */
   readonly #keysHeld: Held;
   readonly #placesHeld: Held;
-  #few: { readonly keys: readonly Value[]; readonly place: Locator }[] | null = [];
+  #few: { readonly keys: readonly Value[]; readonly place: Locator }[] | null;
+  /** Characters of their keys. */
+  #fewLength = 0;
   #keys: readonly Key[];
   readonly #part: Column;
   readonly #node: Column;
@@ -185,6 +190,7 @@ export class AllRows {
     this.#keysHeld = new Held(ctx);
     this.#placesHeld = new Held(ctx);
     const { terms, types } = options;
+    this.#few = types.every(isPlain) ? [] : null;
     this.#keys = terms.map((term, i) =>
       isNumeric(types[i]!)
         ? new NumberKey(this.#keysHeld, term)
@@ -210,7 +216,8 @@ export class AllRows {
       return;
     }
     this.#few.push({ keys, place: place() });
-    if (this.#few.length <= FEW) return;
+    for (const key of keys) if (typeof key === 'string') this.#fewLength += key.length;
+    if (this.#few.length <= FEW && this.#fewLength <= FEW_LENGTH) return;
     const few = this.#few;
     this.#few = null;
     for (const row of few) this.#add(row.keys, row.place);
@@ -232,6 +239,7 @@ export class AllRows {
   *sorted(from: number, tick: () => boolean): Generator<undefined, Iterable<Locator>> {
     const few = this.#few;
     if (few !== null) {
+      this.#few = [];
       const { compare } = this.#options.ordering;
       const order = yield* inOrder(few.length, (a, b) => compare(few[a]!.keys, few[b]!.keys), tick);
       return Array.from(order.subarray(from), (row) => few[row]!.place);

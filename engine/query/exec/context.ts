@@ -30,7 +30,7 @@ export interface ContextOptions {
   readonly cancelled: () => boolean;
   /** Milliseconds of work after which `tick` asks to yield. */
   readonly slice: number;
-  /** Places of a page's last row up to which rows are kept one by one; default: a million. */
+  /** Places of a page's last row up to which rows are kept one by one; default: half a million. */
   readonly keptMax?: number | undefined;
   /** Bytes that rows may take which are put in order all together (all-rows.ts), those of other queries of the thread included; absent: any. */
   readonly orderRoom?: Room | undefined;
@@ -157,7 +157,7 @@ export class ExecContext {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.options.orderRoom !== undefined) this.options.orderRoom.left += this.#heldForOrder;
+    this.giveForOrder(this.#heldForOrder);
     for (const view of this.#views) view?.close(); // some may not have been taken
   }
 

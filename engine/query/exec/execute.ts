@@ -118,7 +118,7 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
 }
 
 /** Pages that end further behind are made of numbers of all rows, which mostly are smaller than the keys of so many. */
-const KEPT_MAX = 1_000_000;
+const KEPT_MAX = 500_000;
 
 function* first<T>(values: Iterable<T>, count: number): Generator<T> {
   if (count === 0) return;

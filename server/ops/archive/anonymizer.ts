@@ -96,26 +96,24 @@ export function createAnonymizer(profile: AnonymizationProfile, key: Uint8Array 
     return shown;
   };
 
-  /** Members decide for themselves, unless what they are in is named like a secret (`isHidden`). */
-  function factValue(value: JsonValue, context: LeafContext, isHidden: boolean): JsonValue {
-    const hides = isHidden || isSecret(context['fact-name']);
-    if (isObject(value)) return factsOf(value, context, hides);
-    if (hides) return value === null ? null : replaceLeaf('fact-value', value, draw);
-    if (!isArray(value) || isReplaced(profile, 'fact-value', context)) return leaf('fact-value', value, context);
-    return value.map((member) => factValue(member, context, false));
-  }
+  /** Members decide for themselves, unless what they are in is named like a secret: then their names are hidden with their values. */
+  const factValue: Treatment = (value, context) => {
+    // Where everything is replaced names stay the same as elsewhere.
+    const isHidden = isSecret(context['fact-name']) && profile['fact-value'] !== undefined;
+    if (isObject(value) && !isHidden) return facts(value, context);
+    if (isArray(value) && !isReplaced(profile, 'fact-value', context)) return each(factValue)(value, context);
+    return leaf('fact-value', value, context);
+  };
 
-  const facts: Treatment = (value, context) => factsOf(value, context, false);
-
-  function factsOf(value: JsonValue, context: LeafContext, isHidden: boolean): JsonValue {
+  const facts: Treatment = (value, context) => {
     if (!isObject(value)) return value;
     const shown: Record<string, JsonValue> = {};
     for (const [name, member] of Object.entries(value)) {
       const inner = { ...context, 'fact-name': name };
-      define(shown, leafText('fact-name', name, inner), factValue(member, inner, isHidden));
+      define(shown, leafText('fact-name', name, inner), factValue(member, inner));
     }
     return shown;
-  }
+  };
 
   const containment: Treatment = (value, context) => {
     if (typeof value !== 'string' || value === '') return value;

@@ -453,7 +453,7 @@ test('export: low hides what is named like a secret, wherever it lies', () => {
   const values = {
     plain: ['shown', { at: 'shown', API_Key: 'hidden' }],
     nested: { PassWord: 'hidden', list: [[{ token_secret: ['hidden'] }]], size: 'shown' },
-    secrets: { id: 'hidden', more: [{ id: 'hidden' }] },
+    secrets: { id: 'hidden', hidden: { of: 'hidden' }, more: [{ hidden: 'hidden' }] },
     db_private: { pem: 'hidden' },
   };
   const facts = JSON.stringify(anonymizer('facts', { certname: 'a', values }));

@@ -139,6 +139,27 @@ describe('all rows in order', () => {
     assert.equal(orderRoom.left, 10 << 20);
   });
 
+  it('few rows with long keys count, too', () => {
+    const orderRoom = { left: 1 << 20 };
+    const ctx = new ExecContext([], { ...contextOptions, orderRoom });
+    const long = 'x'.repeat(100_000);
+    for (const [type, value] of [
+      ['S', long],
+      ['J', { long }],
+    ] as const) {
+      const terms = [{ field: type, descending: false }];
+      const rows = new AllRows({ terms, types: [type], ordering: { compare: () => 0 }, placed: null }, ctx);
+      const fill = (): void => {
+        for (let row = 0; row < 100; row++)
+          rows.add([typeof value === 'string' ? `${row}${value}` : { ...value, row }], () => placeOf(row));
+      };
+      assert.throws(fill, /^QueryError: To put its rows in order/, type);
+    }
+    ctx.close();
+    ctx.close();
+    assert.equal(orderRoom.left, 1 << 20);
+  });
+
   it('once they are in order their keys take no room any more', () => {
     const orderRoom = { left: 100 << 20 };
     const ctx = new ExecContext([], { ...contextOptions, orderRoom });
