@@ -270,6 +270,10 @@ class NodeWire implements Wire {
     return this.isLongBody && !this.#response.headersSent ? this.#shared.stallLongMs : this.#shared.stallMs;
   }
 
+  #timeStall(): void {
+    this.#request.socket.setTimeout(this.#stallMs);
+  }
+
   /** The client has been waited for long enough. */
   stalled(): void {
     const what = this.#request.complete ? 'taken' : 'sent';
@@ -290,10 +294,10 @@ class NodeWire implements Wire {
     this.#isLong = isLong;
     request.on('error', () => {});
     request.on('data', (chunk: Buffer) => sink.chunk(chunk));
-    if (isLong) request.socket.setTimeout(this.#shared.stallLongMs);
+    if (isLong) this.#timeStall();
     request.on('end', () => {
       this.waitsForClient = false;
-      if (isLong) request.socket.setTimeout(this.#shared.stallMs);
+      if (isLong) this.#timeStall();
       sink.end();
     });
     this.waitsForClient = true;
@@ -308,7 +312,7 @@ class NodeWire implements Wire {
     if (this.#request.readableEnded || this.#request.destroyed) return;
     this.waitsForClient = true;
     // The time-out may have run off while nothing was asked of the client, and runs again only when told to.
-    this.#request.socket.setTimeout(this.#stallMs);
+    this.#timeStall();
     this.#request.resume();
   }
 
@@ -378,7 +382,7 @@ class NodeWire implements Wire {
     if (length !== null) lines.push('Content-Length', String(length));
     if (this.#shared.isClosing || this.#connection.isEnding) lines.push('Connection', 'close');
     this.#response.writeHead(head.status, lines);
-    if (this.isLongBody) this.#request.socket.setTimeout(this.#stallMs);
+    if (this.isLongBody) this.#timeStall();
   }
 }
 

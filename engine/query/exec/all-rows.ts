@@ -22,38 +22,20 @@ const CHUNK_MASK = CHUNK - 1;
 /** Bytes that a value takes in memory and in the map that finds it, beside those of its text. */
 const VALUE_BYTES = 100;
 
-/** Bytes of one query, until they are given back together. */
-class Held {
-  readonly #ctx: ExecContext;
-  #bytes = 0;
-
-  constructor(ctx: ExecContext) {
-    this.#ctx = ctx;
-  }
-
-  /** Throws QueryError when there is no room for them. */
-  take(bytes: number): void {
-    this.#ctx.holdForOrder(bytes);
-    this.#bytes += bytes;
-  }
-
-  giveBack(): void {
-    this.#ctx.giveForOrder(this.#bytes);
-    this.#bytes = 0;
-  }
-}
+/** Takes bytes of the query's room. Throws QueryError when there is none for them. */
+type Hold = (bytes: number) => void;
 
 type Numbers = Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 
 /** Numbers, one a row, in chunks: they grow without being copied. */
 class Column {
-  readonly #held: Held;
+  readonly #hold: Hold;
   readonly #make: (size: number) => Numbers;
   readonly #chunks: Numbers[] = [];
   length = 0;
 
-  constructor(held: Held, make: (size: number) => Numbers) {
-    this.#held = held;
+  constructor(hold: Hold, make: (size: number) => Numbers) {
+    this.#hold = hold;
     this.#make = make;
   }
 
@@ -61,7 +43,7 @@ class Column {
     const place = this.length & CHUNK_MASK;
     if (place === 0) {
       const chunk = this.#make(CHUNK);
-      this.#held.take(chunk.byteLength);
+      this.#hold(chunk.byteLength);
       this.#chunks.push(chunk);
     }
     this.#chunks[this.length >>> CHUNK_BITS]![place] = value;
@@ -92,8 +74,8 @@ class NumberKey implements Key {
   readonly column: Column;
   readonly #sign: number;
 
-  constructor(held: Held, { descending }: OrderTerm) {
-    this.column = new Column(held, fractions);
+  constructor(hold: Hold, { descending }: OrderTerm) {
+    this.column = new Column(hold, fractions);
     this.#sign = descending ? -1 : 1;
   }
 
@@ -107,14 +89,14 @@ class NumberKey implements Key {
 /** Of other values their numbers, and in the end their places among all of them. */
 class ValueKey implements Key {
   readonly column: Column;
-  readonly #held: Held;
+  readonly #hold: Hold;
   readonly #compare: CompareValues;
   readonly #numbers = new Map<unknown, number>();
   #values: Value[] = [];
 
-  constructor(held: Held, compare: CompareValues) {
-    this.#held = held;
-    this.column = new Column(held, whole);
+  constructor(hold: Hold, compare: CompareValues) {
+    this.#hold = hold;
+    this.column = new Column(hold, whole);
     this.#compare = compare;
   }
 
@@ -124,7 +106,7 @@ class ValueKey implements Key {
     const identity = isObject ? `\u0000${identityText(value as JsonValue)}` : value;
     let number = this.#numbers.get(identity);
     if (number === undefined) {
-      this.#held.take(VALUE_BYTES + (typeof identity === 'string' ? (isObject ? 3 : 1) * identity.length : 0));
+      this.#hold(VALUE_BYTES + (typeof identity === 'string' ? (isObject ? 3 : 1) * identity.length : 0));
       number = this.#values.length;
       this.#numbers.set(identity, number);
       this.#values.push(value);
@@ -136,7 +118,7 @@ class ValueKey implements Key {
     this.#numbers.clear();
     const values = this.#values;
     this.#values = [];
-    this.#held.take(values.length * ORDER_BYTES);
+    this.#hold(values.length * ORDER_BYTES);
     const order = yield* inOrder(values.length, (a, b) => this.#compare(values[a]!, values[b]!), tick);
     const ranks = new Uint32Array(values.length);
     let rank = 0;
@@ -166,14 +148,17 @@ export interface AllRowsOptions {
   readonly ordering: Pick<Ordering, 'compare'>;
   /** Whether rows that are equal in all terms come by their places, as the ordering has it (`withPlaces`), and of which shape they are; null: as they came. */
   readonly placed: Shape | null;
+  /** The first row that is asked for, and the one behind the last. */
+  readonly from: number;
+  readonly end: number;
 }
 
 /** Takes rows in and gives their places out, in order. Throws QueryError when they are more than there is room for. */
 export class AllRows {
   readonly #options: AllRowsOptions;
-  /** What there is of the rows' keys, given back once they are in order, and of their places. */
-  readonly #keysHeld: Held;
-  readonly #placesHeld: Held;
+  readonly #ctx: ExecContext;
+  /** Bytes of the rows' keys, given back once they are in order. */
+  #keyBytes = 0;
   #few: { readonly keys: readonly Value[]; readonly place: Locator }[] | null;
   /** Characters of their keys. */
   #fewLength = 0;
@@ -185,21 +170,26 @@ export class AllRows {
   /** Empty as long as no place has one. */
   readonly #spots: unknown[] = [];
 
+  readonly #hold: Hold = (bytes) => this.#ctx.holdForOrder(bytes);
+  readonly #holdKeys: Hold = (bytes) => {
+    this.#hold(bytes);
+    this.#keyBytes += bytes;
+  };
+
   constructor(options: AllRowsOptions, ctx: ExecContext) {
     this.#options = options;
-    this.#keysHeld = new Held(ctx);
-    this.#placesHeld = new Held(ctx);
+    this.#ctx = ctx;
     const { terms, types } = options;
     this.#few = types.every(isPlain) ? [] : null;
     this.#keys = terms.map((term, i) =>
       isNumeric(types[i]!)
-        ? new NumberKey(this.#keysHeld, term)
-        : new ValueKey(this.#keysHeld, orderOf(types[i]!, term.descending)),
+        ? new NumberKey(this.#holdKeys, term)
+        : new ValueKey(this.#holdKeys, orderOf(types[i]!, term.descending)),
     );
-    this.#part = new Column(this.#placesHeld, whole);
-    this.#node = new Column(this.#placesHeld, whole);
-    this.#item = new Column(this.#placesHeld, whole);
-    this.#sub = new Column(this.#placesHeld, whole);
+    this.#part = new Column(this.#hold, whole);
+    this.#node = new Column(this.#hold, whole);
+    this.#item = new Column(this.#hold, whole);
+    this.#sub = new Column(this.#hold, whole);
   }
 
   /** Nothing is ever behind the last row. */
@@ -226,7 +216,7 @@ export class AllRows {
   #add(keys: readonly Value[], { part, node, item, sub, spot }: Locator): void {
     for (let i = 0; i < this.#keys.length; i++) this.#keys[i]!.add(keys[i]!);
     if (spot !== null) {
-      this.#placesHeld.take(VALUE_BYTES);
+      this.#hold(VALUE_BYTES);
       this.#spots[this.size] = spot;
     }
     this.#part.push(part);
@@ -235,30 +225,28 @@ export class AllRows {
     this.#sub.push(sub);
   }
 
-  /** The places in order from that one on; this has no rows afterwards. Very many take long: `tick` says when to yield. */
-  *sorted(from: number, tick: () => boolean): Generator<undefined, Iterable<Locator>> {
+  /** The places that were asked for in order; this has no rows afterwards. Very many take long: `tick` says when to yield. */
+  *sorted(tick: () => boolean): Generator<undefined, Iterable<Locator>> {
+    const { ordering, placed, from, end } = this.#options;
     const few = this.#few;
     if (few !== null) {
       this.#few = [];
-      const { compare } = this.#options.ordering;
-      const order = yield* inOrder(few.length, (a, b) => compare(few[a]!.keys, few[b]!.keys), tick);
-      return Array.from(order.subarray(from), (row) => few[row]!.place);
+      const order = yield* inOrder(few.length, (a, b) => ordering.compare(few[a]!.keys, few[b]!.keys), tick);
+      return Array.from(order.subarray(from, end), (row) => few[row]!.place);
     }
     for (const key of this.#keys) yield* key.finish(tick);
-    const { placed } = this.#options;
     const places = [this.#part, ...(placed === 'report' ? [] : [this.#node]), this.#item, this.#sub];
     const columns = [...this.#keys.map(({ column }) => column), ...(placed === null ? [] : places)];
-    this.#keysHeld.take(this.size * ORDER_BYTES);
+    this.#holdKeys(this.size * ORDER_BYTES);
     const order = yield* inOrder(this.size, (a, b) => byColumns(columns, a, b), tick);
     this.#keys = [];
-    this.#keysHeld.giveBack();
-    this.#placesHeld.take(order.byteLength);
-    return this.#places(order, from);
+    this.#ctx.giveForOrder(this.#keyBytes);
+    this.#hold(order.byteLength);
+    return this.#places(order.subarray(from, end));
   }
 
-  *#places(order: Uint32Array, from: number): Generator<Locator> {
-    for (let i = from; i < order.length; i++) {
-      const row = order[i]!;
+  *#places(order: Uint32Array): Generator<Locator> {
+    for (const row of order) {
       yield {
         part: this.#part.at(row),
         node: this.#node.at(row),

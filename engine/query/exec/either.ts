@@ -46,10 +46,12 @@ interface Told {
   readonly items: number;
   /** Of several that all have to be true the one that is gone by. */
   readonly by: Filter | null;
+  /** Of a condition on items the index that leads to them; null: none does. */
+  readonly path: ItemAccessPath | null;
 }
 
-const NOTHING: Told = { isTold: false, items: 0, by: null };
-const BY_NODES: Told = { isTold: true, items: 0, by: null };
+const NOTHING: Told = { isTold: false, items: 0, by: null, path: null };
+const BY_NODES: Told = { ...NOTHING, isTold: true };
 
 /** Finds out about a condition and its parts, each of them once. */
 class Telling {
@@ -70,8 +72,9 @@ class Telling {
     const deps = depsOf(filter, scope);
     if (deps === NODE) told = BY_NODES;
     else if (deps === ITEM || this.#isOwnTag(filter)) {
-      const items = this.#pathOf(filter)?.estimate ?? sizeOf(entity, this.#row.view).bodies;
-      told = { isTold: true, items, by: null };
+      const path = this.#pathOf(filter);
+      const items = path?.estimate ?? sizeOf(entity, this.#row.view).bodies;
+      told = { isTold: true, items, by: null, path };
     } else if (filter.kind === 'or') told = yield* this.#anyOf(filter.args);
     else told = filter.kind === 'and' ? yield* this.#allOf(filter.args) : NOTHING;
     this.#known.set(filter, told);
@@ -85,7 +88,7 @@ class Telling {
       if (!told.isTold) return NOTHING;
       items += told.items;
     }
-    return { isTold: true, items, by: null };
+    return { isTold: true, items, by: null, path: null };
   }
 
   /** Of few nodes all rows are fewer than of some items all nodes. */
@@ -97,7 +100,7 @@ class Telling {
       if (by === null || isNode) by = arg;
       if (isNode) break;
     }
-    return by === null ? NOTHING : { isTold: true, items: this.#known.get(by)!.items, by };
+    return by === null ? NOTHING : { ...this.#known.get(by)!, by };
   }
 
   /** `filter` has to be told of. */
@@ -120,7 +123,7 @@ class Telling {
   *#addItems(filter: Filter, into: Either): Generator<undefined, void> {
     const row = this.#row;
     const { entity, scope, ctx } = this.#selected;
-    const path = this.#pathOf(filter);
+    const { path } = yield* this.of(filter);
     if (path !== null) {
       for (const item of itemsOf(path, entity, row.view)) into.items.set(item, 1);
       return;

@@ -12,10 +12,9 @@ import { crossRows, isCrossable } from './crossing.ts';
 import { END, ROW } from './cursor.ts';
 import { openDistinct } from './distinct.ts';
 import type { Shape } from './entities.ts';
-import { typeOf } from './filter.ts';
 import { countRows, foldRows } from './fold.ts';
 import { narrowed } from './narrowing.ts';
-import { compareByTypes, type Ordering, orderingOf, TopEntries, withPlaces } from './order.ts';
+import { compareByTypes, type Ordering, orderingOf, TopEntries, typesOf, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { foldReports } from './report-counts.ts';
 import { timeOrderOf } from './report-plan.ts';
@@ -120,23 +119,12 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
 /** Pages that end further behind are made of numbers of all rows, which mostly are smaller than the keys of so many. */
 const KEPT_MAX = 500_000;
 
-function* first<T>(values: Iterable<T>, count: number): Generator<T> {
-  if (count === 0) return;
-  let left = count;
-  for (const value of values) {
-    yield value;
-    if (--left === 0) return;
-  }
-}
-
 /** What is kept of rows that are put in order. */
 class Page {
   readonly tree: QueryTree;
   readonly ordering: Ordering;
   readonly top: TopEntries<Locator> | AllRows;
   readonly behind: Behind;
-  /** Of the rows that come, those that lie before the page. */
-  readonly #offset: number;
 
   /** `offset`: how many of the rows that come lie before the page. `placed`: as which shape rows that are equal in all terms come by their places; null: they come as they are found. */
   constructor(tree: QueryTree, offset: number, source: Source, byTerms: Ordering, placed: Shape | null) {
@@ -144,21 +132,20 @@ class Page {
     this.tree = tree;
     this.ordering = ordering;
     const end = tree.limit === null ? Number.POSITIVE_INFINITY : offset + tree.limit;
-    const types = tree.orderBy.map(({ field }) => typeOf(source.entity, field));
-    this.#offset = offset;
     this.top =
       end > (source.ctx.options.keptMax ?? KEPT_MAX)
-        ? new AllRows({ terms: tree.orderBy, types, ordering, placed }, source.ctx)
+        ? new AllRows(
+            { terms: tree.orderBy, types: typesOf(tree.orderBy, source.scope), ordering, placed, from: offset, end },
+            source.ctx,
+          )
         : new TopEntries(ordering.compare, offset, end);
     this.behind = new Behind(ordering, tree, source, this.top);
   }
 
   /** Where the rows of the page are, in order. */
   *places(tick: () => boolean): Generator<undefined, Iterable<Locator>> {
-    const { limit } = this.tree;
     if (this.top instanceof TopEntries) return (yield* this.top.sorted(tick)).map(({ place }) => place);
-    const places = yield* this.top.sorted(this.#offset, tick);
-    return limit === null ? places : first(places, limit);
+    return yield* this.top.sorted(tick);
   }
 }
 

@@ -89,9 +89,13 @@ export interface Bounds {
   readonly isWhole: boolean;
 }
 
+/** Of the fields of the terms. */
+export const typesOf = (terms: readonly OrderTerm[], { entity }: CompileScope): readonly FieldType[] =>
+  terms.map(({ field }) => typeOf(entity, field));
+
 export function orderingOf(terms: readonly OrderTerm[], scope: CompileScope): Ordering {
   const access = terms.map((t) => accessFor(scope, t.field));
-  const types = terms.map((t) => typeOf(scope.entity, t.field));
+  const types = typesOf(terms, scope);
   const orders = ordersOf(
     types,
     terms.map((t) => t.descending),
