@@ -15,6 +15,13 @@ export class PairNumbers {
     return this.#count;
   }
 
+  /** Forgets all pairs. */
+  clear(): void {
+    if (this.#count === 0) return;
+    this.#slots.fill(0);
+    this.#count = 0;
+  }
+
   /** The number of a pair of integers of 32 bits. */
   of(first: number, second: number): number {
     const mask = this.#slots.length - 1;

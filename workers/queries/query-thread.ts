@@ -159,16 +159,16 @@ const beginWarmUp: WarmingUpOptions['begin'] = (sample, budgetMs) =>
 const LONG_ANSWER = 2 << 20;
 const makingWay = new MakingWay({ positions: commands });
 
-/** Share of the heap, as large as it may become, that rows may take which are put in order all together. */
-const ORDER_SHARE = 0.25;
-const orderRoom = { left: getHeapStatistics().heap_size_limit * ORDER_SHARE };
+/** Share of the heap, as large as it may become, for what queries keep that grows with their rows. */
+const ROOM_SHARE = 0.25;
+const room = { left: getHeapStatistics().heap_size_limit * ROOM_SHARE };
 
 /** Answers one query. */
 export default async function answer(task: QueryTask): Promise<QueryResult> {
   const { id, flag, request, settings } = task;
   const isCancelled = (): boolean => Atomics.load(cancelled, flag) === 1;
   const clock = clockFrom(Date.now());
-  const store: QueryStore = { partitions: slice(openStore), clock, stopwatch, cancelled: isCancelled, orderRoom };
+  const store: QueryStore = { partitions: slice(openStore), clock, stopwatch, cancelled: isCancelled, room };
   const query = openRequest(request, store, settings);
   let stream: Stream | null = null;
   try {

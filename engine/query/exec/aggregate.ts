@@ -13,9 +13,10 @@ import { Decimal } from '../format/decimal-value.ts';
 import type { Column, GroupKey, QueryTree } from '../tree.ts';
 import { type Access, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
-import { argumentOf, type Key, keyOf, numberOfKeys, pairNumbersFor } from './group-keys.ts';
-import { comparisonOf } from './order.ts';
+import { argumentOf, type Key, keyOf, numberOfKeys, pairNumbersFor, TEXT_BYTES } from './group-keys.ts';
+import { type CompareValues, comparisonOf, ORDER_BYTES, ranksOf } from './order.ts';
 import { accessRef, shownAccess } from './output.ts';
+import type { Hold } from './room.ts';
 import type { Row } from './row.ts';
 
 /** What a function makes of the rows of each group. Groups are numbered from 0 on. */
@@ -56,6 +57,10 @@ export const isAggregated = (tree: QueryTree): boolean =>
   tree.groupBy !== null || tree.columns.some((c) => c.kind === 'aggregate');
 
 const GROUPS_FIRST = 64;
+/** Bytes that a group takes for each of its numbers, arrays that are about to grow included; for each pair of keys; for each function. */
+const NUMBER_BYTES = 2 * Uint32Array.BYTES_PER_ELEMENT;
+const PAIR_BYTES = 24;
+const FUNCTION_BYTES = 100;
 
 /** There may be as many groups as rows: what is kept of one are numbers, in arrays over all of them. */
 export class Grouping {
@@ -73,16 +78,20 @@ export class Grouping {
   /** By term of the order: which of the fields it asks for; -1: none. */
   readonly #terms: readonly number[];
   readonly #scope: CompileScope;
+  readonly #hold: Hold;
   /** For each key but the first: the numbers of what the keys up to it are together. */
   readonly #combined: readonly PairNumbers[];
   /** The numbers of pairs of sides, by their keys. */
   readonly #pairs = new PairNumbers();
+  /** Bytes that a group takes, and how many there were at most. */
+  readonly #groupBytes: number;
+  #held = 0;
   /** Groups have the numbers of what the keys of their rows are. */
   #size = 0;
   /** By group and column, and by group and field, as in `Numbers`. */
   #texts = new Uint32Array(0);
   #values = new Uint32Array(0);
-  readonly #accumulators: readonly (Accumulator | null)[];
+  #accumulators: readonly (Accumulator | null)[];
   /** What columns, keys and arguments read of a row. */
   readonly reads: readonly Access[];
   /** true when none of them reads the node. */
@@ -90,14 +99,17 @@ export class Grouping {
   /** true when none of them reads node and item together: then rows can be added as pairs of sides. */
   readonly isSided: boolean;
 
-  constructor(tree: QueryTree, scope: CompileScope) {
+  /** `hold`: takes room for what is kept of the groups. */
+  constructor(tree: QueryTree, scope: CompileScope, hold: Hold) {
     this.#tree = tree;
     this.#scope = scope;
+    this.#hold = hold;
     const groupBy = tree.groupBy ?? [];
-    this.#keys = groupBy.map((key) => keyOf(key, tree.columns, scope));
+    this.#keys = groupBy.map((key) => keyOf(key, tree.columns, scope, hold));
     this.#columns = tree.columns.map((column, i) => {
       if (column.kind === 'aggregate') return null;
-      return new ColumnTexts(shownAccess(column, scope), this.#keys[groupBy.findIndex((key) => shows(column, i, key))]);
+      const key = this.#keys[groupBy.findIndex((by) => shows(column, i, by))];
+      return new ColumnTexts(shownAccess(column, scope), key, hold);
     });
     this.#heads = tree.columns.map(({ key }, i) => `${i === 0 ? '{' : ','}${JSON.stringify(key)}:`);
     const named = groupBy.map((key) => (key.kind === 'ref' && key.ref.kind === 'field' ? key.ref.field : null));
@@ -113,6 +125,9 @@ export class Grouping {
     this.isSided = this.reads.every((a) => a.level !== 'row');
     this.#combined = pairNumbersFor(this.#keys);
     this.#accumulators = this.#accumulatorsOf(() => true);
+    const numbers = this.#columns.length + this.#fields.length;
+    this.#groupBytes =
+      numbers * NUMBER_BYTES + this.#keys.length * PAIR_BYTES + this.#accumulators.length * FUNCTION_BYTES;
     if (tree.groupBy === null) this.#begin(NOTHING_SHOWN, NOTHING_SHOWN);
   }
 
@@ -133,6 +148,7 @@ export class Grouping {
       keys: this.#keys.filter(({ access }) => isOfSide(access)),
       args: [...this.#args, ...this.#columns.flatMap((column) => column?.spelled ?? [])].filter(isOfSide),
       numbersOf: (row) => this.#numbersOf(row, isOfSide),
+      hold: this.#hold,
       accumulators: () => this.#accumulatorsOf((column) => this.#ofNode[column] === areNodes),
     });
   }
@@ -154,6 +170,14 @@ export class Grouping {
     return this.#size;
   }
 
+  /** There are no groups any more: those that come are counted from 0 on. Of keys and texts the numbers stay. */
+  forget(): void {
+    this.#size = 0;
+    this.#pairs.clear();
+    for (const pairs of this.#combined) pairs.clear();
+    this.#accumulators = this.#accumulatorsOf(() => true);
+  }
+
   /** The group's JSON text. */
   json(group: number): string {
     const columns = this.#columns;
@@ -167,13 +191,39 @@ export class Grouping {
   /** What the group is ordered by. */
   orderKeys(group: number): Value[] {
     const fields = this.#fields;
-    return this.#terms.map((at, term) => {
-      if (at < 0) {
-        const { field } = this.#tree.orderBy[term]!;
-        throw badQuery(`column "${field}" must appear in the group_by clause to be used in order_by`);
+    return this.#ordering().map((at) => fields[at]!.values[this.#values[group * fields.length + at]! - 1]!);
+  }
+
+  /** How two groups compare, when values do so in these orders, one a term. `tick` says when to yield. */
+  *ranked(
+    orders: readonly CompareValues[],
+    tick: () => boolean,
+  ): Generator<undefined, (a: number, b: number) => number> {
+    const terms = this.#ordering();
+    const ranks: Uint32Array[] = [];
+    for (let term = 0; term < terms.length; term++) {
+      const { values } = this.#fields[terms[term]!]!;
+      this.#hold(values.length * ORDER_BYTES * 1.5);
+      ranks.push(yield* ranksOf(values, orders[term]!, tick));
+    }
+    const { length: fields } = this.#fields;
+    return (a, b) => {
+      for (let term = 0; term < terms.length; term++) {
+        const at = terms[term]!;
+        const rank = ranks[term]!;
+        const c = rank[this.#values[a * fields + at]! - 1]! - rank[this.#values[b * fields + at]! - 1]!;
+        if (c !== 0) return c;
       }
-      return fields[at]!.values[this.#values[group * fields.length + at]! - 1]!;
-    });
+      return 0;
+    };
+  }
+
+  /** By term the field. Throws QueryError for one that is not grouped by. */
+  #ordering(): readonly number[] {
+    const unknown = this.#terms.findIndex((at) => at < 0);
+    if (unknown < 0) return this.#terms;
+    const { field } = this.#tree.orderBy[unknown]!;
+    throw badQuery(`column "${field}" must appear in the group_by clause to be used in order_by`);
   }
 
   #result(group: number, column: number): string {
@@ -185,6 +235,10 @@ export class Grouping {
     const { length: columns } = this.#columns;
     const { length: fields } = this.#fields;
     const group = this.#size++;
+    if (this.#size > this.#held) {
+      this.#held = this.#size;
+      this.#hold(this.#groupBytes);
+    }
     if (this.#texts.length < this.#size * columns) this.#texts = extended(this.#texts, this.#size, columns);
     if (this.#values.length < this.#size * fields) this.#values = extended(this.#values, this.#size, fields);
     for (let i = 0; i < columns; i++) this.#texts[group * columns + i] = (a.texts[i] ?? 0) + (b.texts[i] ?? 0);
@@ -225,14 +279,16 @@ const shows = (column: Column, index: number, key: GroupKey): boolean =>
 class ColumnTexts {
   readonly access: Access;
   readonly #key: Key | null;
+  readonly #hold: Hold;
   readonly #texts: string[] = [];
   /** Where the key does not number them. */
   readonly #numbers = new Map<string, number>();
 
   /** `key`: what rows are grouped by, if that is what the column shows. */
-  constructor(access: Access, key: Key | undefined) {
+  constructor(access: Access, key: Key | undefined, hold: Hold) {
     this.access = access;
     this.#key = key ?? null;
+    this.#hold = hold;
   }
 
   /** What is read where equal keys may have several texts, such as 1 and 1.0; else nothing. */
@@ -244,13 +300,18 @@ class ColumnTexts {
   numberOf(row: Row): number {
     const known = this.#key?.lastText ?? -1;
     if (known >= 0) {
-      this.#texts[known] ??= textOf(this.access, row);
+      this.#texts[known] ??= this.#kept(textOf(this.access, row));
       return known;
     }
     const text = textOf(this.access, row);
     let number = this.#numbers.get(text);
-    if (number === undefined) this.#numbers.set(text, (number = this.#texts.push(text) - 1));
+    if (number === undefined) this.#numbers.set(text, (number = this.#texts.push(this.#kept(text)) - 1));
     return number;
+  }
+
+  #kept(text: string): string {
+    this.#hold(TEXT_BYTES + text.length);
+    return text;
   }
 
   /** The text with that number + 1; null without one. */
@@ -266,6 +327,7 @@ interface SidesOptions {
   readonly args: readonly Access[];
   /** Of a row whose keys have been looked at right before. */
   readonly numbersOf: (row: Row) => Numbers;
+  readonly hold: Hold;
   readonly accumulators: () => readonly (Accumulator | null)[];
 }
 
@@ -318,8 +380,8 @@ export class Sides {
 
   /** Remembers none of them any more: numbers begin again, keys stay what they were. */
   forget(): void {
-    const { args, accumulators } = this.#options;
-    this.#args = args.map(argumentOf);
+    const { args, accumulators, hold } = this.#options;
+    this.#args = args.map((access) => argumentOf(access, hold));
     this.#withArgs = args.map(() => new PairNumbers());
     this.#accumulators = accumulators();
     this.#all = [];

@@ -9,7 +9,8 @@ import type { OrderTerm } from '../tree.ts';
 import type { Value } from './access.ts';
 import type { ExecContext } from './context.ts';
 import type { Shape } from './entities.ts';
-import { type CompareValues, inOrder, ORDER_BYTES, type Ordering, orderOf, RUN } from './order.ts';
+import { type CompareValues, inOrder, ORDER_BYTES, type Ordering, orderOf, RUN, ranksOf } from './order.ts';
+import type { Hold } from './room.ts';
 import type { Locator } from './row.ts';
 
 /** Few rows with short keys are kept as they are, which is faster: so many, with so many characters. */
@@ -21,9 +22,6 @@ const CHUNK = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK - 1;
 /** Bytes that a value takes in memory and in the map that finds it, beside those of its text. */
 const VALUE_BYTES = 100;
-
-/** Takes bytes of the query's room. Throws QueryError when there is none for them. */
-type Hold = (bytes: number) => void;
 
 type Numbers = Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 
@@ -118,16 +116,8 @@ class ValueKey implements Key {
     this.#numbers.clear();
     const values = this.#values;
     this.#values = [];
-    this.#hold(values.length * ORDER_BYTES);
-    const order = yield* inOrder(values.length, (a, b) => this.#compare(values[a]!, values[b]!), tick);
-    const ranks = new Uint32Array(values.length);
-    let rank = 0;
-    for (let i = 0; i < order.length; i++) {
-      // Values that are equal in the order need not be the same.
-      if (i > 0 && this.#compare(values[order[i - 1]!]!, values[order[i]!]!) !== 0) rank++;
-      ranks[order[i]!] = rank;
-      if ((i & (RUN - 1)) === 0 && tick()) yield;
-    }
+    this.#hold(values.length * ORDER_BYTES * 1.5);
+    const ranks = yield* ranksOf(values, this.#compare, tick);
     const { column } = this;
     for (let row = 0; row < column.length; row++) {
       column.set(row, ranks[column.at(row)]!);
@@ -170,7 +160,7 @@ export class AllRows {
   /** Empty as long as no place has one. */
   readonly #spots: unknown[] = [];
 
-  readonly #hold: Hold = (bytes) => this.#ctx.holdForOrder(bytes);
+  readonly #hold: Hold = (bytes) => this.#ctx.hold(bytes, 'order');
   readonly #holdKeys: Hold = (bytes) => {
     this.#hold(bytes);
     this.#keyBytes += bytes;
@@ -240,7 +230,7 @@ export class AllRows {
     this.#holdKeys(this.size * ORDER_BYTES);
     const order = yield* inOrder(this.size, (a, b) => byColumns(columns, a, b), tick);
     this.#keys = [];
-    this.#ctx.giveForOrder(this.#keyBytes);
+    this.#ctx.give(this.#keyBytes);
     this.#hold(order.byteLength);
     return this.#places(order.subarray(from, end));
   }

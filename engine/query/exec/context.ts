@@ -8,7 +8,7 @@ import { QueryError } from '../errors.ts';
 import { budgetOf, type StepBudget } from '../regex/budget.ts';
 import { type CompileRegex, compileRegex, type Matcher } from '../regex/regex.ts';
 import type { Filter } from '../tree.ts';
-import type { Room } from './row.ts';
+import { KEEPING, type Keeping, type Room } from './room.ts';
 import { Trace } from './trace.ts';
 import type { ValueSet } from './value-set.ts';
 
@@ -32,8 +32,8 @@ export interface ContextOptions {
   readonly slice: number;
   /** Places of a page's last row up to which rows are kept one by one; default: half a million. */
   readonly keptMax?: number | undefined;
-  /** Bytes that rows may take which are put in order all together (all-rows.ts), those of other queries of the thread included; absent: any. */
-  readonly orderRoom?: Room | undefined;
+  /** Bytes for what queries keep that grows with their rows (`hold`), those of the thread all together; absent: any. */
+  readonly room?: Room | undefined;
 }
 
 /** Thrown when the client is gone: nobody reads the answer. */
@@ -58,7 +58,7 @@ export class ExecContext {
   #sliceEnd: number;
   #rows = 0;
   /** Bytes. */
-  #heldForOrder = 0;
+  #held = 0;
   #closed = false;
 
   constructor(partitions: readonly Partition[], options: ContextOptions) {
@@ -132,32 +132,30 @@ export class ExecContext {
   }
 
   /** Takes so many bytes until the query is closed. Throws QueryError when there is no room for them. */
-  holdForOrder(bytes: number): void {
-    const { orderRoom } = this.options;
-    if (orderRoom === undefined) return;
-    if (orderRoom.left < bytes) {
-      const mib = Math.floor((this.#heldForOrder + orderRoom.left) / (1 << 20));
-      throw new QueryError(
-        500,
-        `To put its rows in order the query needs more than the ${mib} MiB there are; give it a limit, or a smaller offset`,
-      );
+  hold(bytes: number, keeping: Keeping): void {
+    const { room } = this.options;
+    if (room === undefined) return;
+    if (room.left < bytes) {
+      const { purpose, remedy } = KEEPING[keeping];
+      const mib = Math.floor((this.#held + room.left) / (1 << 20));
+      throw new QueryError(500, `${purpose} the query needs more than the ${mib} MiB there are; ${remedy}`);
     }
-    orderRoom.left -= bytes;
-    this.#heldForOrder += bytes;
+    room.left -= bytes;
+    this.#held += bytes;
   }
 
   /** Gives back before that. */
-  giveForOrder(bytes: number): void {
-    const { orderRoom } = this.options;
-    if (orderRoom === undefined) return;
-    orderRoom.left += bytes;
-    this.#heldForOrder -= bytes;
+  give(bytes: number): void {
+    const { room } = this.options;
+    if (room === undefined) return;
+    room.left += bytes;
+    this.#held -= bytes;
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.giveForOrder(this.#heldForOrder);
+    this.give(this.#held);
     for (const view of this.#views) view?.close(); // some may not have been taken
   }
 

@@ -20,6 +20,7 @@ import { readsLists } from './item-plan.ts';
 import { Row } from './row.ts';
 import type { FoldPlan } from './selection.ts';
 import type { Source } from './source.ts';
+import type { Step } from './trace.ts';
 
 /** More sides of items are not remembered: those of items that come again are found again. */
 const SIDES_MAX = 1 << 16;
@@ -281,8 +282,14 @@ export class PartCrossing {
   }
 }
 
-/** Adds all rows of a selection that `isCrossable` to the groups. */
-export function* crossRows(grouping: Grouping, source: Source): Generator<undefined, void> {
+/** Gives the groups away that there are, and returns whether more are wanted. */
+type LetGo = () => Generator<undefined, boolean>;
+
+/**
+ * Adds all rows of a selection that `isCrossable` to the groups. `letGo`: where each group is of one node, and may go before the next node's
+ * come; else null.
+ */
+export function* crossRows(grouping: Grouping, source: Source, letGo: LetGo | null): Generator<undefined, void> {
   const { ctx } = source;
   const crossing = new Crossing(source, grouping);
   const isTotal = crossing.classed?.length === 0 && source.item === null;
@@ -304,7 +311,8 @@ export function* crossRows(grouping: Grouping, source: Source): Generator<undefi
       const passing = plan.drive === 'items' ? yield* found.pass(source.items.ids(row, plan)) : null;
       const isFew = passing !== null && !readsLists(source.entity, row.view, nodes.count(), passing.length);
       planned(isFew ? 'postings' : 'lists');
-      scan.rows += isFew ? yield* byPostings(crossing, found, nodes, passing) : yield* byLists(crossing, found, nodes);
+      if (isFew) scan.rows += yield* byPostings(crossing, found, nodes, passing);
+      else if (!(yield* byLists(crossing, found, nodes, scan, letGo))) return;
     }
     if (crossing.nodes.size > SIDES_MAX) crossing.nodes.forget();
   }
@@ -352,7 +360,14 @@ function* byPostings(
   return rows;
 }
 
-function* byLists(crossing: Crossing, found: PartCrossing, nodes: NodeSet): Generator<undefined, number> {
+/** Returns whether more groups are wanted. */
+function* byLists(
+  crossing: Crossing,
+  found: PartCrossing,
+  nodes: NodeSet,
+  scan: Step,
+  letGo: LetGo | null,
+): Generator<undefined, boolean> {
   const { ctx } = crossing.source;
   const alike = new Map<Side, NodeId[]>();
   const ids = nodes.toArray();
@@ -366,10 +381,10 @@ function* byLists(crossing: Crossing, found: PartCrossing, nodes: NodeSet): Gene
   const isShared = alike.size < ids.length;
   const weights = new Uint32Array(isShared ? found.dictionary.end : 0);
   const met = new Uint32Array(weights.length);
-  let rows = 0;
   for (const [side, same] of alike) {
-    rows += same.length === 1 ? found.addNode(same[0]!) : yield* found.addNodes(side, same, weights, met);
+    scan.rows += same.length === 1 ? found.addNode(same[0]!) : yield* found.addNodes(side, same, weights, met);
+    if (letGo !== null && !(yield* letGo())) return false;
     if (ctx.tick()) yield;
   }
-  return rows;
+  return true;
 }

@@ -14,7 +14,8 @@ import type { ItemSieve } from './classed.ts';
 import { type Seek, seekAll } from './coded.ts';
 import type { Predicate } from './filter.ts';
 import { ItemStates } from './item-states.ts';
-import type { Matched, Room, Row, SubList, SubRows } from './row.ts';
+import type { Room } from './room.ts';
+import type { Matched, Row, SubList, SubRows } from './row.ts';
 import { TRUE } from './truth.ts';
 
 export const END = 0;

@@ -1,29 +1,24 @@
 // Execution: tree in, row texts out. A generator: it yields whenever the sink is full or its time slice is used up, and is
 // resumed by the caller when there is room. All state of a running query is in it and in its context.
 
-import { fieldOf } from '../../../schemas/entities.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
-import { Grouping, isAggregated } from './aggregate.ts';
-import { AllRows } from './all-rows.ts';
-import { Behind } from './behind.ts';
+import { isAggregated } from './aggregate.ts';
 import type { ExecContext } from './context.ts';
-import { crossRows, isCrossable } from './crossing.ts';
 import { END, ROW } from './cursor.ts';
 import { openDistinct } from './distinct.ts';
-import type { Shape } from './entities.ts';
-import { countRows, foldRows } from './fold.ts';
+import { countRows } from './fold.ts';
+import { grouped } from './grouped.ts';
 import { narrowed } from './narrowing.ts';
-import { compareByTypes, type Ordering, orderingOf, TopEntries, typesOf, withPlaces } from './order.ts';
+import { orderingOf } from './order.ts';
 import { RowWriter } from './output.ts';
-import { foldReports } from './report-counts.ts';
+import { Page } from './page.ts';
 import { timeOrderOf } from './report-plan.ts';
-import type { Locator } from './row.ts';
 import { type Rows, TreeRows } from './rows.ts';
 import { Source } from './source.ts';
 import { Places, prepareFilter } from './subquery.ts';
-import type { SelectionTrace, Step } from './trace.ts';
-import { groupedByName, walked, walksNames, walksNodes } from './walk.ts';
+import type { SelectionTrace } from './trace.ts';
+import { walked, walksNodes } from './walk.ts';
 
 /** Runs the tree. With `onTotal` the number of rows without limit and offset is told before the first row. */
 export function* execute(
@@ -111,42 +106,9 @@ function* ordered(tree: QueryTree, whole: Source, sink: RowSink, options: Execut
   const isPlaced =
     tree.limit !== null &&
     (source.shape === 'item' || (source.shape === 'report' && (!source.isWithinReports || byTerms.bounds !== null)));
-  const page = new Page(tree, offset, source, byTerms, isPlaced ? source.shape : null);
+  const page = new Page(tree, byTerms, source, { offset, placed: isPlaced ? source.shape : null });
   const isWhole = tree.limit === null || (options.onTotal !== undefined && total === null);
   yield* onPage(page, new TreeRows(source, isWhole ? null : page.behind), total, sink, options);
-}
-
-/** Pages that end further behind are made of numbers of all rows, which mostly are smaller than the keys of so many. */
-const KEPT_MAX = 500_000;
-
-/** What is kept of rows that are put in order. */
-class Page {
-  readonly tree: QueryTree;
-  readonly ordering: Ordering;
-  readonly top: TopEntries<Locator> | AllRows;
-  readonly behind: Behind;
-
-  /** `offset`: how many of the rows that come lie before the page. `placed`: as which shape rows that are equal in all terms come by their places; null: they come as they are found. */
-  constructor(tree: QueryTree, offset: number, source: Source, byTerms: Ordering, placed: Shape | null) {
-    const ordering = placed === null ? byTerms : withPlaces(byTerms, placed);
-    this.tree = tree;
-    this.ordering = ordering;
-    const end = tree.limit === null ? Number.POSITIVE_INFINITY : offset + tree.limit;
-    this.top =
-      end > (source.ctx.options.keptMax ?? KEPT_MAX)
-        ? new AllRows(
-            { terms: tree.orderBy, types: typesOf(tree.orderBy, source.scope), ordering, placed, from: offset, end },
-            source.ctx,
-          )
-        : new TopEntries(ordering.compare, offset, end);
-    this.behind = new Behind(ordering, tree, source, this.top);
-  }
-
-  /** Where the rows of the page are, in order. */
-  *places(tick: () => boolean): Generator<undefined, Iterable<Locator>> {
-    if (this.top instanceof TopEntries) return (yield* this.top.sorted(tick)).map(({ place }) => place);
-    return yield* this.top.sorted(tick);
-  }
 }
 
 /** `total`: the number of all rows, where it is known; else they are counted, if it is asked for. */
@@ -196,93 +158,9 @@ function* distinct(
 ): Generator<undefined, void> {
   const rows = yield* openDistinct(tree, ctx, trace);
   if (tree.orderBy.length === 0 && !options.onTotal) yield* asTheyCome(tree, rows, sink);
-  else
-    yield* onPage(
-      new Page(tree, tree.offset, rows.source, orderingOf(tree.orderBy, rows.source.scope), null),
-      rows,
-      null,
-      sink,
-      options,
-    );
-}
-
-function* grouped(tree: QueryTree, source: Source, sink: RowSink, options: ExecuteOptions): Generator<undefined, void> {
-  const { ctx } = source;
-  const grouping = new Grouping(tree, source.scope);
-  const group = source.trace.step('group');
-  if (grouping.itemOnly && source.countable) yield* foldItems(grouping, source);
-  else if (tree.limit !== null && !options.onTotal && walksNames(tree.orderBy, source))
-    yield* groupedByName(tree, grouping, source);
-  else if (isCrossable(grouping, source)) yield* crossRows(grouping, source);
-  // By kind of report, where that is all that is asked for.
-  else if (!(yield* foldReports(source, grouping.reads, (row, weight) => grouping.add(row, weight))))
-    yield* groupRows(grouping, source);
-  options.onTotal?.(grouping.size);
-  group.rows = grouping.size;
-  const output = source.trace.step('output');
-  ctx.trace.enter(output);
-  yield* emitGroups(tree, grouping, sink, ctx, output);
-}
-
-/** Row by row. */
-function* groupRows(grouping: Grouping, source: Source): Generator<undefined, void> {
-  const { ctx } = source;
-  const group = source.trace.step('group');
-  const rows = new TreeRows(source);
-  for (let step = rows.next(); step !== END; step = rows.next()) {
-    if (step === ROW) {
-      ctx.trace.turn(group);
-      grouping.add(rows.row, 1);
-      ctx.trace.turn(rows.scan);
-    }
-    if (ctx.tickStep(step === ROW)) yield;
+  else {
+    const { source } = rows;
+    const page = new Page(tree, orderingOf(tree.orderBy, source.scope), source, { offset: tree.offset, placed: null });
+    yield* onPage(page, rows, null, sink, options);
   }
-}
-
-/** Folds each shared item once, weighted with the nodes that have it. */
-function* foldItems(grouping: Grouping, source: Source): Generator<undefined, void> {
-  const { trace } = source.ctx;
-  const group = source.trace.step('group');
-  yield* foldRows(source, grouping.reads, (row, weight) => {
-    const { scan } = source.trace.partition(row.part);
-    scan.rows += weight;
-    trace.turn(group);
-    grouping.add(row, weight);
-    trace.turn(scan);
-  });
-}
-
-function* emitGroups(
-  tree: QueryTree,
-  grouping: Grouping,
-  sink: RowSink,
-  ctx: ExecContext,
-  output: Step,
-): Generator<undefined, void> {
-  const all = tree.limit === null ? grouping.size : Math.min(grouping.size, tree.offset + tree.limit);
-  const page = tree.orderBy.length === 0 ? range(tree.offset, all) : yield* orderedGroups(tree, grouping, ctx);
-  for (const group of page) {
-    sink.row(grouping.json(group));
-    output.rows++;
-    if (sink.full || ctx.tickRow()) yield;
-  }
-}
-
-function* range(from: number, end: number): Generator<number> {
-  for (let at = from; at < end; at++) yield at;
-}
-
-/** The numbers of the groups on the page. */
-function* orderedGroups(tree: QueryTree, grouping: Grouping, ctx: ExecContext): Generator<undefined, number[]> {
-  const types = tree.orderBy.map((t) => fieldOf(tree.entity, t.field)?.type ?? 'S');
-  const compare = compareByTypes(
-    types,
-    tree.orderBy.map((t) => t.descending),
-  );
-  const top = new TopEntries<number>(compare, tree.offset, tree.limit === null ? null : tree.offset + tree.limit);
-  for (let group = 0; group < grouping.size; group++) {
-    top.add(grouping.orderKeys(group), () => group);
-    if (ctx.tickRow()) yield;
-  }
-  return (yield* top.sorted(() => ctx.tick())).map(({ place }) => place);
 }

@@ -11,6 +11,7 @@ import { type Access, type StoredPlace, textOf, type Value } from './access.ts';
 import { CodedNumbers } from './coded.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { memberOf, shownAccess, shownRef } from './output.ts';
+import type { Hold } from './room.ts';
 import type { Row } from './row.ts';
 
 /** The one group of all rows. */
@@ -26,7 +27,10 @@ export function numberOfKeys(keys: readonly Key[], combined: readonly PairNumber
   return number;
 }
 
-/** What a row is grouped by. */
+/** Bytes that a text takes beside its characters, with the map that finds it. */
+export const TEXT_BYTES = 60;
+
+/** What a row is grouped by. What a key keeps takes room. */
 export interface Key {
   readonly access: Access;
   /** Equal for rows of one group; each new one is the next, from 0 on. */
@@ -46,17 +50,22 @@ class ValueKey implements Key {
   last = -1;
   readonly lastText = -1;
   readonly #identity: (row: Row) => string;
+  readonly #hold: Hold;
   readonly #numbers = new Map<string, number>();
 
-  constructor(access: Access, identity: (row: Row) => string) {
+  constructor(access: Access, hold: Hold, identity: (row: Row) => string) {
     this.access = access;
+    this.#hold = hold;
     this.#identity = identity;
   }
 
   of(row: Row): number {
     const text = this.#identity(row);
     let number = this.#numbers.get(text);
-    if (number === undefined) this.#numbers.set(text, (number = this.#numbers.size));
+    if (number === undefined) {
+      this.#hold(TEXT_BYTES + text.length);
+      this.#numbers.set(text, (number = this.#numbers.size));
+    }
     this.last = number;
     return number;
   }
@@ -68,17 +77,26 @@ class TextKey implements Key {
   readonly isExact = true;
   last = -1;
   readonly #stored: StoredPlace;
+  readonly #hold: Hold;
   readonly #numbers = new ByteNumbers();
+  #count = 0;
 
-  constructor(access: Access, stored: StoredPlace) {
+  constructor(access: Access, hold: Hold, stored: StoredPlace) {
     this.access = access;
+    this.#hold = hold;
     this.#stored = stored;
   }
 
   of(row: Row): number {
     const { place } = this.#stored;
     const record = this.#stored.of(row);
-    this.last = this.#numbers.of(record.bytes, record.startOf(place), record.endOf(place), this.last);
+    const start = record.startOf(place);
+    const end = record.endOf(place);
+    this.last = this.#numbers.of(record.bytes, start, end, this.last);
+    if (this.last === this.#count) {
+      this.#count++;
+      this.#hold(TEXT_BYTES + end - start);
+    }
     return this.last;
   }
 
@@ -100,10 +118,10 @@ class StoredKey implements Key {
   /** By the number of the text, the number of the value. */
   readonly #byText: number[] = [];
 
-  constructor(access: Access, stored: StoredPlace) {
+  constructor(access: Access, hold: Hold, stored: StoredPlace) {
     this.access = access;
     this.#stored = stored;
-    this.#texts = new TextKey(access, stored);
+    this.#texts = new TextKey(access, hold, stored);
   }
 
   of(row: Row): number {
@@ -135,16 +153,24 @@ class CodedKey implements Key {
   readonly isExact = true;
   last = -1;
   readonly #column: number;
+  readonly #hold: Hold;
   readonly #numbers = new CodedNumbers();
+  #count = 0;
 
-  constructor(access: Access, column: number) {
+  constructor(access: Access, hold: Hold, column: number) {
     this.access = access;
+    this.#hold = hold;
     this.#column = column;
   }
 
   of({ sub }: Row): number {
     const events = sub as StoredEvents;
     this.last = this.#numbers.of(events, events.code(this.#column));
+    if (this.last === this.#count) {
+      this.#count++;
+      // Its characters count with the column that shows it.
+      this.#hold(TEXT_BYTES);
+    }
     return this.last;
   }
 
@@ -158,16 +184,21 @@ class NumberKey implements Key {
   readonly access: Access;
   readonly isExact = true;
   last = -1;
+  readonly #hold: Hold;
   readonly #numbers = new Map<Value, number>();
 
-  constructor(access: Access) {
+  constructor(access: Access, hold: Hold) {
     this.access = access;
+    this.#hold = hold;
   }
 
   of(row: Row): number {
     const value = this.access.value(row);
     let number = this.#numbers.get(value);
-    if (number === undefined) this.#numbers.set(value, (number = this.#numbers.size));
+    if (number === undefined) {
+      this.#hold(TEXT_BYTES);
+      this.#numbers.set(value, (number = this.#numbers.size));
+    }
     this.last = number;
     return number;
   }
@@ -181,23 +212,26 @@ class NumberKey implements Key {
 /** Where a path leads nowhere: another group than null. */
 const NOWHERE = '';
 
-export function keyOf(key: GroupKey, columns: readonly Column[], scope: CompileScope): Key {
+export function keyOf(key: GroupKey, columns: readonly Column[], scope: CompileScope, hold: Hold): Key {
   const access = key.kind === 'ref' ? shownRef(key.ref, scope) : shownAccess(columns[key.column]!, scope);
   if (key.kind === 'ref' && key.ref.kind === 'path' && key.ref.parts.length > 0) {
     const { find } = memberOf(key.ref);
-    return new ValueKey(access, (row) => {
+    return new ValueKey(access, hold, (row) => {
       const found = find(row);
       return found === undefined ? NOWHERE : identityText(found);
     });
   }
   const { column, stored, isPlain } = access;
-  if (column !== undefined) return new CodedKey(access, column);
-  if (stored !== undefined) return isPlain === true ? new TextKey(access, stored) : new StoredKey(access, stored);
+  if (column !== undefined) return new CodedKey(access, hold, column);
+  if (stored !== undefined)
+    return isPlain === true ? new TextKey(access, hold, stored) : new StoredKey(access, hold, stored);
   if (key.kind === 'ref' && key.ref.kind === 'field' && typeOf(scope.entity, key.ref.field) === 'T')
-    return new NumberKey(access);
-  return new ValueKey(access, (row) => identityText(access.value(row) as JsonValue));
+    return new NumberKey(access, hold);
+  return new ValueKey(access, hold, (row) => identityText(access.value(row) as JsonValue));
 }
 
 /** Numbers of what a function reads: by its text, as functions see 1 and 1.0 apart. */
-export const argumentOf = (access: Access): Key =>
-  access.stored === undefined ? new ValueKey(access, (row) => textOf(access, row)) : new TextKey(access, access.stored);
+export const argumentOf = (access: Access, hold: Hold): Key =>
+  access.stored === undefined
+    ? new ValueKey(access, hold, (row) => textOf(access, row))
+    : new TextKey(access, hold, access.stored);

@@ -59,7 +59,8 @@ const ordersOf = (types: readonly FieldType[], descending: readonly boolean[]): 
 export const compareByTypes = (types: readonly FieldType[], descending: readonly boolean[]): Compare =>
   compareIn(ordersOf(types, descending));
 
-const compareIn =
+/** By the first of them that tells two apart. */
+export const compareIn =
   (orders: readonly CompareValues[]): Compare =>
   (a, b) => {
     for (let i = 0; i < orders.length; i++) {
@@ -192,7 +193,7 @@ interface Entry<P> {
 
 /** So many entries are sorted at once; longer lists are merged from such runs. A power of two. */
 export const RUN = 4096;
-/** Bytes that `inOrder` takes for each number. */
+/** Bytes that `inOrder` takes for each number; `ranksOf` one half more. */
 export const ORDER_BYTES = 2 * Uint32Array.BYTES_PER_ELEMENT;
 
 /** The numbers below `length` in order, equal ones by themselves: runs that are sorted at once, and merged. `tick` says when to yield. */
@@ -226,6 +227,24 @@ export function* inOrder(
     [from, into] = [into, from];
   }
   return from;
+}
+
+/** For each of the values its place among them all, that of the first that is equal in the order counted by one. `tick` says when to yield. */
+export function* ranksOf(
+  values: readonly Value[],
+  compare: CompareValues,
+  tick: () => boolean,
+): Generator<undefined, Uint32Array> {
+  const order = yield* inOrder(values.length, (a, b) => compare(values[a]!, values[b]!), tick);
+  const ranks = new Uint32Array(values.length);
+  let rank = 0;
+  for (let i = 0; i < order.length; i++) {
+    // Values that are equal in the order need not be the same.
+    if (i > 0 && compare(values[order[i - 1]!]!, values[order[i]!]!) !== 0) rank++;
+    ranks[order[i]!] = rank;
+    if ((i & (RUN - 1)) === 0 && tick()) yield;
+  }
+  return ranks;
 }
 
 /** So many more than are wanted are taken in before those that are too many are found, at least; and so large a share of what is wanted. */

@@ -16,6 +16,7 @@ import { tagRank } from '../../store/tag-rank.ts';
 import type { View } from '../../store/view.ts';
 import { Documents } from './documents.ts';
 import { ReportDocuments } from './report-documents.ts';
+import type { Room } from './room.ts';
 
 /** Where a row is, small enough to be kept for sorting. */
 export interface Locator {
@@ -25,11 +26,6 @@ export interface Locator {
   readonly sub: number;
   /** What leads to the sub-row at once, where its number alone would mean a look at all those before it; else null. */
   readonly spot: unknown;
-}
-
-/** Bytes that texts may still be kept in. */
-export interface Room {
-  left: number;
 }
 
 /** A sub-row that passed its filter. */

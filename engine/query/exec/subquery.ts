@@ -16,7 +16,8 @@ import { accessFor, typeOf } from './filter.ts';
 import { pathsOf } from './global-records.ts';
 import { impliedBy, impliedByAlternatives } from './implied.ts';
 import { type ItemPlan, readsLists, sizeOf } from './item-plan.ts';
-import { orderingOf, TopEntries } from './order.ts';
+import { orderingOf } from './order.ts';
+import { Page } from './page.ts';
 import { type Locator, Row } from './row.ts';
 import { TreeRows } from './rows.ts';
 import { Source } from './source.ts';
@@ -79,7 +80,7 @@ function* valuesOf(filter: InQuery, outer: QueryTree, source: Source): Generator
   const { query, columns, fields } = filter;
   const { ctx } = source;
   const onNodes = fields.length === 1 && fields[0] === 'certname' && columns[0] === 'certname';
-  const set = new ValueSet();
+  const set = new ValueSet((bytes) => ctx.hold(bytes, 'subquery'));
   const plain = query.limit === null && query.offset === 0;
   if (onNodes && plain && source.shape !== 'global') {
     set.nodes = yield* nodesOf(source);
@@ -104,26 +105,25 @@ function* valuesOf(filter: InQuery, outer: QueryTree, source: Source): Generator
 
 /** The rows of a subquery with order, offset and limit. */
 function* paged(query: QueryTree, source: Source, take: (row: Row) => void): Generator<undefined, void> {
-  const ordering = orderingOf(query.orderBy, source.scope);
-  const end = query.limit === null ? null : query.offset + query.limit;
-  const top = new TopEntries<Locator>(ordering.compare, query.offset, end);
+  const { ctx } = source;
+  const byTerms = orderingOf(query.orderBy, source.scope);
+  const page = new Page(query, byTerms, source, { offset: query.offset, placed: null });
   const order = source.trace.step('order');
   const rows = new TreeRows(source);
   for (let step = rows.next(); step !== END; step = rows.next()) {
     if (step === ROW) {
-      source.ctx.trace.turn(order);
-      top.add(ordering.keys(rows.row), () => rows.locator());
+      ctx.trace.turn(order);
+      page.top.add(page.ordering.keys(rows.row), () => rows.locator());
       order.rows++;
-      source.ctx.trace.turn(rows.scan);
+      ctx.trace.turn(rows.scan);
     }
-    if (source.ctx.tickStep(step === ROW)) yield;
+    if (ctx.tickStep(step === ROW)) yield;
   }
-  source.ctx.trace.enter(order);
-  const places = new Places(source);
-  const entries = yield* top.sorted(() => source.ctx.tick());
-  for (const { place } of entries) {
-    take(places.at(place));
-    if (source.ctx.tickRow()) yield;
+  ctx.trace.enter(order);
+  const rowsAt = new Places(source);
+  for (const place of yield* page.places(() => ctx.tick())) {
+    take(rowsAt.at(place));
+    if (ctx.tickRow()) yield;
   }
 }
 

@@ -8,6 +8,7 @@ import { formatEventTime } from '../../time.ts';
 import { Decimal } from '../format/decimal-value.ts';
 import { encodePath, type Path } from '../paths.ts';
 import type { Value } from './access.ts';
+import type { Hold } from './room.ts';
 import { FALSE, TRUE, type Truth, UNKNOWN } from './truth.ts';
 
 /** A comparable key of a value seen as the outer field's type; null for null. Values the type cannot hold give a key that nothing has. */
@@ -80,6 +81,9 @@ const wholeKey = (tuple: Tuple): string => (tuple.length === 1 ? tuple[0]! : JSO
 const textsOf = (key: string, columns: readonly number[]): readonly string[] =>
   columns.length === 1 ? [key] : (JSON.parse(key) as string[]);
 
+/** Bytes that a key takes beside its characters. */
+const KEY_BYTES = 60;
+
 interface Shapes {
   readonly whole: Shape;
   readonly withNull: readonly Shape[];
@@ -95,18 +99,30 @@ export class ValueSet {
   /** What a tuple could be equal to if nulls were values; made when it is first asked for. */
   #shapes: Shapes | null = null;
   rows = 0;
+  readonly #hold: Hold;
+
+  /** `hold`: takes room for tuples. */
+  constructor(hold: Hold) {
+    this.#hold = hold;
+  }
 
   add(tuple: Tuple): void {
     this.rows++;
     if (!tuple.includes(null)) {
-      this.keys.add(wholeKey(tuple));
+      this.#put(this.keys, wholeKey(tuple));
       return;
     }
     const columns = [...tuple.keys()].filter((column) => tuple[column] !== null);
     const name = columns.join();
     let alike = this.#withNull.get(name);
     if (alike === undefined) this.#withNull.set(name, (alike = { columns, keys: new Set() }));
-    alike.keys.add(keyAt(tuple, columns));
+    this.#put(alike.keys, keyAt(tuple, columns));
+  }
+
+  #put(keys: Set<string>, key: string): void {
+    const { size } = keys;
+    keys.add(key);
+    if (keys.size > size) this.#hold(KEY_BYTES + key.length);
   }
 
   /** Texts of one column in the tuples without a null; `length`: that of a tuple. */

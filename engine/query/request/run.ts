@@ -31,8 +31,8 @@ export interface QueryStore {
   readonly slice?: number;
   /** true once nobody waits for the answer; looked at between slices of work. Default: never. */
   readonly cancelled?: () => boolean;
-  /** Bytes that the rows of all queries of the thread may take which are put in order all together. Default: any. */
-  readonly orderRoom?: { left: number };
+  /** Bytes for what all queries of the thread keep that grows with their rows. Default: any. */
+  readonly room?: { left: number };
 }
 
 /** Milliseconds of work, pauses left out. */
@@ -299,7 +299,7 @@ class RunningRequest implements OpenRequest {
 
   #openContext(): ExecContext {
     const { now, nodePurgeTtl, edition, regexBudget } = this.#settings;
-    const { partitions, clock, stopwatch, cancelled, orderRoom, slice = SLICE_MS } = this.#store;
+    const { partitions, clock, stopwatch, cancelled, room, slice = SLICE_MS } = this.#store;
     this.#ctx = new ExecContext(partitions, {
       now,
       clock,
@@ -310,7 +310,7 @@ class RunningRequest implements OpenRequest {
       edition,
       cancelled: cancelled ?? (() => false),
       slice,
-      orderRoom,
+      room,
     });
     return this.#ctx;
   }

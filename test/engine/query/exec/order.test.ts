@@ -123,8 +123,8 @@ describe('all rows in order', () => {
   });
 
   it('more than there is room for are refused, and the room is given back', () => {
-    const orderRoom = { left: 10 << 20 };
-    const ctx = new ExecContext([], { ...contextOptions, orderRoom });
+    const room = { left: 10 << 20 };
+    const ctx = new ExecContext([], { ...contextOptions, room });
     const terms = [
       { field: 'line', descending: true },
       { field: 'title', descending: false },
@@ -140,12 +140,12 @@ describe('all rows in order', () => {
     assert.throws(fill, refusal);
     assert.ok(rows.size > 20_000 && rows.size < 200_000, `${rows.size} rows`);
     ctx.close();
-    assert.equal(orderRoom.left, 10 << 20);
+    assert.equal(room.left, 10 << 20);
   });
 
   it('few rows with long keys count, too', () => {
-    const orderRoom = { left: 1 << 20 };
-    const ctx = new ExecContext([], { ...contextOptions, orderRoom });
+    const room = { left: 1 << 20 };
+    const ctx = new ExecContext([], { ...contextOptions, room });
     const long = 'x'.repeat(100_000);
     for (const [type, value] of [
       ['S', long],
@@ -161,20 +161,20 @@ describe('all rows in order', () => {
     }
     ctx.close();
     ctx.close();
-    assert.equal(orderRoom.left, 1 << 20);
+    assert.equal(room.left, 1 << 20);
   });
 
   it('once they are in order their keys take no room any more', () => {
-    const orderRoom = { left: 100 << 20 };
-    const ctx = new ExecContext([], { ...contextOptions, orderRoom });
+    const room = { left: 100 << 20 };
+    const ctx = new ExecContext([], { ...contextOptions, room });
     const options = { terms: [{ field: 'title', descending: false }], types: ['S'] as const, placed: null, ...ALL };
     const rows = new AllRows({ ...options, ordering: { compare: () => 0 } }, ctx);
     for (let row = 0; row < 50_000; row++) rows.add([`title ${row}`], () => ({ ...placeOf(row), spot: null }));
-    const { left } = orderRoom;
+    const { left } = room;
     const work = rows.sorted(() => false);
     assert.ok(work.next().done);
-    assert.ok(orderRoom.left > left + 50_000 * 100, `${orderRoom.left - left}`);
+    assert.ok(room.left > left + 50_000 * 100, `${room.left - left}`);
     ctx.close();
-    assert.equal(orderRoom.left, 100 << 20);
+    assert.equal(room.left, 100 << 20);
   });
 });

@@ -10,7 +10,7 @@ import { Random, testSeed } from '../../../support/random.ts';
 type Tuple = readonly (string | null)[];
 
 function setOf(tuples: readonly Tuple[]): ValueSet {
-  const set = new ValueSet();
+  const set = new ValueSet(() => {});
   for (const tuple of tuples) set.add(tuple);
   return set;
 }

@@ -1,0 +1,48 @@
+// A page of rows that are put in order: of those that may be on it places are kept, and what is behind it is not looked at. What is read
+// of a place is read again once the page is known.
+
+import type { QueryTree } from '../tree.ts';
+import { AllRows } from './all-rows.ts';
+import { Behind } from './behind.ts';
+import type { Shape } from './entities.ts';
+import { type Ordering, TopEntries, typesOf, withPlaces } from './order.ts';
+import type { Locator } from './row.ts';
+import type { Source } from './source.ts';
+
+/** Pages that end further behind are made of numbers of all rows, which mostly are smaller than the keys of so many. */
+const KEPT_MAX = 500_000;
+
+export interface PageOptions {
+  /** How many of the rows that come lie before the page. */
+  readonly offset: number;
+  /** As which shape rows that are equal in all terms come by their places; null: they come as they are found. */
+  readonly placed: Shape | null;
+}
+
+/** Takes rows in and gives the places of those on the page. Throws QueryError when they are more than there is room for. */
+export class Page {
+  readonly tree: QueryTree;
+  readonly ordering: Ordering;
+  readonly top: TopEntries<Locator> | AllRows;
+  readonly behind: Behind;
+
+  constructor(tree: QueryTree, byTerms: Ordering, source: Source, { offset, placed }: PageOptions) {
+    const { ctx, scope } = source;
+    const ordering = placed === null ? byTerms : withPlaces(byTerms, placed);
+    this.tree = tree;
+    this.ordering = ordering;
+    const end = tree.limit === null ? Number.POSITIVE_INFINITY : offset + tree.limit;
+    const terms = tree.orderBy;
+    this.top =
+      end > (ctx.options.keptMax ?? KEPT_MAX)
+        ? new AllRows({ terms, types: typesOf(terms, scope), ordering, placed, from: offset, end }, ctx)
+        : new TopEntries(ordering.compare, offset, end);
+    this.behind = new Behind(ordering, tree, source, this.top);
+  }
+
+  /** Where the rows of the page are, in order; this has none afterwards. Very many take long: `tick` says when to yield. */
+  *places(tick: () => boolean): Generator<undefined, Iterable<Locator>> {
+    if (this.top instanceof TopEntries) return (yield* this.top.sorted(tick)).map(({ place }) => place);
+    return yield* this.top.sorted(tick);
+  }
+}

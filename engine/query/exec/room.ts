@@ -1,0 +1,18 @@
+// Memory for what queries keep that grows with their rows: all those of a thread share it, and what there is no room for is refused.
+
+/** Bytes that may still be kept. */
+export interface Room {
+  left: number;
+}
+
+/** Takes bytes of a query's room. Throws QueryError when there is no room for them. */
+export type Hold = (bytes: number) => void;
+
+/** What is kept: how the refusal of more begins, and what can be done. */
+export const KEEPING = {
+  order: { purpose: 'To put its rows in order', remedy: 'give it a limit, or a smaller offset' },
+  groups: { purpose: 'To group its rows', remedy: 'group by less, or let a filter leave fewer rows' },
+  subquery: { purpose: 'For what its subquery finds', remedy: 'let a filter leave fewer rows of that' },
+} as const;
+
+export type Keeping = keyof typeof KEEPING;
