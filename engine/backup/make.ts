@@ -3,17 +3,19 @@
 // Each partition is copied as one LMDB snapshot. The command log is copied last, so that it reaches beyond every partition's
 // position; what a partition's copy lacks is replayed from it. Segments that the server removes in the meantime are still
 // needed for that, so they are held by hard links from the start: whatever was acknowledged when the backup began is in it.
+// A command that moves between partitions may be in the one's copy not yet, and in the other's not any more: while there is a
+// folder of such links that is being looked after, the server keeps it in the one that it came from (`isBackedUp`).
 //
 //   hold log segments -> partition 0 .. P-1 -> log -> dead letters -> store.json -> backup.json (the mark of completeness)
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync } from 'node:fs';
-import { copyFile, link, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { copyFile, link, mkdir, readdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeDirectory } from '../directories.ts';
 import { foundTwice } from '../inbox/damage.ts';
 import { damagesOfSegment, isSegment } from '../inbox/segments.ts';
-import { discardedDir, inboxDir, infoFile, LOCK_FILE, partitionDir } from '../store/layout.ts';
+import { discardedDir, holdDir, inboxDir, infoFile, isHold, LOCK_FILE, partitionDir } from '../store/layout.ts';
 import { openPartition } from '../store/partition.ts';
 import { openStoreInfo } from '../store/store-info.ts';
 import { BackupFailed } from './errors.ts';
@@ -45,6 +47,21 @@ interface BackupOptions {
 
 /** Far shorter than a segment lives: it has to be filled, applied and flushed before the server removes it. */
 const HOLD_MS = 200;
+/** A folder of links that was not looked after for so many milliseconds was left by a process that is gone. */
+const LEFT_MS = 60_000;
+
+/** Whether a backup of the data directory may be on its way; true also when that cannot be found out. */
+export function isBackedUp(data: string): boolean {
+  try {
+    return readdirSync(data).some((name) => {
+      if (!isHold(name)) return false;
+      const stat = statSync(join(data, name), { throwIfNoEntry: false });
+      return stat !== undefined && Date.now() - stat.mtimeMs < LEFT_MS;
+    });
+  } catch {
+    return true;
+  }
+}
 
 /** Copies `data` to `target`, which must not exist. On failure, also when a signal ends the process, nothing is left there. */
 export async function backup(options: BackupOptions): Promise<BackupManifest> {
@@ -56,7 +73,7 @@ export async function backup(options: BackupOptions): Promise<BackupManifest> {
     throw new BackupFailed(`${target} lies in the data directory ${data}; name a folder elsewhere`);
   }
   const part = `${target}.part-${randomUUID().slice(0, 8)}`;
-  const held = join(data, `backup-${randomUUID().slice(0, 8)}`);
+  const held = holdDir(data, randomUUID().slice(0, 8));
   const time = new Date(now()).toISOString();
   return options.withoutLeftovers([part, held], () => copyAll(options, { part, held, time }));
 }
@@ -120,10 +137,11 @@ async function copyPartition(from: string, to: string): Promise<number> {
   }
 }
 
-/** Links every segment of the log into `held` now and again, until stopped. */
+/** Links every segment of the log into `held` now and again, and shows by its time that it does, until stopped. */
 async function holdSegments(inbox: string, held: string): Promise<{ stop(): Promise<void> }> {
   const linked = new Set<string>();
   const hold = async () => {
+    await utimes(held, new Date(), new Date());
     if (!existsSync(inbox)) return;
     // The newest first: the server removes the oldest first, so where one has gone, all that are older have, and there is no gap.
     for (const name of (await readdir(inbox)).sort().reverse()) {

@@ -7,17 +7,18 @@ import type { ReportId, ReportRecord } from '../store/records.ts';
 import type { View } from '../store/view.ts';
 import { DAY_MS, dayOf, LOOKED_AT_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 
-/** Oldest day (number) before `firstKeptDay` that has a report to drop, by producer time; null when there is none. */
-export function oldestReportDay(partition: Partition, firstKeptDay: number): number | null {
-  const view = partition.snapshot();
-  try {
-    for (const { time, id } of view.reportsByTime({ to: firstKeptDay * DAY_MS - 1 })) {
-      if (!isLatest(view, id, view.report(id))) return dayOf(time);
-    }
-    return null;
-  } finally {
-    view.close();
-  }
+/** Finds the oldest day before `firstKeptDay` that has a report to drop, by producer time: the `day` of its last step. */
+export function oldestReportDay(partition: Partition, firstKeptDay: number): Sweep {
+  let start: Partial<ReportPlace> = {};
+  return {
+    step(): StepResult {
+      const { found, next } = reportsToDrop(partition, { ...start, to: firstKeptDay * DAY_MS - 1 }, 1);
+      const [first] = found;
+      if (first !== undefined) return { changed: 0, done: true, day: dayOf(first.from) };
+      if (next !== null) start = next;
+      return { changed: 0, done: next === null, day: null };
+    },
+  };
 }
 
 /** Drops the reports of one day, by producer time. Each step goes on where the last one stopped: latest reports are passed once. */
@@ -25,14 +26,14 @@ export function purgeReportDay(partition: Partition, day: number): Sweep {
   let start: ReportPlace = { from: day * DAY_MS, fromId: 0 };
   return {
     step(): StepResult {
-      const { ids, next } = reportsOfDay(partition, day, start);
-      if (ids.length > 0) {
+      const { found, next } = reportsToDrop(partition, { ...start, to: (day + 1) * DAY_MS - 1 }, REPORTS_MAX);
+      if (found.length > 0) {
         partition.write((batch) => {
-          for (const id of ids) batch.reports.delete(id);
+          for (const { fromId } of found) batch.reports.delete(fromId);
         });
       }
       if (next !== null) start = next;
-      return { changed: ids.length, done: next === null };
+      return { changed: found.length, done: next === null };
     },
   };
 }
@@ -43,21 +44,22 @@ interface ReportPlace {
   readonly fromId: ReportId;
 }
 
-/** What is to go of the day from `start` on, a bounded number; `next` is where to go on, null at the day's end. */
-function reportsOfDay(
+/** Which reports of a range are to go, `max` of them at most; `next` is where to go on, null at the range's end. */
+function reportsToDrop(
   partition: Partition,
-  day: number,
-  start: ReportPlace,
-): { ids: ReportId[]; next: ReportPlace | null } {
+  range: Partial<ReportPlace> & { readonly to: number },
+  max: number,
+): { found: readonly ReportPlace[]; next: ReportPlace | null } {
   const view = partition.snapshot();
   try {
-    const ids: ReportId[] = [];
+    const found: ReportPlace[] = [];
     let lookedAt = 0;
-    for (const { time, id } of view.reportsByTime({ ...start, to: (day + 1) * DAY_MS - 1 })) {
-      if (lookedAt++ === LOOKED_AT_MAX || ids.length === REPORTS_MAX) return { ids, next: { from: time, fromId: id } };
-      if (!isLatest(view, id, view.report(id))) ids.push(id);
+    for (const { time, id } of view.reportsByTime(range)) {
+      const place = { from: time, fromId: id };
+      if (lookedAt++ === LOOKED_AT_MAX || found.length === max) return { found, next: place };
+      if (!isLatest(view, id, view.report(id))) found.push(place);
     }
-    return { ids, next: null };
+    return { found, next: null };
   } finally {
     view.close();
   }

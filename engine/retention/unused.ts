@@ -3,8 +3,9 @@
 // only grow: environments, fact paths and ids of fact names.
 
 import { parseJson } from '../json/parse.ts';
-import { FACT_BY_NAME } from '../store/dictionaries.ts';
+import { FACT_BY_NAME, FACTS } from '../store/dictionaries.ts';
 import { factPaths } from '../store/fact-paths.ts';
+import { itemRound } from '../store/item-ids.ts';
 import { shortKey, textOfKey } from '../store/keys.ts';
 import type { Partition } from '../store/partition.ts';
 import type { ItemId, NodeId, ReportId } from '../store/records.ts';
@@ -90,13 +91,11 @@ export function gcFactPaths(partition: Partition): Sweep {
 }
 
 /**
- * A type that a path had once may linger as long as the path does. First all facts are looked at, then the registry. Facts get
- * ascending ids, so those that arrive in between steps are met before more of the registry is; a body that goes meanwhile keeps its
- * paths until the next sweep.
+ * A type that a path had once may linger as long as the path does. First all facts are looked at, then the registry, and before each part of
+ * that the facts that have come since; a body that goes meanwhile keeps its paths until the next sweep.
  */
 function gcPaths(partition: Partition): Sweep {
-  const live = new Set<string>();
-  let from: ItemId = 0;
+  const facts = new PathsOfFacts(partition);
   let after: Buffer = Buffer.alloc(1);
   return {
     step(): StepResult {
@@ -104,18 +103,7 @@ function gcPaths(partition: Partition): Sweep {
       const dead: Buffer[] = [];
       let isLast = false;
       try {
-        const { body } = partition.facts.tables;
-        let lookedAt = 0;
-        for (const id of body.getKeys({ start: from, ...view.options })) {
-          if (lookedAt >= LOOKED_AT_MAX) return { changed: 0, done: false };
-          lookedAt++;
-          const fact = view.facts.body(id);
-          factPaths(fact.name, parseJson(fact.value), (_, path) => {
-            lookedAt++;
-            live.add(shortKey(JSON.stringify(path)));
-          });
-          from = id + 1;
-        }
+        if (!facts.look(view)) return { changed: 0, done: false };
         let count = 0;
         for (const { key, value } of partition.tables.fact_path.getRange({
           start: after,
@@ -124,7 +112,7 @@ function gcPaths(partition: Partition): Sweep {
         })) {
           count++;
           after = Buffer.from(key);
-          if (!live.has(shortKey(pathText(value.toString('utf8'))))) dead.push(after);
+          if (!facts.live.has(shortKey(pathText(value.toString('utf8'))))) dead.push(after);
         }
         isLast = count < LOOKED_AT_MAX;
       } finally {
@@ -134,6 +122,57 @@ function gcPaths(partition: Partition): Sweep {
       return { changed: dead.length, done: isLast };
     },
   };
+}
+
+/** The paths that facts have, collected in steps while facts come and go. */
+class PathsOfFacts {
+  readonly live = new Set<string>();
+  readonly #partition: Partition;
+  #round = -1;
+  /** Where to go on: below `#end` they were there when the round was first met. */
+  #from: ItemId = 0;
+  #end: ItemId = 0;
+  /** Facts that came since then have ids from here on. */
+  #since: ItemId = 0;
+
+  constructor(partition: Partition) {
+    this.#partition = partition;
+  }
+
+  /** Looks at a bounded number of those that the snapshot has; false: others are left. */
+  look(view: View): boolean {
+    const { facts, state } = view;
+    const next = state.nextItem[FACTS.name] ?? 1;
+    const round = itemRound(state, FACTS.name);
+    if (round !== this.#round) {
+      // Ids begin anew: what came before that may have got any.
+      this.#round = round;
+      this.#from = 0;
+      this.#end = facts.end;
+      this.#since = next;
+    }
+    const room = { left: LOOKED_AT_MAX };
+    this.#from = this.#lookAt(view, this.#from, this.#end, room);
+    if (room.left <= 0) return false;
+    this.#since = this.#lookAt(view, this.#since, next, room);
+    return room.left > 0;
+  }
+
+  /** From one id up to another one; returns where to go on. */
+  #lookAt(view: View, from: ItemId, end: ItemId, room: { left: number }): ItemId {
+    if (from >= end) return end;
+    const { body } = this.#partition.facts.tables;
+    for (const id of body.getKeys({ start: from, end, ...view.options })) {
+      if (room.left <= 0) return id;
+      room.left--;
+      const fact = view.facts.body(id);
+      factPaths(fact.name, parseJson(fact.value), (_, path) => {
+        room.left--;
+        this.live.add(shortKey(JSON.stringify(path)));
+      });
+    }
+    return end;
+  }
 }
 
 /** Names whose keys do not hold all of them keep their ids. */

@@ -1,7 +1,8 @@
 // Changes of a partition within one transaction. Node records, node sets, lists and counters are collected, and written when it
 // ends. Reports, which are written at once, are in report-writer.ts.
 
-import { DictionaryWriter } from './dictionary.ts';
+import { type Dictionary, DictionaryWriter } from './dictionary.ts';
+import { itemRound } from './item-ids.ts';
 import { digest16, idIn, idValue, seqKey, textKey } from './keys.ts';
 import { encodeKnown, type KnownItem, KnownItems } from './known-items.ts';
 import { fast, present } from './lmdb.ts';
@@ -13,6 +14,7 @@ import {
   type EdgeBody,
   emptyNode,
   type FactBody,
+  type ItemId,
   type NodeId,
   type NodeRecord,
   type PackageBody,
@@ -55,11 +57,18 @@ export class Batch {
 
   constructor(partition: PartitionStore) {
     this.partition = partition;
-    this.#state = partition.readState({});
+    const state = partition.readState({});
+    this.#state = state;
+    partition.turnTo(state);
     this.#nameIds = partition.nameIds(this.#state.changes.fact_name ?? 0);
     const ids = {
       maxNode: () => this.#state.nextNode - 1,
-      nextItem: (name: string, taken: (id: number) => boolean) => this.#nextItem(name, taken),
+      nextItem(dictionary: Pick<Dictionary<unknown>, 'spec' | 'tables' | 'turnTo'>): ItemId {
+        const { name } = dictionary.spec;
+        const id = partition.itemIds.next(state, name, dictionary.tables.body);
+        dictionary.turnTo(itemRound(state, name));
+        return id;
+      },
       changed: (name: Registered) => this.#changed(name),
     };
     this.resources = new DictionaryWriter(partition.resources, ids);
@@ -280,18 +289,6 @@ export class Batch {
   }
   removeRetry(seq: number): void {
     this.partition.tables.retry.removeSync(seqKey(seq));
-  }
-
-  #nextItem(name: string, taken: (id: number) => boolean): number {
-    const state = this.#state;
-    let id = state.nextItem[name] ?? 1;
-    if (id > 0xffff_fffe) {
-      state.wrapped = true;
-      id = 1;
-    }
-    if (state.wrapped) while (taken(id)) id++;
-    state.nextItem[name] = id + 1;
-    return id;
   }
 
   #tellRewritten(): void {

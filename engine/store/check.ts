@@ -8,6 +8,7 @@ import { messageOf } from '../reason.ts';
 import { copiesIn } from './copies.ts';
 import { DataFileDamaged } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
+import { isToComeAt } from './item-ids.ts';
 import { digest16, idOfTimeKey, indexPrefix, pairKey, timeOfKey } from './keys.ts';
 import { DIGEST_SIZE, KNOWN_SIZE } from './known-items.ts';
 import { dataFileOf, partitionDir } from './layout.ts';
@@ -222,6 +223,7 @@ class Walk {
   #bodies<B>({ spec, tables }: Dictionary<B>, expected: ReadonlyMap<number, ReadonlySet<NodeId>>): void {
     const { options } = this.#view;
     const { name } = spec;
+    const isToCome = isToComeAt(this.#view.state, name, this.#partition.tables.state, options);
     const posted = ids(tables.post.getRange({ ...options }));
     const indexed = ids(tables.index.getRange({ ...options }));
     let bodies = 0;
@@ -229,6 +231,7 @@ class Walk {
     let entries = 0;
     for (const { key: item, value } of tables.body.getRange({ ...options })) {
       bodies++;
+      if (isToCome(item)) this.#say(`${name} item ${item} has an id that is still to be given out`);
       const body = spec.decode(value);
       const digest = tables.digest.get(digest16(spec.text(body)), options as object);
       if (digest?.readUInt32BE(0) !== item) this.#say(`${name} item ${item}: its digest leads elsewhere`);
@@ -295,7 +298,10 @@ class Walk {
           this.#say(`report ${id}: its mark is wrong about its ${problem}`);
       }
       if (record.type !== 'plan')
-        latest.set(record.nodeId, Math.max(latest.get(record.nodeId) ?? 0, record.producerTimestamp));
+        latest.set(
+          record.nodeId,
+          Math.max(latest.get(record.nodeId) ?? record.producerTimestamp, record.producerTimestamp),
+        );
     }
     let timed = 0;
     for (const key of tables.report_time.getKeys({ ...view.options })) {

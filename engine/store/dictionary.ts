@@ -45,10 +45,7 @@ function openDictionaryTables(env: RootDatabase, { name, copies }: Pick<Dictiona
   };
 }
 
-/** So many ids that were given out anew are forgotten one by one, more by forgetting all. */
-const FORGOTTEN_MAX = 100_000;
-
-/** Shared by all views of a thread: an item id is of one body, until ids begin anew (`reuses`). */
+/** Shared by all views of a thread. What it keeps by item ids is of one round of these (item-ids.ts). */
 export class Dictionary<B, R extends Fields = Fields> {
   readonly spec: DictionarySpec<B, R>;
   readonly tables: DictionaryTables;
@@ -63,10 +60,9 @@ export class Dictionary<B, R extends Fields = Fields> {
   readonly #budget: RecordBudget;
   #classes: ItemClasses | null = null;
   #signatures: ItemSignatures | null = null;
-  /** The id that was the next one to be given out when that was looked at last; 0: not yet. */
-  #next: ItemId = 0;
-  /** Ids are given out a second time, so that one may be of several bodies in snapshots that are open: nothing is kept by ids alone. */
-  reuses = false;
+  /** Stands for the dictionary in the round. */
+  #identity: object = {};
+  #round = 0;
 
   constructor(env: RootDatabase, spec: DictionarySpec<B, R>, budget: RecordBudget) {
     this.spec = spec;
@@ -78,20 +74,42 @@ export class Dictionary<B, R extends Fields = Fields> {
     this.#budget = budget;
   }
 
+  /** Of what round the things are that are kept by item ids. */
+  get round(): number {
+    return this.#round;
+  }
+
+  /** The same object as long as that round lasts. `round`: of the snapshot that asks. */
+  identity(round: number): object {
+    return round === this.#round ? this.#identity : {};
+  }
+
   /** Classes of the items by all fields that take few values. */
-  classes(): ItemClasses {
+  classes(round: number): ItemClasses {
     const { name, shared } = this.spec;
-    if (this.reuses) return this.#budget.classes.apart(name, shared);
+    if (round !== this.#round) return this.#budget.classes.apart(name, shared);
     this.#classes ??= this.#budget.classes.open(name, shared);
     return this.#classes;
   }
 
-  /** Signatures of the items; null: of such there are none, or an id may be of several. */
-  signatures(): ItemSignatures | null {
+  /** Signatures of the items; null: of such there are none, or none are kept of that round. */
+  signatures(round: number): ItemSignatures | null {
     const { sign } = this.spec;
-    if (sign === null || this.reuses) return null;
+    if (sign === null || round !== this.#round) return null;
     this.#signatures ??= this.#budget.classes.sign(sign);
     return this.#signatures;
+  }
+
+  /** A snapshot of that round begins. Those of other rounds that are open read for themselves from now on. */
+  turnTo(round: number): void {
+    if (round === this.#round) return;
+    this.#round = round;
+    this.#identity = {};
+    this.#forgetBodies();
+    // Open snapshots may go on with theirs.
+    this.#budget.classes.close(this.#classes, this.#signatures);
+    this.#classes = null;
+    this.#signatures = null;
   }
 
   /** After an aborted transaction: ids it gave out will be given out again. */
@@ -106,19 +124,6 @@ export class Dictionary<B, R extends Fields = Fields> {
     this.bodies.clear();
     this.#classes?.forget();
     this.#signatures?.forget();
-  }
-
-  /** Where ids begin anew behind the last one: what is kept under those that were given out since this was asked last is of other items. */
-  forgetReused(next: ItemId): void {
-    const from = this.#next;
-    this.reuses = true;
-    if (from === next) return;
-    this.#next = next;
-    if (from === 0 || next < from || next - from > FORGOTTEN_MAX) {
-      this.#forgetBodies();
-      return;
-    }
-    for (let id = from; id < next; id++) this.bodies.delete(id);
   }
 }
 
@@ -179,6 +184,8 @@ export interface ViewBounds {
   readonly maxNodeId: NodeId;
   /** Item ids of the dictionary of that name are below it. */
   itemsEnd(name: string): ItemId;
+  /** In which round they are. */
+  itemRound(name: string): number;
   /** Whether what the thread keeps of nodes is as the snapshot has it: not within a transaction that writes, nor of an old snapshot. */
   seesKept(kind: 'node'): boolean;
 }
@@ -188,6 +195,7 @@ export class DictionaryView<B, R extends Fields = Fields> {
   readonly #dictionary: Dictionary<B, R>;
   readonly #options: ReadOptions;
   readonly #bounds: ViewBounds;
+  readonly #round: number;
   readonly #postings: PostingsReader;
   readonly #broughtIn = new BroughtIn();
 
@@ -195,12 +203,18 @@ export class DictionaryView<B, R extends Fields = Fields> {
     this.#dictionary = dictionary;
     this.#options = options;
     this.#bounds = bounds;
+    this.#round = bounds.itemRound(dictionary.spec.name);
     this.#postings = new PostingsReader(dictionary.tables.post, () => bounds.maxNodeId, options);
   }
 
-  /** The same for all views of a thread, while no item's id is given out anew. */
+  /** The same for all views of a thread in which an item's id is of the same body. */
   get identity(): object {
-    return this.#dictionary;
+    return this.#dictionary.identity(this.#round);
+  }
+
+  /** Whether what the thread keeps by item ids is of the snapshot's round: not any more, once one of a later round has begun. */
+  get #seesItems(): boolean {
+    return this.#dictionary.round === this.#round;
   }
 
   /** Item ids are below it. */
@@ -213,8 +227,8 @@ export class DictionaryView<B, R extends Fields = Fields> {
   }
 
   body(id: ItemId): B {
-    const { cache, spec, reuses } = this.#dictionary;
-    if (reuses) return spec.decode(this.#raw(id));
+    const { cache, spec } = this.#dictionary;
+    if (!this.#seesItems) return spec.decode(this.#raw(id));
     const cached = cache.get(id);
     if (cached !== undefined) return cached;
     const bytes = this.#raw(id);
@@ -230,33 +244,31 @@ export class DictionaryView<B, R extends Fields = Fields> {
 
   /** Classes of the items by all of them. */
   classes(): ItemClasses {
-    return this.#dictionary.classes();
+    return this.#dictionary.classes(this.#round);
   }
 
   /** Signatures of the items, where they have such. */
   signatures(): ItemSignatures | null {
-    return this.#dictionary.signatures();
+    return this.#dictionary.signatures(this.#round);
   }
 
   /** For looking at bodies one after the other. */
   reader(): RecordReader<R> {
-    const dictionary = this.#dictionary;
-    const { records, bodies, spec } = dictionary;
-    const kept = (): RecordCache<R> | null => (dictionary.reuses ? null : records);
-    // One id may be of several bodies in snapshots that are far apart.
-    const usable = (): KeptBytes | null => (this.#bounds.seesKept('node') ? bodies : null);
-    return new RecordReader(spec.record(), kept, usable, (id) => this.#raw(id));
+    const { records, bodies, spec } = this.#dictionary;
+    const kept = (): RecordCache<R> | null => (this.#seesItems ? records : null);
+    const keptBodies = (): KeptBytes | null => (this.#seesItems && this.#bounds.seesKept('node') ? bodies : null);
+    return new RecordReader(spec.record(), kept, keptBodies, (id) => this.#raw(id));
   }
 
   /** The body as a record that stays as it is, and is kept for a while: for items that are looked at again. */
   record(id: ItemId): R {
-    const { records, spec, reuses } = this.#dictionary;
-    const kept = reuses ? undefined : records.get(id);
+    const { records, spec } = this.#dictionary;
+    const kept = this.#seesItems ? records.get(id) : undefined;
     if (kept !== undefined) return kept;
     const bytes = this.#raw(id);
     const record = spec.record();
     record.load(Buffer.from(bytes.subarray(0, bytes.length)));
-    if (!reuses) records.set(id, record, bytes.length);
+    if (this.#seesItems) records.set(id, record, bytes.length);
     return record;
   }
 
@@ -411,8 +423,8 @@ function decodeList(bytes: Buffer): Uint32Array {
 interface IdSource {
   /** The largest node id so far. */
   maxNode(): NodeId;
-  /** A new item id for the dictionary of that name. */
-  nextItem(name: string, taken: (id: ItemId) => boolean): ItemId;
+  /** A new item id. */
+  nextItem(dictionary: Pick<Dictionary<unknown>, 'spec' | 'tables' | 'turnTo'>): ItemId;
   /** An item of that dictionary came or went. */
   changed(name: DictionaryName): void;
 }
@@ -469,7 +481,7 @@ export class DictionaryWriter<B> {
     const digest = digest16(text);
     const stored = fast(tables.digest, digest);
     if (stored !== undefined) return { id: idIn(stored), isNew: false };
-    const id = this.#ids.nextItem(spec.name, (candidate) => present(tables.body, candidate));
+    const id = this.#ids.nextItem(this.#dictionary);
     this.#ids.changed(spec.name);
     this.#dictionary.refs.renew(id);
     const bytes = spec.encode(body);

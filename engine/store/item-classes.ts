@@ -1,6 +1,6 @@
 // Classes of items: which items of a dictionary are equal in all of the fields that take few values over very many items
 // (a resource's type, file and line, a package's name). What a query asks of such fields it asks once a class. The numbers
-// are the same over all partitions that a thread reads, and are kept by the thread: an item's body never changes.
+// are the same over all partitions that a thread reads, and are kept by the thread as long as an item id is of the same body.
 
 import type { Fields } from './fields.ts';
 import { ItemSignatures, type Mark } from './item-signatures.ts';
@@ -79,7 +79,7 @@ export class ItemClasses {
 export class ClassBudget {
   /** By kind of dictionary. */
   readonly #names = new Map<string, ClassNames>();
-  readonly #all: { forget(): void }[] = [];
+  readonly #all = new Set<{ forget(): void }>();
   readonly #bytesMax: number;
   #used = 0;
 
@@ -90,14 +90,14 @@ export class ClassBudget {
   /** New classes of one partition's dictionary, by the fields at these places. */
   open(dictionary: string, places: readonly number[]): ItemClasses {
     const classes = this.apart(dictionary, places);
-    this.#all.push(classes);
+    this.#all.add(classes);
     return classes;
   }
 
   /** Signatures of one partition's dictionary take of the same bytes. */
   sign(sign: (record: Fields, mark: Mark) => void): ItemSignatures {
     const signatures = new ItemSignatures(sign, (bytes) => this.use(bytes));
-    this.#all.push(signatures);
+    this.#all.add(signatures);
     return signatures;
   }
 
@@ -106,6 +106,11 @@ export class ClassBudget {
     let names = this.#names.get(dictionary);
     if (names === undefined) this.#names.set(dictionary, (names = new ClassNames()));
     return new ItemClasses(this, names, places);
+  }
+
+  /** Nobody opens these again. */
+  close(...gone: readonly ({ forget(): void } | null)[]): void {
+    for (const one of gone) if (one !== null) this.#all.delete(one);
   }
 
   use(bytes: number): void {

@@ -1,6 +1,6 @@
 // Signatures of items: 63 bits, a few of which stand for each of the things that an item has and of which there are very many
 // (a resource's parameters, with their values). What has such a thing has its bits, most of what has not lacks one of them, and
-// is not read then. A thread keeps them: an item's body never changes.
+// is not read then. A thread keeps them as long as an item id is of the same body.
 
 import type { Fields } from './fields.ts';
 import type { ItemId } from './records.ts';

@@ -22,6 +22,11 @@ export const scratchDir = (dir: string, slot: number): string => join(dir, `scra
 export const isScratch = (name: string): boolean => SCRATCH.test(name);
 const SCRATCH = /^scratch-\d{3,}$/;
 
+/** Where a backup that is being made holds what it still needs (engine/backup/make.ts). */
+export const holdDir = (dir: string, id: string): string => join(dir, `${HOLD_PREFIX}${id}`);
+export const isHold = (name: string): boolean => name.startsWith(HOLD_PREFIX);
+const HOLD_PREFIX = 'backup-';
+
 const numbered = (slot: number): string => String(slot).padStart(3, '0');
 
 /** LMDB's names of a partition's files; whoever opens a partition, also to check it, makes and writes the second one. */

@@ -52,6 +52,12 @@ const NO_TABLE = {
   getKeysCount: () => 0,
 } as unknown as Database<Buffer, never>;
 
+/** How many entries a table has. Within a write transaction: as it leaves it. */
+export function entryCount<K extends Key>(table: Database<Buffer, K>): number {
+  const { db } = table as unknown as { db: { stat(): { entryCount: number } } };
+  return db.stat().entryCount;
+}
+
 /** Whether nobody can write there, such as on a snapshot of a file system: LMDB then reads without a lock file. */
 export function isOnReadOnlyFileSystem(dir: string): boolean {
   try {

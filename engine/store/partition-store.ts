@@ -6,6 +6,7 @@ import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bo
 import { EDGES, FACTS, PACKAGES, RESOURCES } from './dictionaries.ts';
 import { Dictionary } from './dictionary.ts';
 import { Generations } from './generations.ts';
+import { ItemIds, itemRound } from './item-ids.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import type { KeptLists } from './kept-lists.ts';
 import { KnownPaths } from './known-paths.ts';
@@ -24,6 +25,14 @@ import { openTables, type Tables } from './tables.ts';
 
 /** Certnames kept by a thread. */
 const NAMES_MAX = 32_768;
+
+interface StoreOptions {
+  readonly budget: RecordBudget;
+  /** Nothing of it can be written, so that tables which it lacks cannot be made. */
+  readonly isFixed: boolean;
+  /** As `rangeMin` of item-ids.ts. */
+  readonly itemRange: number | undefined;
+}
 
 /** An open partition without the ways to read and change it. One thread's own. */
 export class PartitionStore {
@@ -56,12 +65,13 @@ export class PartitionStore {
   readonly knownPaths = new KnownPaths();
 
   /** Of the one writer. */
+  readonly itemIds: ItemIds;
   readonly kindCounts = new KindCounts();
   readonly markWriter = new MarkWriter();
   readonly periodCounts = new PeriodCounts();
 
-  /** `isFixed`: nothing of it can be written, so that tables which it lacks cannot be made. Throws when it holds a newer format. */
-  constructor(dir: string, env: RootDatabase, budget: RecordBudget, isFixed: boolean) {
+  /** Throws when it holds a newer format. */
+  constructor(dir: string, env: RootDatabase, { budget, isFixed, itemRange }: StoreOptions) {
     this.dir = dir;
     this.env = env;
     this.budget = budget;
@@ -76,6 +86,7 @@ export class PartitionStore {
     });
     const opened = isFixed ? openAll() : inOneTransaction(env, dir, openAll);
     this.tables = opened.tables;
+    this.itemIds = new ItemIds(opened.tables.state, itemRange);
     this.resources = opened.resources;
     this.facts = opened.facts;
     this.edges = opened.edges;
@@ -113,20 +124,20 @@ export class PartitionStore {
     return ids;
   }
 
-  get #dictionaries(): readonly Pick<Dictionary<unknown>, 'spec' | 'lists' | 'forget' | 'forgetReused'>[] {
+  get #dictionaries(): readonly Pick<Dictionary<unknown>, 'spec' | 'lists' | 'forget' | 'turnTo'>[] {
     return [this.resources, this.facts, this.edges, this.packages];
   }
 
-  /** A snapshot of that state begins: what is kept by item ids that were given to others is forgotten. */
-  forgetReused({ wrapped, nextItem }: Readonly<State>): void {
-    if (!wrapped) return;
-    for (const dictionary of this.#dictionaries) dictionary.forgetReused(nextItem[dictionary.spec.name] ?? 1);
+  /** A snapshot of that state begins, or a transaction: what is kept by item ids is of the same round from now on. */
+  turnTo(state: Readonly<State>): void {
+    for (const dictionary of this.#dictionaries) dictionary.turnTo(itemRound(state, dictionary.spec.name));
   }
 
   /** After a transaction that was given up: the ids that it gave out will be given out again, and what was read under them is forgotten. */
   forgetUncommitted(): void {
     this.#nameIds = new NameIds(-1);
     this.knownPaths.clear();
+    this.itemIds.forget();
     for (const dictionary of this.#dictionaries) dictionary.forget();
   }
 }

@@ -30,6 +30,8 @@ export interface PartitionOptions {
   readonly readOnly?: boolean;
   /** Shared with the other partitions that the same thread reads. */
   readonly budget?: RecordBudget;
+  /** How many item ids a round of them has at least; default: some million (item-ids.ts). */
+  readonly itemRange?: number | undefined;
 }
 
 /** Address space reserved per partition; LMDB grows the file as needed, and lmdb grows the map beyond this by itself. */
@@ -83,7 +85,8 @@ export class Partition extends PartitionStore {
       // such as on a snapshot of the file system, LMDB must not want to either.
       readOnly: isFixed,
     });
-    super(dir, env, options.budget ?? new RecordBudget(), isFixed);
+    const { budget = new RecordBudget(), itemRange } = options;
+    super(dir, env, { budget, isFixed, itemRange });
     this.readOnly = readOnly;
   }
 

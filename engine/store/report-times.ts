@@ -36,6 +36,9 @@ export interface KnownTimes {
 const NOWHERE: TimeSpan = { earliest: 0, latest: 0 };
 export const noTimes = (since: ReportId): KnownTimes => ({ since, run: NOWHERE, receipt: NOWHERE });
 
+/** The same where as much may be as is not far for the node's clock. */
+export const widest = (known: KnownTimes): KnownTimes => ({ ...known, run: { earliest: -FAR_MS, latest: FAR_MS } });
+
 type Times = Pick<
   ReportRecord,
   'producerTimestamp' | 'startTime' | 'endTime' | 'receiveTime' | 'eventCount' | 'eventTimeMin' | 'eventTimeMax'

@@ -77,8 +77,11 @@ export class ReportWriter {
   #nearer(id: ReportId, record: ReportRecord, now: ReportRecord | null): void {
     if (id < this.#state.reportTimes.since) return;
     for (const clock of CLOCKS) {
-      const stays = now !== null && isFar(clock, now);
-      if (isFar(clock, record) && !stays) this.#sets.remove(FAR_SETS[clock], id);
+      if (!isFar(clock, record)) continue;
+      const known = now === null ? null : withTimesOf(this.#state.reportTimes, clock, now);
+      if (now !== null && known === null) continue;
+      this.#sets.remove(FAR_SETS[clock], id);
+      if (known !== null) this.#state.reportTimes = known;
     }
   }
 

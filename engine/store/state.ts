@@ -1,8 +1,8 @@
 // A partition's state: one record (msgpack) that each transaction reads and writes.
 
 import { Packr } from 'msgpackr';
-import type { Registered, ReportId } from './records.ts';
-import { type KnownTimes, noTimes } from './report-times.ts';
+import type { ItemId, Registered, ReportId } from './records.ts';
+import { type KnownTimes, noTimes, widest } from './report-times.ts';
 import type { RewrittenKind } from './rewritten.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 
@@ -18,6 +18,19 @@ export interface PartitionCounts {
   events: number;
 }
 
+/** Item ids are below it. */
+export const ITEM_ID_END = 0xffff_ffff;
+
+/** Where a dictionary's item ids stand (item-ids.ts). */
+export interface ItemRound {
+  /** Rounds before this one. */
+  readonly number: number;
+  /** Ids of items from before are below it. */
+  readonly end: ItemId;
+  /** Where the range of the round ends. */
+  readonly limit: ItemId;
+}
+
 export interface State {
   format: number;
   /** Stream position: every command with a smaller or equal seq has been applied (or is in `retry`, or in the dead letters). */
@@ -25,9 +38,9 @@ export interface State {
   nextNode: number;
   nextReport: number;
   nextName: number;
-  nextItem: Record<string, number>;
-  /** Item ids went past 2^32 once: new ones must be checked for being free. */
-  wrapped: boolean;
+  nextItem: Record<string, ItemId>;
+  /** By dictionary; absent in its first round as long as that has its first range. */
+  rounds: Record<string, ItemRound>;
   counts: PartitionCounts;
   /** How often things of a kind came or went: while it is the same, there are the same ones. Absent in older stores. */
   changes: Partial<Record<Registered, number>>;
@@ -46,7 +59,7 @@ export const freshState = (): State => ({
   nextReport: 1,
   nextName: 1,
   nextItem: { resource: 1, fact: 1, edge: 1, package: 1 },
-  wrapped: false,
+  rounds: {},
   counts: { nodes: 0, catalogs: 0, factsets: 0, resources: 0, facts: 0, packages: 0, reports: 0, events: 0 },
   changes: {},
   rewritten: {},
@@ -59,9 +72,28 @@ export const STATE = Buffer.from('state');
 
 const packr = new Packr({ useRecords: false, int64AsType: 'number' });
 
+/** In stores of older formats times of reports that lost events could lie further away than was known. */
+const FORMAT_TIMES_ALL = 8;
+
+/** `wrapped`: in older stores only. */
+type StoredState = Omit<State, 'changes' | 'rewritten' | 'rounds' | 'reportTimes' | 'marksSince'> & {
+  readonly reportTimes?: KnownTimes;
+  readonly wrapped?: boolean;
+};
+
 export const encodeState = (state: State): Buffer => packr.pack(state);
 export function decodeState(bytes: Uint8Array): State {
-  const stored = packr.unpack(bytes) as Omit<State, 'changes' | 'rewritten' | 'reportTimes' | 'marksSince'>;
-  const { nextReport } = stored;
-  return { changes: {}, rewritten: {}, reportTimes: noTimes(nextReport), marksSince: nextReport, ...stored };
+  const { wrapped, ...stored } = packr.unpack(bytes) as StoredState;
+  const { format, nextReport, nextItem, reportTimes } = stored;
+  return {
+    changes: {},
+    rewritten: {},
+    rounds: {},
+    reportTimes: noTimes(nextReport),
+    marksSince: nextReport,
+    ...stored,
+    ...(format < FORMAT_TIMES_ALL && reportTimes !== undefined && { reportTimes: widest(reportTimes) }),
+    // Before rounds were known, ids began anew behind the last one; which were free when they did is not known.
+    ...(wrapped === true && { nextItem: Object.fromEntries(Object.keys(nextItem).map((name) => [name, ITEM_ID_END])) }),
+  };
 }

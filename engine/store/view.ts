@@ -7,6 +7,7 @@ import { FACT_BY_NAME } from './dictionaries.ts';
 import { DictionaryView, type ViewBounds } from './dictionary.ts';
 import { decodeEvents, type EventSource } from './event-record.ts';
 import type { Fields } from './fields.ts';
+import { itemRound, itemsEnd } from './item-ids.ts';
 import { BroughtIn } from './kept-bytes.ts';
 import {
   FIRST_TIME_KEY,
@@ -100,7 +101,7 @@ export class View implements EventSource, ViewBounds {
   /** What the thread keeps of earlier snapshots becomes what this one sees. */
   #begin(): void {
     const { partition, options, state } = this;
-    partition.forgetReused(state);
+    partition.turnTo(state);
     for (const kind of REWRITTEN_KINDS) {
       partition.rewritten[kind].begin(state.rewritten[kind] ?? 0, () =>
         fast(partition.tables.state, REWRITTEN[kind], options),
@@ -125,7 +126,11 @@ export class View implements EventSource, ViewBounds {
   }
 
   itemsEnd(name: string): ItemId {
-    return this.state.wrapped ? 0xffff_ffff : (this.state.nextItem[name] ?? 1);
+    return itemsEnd(this.state, name);
+  }
+
+  itemRound(name: string): number {
+    return itemRound(this.state, name);
   }
 
   close(): void {

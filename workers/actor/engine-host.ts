@@ -147,9 +147,7 @@ export class EngineHost implements PartitionHost {
       case 'gc_fact_paths':
         return gcFactPaths(partition);
       case 'find_report_day':
-        return {
-          step: () => ({ changed: 0, done: true, day: oldestReportDay(partition, firstKeptDay(now, reportTtl)) }),
-        };
+        return oldestReportDay(partition, firstKeptDay(now, reportTtl));
       case 'find_event_day':
         return oldestEventDay(partition, firstKeptDay(now, resourceEventsTtl));
       case 'purge_report_day':

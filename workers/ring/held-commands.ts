@@ -6,6 +6,7 @@
 //
 //   source: held ('moving') --fetch--> main --adopt--> target: applied --> main --forget--> source
 //
+// While a backup is made the last step waits: else the command could be in neither partition's copy.
 // An actor that dies in between makes it begin again. Then the command may be applied a second time, which changes nothing:
 // commands carry their times with them, and what is not newer is not stored.
 
@@ -20,6 +21,8 @@ import type { Trials } from './trials.ts';
 
 /** Moves on their way into one partition at a time: each has a body in memory. */
 const MOVES_AT_ONCE = 4;
+/** Milliseconds between two looks whether a backup is over. */
+const BACKUP_LOOK_MS = 1000;
 
 interface Move {
   readonly held: Held;
@@ -46,6 +49,8 @@ interface HeldCommandsOptions {
   readonly slotOf: (certname: string) => Slot;
   /** `up` is called when what is held may be tried again. */
   readonly trials: Trials;
+  /** Whether the partitions may be being copied, one after the other. */
+  readonly isBackedUp: () => boolean;
 }
 
 export class HeldCommands {
@@ -61,9 +66,14 @@ export class HeldCommands {
   readonly #doors = new Map<Slot, Door>();
   /** Commands whose partitions ask for leave to try them. */
   readonly #asked = new Map<Slot, number>();
+  readonly #isBackedUp: () => boolean;
+  /** Seqs of commands that have moved, which their partitions keep until no backup is made any more. */
+  readonly #moved = new Map<Slot, number[]>();
+  #look: NodeJS.Timeout | null = null;
   #nextId = 1;
 
-  constructor({ metrics, suspects, log, slotOf, trials }: HeldCommandsOptions) {
+  constructor({ metrics, suspects, log, slotOf, trials, isBackedUp }: HeldCommandsOptions) {
+    this.#isBackedUp = isBackedUp;
     this.#log = log;
     this.#metrics = metrics;
     this.#suspects = suspects;
@@ -180,7 +190,7 @@ export class HeldCommands {
     this.#ended(id, move);
     this.#moves.delete(seq);
     this.letGo(source, seq);
-    source.actor.post({ kind: 'forget', slot: source.slot, seq });
+    this.#forget(source, seq);
     this.#metrics.handled(held, handled, Date.now() - received, 0);
     logCommand(this.#log, seq, { ...held, received, producerTimestamp }, handled, 1);
     if (handled.decision === null) this.#metrics.left(held);
@@ -189,8 +199,28 @@ export class HeldCommands {
     this.#begin(target);
   }
 
-  /** Tells those who wait for a move that it will not happen any more in this process. */
+  /** The partition need not hold the command any more, which another one has. */
+  #forget(source: Slot, seq: number): void {
+    const moved = this.#moved.get(source);
+    if (moved === undefined) this.#moved.set(source, [seq]);
+    else moved.push(seq);
+    if (this.#look === null) this.#forgetMoved();
+  }
+
+  #forgetMoved(): void {
+    this.#look = null;
+    if (this.#isBackedUp()) {
+      this.#look = setTimeout(() => this.#forgetMoved(), BACKUP_LOOK_MS).unref();
+      return;
+    }
+    for (const [{ slot, actor }, seqs] of this.#moved)
+      for (const seq of seqs) actor.post({ kind: 'forget', slot, seq });
+    this.#moved.clear();
+  }
+
+  /** Tells those who wait for a move that it will not happen any more in this process. What has moved and is still held moves again in the next one. */
   close(error: Error): void {
+    if (this.#look !== null) clearTimeout(this.#look);
     for (const { waiter } of this.#moves.values()) waiter?.reject(error);
   }
 

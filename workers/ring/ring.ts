@@ -9,6 +9,7 @@
 // when its actor died is suspect: its commands are tried one by one, and one that was there three times is given up.
 
 import { join } from 'node:path';
+import { isBackedUp } from '../../engine/backup/make.ts';
 import type { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import type { CommandLog } from '../../engine/inbox/log.ts';
 import type { StoredBody, StreamRecord } from '../../engine/inbox/stream.ts';
@@ -113,6 +114,7 @@ export class Ring implements CommandRing {
       log: this.#log,
       slotOf: home,
       trials: this.#trials,
+      isBackedUp: () => isBackedUp(options.dir),
     });
     this.#outcomes = new Outcomes({
       metrics: this.metrics,

@@ -36,7 +36,7 @@ export function sizeOf(entity: EntityName, view: View): { readonly rows: number;
     packages: view.counts.packages,
     edges: view.counts.resources,
   }[kind];
-  return { rows, bodies: Math.min(rows, view.state.nextItem[DICTIONARY_NAME[kind]] ?? 1) };
+  return { rows, bodies: Math.min(rows, view.itemsEnd(DICTIONARY_NAME[kind])) };
 }
 
 /** Microseconds, measured: a node's list read, and an entry of it looked up in an array over all items. */

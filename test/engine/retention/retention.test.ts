@@ -6,9 +6,12 @@ import { after, test } from 'node:test';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { deleteNode, expireNodes, purgeNodes } from '../../../engine/retention/nodes.ts';
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../../../engine/retention/reports.ts';
-import { dayOf, firstKeptDay, type Sweep } from '../../../engine/retention/sweep.ts';
+import { dayOf, firstKeptDay, LOOKED_AT_MAX, type Sweep } from '../../../engine/retention/sweep.ts';
 import { gcCatalogs, gcFactPaths } from '../../../engine/retention/unused.ts';
-import { openPartition, type Partition } from '../../../engine/store/partition.ts';
+import { rowProblems } from '../../../engine/store/check.ts';
+import { openPartition, type Partition, type PartitionOptions } from '../../../engine/store/partition.ts';
+import type { TimeSpan } from '../../../engine/store/report-times.ts';
+import { encodeState, STATE } from '../../../engine/store/state.ts';
 import type { View } from '../../../engine/store/view.ts';
 import { applyBatch } from '../../support/apply.ts';
 import {
@@ -34,9 +37,14 @@ after(async () => {
 });
 
 function newPartition(...commands: QueuedCommand[]): Partition {
-  const partition = openPartition(join(dir, `p${opened.length}`));
-  opened.push(partition);
+  const partition = newPartitionOf({});
   apply(partition, ...commands);
+  return partition;
+}
+
+function newPartitionOf(options: PartitionOptions): Partition {
+  const partition = openPartition(join(dir, `p${opened.length}`), options);
+  opened.push(partition);
   return partition;
 }
 
@@ -249,9 +257,9 @@ test('retention: the oldest expired day of reports goes, latest reports stay', (
   const kept = firstKeptDay(NOW, 14 * DAY);
   const times = (): number[] =>
     read(partition, (view) => [...view.reportsByTime({})].map(({ time }) => Math.round((NOW - time) / DAY)));
-  const sweep = (): number | null => {
-    const day = oldestReportDay(partition, kept);
-    if (day !== null) run(purgeReportDay(partition, day));
+  const sweep = (): number | null | undefined => {
+    const day = dayFoundBy(oldestReportDay(partition, kept));
+    if (typeof day === 'number') run(purgeReportDay(partition, day));
     return day;
   };
   assert.equal(sweep(), dayOf(NOW - 59 * DAY));
@@ -296,8 +304,9 @@ test('retention: a day of many reports is gone through once', () => {
 test('retention: a day is kept until it has expired as a whole', () => {
   const partition = newPartition(report('a', '2036-05-18T00:00:00.000Z'), report('a', daysAgo(0)));
   const at18 = Date.parse('2036-05-18T00:00:00.000Z');
-  assert.equal(oldestReportDay(partition, firstKeptDay(at18 + 14 * DAY + DAY - 1, 14 * DAY)), null);
-  assert.equal(oldestReportDay(partition, firstKeptDay(at18 + 15 * DAY, 14 * DAY)), dayOf(at18));
+  const oldest = (now: number) => dayFoundBy(oldestReportDay(partition, firstKeptDay(now, 14 * DAY)));
+  assert.equal(oldest(at18 + 14 * DAY + DAY - 1), null);
+  assert.equal(oldest(at18 + 15 * DAY), dayOf(at18));
 });
 
 test('retention: events go by their own day, those of latest reports stay', () => {
@@ -492,4 +501,69 @@ test('retention: very many fact paths go over several steps, those that come bac
   apply(partition, facts('a', at(4), { values: { other: 1 } }));
   assert.equal(run(gcFactPaths(partition)).changed, 12_001);
   assert.equal(count(), 1);
+});
+
+test('retention: facts that get ids anew while the registry of paths is looked through keep their paths', () => {
+  const some = (from: number, count: number): Record<string, unknown> =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${from + i}`, { deep: from + i }]));
+  const partition = newPartitionOf({ itemRange: 64 });
+  const paths = (): Set<string> =>
+    read(partition, (view) => new Set([...view.factPaths()].map(({ path }) => path.join('.'))));
+  const round = (): number => read(partition, (view) => view.itemRound('fact'));
+  // More than a step looks at.
+  apply(partition, facts('old', daysAgo(30), { values: some(0, 6000) }));
+  for (const left of [900, 500, 100]) {
+    const before = round();
+    const { tables } = partition;
+    const state = partition.readState({});
+    const nextItem = { ...state.nextItem, fact: 50_000 - left };
+    const rounds = { ...state.rounds, fact: { number: before, end: 50_000, limit: 50_000 } };
+    tables.state.putSync(STATE, encodeState({ ...state, nextItem, rounds }));
+    const sweep = gcFactPaths(partition);
+    const came: Record<string, unknown> = {};
+    for (let steps = 0; ; steps++) {
+      assert.ok(steps < 100);
+      const { done } = sweep.step();
+      if (done) break;
+      Object.assign(came, some(1e6 * left + steps * 200, 200));
+      apply(partition, facts('new', new Date(NOW - left * 1e6 + steps).toISOString(), { values: came }));
+    }
+    assert.equal(round(), before + 1, `${left}`);
+    const found = paths();
+    for (const name of Object.keys(came)) assert.ok(found.has(name) && found.has(`${name}.deep`), name);
+    assert.deepEqual(
+      rowProblems(partition, () => true),
+      [],
+    );
+  }
+});
+
+test('retention: reports whose far events went are found by the times of their runs', () => {
+  const producer = Date.parse(daysAgo(20));
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  // A clock was set during the run.
+  const partition = newPartition(
+    report('a', iso(producer), {
+      start_time: iso(producer - 40 * 60_000),
+      end_time: iso(producer - 1000),
+      resources: [reportResource({ events: [event({ timestamp: iso(producer - 2 * DAY) })] })],
+    }),
+    report('a', daysAgo(1), { start_time: daysAgo(1), end_time: daysAgo(1) }),
+  );
+  const known = (): TimeSpan => read(partition, (view) => view.state.reportTimes.run);
+  assert.deepEqual(known(), { earliest: 0, latest: 0 });
+  assert.equal(run(purgeEventDay(partition, dayOf(producer - 2 * DAY))).changed, 1);
+  assert.deepEqual(known(), { earliest: -40 * 60_000, latest: 0 });
+  assert.deepEqual(
+    rowProblems(partition, () => true),
+    [],
+  );
+});
+
+test('retention: the search for the oldest day looks at a bounded number of latest reports in a step', () => {
+  const kept = Array.from({ length: LOOKED_AT_MAX + 10 }, (_, i) => report(`n${i}`, daysAgo(60)));
+  const partition = newPartition(...kept, report('a', daysAgo(50)), report('a', daysAgo(2)));
+  const sweep = oldestReportDay(partition, firstKeptDay(NOW, 14 * DAY));
+  assert.deepEqual(sweep.step(), { changed: 0, done: false, day: null });
+  assert.deepEqual(sweep.step(), { changed: 0, done: true, day: dayOf(NOW - 50 * DAY) });
 });

@@ -126,6 +126,7 @@ test('check: items of very large ids are in their indexes', async () => {
     const { state } = partition.tables;
     const now = decodeState(Buffer.from(state.get(STATE) as Buffer));
     now.nextItem['fact'] = 2 ** 31 + 5;
+    now.rounds['fact'] = { number: 0, end: 1, limit: 2 ** 32 - 1 };
     state.putSync(STATE, encodeState(now));
     partition.write((batch) => {
       const id = batch.view.nodeId('a.example.com');
@@ -135,4 +136,16 @@ test('check: items of very large ids are in their indexes', async () => {
     });
   });
   assert.deepEqual(problems, []);
+});
+
+test('check: an item whose id would be given out again is told', async () => {
+  const problems = await problemsAfter((partition) => {
+    const { state } = partition.tables;
+    const now = decodeState(Buffer.from(state.get(STATE) as Buffer));
+    now.nextItem['fact'] = 1;
+    state.putSync(STATE, encodeState(now));
+  });
+  assert.ok(problems.length > 0);
+  for (const problem of problems)
+    assert.match(problem, /^partition 0: fact item \d+ has an id that is still to be given out$/);
 });

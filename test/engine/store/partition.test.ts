@@ -13,23 +13,23 @@ import { Copies } from '../../../engine/store/copies.ts';
 import { FACT_BY_NAME, RESOURCE_BY_TAG, RESOURCE_BY_TYPE_TITLE } from '../../../engine/store/dictionaries.ts';
 import { dataFileOf } from '../../../engine/store/layout.ts';
 import { Scratch } from '../../../engine/store/lmdb.ts';
-import { openPartition } from '../../../engine/store/partition.ts';
+import { openPartition, type PartitionOptions } from '../../../engine/store/partition.ts';
 import type { ResourceBody } from '../../../engine/store/records.ts';
 import { BodyRef } from '../../../engine/store/refs.ts';
-import { encodeState } from '../../../engine/store/state.ts';
 import { NODES_ALL, NODES_INACTIVE } from '../../../engine/store/tables.ts';
 import type { View } from '../../../engine/store/view.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
+import { Random, testSeed } from '../../support/random.ts';
 import { heldSnapshots, nextTurn } from './readers.ts';
 
 const dirs: string[] = [];
 after(() => {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
 });
-function fresh() {
+function fresh(options: PartitionOptions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'muster-store-'));
   dirs.push(dir);
-  return openPartition(dir);
+  return openPartition(dir, options);
 }
 
 const resource = (title: string, extra: Partial<ResourceBody> = {}): ResourceBody => ({
@@ -160,50 +160,49 @@ test('dictionary: every ref to a body is forgotten with it', async () => {
 });
 
 test('dictionary: what readers keep by item ids is not taken for that of items that get those ids later', async () => {
-  const p = fresh();
+  const p = fresh({ itemRange: 8 });
   const reader = openPartition(p.dir, { readOnly: true });
-  const nextIs = (resource: number): void => {
-    const state = p.readState({});
-    const nextItem = { ...state.nextItem, resource };
-    p.tables.state.putSync(Buffer.from('state'), encodeState({ ...state, nextItem }));
-  };
+  /** Titles that were read under an id. */
+  const known = new Map<number, Set<string>>();
   const titles = (): string[] => {
     const v = reader.snapshot();
     const types = v.resources.classes();
+    const records = v.resources.reader();
     const found = [...v.resources.list(v.nodeId('n'))].map((id) => {
-      assert.equal(v.resources.record(id).string(RESOURCE.title), v.resources.body(id).title);
-      types.add(id, v.resources.record(id));
-      return v.resources.body(id).title;
+      const { title } = v.resources.body(id);
+      assert.equal(v.resources.record(id).string(RESOURCE.title), title);
+      assert.equal(records.read(id).string(RESOURCE.title), title);
+      const number = types.get(id);
+      assert.ok([0, types.add(id, v.resources.record(id))].includes(number), `${id}`);
+      assert.ok(id < v.resources.end);
+      known.set(id, (known.get(id) ?? new Set()).add(title));
+      return title;
     });
-    assert.equal(types.get(1) !== 0, v.resources.hasBody(1));
     v.close();
     return found;
   };
-  p.write((b) => addNode(b, 'n', ['a', 'b', 'c']));
-  assert.deepEqual(titles(), ['a', 'b', 'c']);
-  nextIs(0xffff_ffff);
+  const set = (...wanted: string[]): void => {
+    p.write((b) => addNode(b, 'n', wanted, (title) => ({ file: title })));
+    assert.deepEqual(titles(), wanted);
+  };
+  set('a', 'b', 'c');
+  set('d');
+  set('d', 'e', 'f');
+  set('g', 'e', 'h');
+  set('g', 'e', 'i');
   // The ids begin anew, behind those that are taken.
-  p.write((b) => addNode(b, 'n', ['d']));
-  assert.deepEqual(titles(), ['d']);
-  nextIs(1);
-  p.write((b) => addNode(b, 'n', ['d', 'e', 'f']));
-  assert.deepEqual(titles(), ['d', 'e', 'f']);
-  p.write((b) => addNode(b, 'n', ['g', 'e', 'h']));
-  assert.deepEqual(titles(), ['g', 'e', 'h']);
+  for (let run = 0; run < 60; run++) set(...['g', `${run}`, `${run} too`].slice(0, 1 + (run % 3)));
+  assert.ok(Math.max(...[...known.values()].map(({ size }) => size)) > 3);
+  assert.ok(Math.max(...known.keys()) < 16, `${Math.max(...known.keys())}`);
   await reader.close();
   await p.close();
 });
 
 test('dictionary: what an older snapshot reads under an id that was given out anew is not taken for the new item', async () => {
-  const p = fresh();
+  const p = fresh({ itemRange: 4 });
   const reader = openPartition(p.dir, { readOnly: true });
   const ofFiles = (title: string): Partial<ResourceBody> => ({ file: title });
   p.write((b) => addNode(b, 'n', ['a'], ofFiles));
-  const state = p.readState({});
-  p.tables.state.putSync(
-    Buffer.from('state'),
-    encodeState({ ...state, nextItem: { ...state.nextItem, resource: 0xffff_fffe } }),
-  );
   const readings = (v: View): unknown[] => {
     const types = v.resources.classes();
     const records = v.resources.reader();
@@ -221,18 +220,89 @@ test('dictionary: what an older snapshot reads under an id that was given out an
   const before = reader.snapshot();
   const [[title, number]] = readings(before) as [[string, number]];
   assert.equal(title, 'a');
-  // Takes the last id and frees the first one, which the next item gets.
+  // Goes on until the first id is free, and the next item gets it.
+  const first = [...before.resources.list(before.nodeId('n'))];
   p.write((b) => addNode(b, 'n', ['b'], ofFiles));
-  p.write((b) => addNode(b, 'm', ['c'], ofFiles));
-  const after = reader.snapshot();
+  let last = '';
+  let after = reader.snapshot();
+  for (let run = 0; last === '' || after.resources.list(after.nodeId('m'))[0] !== first[0]; run++) {
+    assert.ok(run < 20);
+    last = `c${run}`;
+    p.write((b) => addNode(b, 'm', [last], ofFiles));
+    after.close();
+    after = reader.snapshot();
+    assert.equal((readings(before) as [[string, number]])[0][0], 'a');
+  }
   assert.deepEqual([...after.resources.list(after.nodeId('m'))], [...before.resources.list(before.nodeId('n'))]);
   assert.equal((readings(before) as [[string, number]])[0][0], 'a');
   const [[second], [third, other]] = readings(after) as [[string, number], [string, number]];
-  assert.deepEqual([second, third], ['b', 'c']);
+  assert.deepEqual([second, third], ['b', last]);
   assert.notEqual(other, number);
   assert.equal((readings(before) as [[string, number]])[0][0], 'a');
   before.close();
   after.close();
+  await reader.close();
+  await p.close();
+});
+
+test('dictionary: however many items came and went, ids stay few, also across starts and transactions that fail', async () => {
+  const random = new Random(testSeed('item ids'));
+  let p = fresh({ itemRange: 16 });
+  const nodes = new Map<string, string[]>();
+  let made = 0;
+  let most = 0;
+  const reader = openPartition(p.dir, { readOnly: true });
+  const held: { view: View; nodes: Map<string, string[]> }[] = [];
+  const look = (v: View, wanted: ReadonlyMap<string, string[]>): void => {
+    const ids = new Map<number, string>();
+    for (const [certname, titles] of wanted) {
+      const list = [...v.resources.list(v.nodeId(certname))];
+      const found = list.map((id) => v.resources.body(id).title);
+      assert.deepEqual(found, titles);
+      list.forEach((id, i) => {
+        assert.equal(v.resources.record(id).string(RESOURCE.title), titles[i]);
+        assert.equal(ids.get(id) ?? titles[i], titles[i]);
+        assert.ok(id < v.resources.end);
+        ids.set(id, titles[i]!);
+      });
+    }
+    assert.equal(v.resources.ids().length, ids.size);
+  };
+  for (let run = 0; run < 400; run++) {
+    const certname = `n${random.below(6)}`;
+    const kept = (nodes.get(certname) ?? []).filter(() => random.below(3) > 0);
+    const titles = [
+      ...new Set([
+        ...kept,
+        ...Array.from({ length: random.below(5) }, () => `t${random.below(4) > 0 ? made++ : random.below(9)}`),
+      ]),
+    ];
+    const fails = random.below(10) === 0;
+    const change = (): void =>
+      p.write((batch) => {
+        addNode(batch, certname, titles);
+        if (fails) throw new Error('given up');
+      });
+    if (fails) assert.throws(change, /given up/);
+    else {
+      change();
+      nodes.set(certname, titles);
+    }
+    if (random.below(40) === 0) {
+      const { dir } = p;
+      await p.close();
+      p = openPartition(dir, { itemRange: 16 });
+    }
+    const view = reader.snapshot();
+    look(view, nodes);
+    for (const { view: older, nodes: then } of held) look(older, then);
+    held.push({ view, nodes: new Map(nodes) });
+    if (held.length > 4) held.splice(random.below(4), 1)[0]!.view.close();
+    most = Math.max(most, view.resources.ids().length);
+    assert.ok(view.resources.end <= Math.max(16, 4 * most) + 16, `${view.resources.end} for ${most}`);
+  }
+  assert.ok(made > 300);
+  for (const { view } of held) view.close();
   await reader.close();
   await p.close();
 });

@@ -6,9 +6,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { backup } from '../../../engine/backup/make.ts';
+import { restore } from '../../../engine/backup/restore.ts';
 import type { Envelope } from '../../../engine/inbox/envelope.ts';
 import type { CommandOutcome } from '../../../engine/ingest/types.ts';
+import { Partition } from '../../../engine/store/partition.ts';
 import { slotOf } from '../../../engine/store/store-info.ts';
+import { withoutLeftovers } from '../../../server/leftovers.ts';
 import { type EngineSettings, engineDefaults } from '../../../workers/actor/engine-host.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { Ring } from '../../../workers/ring/ring.ts';
@@ -16,7 +20,7 @@ import { startRing } from '../../../workers/ring/start-ring.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 import { atEnd } from '../../support/endings.ts';
 import { ofPartitions } from '../../support/partitions.ts';
-import { until } from '../../support/waiting.ts';
+import { pause, until } from '../../support/waiting.ts';
 
 const PARTITIONS = 4;
 const DAY = 86_400_000;
@@ -309,4 +313,51 @@ test('parts of commands are measured: stages, and the timers of the storage', as
   assert.equal(metrics.timer('mq', 'global.command-parse-time').count, 7);
   const spent = metrics.timer('mq', 'global.processing-time').snapshot();
   assert.ok(Math.abs((parse.sum + apply.sum) / 7 - spent.mean) < spent.max + 1);
+});
+
+test('a command that moves between partitions while they are copied is in the backup', async (t) => {
+  const dir = temporaryDirectory();
+  const data = join(dir, 'data');
+  let go: () => void = () => {};
+  const ring = await startRing({
+    dir: data,
+    partitions: 2,
+    threads: 1,
+    times: { flushDelay: 20 },
+    actorsAfter: new Promise((resolve) => {
+      go = resolve;
+    }),
+  });
+  atEnd(t, () => ring.stop());
+  const named = (slot: number): string => {
+    for (let i = 0; ; i++) if (slotOf(`n${i}`, 2) === slot) return `n${i}`;
+  };
+  const outcome = send(ring, 'replace facts', 5, facts(named(0)), { certname: named(1) });
+  const { backupTo } = Partition.prototype;
+  t.after(() => {
+    Partition.prototype.backupTo = backupTo;
+  });
+  let copied = 0;
+  Partition.prototype.backupTo = async function (to) {
+    // The one that it goes to is copied by now.
+    if (copied++ === 1) {
+      go();
+      assert.equal((await outcome).kind, 'processed');
+      await pause(500);
+    }
+    await backupTo.call(this, to);
+  };
+  const target = join(dir, 'copy');
+  await backup({ data, target, now: Date.now, withoutLeftovers, onProgress: () => {} });
+  assert.equal(copied, 2);
+  const nodes = (of: string) => ofPartitions(of, (partition) => partition.counts().nodes);
+  const restored = join(dir, 'restored');
+  await restore({ source: target, data: restored, withoutLeftovers });
+  const again = await startRing({ dir: restored, threads: 1, times: { flushDelay: 20 } });
+  atEnd(t, () => again.stop());
+  await until('it is applied again', async () => (await nodes(restored))[0] === 1);
+  // Where it came from forgets it soon after the backup.
+  const held = async () => (await ofPartitions(data, (partition) => partition.retrySeqs())).flat();
+  await until('it is forgotten', async () => (await held()).length === 0);
+  assert.deepEqual(await nodes(data), [1, 0]);
 });

@@ -70,7 +70,7 @@ interface SetUp {
   readonly time: { now: number };
 }
 
-function setUp(isFeared = false): SetUp {
+function setUp(isFeared = false, isBackedUp = (): boolean => false): SetUp {
   const [source, target] = [new FakeSlot(0), new FakeSlot(1)];
   const noted: SetUp['noted'] = [];
   const time = { now: 5 };
@@ -84,7 +84,8 @@ function setUp(isFeared = false): SetUp {
     mayTryHeld: () => true,
     onEnd: () => held.up(),
   });
-  const held = new HeldCommands({ metrics: metrics(), suspects, log, slotOf: () => asSlot(target), trials });
+  const slotOf = () => asSlot(target);
+  const held = new HeldCommands({ metrics: metrics(), suspects, log, slotOf, trials, isBackedUp });
   return { source, target, held, trials, noted, time };
 }
 
@@ -241,4 +242,32 @@ test('admission: commands that are to move count among those that wait', () => {
   assert.throws(() => admission.check('a', 1), /5 commands are waiting to be processed/);
   count = 0;
   admission.check('a', 1);
+});
+
+test('what has moved stays where it came from while a backup is made', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let isBackedUp = true;
+  const { source, target, held } = setUp(false, () => isBackedUp);
+  const forgotten: number[] = [];
+  const look = (): void => {
+    for (const message of source.posted) if (message.kind === 'forget') forgotten.push(message.seq);
+  };
+  for (const seq of [1, 2]) {
+    held.hold(asSlot(source), moving(seq));
+    assert.deepEqual(turn(held, source, target), [seq]);
+  }
+  look();
+  t.mock.timers.tick(5000);
+  look();
+  assert.deepEqual(forgotten, []);
+  isBackedUp = false;
+  t.mock.timers.tick(1000);
+  look();
+  assert.deepEqual(forgotten, [1, 2]);
+  source.take();
+  held.hold(asSlot(source), moving(3));
+  turn(held, source, target);
+  look();
+  assert.deepEqual(forgotten, [1, 2, 3]);
+  held.close(new Error('over'));
 });
