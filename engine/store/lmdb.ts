@@ -58,6 +58,12 @@ export function entryCount<K extends Key>(table: Database<Buffer, K>): number {
   return db.stat().entryCount;
 }
 
+/** Whether the environment's list of free pages has nothing in it, as in a new one and in a compacted copy. */
+export function hasNoFreeList(env: RootDatabase): boolean {
+  const { free } = env.getStats() as { free: { entryCount: number } };
+  return free.entryCount === 0;
+}
+
 /** Whether nobody can write there, such as on a snapshot of a file system: LMDB then reads without a lock file. */
 export function isOnReadOnlyFileSystem(dir: string): boolean {
   try {

@@ -13,6 +13,7 @@ import { dataFileOf } from './layout.ts';
 import {
   allocateLock,
   checkAccess,
+  hasNoFreeList,
   isFailedSync,
   isOnReadOnlyFileSystem,
   openEnvironment,
@@ -58,6 +59,7 @@ export class Partition extends PartitionStore {
   /** A sync has failed: pages that the system takes for written may not be. */
   #isUnsynced = false;
   #writes = 0;
+  #hasFreeList = false;
 
   readonly #atWork = new Set<Promise<void>>();
 
@@ -161,18 +163,33 @@ export class Partition extends PartitionStore {
       throw Object.assign(new Error(text), { code: 'EAGAIN' });
     }
     try {
-      const run = (): T => {
-        const batch = new Batch(this);
-        const result = change(batch);
-        batch.finish();
-        return result;
-      };
-      return writeTransaction(this.env, this.dir, run, COMMIT_WITHOUT_FLUSH);
+      this.#beginFreeList();
+      return this.#transact(change);
     } catch (error) {
       if (isFailedSync(error)) this.#syncFailed();
       this.forgetUncommitted();
       throw error;
     }
+  }
+
+  #transact<T>(change: (batch: Batch) => T): T {
+    const run = (): T => {
+      const batch = new Batch(this);
+      const result = change(batch);
+      batch.finish();
+      return result;
+    };
+    return writeTransaction(this.env, this.dir, run, COMMIT_WITHOUT_FLUSH);
+  }
+
+  /**
+   * A copy has no list of free pages yet. LMDB ends the process where the first transaction that makes one frees more pages than go into a record of
+   * one page (an assertion in mdb_page_alloc): one that frees few comes first.
+   */
+  #beginFreeList(): void {
+    if (this.#hasFreeList) return;
+    if (hasNoFreeList(this.env)) this.#transact(() => {});
+    this.#hasFreeList = true;
   }
 
   /** Throws ENOSPC when there may be no room for so many bytes of content. A transaction that turns out to write as much asks before it does. */

@@ -517,6 +517,32 @@ test('store: a process that is killed while it reads holds no pages back, one th
   await p.close();
 });
 
+test('partition: the first change of a copy may be a large one', () => {
+  // In a process of its own, which LMDB would end.
+  const dir = mkdtempSync(join(tmpdir(), 'muster-store-'));
+  dirs.push(dir);
+  const module = new URL('../../../engine/store/partition.ts', import.meta.url).href;
+  const code = `const { openPartition } = await import(${JSON.stringify(module)});
+    const fill = (partition, byte) => partition.write((batch) => {
+      for (let seq = 1; seq <= 3000; seq++) batch.putRetry(seq, Buffer.alloc(1500, byte));
+    });
+    const first = openPartition(${JSON.stringify(join(dir, 'first'))});
+    fill(first, 1);
+    await first.backupTo(${JSON.stringify(join(dir, 'copy'))});
+    await first.close();
+    const copy = openPartition(${JSON.stringify(join(dir, 'copy'))});
+    fill(copy, 2);
+    fill(copy, 3);
+    process.stdout.write(String(copy.retry(3000)[0]));
+    await copy.close();`;
+  const { stdout, signal, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', '--input-type=module', '-e', code],
+    { cwd: new URL('../../..', import.meta.url), encoding: 'utf8' },
+  );
+  assert.deepEqual([stdout, signal], ['3', null], stderr);
+});
+
 test('partition: its lock file has all of its room from the beginning, as a full disk would end the process later', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'muster-store-'));
   dirs.push(dir);
