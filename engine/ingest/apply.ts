@@ -12,9 +12,9 @@ import { payloadSize } from './body.ts';
 import type { Recollection } from './command-reader.ts';
 import type { DecodedCommand } from './commands.ts';
 import { decodeCommand } from './decode.ts';
-import { CommandFailure } from './errors.ts';
+import { CommandFailure, failedOutcome } from './errors.ts';
 import { type ResourceMemory, SentResources } from './sent-resources.ts';
-import type { Applied, ApplyOutcome, CommandOutcome, IngestSettings, QueuedCommand } from './types.ts';
+import type { Applied, ApplyOutcome, FailedOutcome, IngestSettings, QueuedCommand } from './types.ts';
 
 /** What a batch finds stored of nodes. */
 class Stored implements Recollection {
@@ -100,12 +100,5 @@ function applyCommand(batch: Batch, command: DecodedCommand, settings: IngestSet
   }
 }
 
-const failed = (seq: number, error: CommandFailure): CommandOutcome => ({
-  kind: 'failed',
-  seq,
-  retryable: error.retryable,
-  validation: error.validation,
-  error: error.message,
-  exception: error.exception,
-  stack: [],
-});
+const failed = (seq: number, { retryable, validation, message, exception }: CommandFailure): FailedOutcome =>
+  failedOutcome(seq, { retryable, validation, error: message, exception });

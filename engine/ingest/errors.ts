@@ -2,6 +2,7 @@
 // says which of them may be tried again.
 
 import { JsonError } from '../json/parse.ts';
+import type { FailedOutcome } from './types.ts';
 
 export type FailureKind =
   | 'not-gzip' // labelled gzip and has no gzip header
@@ -45,6 +46,20 @@ export class CommandFailure extends Error {
     return KINDS[this.kind].exception;
   }
 }
+
+/** Unless it says otherwise, nothing was found to be wrong with the payload, and where it came from is of no interest. */
+type Failure = Pick<FailedOutcome, 'retryable' | 'error' | 'exception'> &
+  Partial<Pick<FailedOutcome, 'validation' | 'stack'>>;
+
+export const failedOutcome = (seq: number, failure: Failure): FailedOutcome => ({
+  kind: 'failed',
+  seq,
+  retryable: failure.retryable,
+  validation: failure.validation ?? false,
+  error: failure.error,
+  exception: failure.exception,
+  stack: failure.stack ?? [],
+});
 
 /**
  * Runs what makes something of a payload. What is thrown because of the payload becomes a CommandFailure: that it is no JSON, or

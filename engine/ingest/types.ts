@@ -13,35 +13,37 @@ export interface QueuedCommand {
   readonly body: Uint8Array;
 }
 
-export type CommandOutcome =
-  | {
-      readonly kind: 'processed';
-      readonly seq: number;
-      readonly detail: 'stored' | 'stale' | 'duplicate' | 'obsolete';
-      /** Payload certname. */
-      readonly certname: string;
-      /** Identity of what was stored, where there is one (first 8 digits are logged). */
-      readonly hash: string | null;
-      /** A catalog, factset or input list whose content was already there: only its metadata was written. */
-      readonly unchanged?: boolean;
-      /** A catalog or factset of a node that had none. */
-      readonly isFirst?: boolean;
-      /** Of a report: version of the agent that made it. */
-      readonly agentVersion?: string | undefined;
-    }
-  | {
-      readonly kind: 'failed';
-      readonly seq: number;
-      /** true: may pass later (retry schedule); false: dead letter office at once. */
-      readonly retryable: boolean;
-      /** true: refused by decoding or validation; false: failed while being carried out. */
-      readonly validation: boolean;
-      /** One line for people, the text of the dead letter's cause file. */
-      readonly error: string;
-      /** Name of the failure's class, and a stack trace for unexpected ones (else empty). */
-      readonly exception: string;
-      readonly stack: readonly string[];
-    };
+export interface ProcessedOutcome {
+  readonly kind: 'processed';
+  readonly seq: number;
+  readonly detail: 'stored' | 'stale' | 'duplicate' | 'obsolete';
+  /** Payload certname. */
+  readonly certname: string;
+  /** Identity of what was stored, where there is one (first 8 digits are logged). */
+  readonly hash: string | null;
+  /** A catalog, factset or input list whose content was already there: only its metadata was written. */
+  readonly unchanged?: boolean;
+  /** A catalog or factset of a node that had none. */
+  readonly isFirst?: boolean;
+  /** Of a report: version of the agent that made it. */
+  readonly agentVersion?: string | undefined;
+}
+
+export interface FailedOutcome {
+  readonly kind: 'failed';
+  readonly seq: number;
+  /** true: may pass later (retry schedule); false: dead letter office at once. */
+  readonly retryable: boolean;
+  /** true: refused by decoding or validation; false: failed while being carried out. */
+  readonly validation: boolean;
+  /** One line for people, the text of the dead letter's cause file. */
+  readonly error: string;
+  /** Name of the failure's class, and a stack trace for unexpected ones (else empty). */
+  readonly exception: string;
+  readonly stack: readonly string[];
+}
+
+export type CommandOutcome = ProcessedOutcome | FailedOutcome;
 
 /**
  * The payload names a certname that belongs to another slot (the envelope's certname chose this one). Nothing was changed:

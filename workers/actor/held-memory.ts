@@ -2,7 +2,7 @@
 // to another partition, those that are given up. The table in the partition says the same; memory follows it after each commit.
 
 import type { Attempt } from '../../engine/inbox/dead-letters.ts';
-import type { ApplyOutcome, CommandOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
+import type { ApplyOutcome, FailedOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
 import { monotonicMs } from '../system/clock.ts';
 import { decodeHeld, encodeHeld } from './held-command.ts';
 import type { Decision, Held } from './messages.ts';
@@ -12,8 +12,6 @@ import type { HeldChange, PartitionHost } from './partition-host.ts';
 const DELAYS_MAX = 5;
 /** Beyond this many held commands the next one is given up at once: they cost room, and a sender can produce any number. */
 const WAITING_MAX = 10_000;
-
-type FailedOutcome = Extract<CommandOutcome, { kind: 'failed' }>;
 
 /** A command to be applied. */
 export interface Item {

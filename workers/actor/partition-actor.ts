@@ -10,8 +10,9 @@
 
 import type { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { BodyReader, Unreadable } from '../../engine/inbox/stored-body.ts';
+import { failedOutcome } from '../../engine/ingest/errors.ts';
 import type { CommandOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
-import { messageOf } from '../../engine/reason.ts';
+import { framesOf, messageOf } from '../../engine/reason.ts';
 import type { StepResult, Sweep } from '../../engine/retention/sweep.ts';
 import { monotonicMs, TIMER_MAX } from '../system/clock.ts';
 import type { ActivityMark } from './activity.ts';
@@ -283,29 +284,14 @@ export class PartitionActor {
 
   /** A command that makes the engine throw, time after time, is recorded without being applied. */
   #recordThrown(item: Item, position: number, error: unknown): Executed {
-    const outcome: CommandOutcome = {
-      kind: 'failed',
-      seq: item.command.seq,
-      retryable: true,
-      validation: false,
-      error: messageOf(error),
-      exception: error instanceof Error ? error.name : 'Error',
-      stack: stackOf(error),
-    };
-    return this.#record([item], position, outcome);
+    const exception = error instanceof Error ? error.name : 'Error';
+    const failure = { retryable: true, error: messageOf(error), exception, stack: framesOf(error) };
+    return this.#record([item], position, failedOutcome(item.command.seq, failure));
   }
 
   #giveUp(items: readonly Item[], position: number, reason: string): Executed {
-    const seq = items[0]!.command.seq;
-    return this.#record(items, position, {
-      kind: 'failed',
-      seq,
-      retryable: false,
-      validation: false,
-      error: reason,
-      exception: 'CommandGivenUp',
-      stack: [],
-    });
+    const failure = { retryable: false, error: reason, exception: 'CommandGivenUp' };
+    return this.#record(items, position, failedOutcome(items[0]!.command.seq, failure));
   }
 
   #record(items: readonly Item[], position: number, outcome: CommandOutcome): Executed {
@@ -380,6 +366,3 @@ export class PartitionActor {
     this.#planRetries();
   }
 }
-
-const stackOf = (error: unknown): string[] =>
-  error instanceof Error && error.stack !== undefined ? error.stack.split('\n').slice(1) : [];

@@ -2,7 +2,7 @@
 // version, fed by the ring. Versions come from clients and may be any number, so only so many get figures of their own.
 
 import type { DeadLetterCount } from '../../engine/inbox/dead-letters.ts';
-import type { CommandOutcome } from '../../engine/ingest/types.ts';
+import type { FailedOutcome, ProcessedOutcome } from '../../engine/ingest/types.ts';
 import type { Discarded, Handled, Timing } from '../actor/messages.ts';
 import type { Counter, Histogram, Meter, MetricsRegistry, Timer } from '../metrics.ts';
 import type { Stages } from '../stages.ts';
@@ -195,7 +195,7 @@ export class CommandMetrics {
     }
   }
 
-  #stored(named: Named, outcome: Extract<CommandOutcome, { kind: 'processed' }>, duration: number): void {
+  #stored(named: Named, outcome: ProcessedOutcome, duration: number): void {
     const name = storageTimers[named.command];
     if (name !== undefined) this.#registry.timer('storage', name).update(duration);
     if (outcome.detail !== 'stored') return;
@@ -209,7 +209,7 @@ export class CommandMetrics {
     else this.#newCatalogs.inc();
   }
 
-  #failed(named: Named, outcome: Extract<CommandOutcome, { kind: 'failed' }>): void {
+  #failed(named: Named, outcome: FailedOutcome): void {
     if (outcome.retryable) for (const one of this.#both(named)) one.retried.mark();
     else this.#global.fatal.mark();
   }

@@ -3,6 +3,7 @@
 
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import type { StreamRecord } from '../../engine/inbox/stream.ts';
+import { failedOutcome } from '../../engine/ingest/errors.ts';
 import type { CommandOutcome } from '../../engine/ingest/types.ts';
 import type { Discarded, Handled, Held } from '../actor/messages.ts';
 import type { Log } from '../log.ts';
@@ -122,13 +123,9 @@ function lostOutcome({ seq, envelope }: StreamRecord, held: Held | undefined): C
   if (held === undefined) {
     return { kind: 'processed', seq, detail: 'stored', certname: envelope.certname, hash: null };
   }
-  return {
-    kind: 'failed',
-    seq,
+  return failedOutcome(seq, {
     retryable: held.state === 'waiting',
-    validation: false,
     error: 'the command failed and its actor died before it could say why',
     exception: 'ActorDied',
-    stack: [],
-  };
+  });
 }
