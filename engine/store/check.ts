@@ -17,7 +17,7 @@ import { decodeNode } from './node-record.ts';
 import { walkDataFile } from './page-walk.ts';
 import { openPartition, type Partition } from './partition.ts';
 import { chunkIds, firstOfChunk } from './postings.ts';
-import type { NodeId, NodeRecord } from './records.ts';
+import type { NodeId, NodeRecord, ReportRecord } from './records.ts';
 import { kindText, markOfKind, readKinds } from './report-kinds.ts';
 import { periodOf } from './report-periods.ts';
 import { decodeReport } from './report-record.ts';
@@ -253,87 +253,105 @@ class Walk {
   }
 
   reports(): void {
-    const { tables } = this.#partition;
     const view = this.#view;
-    let reports = 0;
-    let events = 0;
-    const latest = new Map<NodeId, number>();
-    const isLatest = new Set(view.reportSet(REPORTS_LATEST));
-    const hasEvents = new Set(view.reportSet(REPORTS_WITH_EVENTS));
-    const far = CLOCKS.map((clock) => ({ clock, ids: new Set(view.reportSet(FAR_SETS[clock])) }));
-    const kinds = new Map<string, number>();
-    const { reportTimes, marksSince } = view.state;
-    let marked = 0;
-    const periods = new Map<string, number>();
-    for (const { key: id, value } of tables.report.getRange({ ...view.options })) {
+    const seen = new SeenReports(view);
+    for (const { key: id, value } of this.#partition.tables.report.getRange({ ...view.options })) {
       const record = decodeReport(value);
-      reports++;
-      const node = this.#records.get(record.nodeId);
-      if (node?.certname !== record.certname)
-        this.#say(`report ${id} of ${record.certname}: its node is ${node?.certname}`);
-      if (view.reportId(record.hash) !== id) this.#say(`report ${id}: its hash leads to ${view.reportId(record.hash)}`);
-      if (!present(tables.report_node, pairKey(record.nodeId, id), view.options))
-        this.#say(`report ${id} is not among its node's`);
-      const stored = view.events(id);
-      events += stored.length;
-      if (stored.length !== record.eventCount)
-        this.#say(`report ${id}: ${stored.length} events, header ${record.eventCount}`);
-      if (hasEvents.delete(id) !== stored.length > 0) this.#say(`set 'reports with events' is wrong about ${id}`);
-      for (const { clock, ids } of far) {
-        const times = id < reportTimes.since ? reportTimes : withTimesOf(reportTimes, clock, record);
-        if (ids.delete(id) !== (times === null)) this.#say(`set 'reports far away by ${clock}' is wrong about ${id}`);
-        if (times !== null && times !== reportTimes)
-          this.#say(`report ${id}: its times lie further away than is known`);
-      }
-      const kind = kindText(record);
-      if (id >= reportTimes.since) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-      if (id >= marksSince) {
-        marked++;
-        const mark = markOfKind(record);
-        const period = `${periodOf(record.producerTimestamp)} ${mark}`;
-        periods.set(period, (periods.get(period) ?? 0) + 1);
-        const columns = fast(tables.report_event, id, view.options);
-        const events = columns === undefined ? null : Buffer.from(columns);
-        for (const problem of view.reportMarks.problems(id, record, mark, events))
-          this.#say(`report ${id}: its mark is wrong about its ${problem}`);
-      }
-      if (record.type !== 'plan')
-        latest.set(
-          record.nodeId,
-          Math.max(latest.get(record.nodeId) ?? record.producerTimestamp, record.producerTimestamp),
-        );
+      this.#report(id, record, seen);
+      this.#eventsOf(id, record, seen);
+      this.#timesOf(id, record, seen);
+      if (id >= view.state.marksSince) this.#markOf(id, record, seen);
     }
+    this.#reportTables(seen);
+    this.#latestReports(seen);
+    this.#equal("set 'reports with events': further ones", seen.withEvents.size, 0);
+    for (const { clock, ids } of seen.far) this.#equal(`set 'reports far away by ${clock}': further ones`, ids.size, 0);
+    this.#reportKinds(seen);
+    this.#reportPeriods(seen);
+  }
+
+  #report(id: number, record: ReportRecord, seen: SeenReports): void {
+    const view = this.#view;
+    const { nodeId, certname, hash, producerTimestamp } = record;
+    seen.reports++;
+    const node = this.#records.get(nodeId);
+    if (node?.certname !== certname) this.#say(`report ${id} of ${certname}: its node is ${node?.certname}`);
+    if (view.reportId(hash) !== id) this.#say(`report ${id}: its hash leads to ${view.reportId(hash)}`);
+    if (!present(this.#partition.tables.report_node, pairKey(nodeId, id), view.options))
+      this.#say(`report ${id} is not among its node's`);
+    if (id >= view.state.reportTimes.since) countOne(seen.kinds, kindText(record));
+    if (record.type !== 'plan')
+      seen.latest.set(nodeId, Math.max(seen.latest.get(nodeId) ?? producerTimestamp, producerTimestamp));
+  }
+
+  #eventsOf(id: number, { eventCount }: ReportRecord, seen: SeenReports): void {
+    const { length } = this.#view.events(id);
+    seen.events += length;
+    if (length !== eventCount) this.#say(`report ${id}: ${length} events, header ${eventCount}`);
+    if (seen.withEvents.delete(id) !== length > 0) this.#say(`set 'reports with events' is wrong about ${id}`);
+  }
+
+  #timesOf(id: number, record: ReportRecord, { far }: SeenReports): void {
+    const { reportTimes } = this.#view.state;
+    for (const { clock, ids } of far) {
+      const times = id < reportTimes.since ? reportTimes : withTimesOf(reportTimes, clock, record);
+      if (ids.delete(id) !== (times === null)) this.#say(`set 'reports far away by ${clock}' is wrong about ${id}`);
+      if (times !== null && times !== reportTimes) this.#say(`report ${id}: its times lie further away than is known`);
+    }
+  }
+
+  #markOf(id: number, record: ReportRecord, seen: SeenReports): void {
+    const view = this.#view;
+    const mark = markOfKind(record);
+    seen.marked++;
+    countOne(seen.periods, `${periodOf(record.producerTimestamp)} ${mark}`);
+    const columns = fast(this.#partition.tables.report_event, id, view.options);
+    const events = columns === undefined ? null : Buffer.from(columns);
+    for (const problem of view.reportMarks.problems(id, record, mark, events))
+      this.#say(`report ${id}: its mark is wrong about its ${problem}`);
+  }
+
+  /** What leads to reports, and the counters. */
+  #reportTables({ reports, events, marked }: SeenReports): void {
+    const { report_time, report_node, report_digest } = this.#partition.tables;
+    const view = this.#view;
     let timed = 0;
-    for (const key of tables.report_time.getKeys({ ...view.options })) {
+    for (const key of report_time.getKeys({ ...view.options })) {
       timed++;
       const record = view.report(idOfTimeKey(key));
       if (record?.producerTimestamp !== timeOfKey(key)) this.#say(`report_time of ${idOfTimeKey(key)} is wrong`);
     }
     this.#equal('report_time', timed, reports);
     this.#equal('marks of reports', view.reportMarks.count(), marked);
-    this.#equal('report_node', count(tables.report_node.getKeys({ ...view.options })), reports);
-    this.#equal('report_digest', count(tables.report_digest.getKeys({ ...view.options })), reports);
+    this.#equal('report_node', count(report_node.getKeys({ ...view.options })), reports);
+    this.#equal('report_digest', count(report_digest.getKeys({ ...view.options })), reports);
     this.#equal('counter of reports', view.counts.reports, reports);
     this.#equal('counter of events', view.counts.events, events);
-    for (const [id, record] of this.#records) {
-      const named = record.latestReport;
+  }
+
+  #latestReports({ latest }: SeenReports): void {
+    const stored = new Set(this.#view.reportSet(REPORTS_LATEST));
+    for (const [id, { certname, latestReport: named }] of this.#records) {
       if (named === null) continue;
-      if (view.report(named.reportId)?.hash !== named.hash)
-        this.#say(`${record.certname}: its latest report is not there`);
-      if (!isLatest.delete(named.reportId)) this.#say(`${record.certname}: its latest report is in no set`);
-      if (named.producerTimestamp !== latest.get(id))
-        this.#say(`${record.certname}: its latest report is not the latest`);
+      if (this.#view.report(named.reportId)?.hash !== named.hash)
+        this.#say(`${certname}: its latest report is not there`);
+      if (!stored.delete(named.reportId)) this.#say(`${certname}: its latest report is in no set`);
+      if (named.producerTimestamp !== latest.get(id)) this.#say(`${certname}: its latest report is not the latest`);
     }
-    this.#equal("set 'latest reports': further ones", isLatest.size, 0);
-    this.#equal("set 'reports with events': further ones", hasEvents.size, 0);
-    for (const { clock, ids } of far) this.#equal(`set 'reports far away by ${clock}': further ones`, ids.size, 0);
-    for (const { count: counted, report } of readKinds(tables.report_kind, view.options)) {
+    this.#equal("set 'latest reports': further ones", stored.size, 0);
+  }
+
+  #reportKinds({ kinds }: SeenReports): void {
+    for (const { count: counted, report } of readKinds(this.#partition.tables.report_kind, this.#view.options)) {
       const kind = kindText(decodeReport(report.record.bytes));
       this.#equal(`reports of the kind ${kind}`, counted, kinds.get(kind) ?? 0);
       kinds.delete(kind);
     }
     this.#equal('kinds of reports that are not counted', kinds.size, 0);
-    for (const { start, counts } of view.reportPeriods(null, null)) {
+  }
+
+  #reportPeriods({ periods }: SeenReports): void {
+    for (const { start, counts } of this.#view.reportPeriods(null, null)) {
       for (const [mark, counted] of counts) {
         const period = `${start} ${mark}`;
         this.#equal(`reports of the period and kind ${period}`, counted, periods.get(period) ?? 0);
@@ -359,6 +377,25 @@ class Walk {
 
   #equal(what: string, is: number, should: number): void {
     if (is !== should) this.#say(`${what}: ${is}, should be ${should}`);
+  }
+}
+
+/** What the reports themselves say that their indexes, sets and counters should hold. */
+class SeenReports {
+  reports = 0;
+  events = 0;
+  marked = 0;
+  /** When each node's latest report was made. */
+  readonly latest = new Map<NodeId, number>();
+  readonly kinds = new Map<string, number>();
+  readonly periods = new Map<string, number>();
+  /** Sets as they are stored; each report is taken out when it is seen. */
+  readonly withEvents: Set<number>;
+  readonly far: readonly { readonly clock: (typeof CLOCKS)[number]; readonly ids: Set<number> }[];
+
+  constructor(view: View) {
+    this.withEvents = new Set(view.reportSet(REPORTS_WITH_EVENTS));
+    this.far = CLOCKS.map((clock) => ({ clock, ids: new Set(view.reportSet(FAR_SETS[clock])) }));
   }
 }
 
@@ -398,4 +435,8 @@ function count(keys: Iterable<unknown>): number {
   let n = 0;
   for (const _ of keys) n++;
   return n;
+}
+
+function countOne(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }
