@@ -1,4 +1,4 @@
-// The first step of every command that brings data (command document 3.1): the node exists afterwards, and is active again
+// The first step of every command that brings data (spec/commands.md 3.1): the node exists afterwards, and is active again
 // if the data is strictly newer than its deactivation or expiry.
 
 import type { Batch } from '../store/batch.ts';

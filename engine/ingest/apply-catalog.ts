@@ -1,4 +1,4 @@
-// replace catalog on a partition (command document 3.2).
+// replace catalog on a partition (spec/commands.md 3.2).
 
 import type { Batch } from '../store/batch.ts';
 import { RESOURCE } from '../store/bodies.ts';

@@ -1,4 +1,4 @@
-// replace facts on a partition (command document 3.3).
+// replace facts on a partition (spec/commands.md 3.3).
 
 import { parseJson } from '../json/parse.ts';
 import type { JsonValue } from '../json/value.ts';

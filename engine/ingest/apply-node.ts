@@ -1,4 +1,4 @@
-// deactivate node, configure expiration and replace catalog inputs on a partition (command document 3.1, 3.6, 3.7).
+// deactivate node, configure expiration and replace catalog inputs on a partition (spec/commands.md 3.1, 3.6, 3.7).
 
 import type { Batch } from '../store/batch.ts';
 import type { NodeRecord } from '../store/records.ts';

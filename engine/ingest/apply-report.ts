@@ -1,4 +1,4 @@
-// store report on a partition (command document 3.4).
+// store report on a partition (spec/commands.md 3.4).
 
 import type { Batch } from '../store/batch.ts';
 import { type EventRange, encodeEvents, eventRange } from '../store/event-record.ts';

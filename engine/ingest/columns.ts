@@ -1,5 +1,5 @@
 // What the columns of the store take: texts without NUL, 32-bit lines, 16-bit formats of reports, UUIDs. A value that does not fit fails its command
-// when it is carried out, not when it is checked (command document 3.0.4, trap 35).
+// when it is carried out, not when it is checked (spec/commands.md 3.0.4, trap 35).
 
 import { Float, type JsonValue } from '../json/value.ts';
 

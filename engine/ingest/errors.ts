@@ -1,4 +1,4 @@
-// Why a command cannot be carried out. Refusals are decided before anything is written; the table of command document 2.5
+// Why a command cannot be carried out. Refusals are decided before anything is written; the table of spec/commands.md 2.5
 // says which of them may be tried again.
 
 import { JsonError } from '../json/parse.ts';

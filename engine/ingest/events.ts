@@ -1,4 +1,4 @@
-// Resource events of a report (command document, section 5): one per event of a resource that was not skipped, one made up
+// Resource events of a report (spec/commands.md 5): one per event of a resource that was not skipped, one made up
 // for a skipped resource, none for an unchanged one. Events that agree in all fields of 4.9 are one event, the first.
 
 import { canonicalK } from '../json/canonical.ts';

@@ -1,4 +1,4 @@
-// The identity hashes of the command document, section 4: SHA-1 over canonical texts, lower-case hex. Callers that have
+// The identity hashes (spec/commands.md 4): SHA-1 over canonical texts, lower-case hex. Callers that have
 // parts of a text already (a resource's parameters, a fact's value) pass the text, so that nothing is written twice.
 
 import { createHash, type Hash, hash } from 'node:crypto';

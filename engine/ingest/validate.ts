@@ -1,5 +1,5 @@
 // Interprets the wire tables of schemas/commands: one cheap pass says whether a payload conforms, a second one (only for
-// payloads that do not) says why, in the style of the original's dead letters (command document 3.0.2).
+// payloads that do not) says why, in the style of the original's dead letters (spec/commands.md 3.0.2).
 
 import type { WireField, WireTable, WireType } from '../../schemas/commands/format.ts';
 import { POINT } from '../json/ascii.ts';

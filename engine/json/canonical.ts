@@ -1,4 +1,4 @@
-// The canonical JSON text that all identity hashes are taken from (command document 4.1): no white space, Java spelling
+// The canonical JSON text that all identity hashes are taken from (spec/commands.md 4.1): no white space, Java spelling
 // of doubles, keys sorted in one of two orders:
 //
 //   K  keys without a slash first, then by the part before the first slash, then by the part after it

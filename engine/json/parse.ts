@@ -1,4 +1,4 @@
-// From JSON text to the value domain of value.ts, exactly (spec: 3.0.1 of the command document): 1.0 is not 1, integers
+// From JSON text to the value domain of value.ts, exactly (spec/commands.md 3.0.1): 1.0 is not 1, integers
 // keep all digits, raw control characters inside strings are accepted, what follows the first value is ignored.
 //
 // JSON.parse does the work when one cheap search over the text shows that it would lose nothing. Otherwise, and whenever

@@ -1,4 +1,4 @@
-// The indented form of JSON answers (query document 1.4): two spaces per object level, ` : ` between key and value, arrays
+// The indented form of JSON answers (spec/query.md 1.4): two spaces per object level, ` : ` between key and value, arrays
 // on one line with inner spaces, objects of an array on its bracket line. Works on text, token by token, so numbers keep
 // their spelling; the input must be JSON. All that matters is ASCII, so the text is looked at as UTF-8, as it goes out.
 

@@ -1,4 +1,4 @@
-// The normalised text in which JSON values are kept and given out again (command document 3.0.4 and 3.0.5): object keys
+// The normalised text in which JSON values are kept and given out again (spec/commands.md 3.0.4, 3.0.5): object keys
 // by UTF-8 length and then bytes, numbers as plain decimals, NUL characters inside strings as U+FFFD. Two values that
 // print the same here are the same stored value.
 

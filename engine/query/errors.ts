@@ -1,4 +1,4 @@
-// The one error a query ends with. Status and text are what PuppetDB's clients see (spec/query.md section 7).
+// The one error a query ends with. Status and text are what PuppetDB's clients see (spec/query.md 7).
 
 export class QueryError extends Error {
   /** HTTP status number, as data; of HTTP only request/ knows more. */

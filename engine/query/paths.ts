@@ -1,6 +1,6 @@
 // Paths of fact values: lists of object keys (strings) and array indexes (numbers), beginning with the fact's name. Here
 // are their encoded text (what `fact_paths.path` is as a text), the two meanings of `~>`, the paths that a `match()` field
-// stands for, and the leaves of a value. Spec: 3.8 and 3.9 of the query document.
+// stands for, and the leaves of a value. spec/query.md 3.8, 3.9.
 
 import { OPEN_LIST, OPEN_MAP } from '../json/ascii.ts';
 import { elementAt, endOfString, endOfValue, type Key, keyAt, keyOf, memberAt } from '../json/scan.ts';

@@ -1,4 +1,4 @@
-// Nodes that fell silent expire, nodes inactive for long enough are deleted (command document 8.2, 8.3).
+// Nodes that fell silent expire, nodes inactive for long enough are deleted (spec/commands.md 8.2, 8.3).
 
 import type { Batch } from '../store/batch.ts';
 import type { Partition } from '../store/partition.ts';

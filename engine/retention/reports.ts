@@ -1,4 +1,4 @@
-// Reports and events that are past their time (command document 8.2): whole UTC days, one day a sweep, the oldest first. A
+// Reports and events that are past their time (spec/commands.md 8.2): whole UTC days, one day a sweep, the oldest first. A
 // node's latest report stays, however old, and so do its events. Which day is dropped is decided over all partitions: each
 // tells its oldest expired day, and the smallest of them is dropped everywhere.
 

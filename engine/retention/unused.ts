@@ -1,4 +1,4 @@
-// Shared rows that nothing refers to any more (command document 8.2). Bodies of resources, facts, edges and packages go as
+// Shared rows that nothing refers to any more (spec/commands.md 8.2). Bodies of resources, facts, edges and packages go as
 // soon as their last node lets go of them (engine/store/dictionary.ts), so what is left to collect are the registries that
 // only grow: environments, fact paths and ids of fact names.
 

@@ -106,7 +106,7 @@ export interface ReportRecord {
   eventTimeMax: number;
 }
 
-/** One resource event, derived at ingest (spec/commands.md section 5). Values are canonical JSON texts. */
+/** One resource event, derived at ingest (spec/commands.md 5). Values are canonical JSON texts. */
 export interface EventRecord {
   status: string;
   timestamp: number;

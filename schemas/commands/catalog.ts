@@ -1,4 +1,4 @@
-// replace catalog: version 9, and the steps from 4 to 9 (command document 3.2, 3.8). The table is open: unknown keys are
+// replace catalog: version 9, and the steps from 4 to 9 (spec/commands.md 3.2, 3.8). The table is open: unknown keys are
 // dropped. Resources and edges are checked where they are read (engine/ingest/catalog.ts), one pass over large lists.
 
 import {

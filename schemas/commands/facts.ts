@@ -1,4 +1,4 @@
-// replace facts: version 5, and the steps from 2 to 5 (command document 3.3, 3.8).
+// replace facts: version 5, and the steps from 2 to 5 (spec/commands.md 3.3, 3.8).
 
 import {
   ANY,

@@ -15,7 +15,7 @@ export type WireType =
   | { readonly kind: 'any' }
   /** An object with any keys. */
   | { readonly kind: 'map' }
-  /** ISO-8601 with zone (command document 3.0.3, strict). */
+  /** ISO-8601 with zone (spec/commands.md 3.0.3, strict). */
   | { readonly kind: 'time' }
   /** Any of the spellings of 3.0.3, lenient. */
   | { readonly kind: 'lenient-time' }
@@ -51,7 +51,7 @@ export type UpgradeStep = (payload: unknown, context: UpgradeContext) => unknown
 export interface CommandFormat {
   /** Command name with spaces. */
   readonly command: string;
-  /** In the names of its files (command document 2.2). */
+  /** In the names of its files (spec/commands.md 2.2). */
   readonly shortName: string;
   readonly latest: number;
   /** The oldest version that is accepted. There is no newest: too new ones fail when they are processed. */

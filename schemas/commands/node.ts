@@ -1,5 +1,5 @@
 // The small commands: deactivate node 3 (with the bare certnames of 1 and 2), configure expiration 1, replace catalog
-// inputs 1 (command document 3.5 to 3.8).
+// inputs 1 (spec/commands.md 3.5-3.8).
 
 import {
   BOOLEAN,

@@ -1,4 +1,4 @@
-// store report: version 8, and the steps from 3 to 8 (command document 3.4, 3.8). Every map is closed.
+// store report: version 8, and the steps from 3 to 8 (spec/commands.md 3.4, 3.8). Every map is closed.
 
 import {
   ANY,

@@ -1,4 +1,4 @@
-// Retention and clean-up (spec/operations.md section 13, commands.md 8): the steps, the one lock they run under, and the
+// Retention and clean-up (spec/operations.md 13, spec/commands.md 8): the steps, the one lock they run under, and the
 // timers that start them. An administrator's `clean` fails while the lock is held; a scheduled run waits for it. What a
 // step does is the ring's business; here is when, in which order, and what is told about it.
 //

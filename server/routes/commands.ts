@@ -1,4 +1,4 @@
-// Submission of commands below `/pdb/cmd`: checks the request in PuppetDB's order (command document 1.1), gives the command
+// Submission of commands below `/pdb/cmd`: checks the request in PuppetDB's order (spec/commands.md 1.1), gives the command
 // to the ring and answers once it is durable, or, when the client asked to wait, once it has been processed. The payload of
 // the preferred form passes through untouched and unparsed.
 

@@ -1,6 +1,6 @@
 // The envelope of a submitted command: which command, which version, for whom. Two forms: query parameters with the
 // payload as the body, or one JSON body with everything (old clients). Pure functions over parameters and text; the
-// payload of the first form is never looked at here. Texts and their order are PuppetDB's (command document 1.2-1.6).
+// payload of the first form is never looked at here. Texts and their order are PuppetDB's (spec/commands.md 1.2-1.6).
 
 import { printClojure, textOf } from '../../engine/clojure.ts';
 import type { FormValue } from '../../engine/form.ts';

@@ -43,7 +43,7 @@ const EMPTY: Known = {
 /** More unanswered commands of one node than this would make the comparison worthless. */
 const UNKNOWN_MAX = 6;
 
-/** The command document's rules for these commands: older data is ignored, newer data brings an inactive node back. */
+/** The rules for these commands (spec/commands.md): older data is ignored, newer data brings an inactive node back. */
 function apply(state: Known, { kind, version, time }: Sent): Known {
   if (kind === 'deactivate') {
     const isStale = Math.max(state.factsTime, state.catalogTime, state.reportTime) > time;

@@ -21,7 +21,7 @@ import type { Applied, ApplyContext, Guard, HeldChange, PartitionHost } from './
 
 /** What actors need to know, given to `startRing` as `engine`. */
 export interface EngineSettings extends Omit<IngestSettings, 'now' | 'owns' | 'inflater' | 'fingerprints'> {
-  /** Milliseconds; what 0 means is spec/commands.md 8.2's, the scheduler of sweeps skips those that are switched off. */
+  /** Milliseconds; what 0 means is in spec/commands.md 8.2, the scheduler of sweeps skips those that are switched off. */
   readonly nodeTtl: number;
   readonly nodePurgeTtl: number;
   readonly reportTtl: number;

@@ -1,5 +1,5 @@
-// Exact sums and averages of JSON numbers, with the digits PostgreSQL's numeric gives them (spec: 3.11 of the query
-// document): integers of any size stay integers, decimals keep the longest fraction that went in, an average has at
+// Exact sums and averages of JSON numbers, with the digits PostgreSQL's numeric gives them (spec/query.md 3.11):
+// integers of any size stay integers, decimals keep the longest fraction that went in, an average has at
 // least 16 significant digits. Doubles count as their decimal spelling, which is what is stored of them.
 
 import { storedText } from '../../json/stored.ts';

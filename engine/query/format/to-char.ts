@@ -1,4 +1,4 @@
-// The query function `to_string`: a time or a number as text after a mask (spec: 3.11 of the query document).
+// The query function `to_string`: a time or a number as text after a mask (spec/query.md 3.11).
 
 import type { Float } from '../../json/value.ts';
 import { Decimal } from './decimal-value.ts';

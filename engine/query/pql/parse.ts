@@ -1,4 +1,4 @@
-// PQL text to AST (spec/query.md section 4). A hand-written recursive descent without a lexer: tokens are the grammar's
+// PQL text to AST (spec/query.md 4). A hand-written recursive descent without a lexer: tokens are the grammar's
 // own expressions, taken greedily and never re-split. PuppetDB's parser explores every alternative of a context-free
 // grammar; here the first alternative that fits is taken, which gives the same trees because two alternatives never
 // share more than a field, and a field's possible ends are all tried (see #fieldEnds).

@@ -1,5 +1,4 @@
-// What a regular expression can be refused for, in PostgreSQL's words: the client reads them (spec: 3.14 of the query
-// document).
+// What a regular expression can be refused for, in PostgreSQL's words: the client reads them (spec/query.md 3.14).
 
 import { type QueryError, StoreRefusal } from '../errors.ts';
 

@@ -1,5 +1,5 @@
 // Resource graphs of the enterprise edition: each node's catalog together with what its latest run reported about every resource
-// (interface document, "Resource graph"). A graph is a catalog joined with the node's latest report, which may be of a run that used it from a
+// (spec/interface.md "Resource graph"). A graph is a catalog joined with the node's latest report, which may be of a run that used it from a
 // cache (spec/operations.md 6); filters and order on the report's side (`status`, `noop`) become subqueries and a sort of narrow rows. Graphs
 // are built one at a time.
 

@@ -1,4 +1,4 @@
-// How many active nodes are in which state of reporting (interface document, "Report run status"), in the enterprise
+// How many active nodes are in which state of reporting (spec/interface.md "Report run status"), in the enterprise
 // edition: no report at all, none within the threshold, else what the latest report says. Three counting queries over one
 // snapshot, asked like any other query.
 

@@ -1,4 +1,4 @@
-// The metrics that PuppetDB has from its start (spec/operations.md section 8), so that dashboards find each of them before
+// The metrics that PuppetDB has from its start (spec/operations.md 8), so that dashboards find each of them before
 // anything has happened. Who measures does not look here: registry accessors give the same object to everyone.
 // Metrics per command and version, and per request path, appear on first use.
 

@@ -1,5 +1,5 @@
 // Times and outcomes of requests, by path and every leading part of it (spec/operations.md 8.6): `/pdb`, `/pdb/query`,
-// `/pdb/query/v4`, `/pdb/query/v4/facts`; of the metrics themselves, too, as the interface document has them. What follows a known endpoint (names, hashes, values) is folded into it, so the
+// `/pdb/query/v4`, `/pdb/query/v4/facts`; of the metrics themselves, too, as spec/interface.md has them. What follows a known endpoint (names, hashes, values) is folded into it, so the
 // number of metrics has a bound that clients cannot move.
 
 import type { Meter, MetricsRegistry, Timer } from '../../../workers/metrics.ts';

@@ -2,7 +2,7 @@
 // values and a trailing `,*` for further properties. Only names: what stands behind one is bean-server.ts.
 //
 // The order of properties never matters; the canonical form has them sorted. Refusals carry the texts that clients of the
-// JVM know (spec: "reason varies").
+// JVM know (spec/operations.md 7.6).
 
 export class MalformedName extends Error {
   constructor(message: string) {

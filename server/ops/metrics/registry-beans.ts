@@ -38,7 +38,7 @@ const neutralPrefix = 'cm.db.';
 const otherBeginnings: ReadonlyMap<string, readonly (readonly [begin: string, other: string])[]> = new Map([
   // PuppetDB repeats the domain in the names of dead-letter metrics; dashboards know either spelling.
   ['dlo', [['', `${primaryPrefix}dlo.`]]],
-  // Names from before there was one for each URL (interface document, "Metrics endpoint").
+  // Names from before there was one for each URL (spec/interface.md "Metrics endpoint").
   [
     'http',
     [
