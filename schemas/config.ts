@@ -58,10 +58,10 @@ export interface SettingRow {
   readonly doc: string;
 }
 
-const hour = 3_600_000;
-const day = 24 * hour;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 /** Largest time span taken: a hundred years. */
-const spanMax = 36_500 * day;
+const SPAN_MAX = 36_500 * DAY;
 
 function gcStep(what: string, suffix: string) {
   return {
@@ -71,7 +71,7 @@ function gcStep(what: string, suffix: string) {
     default: null,
     derived: { text: 'gc-interval', value: (known: KnownSettings) => Number(known['gcInterval']) },
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     doc: `How often ${what}, in minutes. 0 switches it off.`,
   } as const;
 }
@@ -252,7 +252,7 @@ export const settingRows = {
     type: 'milliseconds',
     default: '30000',
     min: 1000,
-    max: day,
+    max: DAY,
     doc: 'Milliseconds after which a connection between two requests is closed.',
   },
   headerMax: {
@@ -305,7 +305,7 @@ export const settingRows = {
     type: 'seconds',
     default: '30',
     min: 0,
-    max: hour,
+    max: HOUR,
     doc: 'Seconds that running requests get to finish when the server stops.',
   },
   stopDelay: {
@@ -314,7 +314,7 @@ export const settingRows = {
     type: 'duration',
     default: '0s',
     min: 0,
-    max: hour,
+    max: HOUR,
     doc: 'How long a server that is told to stop goes on serving, with the status `stopping`, for load balancers to send no more to it.',
   },
 
@@ -427,7 +427,7 @@ export const settingRows = {
     type: 'seconds',
     default: '600',
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     doc: 'Seconds a query may take that names no timeout itself. 0: no limit.',
   },
   queryTimeoutMax: {
@@ -436,7 +436,7 @@ export const settingRows = {
     type: 'seconds',
     default: '0',
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     doc: 'Upper bound in seconds for the timeout that clients name. 0: no bound.',
   },
   addAgentReportFilter: {
@@ -497,7 +497,7 @@ export const settingRows = {
     type: 'duration',
     default: '30s',
     min: 1,
-    max: spanMax,
+    max: SPAN_MAX,
     doc: 'Work that regular expressions may take in one query, as time of a processor; more is refused with 400.',
   },
 
@@ -508,7 +508,7 @@ export const settingRows = {
     type: 'duration',
     default: '7d',
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     environment: ['PUPPETDB_NODE_TTL', 'OPENVOXDB_NODE_TTL'],
     doc: 'A node that sends nothing for this long expires. 0s: never by itself; a `clean` that asks for `expire_nodes` (or for all) expires every node.',
   },
@@ -518,7 +518,7 @@ export const settingRows = {
     type: 'duration',
     default: '14d',
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     environment: ['PUPPETDB_NODE_PURGE_TTL', 'OPENVOXDB_NODE_PURGE_TTL'],
     doc: 'A node inactive for this long is deleted. 0s: never.',
   },
@@ -537,7 +537,7 @@ export const settingRows = {
     type: 'duration',
     default: '14d',
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     environment: ['PUPPETDB_REPORT_TTL', 'OPENVOXDB_REPORT_TTL'],
     doc: 'Reports older than this are deleted. 0s: all but the latest of each node, at the next maintenance.',
   },
@@ -548,7 +548,7 @@ export const settingRows = {
     default: null,
     derived: { text: 'report-ttl', value: (known) => Number(known['reportTtl']) },
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     doc: 'Events older than this are deleted; at most report-ttl. 0s: none are kept.',
   },
   gcInterval: {
@@ -557,7 +557,7 @@ export const settingRows = {
     type: 'minutes',
     default: '60',
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     doc: 'Minutes between maintenance runs. 0 switches scheduled maintenance off.',
   },
   gcIntervalExpireNodes: gcStep('idle nodes are expired', 'expire-nodes'),
@@ -572,10 +572,10 @@ export const settingRows = {
     default: null,
     derived: {
       text: 'a day, or gc-interval if that is longer; 0 if that is 0',
-      value: (known) => (known['gcInterval'] === 0 ? 0 : Math.max(day, Number(known['gcInterval']))),
+      value: (known) => (known['gcInterval'] === 0 ? 0 : Math.max(DAY, Number(known['gcInterval']))),
     },
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     doc: 'How often fact paths that no node has are deleted, in minutes. 0 switches it off.',
   },
   factsBlocklist: {
@@ -621,7 +621,7 @@ export const settingRows = {
     default: null,
     // A hundredth of a minute: bounds are shown in the unit of the setting.
     min: 600,
-    max: spanMax,
+    max: SPAN_MAX,
     doc: 'Minutes between log entries with the full status. Default: none.',
   },
   cpuInterval: {
@@ -631,7 +631,7 @@ export const settingRows = {
     type: 'seconds',
     default: '5',
     min: 100,
-    max: day,
+    max: DAY,
     doc: 'Seconds between samples of processor use for the status.',
   },
 
@@ -688,7 +688,7 @@ export const settingRows = {
     type: 'duration',
     default: '5s',
     min: 0,
-    max: spanMax,
+    max: SPAN_MAX,
     doc: 'Queries that take longer are logged. 0s: none.',
   },
 } as const satisfies Record<string, SettingRow>;

@@ -31,7 +31,7 @@ function opened(file: string, onLost: (lines: number) => void): LogSink {
   }
 }
 
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 export function accessLine(record: RequestRecord): string {
   const target = record.queryString === '' ? record.path : `${record.path}?${record.queryString}`;
@@ -57,5 +57,5 @@ const length = (text: string): string => (/^\d+$/.test(text) ? text : text === '
 /** `21/Nov/2026:00:23:23 +0000`, always in UTC. */
 function time(ms: number): string {
   const iso = new Date(ms).toISOString();
-  return `${iso.slice(8, 10)}/${months[Number(iso.slice(5, 7)) - 1]}/${iso.slice(0, 4)}:${iso.slice(11, 19)} +0000`;
+  return `${iso.slice(8, 10)}/${MONTHS[Number(iso.slice(5, 7)) - 1]}/${iso.slice(0, 4)}:${iso.slice(11, 19)} +0000`;
 }

@@ -9,7 +9,7 @@ import {
   SubmissionRefused,
 } from '../workers/types.ts';
 
-const startingText = 'the server is starting';
+const STARTING_TEXT = 'the server is starting';
 
 export class DeferredRing implements CommandRing {
   #ring: CommandRing | null = null;
@@ -19,12 +19,12 @@ export class DeferredRing implements CommandRing {
   }
 
   async submit(submission: Submission, wait: boolean): Promise<Accepted> {
-    if (this.#ring === null) throw new SubmissionRefused('unavailable', startingText, 1);
+    if (this.#ring === null) throw new SubmissionRefused('unavailable', STARTING_TEXT, 1);
     return this.#ring.submit(submission, wait);
   }
 
   async maintain(step: Maintenance): Promise<number> {
-    if (this.#ring === null) throw new Error(startingText);
+    if (this.#ring === null) throw new Error(STARTING_TEXT);
     return this.#ring.maintain(step);
   }
 

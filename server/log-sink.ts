@@ -21,25 +21,25 @@ function requireOpenable(file: string): void {
   accessSync(found === undefined ? dirname(file) : file, constants.W_OK);
 }
 
-const stderr = 2;
-const fileMode = 0o640;
+const STDERR = 2;
+const FILE_MODE = 0o640;
 /** Lines of so many milliseconds, or bytes, go out together: a write takes more time than the line. */
-const gatherMs = 20;
-const gatherSize = 4096;
+const GATHER_MS = 20;
+const GATHER_SIZE = 4096;
 /** Bytes of lines that may wait for a disk that is full, or a reader that has stopped; those that come then are lost. */
-const waitingMax = 4 << 20;
+const WAITING_MAX = 4 << 20;
 /** How long the end waits for them. */
-const endMs = 1000;
+const END_MS = 1000;
 
 /** `file` null: standard error. `onLost`: told how many lines were lost, once there is room again. Throws when the file cannot be opened. */
 export function openSink(file: string | null, onLost: (lines: number) => void): LogSink {
-  if (file !== null) closeSync(openSync(file, 'a', fileMode));
+  if (file !== null) closeSync(openSync(file, 'a', FILE_MODE));
   const stream = destination({
-    dest: file ?? stderr,
+    dest: file ?? STDERR,
     sync: false,
-    minLength: gatherSize,
-    maxLength: waitingMax,
-    mode: fileMode,
+    minLength: GATHER_SIZE,
+    maxLength: WAITING_MAX,
+    mode: FILE_MODE,
   });
   /** The last write failed. */
   let failing = false;
@@ -98,7 +98,7 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
       setTimeout(() => {
         gathering = false;
         if (!givenUp) stream.flush();
-      }, gatherMs).unref();
+      }, GATHER_MS).unref();
     },
     reopen: () => {
       if (file === null || givenUp) return;
@@ -111,7 +111,7 @@ export function openSink(file: string | null, onLost: (lines: number) => void): 
         isAwaited = true;
         const written = new Promise<boolean>((resolve) => stream.flush(() => resolve(true)));
         // A reader that has stopped is no error to the stream: it tries again and again.
-        if (!(await Promise.race([written, pause(endMs, false, { ref: false })]))) failing = true;
+        if (!(await Promise.race([written, pause(END_MS, false, { ref: false })]))) failing = true;
         isAwaited = false;
       }
       flush();

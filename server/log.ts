@@ -8,8 +8,8 @@ import { type DestinationStream, type Level, type Logger, pino } from 'pino';
 import { openSink } from './log-sink.ts';
 import { printable } from './printable.ts';
 
-export const logAreas = ['main', 'http', 'query', 'command', 'store', 'maintenance', 'tls'] as const;
-export type LogArea = (typeof logAreas)[number];
+export const LOG_AREAS = ['main', 'http', 'query', 'command', 'store', 'maintenance', 'tls'] as const;
+export type LogArea = (typeof LOG_AREAS)[number];
 export type LogLevel = Level | 'silent';
 
 export type { Logger };
@@ -36,7 +36,7 @@ export interface Logs {
   end(): Promise<void>;
 }
 
-const redacted = ['password', 'privateKey', 'authorization', 'cookie', 'token', '*.password', '*.privateKey'];
+const REDACTED = ['password', 'privateKey', 'authorization', 'cookie', 'token', '*.password', '*.privateKey'];
 
 /**
  * Opens the log. Throws when the file cannot be opened.
@@ -58,16 +58,16 @@ export function createLogs(options: LogOptions): Logs {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: writtenError },
-      redact: { paths: redacted, censor: '[hidden]' },
+      redact: { paths: REDACTED, censor: '[hidden]' },
     },
     stream,
   );
-  const loggers = Object.fromEntries(logAreas.map((area) => [area, root.child({ area })])) as Record<LogArea, Logger>;
+  const loggers = Object.fromEntries(LOG_AREAS.map((area) => [area, root.child({ area })])) as Record<LogArea, Logger>;
 
   const logs: Logs = {
     area: (name) => loggers[name],
     setLevels: (levels) => {
-      for (const area of logAreas) loggers[area].level = levels.areas[area] ?? levels.level;
+      for (const area of LOG_AREAS) loggers[area].level = levels.areas[area] ?? levels.level;
     },
     reopen: sink.reopen,
     end: sink.end,
@@ -91,7 +91,7 @@ const colours: Readonly<Record<string, string>> = {
   fatal: '\x1b[41m',
 };
 /** What stands elsewhere in the line: of a command the message says it all. */
-const shown = new Set(['level', 'time', 'area', 'msg', 'err', 'command']);
+const SHOWN = new Set(['level', 'time', 'area', 'msg', 'err', 'command']);
 
 /** JSON says the same of a character and its escape; who looks at the file is spared what a terminal would do. */
 export const jsonLine = (line: string): string => (PLAIN.test(line) ? line : `${printable(line.slice(0, -1))}\n`);
@@ -114,7 +114,7 @@ export function readableLine(json: string, coloured: boolean): string {
   const colour = coloured ? (colours[level] ?? '') : '';
   let line = `${entry['time']} ${colour}${label}${colour === '' ? '' : '\x1b[0m'} [${entry['area'] ?? 'main'}] ${printable(String(entry['msg'] ?? ''))}`;
   for (const name of Object.keys(entry)) {
-    if (shown.has(name)) continue;
+    if (SHOWN.has(name)) continue;
     const value = entry[name];
     const isPlain = typeof value === 'string' && !/[\s"=]/.test(value);
     line += ` ${printable(`${name}=${isPlain ? value : JSON.stringify(value)}`)}`;

@@ -2,13 +2,13 @@
 // move the cursor, colour the terminal or turn the direction of writing is shown as JSON would write it.
 
 /** Control and format characters, halves of characters, separators of lines and paragraphs. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\f': '\\f', '\b': '\\b' };
 
 /** The text in one line, every character of it visible and in its place. */
 export function printable(text: string): string {
-  return text.replace(unprintable, (char) => short[char] ?? escaped(char));
+  return text.replace(UNPRINTABLE, (char) => short[char] ?? escaped(char));
 }
 
 /** The same line by line, for texts that have lines of their own. */

@@ -15,7 +15,7 @@ interface QueryLogOptions {
 }
 
 /** Longest query text in a log line, characters. */
-const textMax = 4000;
+const TEXT_MAX = 4000;
 
 export function withQueryLog(pool: QueryPool, options: QueryLogOptions): QueryPool {
   if (!options.all && options.slowMs === 0) return pool;
@@ -102,7 +102,7 @@ function described(request: QueryRequest): Record<string, unknown> {
   return {
     method: request.method,
     path: request.path,
-    ...(query === null ? {} : { query: query.length > textMax ? `${query.slice(0, textMax)}...` : query }),
+    ...(query === null ? {} : { query: query.length > TEXT_MAX ? `${query.slice(0, TEXT_MAX)}...` : query }),
     ...(origin === null ? {} : { origin }),
   };
 }

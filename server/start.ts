@@ -38,7 +38,7 @@ import { allowlistOf } from './tls/allowlist.ts';
 import { startTlsGate, type TlsGate } from './tls/gate.ts';
 
 /** What clients are told: they refuse to work with a PuppetDB that is too old for them. */
-const puppetdbVersion = '8.8.1';
+const PUPPETDB_VERSION = '8.8.1';
 
 export interface Server {
   /** Addresses as clients write them; null: no such listener. */
@@ -133,7 +133,7 @@ class RunningServer implements Server {
       uuid: randomUUID,
       log: logs.area('maintenance'),
       storeLog: logs.area('store'),
-      version: puppetdbVersion,
+      version: PUPPETDB_VERSION,
       phase: () => this.#phase,
     });
   }
@@ -151,7 +151,7 @@ class RunningServer implements Server {
   async start(): Promise<void> {
     const { settings } = this.#configuration;
     // These, and the one at the stop, are what scripts look for in PuppetDB's log: they keep its name.
-    this.#log.info(`PuppetDB version ${puppetdbVersion}`);
+    this.#log.info(`PuppetDB version ${PUPPETDB_VERSION}`);
     this.#log.info('Starting PuppetDB, entering maintenance mode');
     this.#log.info('Ensuring default database is up to date');
     const threads = startThreads({ settings, ahead: this.#ahead, logs: this.#logs }).then(({ ring, stop }) => {
@@ -244,7 +244,7 @@ class RunningServer implements Server {
         verifyChecksum: settings.verifyChecksum,
         decompressedMax: settings.decompressedMax,
       },
-      version: puppetdbVersion,
+      version: PUPPETDB_VERSION,
       isStarting: () => this.#phase === 'starting',
       now: Date.now,
       uuid: randomUUID,
@@ -291,7 +291,7 @@ class RunningServer implements Server {
     this.#access.replace(access);
     this.#logs.setLevels(logLevelsOf(configuration.settings));
     const fixed = fixedChanges(this.#configuration.settings, configuration.settings);
-    if (!keepsTls) fixed.push(...tlsNames);
+    if (!keepsTls) fixed.push(...TLS_NAMES);
     if (fixed.length > 0) this.#log.warn({ settings: fixed }, 'these settings take effect after a restart');
     try {
       countRestart(this.#configuration.settings.restartFile);
@@ -387,7 +387,7 @@ async function listening<T>(
 }
 
 /** What makes an HTTPS listener, which only a start does. */
-const tlsNames = [settingRows.sslCert.name, settingRows.sslKey.name, settingRows.sslCaCert.name];
+const TLS_NAMES = [settingRows.sslCert.name, settingRows.sslKey.name, settingRows.sslCaCert.name];
 
 /** Names of the settings that differ and that a reload does not take over. */
 function fixedChanges(before: Settings, after: Settings): string[] {

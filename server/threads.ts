@@ -24,7 +24,7 @@ export interface Threads {
 }
 
 /** Milliseconds that actors wait for the first query thread at most. */
-const readyMs = 2000;
+const READY_MS = 2000;
 
 /**
  * Resolves when commands and queries are taken: these wait until the first query thread has the store open, those are applied when
@@ -70,7 +70,7 @@ function startOwnRing(
     partitions: settings.partitions,
     threads: settings.actorThreads,
     priority: settings.commandPriority,
-    actorsAfter: Promise.race([ahead.pool.ready, sleep(readyMs, undefined, { ref: false })]),
+    actorsAfter: Promise.race([ahead.pool.ready, sleep(READY_MS, undefined, { ref: false })]),
     limits: { waitingMax: settings.enqueuedMax },
     metrics: ahead.registry,
     log: commandLog,

@@ -69,11 +69,11 @@ export interface CommandFile {
   readonly certname: string | null;
 }
 
-const pattern = /^(\d+)-(\d+)([+-]\d+)?_([a-z-]+)_(\d+)_(.*)\.json(\.gz)?$/s;
+const PATTERN = /^(\d+)-(\d+)([+-]\d+)?_([a-z-]+)_(\d+)_(.*)\.json(\.gz)?$/s;
 
 /** null when the name is not one of a command's file. */
 export function parseCommandFileName(name: string): CommandFile | null {
-  const match = pattern.exec(name);
+  const match = PATTERN.exec(name);
   if (match === null) return null;
   const [, seq, received, offset, short, version, certId, gz] = match;
   const at = Number(received);

@@ -1,11 +1,11 @@
 // `muster clean`: maintenance now, by the administrative interface of a running server.
 
 import { suggestion } from '../config/suggest.ts';
-import { cleanTokens, failedHeader } from '../ops/maintenance.ts';
+import { CLEAN_TOKENS, FAILED_HEADER } from '../ops/maintenance.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 
-const operations: readonly string[] = cleanTokens;
+const operations: readonly string[] = CLEAN_TOKENS;
 
 export const command: CliCommand = {
   name: 'clean',
@@ -48,7 +48,7 @@ export const command: CliCommand = {
       body: JSON.stringify({ command: 'clean', version: 1, payload: names.map(withLimit) }),
     });
     answer.resume();
-    const failed = answer.headers[failedHeader.toLowerCase()];
+    const failed = answer.headers[FAILED_HEADER.toLowerCase()];
     if (typeof failed === 'string') {
       throw new CliFailure(exitStatus.failed, `failed, the server's log tells why: ${failed.replaceAll(',', ', ')}`);
     }

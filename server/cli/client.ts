@@ -12,7 +12,7 @@ import { printableLines } from '../printable.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, type Terminal } from './command.ts';
 
-const urlDefault = 'http://127.0.0.1:8080';
+const URL_DEFAULT = 'http://127.0.0.1:8080';
 
 export const clientOptions: Readonly<Record<string, OptionSpec>> = {
   url: {
@@ -20,7 +20,7 @@ export const clientOptions: Readonly<Record<string, OptionSpec>> = {
     short: 'u',
     value: 'URL',
     group: 'Which server',
-    doc: `The server. [$MUSTER_URL, else ${urlDefault}]`,
+    doc: `The server. [$MUSTER_URL, else ${URL_DEFAULT}]`,
   },
   cert: {
     type: 'text',
@@ -55,7 +55,7 @@ export class Client {
     try {
       this.url = new URL(url);
     } catch {
-      throw new CliFailure(exitStatus.usage, `\`${url}\` is not an address like ${urlDefault}`);
+      throw new CliFailure(exitStatus.usage, `\`${url}\` is not an address like ${URL_DEFAULT}`);
     }
     if (this.url.protocol !== 'http:' && this.url.protocol !== 'https:') {
       throw new CliFailure(exitStatus.usage, `\`${url}\` begins with neither http:// nor https://`);
@@ -108,7 +108,7 @@ export class Client {
 
   /** What may be the way out, where the error is one that tells. */
   #hint({ code = '' }: NodeJS.ErrnoException): string {
-    if (this.#tls.ca === undefined && ofUnknownAuthority.has(code)) {
+    if (this.#tls.ca === undefined && OF_UNKNOWN_AUTHORITY.has(code)) {
       return '; give the authority of its certificate as --ca or $MUSTER_CA';
     }
     if (this.url.protocol === 'http:' && code === 'ECONNRESET')
@@ -126,7 +126,7 @@ function whyOf(error: NodeJS.ErrnoException): string {
 }
 
 /** What OpenSSL calls a server's certificate that was signed by nobody known here. */
-const ofUnknownAuthority: ReadonlySet<string> = new Set([
+const OF_UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
@@ -153,7 +153,7 @@ export function clientOf(args: ParsedArguments, terminal: Terminal, url: string 
   };
   const tls = { ...file('cert'), ...file('key'), ...file('ca') };
   checkTls(tls, sourceOf);
-  return new Client(value('url') ?? url ?? urlDefault, tls);
+  return new Client(value('url') ?? url ?? URL_DEFAULT, tls);
 }
 
 /** Throws CliFailure for files that are of no use, before they are needed. `sourceOf`: what named the file. */

@@ -12,7 +12,7 @@ import { amount, startProgress } from './progress.ts';
 import { tableLines } from './table.ts';
 
 /** Largest letter that is unpacked to be shown or to find its certname. */
-const unpackedMax = 268_435_456;
+const UNPACKED_MAX = 268_435_456;
 
 type Action = (letters: DeadLetters, args: ParsedArguments, terminal: Terminal) => Promise<ExitStatus>;
 
@@ -99,7 +99,7 @@ async function show(letters: DeadLetters, args: ParsedArguments, terminal: Termi
 function unpacked(letter: DeadLetter, bytes: Buffer): Buffer {
   if (!letter.gzip) return bytes;
   try {
-    return gunzipSync(bytes, { maxOutputLength: unpackedMax });
+    return gunzipSync(bytes, { maxOutputLength: UNPACKED_MAX });
   } catch (error) {
     throw new CliFailure(exitStatus.failed, `${letter.name} cannot be unpacked: ${(error as Error).message}`);
   }
@@ -127,7 +127,7 @@ async function send(letters: DeadLetters, args: ParsedArguments, terminal: Termi
 /** null: the server has it, and the letter is gone. */
 async function sendOne(client: Client, letters: DeadLetters, letter: DeadLetter): Promise<string | null> {
   const body = await letters.body(letter);
-  const certname = certnameOf(letter, body, unpackedMax);
+  const certname = certnameOf(letter, body, UNPACKED_MAX);
   if (certname === null) return 'its certname cannot be told';
   const query = new URLSearchParams({
     command: letter.command.replaceAll(' ', '_'),

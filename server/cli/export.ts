@@ -12,7 +12,7 @@ import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus } from './command.ts';
 import { amount, startProgress } from './progress.ts';
 
-const profiles = ['none', 'low', 'moderate', 'full'];
+const PROFILES = ['none', 'low', 'moderate', 'full'];
 
 export const command: CliCommand = {
   name: 'export',
@@ -22,7 +22,7 @@ export const command: CliCommand = {
     anonymization: {
       type: 'text',
       value: 'PROFILE',
-      doc: `How much is made unrecognisable: ${profiles.join(', ')}. [none]`,
+      doc: `How much is made unrecognisable: ${PROFILES.join(', ')}. [none]`,
     },
     force: { type: 'switch', short: 'f', doc: 'Replace the file if it is there.' },
     ...clientOptions,
@@ -43,8 +43,8 @@ export const command: CliCommand = {
   run: async (args, terminal) => {
     const [file = ''] = args.positionals;
     const profile = args.options['anonymization'] ?? 'none';
-    if (!profiles.includes(profile)) {
-      throw new CliFailure(exitStatus.usage, `--anonymization: "${profile}" is none of ${profiles.join(', ')}`);
+    if (!PROFILES.includes(profile)) {
+      throw new CliFailure(exitStatus.usage, `--anonymization: "${profile}" is none of ${PROFILES.join(', ')}`);
     }
     const toFile = file !== '-';
     if (toFile) await requireFree(file, args.options['force'] === 'true');

@@ -5,13 +5,13 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../engine/reason.ts';
-import { archiveRows, countHeader, rootFolder } from '../ops/archive/wire.ts';
+import { archiveRows, COUNT_HEADER, ROOT_FOLDER } from '../ops/archive/wire.ts';
 import { type Client, clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
 import { type MetricOf, readMetrics } from './metrics.ts';
 import { amount, startProgress } from './progress.ts';
 
-const pollMs = 250;
+const POLL_MS = 250;
 /** Seconds without a byte of the archive after which its source is suspected, and not the server, when the connection breaks. */
 const SILENT_TOLD_S = 20;
 
@@ -123,7 +123,7 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
       headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
       body: Readable.from(multipart()),
     });
-    const count = answer.headers[countHeader.toLowerCase()];
+    const count = answer.headers[COUNT_HEADER.toLowerCase()];
     commands = count === undefined ? null : Number(count);
     await readText(answer);
   } catch (error) {
@@ -140,7 +140,7 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
   }
   if (commands === 0) {
     const folders = archiveRows.map(({ kind }) => kind).join(', ');
-    const missing = `it has no file of a node below ${rootFolder}/ (in ${folders})`;
+    const missing = `it has no file of a node below ${ROOT_FOLDER}/ (in ${folders})`;
     // The most frequent reason by far: it leaves nothing in PuppetDB's answer nor in its log.
     const hint = 'A PuppetDB that has deactivated nodes exports nothing until these are deleted, see docs/migrate.md';
     throw new CliFailure(exitStatus.failed, `the archive holds nothing to import: ${missing}.\n${hint}`);
@@ -161,7 +161,7 @@ async function untilStored(client: Client, terminal: Terminal): Promise<void> {
       const left = total + (queue.entered - entered) - queue.waiting;
       if (queue.waiting === 0 || left >= total) break;
       progress.update(left);
-      await sleep(pollMs);
+      await sleep(POLL_MS);
       queue = await readQueue(client);
     }
     progress.finish();

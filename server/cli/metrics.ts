@@ -8,11 +8,11 @@ export interface MetricOf {
   readonly attribute: string;
 }
 
-const domain = 'puppetlabs.puppetdb.';
+const DOMAIN = 'puppetlabs.puppetdb.';
 
 /** The numbers, null for one that the server does not have. Rejects with CliFailure when it lets nobody read them. */
 export async function readMetrics(client: Client, metrics: readonly MetricOf[]): Promise<(number | null)[]> {
-  const requests = metrics.map(({ bean, attribute }) => ({ type: 'read', mbean: domain + bean, attribute }));
+  const requests = metrics.map(({ bean, attribute }) => ({ type: 'read', mbean: DOMAIN + bean, attribute }));
   const text = await client.askText({
     method: 'POST',
     path: '/metrics/v2',

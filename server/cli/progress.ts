@@ -9,8 +9,8 @@ export interface Progress {
   finish(text?: string): void;
 }
 
-const intervalMs = 100;
-const barWidth = 24;
+const INTERVAL_MS = 100;
+const BAR_WIDTH = 24;
 
 interface ProgressOptions {
   readonly label: string;
@@ -33,7 +33,7 @@ export function startProgress(terminal: Terminal, options: ProgressOptions): Pro
     update: (done, changed) => {
       if (changed !== undefined) total = changed;
       const now = clock();
-      if (now - last < intervalMs) return;
+      if (now - last < INTERVAL_MS) return;
       last = now;
       const line = progressLine(options, done, total, now - started);
       terminal.err(`\r\x1b[K${line.slice(0, Math.max(20, terminal.columns - 1))}`);
@@ -48,8 +48,8 @@ export function progressLine(options: ProgressOptions, done: number, total: numb
   const rate = `${amount(perSecond, options.unit)}/s`;
   if (total === null || total === 0) return `${options.label}  ${amount(done, options.unit)}  ${rate}`;
   const share = Math.min(1, done / total);
-  const filled = Math.round(share * barWidth);
-  const bar = `${'='.repeat(filled)}${filled < barWidth ? '>' : ''}`.slice(0, barWidth).padEnd(barWidth);
+  const filled = Math.round(share * BAR_WIDTH);
+  const bar = `${'='.repeat(filled)}${filled < BAR_WIDTH ? '>' : ''}`.slice(0, BAR_WIDTH).padEnd(BAR_WIDTH);
   const left = perSecond > 0 ? `  ${timeLeft((total - done) / perSecond)} left` : '';
   const percent = String(Math.floor(share * 100)).padStart(3);
   return `${options.label}  [${bar}] ${percent} %  ${amount(done, options.unit)} of ${amount(total, options.unit)}  ${rate}${left}`;

@@ -9,7 +9,7 @@ import { type CliCommand, CliFailure, exitStatus, type Terminal } from './comman
 import { type Row, rowLines } from './table.ts';
 
 /** More than this is not read into a table. */
-const tableBytesMax = 67_108_864;
+const TABLE_BYTES_MAX = 67_108_864;
 /** Values that nest as deeply as a command may, within what stands around them in an answer. */
 const answerLimits = { ...JSON_LIMITS, depth: 2 * JSON_LIMITS.depth };
 
@@ -107,7 +107,7 @@ async function printTable(answer: IncomingMessage, terminal: Terminal): Promise<
   for await (const chunk of answer) {
     chunks.push(chunk as Buffer);
     size += (chunk as Buffer).length;
-    if (size <= tableBytesMax) continue;
+    if (size <= TABLE_BYTES_MAX) continue;
     throw new CliFailure(exitStatus.failed, 'the result is too large for a table; give a limit, or --json');
   }
   const rows = rowsOf(Buffer.concat(chunks).toString('utf8'));

@@ -42,9 +42,9 @@ export const command: CliCommand = {
 };
 
 /** Beyond the time that requests get: for queries, batches and threads to end. */
-const stopMarginMs = 45_000;
+const STOP_MARGIN_MS = 45_000;
 /** What may be left when everything has stopped gets so long. */
-const leftMs = 500;
+const LEFT_MS = 500;
 
 async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatus> {
   // Whatever is created from here on is nobody else's to read.
@@ -92,13 +92,13 @@ async function run(args: ParsedArguments, terminal: Terminal): Promise<ExitStatu
       log.fatal('the server does not come to its end; the process is killed. What was acknowledged is safe');
       void logs.end().then(() => process.kill(process.pid, 'SIGKILL'));
     },
-    settings.stopDelay + settings.stopTimeout + stopMarginMs,
+    settings.stopDelay + settings.stopTimeout + STOP_MARGIN_MS,
   );
   await server.stop();
   clearTimeout(overdue);
   signals.close();
   // The process ends by itself, unless a write hangs: that of a log whose reader has stopped.
-  setTimeout(() => endProcess(exitStatus.ok), leftMs).unref();
+  setTimeout(() => endProcess(exitStatus.ok), LEFT_MS).unref();
   return exitStatus.ok;
 }
 
@@ -166,7 +166,7 @@ function reload(server: Server, args: ParsedArguments, terminal: Terminal, logs:
 const ignore = (): void => {};
 
 /** Signals that come within so many ms are one wish: `timeout`, for one, tells the process and then its group. */
-const oneWishMs = 200;
+const ONE_WISH_MS = 200;
 
 /**
  * Signals are caught before the configuration is read: one that comes during the start is acted on once there is a server. Until the
@@ -183,7 +183,7 @@ class Signals {
     const now = performance.now();
     this.#stopAsked ??= now;
     // Not process.exit: it would wait for the threads, which may be what hangs.
-    if (now - this.#stopAsked > oneWishMs) process.kill(process.pid, 'SIGKILL');
+    if (now - this.#stopAsked > ONE_WISH_MS) process.kill(process.pid, 'SIGKILL');
     this.#onStop?.();
   };
   readonly #hangUp = (): void => {

@@ -7,16 +7,16 @@ import { printable } from '../printable.ts';
 
 export type Row = Readonly<Record<string, JsonValue | undefined>>;
 
-const columnMin = 6;
-const gap = '  ';
+const COLUMN_MIN = 6;
+const GAP = '  ';
 /** A column that is cut below this tells nobody anything. */
-const legibleMin = 12;
+const LEGIBLE_MIN = 12;
 
 /** Lines of the table, the heading first, or of the blocks. Fields are in the order of their first appearance. */
 export function rowLines(rows: readonly Row[], columns: number): string[] {
   const layout = layoutOf(rows, columns);
   const { names, wanted, widths } = layout;
-  const isLegible = widths.every((size, index) => size >= Math.min(wanted[index]!, legibleMin));
+  const isLegible = widths.every((size, index) => size >= Math.min(wanted[index]!, LEGIBLE_MIN));
   return isLegible ? drawn(rows, layout) : blockLines(rows, names);
 }
 
@@ -26,7 +26,7 @@ function blockLines(rows: readonly Row[], names: readonly string[]): string[] {
   const block = (row: Row): string[] =>
     names
       .filter((name) => Object.hasOwn(row, name))
-      .map((name) => `${padded(name, nameWidth, false)}${gap}${cellText(row[name])}`.trimEnd());
+      .map((name) => `${padded(name, nameWidth, false)}${GAP}${cellText(row[name])}`.trimEnd());
   return rows.flatMap((row, index) => (index === 0 ? block(row) : ['', ...block(row)]));
 }
 
@@ -39,7 +39,7 @@ function drawn(rows: readonly Row[], { names, cells, widths }: Layout): string[]
   const line = (texts: readonly string[]) =>
     texts
       .map((text, index) => padded(cut(text, widths[index]!), widths[index]!, isNumeric[index]!))
-      .join(gap)
+      .join(GAP)
       .trimEnd();
   return [line(names), line(widths.map((size) => '-'.repeat(size))), ...cells.map(line)];
 }
@@ -52,7 +52,7 @@ function layoutOf(rows: readonly Row[], columns: number) {
   const wanted = names.map((name, index) =>
     cells.reduce((most, line) => Math.max(most, width(line[index]!)), width(name)),
   );
-  return { names, cells, wanted, widths: fit(wanted, columns - gap.length * (names.length - 1)) };
+  return { names, cells, wanted, widths: fit(wanted, columns - GAP.length * (names.length - 1)) };
 }
 
 function cellText(value: JsonValue | undefined): string {
@@ -70,9 +70,9 @@ function fit(wanted: readonly number[], room: number): number[] {
   let excess = widths.reduce((sum, size) => sum + size, 0) - room;
   while (excess > 0) {
     const widest = Math.max(...widths);
-    if (widest <= columnMin) break;
+    if (widest <= COLUMN_MIN) break;
     const index = widths.indexOf(widest);
-    const next = Math.max(columnMin, ...widths.filter((size) => size < widest));
+    const next = Math.max(COLUMN_MIN, ...widths.filter((size) => size < widest));
     const cutBy = Math.max(1, Math.min(excess, widest - next));
     widths[index] = widest - cutBy;
     excess -= cutBy;

@@ -9,7 +9,7 @@ import { javaPattern } from '../../engine/java-pattern.ts';
 import { reasonOf } from '../../engine/reason.ts';
 import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
 import { flagOf, settingRows } from '../../schemas/config.ts';
-import { type LogArea, type LogLevel, type LogLevels, logAreas } from '../log.ts';
+import { LOG_AREAS, type LogArea, type LogLevel, type LogLevels } from '../log.ts';
 import { isName, readNames } from '../tls/allowlist.ts';
 import { secureContextOptions } from '../tls/options.ts';
 import { type Notice, type Sources, sourceText } from './resolve.ts';
@@ -55,7 +55,7 @@ function openListener({ http, httpHost }: Settings): string | null {
 }
 
 function oldProtocols({ sslProtocols }: Settings): string | null {
-  const old = sslProtocols.filter((protocol) => oldTlsVersions.includes(protocol));
+  const old = sslProtocols.filter((protocol) => OLD_TLS_VERSIONS.includes(protocol));
   return old.length === 0 ? null : `ssl-protocols: ${old.join(' and ')} ${old.length === 1 ? 'is' : 'are'} not offered`;
 }
 
@@ -143,8 +143,8 @@ function checkTls(settings: Settings, sources: Sources, report: Report): void {
     if (!isName(name)) report('allowedNames', `${settingRows.allowedNames.name}: "${name}" is no certificate name`);
   }
   for (const protocol of settings.sslProtocols) {
-    if (oldTlsVersions.includes(protocol) || tlsVersions.includes(protocol)) continue;
-    const text = `ssl-protocols: "${protocol}" is none of ${tlsVersions.join(', ')}${suggestion(protocol, tlsVersions)}`;
+    if (OLD_TLS_VERSIONS.includes(protocol) || TLS_VERSIONS.includes(protocol)) continue;
+    const text = `ssl-protocols: "${protocol}" is none of ${TLS_VERSIONS.join(', ')}${suggestion(protocol, TLS_VERSIONS)}`;
     report('sslProtocols', text);
   }
   if (settings.sslProtocols.length === 0) report('sslProtocols', 'ssl-protocols: no TLS version is left');
@@ -165,19 +165,19 @@ function checkCertificates(settings: Settings, report: Report): void {
     createSecureContext(secureContextOptions(settings));
   } catch (error) {
     const { message } = error as Error;
-    const key = tlsKeys.find((one) => message.startsWith(settingRows[one].name));
+    const key = TLS_KEYS.find((one) => message.startsWith(settingRows[one].name));
     if (key !== undefined) report(key, message);
     else report('sslCert', `ssl-cert, ssl-key, ssl-ca-cert and what belongs to them cannot be used: ${message}`);
   }
 }
 
 /** The settings that texts of `secureContextOptions` begin with; a name goes before those that begin like it. */
-const tlsKeys = ['cipherSuites', 'sslCertChain', 'sslCert', 'sslKey', 'sslCaCert', 'sslCrl', 'sslProtocols'] as const;
+const TLS_KEYS = ['cipherSuites', 'sslCertChain', 'sslCert', 'sslKey', 'sslCaCert', 'sslCrl', 'sslProtocols'] as const;
 
 /** TLS versions that are offered. */
-const tlsVersions: readonly string[] = ['TLSv1.2', 'TLSv1.3'];
+const TLS_VERSIONS: readonly string[] = ['TLSv1.2', 'TLSv1.3'];
 /** Taken without effect, because old files name them. */
-const oldTlsVersions: readonly string[] = ['TLSv1', 'TLSv1.1'];
+const OLD_TLS_VERSIONS: readonly string[] = ['TLSv1', 'TLSv1.1'];
 
 function checkPatterns(settings: Settings, report: Report): void {
   if (settings.factsBlocklistType !== 'regex') return;
@@ -200,8 +200,8 @@ function readLogLevels(settings: Settings, tell: (message: string) => void): Log
   const areas: Partial<Record<LogArea, LogLevel>> = {};
   for (const item of settings.logLevels) {
     const [area = '', level = ''] = item.split('=').map((part) => part.trim());
-    if (!(logAreas as readonly string[]).includes(area)) {
-      tell(`log-levels: "${area}" is none of ${logAreas.join(', ')}${suggestion(area, logAreas)}`);
+    if (!(LOG_AREAS as readonly string[]).includes(area)) {
+      tell(`log-levels: "${area}" is none of ${LOG_AREAS.join(', ')}${suggestion(area, LOG_AREAS)}`);
     } else if (!(settingRows.logLevel.choices as readonly string[]).includes(level)) {
       tell(`log-levels: "${item}" needs a level (${settingRows.logLevel.choices.join(', ')}): ${area}=debug`);
     } else areas[area as LogArea] = level as LogLevel;

@@ -20,7 +20,7 @@ const readers: Readonly<Record<string, (text: string, file: string, environment:
 const NOT_READ = ['.edn', '.yaml', '.yml'];
 
 /** Largest file that is read: configuration is small, and a wrong path may name anything. */
-const fileBytesMax = 16_777_216;
+const FILE_BYTES_MAX = 16_777_216;
 
 interface ConfigFiles {
   readonly tree: ConfigObject;
@@ -78,7 +78,7 @@ function readOne(file: string, environment: Environment, problems: Problem[]): C
   }
   try {
     const size = statSync(file).size;
-    if (size > fileBytesMax) throw new Error(`it has ${size} bytes; at most ${fileBytesMax} are read`);
+    if (size > FILE_BYTES_MAX) throw new Error(`it has ${size} bytes; at most ${FILE_BYTES_MAX} are read`);
     return reader(readFileSync(file, 'utf8'), file, environment);
   } catch (error) {
     const where = error instanceof FormatError ? placeText(error.place) : file;

@@ -4,7 +4,7 @@
 // refused by name instead of being misread.
 
 import { type Draft, type DraftObject, type Environment, type Piece, substitute } from './substitutions.ts';
-import { type ConfigObject, depthMax, emptyObject, FormatError, type Place } from './tree.ts';
+import { type ConfigObject, DEPTH_MAX, emptyObject, FormatError, type Place } from './tree.ts';
 
 /** Throws FormatError. `environment`: what substitutions may stand for beside the file's own values. */
 export function parseHocon(text: string, file: string, environment: Environment = {}): ConfigObject {
@@ -91,7 +91,7 @@ class HoconReader {
       } else if (char === '.') {
         if (part === '' && !quoted) throw this.#error('an empty part in a dotted key');
         path.push(part);
-        if (path.length > depthMax) throw this.#error(`nested deeper than ${depthMax}`);
+        if (path.length > DEPTH_MAX) throw this.#error(`nested deeper than ${DEPTH_MAX}`);
         part = '';
         quoted = false;
         this.#advance();
@@ -115,7 +115,7 @@ class HoconReader {
     const char = this.#peek();
     if (char === '{' || char === '[') {
       this.#depth += 1;
-      if (this.#depth > depthMax) throw this.#error(`nested deeper than ${depthMax}`);
+      if (this.#depth > DEPTH_MAX) throw this.#error(`nested deeper than ${DEPTH_MAX}`);
       this.#advance();
       const value = char === '{' ? this.#object(place) : this.#list(place);
       this.#depth -= 1;

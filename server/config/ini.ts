@@ -5,7 +5,7 @@
 // Beyond that, matching quotes around a whole value are taken off, and a key twice in a file is an error.
 
 import type { Environment } from './substitutions.ts';
-import { type ConfigObject, depthMax, emptyObject, FormatError, type Place, placeText } from './tree.ts';
+import { type ConfigObject, DEPTH_MAX, emptyObject, FormatError, type Place, placeText } from './tree.ts';
 
 export function parseIni(text: string, file: string, environment: Environment = {}): ConfigObject {
   const root = emptyObject({ file, line: 1 });
@@ -35,7 +35,7 @@ export function parseProperties(text: string, file: string): ConfigObject {
   forEachLine(text, '#!', file, (line, place) => {
     const [key, value] = splitPair(line, place);
     const parts = key.split('.');
-    if (parts.length > depthMax) throw new FormatError(place, `nested deeper than ${depthMax}`);
+    if (parts.length > DEPTH_MAX) throw new FormatError(place, `nested deeper than ${DEPTH_MAX}`);
     let object = root;
     for (const part of parts.slice(0, -1)) object = child(object, part, place);
     setOnce(object, parts.at(-1)!, value, place, `[${parts.map((part) => `:${part}`).join(' ')}]`);
@@ -109,7 +109,7 @@ function fillIn(root: ConfigObject, environment: Environment): void {
     if (found?.kind !== 'scalar' || typeof found.value !== 'string') return null;
     const { value, place } = found;
     if (!value.includes('${')) return value;
-    if (depth > depthMax) throw new FormatError(place, `\`${key}\` stands for itself, or for what stands for it`);
+    if (depth > DEPTH_MAX) throw new FormatError(place, `\`${key}\` stands for itself, or for what stands for it`);
     const text = value.replace(REFERENCE, (whole, of: string | undefined, name: string) => {
       return textOf(of ?? section, name, depth + 1) ?? whole;
     });

@@ -56,7 +56,7 @@ type Layer = Map<SettingKey, Given>;
 const rows = Object.entries(settingRows) as [SettingKey, SettingRow][];
 
 /** Variables that begin with MUSTER_ and are no settings: read by the client commands and by packaging. */
-const otherVariables = new Set([
+const OTHER_VARIABLES = new Set([
   'MUSTER_CONFIG',
   'MUSTER_URL',
   'MUSTER_CERT',
@@ -67,7 +67,7 @@ const otherVariables = new Set([
 /** The section of what PuppetDB does not have. */
 const OWN_SECTION = 'muster';
 /** Sections that are read elsewhere. */
-const otherSections = new Set(['authorization']);
+const OTHER_SECTIONS = new Set(['authorization']);
 
 /** Merges all sources. Settings with problems have their default in the result, so that checks can go on. */
 export function resolveSettings(input: ResolveInput): Resolved {
@@ -162,7 +162,7 @@ function flagLayer(flags: Readonly<Record<string, string>>): Layer {
 /** An empty variable counts as not set, as container files cannot leave one out. */
 function environmentLayer(environment: ResolveInput['environment'], notices: Notice[]): Layer {
   const layer: Layer = new Map();
-  const known = new Set(otherVariables);
+  const known = new Set(OTHER_VARIABLES);
   for (const [key, row] of rows) {
     const names = [environmentOf(row), ...(row.environment ?? [])];
     known.add(names[0]!);
@@ -279,7 +279,7 @@ function leavesOf(tree: ConfigObject, problems: Problem[], notices: Notice[]): L
   const leaves: Leaf[] = [];
   const databases: string[] = [];
   for (const [written, section] of tree.members) {
-    if (otherSections.has(written)) continue;
+    if (OTHER_SECTIONS.has(written)) continue;
     if (section.kind !== 'object') {
       problems.push({ where: placeText(section.place), message: `\`${written}\` is a value outside any section` });
       continue;

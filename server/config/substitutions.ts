@@ -1,7 +1,7 @@
 // What `${name}` stands for in HOCON: a value that the same file sets, wherever in it, else a variable of the environment, as in
 // the configuration of PuppetDB's container images. `${?name}` may stand for nothing.
 
-import { type ConfigObject, type ConfigValue, depthMax, FormatError, type Place } from './tree.ts';
+import { type ConfigObject, type ConfigValue, DEPTH_MAX, FormatError, type Place } from './tree.ts';
 
 /** A file as it was read: some of its values are not known before all of it has been read. */
 export type Draft = Scalar | DraftList | DraftObject | Pending;
@@ -96,8 +96,8 @@ class Substituting {
   #scalar(pending: Pending): Scalar | undefined {
     if (this.#known.has(pending)) return this.#known.get(pending);
     const { place } = pending;
-    if (this.#open.size >= depthMax)
-      throw new FormatError(place, `more than ${depthMax} substitutions lead to each other`);
+    if (this.#open.size >= DEPTH_MAX)
+      throw new FormatError(place, `more than ${DEPTH_MAX} substitutions lead to each other`);
     this.#open.add(pending);
     const values = pending.pieces.map((piece) => (typeof piece === 'string' ? piece : this.#standsFor(piece)));
     this.#open.delete(pending);

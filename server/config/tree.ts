@@ -7,7 +7,7 @@ export interface Place {
 }
 
 /** Deepest nesting that is read, in braces and in dotted keys: beyond any real file, far below the stack. */
-export const depthMax = 100;
+export const DEPTH_MAX = 100;
 
 export type ConfigValue =
   | { readonly kind: 'scalar'; readonly value: string | number | boolean | null; readonly place: Place }

@@ -48,11 +48,11 @@ export const badMessage = (status: number, reason: string): Reply => ({
 });
 
 /** Methods whose refusals have a page. */
-const pageMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
+const PAGE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
 /** A path that belongs to no application: a page, or for other methods the bare status. */
 export function unknownPath({ method, path }: Pick<Exchange, 'method' | 'path'>): Reply {
-  if (!pageMethods.has(method)) return { status: 404, contentType: null, body: null };
+  if (!PAGE_METHODS.has(method)) return { status: 404, contentType: null, body: null };
   const row = (name: string, value: string): string => `<tr><th>${name}:</th><td>${value}</td></tr>\n`;
   return {
     status: 404,

@@ -9,10 +9,10 @@ import { MaintenanceStopped, MaintenanceUnavailable } from '../../workers/types.
 import type { Exchange, Reply } from '../http/exchange.ts';
 import { errorReply, prettyReply } from '../http/replies.ts';
 import {
+  CLEAN_TOKENS,
   type CleanRequest,
   type CleanToken,
-  cleanTokens,
-  failedHeader,
+  FAILED_HEADER,
   type MaintenanceScheduler,
 } from './maintenance.ts';
 
@@ -20,12 +20,12 @@ type AdminCommand =
   | { readonly kind: 'clean'; readonly request: CleanRequest }
   | { readonly kind: 'delete'; readonly certname: string };
 
-const bodyMax = 1024 * 1024;
+const BODY_MAX = 1024 * 1024;
 /** When trying again makes sense after a failure of the disk. */
-const retrySeconds = 5;
+const RETRY_SECONDS = 5;
 
 export async function answerAdminCommand(exchange: Exchange, maintenance: MaintenanceScheduler): Promise<void> {
-  const body = await exchange.body(bodyMax);
+  const body = await exchange.body(BODY_MAX);
   // A form body has been consumed by the form parser before PuppetDB looks at it: the command is empty.
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(exchange.header('content-type'));
   const text = isForm ? '' : new TextDecoder().decode(body);
@@ -46,7 +46,7 @@ function refusalOf(error: unknown): Reply | null {
     return errorReply(503, 'the service is shutting down; what was done so far stays done');
   }
   if (!(error instanceof MaintenanceUnavailable)) return null;
-  return { ...errorReply(503, error.message), headers: [['Retry-After', String(retrySeconds)]] };
+  return { ...errorReply(503, error.message), headers: [['Retry-After', String(RETRY_SECONDS)]] };
 }
 
 async function carriedOut(command: AdminCommand, maintenance: MaintenanceScheduler): Promise<Reply> {
@@ -60,7 +60,7 @@ async function carriedOut(command: AdminCommand, maintenance: MaintenanceSchedul
     return prettyReply(409, { kind: 'conflict', msg, details: null });
   }
   // PuppetDB's answer does not tell; who asks for it can see what failed.
-  const headers: [string, string][] = failed.length === 0 ? [] : [[failedHeader, failed.join(',')]];
+  const headers: [string, string][] = failed.length === 0 ? [] : [[FAILED_HEADER, failed.join(',')]];
   return { ...prettyReply(200, { ok: true }), headers };
 }
 
@@ -95,7 +95,7 @@ function cleanCommand(members: JsonObject): AdminCommand | null {
   }
   return {
     kind: 'clean',
-    request: { tokens: payload.length === 0 ? new Set(cleanTokens) : tokens, batchLimit },
+    request: { tokens: payload.length === 0 ? new Set(CLEAN_TOKENS) : tokens, batchLimit },
   };
 }
 
@@ -121,7 +121,7 @@ function batchLimitOf(item: JsonValue): number | null {
   return typeof limit === 'bigint' || Number.isInteger(limit) ? Number(limit) : null;
 }
 
-const isToken = (item: JsonValue): item is CleanToken => (cleanTokens as readonly JsonValue[]).includes(item);
+const isToken = (item: JsonValue): item is CleanToken => (CLEAN_TOKENS as readonly JsonValue[]).includes(item);
 
 function refused(text: string, reason: string): { readonly refused: string } {
   return { refused: `Invalid command ${printClojure(text)}: ${reason}` };

@@ -28,12 +28,12 @@ interface MeterRow {
   readonly clampToZero?: number;
 }
 
-const prefix = 'puppetlabs.puppetdb';
-const population = (name: string): string => `${prefix}.population:name=${name}`;
-const storage = (name: string): string => `${prefix}.storage:name=${name}`;
-const queue = (name: string): string => `${prefix}.mq:name=global.${name}`;
-const http = (name: string): string => `${prefix}.http:name=${name}.service-time`;
-const deadLetters = (name: string): string => `${prefix}.dlo:name=global.${name}`;
+const PREFIX = 'puppetlabs.puppetdb';
+const population = (name: string): string => `${PREFIX}.population:name=${name}`;
+const storage = (name: string): string => `${PREFIX}.storage:name=${name}`;
+const queue = (name: string): string => `${PREFIX}.mq:name=global.${name}`;
+const http = (name: string): string => `${PREFIX}.http:name=${name}.service-time`;
+const deadLetters = (name: string): string => `${PREFIX}.dlo:name=global.${name}`;
 
 function row(
   description: string,

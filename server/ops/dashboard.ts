@@ -8,7 +8,7 @@ import type { BeanServer } from './metrics/bean-server.ts';
 import { pathBelow } from './paths.ts';
 
 /** The page needs nothing from outside, and may stand in a frame. */
-const pageHeaders = [
+const PAGE_HEADERS = [
   ['Cache-Control', 'no-cache'],
   [
     'Content-Security-Policy',
@@ -34,7 +34,7 @@ export function createDashboardMounts(beans: BeanServer): Mount[] {
 
   function page(exchange: Exchange): void {
     const isPage = isRead(exchange) && exchange.path === pagePath;
-    const found: Reply = { status: 200, contentType: HTML_TYPE, headers: pageHeaders, body: dashboardPage };
+    const found: Reply = { status: 200, contentType: HTML_TYPE, headers: PAGE_HEADERS, body: dashboardPage };
     exchange.reply(isPage ? found : NOT_FOUND);
   }
 

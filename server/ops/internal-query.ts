@@ -14,7 +14,7 @@ export interface Asker {
 }
 
 /** Of nodes in any state. */
-export const anyState: Json = ['=', 'node_state', 'any'];
+export const ANY_STATE: Json = ['=', 'node_state', 'any'];
 /** How many rows the filter leaves. */
 export const countOf = (filter: Json): Json => ['extract', [['function', 'count']], filter];
 
@@ -44,7 +44,7 @@ class QuestionFailed extends Error {
   }
 }
 
-const answerBytesMax = 16 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 const bodyText = (body: string | Uint8Array): string =>
   typeof body === 'string' ? body : new TextDecoder().decode(body);
@@ -73,7 +73,7 @@ export function ask(asker: Asker, question: Question): Promise<Answer> {
       },
       onChunk: (chunk, free) => {
         size += chunk.byteLength;
-        const isTooLong = size > answerBytesMax;
+        const isTooLong = size > ANSWER_BYTES_MAX;
         if (!isTooLong) text += decoder.decode(chunk, { stream: true });
         free?.();
         if (!isTooLong) {
@@ -81,7 +81,7 @@ export function ask(asker: Asker, question: Question): Promise<Answer> {
           return;
         }
         handle.cancel();
-        fail(500, `answer larger than ${answerBytesMax} bytes`);
+        fail(500, `answer larger than ${ANSWER_BYTES_MAX} bytes`);
       },
       onEnd: finish,
       onAbort: (reason) => fail(500, reason),

@@ -13,7 +13,7 @@ import { inLargestUnit } from '../config/values.ts';
 import type { Logger } from '../log.ts';
 import type { Json } from './json.ts';
 
-export const cleanTokens = [
+export const CLEAN_TOKENS = [
   'expire_nodes',
   'purge_nodes',
   'purge_reports',
@@ -23,10 +23,10 @@ export const cleanTokens = [
   'gc_fact_paths',
   'other',
 ] as const;
-export type CleanToken = (typeof cleanTokens)[number];
+export type CleanToken = (typeof CLEAN_TOKENS)[number];
 
 /** Header of the answer to a clean: the steps that failed, with commas. */
-export const failedHeader = 'X-Muster-Failed';
+export const FAILED_HEADER = 'X-Muster-Failed';
 
 export interface CleanRequest {
   readonly tokens: ReadonlySet<CleanToken>;
@@ -129,8 +129,8 @@ interface Job {
 }
 
 /** Share of an interval by which runs of several jobs and servers are spread. */
-const jitterShare = 0.1;
-const jitterMax = 60_000;
+const JITTER_SHARE = 0.1;
+const JITTER_MAX = 60_000;
 
 export class MaintenanceScheduler {
   readonly #deps: MaintenanceDeps;
@@ -202,7 +202,7 @@ export class MaintenanceScheduler {
 
   #arm(job: Job): void {
     if (this.#stopping) return;
-    const jitter = this.#deps.random() * Math.min(job.interval * jitterShare, jitterMax);
+    const jitter = this.#deps.random() * Math.min(job.interval * JITTER_SHARE, JITTER_MAX);
     job.nextRun = this.#deps.clock() + job.interval + jitter;
     this.#sleep(job, job.interval + jitter);
   }

@@ -60,8 +60,8 @@ export interface Ops {
   stop(): Promise<void>;
 }
 
-const readCheckKeptMs = 1000;
-const readCheckTimeoutMs = 20_000;
+const READ_CHECK_KEPT_MS = 1000;
+const READ_CHECK_TIMEOUT_MS = 20_000;
 
 export function createOps(deps: OpsDeps): Ops {
   const { registry, settings, clock } = deps;
@@ -130,7 +130,7 @@ function healthCheck({ ring, phase, storeLog }: OpsDeps, asker: Asker): () => Pr
   const question: Question = {
     path: '/environments',
     parameters: { limit: 1 },
-    settings: { timeoutDefault: readCheckTimeoutMs },
+    settings: { timeoutDefault: READ_CHECK_TIMEOUT_MS },
   };
   let readable: Promise<boolean> = Promise.resolve(false);
   let isTold = false;
@@ -155,7 +155,7 @@ function healthCheck({ ring, phase, storeLog }: OpsDeps, asker: Asker): () => Pr
           (error: Error) => (phase() === 'stopping' ? false : told(error)),
         )
         .finally(() => {
-          until = monotonicMs() + readCheckKeptMs;
+          until = monotonicMs() + READ_CHECK_KEPT_MS;
         });
     }
     return {

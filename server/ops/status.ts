@@ -50,10 +50,10 @@ interface Query {
   readonly timeoutMs: number;
 }
 
-const statusVersion = 1;
-const levels: readonly string[] = ['critical', 'info', 'debug'];
+const STATUS_VERSION = 1;
+const LEVELS: readonly string[] = ['critical', 'info', 'debug'];
 /** Worst first: the state of the whole is the first of these that any service is in. */
-const severity: readonly ServiceState[] = ['error', 'unknown', 'stopping', 'starting', 'running'];
+const SEVERITY: readonly ServiceState[] = ['error', 'unknown', 'stopping', 'starting', 'running'];
 
 /** A refused parameter: status 400 with `kind` and `msg`. */
 class BadStatusQuery extends Error {
@@ -109,7 +109,7 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
         `Invalid service_status_version. Should be an integer but was ${wanted}`,
       );
     }
-    if (wanted !== null && Number(wanted) !== statusVersion) {
+    if (wanted !== null && Number(wanted) !== STATUS_VERSION) {
       throw new BadStatusQuery(
         'service-status-version-not-found',
         `No status function with version ${Number(wanted)} found for service ${name}`,
@@ -131,7 +131,7 @@ export function createStatusMounts(deps: StatusDeps): Mount[] {
   function entry({ state, status }: Report, level: DetailLevel): Record<string, Json> {
     return {
       service_version: deps.version,
-      service_status_version: statusVersion,
+      service_status_version: STATUS_VERSION,
       detail_level: level,
       state,
       status,
@@ -247,7 +247,7 @@ function single(parameters: Parameters, name: string): string | null {
 
 function parseQuery(parameters: Parameters): Query {
   const level = single(parameters, 'level') ?? 'info';
-  if (!levels.includes(level)) throw new BadStatusQuery('data-invalid', `Invalid level: :${level}`);
+  if (!LEVELS.includes(level)) throw new BadStatusQuery('data-invalid', `Invalid level: :${level}`);
   return { level: level as DetailLevel, timeoutMs: timeoutOf(parameters, level as DetailLevel) };
 }
 
@@ -272,7 +272,7 @@ const isInteger = (text: string): boolean => /^[+-]?\d{1,18}$/.test(text) && Mat
 const httpStatus = (state: ServiceState): number => (state === 'running' ? 200 : 503);
 
 function worst(reports: readonly Report[]): ServiceState {
-  return severity.find((state) => reports.some((report) => report.state === state)) ?? 'running';
+  return SEVERITY.find((state) => reports.some((report) => report.state === state)) ?? 'running';
 }
 
 function replyCompact(exchange: Exchange, status: number, body: Json): void {

@@ -5,7 +5,7 @@
 import type { Exchange } from '../http/exchange.ts';
 import { prettyReply } from '../http/replies.ts';
 import type { Logger } from '../log.ts';
-import { type Asker, anyState, askNumber, askRows, askTotal, countOf } from './internal-query.ts';
+import { ANY_STATE, type Asker, askNumber, askRows, askTotal, countOf } from './internal-query.ts';
 import { isJsonMap, type Json } from './json.ts';
 
 export interface SummaryDeps {
@@ -19,16 +19,16 @@ export interface SummaryDeps {
 
 type Figure = (asker: Asker) => Promise<readonly Json[]>;
 
-const all = (...clauses: readonly Json[]): Json => ['and', anyState, ...clauses];
-const count: Json = ['function', 'count'];
+const all = (...clauses: readonly Json[]): Json => ['and', ANY_STATE, ...clauses];
+const COUNT: Json = ['function', 'count'];
 const allReports = all(['null?', 'type', false]);
 
 /** Table of the reference server, and what of ours is counted for it. */
 const tables: readonly (readonly [name: string, path: string, filter: Json])[] = [
-  ['certnames', '/nodes', anyState],
-  ['catalogs', '/catalogs', anyState],
-  ['catalog_resources', '/resources', anyState],
-  ['factsets', '/factsets', anyState],
+  ['certnames', '/nodes', ANY_STATE],
+  ['catalogs', '/catalogs', ANY_STATE],
+  ['catalog_resources', '/resources', ANY_STATE],
+  ['factsets', '/factsets', ANY_STATE],
   ['reports', '/reports', allReports],
 ];
 
@@ -63,14 +63,14 @@ const figures: Readonly<Record<string, Figure>> = {
   },
   report_metric_size_dist: (asker) => sizeQuantiles(asker, 'metrics'),
   report_log_size_dist: (asker) => sizeQuantiles(asker, 'logs'),
-  num_resources_per_node: (asker) => countQuantiles(asker, 'certname', anyState),
+  num_resources_per_node: (asker) => countQuantiles(asker, 'certname', ANY_STATE),
   num_resources_per_file: (asker) => countQuantiles(asker, 'file', all(['null?', 'file', false])),
   file_resources_per_catalog: (asker) => countQuantiles(asker, 'certname', all(['=', 'type', 'File'])),
   file_resources_per_catalog_with_source: (asker) =>
     countQuantiles(asker, 'certname', all(['=', 'type', 'File'], ['null?', 'parameters.source', false])),
   num_distinct_edges_source_target: async (asker) => {
     const ends = ['source_type', 'source_title', 'target_type', 'target_title'];
-    const query: Json = ['extract', [...ends, count], anyState, ['group_by', ...ends]];
+    const query: Json = ['extract', [...ends, COUNT], ANY_STATE, ['group_by', ...ends]];
     return [{ count: await askTotal(asker, { path: '/edges', query }) }];
   },
 };
@@ -92,7 +92,7 @@ export async function answerSummaryStats(exchange: Exchange, deps: SummaryDeps):
 }
 
 async function countQuantiles(asker: Asker, group: string, filter: Json): Promise<readonly Json[]> {
-  const query: Json = ['extract', [count, group], filter, ['group_by', group]];
+  const query: Json = ['extract', [COUNT, group], filter, ['group_by', group]];
   const counts: number[] = [];
   for await (const text of askRows(asker, { path: '/resources', query })) {
     counts.push((JSON.parse(text) as { readonly count: number }).count);

@@ -11,7 +11,7 @@ export type SecureSettings = Pick<
   'sslCert' | 'sslKey' | 'sslCaCert' | 'sslCertChain' | 'sslCrl' | 'sslProtocols' | 'cipherSuites'
 >;
 
-const defaultCiphers = [
+const DEFAULT_CIPHERS = [
   'TLS_AES_256_GCM_SHA384',
   'TLS_AES_128_GCM_SHA256',
   'ECDHE-ECDSA-AES256-GCM-SHA384',
@@ -28,7 +28,7 @@ export function secureContextOptions(settings: SecureSettings): SecureContextOpt
     throw new Error('HTTPS needs ssl-cert, ssl-key and ssl-ca-cert');
   }
   const { cipherSuites } = settings;
-  const ciphers = (cipherSuites?.length ? cipherSuites : defaultCiphers).map(cipherName);
+  const ciphers = (cipherSuites?.length ? cipherSuites : DEFAULT_CIPHERS).map(cipherName);
   const certificate = readFileSync(settings.sslCert, 'utf8');
   const key = readFileSync(settings.sslKey);
   if (!/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(certificate))
@@ -102,7 +102,7 @@ function firstOf(certificates: string): string {
   return index < 0 ? certificates : `${certificates.slice(0, index + end.length)}\n`;
 }
 
-const versions = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
+const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 
 /**
  * OpenSSL takes a range: the oldest and the newest that are named. Of TLS 1.3 it offers its own suites where none of that version is among
@@ -113,7 +113,7 @@ function protocolRange(
   ciphers: readonly string[],
 ): { minVersion: SecureVersion; maxVersion: SecureVersion } {
   const has13 = ciphers.some((name) => name.startsWith('TLS_'));
-  const named = versions.filter((version) => protocols.includes(version) && (version !== 'TLSv1.3' || has13));
+  const named = VERSIONS.filter((version) => protocols.includes(version) && (version !== 'TLSv1.3' || has13));
   if (!has13 && protocols.includes('TLSv1.3') && !protocols.includes('TLSv1.2')) {
     throw new Error('cipher-suites: none of them is one of TLSv1.3, and ssl-protocols does not name TLSv1.2');
   }

@@ -8,7 +8,7 @@
 
 type ActivityKind = 'idle' | 'batch' | 'retry' | 'sweep' | 'open';
 
-const kinds: readonly ActivityKind[] = ['idle', 'batch', 'retry', 'sweep', 'open'];
+const KINDS: readonly ActivityKind[] = ['idle', 'batch', 'retry', 'sweep', 'open'];
 
 const KIND = 0;
 const SLOT = 1;
@@ -54,7 +54,7 @@ export class ActivityMark {
     fields[SLOT] = slot;
     fields[ID] = id;
     fields[COUNT] = fields[COUNT]! + 1;
-    fields[KIND] = kinds.indexOf(kind);
+    fields[KIND] = KINDS.indexOf(kind);
   }
 
   end(): void {
@@ -93,6 +93,6 @@ export class ActivityMark {
 
   read(): Activity {
     const fields = this.#fields;
-    return { kind: kinds[fields[KIND]!]!, slot: fields[SLOT]!, id: fields[ID]!, count: fields[COUNT]! };
+    return { kind: KINDS[fields[KIND]!]!, slot: fields[SLOT]!, id: fields[ID]!, count: fields[COUNT]! };
   }
 }

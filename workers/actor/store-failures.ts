@@ -1,7 +1,7 @@
 // What a write of a partition threw: told apart by whether the store failed, or what was to be written is no good.
 
 /** Errors of the file system and of LMDB about its files, by code or number (28: no space, 5: input/output, 30: read only). */
-const systemCodes: ReadonlySet<unknown> = new Set<unknown>([
+const SYSTEM_CODES: ReadonlySet<unknown> = new Set<unknown>([
   'ENOSPC',
   'EIO',
   'EROFS',
@@ -24,5 +24,5 @@ export const isOutOfRoom = (error: unknown): boolean =>
 /** Whether the store is what failed, not what was written to it. */
 export function isSystemError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return systemCodes.has((error as { code?: unknown }).code) || /^No space left|MDB_MAP_FULL/.test(error.message);
+  return SYSTEM_CODES.has((error as { code?: unknown }).code) || /^No space left|MDB_MAP_FULL/.test(error.message);
 }

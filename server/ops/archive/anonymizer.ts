@@ -13,10 +13,10 @@ type Anonymizer = (kind: ArchiveKind, payload: JsonObject) => JsonObject;
 type Treatment = (value: JsonValue, context: LeafContext) => JsonValue;
 type Treatments = { readonly [member: string]: Treatment };
 
-const lettersLower = 'abcdefghijklmnopqrstuvwxyz';
-const letters = `${lettersLower}${lettersLower.toUpperCase()}`;
-const lettersAndDigits = `${letters}0123456789`;
-const lengthMin = 10;
+const LETTERS_LOWER = 'abcdefghijklmnopqrstuvwxyz';
+const LETTERS = `${LETTERS_LOWER}${LETTERS_LOWER.toUpperCase()}`;
+const LETTERS_AND_DIGITS = `${LETTERS}0123456789`;
+const LENGTH_MIN = 10;
 
 /** `key`: secret of the export; every export draws its own. */
 export function createAnonymizer(profile: AnonymizationProfile, key: Uint8Array = randomBytes(32)): Anonymizer {
@@ -219,7 +219,7 @@ export function createAnonymizer(profile: AnonymizationProfile, key: Uint8Array 
 
 function replaceLeaf(kind: LeafKind, value: JsonValue, draw: (kind: string, value: string) => Draw): JsonValue {
   const text = typeof value === 'string' ? value : '';
-  const length = Math.max(lengthMin, text.length);
+  const length = Math.max(LENGTH_MIN, text.length);
   switch (kind) {
     case 'parameter-value':
     case 'fact-value':
@@ -229,19 +229,19 @@ function replaceLeaf(kind: LeafKind, value: JsonValue, draw: (kind: string, valu
     case 'text':
       return '?'.repeat([...text].length);
     case 'node':
-      return `${draw(kind, text).text(lettersLower, lengthMin)}.${draw('domain', text).text(lettersLower, 3)}`;
+      return `${draw(kind, text).text(LETTERS_LOWER, LENGTH_MIN)}.${draw('domain', text).text(LETTERS_LOWER, 3)}`;
     case 'type':
-      return capitalized(draw(kind, text).text(lettersLower, lengthMin));
+      return capitalized(draw(kind, text).text(LETTERS_LOWER, LENGTH_MIN));
     case 'file':
-      return `/${draw(kind, text).text(lettersLower, 15)}/${draw('manifest', text).text(lettersLower, lengthMin)}.pp`;
+      return `/${draw(kind, text).text(LETTERS_LOWER, 15)}/${draw('manifest', text).text(LETTERS_LOWER, LENGTH_MIN)}.pp`;
     case 'transaction_uuid':
       return draw(kind, text).uuid();
     case 'parameter-name':
     case 'catalog-input-type':
     case 'catalog-input-value':
-      return draw(kind, text).text(letters, length);
+      return draw(kind, text).text(LETTERS, length);
     default:
-      return draw(kind, text).text(lettersAndDigits, length);
+      return draw(kind, text).text(LETTERS_AND_DIGITS, length);
   }
 }
 
@@ -252,12 +252,12 @@ function replaceValue(kind: string, value: JsonValue, draw: (kind: string, value
   if (isObject(value)) {
     const shown: Record<string, JsonValue> = {};
     for (const [name, member] of Object.entries(value)) {
-      const length = Math.max(lengthMin, name.length);
-      define(shown, draw(`${kind} name`, name).text(lettersAndDigits, length), replaceValue(kind, member, draw));
+      const length = Math.max(LENGTH_MIN, name.length);
+      define(shown, draw(`${kind} name`, name).text(LETTERS_AND_DIGITS, length), replaceValue(kind, member, draw));
     }
     return shown;
   }
-  if (typeof value === 'string') return draw(kind, value).text(lettersAndDigits, Math.max(lengthMin, value.length));
+  if (typeof value === 'string') return draw(kind, value).text(LETTERS_AND_DIGITS, Math.max(LENGTH_MIN, value.length));
   if (typeof value === 'boolean') return draw(kind, String(value)).integer(2) === 1;
   const size = value instanceof Float ? value.value : Number(value);
   const drawn = draw(kind, String(size));

@@ -14,7 +14,7 @@ import { isJsonMap, type Json } from '../json.ts';
 import type { Entries, EntryTask, EntryThreadData } from './entry-thread.ts';
 import { anonymizationProfiles } from './profiles.ts';
 import { tarEnd, tarFile } from './tar.ts';
-import { type ArchiveRow, archiveRows, metadataName } from './wire.ts';
+import { type ArchiveRow, archiveRows, METADATA_NAME } from './wire.ts';
 
 export interface ExportDeps {
   readonly asker: Asker;
@@ -23,9 +23,9 @@ export interface ExportDeps {
   readonly log: Logger;
 }
 
-const nodesPerQuery = 100;
+const NODES_PER_QUERY = 100;
 /** Chunks of answers that the thread has before it while the files of one are awaited. */
-const chunksAhead = 4;
+const CHUNKS_AHEAD = 4;
 
 /** An error while streaming can only cut the answer short: the archive then lacks its end. */
 export async function answerExport(exchange: Exchange, deps: ExportDeps): Promise<void> {
@@ -100,7 +100,7 @@ async function* archiveBytes(deps: ExportDeps, { profile, now, done }: Export): 
   const seconds = Math.floor(now / 1000);
   const versions = Object.fromEntries(archiveRows.map(({ command, version }) => [command, version]));
   const metadata = prettyJson({ timestamp: new Date(now).toISOString(), command_versions: versions });
-  yield* tarFile(metadataName, Buffer.from(metadata), seconds);
+  yield* tarFile(METADATA_NAME, Buffer.from(metadata), seconds);
   const names = await nodeNames(deps.asker);
   if (names.length > 0) {
     for await (const { rows, bytes } of rowEntries(deps.asker, names, { profile, seconds })) {
@@ -122,10 +122,10 @@ async function* rowEntries(asker: Asker, names: readonly string[], data: EntryTh
   };
   try {
     for (const row of archiveRows) {
-      for (let at = 0; at < names.length; at += nodesPerQuery) {
-        for await (const chunk of chunksOf(asker, row, names.slice(at, at + nodesPerQuery))) {
+      for (let at = 0; at < names.length; at += NODES_PER_QUERY) {
+        for await (const chunk of chunksOf(asker, row, names.slice(at, at + NODES_PER_QUERY))) {
           give({ kind: row.kind, chunk });
-          while (ahead.length > chunksAhead) yield await ahead.shift()!;
+          while (ahead.length > CHUNKS_AHEAD) yield await ahead.shift()!;
         }
         give({ kind: row.kind, chunk: null });
       }
@@ -143,7 +143,7 @@ function entryThread(data: EntryThreadData): Piscina {
     filename: fileURLToPath(url),
     minThreads: 1,
     maxThreads: 1,
-    concurrentTasksPerWorker: chunksAhead + 2,
+    concurrentTasksPerWorker: CHUNKS_AHEAD + 2,
     idleTimeout: Number.POSITIVE_INFINITY,
     atomics: 'disabled',
     workerData: data,

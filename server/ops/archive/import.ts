@@ -15,7 +15,7 @@ import type { Logger } from '../../log.ts';
 import { isJsonMap, type Json } from '../json.ts';
 import { BadForm, boundaryOf, fieldContents } from './multipart.ts';
 import { BadArchive, readTar } from './tar.ts';
-import { countHeader, entryOf, metadataName } from './wire.ts';
+import { COUNT_HEADER, entryOf, METADATA_NAME } from './wire.ts';
 
 export interface ImportDeps {
   readonly ring: CommandRing;
@@ -28,18 +28,18 @@ export interface ImportDeps {
 }
 
 /** Commands, and bytes of them, that are on their way into the queue at the same time. */
-const pendingMax = 64;
-const pendingBytesMax = 32 * 1024 * 1024;
-const metadataBytesMax = 1024 * 1024;
+const PENDING_MAX = 64;
+const PENDING_BYTES_MAX = 32 * 1024 * 1024;
+const METADATA_BYTES_MAX = 1024 * 1024;
 /** As in a submission. */
 const VERSION_MAX = 2 ** 31 - 1;
 /** An archive whose parts that are no commands unpack to more than this times its size, beyond a first allowance, is made to do harm. */
-const expansionMax = 300;
-const expansionFree = 16 * 1024 * 1024;
+const EXPANSION_MAX = 300;
+const EXPANSION_FREE = 16 * 1024 * 1024;
 const GZIP_MAGIC = [0x1f, 0x8b];
-const retrySecondsMax = 5;
+const RETRY_SECONDS_MAX = 5;
 /** Milliseconds between two entries in the log about an import that goes on. */
-const progressMs = 10_000;
+const PROGRESS_MS = 10_000;
 
 export async function answerImport(exchange: Exchange, deps: ImportDeps): Promise<void> {
   const { archiveMax } = deps.settings;
@@ -58,7 +58,7 @@ export async function answerImport(exchange: Exchange, deps: ImportDeps): Promis
     }
     if (commands.failure !== null) throw commands.failure;
     deps.log.info({ commands: queued }, 'Finished importing an archive');
-    exchange.reply({ ...prettyReply(200, { ok: true }), headers: [[countHeader, String(queued)]] });
+    exchange.reply({ ...prettyReply(200, { ok: true }), headers: [[COUNT_HEADER, String(queued)]] });
   } catch (error) {
     if (error instanceof ClientGone || exchange.aborted) {
       return deps.log.warn({ commands: queued }, `Import broken off: ${exchange.whyAborted}`);
@@ -94,7 +94,7 @@ async function* told(
   for await (const part of parts) {
     bytes += part.byteLength;
     const now = clock();
-    if (now - last >= progressMs) {
+    if (now - last >= PROGRESS_MS) {
       last = now;
       log.info({ bytes, commands: commands.accepted }, 'Importing an archive');
     }
@@ -105,7 +105,7 @@ async function* told(
 /** Reads the commands of the unpacked bytes, and sees to it that everything is taken down whoever fails. */
 async function unpack(packed: AsyncIterable<Uint8Array>, deps: ImportDeps, commands: CommandQueue): Promise<void> {
   // One command may be on its way; there are only so many behind it.
-  const free = expansionFree + deps.settings.decompressedMax;
+  const free = EXPANSION_FREE + deps.settings.decompressedMax;
   let bytesIn = 0;
   let bytesOut = 0;
   const start: number[] = [];
@@ -119,8 +119,8 @@ async function unpack(packed: AsyncIterable<Uint8Array>, deps: ImportDeps, comma
   async function* checked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of source) {
       bytesOut += chunk.byteLength;
-      if (bytesOut - commands.bytes > free + bytesIn * expansionMax) {
-        throw new BadArchive(`The archive unpacks to more than ${expansionMax} times its size, commands not counted`);
+      if (bytesOut - commands.bytes > free + bytesIn * EXPANSION_MAX) {
+        throw new BadArchive(`The archive unpacks to more than ${EXPANSION_MAX} times its size, commands not counted`);
       }
       yield chunk;
     }
@@ -168,10 +168,10 @@ async function readCommands(
     if (found === null) checkName(entry.name);
     if (!entry.isFile) continue;
     if (versions === null) {
-      if (entry.name === metadataName) {
+      if (entry.name === METADATA_NAME) {
         // Nobody knew the version of what came before, and to skip it would be to lose it.
         if (early !== null) throw new BadArchive(outOfOrder(early));
-        versions = versionsOf(await entry.contents(metadataBytesMax));
+        versions = versionsOf(await entry.contents(METADATA_BYTES_MAX));
       } else if (found !== null) early ??= entry.name;
       continue;
     }
@@ -187,11 +187,11 @@ async function readCommands(
       body: await entry.contents(settings.decompressedMax),
     });
   }
-  if (versions === null) throw new BadArchive(`Unable to find export metadata file '${metadataName}' in archive`);
+  if (versions === null) throw new BadArchive(`Unable to find export metadata file '${METADATA_NAME}' in archive`);
 }
 
 const outOfOrder = (name: string): string =>
-  `The archive has '${name}' before its metadata file '${metadataName}', which must be the first: pack it again in that order`;
+  `The archive has '${name}' before its metadata file '${METADATA_NAME}', which must be the first: pack it again in that order`;
 
 /** Names are only names here, but one that leaves its folder, and is of no node, was not written by an export. */
 function checkName(name: string): void {
@@ -205,10 +205,10 @@ function versionsOf(contents: Uint8Array): { readonly [command: string]: Json } 
   try {
     metadata = JSON.parse(new TextDecoder().decode(contents)) as Json;
   } catch {
-    throw new BadArchive(`The metadata file '${metadataName}' is not JSON`);
+    throw new BadArchive(`The metadata file '${METADATA_NAME}' is not JSON`);
   }
   const versions = isJsonMap(metadata) ? metadata['command_versions'] : undefined;
-  if (!isJsonMap(versions)) throw new BadArchive(`The metadata file '${metadataName}' has no command_versions`);
+  if (!isJsonMap(versions)) throw new BadArchive(`The metadata file '${METADATA_NAME}' has no command_versions`);
   return versions;
 }
 
@@ -249,8 +249,8 @@ class CommandQueue {
     const size = command.body.byteLength;
     this.#bytes += size;
     while (
-      this.#pending.size >= pendingMax ||
-      (this.#pending.size > 0 && this.#pendingBytes + size > pendingBytesMax)
+      this.#pending.size >= PENDING_MAX ||
+      (this.#pending.size > 0 && this.#pendingBytes + size > PENDING_BYTES_MAX)
     ) {
       await Promise.race(this.#pending);
     }
@@ -298,7 +298,7 @@ class CommandQueue {
       } catch (error) {
         const waits = error instanceof SubmissionRefused && error.reason === 'full' && !this.#exchange.aborted;
         if (!waits) throw error;
-        await new Promise((resolve) => setTimeout(resolve, Math.min(error.retryAfter, retrySecondsMax) * 1000));
+        await new Promise((resolve) => setTimeout(resolve, Math.min(error.retryAfter, RETRY_SECONDS_MAX) * 1000));
       }
     }
   }

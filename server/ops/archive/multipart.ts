@@ -8,7 +8,7 @@ export class BadForm extends Error {
   }
 }
 
-const partHeadBytesMax = 16 * 1024;
+const PART_HEAD_BYTES_MAX = 16 * 1024;
 
 /** The boundary that a Content-Type header names; null when it is no multipart/form-data. */
 export function boundaryOf(contentType: string): string | null {
@@ -57,7 +57,7 @@ export async function* fieldContents(
           const line = held.indexOf('\r\n');
           if (held.byteLength >= 2 && held.toString('latin1', 0, 2) === '--') throw noField(field);
           if (line < 0) {
-            if (held.byteLength > partHeadBytesMax) throw new BadForm('The multipart/form-data body is malformed');
+            if (held.byteLength > PART_HEAD_BYTES_MAX) throw new BadForm('The multipart/form-data body is malformed');
             break;
           }
           // The line break stays: a part without headers has its empty line at once.
@@ -69,7 +69,7 @@ export async function* fieldContents(
         case 'head': {
           const end = held.indexOf('\r\n\r\n');
           if (end < 0) {
-            if (held.byteLength > partHeadBytesMax) throw new BadForm('A part of the form has too long a head');
+            if (held.byteLength > PART_HEAD_BYTES_MAX) throw new BadForm('A part of the form has too long a head');
             break;
           }
           state = nameOf(held.toString('utf8', 0, end)) === field ? 'wanted' : 'skipped';

@@ -2,7 +2,7 @@
 // names), and a reader for what common programs write (ustar with name prefix, POSIX extended and global headers, GNU long
 // names, sizes in base 256). Only names, sizes and contents matter here; nothing is ever unpacked to disk.
 
-const blockBytes = 512;
+const BLOCK_BYTES = 512;
 
 /** The bytes are no tar archive, or a part of it is missing or unreasonable. The message is for the client. */
 export class BadArchive extends Error {
@@ -20,7 +20,7 @@ interface TarEntry {
 }
 
 /** The two empty blocks at the end of an archive. */
-export const tarEnd = (): Uint8Array => new Uint8Array(2 * blockBytes);
+export const tarEnd = (): Uint8Array => new Uint8Array(2 * BLOCK_BYTES);
 
 /** Header, contents and padding of one file. `seconds`: modification time, epoch. */
 export function* tarFile(name: string, contents: Uint8Array, seconds: number): IterableIterator<Uint8Array> {
@@ -46,13 +46,13 @@ export async function* readTar(
   const next: Attributes = { ...NO_ATTRIBUTES };
   const global: Attributes = { ...NO_ATTRIBUTES };
   for (;;) {
-    const block = await input.take(blockBytes);
+    const block = await input.take(BLOCK_BYTES);
     if (block === null || block.every((byte) => byte === 0)) return;
-    if (block.byteLength < blockBytes || !hasChecksum(block)) throw new BadArchive('Input is not in the tar format');
+    if (block.byteLength < BLOCK_BYTES || !hasChecksum(block)) throw new BadArchive('Input is not in the tar format');
     const type = String.fromCharCode(block[156] ?? 0);
     let size = numberField(block, 124, 12);
     if (type === 'x' || type === 'g' || type === 'L') {
-      const data = await input.contents(size, extendedBytesMax);
+      const data = await input.contents(size, EXTENDED_BYTES_MAX);
       if (type === 'L') next.path = textField(data, 0, data.byteLength);
       else readRecords(data, type === 'x' ? next : global);
       continue;
@@ -77,9 +77,9 @@ export async function* readTar(
 }
 
 /** Longest name or extended header that is taken. */
-const extendedBytesMax = 64 * 1024;
+const EXTENDED_BYTES_MAX = 64 * 1024;
 
-const paddedSize = (size: number): number => Math.ceil(size / blockBytes) * blockBytes;
+const paddedSize = (size: number): number => Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES;
 
 function* padded(contents: Uint8Array): IterableIterator<Uint8Array> {
   yield contents;
@@ -88,7 +88,7 @@ function* padded(contents: Uint8Array): IterableIterator<Uint8Array> {
 }
 
 function header(name: string, size: number, seconds: number, type: string): Uint8Array {
-  const block = Buffer.alloc(blockBytes);
+  const block = Buffer.alloc(BLOCK_BYTES);
   block.write(name, 0, 100, 'latin1');
   block.write('0000644\0', 100, 'latin1');
   block.write('0000000\0', 108, 'latin1');
@@ -142,7 +142,7 @@ function readRecords(data: Uint8Array, into: Attributes): void {
 
 function hasChecksum(block: Uint8Array): boolean {
   let sum = 0;
-  for (let index = 0; index < blockBytes; index++) sum += index >= 148 && index < 156 ? 0x20 : block[index]!;
+  for (let index = 0; index < BLOCK_BYTES; index++) sum += index >= 148 && index < 156 ? 0x20 : block[index]!;
   return sum === numberField(block, 148, 8);
 }
 

@@ -80,22 +80,22 @@ export const archiveRows: readonly ArchiveRow[] = [
 ];
 
 /** Every entry of an archive is in it. */
-export const rootFolder = 'puppetdb-bak';
-export const metadataName = `${rootFolder}/export-metadata.json`;
+export const ROOT_FOLDER = 'puppetdb-bak';
+export const METADATA_NAME = `${ROOT_FOLDER}/export-metadata.json`;
 
 /** Header of an import's answer: the number of commands that were queued. PuppetDB does not send it. */
-export const countHeader = 'X-Muster-Commands';
+export const COUNT_HEADER = 'X-Muster-Commands';
 
 /** Path of a payload in the archive. */
 export function entryName({ kind, hashed }: ArchiveRow, payload: JsonObject): string {
   const certname = String(payload['certname']);
-  return `${rootFolder}/${kind}/${certname}${hashed ? `-${timeHash(payload['producer_timestamp'] ?? null)}` : ''}.json`;
+  return `${ROOT_FOLDER}/${kind}/${certname}${hashed ? `-${timeHash(payload['producer_timestamp'] ?? null)}` : ''}.json`;
 }
 
 /** Which command an entry is, and of which node; null for entries that are none. */
 export function entryOf(name: string): { readonly row: ArchiveRow; readonly certname: string } | null {
   for (const row of archiveRows) {
-    const folder = `${rootFolder}/${row.kind}/`;
+    const folder = `${ROOT_FOLDER}/${row.kind}/`;
     if (!name.startsWith(folder)) continue;
     const match = (row.hashed ? /^(.*)-[0-9a-fA-F]{40}\.json$/s : /^(.*)\.json$/s).exec(name.slice(folder.length));
     return match === null ? null : { row, certname: match[1]! };
@@ -155,9 +155,9 @@ function reportPayload(row: JsonObject): JsonObject {
 }
 
 /** What events say about their resource; events that agree on it are one resource's. */
-const groupKeys = ['file', 'line', 'timestamp', 'resource_type', 'resource_title', 'containment_path'] as const;
+const GROUP_KEYS = ['file', 'line', 'timestamp', 'resource_type', 'resource_title', 'containment_path'] as const;
 /** What a stored event knows from its report, or has of its resource. */
-const surplusKeys = new Set<string>([
+const SURPLUS_KEYS = new Set<string>([
   'file',
   'line',
   'resource_type',
@@ -177,11 +177,11 @@ function resourcesOf(events: readonly JsonObject[]): JsonObject[] {
   const groups = new Map<string, { readonly head: JsonObject; readonly events: JsonObject[] }>();
   for (const event of events) {
     const skipped = event['status'] === 'skipped';
-    const identity = canonicalS([...groupKeys.map((key) => event[key] ?? null), skipped]);
+    const identity = canonicalS([...GROUP_KEYS.map((key) => event[key] ?? null), skipped]);
     let group = groups.get(identity);
     if (group === undefined) {
       const head: Record<string, JsonValue> = {};
-      for (const key of groupKeys) head[key] = event[key] ?? null;
+      for (const key of GROUP_KEYS) head[key] = event[key] ?? null;
       group = { head: { ...head, skipped, corrective_change: null }, events: [] };
       groups.set(identity, group);
     }
@@ -192,7 +192,7 @@ function resourcesOf(events: readonly JsonObject[]): JsonObject[] {
 
 function eventPayload(event: JsonObject): JsonObject {
   const payload: Record<string, JsonValue> = {};
-  for (const [key, value] of Object.entries(event)) if (!surplusKeys.has(key)) payload[key] = value;
+  for (const [key, value] of Object.entries(event)) if (!SURPLUS_KEYS.has(key)) payload[key] = value;
   payload['corrective_change'] ??= null;
   return payload;
 }

@@ -39,12 +39,12 @@ interface Gateway {
  * What one list of requests may ask for: requests, and beans that they look at. The answer is made on the main thread and
  * held whole.
  */
-export const requestsMax = 1000;
-const visitsMax = 5000;
+export const REQUESTS_MAX = 1000;
+const VISITS_MAX = 5000;
 /** Beans that are looked at in one turn of the event loop: some milliseconds. */
-const visitsATurn = 50;
+const VISITS_A_TURN = 50;
 
-const tooMuch = (): GatewayFailure => illegalArgument(`The list of requests looks at more than ${visitsMax} MBeans`);
+const tooMuch = (): GatewayFailure => illegalArgument(`The list of requests looks at more than ${VISITS_MAX} MBeans`);
 
 type ReadRequest = Extract<GatewayRequest, { type: 'read' }>;
 
@@ -66,7 +66,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       try {
         const body = parseBody(text);
         if (Array.isArray(body)) {
-          if (body.length > requestsMax) throw illegalArgument(`A list may have ${requestsMax} requests at most`);
+          if (body.length > REQUESTS_MAX) throw illegalArgument(`A list may have ${REQUESTS_MAX} requests at most`);
           const requests = body.map((member) => {
             if (isJsonMap(member)) return parsePost(member, options);
             const shown = JSON.stringify(body);
@@ -80,9 +80,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
           let visits = 0;
           for (const request of requests) {
             // Beyond the bound all that follow are refused: nothing is counted any more.
-            const more = visits > visitsMax ? 0 : visitsOf(request);
+            const more = visits > VISITS_MAX ? 0 : visitsOf(request);
             visits += more;
-            answers.push(visits > visitsMax ? failure(tooMuch(), request.echo) : await execute(request));
+            answers.push(visits > VISITS_MAX ? failure(tooMuch(), request.echo) : await execute(request));
             await giveTurn(more);
           }
           return answers;
@@ -213,11 +213,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
 /** To be awaited between requests of a list, with the beans that were looked at: others have their turns now and then. */
 export function turnsByVisits(): (visits: number) => Promise<void> | undefined {
-  let left = visitsATurn;
+  let left = VISITS_A_TURN;
   return (visits) => {
     left -= visits;
     if (left > 0) return;
-    left = visitsATurn;
+    left = VISITS_A_TURN;
     return nextTurn();
   };
 }

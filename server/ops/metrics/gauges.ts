@@ -3,7 +3,7 @@
 
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { CommandRing } from '../../../workers/types.ts';
-import { type Asker, anyState, askNumber, askTotal, countOf } from '../internal-query.ts';
+import { ANY_STATE, type Asker, askNumber, askTotal, countOf } from '../internal-query.ts';
 
 interface GaugeDeps {
   readonly registry: MetricsRegistry;
@@ -17,10 +17,10 @@ interface GaugeDeps {
   readonly settings: { readonly queryThreads: number; readonly actorThreads: number };
 }
 
-const nodesKeptMs = 5_000;
+const NODES_KEPT_MS = 5_000;
 /** Counting resources and distinct ones reads an index over everything. */
-const resourcesKeptMs = 60_000;
-const failureKeptMs = 5_000;
+const RESOURCES_KEPT_MS = 60_000;
+const FAILURE_KEPT_MS = 5_000;
 
 export function registerGauges(deps: GaugeDeps): void {
   registerPopulation(deps);
@@ -35,17 +35,17 @@ export function registerGauges(deps: GaugeDeps): void {
 
 function registerPopulation({ registry, asker, clock }: GaugeDeps): void {
   const nodes = (state: string): (() => Promise<number | null>) =>
-    kept(clock, nodesKeptMs, () => askNumber(asker, { path: '/nodes', query: countOf(['=', 'node_state', state]) }));
+    kept(clock, NODES_KEPT_MS, () => askNumber(asker, { path: '/nodes', query: countOf(['=', 'node_state', state]) }));
   const active = nodes('active');
   const inactive = nodes('inactive');
   const all = nodes('any');
-  const resources = kept(clock, resourcesKeptMs, () =>
-    askNumber(asker, { path: '/resources', query: countOf(anyState) }),
+  const resources = kept(clock, RESOURCES_KEPT_MS, () =>
+    askNumber(asker, { path: '/resources', query: countOf(ANY_STATE) }),
   );
-  const distinct = kept(clock, resourcesKeptMs, () =>
+  const distinct = kept(clock, RESOURCES_KEPT_MS, () =>
     askTotal(asker, {
       path: '/resources',
-      query: ['extract', ['resource', ['function', 'count']], anyState, ['group_by', 'resource']],
+      query: ['extract', ['resource', ['function', 'count']], ANY_STATE, ['group_by', 'resource']],
     }),
   );
   const gauge = (name: string, read: () => Promise<number | null>): void => {
@@ -102,7 +102,7 @@ function kept(clock: () => number, keptMs: number, load: () => Promise<number>):
         return figure;
       },
       () => {
-        until = clock() + failureKeptMs;
+        until = clock() + FAILURE_KEPT_MS;
         return null;
       },
     );

@@ -22,8 +22,8 @@ interface MetricsDeps extends GatewayDeps {
   readonly state: () => Promise<ServerState>;
 }
 
-const bodyMax = 4 * 1024 * 1024;
-const hourMs = 3_600_000;
+const BODY_MAX = 4 * 1024 * 1024;
+const HOUR_MS = 3_600_000;
 
 export function createMetricsMounts(deps: MetricsDeps): Mount[] {
   const mounts: Mount[] = [{ prefix: '/metrics/prometheus', handler: (exchange) => scrape(exchange, deps) }];
@@ -47,7 +47,7 @@ function createGatewayMount(deps: MetricsDeps): Mount {
         answer = await gateway.get(path, parameters.get('p'), optionsOf(parameters));
         break;
       case 'POST': {
-        const body = new TextDecoder().decode(await exchange.body(bodyMax));
+        const body = new TextDecoder().decode(await exchange.body(BODY_MAX));
         answer = await gateway.post(body, optionsOf(parameters));
         break;
       }
@@ -78,7 +78,7 @@ function replyJson(exchange: Exchange, answer: Json, parameters: URLSearchParams
     headers: [
       ['Cache-Control', 'no-cache'],
       ['Pragma', 'no-cache'],
-      ['Expires', new Date(now - hourMs).toUTCString()],
+      ['Expires', new Date(now - HOUR_MS).toUTCString()],
     ],
     body: wrapped ? `${callback}(${text});` : text,
   });

@@ -8,7 +8,7 @@ import { textReply, unknownPath } from '../../http/replies.ts';
 import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
 import type { Bean, BeanServer } from './bean-server.ts';
-import { requestsMax, turnsByVisits } from './gateway.ts';
+import { REQUESTS_MAX, turnsByVisits } from './gateway.ts';
 import { parseObjectName } from './object-name.ts';
 
 interface OldGatewayDeps {
@@ -16,7 +16,7 @@ interface OldGatewayDeps {
   readonly beans: BeanServer;
 }
 
-const bodyMax = 1024 * 1024;
+const BODY_MAX = 1024 * 1024;
 
 export function createOldGateway(deps: OldGatewayDeps): Mount {
   const { prefix, beans } = deps;
@@ -41,7 +41,7 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
   }
 
   async function post(exchange: Exchange): Promise<void> {
-    const text = new TextDecoder().decode(await exchange.body(bodyMax));
+    const text = new TextDecoder().decode(await exchange.body(BODY_MAX));
     let wanted: Json;
     try {
       wanted = JSON.parse(text) as Json;
@@ -50,7 +50,7 @@ export function createOldGateway(deps: OldGatewayDeps): Mount {
     }
     if (typeof wanted === 'string') return reply(exchange, 200, await valueFor(wanted));
     const count = typeof wanted === 'object' && wanted !== null ? Object.keys(wanted).length : 0;
-    if (count > requestsMax) return reply(exchange, 400, `metrics request must name ${requestsMax} mbeans at most`);
+    if (count > REQUESTS_MAX) return reply(exchange, 400, `metrics request must name ${REQUESTS_MAX} mbeans at most`);
     const giveTurn = turnsByVisits();
     if (Array.isArray(wanted)) {
       const answers: Json[] = [];

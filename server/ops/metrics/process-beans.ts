@@ -8,12 +8,12 @@ import { type ObjectName, parseObjectName } from './object-name.ts';
 
 type Rows<T> = readonly (readonly [name: string, type: string, read: (figures: T) => Json])[];
 
-const composite = 'javax.management.openmbean.CompositeData';
-const text = 'java.lang.String';
+const COMPOSITE = 'javax.management.openmbean.CompositeData';
+const TEXT = 'java.lang.String';
 
 const memory: Rows<ProcessFigures> = [
-  ['HeapMemoryUsage', composite, (figures) => usage(figures.heap())],
-  ['NonHeapMemoryUsage', composite, (figures) => usage(figures.nonHeap())],
+  ['HeapMemoryUsage', COMPOSITE, (figures) => usage(figures.heap())],
+  ['NonHeapMemoryUsage', COMPOSITE, (figures) => usage(figures.nonHeap())],
   ['ObjectPendingFinalizationCount', 'int', () => 0],
   ['Verbose', 'boolean', () => false],
 ];
@@ -40,22 +40,22 @@ const threading: Rows<ProcessFigures> = [
 ];
 
 const runtime: Rows<ProcessFigures> = [
-  ['Name', text, (figures) => `${process.pid}@${figures.system().host}`],
+  ['Name', TEXT, (figures) => `${process.pid}@${figures.system().host}`],
   ['Pid', 'long', () => process.pid],
-  ['VmName', text, () => 'V8'],
-  ['VmVendor', text, () => 'Node.js'],
-  ['VmVersion', text, () => process.versions.v8],
-  ['SpecName', text, () => 'ECMAScript'],
-  ['SpecVendor', text, () => 'Ecma International'],
-  ['SpecVersion', text, () => process.version],
+  ['VmName', TEXT, () => 'V8'],
+  ['VmVendor', TEXT, () => 'Node.js'],
+  ['VmVersion', TEXT, () => process.versions.v8],
+  ['SpecName', TEXT, () => 'ECMAScript'],
+  ['SpecVendor', TEXT, () => 'Ecma International'],
+  ['SpecVersion', TEXT, () => process.version],
   ['StartTime', 'long', (figures) => figures.startTimeMs()],
   ['Uptime', 'long', (figures) => figures.uptimeMs()],
 ];
 
 const operatingSystem: Rows<ProcessFigures> = [
-  ['Name', text, (figures) => figures.system().name],
-  ['Version', text, (figures) => figures.system().release],
-  ['Arch', text, (figures) => figures.system().architecture],
+  ['Name', TEXT, (figures) => figures.system().name],
+  ['Version', TEXT, (figures) => figures.system().release],
+  ['Arch', TEXT, (figures) => figures.system().architecture],
   ['AvailableProcessors', 'int', (figures) => figures.system().processors],
   ['SystemLoadAverage', 'double', (figures) => figures.system().load],
   ['ProcessCpuLoad', 'double', (figures) => figures.processor().usage / 100],
@@ -79,11 +79,11 @@ const webServer: Rows<ProcessFigures> = [
   ['queueSize', 'int', () => 0],
   ['utilizationRate', 'double', (figures) => figures.utilization()],
   ['lowOnThreads', 'boolean', () => false],
-  ['state', text, () => 'STARTED'],
+  ['state', TEXT, () => 'STARTED'],
 ];
 
 const directBuffers: Rows<ProcessFigures> = [
-  ['Name', text, () => 'direct'],
+  ['Name', TEXT, () => 'direct'],
   ['Count', 'long', (figures) => figures.buffers().count],
   ['MemoryUsed', 'long', (figures) => figures.buffers().used],
   ['TotalCapacity', 'long', (figures) => figures.buffers().used],
@@ -115,12 +115,12 @@ export class ProcessBeans implements BeanSource {
         `java.lang:type=GarbageCollector,name=${name}`,
         'com.sun.management.internal.GarbageCollectorExtImpl',
         [
-          ['Name', text, () => name],
+          ['Name', TEXT, () => name],
           ['Valid', 'boolean', () => true],
           ['CollectionCount', 'long', (found) => found.count],
           ['CollectionTime', 'long', (found) => Math.round(found.totalMs)],
-          ['LastGcInfo', composite, (found) => (found.lastMs === null ? null : { duration: Math.round(found.lastMs) })],
-          ['MemoryPoolNames', `[L${text};`, () => figures.pools().map((pool) => pool.name)],
+          ['LastGcInfo', COMPOSITE, (found) => (found.lastMs === null ? null : { duration: Math.round(found.lastMs) })],
+          ['MemoryPoolNames', `[L${TEXT};`, () => figures.pools().map((pool) => pool.name)],
         ],
         collector,
       );
@@ -130,11 +130,11 @@ export class ProcessBeans implements BeanSource {
         `java.lang:type=MemoryPool,name=${name}`,
         'sun.management.MemoryPoolImpl',
         [
-          ['Name', text, () => name],
-          ['Type', text, () => 'HEAP'],
+          ['Name', TEXT, () => name],
+          ['Type', TEXT, () => 'HEAP'],
           ['Valid', 'boolean', () => true],
-          ['Usage', composite, (found) => usage(found.usage)],
-          ['PeakUsage', composite, (found) => usage(found.peak)],
+          ['Usage', COMPOSITE, (found) => usage(found.usage)],
+          ['PeakUsage', COMPOSITE, (found) => usage(found.peak)],
         ],
         () => figures.pools().find((pool) => pool.name === name)!,
       );

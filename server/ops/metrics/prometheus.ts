@@ -30,7 +30,7 @@ interface Series {
   readonly labels: Labels;
 }
 
-const prefix = 'muster';
+const PREFIX = 'muster';
 const quantiles: readonly (readonly [string, keyof Distribution])[] = [
   ['0.5', 'p50'],
   ['0.75', 'p75'],
@@ -118,7 +118,7 @@ export async function exposition(
 ): Promise<string> {
   const families = new Map<string, Family>();
   const tell = (name: string, labels: Labels, value: number): void =>
-    void families.set(`${prefix}_${name}`, { type: 'gauge', lines: [line(`${prefix}_${name}`, labels, value)] });
+    void families.set(`${PREFIX}_${name}`, { type: 'gauge', lines: [line(`${PREFIX}_${name}`, labels, value)] });
   tell('info', [['version', state.version]], 1);
   tell('store_readable', [], Number(state.health.readable));
   tell('store_writable', [], Number(state.health.writable));
@@ -129,15 +129,15 @@ export async function exposition(
   }
   for (const { domain, name, metric } of registry.entries()) {
     const { name: base, labels } = seriesOf(domain, name);
-    await addSeries(families, `${prefix}_${snake(domain)}_${snake(base)}`, labels, metric);
+    await addSeries(families, `${PREFIX}_${snake(domain)}_${snake(base)}`, labels, metric);
   }
-  families.set(stageFamily, { type: 'histogram', lines: stageLines(registry.stages) });
+  families.set(STAGE_FAMILY, { type: 'histogram', lines: stageLines(registry.stages) });
   const parts: string[] = [];
   for (const [name, { type, lines }] of families) parts.push(`# TYPE ${name} ${type}\n`, ...lines);
   return parts.join('');
 }
 
-const stageFamily = `${prefix}_stage_seconds`;
+const STAGE_FAMILY = `${PREFIX}_stage_seconds`;
 
 /** Each bucket holds what is in the smaller ones too. */
 function stageLines(stages: Stages): string[] {
@@ -148,10 +148,10 @@ function stageLines(stages: Stages): string[] {
     let total = 0;
     for (let bucket = 0; bucket < stageBounds.length; bucket++) {
       total += counts[bucket]!;
-      lines.push(line(`${stageFamily}_bucket`, [...labels, ['le', String(stageBounds[bucket]! / 1000)]], total));
+      lines.push(line(`${STAGE_FAMILY}_bucket`, [...labels, ['le', String(stageBounds[bucket]! / 1000)]], total));
     }
-    lines.push(line(`${stageFamily}_bucket`, [...labels, ['le', '+Inf']], count));
-    lines.push(line(`${stageFamily}_sum`, labels, sum / 1000), line(`${stageFamily}_count`, labels, count));
+    lines.push(line(`${STAGE_FAMILY}_bucket`, [...labels, ['le', '+Inf']], count));
+    lines.push(line(`${STAGE_FAMILY}_sum`, labels, sum / 1000), line(`${STAGE_FAMILY}_count`, labels, count));
   }
   return lines;
 }

@@ -31,13 +31,13 @@ import {
 } from './bean-server.ts';
 import { type ObjectName, parseObjectName } from './object-name.ts';
 
-const primaryPrefix = 'puppetlabs.puppetdb.';
-const neutralPrefix = 'cm.db.';
+const PRIMARY_PREFIX = 'puppetlabs.puppetdb.';
+const NEUTRAL_PREFIX = 'cm.db.';
 
 /** By domain: what the names of metrics begin with, and what they may begin with instead. */
 const otherBeginnings: ReadonlyMap<string, readonly (readonly [begin: string, other: string])[]> = new Map([
   // PuppetDB repeats the domain in the names of dead-letter metrics; dashboards know either spelling.
-  ['dlo', [['', `${primaryPrefix}dlo.`]]],
+  ['dlo', [['', `${PRIMARY_PREFIX}dlo.`]]],
   // Names from before there was one for each URL (spec/interface.md "Metrics endpoint").
   [
     'http',
@@ -50,13 +50,13 @@ const otherBeginnings: ReadonlyMap<string, readonly (readonly [begin: string, ot
   ],
 ]);
 
-const exposed = 'Attribute exposed for management';
-const shown = 'Operation exposed for management';
-const objectName: OperationInfo = { name: 'objectName', returns: 'javax.management.ObjectName', description: shown };
-const values: OperationInfo = { name: 'values', returns: '[J', description: shown };
+const EXPOSED = 'Attribute exposed for management';
+const SHOWN = 'Operation exposed for management';
+const objectName: OperationInfo = { name: 'objectName', returns: 'javax.management.ObjectName', description: SHOWN };
+const values: OperationInfo = { name: 'values', returns: '[J', description: SHOWN };
 
 function row<T>(name: string, type: string, read: (figures: T) => Json | Promise<Json>): AttributeRow<T> {
-  return { name, type, description: exposed, read };
+  return { name, type, description: EXPOSED, read };
 }
 
 const count = (type: string): AttributeRow<{ readonly count: number }> =>
@@ -134,7 +134,7 @@ export class RegistryBeans implements BeanSource {
   }
 
   *beans(): IterableIterator<Bean> {
-    for (const prefix of [primaryPrefix, neutralPrefix]) {
+    for (const prefix of [PRIMARY_PREFIX, NEUTRAL_PREFIX]) {
       for (const entry of this.#registry.entries()) {
         yield this.#bean(prefix, entry);
         for (const name of otherNames(entry)) yield this.#bean(prefix, { ...entry, name });
@@ -146,7 +146,7 @@ export class RegistryBeans implements BeanSource {
     const text = `${prefix}${domain}:name=${quote(name)}`;
     let parsed = this.#names.get(text);
     if (parsed === undefined) this.#names.set(text, (parsed = parseObjectName(text)));
-    return beanOf(parsed, metric, prefix === neutralPrefix);
+    return beanOf(parsed, metric, prefix === NEUTRAL_PREFIX);
   }
 }
 
@@ -170,8 +170,8 @@ function otherNames({ domain, name }: NamedMetric): readonly string[] {
 }
 
 function prefixOf(domain: string): string | null {
-  if (domain.startsWith(primaryPrefix)) return primaryPrefix;
-  return domain.startsWith(neutralPrefix) ? neutralPrefix : null;
+  if (domain.startsWith(PRIMARY_PREFIX)) return PRIMARY_PREFIX;
+  return domain.startsWith(NEUTRAL_PREFIX) ? NEUTRAL_PREFIX : null;
 }
 
 /** Names with characters that a plain property value cannot hold are written in quotes. */

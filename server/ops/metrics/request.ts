@@ -49,7 +49,7 @@ export type GatewayRequest = {
 /** Processing options as sent. Numbers are read when they are needed: a bad one is a failure of an understood request. */
 export type GatewayOptions = ReadonlyMap<string, string>;
 
-const optionNames = new Set([
+const OPTION_NAMES = new Set([
   'maxDepth',
   'maxCollectionSize',
   'maxObjects',
@@ -62,12 +62,12 @@ const optionNames = new Set([
   'ifModifiedSince',
 ]);
 
-const types = new Set(['read', 'list', 'write', 'exec', 'version', 'search']);
-const unsupportedTypes = new Set(['regnotif', 'remnotif']);
+const TYPES = new Set(['read', 'list', 'write', 'exec', 'version', 'search']);
+const UNSUPPORTED_TYPES = new Set(['regnotif', 'remnotif']);
 
 export function optionsOf(parameters: Iterable<readonly [string, string]>): GatewayOptions {
   const options = new Map<string, string>();
-  for (const [name, value] of parameters) if (optionNames.has(name) && !options.has(name)) options.set(name, value);
+  for (const [name, value] of parameters) if (OPTION_NAMES.has(name) && !options.has(name)) options.set(name, value);
   return options;
 }
 
@@ -262,8 +262,8 @@ export function shownName(name: ObjectName, options: GatewayOptions): string {
 function typeOf(text: string | null): string {
   if (text === null) throw illegalArgument('No type given');
   const type = text.toLowerCase();
-  if (types.has(type)) return type;
-  if (unsupportedTypes.has(type)) {
+  if (TYPES.has(type)) return type;
+  if (UNSUPPORTED_TYPES.has(type)) {
     const shown = `Type ${type.toUpperCase()} is not supported (yet)`;
     throw new GatewayFailure(500, 'java.lang.UnsupportedOperationException', shown);
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import type { Logger } from '../../../server/log.ts';
-import { cleanTokens, MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
+import { CLEAN_TOKENS, MaintenanceScheduler, type MaintenanceSettings } from '../../../server/ops/maintenance.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { MaintenanceStopped } from '../../../workers/types.ts';
 import { silentLogs } from '../../support/logs.ts';
@@ -164,7 +164,7 @@ test('maintenance: the log tells when each step begins and ends, and the age tha
   ring.onMaintain = (step) => {
     if (step.kind === 'gc_packages') throw new Error('disk gone');
   };
-  await maintenance.clean({ tokens: new Set(cleanTokens), batchLimit: null });
+  await maintenance.clean({ tokens: new Set(CLEAN_TOKENS), batchLimit: null });
   const titles = [
     'sweep of stale nodes (threshold: 1 hour)',
     'purge deactivated and expired nodes (threshold: 0 seconds)',
