@@ -1,13 +1,17 @@
-// What answers of every kind work with: what they are given, how they open a list, and the heads that they end with. Which kind of
+// What answers of every kind work with: what they are given, how they ask for rows and open a list, and the heads that they end with. Which kind of
 // route is answered how is in answer.ts.
 
+import type { EntityName } from '../../../schemas/entities.ts';
 import type { QueryRoute } from '../../../schemas/query-routes.ts';
 import type { ByteWriter } from '../../bytes.ts';
 import { prettyJson } from '../../json/pretty.ts';
+import type { JsonValue } from '../../json/value.ts';
 import type { ExecContext } from '../exec/context.ts';
+import { execute } from '../exec/execute.ts';
 import { JSON_TYPE, type QueryHead, type QuerySettings } from '../request.ts';
-import type { ResolveOptions } from '../resolve/resolve.ts';
-import type { ListBody, ListOptions, RowShape } from './body.ts';
+import { type EntityOptions, type ResolveOptions, resolveEntity } from '../resolve/resolve.ts';
+import type { ExecuteOptions } from '../sink.ts';
+import { type ListBody, type ListOptions, RowList, type RowShape } from './body.ts';
 import type { QueryParams } from './params.ts';
 
 /** What an answer works with. */
@@ -58,6 +62,22 @@ export function resolveOptions(params: QueryParams, settings: QuerySettings): Re
     vocabulary: settings.vocabulary,
     depthMax: settings.queryDepthMax,
   };
+}
+
+/** Without the client's order and page. */
+export const UNPAGED = { orderBy: null, limit: null, offset: null } as const;
+
+/** The rows of a query that an answer is made of: all of them in no order, unless `options` say otherwise. */
+export function* rowsOf(
+  { params, settings, ctx }: AnswerInput,
+  entity: EntityName,
+  query: JsonValue,
+  options: EntityOptions & ExecuteOptions = {},
+): Work<readonly string[]> {
+  const tree = resolveEntity(entity, query, { ...resolveOptions(params, settings), ...UNPAGED, ...options });
+  const found = new RowList();
+  yield* execute(tree, ctx, found, options);
+  return found.rows;
 }
 
 /** Whether answers are indented: the client's wish, or the server's setting. */

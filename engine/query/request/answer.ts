@@ -28,6 +28,7 @@ import {
   prettyWanted,
   resolveOptions,
   totalTo,
+  UNPAGED,
   type Work,
 } from './answer-input.ts';
 import { OneRow, type RowShape, wholeBody } from './body.ts';
@@ -136,7 +137,7 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
   const { ctx, params, settings, path } = input;
   const id = path[single.param] ?? '';
   const tree = resolveEntity(single.entity, ['=', single.field, id], {
-    ...resolveOptions({ ...params, orderBy: null, limit: null, offset: null }, settings),
+    ...resolveOptions({ ...params, ...UNPAGED }, settings),
     includePackageInventory: false,
   });
   if (params.explain) {

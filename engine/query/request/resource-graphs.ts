@@ -3,19 +3,18 @@
 // cache (spec/operations.md 6); filters and order on the report's side (`status`, `noop`) become subqueries and a sort of narrow rows. Graphs
 // are built one at a time.
 
+import { OPEN_MAP } from '../../json/ascii.ts';
 import { parseJson } from '../../json/parse.ts';
 import { printJson } from '../../json/print.ts';
+import { endOfValue, keyAt, keyOf, memberAt, someMember } from '../../json/scan.ts';
 import { isArray, type JsonObject, type JsonValue } from '../../json/value.ts';
 import { badQuery } from '../errors.ts';
-import { execute } from '../exec/execute.ts';
 import { ACTIVE_FILTER, mentionsNodeState } from '../resolve/defaults.ts';
 import { checkNames } from '../resolve/names.ts';
 import { type OrderColumns, parameterOrder } from '../resolve/order-by.ts';
-import { resolveEntity } from '../resolve/resolve.ts';
 import { scopeOf, scopeWith } from '../resolve/scope.ts';
 import type { OrderTerm } from '../tree.ts';
-import { type Answer, type AnswerInput, openList, resolveOptions, totalTo, type Work } from './answer-input.ts';
-import { RowList } from './body.ts';
+import { type Answer, type AnswerInput, openList, rowsOf, totalTo, type Work } from './answer-input.ts';
 import { reportPart } from './lookups.ts';
 
 const CATALOG_FIELDS = [
@@ -81,20 +80,18 @@ export function* resourceGraphs(input: AnswerInput): Answer {
 const isReportField = (name: JsonValue | undefined): boolean => name === 'status' || name === 'noop';
 
 function* catalogRows(input: AnswerInput, options: { readonly paged: boolean }): Work<Narrow[]> {
-  const { params, settings, ctx } = input;
+  const { params, settings } = input;
+  const { orderBy, limit, offset } = params;
   const filter = params.query === null || (isArray(params.query) && params.query.length === 0) ? null : params.query;
   if (isArray(filter) && filter[0] === 'extract') throw badQuery("an 'extract' is not possible on resource graphs");
   if (filter !== null) checkNames(SCOPE, filter, { vocabulary: settings.vocabulary });
   const query: JsonValue[] = ['extract', [...CATALOG_FIELDS]];
   if (filter !== null) query.push(onCatalogs(filter));
-  const paging = options.paged ? {} : { orderBy: null, limit: null, offset: null };
-  const tree = resolveEntity('catalogs', query, {
-    ...resolveOptions({ ...params, ...paging }, settings),
+  const rows = yield* rowsOf(input, 'catalogs', query, {
+    ...(options.paged && { orderBy, limit, offset, ...totalTo(input) }),
     routeFilters: mentionsNodeState(filter) ? [] : [ACTIVE_FILTER],
   });
-  const found = new RowList();
-  yield* execute(tree, ctx, found, options.paged ? totalTo(input) : {});
-  return found.rows.map((row) => JSON.parse(row) as Narrow);
+  return rows.map((row) => JSON.parse(row) as Narrow);
 }
 
 const OPPOSITE = { and: 'or', or: 'and' } as const;
@@ -130,15 +127,8 @@ const reported = (condition: JsonValue): JsonValue => [
 
 function* reportOf(input: AnswerInput, catalog: Narrow): Work<Report | null> {
   const filter = ['and', ['=', 'certname', catalog.certname], IS_LATEST];
-  const tree = resolveEntity('reports', ['extract', ['hash', ...REPORT_FIELDS], filter], {
-    ...resolveOptions(input.params, input.settings),
-    orderBy: null,
-    limit: null,
-    offset: null,
-  });
-  const found = new RowList();
-  yield* execute(tree, input.ctx, found);
-  return found.rows[0] === undefined ? null : (JSON.parse(found.rows[0]) as Report);
+  const [row] = yield* rowsOf(input, 'reports', ['extract', ['hash', ...REPORT_FIELDS], filter]);
+  return row === undefined ? null : (JSON.parse(row) as Report);
 }
 
 /** Nulls last ascending, first descending, like everywhere. */
@@ -164,70 +154,35 @@ function sortKey({ catalog, report }: Joined, field: string): string | null {
 // ---- one graph ----
 
 function* graph(input: AnswerInput, { catalog, report }: Joined): Work<string> {
-  const tree = resolveEntity('catalogs', ['extract', ['resources', 'edges'], ['=', 'certname', catalog.certname]], {
-    ...resolveOptions(input.params, input.settings),
-    orderBy: null,
-    limit: null,
-    offset: null,
-  });
-  const found = new RowList();
-  yield* execute(tree, input.ctx, found);
-  const [resources = '[]', edges = '[]'] = expandedData(found.rows[0] ?? '');
+  const query: JsonValue = ['extract', ['resources', 'edges'], ['=', 'certname', catalog.certname]];
+  const [text = ''] = yield* rowsOf(input, 'catalogs', query);
+  const row = Buffer.from(text, 'utf8');
   const outcomes = outcomesOf(report === null ? null : reportPart(report.hash, 'resources', input.ctx));
-  const shown = elementsOf(resources).map((text) => {
-    const { type, title } = JSON.parse(text) as { type: string; title: string };
-    const outcome = outcomes.get(`${type}\0${title}`) ?? NO_OUTCOME;
-    return `${text.slice(0, text.lastIndexOf('}'))},"skipped":${outcome.skipped},"events":${outcome.events}}`;
+  const resources = elementsOf(row, 'resources').map((resource) => {
+    const { type, title } = JSON.parse(resource) as { type: string; title: string };
+    const { skipped, events } = outcomes.get(`${type}\0${title}`) ?? NO_OUTCOME;
+    return `${resource.slice(0, -1)},"skipped":${skipped},"events":${events}}`;
   });
   const head = JSON.stringify({ ...catalog, status: report?.status ?? null, noop: report?.noop ?? null });
-  return `${head.slice(0, -1)},"resources":[${shown.join(',')}],"edges":${edges}}`;
+  return `${head.slice(0, -1)},"resources":[${resources.join(',')}],"edges":[${elementsOf(row, 'edges').join(',')}]}`;
 }
 
-/** The texts of `data` of both expanded columns, which follow each other in the row; absent data is an empty list. */
-function expandedData(row: string): string[] {
-  // A parameter may look like the other column: that one is looked for behind the first.
-  let end = 0;
-  return ['"resources":{"data":', '"edges":{"data":'].map((key) => {
-    const start = row.indexOf(key, end);
-    if (start < 0) return '[]';
-    end = endOfValue(row, start + key.length);
-    const text = row.slice(start + key.length, end);
-    return text === 'null' ? '[]' : text;
-  });
-}
+const DATA = keyOf('data');
 
-/** The elements of a JSON list as texts: numbers keep their spelling. */
-function elementsOf(list: string): string[] {
+/** The objects in the `data` of an expanded column as texts, in which numbers keep their spelling; absent data has none. */
+function elementsOf(row: Buffer, column: string): string[] {
   const elements: string[] = [];
-  let at = list.indexOf('[') + 1;
-  while (at < list.length) {
-    const unit = list.charCodeAt(at);
-    if (unit === 0x5d) break;
-    if (unit === 0x7b) {
-      const end = endOfValue(list, at);
-      elements.push(list.slice(at, end));
-      at = end;
-    } else {
-      at++;
+  someMember(row, 0, row.length, (key, value, end) => {
+    if (keyAt(row, key, value - 1) !== column) return false;
+    const list = memberAt(row, value, end, DATA);
+    for (let at = list + 1; list >= 0 && row[at] === OPEN_MAP; at++) {
+      const start = at;
+      at = endOfValue(row, start, end);
+      elements.push(row.toString('utf8', start, at));
     }
-  }
+    return true;
+  });
   return elements;
-}
-
-/** Behind the JSON value that starts at `start`. */
-function endOfValue(text: string, start: number): number {
-  let depth = 0;
-  for (let at = start; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit === 0x22) {
-      for (at++; at < text.length && text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
-    } else if (unit === 0x7b || unit === 0x5b) depth++;
-    else if (unit === 0x7d || unit === 0x5d) {
-      if (depth === 0) return at;
-      if (--depth === 0) return at + 1;
-    } else if (unit === 0x2c && depth === 0) return at;
-  }
-  return text.length;
 }
 
 interface Outcome {

@@ -4,11 +4,8 @@
 
 import type { JsonValue } from '../../json/value.ts';
 import { formatTime } from '../../time.ts';
-import { execute } from '../exec/execute.ts';
 import { ACTIVE_FILTER } from '../resolve/defaults.ts';
-import { resolveEntity } from '../resolve/resolve.ts';
-import { type Answer, type AnswerInput, jsonHead, resolveOptions, type Work } from './answer-input.ts';
-import { RowList } from './body.ts';
+import { type Answer, type AnswerInput, jsonHead, rowsOf, type Work } from './answer-input.ts';
 
 interface StatusGroup {
   readonly count: number;
@@ -58,11 +55,6 @@ function groups(input: AnswerInput, filter: JsonValue): Work<StatusGroup[]> {
 }
 
 function* rows<T>(input: AnswerInput, query: JsonValue): Work<T[]> {
-  const tree = resolveEntity('nodes', query, {
-    ...resolveOptions(input.params, input.settings),
-    routeFilters: [ACTIVE_FILTER],
-  });
-  const found = new RowList();
-  yield* execute(tree, input.ctx, found);
-  return found.rows.map((row) => JSON.parse(row) as T);
+  const found = yield* rowsOf(input, 'nodes', query, { routeFilters: [ACTIVE_FILTER] });
+  return found.map((row) => JSON.parse(row) as T);
 }
