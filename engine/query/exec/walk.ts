@@ -24,12 +24,13 @@ import { type Cursor, type Either, END, type ItemMatcher, NodeCursor, ROW } from
 import { accessFor } from './filter.ts';
 import { countRows } from './fold.ts';
 import type { ItemStates } from './item-states.ts';
-import { orderingOf, TopEntries, withPlaces } from './order.ts';
+import { type Ordering, orderingOf, TopEntries, withPlaces } from './order.ts';
 import { RowWriter } from './output.ts';
 import { type Locator, Row } from './row.ts';
 import type { WalkOrder } from './selection.ts';
 import type { Source } from './source.ts';
 import { Places } from './subquery.ts';
+import type { Step } from './trace.ts';
 
 /** Sorting is cheaper than walking an index when one node in so many is wanted. */
 const SORT_SHARE = 4;
@@ -141,6 +142,63 @@ function* openWalk(source: Source, part: number, order: WalkOrder): Generator<un
   return new PartitionWalk(source, row, having.intersect(nodes), passing, either);
 }
 
+function* openWalks(source: Source, order: WalkOrder): Generator<undefined, PartitionWalk[]> {
+  const walks: PartitionWalk[] = [];
+  for (const part of source.parts) walks.push(yield* openWalk(source, part, order));
+  return walks;
+}
+
+/** The rows that are asked for, and how far the walk has come with them. */
+class WalkedPage {
+  readonly offset: number;
+  readonly #end: number;
+  /** Rows that lie before the page or are given out. */
+  seen = 0;
+  readonly #source: Source;
+  readonly #sink: RowSink;
+  readonly #writer: RowWriter;
+  readonly #output: Step;
+
+  constructor(tree: QueryTree, source: Source, sink: RowSink) {
+    this.offset = tree.offset;
+    this.#end = tree.limit === null ? Number.POSITIVE_INFINITY : tree.offset + tree.limit;
+    this.#source = source;
+    this.#sink = sink;
+    this.#writer = new RowWriter(tree, source.scope);
+    this.#output = source.trace.step('output');
+  }
+
+  get isFull(): boolean {
+    return this.seen >= this.#end;
+  }
+
+  /** Whether all rows of the node are known to lie before the page: then they are counted. */
+  passesOver(walk: PartitionWalk, node: NodeId, scan: Step): boolean {
+    if (this.seen >= this.offset) return false;
+    const count = walk.count(node);
+    if (count === null || this.seen + count > this.offset) return false;
+    this.seen += count;
+    scan.rows += count;
+    return true;
+  }
+
+  /** For the rows of one node: those of them that are in the page. */
+  top({ compare }: Ordering): TopEntries<Locator> {
+    const limit = this.#end === Number.POSITIVE_INFINITY ? null : this.#end - this.seen;
+    return new TopEntries(compare, Math.max(0, this.offset - this.seen), limit);
+  }
+
+  /** Gives out a row of that scan. Returns whether to yield. */
+  emit(row: Row, scan: Step): boolean {
+    const { ctx } = this.#source;
+    ctx.trace.turn(this.#output);
+    this.#writer.emit(row, this.#sink);
+    this.#output.rows++;
+    ctx.trace.turn(scan);
+    return this.#sink.full || ctx.tickRow();
+  }
+}
+
 /** Gives the rows to the sink in order. */
 export function* walked(
   tree: QueryTree,
@@ -149,58 +207,38 @@ export function* walked(
   options: ExecuteOptions,
 ): Generator<undefined, void> {
   const { ctx } = source;
-  const { offset } = tree;
-  const end = tree.limit === null ? Number.POSITIVE_INFINITY : offset + tree.limit;
   if (options.onTotal) {
     const total = yield* countRows(source);
     options.onTotal(total);
     source.trace.rewind();
-    if (total <= offset) return;
+    if (total <= tree.offset) return;
   }
-  const walks: PartitionWalk[] = [];
   const terms = source.shape === 'item' ? nodeTerms(tree.orderBy, source) : tree.orderBy.slice(0, 1);
   const order = terms.length === 0 ? 'place' : terms[0]!.field === 'certname' ? 'certname' : 'terms';
-  for (const part of source.parts) walks.push(yield* openWalk(source, part, order));
+  const walks = yield* openWalks(source, order);
   const rest = tree.orderBy.slice(terms.length);
   const ordering = rest.length === 0 && source.shape === 'node' ? null : withPlaces(orderingOf(rest, source.scope));
-  const writer = new RowWriter(tree, source.scope);
+  const page = new WalkedPage(tree, source, sink);
   const places = new Places(source);
-  const output = source.trace.step('output');
-  const named = yield* inOrder(order, source, walks, terms);
-  let seen = 0;
-  for (const { walk, node } of named) {
-    if (seen >= end) return;
+  for (const { walk, node } of yield* inOrder(order, source, walks, terms)) {
+    if (page.isFull) return;
     if (ctx.tickRow()) yield;
     const { row } = walk;
-    const { part } = row;
-    const { scan } = source.trace.partition(part);
-    if (seen < offset) {
-      const count = walk.count(node);
-      if (count !== null && seen + count <= offset) {
-        seen += count;
-        scan.rows += count;
-        continue;
-      }
-    }
+    const { scan } = source.trace.partition(row.part);
+    if (page.passesOver(walk, node, scan)) continue;
     const cursor = walk.open(node);
     if (ordering === null) {
-      for (let step = cursor.next(); step !== END && seen < end; step = cursor.next()) {
+      for (let step = cursor.next(); step !== END && !page.isFull; step = cursor.next()) {
         if (step !== ROW) {
           if (ctx.tick()) yield;
           continue;
         }
         scan.rows++;
-        if (seen++ < offset) continue;
-        ctx.trace.turn(output);
-        writer.emit(row, sink);
-        output.rows++;
-        ctx.trace.turn(scan);
-        if (sink.full || ctx.tickRow()) yield;
+        if (page.seen++ >= page.offset && page.emit(row, scan)) yield;
       }
       continue;
     }
-    const from = Math.max(0, offset - seen);
-    const top = new TopEntries<Locator>(ordering.compare, from, end === Number.POSITIVE_INFINITY ? null : end - seen);
+    const top = page.top(ordering);
     let count = 0;
     for (let step = cursor.next(); step !== END; step = cursor.next()) {
       if (step === ROW) {
@@ -211,13 +249,9 @@ export function* walked(
     }
     scan.rows += count;
     for (const { place } of yield* top.sorted(() => ctx.tick())) {
-      ctx.trace.turn(output);
-      writer.emit(places.at(place), sink);
-      output.rows++;
-      ctx.trace.turn(scan);
-      if (sink.full || ctx.tickRow()) yield;
+      if (page.emit(places.at(place), scan)) yield;
     }
-    seen += count;
+    page.seen += count;
   }
 }
 
@@ -225,8 +259,7 @@ export function* walked(
 export function* groupedByName(tree: QueryTree, grouping: Grouping, source: Source): Generator<undefined, void> {
   const { ctx } = source;
   const end = tree.offset + tree.limit!;
-  const walks: PartitionWalk[] = [];
-  for (const part of source.parts) walks.push(yield* openWalk(source, part, 'certname'));
+  const walks = yield* openWalks(source, 'certname');
   const crossing = isCrossable(grouping, source) ? new Crossing(source, grouping) : null;
   const crossed = new Map<PartitionWalk, PartCrossing>();
   for (const { walk, node } of yield* nodesByName(source, walks, tree.orderBy[0]!.descending)) {
