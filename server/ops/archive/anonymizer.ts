@@ -10,7 +10,7 @@ import type { ArchiveKind } from './wire.ts';
 type Anonymizer = (kind: ArchiveKind, payload: JsonObject) => JsonObject;
 
 /** How one member of an object is treated. */
-type Treatment = (value: JsonValue, context: LeafContext) => JsonValue;
+type Treatment = (value: JsonValue, context: LeafContext, replacer: Replacer) => JsonValue;
 type Treatments = { readonly [member: string]: Treatment };
 
 const LETTERS_LOWER = 'abcdefghijklmnopqrstuvwxyz';
@@ -20,252 +20,274 @@ const LENGTH_MIN = 10;
 
 /** `key`: secret of the export; every export draws its own. */
 export function createAnonymizer(profile: AnonymizationProfile, key: Uint8Array = randomBytes(32)): Anonymizer {
-  const draw = (kind: string, value: string): Draw => new Draw(key, kind, value);
+  const replacer = new Replacer(profile, key);
+  return (kind, payload) => PAYLOADS[kind](payload, { node: String(payload['certname']) }, replacer) as JsonObject;
+}
 
-  /** A scalar of that kind, replaced when the rules say so. Null stays null. */
-  function leaf(kind: LeafKind, value: JsonValue, context: LeafContext): JsonValue {
-    if (value === null || !isReplaced(profile, kind, context)) return value;
-    return replaceLeaf(kind, value, draw);
-  }
-
-  function leafText(kind: LeafKind, value: string, context: LeafContext): string {
-    return String(leaf(kind, value, context));
-  }
-
-  /** Text leaf that takes its context from where it stands. */
-  const as =
-    (kind: LeafKind): Treatment =>
-    (value, context) =>
-      leaf(kind, value, context);
-  const each =
-    (treatment: Treatment): Treatment =>
-    (value, context) =>
-      isArray(value) ? value.map((member) => treatment(member, context)) : value;
-  const within =
-    (treatments: Treatments, contextOf?: (value: JsonObject, context: LeafContext) => LeafContext): Treatment =>
-    (value, context) => {
-      if (!isObject(value)) return value;
-      const inner = contextOf?.(value, context) ?? context;
-      return rebuilt(value, (member, name) => {
-        const treatment = Object.hasOwn(treatments, name) ? treatments[name] : undefined;
-        return treatment === undefined ? member : treatment(member, inner);
-      });
-    };
-
-  /** Tags are types in lower case, or mere words; both go the same way, so that they fit to the types. */
-  const tag: Treatment = (value, { node }) => {
-    if (typeof value !== 'string') return value;
-    const type = value.split('::').map(capitalized).join('::');
-    return leafText('type', type, { ...(node !== undefined && { node }), type }).toLowerCase();
-  };
-
-  /** `Type[title]`, anonymised as what it refers to rather than by where it stands. */
-  function reference(value: string, { node }: LeafContext): string {
-    const match = value.endsWith(']') ? /^(.+?)\[(.+)\]$/s.exec(value) : null;
-    const [, type, title] = match ?? [];
-    const context = { ...(node !== undefined && { node }), type, title: title ?? value };
-    if (type === undefined || title === undefined) return leafText('title', value, context);
-    return `${leafText('type', type, context)}[${leafText('title', title, context)}]`;
-  }
-  const references: Treatment = (value, context) => {
-    if (typeof value === 'string') return reference(value, context);
-    return isArray(value) ? value.map((member) => references(member, context)) : value;
-  };
-  const titles: Treatment = (value, context) =>
-    isArray(value) ? value.map((member) => titles(member, context)) : leaf('title', value, context);
-
-  const metaparameters: Treatments = {
-    stage: titles,
-    tag: titles,
-    alias: titles,
-    require: references,
-    before: references,
-    notify: references,
-    subscribe: references,
-  };
-
-  const parameters: Treatment = (value, context) => {
+/** Text leaf that takes its context from where it stands. */
+const as =
+  (kind: LeafKind): Treatment =>
+  (value, context, replacer) =>
+    replacer.leaf(kind, value, context);
+const each =
+  (treatment: Treatment): Treatment =>
+  (value, context, replacer) =>
+    isArray(value) ? value.map((member) => treatment(member, context, replacer)) : value;
+const within =
+  (treatments: Treatments, contextOf?: (value: JsonObject, context: LeafContext) => LeafContext): Treatment =>
+  (value, context, replacer) => {
     if (!isObject(value)) return value;
-    const shown: Record<string, JsonValue> = {};
-    for (const [name, member] of Object.entries(value)) {
-      const inner = { ...context, 'parameter-name': name };
-      const special = Object.hasOwn(metaparameters, name) ? metaparameters[name] : undefined;
-      if (special !== undefined) define(shown, name, special(member, inner));
-      else define(shown, leafText('parameter-name', name, inner), leaf('parameter-value', member, inner));
-    }
-    return shown;
-  };
-
-  /** Members decide for themselves, unless what they are in is named like a secret: then their names are hidden with their values. */
-  const factValue: Treatment = (value, context) => {
-    // Where everything is replaced names stay the same as elsewhere.
-    const isHidden = isSecret(context['fact-name']) && profile['fact-value'] !== undefined;
-    if (isObject(value) && !isHidden) return facts(value, context);
-    if (isArray(value) && !isReplaced(profile, 'fact-value', context)) return each(factValue)(value, context);
-    return leaf('fact-value', value, context);
-  };
-
-  const facts: Treatment = (value, context) => {
-    if (!isObject(value)) return value;
-    const shown: Record<string, JsonValue> = {};
-    for (const [name, member] of Object.entries(value)) {
-      const inner = { ...context, 'fact-name': name };
-      define(shown, leafText('fact-name', name, inner), factValue(member, inner));
-    }
-    return shown;
-  };
-
-  const containment: Treatment = (value, context) => {
-    if (typeof value !== 'string' || value === '') return value;
-    return value.includes('[') ? reference(value, context) : leaf('title', value, { ...context, type: 'Class' });
-  };
-
-  /** Capitalised words are taken for types, bracketed ones for parameter names, the others for titles. */
-  const logSource: Treatment = (value, context) => {
-    if (typeof value !== 'string') return value;
-    return value.replace(/[A-Z]\w+|\[[^\]\n]*\]?|[a-z]\w+/g, (word) => {
-      const first = word[0]!;
-      if (first === '[') return leafText('parameter-name', word, context);
-      return /[A-Z]/.test(first)
-        ? leafText('type', word, { ...context, type: word })
-        : leafText('title', word, context);
+    const inner = contextOf?.(value, context) ?? context;
+    return rebuilt(value, (member, name) => {
+      const treatment = Object.hasOwn(treatments, name) ? treatments[name] : undefined;
+      return treatment === undefined ? member : treatment(member, inner, replacer);
     });
   };
 
-  const endpoint = within({ type: as('type'), title: as('title') }, (value, { node }) => ({
-    ...(node !== undefined && { node }),
-    type: textOr(value['type']),
-    title: textOr(value['title']),
-  }));
+/** Tags are types in lower case, or mere words; both go the same way, so that they fit to the types. */
+const tag: Treatment = (value, { node }, replacer) => {
+  if (typeof value !== 'string') return value;
+  const type = value.split('::').map(capitalized).join('::');
+  return replacer.text('type', type, { ...(node !== undefined && { node }), type }).toLowerCase();
+};
 
-  const resource = within(
-    {
-      file: as('file'),
-      line: as('line'),
-      parameters,
-      tags: each(tag),
-      title: as('title'),
-      type: as('type'),
-    },
-    (value, context) => ({ ...context, type: textOr(value['type']), title: textOr(value['title']) }),
-  );
+/** `Type[title]`, anonymised as what it refers to rather than by where it stands. */
+function reference(value: string, { node }: LeafContext, replacer: Replacer): string {
+  const match = value.endsWith(']') ? /^(.+?)\[(.+)\]$/s.exec(value) : null;
+  const [, type, title] = match ?? [];
+  const context = { ...(node !== undefined && { node }), type, title: title ?? value };
+  if (type === undefined || title === undefined) return replacer.text('title', value, context);
+  return `${replacer.text('type', type, context)}[${replacer.text('title', title, context)}]`;
+}
+const references: Treatment = (value, context, replacer) => {
+  if (typeof value === 'string') return reference(value, context, replacer);
+  return isArray(value) ? value.map((member) => references(member, context, replacer)) : value;
+};
+const titles: Treatment = (value, context, replacer) =>
+  isArray(value) ? value.map((member) => titles(member, context, replacer)) : replacer.leaf('title', value, context);
 
-  const event = within(
-    {
-      message: as('message'),
-      property: as('parameter-name'),
-      new_value: as('parameter-value'),
-      old_value: as('parameter-value'),
-    },
-    (value, context) => ({ ...context, 'parameter-name': textOr(value['property']) }),
-  );
+const METAPARAMETERS: Treatments = {
+  stage: titles,
+  tag: titles,
+  alias: titles,
+  require: references,
+  before: references,
+  notify: references,
+  subscribe: references,
+};
 
-  const reportResource = within(
-    {
-      resource_title: as('title'),
-      resource_type: as('type'),
-      file: as('file'),
-      line: as('line'),
-      containment_path: each(containment),
-      events: each(event),
-    },
-    (value, context) => ({
-      ...context,
-      type: textOr(value['resource_type']),
-      title: textOr(value['resource_title']),
-    }),
-  );
+const parameters: Treatment = (value, context, replacer) => {
+  if (!isObject(value)) return value;
+  const shown: Record<string, JsonValue> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const inner = { ...context, 'parameter-name': name };
+    const special = Object.hasOwn(METAPARAMETERS, name) ? METAPARAMETERS[name] : undefined;
+    if (special !== undefined) define(shown, name, special(member, inner, replacer));
+    else define(shown, replacer.text('parameter-name', name, inner), replacer.leaf('parameter-value', member, inner));
+  }
+  return shown;
+};
 
-  const metric: Treatment = (value, context) => {
-    if (!isObject(value) || value['category'] !== 'time') return value;
-    return rebuilt(value, (member, name) => (name === 'name' ? tag(member, context) : member));
-  };
+/** Members decide for themselves, unless what they are in is named like a secret: then their names are hidden with their values. */
+const factValue: Treatment = (value, context, replacer) => {
+  // Where everything is replaced names stay the same as elsewhere.
+  const isHidden = isSecret(context['fact-name']) && replacer.profile['fact-value'] !== undefined;
+  if (isObject(value) && !isHidden) return facts(value, context, replacer);
+  if (isArray(value) && !isReplaced(replacer.profile, 'fact-value', context))
+    return each(factValue)(value, context, replacer);
+  return replacer.leaf('fact-value', value, context);
+};
 
-  const log = within({
-    message: as('text'),
-    source: logSource,
-    tags: each(tag),
+const facts: Treatment = (value, context, replacer) => {
+  if (!isObject(value)) return value;
+  const shown: Record<string, JsonValue> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const inner = { ...context, 'fact-name': name };
+    define(shown, replacer.text('fact-name', name, inner), factValue(member, inner, replacer));
+  }
+  return shown;
+};
+
+const containment: Treatment = (value, context, replacer) => {
+  if (typeof value !== 'string' || value === '') return value;
+  return value.includes('[')
+    ? reference(value, context, replacer)
+    : replacer.leaf('title', value, { ...context, type: 'Class' });
+};
+
+/** Capitalised words are taken for types, bracketed ones for parameter names, the others for titles. */
+const logSource: Treatment = (value, context, replacer) => {
+  if (typeof value !== 'string') return value;
+  return value.replace(/[A-Z]\w+|\[[^\]\n]*\]?|[a-z]\w+/g, (word) => {
+    const first = word[0]!;
+    if (first === '[') return replacer.text('parameter-name', word, context);
+    return /[A-Z]/.test(first)
+      ? replacer.text('type', word, { ...context, type: word })
+      : replacer.text('title', word, context);
+  });
+};
+
+const endpoint = within({ type: as('type'), title: as('title') }, (value, { node }) => ({
+  ...(node !== undefined && { node }),
+  type: textOr(value['type']),
+  title: textOr(value['title']),
+}));
+
+const resource = within(
+  {
     file: as('file'),
     line: as('line'),
-  });
+    parameters,
+    tags: each(tag),
+    title: as('title'),
+    type: as('type'),
+  },
+  (value, context) => ({ ...context, type: textOr(value['type']), title: textOr(value['title']) }),
+);
 
-  const input: Treatment = (value, context) => {
-    if (!isArray(value)) return value;
-    const [type = null, name = null, ...rest] = value;
-    return [leaf('catalog-input-type', type, context), leaf('catalog-input-value', name, context), ...rest];
-  };
+const event = within(
+  {
+    message: as('message'),
+    property: as('parameter-name'),
+    new_value: as('parameter-value'),
+    old_value: as('parameter-value'),
+  },
+  (value, context) => ({ ...context, 'parameter-name': textOr(value['property']) }),
+);
 
-  const heads: Treatments = {
-    certname: as('node'),
-    producer: as('node'),
-    transaction_uuid: as('transaction_uuid'),
-    environment: as('environment'),
-  };
+const reportResource = within(
+  {
+    resource_title: as('title'),
+    resource_type: as('type'),
+    file: as('file'),
+    line: as('line'),
+    containment_path: each(containment),
+    events: each(event),
+  },
+  (value, context) => ({
+    ...context,
+    type: textOr(value['resource_type']),
+    title: textOr(value['resource_title']),
+  }),
+);
 
-  const payloads: Readonly<Record<ArchiveKind, Treatment>> = {
-    configure_expiration: within(heads),
-    catalogs: within({
-      ...heads,
-      resources: each(resource),
-      edges: each(within({ source: endpoint, target: endpoint })),
-    }),
-    reports: within({ ...heads, resources: each(reportResource), metrics: each(metric), logs: each(log) }),
-    facts: within({ ...heads, values: facts }),
-    catalog_inputs: within({ certname: as('node'), inputs: each(input) }),
-  };
+const metric: Treatment = (value, context, replacer) => {
+  if (!isObject(value) || value['category'] !== 'time') return value;
+  return rebuilt(value, (member, name) => (name === 'name' ? tag(member, context, replacer) : member));
+};
 
-  return (kind, payload) => payloads[kind](payload, { node: String(payload['certname']) }) as JsonObject;
-}
+const log = within({
+  message: as('text'),
+  source: logSource,
+  tags: each(tag),
+  file: as('file'),
+  line: as('line'),
+});
 
-function replaceLeaf(kind: LeafKind, value: JsonValue, draw: (kind: string, value: string) => Draw): JsonValue {
-  const text = typeof value === 'string' ? value : '';
-  const length = Math.max(LENGTH_MIN, text.length);
-  switch (kind) {
-    case 'parameter-value':
-    case 'fact-value':
-      return replaceValue(kind, value, draw);
-    case 'line':
-      return typeof value === 'number' ? draw(kind, String(value)).integer(Math.max(value, 20)) : value;
-    case 'text':
-      return '?'.repeat([...text].length);
-    case 'node':
-      return `${draw(kind, text).text(LETTERS_LOWER, LENGTH_MIN)}.${draw('domain', text).text(LETTERS_LOWER, 3)}`;
-    case 'type':
-      return capitalized(draw(kind, text).text(LETTERS_LOWER, LENGTH_MIN));
-    case 'file':
-      return `/${draw(kind, text).text(LETTERS_LOWER, 15)}/${draw('manifest', text).text(LETTERS_LOWER, LENGTH_MIN)}.pp`;
-    case 'transaction_uuid':
-      return draw(kind, text).uuid();
-    case 'parameter-name':
-    case 'catalog-input-type':
-    case 'catalog-input-value':
-      return draw(kind, text).text(LETTERS, length);
-    default:
-      return draw(kind, text).text(LETTERS_AND_DIGITS, length);
+const input: Treatment = (value, context, replacer) => {
+  if (!isArray(value)) return value;
+  const [type = null, name = null, ...rest] = value;
+  return [
+    replacer.leaf('catalog-input-type', type, context),
+    replacer.leaf('catalog-input-value', name, context),
+    ...rest,
+  ];
+};
+
+const HEADS: Treatments = {
+  certname: as('node'),
+  producer: as('node'),
+  transaction_uuid: as('transaction_uuid'),
+  environment: as('environment'),
+};
+
+const PAYLOADS: Readonly<Record<ArchiveKind, Treatment>> = {
+  configure_expiration: within(HEADS),
+  catalogs: within({
+    ...HEADS,
+    resources: each(resource),
+    edges: each(within({ source: endpoint, target: endpoint })),
+  }),
+  reports: within({ ...HEADS, resources: each(reportResource), metrics: each(metric), logs: each(log) }),
+  facts: within({ ...HEADS, values: facts }),
+  catalog_inputs: within({ certname: as('node'), inputs: each(input) }),
+};
+
+/** Replaces single values by the rules of a profile. */
+class Replacer {
+  readonly profile: AnonymizationProfile;
+  readonly #key: Uint8Array;
+
+  constructor(profile: AnonymizationProfile, key: Uint8Array) {
+    this.profile = profile;
+    this.#key = key;
   }
-}
 
-/** A value of the same type and about the same size. */
-function replaceValue(kind: string, value: JsonValue, draw: (kind: string, value: string) => Draw): JsonValue {
-  if (value === null) return null;
-  if (isArray(value)) return value.map((member) => replaceValue(kind, member, draw));
-  if (isObject(value)) {
-    const shown: Record<string, JsonValue> = {};
-    for (const [name, member] of Object.entries(value)) {
-      const length = Math.max(LENGTH_MIN, name.length);
-      define(shown, draw(`${kind} name`, name).text(LETTERS_AND_DIGITS, length), replaceValue(kind, member, draw));
+  /** A scalar of that kind, replaced when the rules say so. Null stays null. */
+  leaf(kind: LeafKind, value: JsonValue, context: LeafContext): JsonValue {
+    if (value === null || !isReplaced(this.profile, kind, context)) return value;
+    return this.#replacement(kind, value);
+  }
+
+  text(kind: LeafKind, value: string, context: LeafContext): string {
+    return String(this.leaf(kind, value, context));
+  }
+
+  #replacement(kind: LeafKind, value: JsonValue): JsonValue {
+    const text = typeof value === 'string' ? value : '';
+    const length = Math.max(LENGTH_MIN, text.length);
+    switch (kind) {
+      case 'parameter-value':
+      case 'fact-value':
+        return this.#valueFor(kind, value);
+      case 'line':
+        return typeof value === 'number' ? this.#draw(kind, String(value)).integer(Math.max(value, 20)) : value;
+      case 'text':
+        return '?'.repeat([...text].length);
+      case 'node':
+        return `${this.#draw(kind, text).text(LETTERS_LOWER, LENGTH_MIN)}.${this.#draw('domain', text).text(LETTERS_LOWER, 3)}`;
+      case 'type':
+        return capitalized(this.#draw(kind, text).text(LETTERS_LOWER, LENGTH_MIN));
+      case 'file':
+        return `/${this.#draw(kind, text).text(LETTERS_LOWER, 15)}/${this.#draw('manifest', text).text(LETTERS_LOWER, LENGTH_MIN)}.pp`;
+      case 'transaction_uuid':
+        return this.#draw(kind, text).uuid();
+      case 'parameter-name':
+      case 'catalog-input-type':
+      case 'catalog-input-value':
+        return this.#draw(kind, text).text(LETTERS, length);
+      default:
+        return this.#draw(kind, text).text(LETTERS_AND_DIGITS, length);
     }
-    return shown;
   }
-  if (typeof value === 'string') return draw(kind, value).text(LETTERS_AND_DIGITS, Math.max(LENGTH_MIN, value.length));
-  if (typeof value === 'boolean') return draw(kind, String(value)).integer(2) === 1;
-  const size = value instanceof Float ? value.value : Number(value);
-  const drawn = draw(kind, String(size));
-  if (value instanceof Float || !Number.isInteger(size)) {
-    const fraction = drawn.fraction() * Math.max(Number.isFinite(size) ? size : 1, 1);
-    return Number.isInteger(fraction) ? new Float(fraction) : fraction;
+
+  /** A value of the same type and about the same size. */
+  #valueFor(kind: string, value: JsonValue): JsonValue {
+    if (value === null) return null;
+    if (isArray(value)) return value.map((member) => this.#valueFor(kind, member));
+    if (isObject(value)) {
+      const shown: Record<string, JsonValue> = {};
+      for (const [name, member] of Object.entries(value)) {
+        const length = Math.max(LENGTH_MIN, name.length);
+        define(shown, this.#draw(`${kind} name`, name).text(LETTERS_AND_DIGITS, length), this.#valueFor(kind, member));
+      }
+      return shown;
+    }
+    if (typeof value === 'string')
+      return this.#draw(kind, value).text(LETTERS_AND_DIGITS, Math.max(LENGTH_MIN, value.length));
+    if (typeof value === 'boolean') return this.#draw(kind, String(value)).integer(2) === 1;
+    const size = value instanceof Float ? value.value : Number(value);
+    const drawn = this.#draw(kind, String(size));
+    if (value instanceof Float || !Number.isInteger(size)) {
+      const fraction = drawn.fraction() * Math.max(Number.isFinite(size) ? size : 1, 1);
+      return Number.isInteger(fraction) ? new Float(fraction) : fraction;
+    }
+    return drawn.integer(Math.min(Math.max(size, 20), Number.MAX_SAFE_INTEGER));
   }
-  return drawn.integer(Math.min(Math.max(size, 20), Number.MAX_SAFE_INTEGER));
+
+  #draw(kind: string, value: string): Draw {
+    return new Draw(this.#key, kind, value);
+  }
 }
 
 /** Pseudo-random figures that depend on nothing but the key, the kind and the value. */
