@@ -4,7 +4,7 @@
 import { reasonOf } from '../engine/reason.ts';
 import type { RequestRecord } from './http/exchange.ts';
 import type { Logger } from './log.ts';
-import { type LogSink, openSink } from './log-sink.ts';
+import { LogSink } from './log-sink.ts';
 import { printable } from './printable.ts';
 
 export interface AccessLog {
@@ -20,12 +20,12 @@ export function createAccessLog(file: string, log: Logger): AccessLog {
   const sink = opened(file, (lines) =>
     log.warn(`${lines} lines of the access log were lost, there was no room for them`),
   );
-  return { write: (record) => sink.write(accessLine(record)), reopen: sink.reopen, end: sink.end };
+  return { write: (record) => sink.write(accessLine(record)), reopen: () => sink.reopen(), end: () => sink.end() };
 }
 
 function opened(file: string, onLost: (lines: number) => void): LogSink {
   try {
-    return openSink(file, onLost);
+    return new LogSink(file, onLost);
   } catch (error) {
     throw new Error(`the access log ${file} cannot be opened: ${reasonOf(error)}`, { cause: error });
   }

@@ -5,7 +5,7 @@
 // catches what slips into fields by name.
 
 import { type DestinationStream, type Level, type Logger, pino } from 'pino';
-import { openSink } from './log-sink.ts';
+import { LogSink } from './log-sink.ts';
 import { printable } from './printable.ts';
 
 export const LOG_AREAS = ['main', 'http', 'query', 'command', 'store', 'maintenance', 'tls'] as const;
@@ -46,7 +46,7 @@ const REDACTED = ['password', 'privateKey', 'authorization', 'cookie', 'token', 
 export function createLogs(options: LogOptions): Logs {
   const isTerminal = options.file === null && process.stderr.isTTY === true;
   const readable = options.format === 'readable' || (options.format === 'auto' && isTerminal);
-  const sink = openSink(options.file, (lines) =>
+  const sink = new LogSink(options.file, (lines) =>
     logs.area('main').warn(`${lines} lines of the log were lost, there was no room for them`),
   );
   const shaped = readable ? (line: string) => readableLine(line, isTerminal) : jsonLine;
@@ -69,8 +69,8 @@ export function createLogs(options: LogOptions): Logs {
     setLevels: (levels) => {
       for (const area of LOG_AREAS) loggers[area].level = levels.areas[area] ?? levels.level;
     },
-    reopen: sink.reopen,
-    end: sink.end,
+    reopen: () => sink.reopen(),
+    end: () => sink.end(),
   };
   logs.setLevels(options);
   return logs;

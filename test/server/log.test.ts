@@ -21,7 +21,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { accessLine, createAccessLog } from '../../server/access-log.ts';
 import type { RequestRecord } from '../../server/http/exchange.ts';
 import { createLogs, jsonLine, readableLine } from '../../server/log.ts';
-import { openSink } from '../../server/log-sink.ts';
+import { LogSink } from '../../server/log-sink.ts';
 import { silentLogs } from '../support/logs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-log-'));
@@ -84,7 +84,7 @@ describe('log', () => {
 
   test('lines of a log that ends while its file is being opened, which takes long, are written once', async () => {
     const file = join(folder, 'opening.log');
-    const sink = openSink(file, () => {});
+    const sink = new LogSink(file, () => {});
     sink.write('a line\n');
     const ended = sink.end();
     const until = performance.now() + 60;
@@ -145,7 +145,7 @@ describe('log', () => {
   test('of lines that cannot be written a few megabytes wait', async (t) => {
     const full = '/dev/full';
     if (!existsSync(full)) return t.skip('no such device here');
-    const sink = openSink(full, () => {});
+    const sink = new LogSink(full, () => {});
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 200_000; i++) sink.write(`${'x'.repeat(500)}\n`);
     await setTimeout(100);
@@ -157,8 +157,8 @@ describe('log', () => {
     if (!existsSync('/dev/full')) return t.skip('no such device here');
     const sink = new URL('../../server/log-sink.ts', import.meta.url).href;
     const program = `
-      const { openSink } = await import(${JSON.stringify(sink)});
-      const sink = openSink('/dev/full', () => {});
+      const { LogSink } = await import(${JSON.stringify(sink)});
+      const sink = new LogSink('/dev/full', () => {});
       await new Promise((resolve) => setTimeout(resolve, 100));
       sink.write('line\\n');
       await sink.end();
@@ -177,7 +177,7 @@ describe('log', () => {
     const fifo = openSync(file, constants.O_RDWR | constants.O_NONBLOCK);
     t.after(() => closeSync(fifo));
     let lost = 0;
-    const sink = openSink(file, (lines) => (lost += lines));
+    const sink = new LogSink(file, (lines) => (lost += lines));
     const lines = 20_000;
     for (let i = 0; i < lines; i++) sink.write(`${'x'.repeat(499)}\n`);
     await setTimeout(100);
@@ -317,7 +317,7 @@ test('log: a reader that has stopped holds up no end', async (t) => {
   if (spawnSync('mkfifo', [fifo]).status !== 0) return t.skip('no mkfifo here');
   // Reads only when the test is over, so that the write that hangs comes back.
   const reader = openSync(fifo, 'r+');
-  const sink = openSink(fifo, () => {});
+  const sink = new LogSink(fifo, () => {});
   for (let line = 0; line < 2000; line++) sink.write(`${'x'.repeat(100)}\n`);
   const began = performance.now();
   await sink.end();
