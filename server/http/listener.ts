@@ -14,7 +14,7 @@ import { createDispatcher } from './dispatch.ts';
 import type { Exchange, Mount, RequestRecord } from './exchange.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { Budget, HTTP_LIMITS, type HttpLimits } from './limits.ts';
-import { createNodeServer } from './node-wire.ts';
+import { NodeServer } from './node-wire.ts';
 import type { ClientIdentity, Wire } from './wire.ts';
 
 type ListenerAddress =
@@ -78,7 +78,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     });
     dispatch(exchange);
   };
-  const server = createNodeServer(options.kind, limits, serve, options.onFull);
+  const server = new NodeServer(options.kind, limits, serve, options.onFull);
   const port = options.at === 'accept' ? 0 : await server.listen(options.at.host, options.at.port);
 
   return {
@@ -89,8 +89,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     get requestCount() {
       return running;
     },
-    accept: server.accept,
-    endConnections: server.endConnections,
+    accept: (socket, client) => server.accept(socket, client),
+    endConnections: () => server.endConnections(),
     stop: async (graceMs) => {
       server.stopListening();
       if (running > 0) {

@@ -9,7 +9,7 @@
 // that sends ahead; never finish an answer to HEAD; fix time-outs at ten seconds; and cannot serve a connection that a TLS
 // server accepted. wire.ts is the seam for it, once these have gone.
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { addressOf } from './address.ts';
@@ -34,35 +34,83 @@ interface Connection {
   broken: ParseError | null;
 }
 
-export function createNodeServer(
-  listener: Wire['listener'],
-  limits: HttpLimits,
-  onWire: (wire: Wire) => void,
-  onFull: () => void = () => {},
-): HttpServer {
-  const connections = new Map<Duplex, Connection>();
-  const shared: Shared = { listener, stallMs: limits.stallMs, stallLongMs: limits.stallLongMs, isClosing: false };
+export class NodeServer implements HttpServer {
+  readonly #limits: HttpLimits;
+  readonly #onWire: (wire: Wire) => void;
+  readonly #server: Server;
+  readonly #shared: Shared;
+  readonly #connections = new Map<Duplex, Connection>();
 
-  const server = createServer({
-    maxHeaderSize: limits.headBytesMax,
-    headersTimeout: limits.headMs,
-    requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.idleMs,
-    connectionsCheckingInterval: Math.max(100, Math.min(30_000, limits.headMs / 2)),
-    highWaterMark: limits.answerBufferBytes,
-    noDelay: true,
-  });
-  boundConnections(server, limits.connectionsMax, onFull);
-  // Node would drop those beyond 2,000, and with them what frames the body; `headBytesMax` bounds them.
-  server.maxHeadersCount = 0;
-  // Inactivity of the socket in either direction; what it means depends on the phase (below).
-  server.timeout = limits.stallMs;
-  // A client that closes its side behind its request (nc does) gets its answer.
-  (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
-  // Heads and whole requests are timed from here on, also when the server never listens itself.
-  server.emit('listening');
+  constructor(
+    listener: Wire['listener'],
+    limits: HttpLimits,
+    onWire: (wire: Wire) => void,
+    onFull: () => void = () => {},
+  ) {
+    this.#limits = limits;
+    this.#onWire = onWire;
+    this.#shared = { listener, stallMs: limits.stallMs, stallLongMs: limits.stallLongMs, isClosing: false };
+    const server = createServer({
+      maxHeaderSize: limits.headBytesMax,
+      headersTimeout: limits.headMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.idleMs,
+      connectionsCheckingInterval: Math.max(100, Math.min(30_000, limits.headMs / 2)),
+      highWaterMark: limits.answerBufferBytes,
+      noDelay: true,
+    });
+    this.#server = server;
+    boundConnections(server, limits.connectionsMax, onFull);
+    // Node would drop those beyond 2,000, and with them what frames the body; `headBytesMax` bounds them.
+    server.maxHeadersCount = 0;
+    // Inactivity of the socket in either direction; what it means depends on the phase (below).
+    server.timeout = limits.stallMs;
+    // A client that closes its side behind its request (nc does) gets its answer.
+    (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+    // Heads and whole requests are timed from here on, also when the server never listens itself.
+    server.emit('listening');
+    server.on('connection', (socket: Duplex) => this.#connected(socket));
+    server.on('request', (request, response) => this.#requested(request, response));
+    server.on('timeout', (socket: Duplex) => this.#silent(socket));
+    server.on('clientError', (error: ParseError, socket) => this.#malformed(error, socket));
+  }
 
-  const track = (socket: Duplex, client: ClientIdentity | null): Connection => {
+  listen(host: string, port: number): Promise<number> {
+    const server = this.#server;
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        resolve((server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  accept(socket: Duplex, client: ClientIdentity): void {
+    this.#track(socket, client);
+    this.#server.emit('connection', socket);
+  }
+
+  endConnections(): void {
+    this.#shared.isClosing = true;
+  }
+
+  stopListening(): void {
+    this.#shared.isClosing = true;
+    // Also ends the timing of requests; that a server was never listening is no error here.
+    this.#server.close(() => {});
+    this.#server.closeIdleConnections();
+  }
+
+  destroyConnections(): void {
+    for (const socket of this.#connections.keys()) socket.destroy();
+  }
+
+  get connectionCount(): number {
+    return this.#connections.size;
+  }
+
+  #track(socket: Duplex, client: ClientIdentity | null): Connection {
     const connection: Connection = {
       socket,
       client,
@@ -72,56 +120,65 @@ export function createNodeServer(
       ahead: [],
       broken: null,
     };
-    connections.set(socket, connection);
-    socket.once('close', () => connections.delete(socket));
+    this.#connections.set(socket, connection);
+    socket.once('close', () => this.#connections.delete(socket));
     return connection;
-  };
+  }
 
-  const handle = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
-    const wire = new NodeWire(request, response, connection, shared);
-    connection.active = wire;
-    response.once('close', () => {
-      wire.over();
-      connection.active = null;
-      const next = connection.ahead.shift();
-      // Nor is one handled of which no more comes, or too slowly: it is what is broken.
-      if (connection.broken !== null && next?.[0].complete !== true) {
-        connection.ahead.length = 0;
-        refuse(connection.broken, connection.socket);
-        return;
-      }
-      if (next === undefined) return;
-      if (connection.ahead.length === limits.pipelineMax - 1) connection.socket.resume();
-      if (connection.socket.destroyed) connection.ahead.length = 0;
-      else handle(connection, next[0], next[1]);
-    });
-    onWire(wire);
-  };
-
-  server.on('connection', (socket: Duplex) => {
-    const connection = connections.get(socket) ?? track(socket, null);
+  #connected(socket: Duplex): void {
+    const connection = this.#connections.get(socket) ?? this.#track(socket, null);
     socket.once('end', () => {
       connection.isHalfClosed = true;
       connection.active?.halfClosed();
     });
-  });
-  server.on('request', (request, response) => {
-    const connection = connections.get(request.socket) ?? track(request.socket, null);
+  }
+
+  #requested(request: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(request.socket) ?? this.#track(request.socket, null);
     if (connection.active === null) {
-      handle(connection, request, response);
+      this.#handle(connection, request, response);
       return;
     }
     connection.ahead.push([request, response]);
-    if (connection.ahead.length === limits.pipelineMax) connection.socket.pause();
-  });
-  server.on('timeout', (socket: Duplex) => {
-    const active = connections.get(socket)?.active ?? null;
+    if (connection.ahead.length === this.#limits.pipelineMax) connection.socket.pause();
+  }
+
+  #handle(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    const wire = new NodeWire(request, response, connection, this.#shared);
+    connection.active = wire;
+    response.once('close', () => {
+      wire.over();
+      connection.active = null;
+      this.#handleNext(connection);
+    });
+    this.#onWire(wire);
+  }
+
+  #handleNext(connection: Connection): void {
+    const { socket, ahead, broken } = connection;
+    const next = ahead.shift();
+    // Nor is one handled of which no more comes, or too slowly: it is what is broken.
+    if (broken !== null && next?.[0].complete !== true) {
+      ahead.length = 0;
+      refuse(broken, socket);
+      return;
+    }
+    if (next === undefined) return;
+    if (ahead.length === this.#limits.pipelineMax - 1) socket.resume();
+    if (socket.destroyed) ahead.length = 0;
+    else this.#handle(connection, next[0], next[1]);
+  }
+
+  /** Nothing was sent or taken for as long as that may last. */
+  #silent(socket: Duplex): void {
+    const active = this.#connections.get(socket)?.active ?? null;
     if (active !== null && !active.waitsForClient) return;
     active?.stalled();
     socket.destroy();
-  });
-  server.on('clientError', (error: ParseError, socket) => {
-    const connection = connections.get(socket);
+  }
+
+  #malformed(error: ParseError, socket: Duplex): void {
+    const connection = this.#connections.get(socket);
     const active = connection?.active ?? null;
     // The server times whole requests, and cannot be told that one may take longer. It says so once for each.
     if (error.code === REQUEST_TIMEOUT && active?.isLongBody === true) return;
@@ -130,44 +187,14 @@ export function createNodeServer(
       if (encoded !== null) {
         // What a parser leaves on its socket shall not pile up.
         connection.isEnding = true;
-        parseAgain(server, socket, encoded);
+        parseAgain(this.#server, socket, encoded);
         return;
       }
     }
     // An answer that is due belongs to an earlier request: the refusal must not be taken for it, nor keep it from coming.
     if (connection === undefined || active?.isReceived !== true || isLost(error)) refuse(error, socket);
     else connection.broken ??= error;
-  });
-
-  return {
-    listen: (host, port) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen({ host, port }, () => {
-          server.off('error', reject);
-          resolve((server.address() as AddressInfo).port);
-        });
-      }),
-    accept: (socket, client) => {
-      track(socket, client);
-      server.emit('connection', socket);
-    },
-    endConnections: () => {
-      shared.isClosing = true;
-    },
-    stopListening: () => {
-      shared.isClosing = true;
-      // Also ends the timing of requests; that a server was never listening is no error here.
-      server.close(() => {});
-      server.closeIdleConnections();
-    },
-    destroyConnections: () => {
-      for (const socket of connections.keys()) socket.destroy();
-    },
-    get connectionCount() {
-      return connections.size;
-    },
-  };
+  }
 }
 
 /** Whether nobody is there any more who could be told. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS, type HttpLimits } from '../../../server/http/limits.ts';
-import { createNodeServer } from '../../../server/http/node-wire.ts';
+import { NodeServer } from '../../../server/http/node-wire.ts';
 import type { Wire } from '../../../server/http/wire.ts';
 import { atEnd } from '../../support/endings.ts';
 import { until } from '../../support/waiting.ts';
@@ -12,7 +12,7 @@ async function listening(
   onWire: (wire: Wire) => void,
   limits: Partial<HttpLimits> = {},
 ): Promise<number> {
-  const server = createNodeServer('http', { ...HTTP_LIMITS, ...limits }, onWire);
+  const server = new NodeServer('http', { ...HTTP_LIMITS, ...limits }, onWire);
   const port = await server.listen('127.0.0.1', 0);
   atEnd(t, () => {
     server.stopListening();
