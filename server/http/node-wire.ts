@@ -10,13 +10,12 @@
 // server accepted. wire.ts is the seam for it, once these have gone.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { addressOf } from './address.ts';
-import { boundConnections } from './connections.ts';
 import type { HttpLimits } from './limits.ts';
 import { encodedQuery, type ParseError, parseAgain } from './raw-target.ts';
 import { badMessage } from './replies.ts';
+import { addressOf, boundConnections, listenAt } from './sockets.ts';
 import type { BodySink, ClientIdentity, HttpServer, Wire, WireHead } from './wire.ts';
 
 interface Connection {
@@ -76,14 +75,7 @@ export class NodeServer implements HttpServer {
   }
 
   listen(host: string, port: number): Promise<number> {
-    const server = this.#server;
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port }, () => {
-        server.off('error', reject);
-        resolve((server.address() as AddressInfo).port);
-      });
-    });
+    return listenAt(this.#server, host, port);
   }
 
   accept(socket: Duplex, client: ClientIdentity): void {

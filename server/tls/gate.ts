@@ -7,11 +7,10 @@
 // Time limits for idle connections and slow requests are the listener's; the gate's own is the one for the handshake.
 
 import type { Socket } from 'node:net';
-import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { createServer, type TLSSocket } from 'node:tls';
 import type { Settings } from '../../schemas/config.ts';
-import { addressOf } from '../http/address.ts';
-import { boundConnections } from '../http/connections.ts';
 import type { Listener } from '../http/listener.ts';
+import { addressOf, boundConnections, listenAt } from '../http/sockets.ts';
 import type { Logger } from '../log.ts';
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts';
 import { type SecureSettings, secureContextOptions } from './options.ts';
@@ -93,12 +92,10 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     // One whose time is over Node leaves open.
     client.destroy();
   });
-  await listen(server, settings.httpsPort, settings.httpsHost);
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the HTTPS listener has no address');
+  const port = await listenAt(server, settings.httpsHost, settings.httpsPort);
 
   return {
-    port: address.port,
+    port,
     reload: (changed) => server.setSecureContext(secureContextOptions(changed)),
     stop: () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -106,16 +103,6 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
       return closed;
     },
   };
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 /** Also of a client that has been turned away: Node keeps the connection below it, without saying so. */
