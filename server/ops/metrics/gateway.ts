@@ -29,12 +29,6 @@ export interface GatewayDeps {
   readonly version: { readonly [key: string]: Json };
 }
 
-interface Gateway {
-  /** `path`: what follows `/metrics/v2`, percent-decoded; `alternative`: the `p` parameter. */
-  get(path: string, alternative: string | null, options: GatewayOptions): Promise<Json>;
-  post(body: string, options: GatewayOptions): Promise<Json>;
-}
-
 /**
  * What one list of requests may ask for: requests, and beans that they look at. The answer is made on the main thread and
  * held whole.
@@ -51,54 +45,51 @@ type ReadRequest = Extract<GatewayRequest, { type: 'read' }>;
 /** The list is unchanged since the time the client named. */
 const unchanged = Symbol('unchanged');
 
-export function createGateway(deps: GatewayDeps): Gateway {
-  const { beans, clock } = deps;
+export class Gateway {
+  readonly #deps: GatewayDeps;
 
-  return {
-    get: async (path, alternative, options) => {
-      try {
-        return await execute(parseGet(path, alternative, options));
-      } catch (error) {
-        return failure(error, null);
-      }
-    },
-    post: async (text, options) => {
-      try {
-        const body = parseBody(text);
-        if (Array.isArray(body)) {
-          if (body.length > REQUESTS_MAX) throw illegalArgument(`A list may have ${REQUESTS_MAX} requests at most`);
-          const requests = body.map((member) => {
-            if (isJsonMap(member)) return parsePost(member, options);
-            const shown = JSON.stringify(body);
-            const found = typeof member === 'string' ? member : JSON.stringify(member);
-            throw illegalArgument(
-              `Not a request within the list of requests ${shown}. Expected map, but found: ${found}`,
-            );
-          });
-          const answers: Json[] = [];
-          const giveTurn = turnsByVisits();
-          let visits = 0;
-          for (const request of requests) {
-            // Beyond the bound all that follow are refused: nothing is counted any more.
-            const more = visits > VISITS_MAX ? 0 : visitsOf(request);
-            visits += more;
-            answers.push(visits > VISITS_MAX ? failure(tooMuch(), request.echo) : await execute(request));
-            await giveTurn(more);
-          }
-          return answers;
-        }
-        if (isJsonMap(body)) return await execute(parsePost(body, options));
-        throw illegalArgument(`Invalid JSON Request ${body}`);
-      } catch (error) {
-        return failure(error, null);
-      }
-    },
-  };
+  constructor(deps: GatewayDeps) {
+    this.#deps = deps;
+  }
 
-  async function execute(request: GatewayRequest): Promise<Json> {
+  /** `path`: what follows `/metrics/v2`, percent-decoded; `alternative`: the `p` parameter. */
+  async get(path: string, alternative: string | null, options: GatewayOptions): Promise<Json> {
     try {
-      const value = await valueFor(request);
-      const timestamp = Math.floor(clock() / 1000);
+      return await this.#execute(parseGet(path, alternative, options));
+    } catch (error) {
+      return failure(error, null);
+    }
+  }
+
+  async post(text: string, options: GatewayOptions): Promise<Json> {
+    try {
+      const body = parseBody(text);
+      if (Array.isArray(body)) return await this.#executeAll(parseAll(body, options));
+      if (isJsonMap(body)) return await this.#execute(parsePost(body, options));
+      throw illegalArgument(`Invalid JSON Request ${body}`);
+    } catch (error) {
+      return failure(error, null);
+    }
+  }
+
+  async #executeAll(requests: readonly GatewayRequest[]): Promise<Json> {
+    const answers: Json[] = [];
+    const giveTurn = turnsByVisits();
+    let visits = 0;
+    for (const request of requests) {
+      // Beyond the bound all that follow are refused: nothing is counted any more.
+      const more = visits > VISITS_MAX ? 0 : this.#visitsOf(request);
+      visits += more;
+      answers.push(visits > VISITS_MAX ? failure(tooMuch(), request.echo) : await this.#execute(request));
+      await giveTurn(more);
+    }
+    return answers;
+  }
+
+  async #execute(request: GatewayRequest): Promise<Json> {
+    try {
+      const value = await this.#valueFor(request);
+      const timestamp = Math.floor(this.#deps.clock() / 1000);
       if (value === unchanged) return { request: request.echo, timestamp, status: 304 };
       return { request: request.echo, value, timestamp, status: 200 };
     } catch (error) {
@@ -106,19 +97,19 @@ export function createGateway(deps: GatewayDeps): Gateway {
     }
   }
 
-  async function valueFor(request: GatewayRequest): Promise<Json | typeof unchanged> {
+  async #valueFor(request: GatewayRequest): Promise<Json | typeof unchanged> {
     switch (request.type) {
       case 'version':
-        return extract(deps.version, [], limitsOf(request.options));
+        return extract(this.#deps.version, [], limitsOf(request.options));
       case 'read':
-        return read(request);
+        return this.#read(request);
       case 'search': {
-        if (isUnchanged(request.options)) return unchanged;
-        const names = beans.query(request.name).map((bean) => shownName(bean.name, request.options));
+        if (this.#isUnchanged(request.options)) return unchanged;
+        const names = this.#deps.beans.query(request.name).map((bean) => shownName(bean.name, request.options));
         return extract(names, [], limitsOf(request.options));
       }
       case 'list':
-        return isUnchanged(request.options) ? unchanged : list(request.path, request.options);
+        return this.#isUnchanged(request.options) ? unchanged : this.#list(request.path, request.options);
       case 'write':
         throw forbidden(`Writing attribute ${request.attribute} forbidden for MBean ${request.name.canonical}`);
       case 'exec':
@@ -127,30 +118,30 @@ export function createGateway(deps: GatewayDeps): Gateway {
   }
 
   /** Beans that are looked at. */
-  function visitsOf(request: GatewayRequest): number {
+  #visitsOf(request: GatewayRequest): number {
     const looksAtAll = request.type === 'list' || ('name' in request && request.name.pattern);
-    return looksAtAll ? beans.size : 1;
+    return looksAtAll ? this.#deps.beans.size : 1;
   }
 
-  function isUnchanged(options: GatewayOptions): boolean {
-    return !beans.changedSince(numberOption(options, 'ifModifiedSince'));
+  #isUnchanged(options: GatewayOptions): boolean {
+    return !this.#deps.beans.changedSince(numberOption(options, 'ifModifiedSince'));
   }
 
-  async function read(request: ReadRequest): Promise<Json> {
-    return extract(await readValue(request), request.path ?? [], limitsOf(request.options));
+  async #read(request: ReadRequest): Promise<Json> {
+    return extract(await this.#readValue(request), request.path ?? [], limitsOf(request.options));
   }
 
-  async function readValue(request: ReadRequest): Promise<Json> {
-    if (request.name.pattern) return readPattern(request);
-    const bean = beans.find(request.name);
+  async #readValue(request: ReadRequest): Promise<Json> {
+    if (request.name.pattern) return this.#readPattern(request);
+    const bean = this.#deps.beans.find(request.name);
     if (bean === undefined) throw notFound(request.name.text);
     const [only] = request.attributes ?? [];
     if (only !== undefined && !request.several) return readAttribute(bean, only);
     return readAttributes(bean, request.attributes, request.options);
   }
 
-  async function readPattern(request: ReadRequest): Promise<Json> {
-    const found = beans.query(request.name);
+  async #readPattern(request: ReadRequest): Promise<Json> {
+    const found = this.#deps.beans.query(request.name);
     if (found.length === 0) {
       throw notFound(`No MBean with pattern ${request.name.text} found for reading attributes`);
     }
@@ -169,31 +160,31 @@ export function createGateway(deps: GatewayDeps): Gateway {
     return result;
   }
 
-  function list(path: readonly PathStep[] | null, options: GatewayOptions): Json {
+  #list(path: readonly PathStep[] | null, options: GatewayOptions): Json {
     const depth = numberOption(options, 'maxDepth');
-    const value = path === null ? listAll(options) : listPath(path, options);
+    const value = path === null ? this.#listAll(options) : this.#listPath(path, options);
     return depth === 0 || !isJsonMap(value) ? value : truncated(value, depth);
   }
 
-  function listAll(options: GatewayOptions): Json {
+  #listAll(options: GatewayOptions): Json {
     const domains: Record<string, Record<string, Json>> = {};
-    for (const bean of beans.all()) {
+    for (const bean of this.#deps.beans.all()) {
       (domains[bean.name.domain] ??= {})[propertiesOf(bean.name, options)] = describe(bean);
     }
     return domains;
   }
 
-  function listPath(path: readonly PathStep[], options: GatewayOptions): Json {
+  #listPath(path: readonly PathStep[], options: GatewayOptions): Json {
     const [domain, properties, what, filter, ...surplus] = path;
     if (properties === undefined) {
       const pattern = listName(`${domain}:*`, path);
       const found: Record<string, Json> = {};
-      for (const bean of beans.query(pattern)) found[propertiesOf(bean.name, options)] = describe(bean);
+      for (const bean of this.#deps.beans.query(pattern)) found[propertiesOf(bean.name, options)] = describe(bean);
       return found;
     }
     const name = listName(`${domain}:${properties}`, path);
     if (name.pattern) throw illegalArgument(`Cannot use an MBean pattern as path (given MBean: ${name.text})`);
-    const bean = beans.find(name);
+    const bean = this.#deps.beans.find(name);
     if (bean === undefined) throw illegalArgument(`No MBean '${name.text}' found`);
     if (what === undefined) return describe(bean);
     if (surplus.length > 0 || (filter !== undefined && (what === 'class' || what === 'desc'))) {
@@ -300,6 +291,16 @@ function parseBody(text: string): Json {
     // The reference shows its reader's identity here; clients only look at what is in front of it.
     throw illegalArgument('Invalid JSON request java.io.InputStreamReader@0');
   }
+}
+
+function parseAll(list: readonly Json[], options: GatewayOptions): GatewayRequest[] {
+  if (list.length > REQUESTS_MAX) throw illegalArgument(`A list may have ${REQUESTS_MAX} requests at most`);
+  return list.map((member) => {
+    if (isJsonMap(member)) return parsePost(member, options);
+    const shown = JSON.stringify(list);
+    const found = typeof member === 'string' ? member : JSON.stringify(member);
+    throw illegalArgument(`Not a request within the list of requests ${shown}. Expected map, but found: ${found}`);
+  });
 }
 
 function failure(error: unknown, echo: Json | null): Json {

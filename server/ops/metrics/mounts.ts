@@ -9,7 +9,7 @@ import type { Json } from '../json.ts';
 import { pathBelow } from '../paths.ts';
 import type { ProcessFigures } from '../process-figures.ts';
 import type { BeanServer } from './bean-server.ts';
-import { createGateway, type GatewayDeps } from './gateway.ts';
+import { Gateway, type GatewayDeps } from './gateway.ts';
 import { createOldGateway } from './old-gateway.ts';
 import { exposition, type ServerState } from './prometheus.ts';
 import { optionsOf } from './request.ts';
@@ -34,7 +34,7 @@ export function createMetricsMounts(deps: MetricsDeps): Mount[] {
 
 function createGatewayMount(deps: MetricsDeps): Mount {
   const prefix = '/metrics/v2';
-  const gateway = createGateway(deps);
+  const gateway = new Gateway(deps);
 
   async function handler(exchange: Exchange): Promise<void> {
     const path = pathBelow(exchange, prefix);
