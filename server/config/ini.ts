@@ -5,7 +5,7 @@
 // Beyond that, matching quotes around a whole value are taken off, and a key twice in a file is an error.
 
 import type { Environment } from './substitutions.ts';
-import { type ConfigObject, DEPTH_MAX, emptyObject, FormatError, type Place, placeText } from './tree.ts';
+import { type ConfigObject, DEPTH_MAX, emptyObject, FormatError, type Place, placeText, TEXT_MAX } from './tree.ts';
 
 export function parseIni(text: string, file: string, environment: Environment = {}): ConfigObject {
   const root = emptyObject({ file, line: 1 });
@@ -95,8 +95,6 @@ function unescaped(text: string, place: Place): string {
 
 /** `${section/key}`, or `${key}` of the same section; `@env` is the environment. What names nothing stays as it is. */
 const REFERENCE = /\$\{(?:([^[/}]+)\/)?([^[/}]+)\}/g;
-/** Characters of a value that is put together. */
-const TEXT_MAX = 65_536;
 
 function fillIn(root: ConfigObject, environment: Environment): void {
   const textOf = (section: string, key: string, depth: number): string | null => {

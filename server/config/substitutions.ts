@@ -1,7 +1,7 @@
 // What `${name}` stands for in HOCON: a value that the same file sets, wherever in it, else a variable of the environment, as in
 // the configuration of PuppetDB's container images. `${?name}` may stand for nothing.
 
-import { type ConfigObject, type ConfigValue, DEPTH_MAX, FormatError, type Place } from './tree.ts';
+import { type ConfigObject, type ConfigValue, DEPTH_MAX, FormatError, type Place, TEXT_MAX } from './tree.ts';
 
 /** A file as it was read: some of its values are not known before all of it has been read. */
 export type Draft = Scalar | DraftList | DraftObject | Pending;
@@ -33,9 +33,6 @@ interface Substitution {
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Characters of a text that is put together. */
-const TEXT_MAX = 65_536;
 
 const nameOf = ({ path }: Substitution): string => path.join('.');
 const shown = (substitution: Substitution): string => `\${${nameOf(substitution)}}`;

@@ -8,6 +8,8 @@ export interface Place {
 
 /** Deepest nesting that is read, in braces and in dotted keys: beyond any real file, far below the stack. */
 export const DEPTH_MAX = 100;
+/** Characters of a value that is put together of others. */
+export const TEXT_MAX = 65_536;
 
 export type ConfigValue =
   | { readonly kind: 'scalar'; readonly value: string | number | boolean | null; readonly place: Place }

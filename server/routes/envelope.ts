@@ -9,6 +9,7 @@ import { JsonError, type MemberVisitor, parseJsonPrefix, walkMembers } from '../
 import type { JsonValue } from '../../engine/json/value.ts';
 import { parseStrict } from '../../engine/time.ts';
 import { COMMAND_FORMATS, isCommandName } from '../../schemas/commands/formats.ts';
+import { TIMER_MAX } from '../../workers/system/clock.ts';
 
 /** What a client says of a command. */
 export interface SentEnvelope extends Pick<Envelope, 'command' | 'version' | 'certname' | 'producerTimestamp'> {
@@ -37,8 +38,6 @@ const KEYS = new Set([
 ]);
 const INTEGER_MAX = 2 ** 31 - 1;
 const INTEGER_MIN = -(2 ** 31);
-/** The longest a timer can run. */
-const WAIT_MS_MAX = 2 ** 31 - 1;
 
 /** Whether the query parameters announce the form with the payload as the body. */
 export function isParameterForm(parameters: ReadonlyMap<string, FormValue>): boolean {
@@ -191,5 +190,5 @@ function waitOf(value: JsonValue): number | null {
   const text = value.trim();
   if (!SECONDS.test(text)) return null;
   const seconds = Number(text.replace(/[dDfF]$/, ''));
-  return seconds <= 0 ? 0 : Math.min(Math.max(1, Math.round(seconds * 1000)), WAIT_MS_MAX);
+  return seconds <= 0 ? 0 : Math.min(Math.max(1, Math.round(seconds * 1000)), TIMER_MAX);
 }
