@@ -18,7 +18,7 @@ import { walkDataFile } from './page-walk.ts';
 import { openPartition, type Partition } from './partition.ts';
 import { chunkIds, firstOfChunk } from './postings.ts';
 import type { NodeId, NodeRecord, ReportRecord } from './records.ts';
-import { kindText, markOfKind, readKinds } from './report-kinds.ts';
+import { kindText, markOfKind } from './report-kinds.ts';
 import { periodOf } from './report-periods.ts';
 import { decodeReport } from './report-record.ts';
 import { CLOCKS, FAR_SETS, withTimesOf } from './report-times.ts';
@@ -342,7 +342,7 @@ class Walk {
   }
 
   #reportKinds({ kinds }: SeenReports): void {
-    for (const { count: counted, report } of readKinds(this.#partition.tables.report_kind, this.#view.options)) {
+    for (const { count: counted, report } of this.#view.kindsOfMarked()) {
       const kind = kindText(decodeReport(report.record.bytes));
       this.#equal(`reports of the kind ${kind}`, counted, kinds.get(kind) ?? 0);
       kinds.delete(kind);

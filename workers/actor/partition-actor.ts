@@ -100,10 +100,7 @@ export class PartitionActor {
       const commands = this.#read(message);
       if (commands === null) return;
       const items = commands.map(newItem);
-      const executed =
-        giveUp === null
-          ? await this.#execute(items, position, { kind: 'batch', id: message.id })
-          : await this.#writer.whileWritable(() => this.#giveUp(items, position, giveUp));
+      const executed = await this.#settle(items, position, { kind: 'batch', id: message.id }, giveUp);
       this.#reader.rest();
       if (executed === null) return;
       this.#post({ kind: 'applied', slot: this.#slot, id: message.id, ...executed });
@@ -192,10 +189,7 @@ export class PartitionActor {
   adopt({ id, command, giveUp }: Extract<ToActor, { kind: 'adopt' }>): void {
     void this.#writer.exclusive(async () => {
       const items = [newItem(command)];
-      const executed =
-        giveUp === null
-          ? await this.#execute(items, 0, { kind: 'retry', id: command.seq })
-          : await this.#writer.whileWritable(() => this.#giveUp(items, 0, giveUp));
+      const executed = await this.#settle(items, 0, { kind: 'retry', id: command.seq }, giveUp);
       if (executed === null) return;
       this.#post({ kind: 'adopted', slot: this.#slot, id, handled: executed.handled[0]! });
       this.#committed();
@@ -213,16 +207,18 @@ export class PartitionActor {
 
   // ------------------------------------------------------------------ executing
 
+  /** Applies the items, or records that they are given up, with that reason. */
+  #settle(items: readonly Item[], position: number, activity: Doing, giveUp: string | null): Promise<Executed | null> {
+    if (giveUp === null) return this.#execute(items, position, activity);
+    return this.#writer.whileWritable(() => this.#giveUp(items, position, giveUp));
+  }
+
   /** Applies the items and reports each; null when the actor stops before the store could be written. */
   async #execute(items: readonly Item[], position: number, activity: Doing): Promise<Executed | null> {
     let lastError: unknown = null;
     for (let attempt = 0; attempt < QUICK_ATTEMPTS; attempt++) {
       try {
-        const executed = await this.#writer.whileWritable(
-          () => this.#apply(items, position, activity),
-          items.length > 1,
-        );
-        return executed;
+        return await this.#writer.whileWritable(() => this.#apply(items, position, activity), items.length > 1);
       } catch (error) {
         if (items.length > 1 && isOutOfRoom(error))
           return this.#executeParts(items, items.length >> 1, position, activity);

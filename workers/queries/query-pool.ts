@@ -243,7 +243,7 @@ export class ThreadQueryPool implements QueryPool {
     stages.plan.observe(times.plan);
     if (times.execute !== null) stages.execute.observe(times.execute);
     if (answer !== null && !query.over) {
-      if (answer.failure !== null) this.#log.error(`query failed: ${answer.failure}`);
+      this.#logFailure(answer.failure);
       query.answer(answer.head);
     }
     // Without one the answer went over the port, and its end may arrive later than this; or it was cancelled.
@@ -276,7 +276,7 @@ export class ThreadQueryPool implements QueryPool {
         break;
       case 'whole': {
         query.port = port;
-        if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
+        this.#logFailure(message.failure);
         const { bytes } = message;
         if (bytes instanceof Uint8Array) query.answer({ ...message.head, body: bytes });
         else query.answerFrom(slots, message.head, bytes);
@@ -297,11 +297,16 @@ export class ThreadQueryPool implements QueryPool {
         query.handlers.onEnd();
         break;
       case 'abort':
-        if (message.failure !== null) this.#log.error(`query failed: ${message.failure}`);
+        this.#logFailure(message.failure);
         query.over = true;
         query.handlers.onAbort(message.text);
         break;
     }
+  }
+
+  /** null: it did not fail, or as queries may. */
+  #logFailure(failure: string | null): void {
+    if (failure !== null) this.#log.error(`query failed: ${failure}`);
   }
 
   #refuseSoon(query: PooledQuery, text: string): void {
