@@ -380,9 +380,7 @@ async function listening<T>(
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     const why = addressFailures[code] ?? message;
-    throw new Error(`cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port} (${settings}): ${why}`, {
-      cause: error,
-    });
+    throw new Error(`cannot listen on ${shownHost(host)}:${port} (${settings}): ${why}`, { cause: error });
   }
 }
 

@@ -15,7 +15,7 @@ import type { Mount } from '../http/exchange.ts';
 import type { Logger } from '../log.ts';
 import { createAdminMounts } from './admin-mounts.ts';
 import { createDashboardMounts } from './dashboard.ts';
-import { type Asker, ask, type Question } from './internal-query.ts';
+import type { Asker } from './internal-query.ts';
 import { MaintenanceScheduler } from './maintenance.ts';
 import { BeanServer } from './metrics/bean-server.ts';
 import { createCatalogue } from './metrics/catalogue.ts';
@@ -26,7 +26,8 @@ import type { ServerState } from './metrics/prometheus.ts';
 import { RegistryBeans } from './metrics/registry-beans.ts';
 import { ownVersion } from './own-version.ts';
 import { ProcessFigures } from './process-figures.ts';
-import { createStatusMounts, fullStatus, type StatusDeps, type StoreHealth } from './status.ts';
+import { ReadCheck } from './read-check.ts';
+import { createStatusMounts, fullStatus, type StatusDeps } from './status.ts';
 
 interface OpsDeps {
   readonly ring: CommandRing;
@@ -60,11 +61,8 @@ export interface Ops {
   stop(): Promise<void>;
 }
 
-const READ_CHECK_KEPT_MS = 1000;
-const READ_CHECK_TIMEOUT_MS = 20_000;
-
 export function createOps(deps: OpsDeps): Ops {
-  const { registry, settings, clock } = deps;
+  const { ring, phase, registry, settings, clock } = deps;
   const asker: Asker = { pool: deps.pool, querySettings: deps.querySettings };
   const ownAsker: Asker = { ...asker, pool: deps.ownPool };
   const figures = new ProcessFigures(settings.cpuInterval);
@@ -72,10 +70,17 @@ export function createOps(deps: OpsDeps): Ops {
   registerGauges({ ...deps, asker: ownAsker, clock: monotonicMs });
   const maintenance = new MaintenanceScheduler({ ...deps });
   const beans = new BeanServer([new RegistryBeans(registry), new ProcessBeans(figures)], clock);
+  const check = new ReadCheck({ asker: ownAsker, phase, log: deps.storeLog });
   const status: StatusDeps = {
     version: deps.version,
     figures,
-    health: healthCheck(deps, ownAsker),
+    health: async () => ({
+      starting: phase() === 'starting',
+      stopping: phase() === 'stopping',
+      queueDepth: ring.depth,
+      readable: await check.isReadable(),
+      writable: ring.healthy,
+    }),
     maintenance: () => maintenance.state(),
   };
   let statusLog: NodeJS.Timeout | null = null;
@@ -122,49 +127,6 @@ async function serverState(data: string, { health }: StatusDeps): Promise<Server
     version: ownVersion(),
     health: await health(),
     freeBytes: disk === null ? null : disk.bavail * disk.bsize,
-  };
-}
-
-/** Asks one small question of the store, at most once a second however many ask for the status. Why it cannot be read is logged once. */
-function healthCheck({ ring, phase, storeLog }: OpsDeps, asker: Asker): () => Promise<StoreHealth> {
-  const question: Question = {
-    path: '/environments',
-    parameters: { limit: 1 },
-    settings: { timeoutDefault: READ_CHECK_TIMEOUT_MS },
-  };
-  let readable: Promise<boolean> = Promise.resolve(false);
-  let isTold = false;
-  const told = (failure: Error | null): boolean => {
-    if (failure === null && isTold) storeLog.info('the store can be read again');
-    if (failure !== null && !isTold)
-      storeLog.error(`the store cannot be read, the status is error: ${failure.message}`);
-    isTold = failure !== null;
-    return failure === null;
-  };
-  /** Monotonic ms until which the answer is kept. */
-  let until = Number.NEGATIVE_INFINITY;
-  return async () => {
-    // Before queries are taken the question would fail, and its answer be kept beyond the start.
-    if (phase() !== 'starting' && monotonicMs() >= until) {
-      // One question at a time, however long it takes.
-      until = Number.POSITIVE_INFINITY;
-      readable = ask(asker, question)
-        .then(
-          () => told(null),
-          // At a stop nothing is answered any more.
-          (error: Error) => (phase() === 'stopping' ? false : told(error)),
-        )
-        .finally(() => {
-          until = monotonicMs() + READ_CHECK_KEPT_MS;
-        });
-    }
-    return {
-      starting: phase() === 'starting',
-      stopping: phase() === 'stopping',
-      queueDepth: ring.depth,
-      readable: await readable,
-      writable: ring.healthy,
-    };
   };
 }
 
