@@ -96,10 +96,17 @@ export function pathMatcher(pattern: Path, regex: CompileRegex = compileRegex): 
 }
 
 /** Wildcards of one element must not run over the delimiter. */
-function confineWildcards(pattern: string): string {
-  return pattern
-    .replace(/\.\*/g, `(?:(?:(?!${DELIMITER}).)+|.?)`)
-    .replace(/\.(\+|\{.+\})/g, (_, quantifier: string) => `(?:(?!${DELIMITER}).)${quantifier}`);
+const confineWildcards = (pattern: string): string =>
+  pattern.replace(/\.\*/g, `(?:(?:(?!${DELIMITER}).)+|.?)`).split(LINE_END).map(confineRepeats).join('');
+
+/** Lines, and what ends them. */
+const LINE_END = /([\n\r\u2028\u2029])/;
+
+/** The same of `.+` and `.{…}` in a line. The latter reaches to the last brace, behind which none is looked for. */
+function confineRepeats(line: string): string {
+  const end = line.lastIndexOf('}') + 1;
+  const confined = (_: string, quantifier: string): string => `(?:(?!${DELIMITER}).)${quantifier}`;
+  return line.slice(0, end).replace(/\.(\+|\{.+\})/g, confined) + line.slice(end).replace(/\.(\+)/g, confined);
 }
 
 /** The operator `~>` on encoded paths (fact_paths): one regular expression over the whole text. */

@@ -54,6 +54,8 @@ export interface QueryThread {
 const OPEN: ToQueryThread = { kind: 'open' };
 /** Half of Node's default: 8 MB a thread less at the peak, and queries as fast. */
 const YOUNG_GENERATION_MB = 24;
+/** A slice of work is over after some milliseconds. */
+const STUCK_MS = 100;
 /** How long a thread may take to come up, or to come to a pause, before it is ended. */
 const COME_UP_MS = 30_000;
 const PAUSE_MS = 5000;
@@ -97,6 +99,12 @@ export class QueryThreads {
   /** What the task's thread gives in the end; rejects when the thread dies. */
   run(task: QueryTask): Promise<QueryResult> {
     return this.#pool.run(task) as Promise<QueryResult>;
+  }
+
+  /** Whether the thread has been at one slice of work for so long that who comes to it would wait. */
+  #isStuck(id: number): boolean {
+    const since = this.#threads.get(id)?.busySince[0] ?? 0;
+    return since !== 0 && since !== OPENING && monotonicMs() - since > STUCK_MS;
   }
 
   /** Starts what is missing, and ends threads that have been at one slice of work for too long. To be called now and then. */
@@ -161,7 +169,8 @@ export class QueryThreads {
       minThreads: 1,
       maxThreads: count,
       concurrentTasksPerWorker: openMax,
-      loadBalancer: (task, workers) => (task.isAbortable ? null : leastBusy(workers, openMax)),
+      loadBalancer: (task, workers) =>
+        task.isAbortable ? null : leastBusy(workers, openMax, (id) => this.#isStuck(id)),
       idleTimeout: Number.POSITIVE_INFINITY,
       // A thread that blocks while it is idle runs no timers: lmdb would never let go of its last read transaction, the next
       // query would get that old snapshot, and its pages could not be used again.
@@ -260,12 +269,20 @@ interface Busy {
   readonly currentUsage: number;
 }
 
-/** Of threads that have as little to do, the one with the lowest number: it warms up before the others (warming-up.ts). */
-function leastBusy<Worker extends Busy>(workers: readonly Worker[], usageMax: number): Worker | null {
+/**
+ * Those that have been at one slice for long come last. Of threads that have as little to do, the one with the lowest number comes first: it warms
+ * up before the others (warming-up.ts).
+ */
+export function leastBusy<Worker extends Busy>(
+  workers: readonly Worker[],
+  usageMax: number,
+  isStuck: (id: number) => boolean,
+): Worker | null {
+  const able = workers.filter(({ currentUsage }) => currentUsage < usageMax);
+  const free = able.length > 1 ? able.filter(({ id }) => !isStuck(id)) : able;
   let found: Worker | null = null;
-  for (const worker of workers) {
+  for (const worker of free.length > 0 ? free : able) {
     const { currentUsage, id } = worker;
-    if (currentUsage >= usageMax) continue;
     const isBetter =
       found === null || currentUsage < found.currentUsage || (currentUsage === found.currentUsage && id < found.id);
     if (isBetter) found = worker;

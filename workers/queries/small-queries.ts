@@ -71,6 +71,8 @@ const FORGETS = 1.1;
 const SMALL_MS = 3;
 /** Milliseconds that one may take here before it is left to a query thread. */
 const SLICE_MS = 4;
+/** Milliseconds after which work ends here that does not come to the end of its slice, such as that of a regular expression. */
+const LONG_MS = 16;
 const WAIT_MAX = 64;
 const CROWDED_MS = 100;
 const WARM_UP_MS = 2000;
@@ -153,7 +155,7 @@ export class SmallQueries {
     this.#tried++;
     const store = { partitions: this.#store(), clock: clockFrom(Date.now()), stopwatch, slice: SLICE_MS };
     const regexBudget = Math.min(settings.regexBudget, SLICE_MS);
-    const query = openRequest(request, store, { ...settings, regexBudget });
+    const query = openRequest(request, store, { ...settings, regexBudget, timeoutMax: LONG_MS });
     try {
       query.step(this.#options.chunkSize);
       const { head, done, failure, plan, times } = query;

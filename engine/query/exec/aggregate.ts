@@ -2,7 +2,6 @@
 // once with the number of its nodes as weight. Where fields of the node and fields of the item are read, but none that is of both,
 // a row is a pair of sides: what the groups read of each is found once for all rows that are equal in it.
 
-import { isDeepStrictEqual } from 'node:util';
 import type { FieldType } from '../../../schemas/entities.ts';
 import { compareNumbers } from '../../json/compare.ts';
 import { type Float, isNumber, type JsonValue } from '../../json/value.ts';
@@ -10,7 +9,7 @@ import { PairNumbers } from '../../pair-numbers.ts';
 import { badQuery } from '../errors.ts';
 import { DecimalSum } from '../format/decimal.ts';
 import { Decimal } from '../format/decimal-value.ts';
-import type { Column, GroupKey, QueryTree } from '../tree.ts';
+import type { Column, FieldRef, GroupKey, QueryTree } from '../tree.ts';
 import { type Access, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { argumentOf, type Key, keyOf, numberOfKeys, pairNumbersFor, TEXT_BYTES } from './group-keys.ts';
@@ -106,9 +105,12 @@ export class Grouping {
     this.#hold = hold;
     const groupBy = tree.groupBy ?? [];
     this.#keys = groupBy.map((key) => keyOf(key, tree.columns, scope, hold));
+    // The first key of a kind is the one that is shown.
+    const keyOfShown = new Map(groupBy.map((key, i) => [shownBy(key), this.#keys[i]!] as const).reverse());
     this.#columns = tree.columns.map((column, i) => {
       if (column.kind === 'aggregate') return null;
-      const key = this.#keys[groupBy.findIndex((by) => shows(column, i, by))];
+      const ofColumn = keyOfShown.get(i);
+      const key = ofColumn ?? (column.kind === 'field' ? keyOfShown.get(refText(column.ref)) : undefined);
       return new ColumnTexts(shownAccess(column, scope), key, hold);
     });
     this.#heads = tree.columns.map(({ key }, i) => `${i === 0 ? '{' : ','}${JSON.stringify(key)}:`);
@@ -271,9 +273,12 @@ function extended(numbers: Uint32Array, groups: number, each: number): Uint32Arr
   return longer;
 }
 
-/** Whether the column shows what is grouped by. */
-const shows = (column: Column, index: number, key: GroupKey): boolean =>
-  key.kind === 'column' ? key.column === index : column.kind === 'field' && isDeepStrictEqual(column.ref, key.ref);
+/** What shows the key: the column of that number, or each one of that text (`refText`). */
+const shownBy = (key: GroupKey): number | string => (key.kind === 'column' ? key.column : refText(key.ref));
+
+/** Equal for references to the same. */
+const refText = (ref: FieldRef): string =>
+  ref.kind === 'field' ? ref.field : JSON.stringify([ref.root, ref.parts.map((part) => Object.entries(part).sort())]);
 
 /** JSON texts of a column that is grouped by, each once. */
 class ColumnTexts {

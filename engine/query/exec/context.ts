@@ -65,7 +65,7 @@ export class ExecContext {
     this.#partitions = partitions;
     this.options = options;
     this.#sliceEnd = options.clock() + options.slice;
-    this.#regexBudget = budgetOf(options.regexBudget);
+    this.#regexBudget = budgetOf(options.regexBudget, () => void this.tick());
     this.trace = new Trace(options.stopwatch ?? options.clock);
   }
 
@@ -96,6 +96,8 @@ export class ExecContext {
   readonly regex: CompileRegex = (pattern) => {
     let matcher = this.#matchers.get(pattern);
     if (matcher === undefined) {
+      // Very many take their time.
+      this.tickRow();
       matcher = compileRegex(pattern, { budget: this.#regexBudget });
       this.#matchers.set(pattern, matcher);
     }

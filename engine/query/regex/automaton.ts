@@ -3,7 +3,7 @@
 // bounded; when they are full the automaton starts afresh in the middle of the text and stays linear. A text in which
 // nearly every character leads to a state that was not known yet is given back: following the instructions costs less then.
 
-import { type StepBudget, spend } from './budget.ts';
+import type { StepBudget } from './budget.ts';
 import type { CharSet } from './char-set.ts';
 import { Op, type Program, TEXT_END, TEXT_START } from './program.ts';
 
@@ -161,7 +161,7 @@ export class Automaton {
     }
     for (const pc of seen) this.#reached[pc] = 0;
     this.#reachedCount += seen.length;
-    spend(this.#budget, seen.length * STATE_COST);
+    this.#budget.spend(seen.length * STATE_COST);
     return { waiting: Int32Array.from(waiting).sort(), matched };
   }
 }

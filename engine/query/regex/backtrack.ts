@@ -2,7 +2,7 @@
 // gives up with an error when a text has cost too many steps. A group that took no part matches nothing when referred to,
 // unlike in JavaScript.
 
-import { type StepBudget, spend } from './budget.ts';
+import type { StepBudget } from './budget.ts';
 import { equalFolded } from './char-set.ts';
 import { invalidRegex } from './errors.ts';
 import { isPlace, lookTables } from './linear.ts';
@@ -40,7 +40,7 @@ export class BacktrackMatcher {
     try {
       return this.#search(text);
     } finally {
-      spend(this.#budget, stepsMax - this.#stepsLeft);
+      this.#budget.spend(stepsMax - this.#stepsLeft);
     }
   }
 

@@ -4,13 +4,15 @@
 // matter, or states would be too many, the sets are followed as they are. Look-around is decided before the main pass, for all places at once.
 
 import { Automaton } from './automaton.ts';
-import { type StepBudget, spend } from './budget.ts';
+import type { StepBudget } from './budget.ts';
 import { NEWLINE, WORD } from './char-set.ts';
 import { invalidRegex } from './errors.ts';
 import { Op, PLACES, type Program, TEXT_END, TEXT_START } from './program.ts';
 
 /** Instructions that one text may take: about two seconds. Only huge patterns on huge texts come near it. */
 const STEPS_MAX = 200_000_000;
+/** So many are told to the budget together. */
+const STEPS_TOLD = 100_000;
 
 export class LinearMatcher {
   readonly #automaton: Automaton | null;
@@ -54,6 +56,8 @@ class Simulation {
   readonly #reached: Int32Array;
   #round = 0;
   #steps = 0;
+  /** Of these the budget knows so many. */
+  #told = 0;
   #text = '';
   #tables: readonly PlaceTable[] = [];
 
@@ -79,12 +83,19 @@ class Simulation {
   #run(text: string, table: PlaceTable | null): boolean {
     this.#text = text;
     this.#steps = 0;
+    this.#told = 0;
     this.#tables = lookTables(this.#program, text, this.#budget);
     try {
       return this.#pass(text, table);
     } finally {
-      spend(this.#budget, this.#steps);
+      this.#tell();
     }
+  }
+
+  #tell(): void {
+    const steps = this.#steps - this.#told;
+    this.#told = this.#steps;
+    this.#budget.spend(steps);
   }
 
   #pass(text: string, table: PlaceTable | null): boolean {
@@ -124,6 +135,7 @@ class Simulation {
     }
     this.#steps += this.#current.length;
     if (this.#steps > STEPS_MAX) throw invalidRegex('tooComplex');
+    if (this.#steps - this.#told > STEPS_TOLD) this.#tell();
     this.#next = this.#current;
     this.#current = next;
   }

@@ -3,6 +3,7 @@
 
 import { itemsOf, type Place, type RegexNode } from './ast.ts';
 import { type CharSet, WORD } from './char-set.ts';
+import { sizeOf } from './program.ts';
 
 const W = WORD.source;
 const PLACES: Readonly<Record<Place, string>> = {
@@ -134,19 +135,52 @@ const startsAtText = (node: RegexNode): boolean => {
   return first?.kind === 'place' && first.place === 'text-start';
 };
 
-/** Steps that the JavaScript engine may take on one text: some milliseconds. */
-const STEPS_MAX = 2 ** 20;
-/** A pattern of so few ways and no loops is linear in the text, whatever its length. */
-const FEW_WAYS = 64;
+/** Characters that the JavaScript engine may look at for one text: some milliseconds. */
+const LOOKS_MAX = 2 ** 22;
+/** So many in any case: less than the other matchers need to begin. */
+const LOOKS_MIN = 2 ** 17;
+/** A pattern without loops that looks at so few characters from each place on is linear in the text, whatever its length. */
+const FEW_LOOKS = 256;
+/** Sets of very many characters that a pattern may have: each takes the JavaScript engine a third of a millisecond to compile. Their sources are long, or name Unicode's. */
+const WIDE_SETS_MAX = 64;
+const WIDE_LENGTH = 40;
 
-/** The longest text, in UTF-16 units, that the JavaScript engine may be asked about; 0: none. */
-export function nativeLengthMax(node: RegexNode): number {
+/** Whether `nativeLengthMax` may be asked: the JavaScript engine takes long to compile some patterns, and refuses others. */
+export const isSoonCompiled = (node: RegexNode): boolean =>
+  wideSetsIn(node) <= WIDE_SETS_MAX && sizeOf(node) <= SIZE_MAX;
+const SIZE_MAX = 20_000;
+
+function wideSetsIn(node: RegexNode): number {
+  switch (node.kind) {
+    case 'set':
+      return node.set.source.length > WIDE_LENGTH || node.set.source.includes(String.raw`\p`) ? 1 : 0;
+    case 'place':
+      return node.place.includes('word') ? 4 : 0;
+    case 'concat':
+    case 'alternate':
+      return node.items.reduce((sum, item) => sum + wideSetsIn(item), 0);
+    case 'repeat':
+    case 'look':
+      return wideSetsIn(node.item);
+    default:
+      return 0;
+  }
+}
+
+/**
+ * The longest text, in UTF-16 units, that the JavaScript engine may be asked about; 0: none. From each place on it looks, for each way to match, at
+ * as many characters as the pattern has at most, or as the text has. `stepsLeft`: what the query may still spend.
+ */
+export function nativeLengthMax(node: RegexNode, stepsLeft: number): number {
   const { factor, degree } = product(costOf(node), lookCost(node));
-  if (degree === 0 && factor <= FEW_WAYS) return Number.POSITIVE_INFINITY;
+  const size = sizeOf(node);
+  if (degree === 0 && factor * size <= FEW_LOOKS) return Number.POSITIVE_INFINITY;
   const total = degree + (startsAtText(node) ? 0 : 1);
+  const looks = Math.min(LOOKS_MAX, Math.max(stepsLeft, LOOKS_MIN)) / factor;
   // A bound that overflowed is no number; it is no small one either.
-  if (!(factor <= STEPS_MAX) || !Number.isFinite(total)) return 0;
-  return total === 0 ? Number.POSITIVE_INFINITY : Math.floor((STEPS_MAX / factor) ** (1 / total));
+  if (!(looks >= 1) || !Number.isFinite(total)) return 0;
+  if (total === 0) return looks >= size ? Number.POSITIVE_INFINITY : Math.floor(looks);
+  return Math.floor(Math.max((looks / size) ** (1 / total), looks ** (1 / (total + 1))));
 }
 
 /**

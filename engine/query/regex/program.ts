@@ -69,7 +69,8 @@ export function checkSize(node: RegexNode): void {
   if (sizeOf(node) > SIZE_MAX) throw invalidRegex('tooComplex');
 }
 
-function sizeOf(node: RegexNode): number {
+/** How many instructions a program of the tree has, about; without groups no fewer than the characters that one way to match looks at, loops apart. */
+export function sizeOf(node: RegexNode): number {
   switch (node.kind) {
     case 'concat':
       return node.items.reduce((size, item) => size + sizeOf(item), 0);

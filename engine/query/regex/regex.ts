@@ -13,7 +13,7 @@ import { type StepBudget, unlimited } from './budget.ts';
 import { invalidRegex } from './errors.ts';
 import { LinearMatcher } from './linear.ts';
 import { chainOf, prefixOf, testChain } from './literal.ts';
-import { mindsSurrogates, NATIVE_FLAGS, nativeLengthMax, nativeSource } from './native.ts';
+import { isSoonCompiled, mindsSurrogates, NATIVE_FLAGS, nativeLengthMax, nativeSource } from './native.ts';
 import { parseRegex } from './parser.ts';
 import { checkSize, compileProgram } from './program.ts';
 
@@ -41,10 +41,20 @@ export type CompileRegex = (pattern: string) => Matcher;
 /** Characters of a pattern; PostgreSQL refuses those of some hundred thousand. */
 const PATTERN_MAX = 100_000;
 
+/** Throws QueryError 400 like compileRegex, as far as the pattern alone says it; compiles nothing. */
+export function checkRegex(pattern: string): void {
+  const { root } = parsed(pattern);
+  if (chainOf(root) === null) checkSize(root);
+}
+
+function parsed(pattern: string): Regex {
+  if (pattern.length > PATTERN_MAX) throw invalidRegex('tooComplex');
+  return parseRegex(pattern);
+}
+
 /** Throws QueryError 400 `ERROR: invalid regular expression: <reason>`. */
 export function compileRegex(pattern: string, options: MatcherOptions = {}): Matcher {
-  if (pattern.length > PATTERN_MAX) throw invalidRegex('tooComplex');
-  const regex = parseRegex(pattern);
+  const regex = parsed(pattern);
   const { kind, budget = unlimited() } = options;
   if (kind === 'backtrack' || regex.groups.size > 0) return backtrackMatcher(pattern, regex, budget);
   const prefix = prefixOf(regex.root);
@@ -55,7 +65,7 @@ export function compileRegex(pattern: string, options: MatcherOptions = {}): Mat
   }
   checkSize(root);
   if (kind === 'native') return nativeMatcher({ pattern, prefix }, root, Number.POSITIVE_INFINITY, budget);
-  const lengthMax = kind === undefined ? nativeLengthMax(root) : 0;
+  const lengthMax = kind === undefined && isSoonCompiled(root) ? nativeLengthMax(root, budget.left) : 0;
   if (lengthMax > 0) return nativeMatcher({ pattern, prefix }, root, lengthMax, budget);
   const linear = new LinearMatcher(compileProgram(root), budget);
   return { pattern, kind: 'linear', prefix, test: (text) => linear.test(text) };
@@ -76,12 +86,16 @@ function nativeMatcher(
 ): Matcher {
   const native = new RegExp(nativeSource(root), NATIVE_FLAGS);
   const isLimited = mindsSurrogates(root);
+  const isCostly = lengthMax < Number.POSITIVE_INFINITY;
   let linear: LinearMatcher | null = null;
   return {
     ...known,
     kind: 'native',
     test: (text) => {
-      if (text.length <= lengthMax && !(isLimited && SURROGATE.test(text))) return native.test(text);
+      if (text.length <= lengthMax && !(isLimited && SURROGATE.test(text))) {
+        if (isCostly) budget.passes();
+        return native.test(text);
+      }
       linear ??= new LinearMatcher(compileProgram(root), budget);
       return linear.test(text);
     },

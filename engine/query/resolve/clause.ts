@@ -6,7 +6,7 @@ import { isAtom, javaClass, textOf } from '../../clojure.ts';
 import { canonicalK } from '../../json/canonical.ts';
 import { isArray, isNumber, isObject, type JsonValue } from '../../json/value.ts';
 import type { QueryError } from '../errors.ts';
-import { compileRegex } from '../regex/regex.ts';
+import { checkRegex } from '../regex/regex.ts';
 import type { CompareOp } from '../tree.ts';
 import { relationBetween } from './entities.ts';
 import {
@@ -169,7 +169,7 @@ function dottedComparison(op: ComparisonOp, field: string, value: JsonValue): Cl
   const { top, parts } = parseField(field);
   // PuppetDB asks its database at once what `match()` stands for.
   if (hasMatch(parts)) {
-    if (top !== 'parameters') compileRegex(pathPattern(parts));
+    if (top !== 'parameters') checkRegex(pathPattern(parts));
   } else if (op !== '=' && isOddValue(value)) throw invalidClause(op);
   return { kind: 'compare', op, field, value };
 }

@@ -8,7 +8,7 @@ import { doubleOfNumber, isArray, isNumber, isObject, type JsonValue } from '../
 import { parseQueryTime } from '../../time.ts';
 import { badQuery, LateRefusal, type QueryError, StoreRefusal } from '../errors.ts';
 import { encodedPattern, encodePath } from '../paths.ts';
-import { compileRegex } from '../regex/regex.ts';
+import { checkRegex } from '../regex/regex.ts';
 import type { CompareOp, Filter, PathPart } from '../tree.ts';
 import type { Clause } from './clause.ts';
 import {
@@ -32,11 +32,6 @@ import type { ComparisonOp } from './operators.ts';
 import { type DocumentRef, documentRef, hasMatch, parseField, withoutIndexes } from './path.ts';
 import { fieldNamed, type Scope } from './scope.ts';
 import { checkSource, resolveSource } from './subquery.ts';
-
-/** Throws QueryError for an invalid regular expression. */
-export function checkRegex(pattern: string): void {
-  compileRegex(pattern);
-}
 
 export interface FilterContext {
   /** What is told only when everything else has been checked. */

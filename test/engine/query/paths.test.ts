@@ -17,7 +17,7 @@ import {
 } from '../../../engine/query/paths.ts';
 import { compileRegex } from '../../../engine/query/regex/regex.ts';
 import type { PathPart } from '../../../engine/query/tree.ts';
-import { testSeed } from '../../support/random.ts';
+import { Random, testSeed } from '../../support/random.ts';
 
 /** Calls `visit` for each scalar inside a value. */
 function leaves(name: string, value: JsonValue, visit: (path: Path, leaf: JsonValue) => void): void {
@@ -251,4 +251,19 @@ describe('leaves along a path', () => {
       { seed, numRuns: 500 },
     );
   });
+});
+
+it('wildcards with bounds are confined as they always were, in time linear in the pattern', () => {
+  const random = new Random(testSeed('confined wildcards'));
+  const plainly = (pattern: string): string =>
+    pattern.replace(/\.\*/g, '(?:(?:(?!#~).)+|.?)').replace(/\.(\+|\{.+\})/g, (_, q: string) => `(?:(?!#~).)${q}`);
+  for (let run = 0; run < 5000; run++) {
+    const pattern = Array.from({ length: random.below(12) }, () =>
+      random.pick(['.', '{', '}', '1', '+', '*', 'x', '\n', '\r', '\u2028', '.{1}', '.+']),
+    ).join('');
+    assert.equal(encodedPattern([pattern]), `^${plainly(encodePath([pattern]))}$`, JSON.stringify(pattern));
+  }
+  const began = performance.now();
+  assert.ok(encodedPattern(['.{1'.repeat(60_000)]).length > 0);
+  assert.ok(performance.now() - began < 2000);
 });

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { QueryError } from '../../../../engine/query/errors.ts';
-import { budgetOf } from '../../../../engine/query/regex/budget.ts';
-import { compileRegex, type MatcherKind } from '../../../../engine/query/regex/regex.ts';
+import { budgetOf, StepBudget } from '../../../../engine/query/regex/budget.ts';
+import { checkRegex, compileRegex, type MatcherKind } from '../../../../engine/query/regex/regex.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, facts, newFleet, settings } from '../request/fleet.ts';
 
@@ -122,7 +122,7 @@ describe('regex: texts that demand very many states', () => {
   });
   it('cost no more where each of them waits for very many instructions', () => {
     const words = Array.from({ length: 13_900 }, (_, i) => `qz${i.toString(36).padStart(3, '0')}`);
-    const long = compileRegex(`${words.join('|')}|a[ab]{30}c`, { kind: 'linear', budget: { left: 150_000_000 } });
+    const long = compileRegex(`${words.join('|')}|a[ab]{30}c`, { kind: 'linear', budget: new StepBudget(150_000_000) });
     assert.equal(long.test(`${text.slice(0, 1500)}a${'b'.repeat(30)}`), false);
     assert.equal(long.test(`${text.slice(0, 20)}a${'b'.repeat(30)}c`), true);
     assert.equal(long.test('xqz7ps'), true);
@@ -137,4 +137,70 @@ describe('regex: texts that demand very many states', () => {
     assert.throws(() => compileRegex('x'.repeat(100_001)), /too complex/);
     assert.equal(compileRegex('x'.repeat(100_000)).test('y'), false);
   });
+});
+
+describe('regex: what the JavaScript engine is asked', () => {
+  it('is bounded by the characters that it looks at, not by the ways to match', () => {
+    for (const [pattern, length] of [
+      ['[^!]{0,63}([^!]{255}){100}!', 4000],
+      ['[^!]{0,255}([^!]{255}){12}!', 4090],
+      ['[^#]*[^#]{255}[^#]{255}#', 2000],
+    ] as const) {
+      const began = process.cpuUsage();
+      assert.equal(compileRegex(pattern).test('x'.repeat(length)), false, pattern);
+      const { user, system } = process.cpuUsage(began);
+      assert.ok(user + system < 2_000_000, `${pattern}: ${user + system} us`);
+    }
+  });
+  it('is nothing that it takes long to compile', () => {
+    for (const pattern of [`${'\\w'.repeat(6000)}x`, `${'[[:alpha:]]'.repeat(500)}x`, '\\w'.repeat(49_000)]) {
+      assert.equal(compileRegex(pattern).kind, 'linear', pattern.slice(0, 20));
+      assert.equal(compileRegex(pattern).test('x'), false);
+    }
+    assert.equal(compileRegex('^\\w+-[[:alpha:]]+[0-9]{2}').kind, 'native');
+  });
+  it('is looked after: a query that is not wanted any more ends in the middle of a text, or between two', () => {
+    const over = new Error('over');
+    const costly = (kind?: MatcherKind) => {
+      let looks = 0;
+      const budget = budgetOf(60_000, () => {
+        if (++looks === 3) throw over;
+      });
+      return compileRegex('\\y(\\w+\\s?)*([^!]{255}){60}!', { budget, ...(kind === undefined ? {} : { kind }) });
+    };
+    assert.throws(() => costly('linear').test('x'.repeat(9000)), over);
+    let texts = 0;
+    const many = compileRegex('a[bc]+.*d[0-9]*x', {
+      budget: budgetOf(60_000, () => {
+        throw over;
+      }),
+    });
+    assert.equal(many.kind, 'native');
+    assert.throws(() => {
+      for (; texts < 1000; texts++) many.test('abcab');
+    }, over);
+    assert.ok(texts < 20, `${texts}`);
+  });
+});
+
+it('regex: what is checked is what is compiled', () => {
+  for (const pattern of [
+    '(',
+    'a{2,1}',
+    '[b',
+    'x'.repeat(100_001),
+    '(((a{250}){250}){250})',
+    '(a)\\2',
+    '\\w{100}{100}{100}',
+  ]) {
+    let told = '';
+    try {
+      compileRegex(pattern);
+    } catch (error) {
+      told = (error as Error).message;
+    }
+    assert.notEqual(told, '', pattern.slice(0, 30));
+    assert.throws(() => checkRegex(pattern), { message: told }, pattern.slice(0, 30));
+  }
+  for (const pattern of ['abc', '^a.*$', '(a)\\1', 'x'.repeat(100_000), '\\mweb\\M']) checkRegex(pattern);
 });
