@@ -64,7 +64,7 @@ class Shape {
     const part = new Set<string>();
     for (const key of this.#keys) {
       const tuple: string[] = [];
-      textsOf(key, this.columns).forEach((text, i) => {
+      textsOf(key, this.columns.length).forEach((text, i) => {
         tuple[this.columns[i]!] = text;
       });
       part.add(keyAt(tuple, common));
@@ -74,12 +74,33 @@ class Shape {
 }
 
 /** One text for the texts of these columns, none of which is null; that of a single one is the text itself. */
-const keyAt = (tuple: Tuple, columns: readonly number[]): string =>
-  columns.length === 1 ? tuple[columns[0]!]! : JSON.stringify(columns.map((column) => tuple[column]));
+function keyAt(tuple: Tuple, columns: readonly number[]): string {
+  if (columns.length === 1) return tuple[columns[0]!]!;
+  let key = '';
+  for (let i = 0; i < columns.length; i++) key += withLength(tuple[columns[i]!]!);
+  return key;
+}
 /** The same for all of its columns. */
-const wholeKey = (tuple: Tuple): string => (tuple.length === 1 ? tuple[0]! : JSON.stringify(tuple));
-const textsOf = (key: string, columns: readonly number[]): readonly string[] =>
-  columns.length === 1 ? [key] : (JSON.parse(key) as string[]);
+function wholeKey(tuple: Tuple): string {
+  if (tuple.length === 1) return tuple[0]!;
+  let key = '';
+  for (let i = 0; i < tuple.length; i++) key += withLength(tuple[i]!);
+  return key;
+}
+/** Tells where it ends. */
+const withLength = (text: string): string => `${text.length}:${text}`;
+
+/** The texts of so many columns. */
+function textsOf(key: string, count: number): readonly string[] {
+  if (count === 1) return [key];
+  const texts: string[] = [];
+  for (let at = 0; texts.length < count; ) {
+    const start = key.indexOf(':', at) + 1;
+    at = start + Number(key.slice(at, start - 1));
+    texts.push(key.slice(start, at));
+  }
+  return texts;
+}
 
 /** Bytes that a key takes beside its characters. */
 const KEY_BYTES = 60;
@@ -92,7 +113,7 @@ interface Shapes {
 export class ValueSet {
   /** Certnames as nodes, per partition; null when the tuple is not the certname alone. */
   nodes: NodeSet[] | null = null;
-  /** Tuples without a null: of one column its text, else their JSON text. */
+  /** Tuples without a null: of one column its text, else one text of theirs all. */
   readonly keys = new Set<string>();
   /** Tuples with a null in them, by the columns that are not: the same texts of those. */
   readonly #withNull = new Map<string, { readonly columns: readonly number[]; readonly keys: Set<string> }>();
@@ -128,9 +149,8 @@ export class ValueSet {
   /** Texts of one column in the tuples without a null; `length`: that of a tuple. */
   textsAt(column: number, length: number): ReadonlySet<string> {
     if (length === 1) return this.keys;
-    const columns = [...Array(length).keys()];
     const texts = new Set<string>();
-    for (const key of this.keys) texts.add(textsOf(key, columns)[column]!);
+    for (const key of this.keys) texts.add(textsOf(key, length)[column]!);
     return texts;
   }
 
