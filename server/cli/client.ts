@@ -47,6 +47,17 @@ interface ClientTls {
   readonly ca?: Buffer;
 }
 
+/** The server answered, and not with what it was asked for. */
+export class Refusal extends CliFailure {
+  /** Whether it would say the same the next time. */
+  readonly isForGood: boolean;
+
+  constructor(httpStatus: number, message: string) {
+    super(exitStatus.failed, message);
+    this.isForGood = httpStatus < 500;
+  }
+}
+
 export class Client {
   readonly url: URL;
   readonly #tls: ClientTls;
@@ -82,15 +93,12 @@ export class Client {
     return answer;
   }
 
-  /** The answer of a request that has to succeed. */
+  /** The answer of a request that has to succeed. Rejects with Refusal when it does not. */
   async ask(request: ClientRequest): Promise<IncomingMessage> {
     const answer = await this.send(request);
     const status = answer.statusCode ?? 0;
     if (status >= 200 && status < 300) return answer;
-    throw new CliFailure(
-      exitStatus.failed,
-      `${request.path.split('?')[0]}: ${status} ${printableLines(await refusalText(answer))}`,
-    );
+    throw new Refusal(status, `${request.path.split('?')[0]}: ${status} ${printableLines(await refusalText(answer))}`);
   }
 
   async askText(request: ClientRequest): Promise<string> {

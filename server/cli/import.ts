@@ -8,8 +8,8 @@ import { reasonOf } from '../../engine/reason.ts';
 import { archiveRows, COUNT_HEADER, ROOT_FOLDER } from '../ops/archive/wire.ts';
 import { type Client, clientOf, clientOptions, readText } from './client.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
-import { type MetricOf, readMetrics } from './metrics.ts';
 import { amount, startProgress } from './progress.ts';
+import { QueueFigures } from './queue-figures.ts';
 
 const POLL_MS = 250;
 /** Seconds without a byte of the archive after which its source is suspected, and not the server, when the connection breaks. */
@@ -49,10 +49,13 @@ export const command: CliCommand = {
       await upload(client, source, terminal);
       return exitStatus.ok;
     }
-    const discardedBefore = await readDiscarded(client);
+    const figures = new QueueFigures(client);
+    const discardedBefore = await figures.discarded();
     await upload(client, source, terminal);
-    await untilStored(client, terminal);
-    return tellDiscarded(discardedBefore, await readDiscarded(client), terminal);
+    const retrying = await untilStored(figures, terminal);
+    const discardedAfter = await figures.discarded();
+    const discarded = discardedBefore === null || discardedAfter === null ? null : discardedAfter - discardedBefore;
+    return tellStored(retrying, discarded, terminal);
   },
 };
 
@@ -150,10 +153,10 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
 
 /**
  * The server has queued everything; it is stored once as many commands have left the queue as are in it now. Others may keep coming, and
- * what failed and is to be tried again in an hour is not waited for.
+ * what failed and is to be tried again in an hour is not waited for. Returns how many of those there are, null where it is not known.
  */
-async function untilStored(client: Client, terminal: Terminal): Promise<void> {
-  let queue = await readQueue(client);
+async function untilStored(figures: QueueFigures, terminal: Terminal): Promise<number | null> {
+  let queue = await figures.queue();
   const { waiting: total, entered } = queue;
   if (total > 0) {
     const progress = startProgress(terminal, { label: 'store', total, unit: 'commands' });
@@ -162,67 +165,29 @@ async function untilStored(client: Client, terminal: Terminal): Promise<void> {
       if (queue.waiting === 0 || left >= total) break;
       progress.update(left);
       await sleep(POLL_MS);
-      queue = await readQueue(client);
+      queue = await figures.queue();
     }
     progress.finish();
   }
-  terminal.out('all commands are stored\n');
-  if (queue.retrying > 0) terminal.err(`but for ${queue.retrying} in the queue that failed and will be tried again\n`);
+  return queue.retrying;
 }
 
-/** Which of them were in the archive nobody counts: others may send commands, too. Nor are any known where one of the counts is not. */
-function tellDiscarded(before: number | null, after: number | null, terminal: Terminal): ExitStatus {
-  const count = before === null || after === null ? 0 : after - before;
-  if (count <= 0) return exitStatus.ok;
-  const they = count === 1 ? '1 that became a dead letter' : `${count} that became dead letters`;
+/**
+ * `retrying`, `discarded`: commands that failed, and became dead letters, meanwhile; null where it is not known. Which of them were in the
+ * archive nobody counts: others may send commands, too.
+ */
+function tellStored(retrying: number | null, discarded: number | null, terminal: Terminal): ExitStatus {
+  const untold = [
+    ...(retrying === null ? ['failed and will be tried again'] : []),
+    ...(discarded === null ? ['became dead letters'] : []),
+  ];
+  const but = untold.length === 0 ? '' : `; whether any ${untold.join(', or ')}, the server does not tell`;
+  terminal.out(`all commands are stored${but}\n`);
+  if (retrying !== null && retrying > 0) {
+    terminal.err(`but for ${retrying} in the queue that failed and will be tried again\n`);
+  }
+  if (discarded === null || discarded <= 0) return exitStatus.ok;
+  const they = discarded === 1 ? '1 that became a dead letter' : `${discarded} that became dead letters`;
   terminal.err(`but for ${they} meanwhile: see \`muster dead-letters\`\n`);
   return exitStatus.failed;
-}
-
-interface Queue {
-  /** Commands whose turn will come by itself. */
-  readonly waiting: number;
-  /** Commands that failed and will be tried again. */
-  readonly retrying: number;
-  /** Commands that have come since the server started. */
-  readonly entered: number;
-}
-
-const queueMetrics: readonly MetricOf[] = [
-  { bean: 'mq:name=global.depth', attribute: 'Count' },
-  { bean: 'mq:name=global.awaiting-retry', attribute: 'Count' },
-  { bean: 'mq:name=global.size', attribute: 'Count' },
-];
-
-const discardedMetric: MetricOf = { bean: 'mq:name=global.discarded', attribute: 'Count' };
-
-/** Commands that became dead letters since the server started; null where metrics are not for everybody, or not there. */
-async function readDiscarded(client: Client): Promise<number | null> {
-  const [discarded = null] = await readFigures(client, [discardedMetric]);
-  return discarded;
-}
-
-/** None where the server lets nobody read them. */
-async function readFigures(client: Client, metrics: readonly MetricOf[]): Promise<readonly (number | null)[]> {
-  try {
-    return await readMetrics(client, metrics);
-  } catch (error) {
-    if (error instanceof CliFailure && error.status === exitStatus.failed) return [];
-    throw error;
-  }
-}
-
-/** Where metrics are not for everybody, or not there, of the depth alone: then the queue has to become empty. */
-async function readQueue(client: Client): Promise<Queue> {
-  const [depth = null, retrying = null, entered = null] = await readFigures(client, queueMetrics);
-  if (depth === null || retrying === null || entered === null) {
-    return { waiting: await queueDepth(client), retrying: 0, entered: 0 };
-  }
-  return { waiting: Math.max(0, depth - retrying), retrying, entered };
-}
-
-async function queueDepth(client: Client): Promise<number> {
-  const text = await client.askText({ method: 'GET', path: '/status/v1/services/puppetdb-status' });
-  const { status } = JSON.parse(text) as { status?: { queue_depth?: number | null } };
-  return status?.queue_depth ?? 0;
 }

@@ -415,6 +415,47 @@ describe('archives', () => {
     await server.close();
   });
 
+  test('import knows of retries and dead letters without metrics, for which it does not ask', async () => {
+    const file = join(folder, 'in.tgz');
+    writeFileSync(file, 'the archive');
+    let discarded = 4;
+    const server = await fakeServer(({ url }) => {
+      if (url === '/pdb/admin/v1/archive') discarded += 1;
+      if (url !== '/pdb/admin/v1/queue') return url.startsWith('/metrics') ? [403, 'Forbidden'] : '{"ok": true}';
+      return JSON.stringify({ depth: 1, 'awaiting-retry': 1, size: 20, discarded });
+    });
+    const { status, out, err } = await run(['import', '--url', server.url, file]);
+    await server.close();
+    assert.equal(status, 1);
+    assert.match(out, /^all commands are stored$/m);
+    assert.equal(
+      err,
+      'but for 1 in the queue that failed and will be tried again\n' +
+        'but for 1 that became a dead letter meanwhile: see `muster dead-letters`\n',
+    );
+    assert.ok(server.asked.every(({ url }) => !url.startsWith('/metrics') && !url.startsWith('/status')));
+  });
+
+  test('import asks no second time for what is refused, and says what it does not know', async () => {
+    const file = join(folder, 'in.tgz');
+    writeFileSync(file, 'the archive');
+    let depth = 3;
+    const server = await fakeServer(({ url }) => {
+      if (url.startsWith('/status')) return JSON.stringify({ status: { queue_depth: --depth } });
+      if (url === '/pdb/admin/v1/queue') return [404, 'Not Found'];
+      return url.startsWith('/metrics') ? [403, 'Forbidden'] : '{"ok": true}';
+    });
+    const { status, out, err } = await run(['import', '--url', server.url, file]);
+    await server.close();
+    assert.deepEqual([status, err], [0, '']);
+    assert.equal(
+      out.trimEnd().split('\n').at(-1),
+      'all commands are stored; whether any failed and will be tried again, or became dead letters, the server does not tell',
+    );
+    const asked = (path: string) => server.asked.filter(({ url }) => url === path).length;
+    assert.deepEqual([asked('/pdb/admin/v1/queue'), asked('/metrics/v2')], [1, 1]);
+  });
+
   test('import --from takes everything from another server', async () => {
     const old = await fakeServer(() => 'from there');
     const server = await fakeServer(() => '{"ok": true}');

@@ -164,3 +164,14 @@ test('admin: other methods and paths are unknown', async () => {
     assert.deepEqual([status, type, text], [404, 'text/html;charset=utf-8', 'Not Found']);
   }
 });
+
+test('admin: the queue is told in figures named like its metrics', async () => {
+  const { registry, mounts } = admin();
+  registry.counter('mq', 'global.depth').set(9);
+  registry.counter('mq', 'global.awaiting-retry').set(2);
+  for (const bytes of [10, 20, 30]) registry.histogram('mq', 'global.size').update(bytes);
+  registry.meter('mq', 'global.discarded').mark();
+  const { status, text } = await request(mounts, '/pdb/admin/v1/queue');
+  assert.deepEqual([status, JSON.parse(text)], [200, { depth: 9, 'awaiting-retry': 2, size: 3, discarded: 1 }]);
+  assert.equal((await request(mounts, '/pdb/admin/v1/queue', { method: 'POST', body: '{}' })).status, 404);
+});

@@ -230,6 +230,7 @@ export function adminMounts(changes: Partial<AdminDeps> = {}, answer?: FakePool[
   let drawn = 0;
   const mounts = createAdminMounts({
     ring,
+    registry,
     clock,
     log,
     asker: { pool, querySettings: () => querySettings },
