@@ -53,11 +53,7 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     ALPNProtocols: ['http/1.1'],
   });
   boundConnections(server, options.connectionsMax ?? Number.POSITIVE_INFINITY, options.onFull ?? (() => {}));
-  const tellRefused = (client: TLSSocket): void =>
-    log.info(
-      { address: refusedAddress(client), reason: String(client.authorizationError) },
-      'client certificate refused',
-    );
+  const refusals = new Refusals(log);
   /** Those whose handshake is not over. */
   const beginning = new Set<Socket>();
   server.on('connection', (connection: Socket) => {
@@ -70,7 +66,7 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
     if (client._parent) beginning.delete(client._parent);
     const address = addressOf(client);
     if (!client.authorized && settings.clientAuth === 'want' && hasCertificate(client)) {
-      tellRefused(client);
+      refusals.tell(client);
       client.destroy();
       return;
     }
@@ -83,7 +79,7 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, client) => {
     // Node has turned it away and says only that the connection has ended.
-    if (client.authorizationError) tellRefused(client);
+    if (client.authorizationError) refusals.tell(client);
     else {
       // A connection that is closed before it begins is daily noise on an open port.
       const level = error.code === 'ECONNRESET' ? 'debug' : 'info';
@@ -102,6 +98,56 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
       for (const connection of beginning) connection.destroy();
       return closed;
     },
+  };
+}
+
+/** Lines in the log about refused certificates within `REFUSALS_MS`: each client may cause as many as it likes. */
+const REFUSALS_MAX = 20;
+const REFUSALS_MS = 60_000;
+
+/** Tells of clients whose certificates are no good, a bounded number of them at a time. */
+class Refusals {
+  readonly #log: Logger;
+  /** Monotonic ms of the first line of those that count. */
+  #began = Number.NEGATIVE_INFINITY;
+  #lines = 0;
+  /** Since the last line. */
+  #untold = 0;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  tell(client: TLSSocket): void {
+    const now = performance.now();
+    if (now - this.#began >= REFUSALS_MS) {
+      this.#began = now;
+      this.#lines = 0;
+    }
+    if (this.#lines >= REFUSALS_MAX) {
+      this.#untold += 1;
+      return;
+    }
+    this.#lines += 1;
+    const who = { address: refusedAddress(client), ...identityOf(client) };
+    const untold = this.#untold === 0 ? {} : { untold: this.#untold };
+    this.#untold = 0;
+    this.#log.warn({ ...who, reason: String(client.authorizationError), ...untold }, 'client certificate refused');
+  }
+}
+
+/** Enough to find a certificate by: nobody has vouched for what is in it. */
+const NAME_MAX = 200;
+
+/** What the certificate says whose it is. Nothing with `client-auth = need`, where Node has let go of it before it tells. */
+function identityOf(client: TLSSocket): Readonly<Record<string, string>> {
+  const certificate = client.getPeerX509Certificate();
+  if (certificate === undefined) return {};
+  const name = commonName(client);
+  return {
+    ...(name === null ? {} : { clientName: name.slice(0, NAME_MAX) }),
+    serial: certificate.serialNumber.slice(0, NAME_MAX),
+    issuer: certificate.issuer.replaceAll('\n', ', ').slice(0, NAME_MAX),
   };
 }
 

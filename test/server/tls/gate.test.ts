@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -29,7 +29,8 @@ const log = silentLogs().area('tls');
 const refusals: string[] = [];
 const addresses: unknown[] = [];
 const gateLog: Logger = Object.assign(Object.create(log) as Logger, {
-  info: ({ reason, address }: { readonly reason: string; readonly address?: string }, text: string) => {
+  info: ({ address }: { readonly address?: string }) => void addresses.push(address),
+  warn: ({ reason, address }: { readonly reason: string; readonly address?: string }, text: string) => {
     addresses.push(address);
     if (text === 'client certificate refused') refusals.push(reason);
   },
@@ -308,6 +309,38 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     assert.equal((await ask('/pdb/meta', { port })).status, 200);
     await refusedBy('/status', { client: 'stranger', port }, /./);
     await refusedBy('/status', { client: 'revoked', port }, /./);
+    await other.stop();
+  });
+
+  test('a refused certificate is told with whose it is, and a flood of them in few lines', async (t) => {
+    const lines: (Record<string, unknown> | string)[] = [];
+    const warn = (fields: Record<string, unknown>, text: string) => void lines.push(fields, text);
+    const other = await startTlsGate({
+      settings: settingsOf({ clientAuth: 'want' }),
+      listener,
+      log: Object.assign(Object.create(log) as Logger, { warn }),
+    });
+    const { port } = other;
+    await refusedBy('/status', { client: 'revoked', port }, /./);
+    const { serialNumber } = new X509Certificate(readFileSync(certificates.path('revoked', 'pem')));
+    assert.deepEqual(lines, [
+      {
+        address: '127.0.0.1',
+        clientName: 'revoked.example.com',
+        serial: serialNumber,
+        issuer: 'CN=ca',
+        reason: 'CERT_REVOKED',
+      },
+      'client certificate refused',
+    ]);
+    for (let count = 1; count < 22; count++) await refusedBy('/status', { client: 'stranger', port }, /./);
+    assert.equal(lines.length / 2, 20);
+    const { now } = performance;
+    t.mock.method(performance, 'now', () => now.call(performance) + 60_000);
+    await refusedBy('/status', { client: 'stranger', port }, /./);
+    assert.equal(lines.length / 2, 21);
+    const { clientName, issuer, untold } = lines.at(-2) as Record<string, unknown>;
+    assert.deepEqual([clientName, issuer, untold], ['right.example.com', 'CN=other', 2]);
     await other.stop();
   });
 
