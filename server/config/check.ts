@@ -11,6 +11,7 @@ import type { SettingKey, SettingRow, Settings } from '../../schemas/config.ts';
 import { flagOf, settingRows } from '../../schemas/config.ts';
 import { LOG_AREAS, type LogArea, type LogLevel, type LogLevels } from '../log.ts';
 import { isName, readNames } from '../tls/allowlist.ts';
+import { expiryNotices } from '../tls/expiry.ts';
 import { secureContextOptions } from '../tls/options.ts';
 import { type Notice, type Sources, sourceText } from './resolve.ts';
 import { suggestion } from './suggest.ts';
@@ -39,12 +40,15 @@ export function checkSettings(settings: Settings, sources: Sources): Problem[] {
   return problems;
 }
 
-/** What can be used, and may not be meant. */
-export function noticesOf(settings: Settings): Notice[] {
-  const messages = [openListener(settings), oldProtocols(settings), oddFactNames(settings)].filter(
-    (message) => message !== null,
-  );
-  return messages.map((message) => ({ level: 'warn', message }));
+/** What can be used, and may not be meant. `now`: epoch milliseconds. */
+export function noticesOf(settings: Settings, now: number): Notice[] {
+  const messages = [
+    openListener(settings),
+    oldProtocols(settings),
+    oddFactNames(settings),
+    ...(wantsTls(settings) ? expiryNotices(settings, now) : []),
+  ];
+  return messages.filter((message) => message !== null).map((message) => ({ level: 'warn', message }));
 }
 
 const LOOPBACK = /^(localhost|127\..*|::1)$/;

@@ -56,7 +56,7 @@ export function loadConfiguration(options: LoadOptions): Configuration {
   const settings = withAbsolutePaths(resolved.settings);
   problems.push(...checkSettings(settings, resolved.sources));
   if (problems.length > 0) throw new ConfigurationInvalid(problems);
-  notices.push(...noticesOf(settings));
+  notices.push(...noticesOf(settings, Date.now()));
   return { settings, sources: resolved.sources, rules, notices, files: read?.files ?? [] };
 }
 

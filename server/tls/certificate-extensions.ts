@@ -1,6 +1,8 @@
 // What a certificate says of its client beside the name: Puppet's extensions (`pp_role`, `pp_cli_auth`, ...) and the alternative
-// names, read from its DER bytes (RFC 5280, X.690). Node gives out the bytes and the alternative names, but no extension that it
-// does not know. Only certificates that have been verified come here.
+// names, read from its DER bytes (RFC 5280). Node gives out the bytes and the alternative names, but no extension that it does not
+// know. Only certificates that have been verified come here.
+
+import { type Element, elements, inside, SEQUENCE } from './der.ts';
 
 /** Parent of Puppet's own extensions. */
 const PUPPET = '1.3.6.1.4.1.34380.1';
@@ -63,16 +65,9 @@ export interface CertificateExtensions {
   readonly alternativeNames: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A value with its type: `bytes` is what is inside. */
-interface Element {
-  readonly tag: number;
-  readonly bytes: Uint8Array;
-}
-
 const BOOLEAN = 0x01;
 const OCTETS = 0x04;
 const OBJECT_ID = 0x06;
-const SEQUENCE = 0x30;
 /** The optional last part of a certificate's body. */
 const EXTENSIONS = 0xa3;
 const TEXTS: ReadonlyMap<number, BufferEncoding> = new Map([
@@ -104,31 +99,6 @@ export function readExtensions(der: Uint8Array): CertificateExtensions {
     }
   }
   return { texts, alternativeNames };
-}
-
-function inside(element: Element | undefined, tag: number): Uint8Array {
-  if (element?.tag !== tag) throw new Error('not a certificate');
-  return element.bytes;
-}
-
-/** The elements that stand one after the other. */
-function elements(bytes: Uint8Array): Element[] {
-  const found: Element[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const tag = bytes[at]!;
-    const lead = bytes[at + 1] ?? Number.NaN;
-    const start = at + 2 + (lead > 0x80 ? lead & 0x7f : 0);
-    let size = lead;
-    if (lead > 0x80) {
-      size = 0;
-      for (const byte of bytes.subarray(at + 2, start)) size = size * 256 + byte;
-    }
-    // A length that is left open, or leads out of what there is, is not DER.
-    if (lead === 0x80 || !(start + size <= bytes.length)) throw new Error('not a certificate');
-    found.push({ tag, bytes: bytes.subarray(start, start + size) });
-    at = start + size;
-  }
-  return found;
 }
 
 /** Dotted numbers: seven bits a byte, the first two numbers in one. */

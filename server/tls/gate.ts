@@ -8,7 +8,7 @@
 
 import type { Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
-import type { Settings } from '../../schemas/config.ts';
+import { type Settings, settingRows } from '../../schemas/config.ts';
 import type { Listener } from '../http/listener.ts';
 import { addressOf, boundConnections, listenAt } from '../http/sockets.ts';
 import type { Logger } from '../log.ts';
@@ -101,6 +101,11 @@ export async function startTlsGate(options: GateOptions): Promise<TlsGate> {
   };
 }
 
+/** Where it is no fault of the client's: what goes behind the line about it, by reason. */
+const OF_THE_SERVER: ReadonlyMap<string, string> = new Map([
+  ['CRL_HAS_EXPIRED', `: the server's own revocation list (${settingRows.sslCrl.name}) has expired`],
+]);
+
 /** Lines in the log about refused certificates within `REFUSALS_MS`: each client may cause as many as it likes. */
 const REFUSALS_MAX = 20;
 const REFUSALS_MS = 60_000;
@@ -130,9 +135,10 @@ class Refusals {
     }
     this.#lines += 1;
     const who = { address: refusedAddress(client), ...identityOf(client) };
+    const reason = String(client.authorizationError);
     const untold = this.#untold === 0 ? {} : { untold: this.#untold };
     this.#untold = 0;
-    this.#log.warn({ ...who, reason: String(client.authorizationError), ...untold }, 'client certificate refused');
+    this.#log.warn({ ...who, reason, ...untold }, `client certificate refused${OF_THE_SERVER.get(reason) ?? ''}`);
   }
 }
 

@@ -76,7 +76,7 @@ function privateKey(pem: Buffer): KeyObject {
   }
 }
 
-const CERTIFICATE = /-----BEGIN (X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END \1CERTIFICATE-----/g;
+export const CERTIFICATE = /-----BEGIN (X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END \1CERTIFICATE-----/g;
 
 /** The text of a file of certificates, of which there has to be one: with none, nobody could come in. */
 function certificates(setting: string, file: string): string {
@@ -87,11 +87,11 @@ function certificates(setting: string, file: string): string {
   return text;
 }
 
-const LIST = /-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g;
+export const REVOCATION_LIST = /-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g;
 
 /** One of each authority, the root included: Node takes one of a text, and OpenSSL asks for all that the chain needs. */
 function revocationLists(file: string): string[] {
-  const lists = readFileSync(file, 'utf8').match(LIST);
+  const lists = readFileSync(file, 'utf8').match(REVOCATION_LIST);
   if (lists === null) throw new Error(`ssl-crl-path ${file}: no certificate revocation list in it`);
   return lists;
 }

@@ -469,11 +469,14 @@ describe('muster start with HTTPS', { skip: opensslMissing() }, () => {
     assert.equal(await ask(url, 'right'), 200);
     assert.equal(await ask(url, 'unlisted'), 403);
     await assert.rejects(ask(url, 'revoked'));
+    const expiring = () => server.err().match(/"level":"warn".*ssl-crl-path: .*ca\.crl: .* expires soon/g)?.length;
+    assert.equal(expiring(), 1);
 
     writeFileSync(list, 'unlisted.example.com\n');
     certificates.revoke('right');
     server.child.kill('SIGHUP');
     await server.seen('err', /configuration read again/);
+    assert.equal(expiring(), 2);
     assert.equal(await ask(url, 'unlisted'), 200);
     await assert.rejects(ask(url, 'right'));
     server.child.kill('SIGTERM');

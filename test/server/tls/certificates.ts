@@ -18,6 +18,8 @@ export interface Certificates {
   /** A new certificate of the same authority under the same file name. */
   renew(name: string, commonName: string): void;
   revoke(name: string): void;
+  /** Makes the list of `ca` anew, as one that has expired. */
+  expireLists(): void;
 }
 
 /** Why the tests cannot run here, or false. */
@@ -94,7 +96,14 @@ export function makeCertificates(): Certificates {
     const files = ['-in', request, '-out', path(name, 'pem'), '-extensions', kind];
     openssl('ca', '-batch', '-notext', '-config', path(ca, 'cnf'), ...files, ...dates);
   };
-  const writeCrl = (name = 'ca') => openssl('ca', '-gencrl', '-config', path(name, 'cnf'), '-out', path(name, 'crl'));
+  const writeCrl = (name = 'ca', dates: string[] = []) =>
+    openssl('ca', '-gencrl', '-config', path(name, 'cnf'), '-out', path(name, 'crl'), ...dates);
+  const writeChain = () => {
+    for (const kind of ['pem', 'crl']) {
+      const [below, above] = ['below', 'ca'].map((name) => readFileSync(path(name, kind), 'utf8'));
+      writeFileSync(path('chain', kind), `${below}${above}`);
+    }
+  };
 
   authority('ca');
   authority('other');
@@ -119,12 +128,7 @@ export function makeCertificates(): Certificates {
   issue('below', 'deep-revoked', 'deep-revoked.example.com', 'client');
   openssl('ca', '-config', path('below', 'cnf'), '-revoke', path('deep-revoked', 'pem'));
   writeCrl('below');
-  for (const kind of ['pem', 'crl']) {
-    writeFileSync(
-      path('chain', kind),
-      readFileSync(path('below', kind), 'utf8') + readFileSync(path('ca', kind), 'utf8'),
-    );
-  }
+  writeChain();
 
   return {
     folder,
@@ -137,6 +141,10 @@ export function makeCertificates(): Certificates {
     revoke: (name) => {
       openssl('ca', '-config', path('ca', 'cnf'), '-revoke', path(name, 'pem'));
       writeCrl();
+    },
+    expireLists: () => {
+      writeCrl('ca', ['-crl_lastupdate', '20200101030405Z', '-crl_nextupdate', '20200102030405Z']);
+      writeChain();
     },
   };
 }

@@ -436,6 +436,28 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
     assert.equal((await ask('/status')).status, 200);
   });
 
+  test('a client that is refused for an expired revocation list is told as the fault of the server', async () => {
+    const lines: string[] = [];
+    const warn = ({ reason }: { readonly reason: string }, text: string) => void lines.push(reason, text);
+    const own = makeCertificates();
+    own.expireLists();
+    const other = await startTlsGate({
+      settings: settingsOf({ sslCaCert: own.ca, sslCrl: own.crl }),
+      listener,
+      log: Object.assign(Object.create(log) as Logger, { warn }),
+    });
+    const client = connect({ host: '127.0.0.1', port: other.port, ...own.client('right'), rejectUnauthorized: false });
+    client.on('error', () => {}).resume();
+    await until('the log tells of it', () => lines.length > 0);
+    assert.deepEqual(lines, [
+      'CRL_HAS_EXPIRED',
+      "client certificate refused: the server's own revocation list (ssl-crl-path) has expired",
+    ]);
+    client.destroy();
+    await other.stop();
+    rmSync(own.folder, { recursive: true });
+  });
+
   function serverFingerprint(): Promise<string> {
     return new Promise((resolve, reject) => {
       const credentials = { ...certificates.client('right'), ca: readFileSync(certificates.ca) };
