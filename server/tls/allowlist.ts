@@ -24,7 +24,7 @@ export function allowlistOf({
 }
 
 /** Whether a text can be a certificate's name. */
-export const isName = (text: string): boolean => NAME.test(text) && !NAMES.test(text);
+export const isName = (text: string): boolean => NAME.test(text) && !isList(text);
 
 /** Throws when the file cannot be read, and when a line is no name: `PATH:3: "a, b" is no certificate name; ...`. */
 export function readNames(path: string): ReadonlySet<string> {
@@ -48,7 +48,15 @@ const COMMENT = /(?:^|\s)#.*$/;
 /** No name is in quotes, ends like a list, or is a pattern; and a file in another encoding has control characters. */
 const NAME = /^(?!["'/].*["'/]$|.*[,;*]$|.*\*\.)[^\p{C}\ufffd]+$/u;
 /** Names of hosts one behind the other. */
-const NAMES = /^[\w-]+(?:\.[\w-]+)+[\s,;]+[\w-]+(?:\.[\w-]+)+(?:[\s,;]|$)/;
+const HOSTS = /^[\w-]+(?:\.[\w-]+)+[\s,;]+[\w-]+(?:\.[\w-]+)+(?:[\s,;]|$)/;
+const SEPARATOR = /[\s,;]/;
+const CAPITAL = /\p{Lu}/u;
+
+/**
+ * Several names in place of one. Puppet's names have neither separators nor capital letters; those of another authority may have both:
+ * `Some Client`, `Acme, Inc.`.
+ */
+const isList = (text: string): boolean => HOSTS.test(text) || (SEPARATOR.test(text) && !CAPITAL.test(text));
 
 /** Enough to find it by. */
 const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}...` : text);

@@ -415,7 +415,15 @@ describe('problems', () => {
       `--certificate-allowlist: certificate-allowlist: ${list}:2: "b," is no certificate name; each line has one name, ` +
         'without quotes, and no pattern',
     ]);
-    const lists = ['a.b, c.d', 'a.b;c.d', 'a.b c.d', 'compile-1.example.com,n_1.example.com, x'];
+    const lists = ['a.b, c.d', 'a.b;c.d', 'a.b c.d', 'compile-1.example.com,n_1.example.com, x'].concat([
+      'compile1, puppetboard',
+      'a b',
+      'a,b',
+      'a;b',
+      'a\tb',
+      'n1.example.com n2',
+      ', a',
+    ]);
     for (const line of ['a,', '"a"', "'a'", '*.example.com', '/a/', 'a\x00', 'a;', 'web*', ...lists]) {
       assert.match(of(`${line}\n`)[0]!, /list:1: ".*" is no certificate name; /, line);
     }
@@ -436,6 +444,9 @@ describe('problems', () => {
       problemsOf({ flags: { 'allowed-names': 'b,*.c' } })[0]!,
       /allowed-names: "\*\.c" is no certificate name/,
     );
+    const [spaced, ...others] = problemsOf({ flags: { 'allowed-names': 'compile1 puppetboard, Some Client' } });
+    assert.match(spaced!, /allowed-names: "compile1 puppetboard" is no certificate name/);
+    assert.deepEqual(others, []);
     const { notices } = load({ environment: { OPENVOXDB_POSTGRES_USER: 'x', PUPPETDB_NODE_TTL: '1d' } });
     assert.ok(notices.some(({ message }) => message === 'not read here: $OPENVOXDB_POSTGRES_USER'));
   });
