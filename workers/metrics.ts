@@ -211,15 +211,19 @@ class Reservoir {
     else this.#siftDown(priority, value, seconds);
   }
 
-  distribution(): Distribution {
-    const size = this.#size;
+  /** Of samples that are no older than `ageMax` seconds. */
+  distribution(ageMax: number): Distribution {
+    const values = this.#value;
+    this.#order ??= Uint16Array.from({ length: this.#size }, (_, i) => i).sort((a, b) => values[a]! - values[b]!);
+    const now = (this.#clock() - this.#start) / 1000;
+    const order =
+      ageMax === Number.POSITIVE_INFINITY
+        ? this.#order
+        : this.#order.filter((place) => now - this.#seconds[place]! <= ageMax);
+    const size = order.length;
     if (size === 0) {
       return { min: 0, max: 0, mean: 0, stdDev: 0, p50: 0, p75: 0, p95: 0, p98: 0, p99: 0, p999: 0, size: 0 };
     }
-    const values = this.#value;
-    this.#order ??= Uint16Array.from({ length: size }, (_, i) => i).sort((a, b) => values[a]! - values[b]!);
-    const order = this.#order;
-    const now = (this.#clock() - this.#start) / 1000;
     const weights = new Float64Array(size);
     let total = 0;
     for (let i = 0; i < size; i++) {
@@ -321,12 +325,13 @@ export class Histogram {
     return this.#sum;
   }
 
-  distribution(): Distribution {
-    return this.#reservoir.distribution();
+  /** Of values that are no older than `ageMax` seconds: newer ones push older ones out, and where none come they stay. */
+  distribution(ageMax = Number.POSITIVE_INFINITY): Distribution {
+    return this.#reservoir.distribution(ageMax);
   }
 
   snapshot(): HistogramSnapshot {
-    return { kind: 'histogram', count: this.#count, ...this.#reservoir.distribution() };
+    return { kind: 'histogram', count: this.#count, ...this.distribution() };
   }
 }
 
@@ -354,8 +359,13 @@ export class Timer {
     return this.#histogram.sum;
   }
 
+  /** In milliseconds, of durations that are no older than `ageMax` seconds. */
+  distribution(ageMax = Number.POSITIVE_INFINITY): Distribution {
+    return this.#histogram.distribution(ageMax);
+  }
+
   snapshot(): TimerSnapshot {
-    return { kind: 'timer', ...this.#meter.rates(), ...this.#histogram.distribution() };
+    return { kind: 'timer', ...this.#meter.rates(), ...this.distribution() };
   }
 }
 

@@ -116,6 +116,21 @@ test('histogram: figures that are read again are of all samples, and sorted anew
   assert.equal(sort.mock.callCount(), 2);
 });
 
+test('histogram: figures can be of the last seconds only', () => {
+  const hand = handClock();
+  const histogram = new Histogram(hand.clock);
+  for (const value of [900, 700]) histogram.update(value);
+  hand.now += 200_000;
+  histogram.update(3);
+  assert.equal(histogram.distribution(300).max, 900);
+  hand.now += 100_001;
+  const { size, max, p999 } = histogram.distribution(300);
+  assert.deepEqual([size, max, p999], [1, 3, 3]);
+  hand.now += 200_000;
+  assert.equal(histogram.distribution(300).size, 0);
+  assert.deepEqual([histogram.distribution().max, histogram.snapshot().max, histogram.count], [900, 900, 3]);
+});
+
 test('timer: counts, rates and durations belong together', () => {
   const hand = handClock();
   const timer = new Timer(hand.clock);

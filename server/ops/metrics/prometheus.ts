@@ -1,6 +1,6 @@
 // The registry in Prometheus' text form. Families are named after domain and metric; what varies (command and version,
 // request path, status, pool) becomes a label, so that one family holds all of its series. Timers and histograms are
-// summaries: quantiles of the last minutes, sum and count. The stages of commands and queries are histograms with buckets, which
+// summaries: quantiles of the last five minutes, sum and count. The stages of commands and queries are histograms with buckets, which
 // can be added up. Durations are seconds, as the convention has it.
 
 import {
@@ -39,6 +39,9 @@ const quantiles: readonly (readonly [string, keyof Distribution])[] = [
   ['0.99', 'p99'],
   ['0.999', 'p999'],
 ];
+
+/** Seconds that quantiles are of. PuppetDB's own forms keep a value until newer ones push it out: an alert on them would never end. */
+const QUANTILES_AGE_MAX = 300;
 
 /** Which part of a name is a label. The first row whose pattern matches decides. */
 const labelled: readonly {
@@ -180,13 +183,13 @@ async function addSeries(families: Map<string, Family>, name: string, labels: La
     const summary = isTimer ? `${name}_seconds` : name;
     const family = familyOf(families, summary, 'summary');
     if (family === undefined) return;
-    const figures = metric.snapshot();
+    const figures = metric.distribution(QUANTILES_AGE_MAX);
     for (const [quantile, key] of quantiles) {
       const value = figures.size === 0 ? Number.NaN : figures[key] / (isTimer ? 1000 : 1);
       family.lines.push(line(summary, [...labels, ['quantile', quantile]], value));
     }
     family.lines.push(line(`${summary}_sum`, labels, metric.sum / (isTimer ? 1000 : 1)));
-    family.lines.push(line(`${summary}_count`, labels, figures.count));
+    family.lines.push(line(`${summary}_count`, labels, metric.count));
   }
 }
 

@@ -11,8 +11,7 @@ import { type Asked, request } from './support.ts';
 
 const now = Date.parse('2026-11-21T10:00:00Z');
 
-function gateway(settings = { metrics: true, metricsV1: true }) {
-  const registry = new MetricsRegistry();
+function gateway(settings = { metrics: true, metricsV1: true }, registry = new MetricsRegistry()) {
   createCatalogue(registry);
   const figures = new ProcessFigures(5000);
   const sources = [new RegistryBeans(registry), new ProcessBeans(figures)];
@@ -371,6 +370,22 @@ test('metrics: the Prometheus form makes labels of what varies', async () => {
   }
   const types = lines.filter((line) => line.startsWith('# TYPE')).map((line) => line.split(' ')[2]);
   assert.equal(new Set(types).size, types.length);
+});
+
+test('metrics: quantiles of the Prometheus form are of the last five minutes, those of beans stay', async () => {
+  let ms = 0;
+  const { registry, mounts, json } = gateway(undefined, new MetricsRegistry({ clock: () => ms }));
+  registry.timer('mq', 'global.message-persistence-time').update(900);
+  const name = 'muster_mq_message_persistence_time_seconds';
+  const told = async () => (await request(mounts, '/metrics/prometheus')).text.split('\n');
+  ms = 300_000;
+  assert.ok((await told()).includes(`${name}{quantile="0.99"} 0.9`));
+  ms = 301_000;
+  const lines = await told();
+  for (const line of [`${name}{quantile="0.99"} NaN`, `${name}_sum 0.9`, `${name}_count 1`])
+    assert.ok(lines.includes(line), line);
+  const bean = 'puppetlabs.puppetdb.mq:name=global.message-persistence-time';
+  assert.equal((await json(read(bean, '/99thPercentile'))).value, 900);
 });
 
 test('metrics: the stages are histograms for Prometheus, and no beans', async () => {
