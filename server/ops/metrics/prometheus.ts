@@ -16,6 +16,7 @@ import {
 import { type Stages, stageBounds, stageNames } from '../../../workers/stages.ts';
 import type { ProcessFigures } from '../process-figures.ts';
 import type { StoreHealth } from '../status.ts';
+import { helpText } from './help-texts.ts';
 
 interface Family {
   readonly type: 'counter' | 'gauge' | 'summary' | 'histogram';
@@ -136,8 +137,13 @@ export async function exposition(
   }
   families.set(STAGE_FAMILY, { type: 'histogram', lines: stageLines(registry.stages) });
   const parts: string[] = [];
-  for (const [name, { type, lines }] of families) parts.push(`# TYPE ${name} ${type}\n`, ...lines);
+  for (const [name, { type, lines }] of families) parts.push(`# TYPE ${name} ${type}\n`, helpLine(name), ...lines);
   return parts.join('');
+}
+
+function helpLine(name: string): string {
+  const text = helpText(name);
+  return text === undefined ? '' : `# HELP ${name} ${text}\n`;
 }
 
 const STAGE_FAMILY = `${PREFIX}_stage_seconds`;

@@ -354,6 +354,8 @@ test('metrics: the Prometheus form makes labels of what varies', async () => {
   const lines = text.split('\n');
   for (const line of [
     '# TYPE muster_mq_command_processed_total counter',
+    '# HELP muster_mq_command_processed_total By command and version: Commands that were applied.',
+    '# HELP muster_mq_depth Commands taken and not applied.',
     'muster_mq_command_processed_total{command="replace facts",version="5"} 4',
     'muster_mq_processing_time_seconds{quantile="0.5"} 0.25',
     'muster_mq_processing_time_seconds_sum 0.25',

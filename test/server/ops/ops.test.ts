@@ -99,6 +99,9 @@ test('ops: over a real socket, status, metrics, dashboard and administration ans
     const scraped = await (await get('/metrics/prometheus')).text();
     assert.match(scraped, /^muster_mq_depth 9$/m);
     assert.match(scraped, /^muster_data_free_bytes [1-9]/m);
+    const named = (kind: string) =>
+      [...scraped.matchAll(new RegExp(`^# ${kind} (muster_\\S+) `, 'gm'))].map(([, n]) => n);
+    assert.deepEqual(named('HELP'), named('TYPE'));
     assert.equal((await get('/pdb/dashboard/data')).status, 200);
     assert.equal(((await (await get(depth)).json()) as { value: { Count: number } }).value.Count, 9);
     const escaped = '/metrics/v2/read/puppetlabs.puppetdb.http%3Aname%3D!/pdb!/cmd!/v1.service-time/Count';
