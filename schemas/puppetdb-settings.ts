@@ -4,6 +4,8 @@
 export type IgnoredReason =
   /** Concerns the database server that Muster does not need. */
   | 'database'
+  /** Set up once for all, as there is one store. */
+  | 'one store'
   /** Concerns the Java runtime or its web server. */
   | 'runtime'
   /** PuppetDB itself retired it. */
@@ -38,7 +40,8 @@ export const ignoredSettings: readonly (readonly [section: string, names: string
   ['database', retiredDatabase, 'retired'],
   ['database', database, 'database'],
   ['read-database', retiredDatabase, 'retired'],
-  ['read-database', '*', 'database'],
+  ['read-database', database, 'database'],
+  ['read-database', '*', 'one store'],
   ['command-processing', 'max-frame-size, memory-usage, store-usage, temp-usage', 'retired'],
   ['command-processing', 'concurrent-writes', 'runtime'],
   [

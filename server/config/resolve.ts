@@ -340,6 +340,7 @@ function twoSections(first: Leaf, second: Leaf): Problem {
 
 const ignoredTexts: Readonly<Record<Exclude<IgnoredReason, 'silent' | 'retired' | 'refused'>, string>> = {
   database: 'there is no database server to set up',
+  'one store': 'there is one store here, and what is said of it below [database] counts',
   runtime: 'they concern the Java runtime and its web server',
   policy: 'nothing but reading is possible at /metrics/v2, and the rules of auth.conf say who may do it',
   absent: 'this is not offered here',

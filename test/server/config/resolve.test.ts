@@ -183,6 +183,19 @@ describe('an existing PuppetDB configuration', () => {
     assert.ok(!messages.some((message) => message.includes('geheim') || message.includes('disable-update')));
   });
 
+  test('what is said of a second database alone is told as that', () => {
+    const config = files('reading', { 'a.ini': '[read-database]\nusername = x\nnode-purge-ttl = 1d\n' });
+    const { notices, settings } = load({ config });
+    assert.deepEqual(
+      notices.map(({ message }) => message),
+      [
+        'ignored, as there is no database server to set up: [read-database] username',
+        'ignored, as there is one store here, and what is said of it below [database] counts: [read-database] node-purge-ttl',
+      ],
+    );
+    assert.equal(settings.nodePurgeTtl, 14 * 86_400_000);
+  });
+
   test('what the original does not start with is a problem', () => {
     const config = files('prefix', { 'config.ini': '[global]\nurl-prefix = /x\n' });
     assert.match(problemsOf({ config }).join(), /prefix\/config\.ini:2: \[global\] url-prefix: this was removed/);
