@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createSecureContext } from 'node:tls';
 import { reasonOf } from '../../engine/reason.ts';
+import { ownVersion } from '../ops/own-version.ts';
 import { printableLines } from '../printable.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';
 import { CliFailure, exitStatus, type Terminal } from './command.ts';
@@ -61,6 +62,7 @@ export class Refusal extends CliFailure {
 export class Client {
   readonly url: URL;
   readonly #tls: ClientTls;
+  readonly #userAgent = `muster/${ownVersion()}`;
 
   constructor(url: string, tls: ClientTls) {
     try {
@@ -79,7 +81,7 @@ export class Client {
     const { body } = request;
     const send = this.url.protocol === 'https:' ? httpsRequest : httpRequest;
     const path = `${this.url.pathname.replace(/\/$/, '')}${request.path}`;
-    const headers = { accept: 'application/json', ...request.headers };
+    const headers = { accept: 'application/json', 'user-agent': this.#userAgent, ...request.headers };
     // A connection of its own: one that was kept could be closed by the server just now.
     const options = { method: request.method, headers, agent: false as const, ...this.#tls };
     const outgoing = send(new URL(path, this.url), options);

@@ -227,6 +227,14 @@ describe('administration', () => {
     await server.close();
   });
 
+  test('requests name the program and its version', async () => {
+    const server = await fakeServer(() => '[]');
+    await run(['query', '--url', server.url, 'nodes {}']);
+    await server.close();
+    const { out } = await run(['version']);
+    assert.equal(server.asked[0]!.headers['user-agent'], `muster/${/^version=(.*)$/m.exec(out)![1]}`);
+  });
+
   test('delete needs --yes where nobody can be asked', async () => {
     const server = await fakeServer(({ method }) => (method === 'GET' ? '[{"certname":"x"}]' : '{"deleted": "x"}'));
     assert.equal((await run(['delete', '--url', server.url, 'x'])).status, 2);
