@@ -1,6 +1,7 @@
 // `muster delete`: removes all data of nodes, at once and for good.
 
 import { createInterface } from 'node:readline/promises';
+import { printable } from '../printable.ts';
 import { clientOf, clientOptions } from './client.ts';
 import { type CliCommand, CliFailure, exitStatus, type Terminal } from './command.ts';
 
@@ -31,7 +32,7 @@ export const command: CliCommand = {
       const found = await client.askText({ method: 'GET', path: `/pdb/query/v4/nodes?query=${query}` });
       if ((JSON.parse(found) as unknown[]).length === 0) {
         unknown++;
-        terminal.err(`muster: there is no node ${certname}\n`);
+        terminal.err(`muster: there is no node ${printable(certname)}\n`);
         continue;
       }
       await client.askText({
@@ -40,7 +41,7 @@ export const command: CliCommand = {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ command: 'delete', version: 1, payload: { certname } }),
       });
-      terminal.out(`deleted ${certname}\n`);
+      terminal.out(`deleted ${printable(certname)}\n`);
     }
     return unknown === 0 ? exitStatus.ok : exitStatus.failed;
   },
@@ -51,7 +52,7 @@ async function confirm(certnames: readonly string[], terminal: Terminal): Promis
     throw new CliFailure(exitStatus.usage, 'nobody can be asked here; give --yes to delete without a question');
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
-  const what = certnames.length === 1 ? certnames[0] : `${certnames.length} nodes`;
+  const what = certnames.length === 1 ? printable(certnames[0]!) : `${certnames.length} nodes`;
   const answer = await asking.question(`Delete all data of ${what}? [y/N] `);
   asking.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliFailure(exitStatus.failed, 'nothing was deleted');

@@ -255,6 +255,13 @@ describe('administration', () => {
     assert.equal(server.asked.filter(({ method }) => method === 'POST').length, 2);
     await server.close();
   });
+
+  test('delete shows names in one line each', async () => {
+    const server = await fakeServer(({ url }) => (url.includes('gone') ? '[]' : '[{}]'));
+    const { out, err } = await run(['delete', '--url', server.url, '--yes', 'a\nb', 'gone\u001b[2J']);
+    await server.close();
+    assert.deepEqual([out, err], ['deleted a\\nb\n', 'muster: there is no node gone\\u001b[2J\n']);
+  });
 });
 
 describe('archives', () => {
