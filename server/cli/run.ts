@@ -98,7 +98,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
     terminal.err(overview(entries, terminal.columns));
     return exitStatus.usage;
   }
-  if (name === '--version' || name === '-V') return runCli(['version'], terminal);
+  if (name === '--version' || name === '-V') return runCli(['version', ...rest], terminal);
   if (name === 'help' || name === '--help' || name === '-h') {
     const [topic, surplus] = rest;
     if (name === 'help' && surplus !== undefined) {

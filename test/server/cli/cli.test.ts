@@ -77,6 +77,12 @@ describe('help', () => {
     const surplus = await run(['help', 'start', 'stop']);
     assert.deepEqual([surplus.status, surplus.out], [2, '']);
     assert.match(surplus.err, /unexpected argument `stop`/);
+    for (const name of ['version', '--version', '-V']) {
+      const { status: refused, out, err: told } = await run([name, 'extra']);
+      assert.deepEqual([refused, out], [2, ''], name);
+      assert.match(told, /^muster version: unexpected argument `extra`$/m, name);
+    }
+    assert.equal((await run(['-V'])).out, (await run(['version'])).out);
   });
 
   test('every command explains itself with examples, within the width of the terminal', async () => {
