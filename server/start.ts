@@ -71,7 +71,7 @@ export async function startServer(
     return server;
   } catch (error) {
     logs.area('main').error({ err: error }, 'the server could not start');
-    await (server ?? ahead.pool).stop();
+    await (server?.undo() ?? ahead.pool.stop());
     throw error;
   }
 }
@@ -308,16 +308,26 @@ class RunningServer implements Server {
   }
 
   async #stop(): Promise<void> {
-    const { stopTimeout: graceMs, stopDelay, portFile } = this.#configuration.settings;
-    const isServing = this.#phase === 'running';
-    this.#phase = 'stopping';
-    if (this.#ownsPortFile) removePorts(portFile);
+    const { stopDelay } = this.#configuration.settings;
+    this.#beginStop();
     this.#log.info('Shutdown request received; puppetdb exiting.');
-    if (isServing && stopDelay > 0) {
+    if (stopDelay > 0) {
       this.#log.info({ ms: stopDelay }, 'requests are served before that, with the status stopping');
       for (const listener of [this.#http, this.#https]) listener?.endConnections();
       await pause(stopDelay);
     }
+    await this.undo();
+  }
+
+  #beginStop(): void {
+    this.#phase = 'stopping';
+    if (this.#ownsPortFile) removePorts(this.#configuration.settings.portFile);
+  }
+
+  /** Takes apart what the start has put together, as far as it came: all of a stop but what is there for clients. */
+  async undo(): Promise<void> {
+    const { stopTimeout: graceMs } = this.#configuration.settings;
+    if (this.#phase !== 'stopping') this.#beginStop();
     this.#stopThreads?.();
     this.#warmUpEnd.abort();
     const steps: readonly (readonly [what: string, stop: () => Promise<unknown>])[] = [

@@ -171,6 +171,8 @@ describe('muster start', () => {
       second.err(),
       /^muster: cannot listen on 127\.0\.0\.1:\d+ \(http-host and http-port\): the address is in use/m,
     );
+    assert.match(second.err(), /the server could not start/);
+    assert.doesNotMatch(second.err(), /Shutdown request received/);
     const third = await start(['--data', data]);
     for (const { child, ended } of [first, third]) {
       child.kill('SIGTERM');
