@@ -243,4 +243,20 @@ export const timedQueries: readonly TimedQuery[] = [
     ),
     dump: true,
   },
+  {
+    ...pql(
+      'dump: resources counted by node and title',
+      'scan',
+      'resources[certname, title, count()]{ group by certname, title }',
+    ),
+    dump: true,
+  },
+  {
+    ...pql(
+      'dump: resources among the pairs of a subquery',
+      'scan',
+      'resources[certname, title]{ [certname, title] in resources[certname, title]{ title ~ "." } }',
+    ),
+    dump: true,
+  },
 ];
