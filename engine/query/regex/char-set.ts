@@ -94,20 +94,12 @@ function scan(pattern: string): string {
   return rangesSource(mergeRanges(ranges));
 }
 
-const scanned = new Map<string, string>();
-
 /** Members of a class, or what is outside it, to stand inside a bracket expression. */
 function termSource({ name, complement }: ClassTerm): string {
   const source = CLASS_SOURCES[name];
   if (source !== null && !complement) return source;
-  const key = `${name} ${complement}`;
-  let ranges = scanned.get(key);
-  if (ranges === undefined) {
-    const members = memberPattern(name);
-    ranges = scan(complement ? `(?!${members})[^]` : members);
-    scanned.set(key, ranges);
-  }
-  return ranges;
+  const members = memberPattern(name);
+  return scan(complement ? `(?!${members})[^]` : members);
 }
 
 /** Pattern (flag `u`) of one member of a class. */
@@ -133,6 +125,37 @@ function rangesSource(ranges: readonly number[]): string {
   return source;
 }
 
+/** The characters of a term. */
+class Members {
+  readonly source: string;
+  readonly #test: RegExp;
+  readonly #ascii: Uint8Array;
+
+  constructor(source: string) {
+    this.source = source;
+    this.#test = new RegExp(`[${source}]`, 'u');
+    this.#ascii = Uint8Array.from({ length: ASCII_SIZE }, (_, code) => (this.#isMember(code) ? 1 : 0));
+  }
+
+  has(code: number): boolean {
+    return code < ASCII_SIZE ? this.#ascii[code] === 1 : this.#isMember(code);
+  }
+
+  #isMember(code: number): boolean {
+    return this.#test.test(String.fromCodePoint(code));
+  }
+}
+
+/** By name and complement, as far as they were asked for: of some it takes long to find out. */
+const knownMembers = new Map<string, Members>();
+
+function membersOf(term: ClassTerm): Members {
+  const key = `${term.complement ? '^' : ''}${term.name}`;
+  let members = knownMembers.get(key);
+  if (members === undefined) knownMembers.set(key, (members = new Members(termSource(term))));
+  return members;
+}
+
 /** Immutable set of code points: the union of ranges and classes, or the complement of that union. */
 export class CharSet {
   /** Inclusive bounds, pair by pair, ascending and apart from each other. */
@@ -143,7 +166,7 @@ export class CharSet {
   readonly source: string;
   /** Membership of the ASCII characters. */
   readonly ascii: Uint8Array;
-  readonly #test: RegExp | null;
+  readonly #members: readonly Members[];
 
   constructor(ranges: readonly number[], terms: readonly ClassTerm[] = [], negated = false) {
     const [only] = terms;
@@ -152,9 +175,8 @@ export class CharSet {
     this.ranges = mergeRanges(ranges);
     this.terms = isOutside ? [{ name: only.name, complement: false }] : terms;
     this.negated = negated !== isOutside;
-    const members = this.terms.map(termSource).join('');
-    this.source = this.#print(members);
-    this.#test = members === '' ? null : new RegExp(`[${members}]`, 'u');
+    this.#members = this.terms.map(membersOf);
+    this.source = this.#print(this.#members.map(({ source }) => source).join(''));
     this.ascii = new Uint8Array(ASCII_SIZE);
     for (let code = 0; code < ASCII_SIZE; code++) this.ascii[code] = this.#decide(code) ? 1 : 0;
   }
@@ -205,7 +227,7 @@ export class CharSet {
       if (code < (this.ranges[i] as number)) break;
       if (code <= (this.ranges[i + 1] as number)) return true;
     }
-    return this.#test?.test(String.fromCodePoint(code)) ?? false;
+    return this.#members.some((members) => members.has(code));
   }
 
   #print(members: string): string {
