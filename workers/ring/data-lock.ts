@@ -1,11 +1,38 @@
-// One process per data directory. The lock is a listening Unix socket in the directory: the kernel drops it with the process,
-// however that ends, so a lock whose socket refuses connections is stale and may be taken over. It gets its name when it listens: one
-// that only is about to would be taken for a stale one. Process ids would lie in containers, and advisory file locks are not to be had in Node.
+// One process per data directory. The lock is a folder, `lock`, with the listening Unix socket of its holder: the kernel drops that with
+// the process, however it ends, so a socket that refuses connections is of a dead one. Process ids would lie in containers, and advisory
+// file locks are not to be had in Node.
+//
+//   lock/0f3a6c...      the holder's socket, under a name that nobody else's has or had
+//   lock.5b21d0c4/...   the same of somebody who tries
+//
+// Two never have it, however many start at once and whoever is killed meanwhile:
+//
+// - A socket gets into `lock` only together with its folder, which is renamed when the socket listens. The system puts a folder in the
+//   place of another one only while that is empty. So there is one socket in `lock` at most, and it has listened.
+// - It is taken out by its holder, who lets go, or by somebody whom it refused. What has listened and refuses will never listen again,
+//   and no other socket ever has its name: however long it takes to remove it, nobody living is removed.
+// - So the lock of a living holder is not empty, nor away from its place, at any moment. Of those who find it empty, or not there, one is
+//   first; the others are told that it is not empty.
+// - What is left of those who were killed while they tried is removed by a holder, who meanwhile keeps everybody else out. Whose folder
+//   goes with it, though it lives, cannot rename it; whose folder has lost its socket sees that when it is in place. Both try again.
+//
+// Before, the socket itself was called `lock`. A dead one is removed by a call that does not remove folders.
 
-import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, linkSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+} from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { makeDirectory } from '../../engine/directories.ts';
 import { reasonOf } from '../../engine/reason.ts';
 
@@ -15,22 +42,28 @@ export interface DataLock {
 
 /** Addresses of sockets end at 107 bytes on Linux and 103 elsewhere. */
 const ADDRESS_SIZE_MAX = 100;
-/** What the names of sockets have behind that of the lock before they are the lock, or when they were. */
+/** What folders have behind `lock` before they are the lock. */
 const SUFFIX_SIZE = 9;
-const suffixed = (path: string): string => `${path}.${randomUUID().slice(0, SUFFIX_SIZE - 1)}`;
-const ATTEMPTS = 5;
+const UNFINISHED = /^lock\.[0-9a-f]{8}$/;
+/** Characters of a socket's name: 64 random bits, which do not come twice. */
+const NAME_SIZE = 16;
+/** What an address has behind `lock`. */
+const INNER_SIZE = SUFFIX_SIZE + 1 + NAME_SIZE;
+/** With each of them somebody else has got the lock, or let it go, or died. */
+const ATTEMPTS = 20;
 
 /** Creates the directory if need be. Throws when that cannot be, or when another process uses it. */
 export async function lockDataDirectory(dir: string): Promise<DataLock> {
   createDirectory(dir);
   const address = addressIn(dir);
   try {
-    const { server, own } = await takeOver(address.path, dir);
+    const { server, socket } = await takeOver(address.path, dir);
     return {
       release: () =>
         new Promise((done) => {
-          // While it listens nobody takes it over; somebody may have put something else there by hand.
-          if (socketAt(address.path) === own) rmSync(address.path, { force: true });
+          // Somebody may have put something else there by hand.
+          attempt(() => unlinkSync(socket));
+          attempt(() => rmdirSync(address.path));
           server.close(() => {
             address.close();
             done();
@@ -43,20 +76,29 @@ export async function lockDataDirectory(dir: string): Promise<DataLock> {
   }
 }
 
+/** Where something has come between that is just as good. */
+function attempt(change: () => void): void {
+  try {
+    change();
+  } catch {
+    // Somebody else was faster.
+  }
+}
+
 interface Holder {
   readonly server: Server;
-  /** Its socket (`socketAt`). */
-  readonly own: string | null;
+  /** Its path. */
+  readonly socket: string;
 }
 
 async function takeOver(path: string, dir: string): Promise<Holder> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const holder = await listen(path, dir);
-    if (holder !== null) return holder;
-    const found = socketAt(path);
-    if (found === 'other') throw new Error(`${join(dir, 'lock')} is no socket: it is not the lock of a process`);
-    if (await answers(path, dir)) break;
-    if (found !== null) removeStale(path, found);
+  for (let tries = 0; tries < ATTEMPTS; tries++) {
+    const holder = await put(path, dir);
+    if (holder !== null) {
+      removeUnfinished(path);
+      return holder;
+    }
+    if (await isHeld(path, dir)) break;
   }
   throw new Error(`${dir} is used by another process`);
 }
@@ -77,51 +119,115 @@ interface Address {
 }
 
 /**
- * Where the socket is: always in the directory itself, so that all who use the directory meet there, by whatever path they came.
+ * Where the lock is: always in the directory itself, so that all who use the directory meet there, by whatever path they came.
  * Through an open file where that path is too long for an address.
  */
 function addressIn(dir: string): Address {
   const inside = join(resolve(dir), 'lock');
-  if (Buffer.byteLength(inside) + SUFFIX_SIZE <= ADDRESS_SIZE_MAX) return { path: inside, close: () => {} };
+  if (Buffer.byteLength(inside) + INNER_SIZE <= ADDRESS_SIZE_MAX) return { path: inside, close: () => {} };
   const file = openSync(dir, 'r');
   const folder = `/proc/self/fd/${file}`;
   if (!existsSync(folder)) {
     closeSync(file);
     throw new Error(
-      `the path of ${dir} is too long: this system locks directories of up to ${ADDRESS_SIZE_MAX - 5 - SUFFIX_SIZE} bytes`,
+      `the path of ${dir} is too long: this system locks directories of up to ${ADDRESS_SIZE_MAX - 5 - INNER_SIZE} bytes`,
     );
   }
   return { path: join(folder, 'lock'), close: () => closeSync(file) };
 }
 
-/** null when the address is taken, by a living process or a dead one. */
-function listen(path: string, dir: string): Promise<Holder | null> {
-  const made = suffixed(path);
-  return new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy());
-    const fail = (error: Error): void => {
-      const why = error.message.replaceAll(made, path);
-      reject(new Error(`the data directory ${dir} cannot be written: ${why}`, { cause: error }));
-    };
+/** null: somebody else has the lock, or was faster. */
+async function put(path: string, dir: string): Promise<Holder | null> {
+  const name = randomBytes(NAME_SIZE / 2).toString('hex');
+  const made = `${path}.${name.slice(0, SUFFIX_SIZE - 1)}`;
+  const server = createServer((socket) => socket.destroy());
+  try {
+    mkdirSync(made, { mode: 0o700 });
+  } catch (error) {
+    throw unwritable(error, dir, (text) => text.replaceAll(made, path));
+  }
+  try {
+    await listen(server, join(made, name));
+    renameSync(made, path);
+    const socket = join(path, name);
+    if (existsSync(socket)) return { server, socket };
+  } catch (error) {
+    const isTaken = TAKEN.has((error as NodeJS.ErrnoException).code ?? '') || !existsSync(made);
+    if (!isTaken) throw unwritable(error, dir, (text) => text.replaceAll(made, path));
+  } finally {
+    // Of the holder nothing has this name any more.
+    rmSync(made, { recursive: true, force: true });
+  }
+  server.close();
+  return null;
+}
+
+/** What a folder's new name has that is no empty folder. */
+const TAKEN: ReadonlySet<string> = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((done, fail) => {
     server.once('error', fail);
-    server.listen(made, () => {
+    server.listen(path, () => {
       server.unref();
-      try {
-        const own = socketAt(made);
-        linkSync(made, path);
-        resolve({ server, own });
-      } catch (error) {
-        server.close();
-        if ((error as NodeJS.ErrnoException).code === 'EEXIST') resolve(null);
-        else fail(error as Error);
-      } finally {
-        rmSync(made, { force: true });
-      }
+      done();
     });
   });
 }
 
-/** Whether somebody listens. Throws when only another user may know. */
+function unwritable(error: unknown, dir: string, shown: (text: string) => string = (text) => text): Error {
+  return new Error(`the data directory ${dir} cannot be written: ${shown(reasonOf(error))}`, { cause: error });
+}
+
+/** Whether a living process has the lock. What a dead one left there is removed. */
+async function isHeld(path: string, dir: string): Promise<boolean> {
+  const found = kindAt(path);
+  if (found !== 'folder') return isAlive(path, found, dir);
+  for (const name of namesIn(path, dir)) {
+    const socket = join(path, name);
+    if (await isAlive(socket, kindAt(socket), dir)) return true;
+  }
+  return false;
+}
+
+/** null: nothing is there. */
+type Kind = 'socket' | 'folder' | 'other' | null;
+
+function kindAt(path: string): Kind {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return null;
+  if (found.isSocket()) return 'socket';
+  return found.isDirectory() ? 'folder' : 'other';
+}
+
+function namesIn(path: string, dir: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    throw isDenied(error) ? ofAnotherUser(dir) : unwritable(error, dir);
+  }
+}
+
+/** Whether a socket that was found there is of a living process; of a dead one it is removed. */
+async function isAlive(path: string, found: Kind, dir: string): Promise<boolean> {
+  if (found === null) return false;
+  if (found !== 'socket') throw new Error(`${join(dir, 'lock')} is no socket: it is not the lock of a process`);
+  if (await answers(path, dir)) return true;
+  try {
+    // A folder that has come there meanwhile stays.
+    unlinkSync(path);
+  } catch (error) {
+    if (kindAt(path) === 'socket') throw unwritable(error, dir);
+  }
+  return false;
+}
+
+/**
+ * Whether somebody listens. Throws when only another user may know. On macOS a socket refuses, too, whose queue is full: a hundred would have to
+ * try before the holder's thread, at work on something else, looks at the first of them.
+ */
 function answers(path: string, dir: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
@@ -130,33 +236,28 @@ function answers(path: string, dir: string): Promise<boolean> {
       resolve(true);
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EACCES' || error.code === 'EPERM') {
-        reject(new Error(`${dir} may be used by another process: ${join(dir, 'lock')} belongs to another user`));
-      } else resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT');
+      if (isDenied(error)) reject(ofAnotherUser(dir));
+      else resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT' && error.code !== 'ENOTDIR');
     });
   });
 }
 
-/**
- * Tells one socket from another at the same place; inode numbers alone are given out again at once. null: nothing is there; `other`:
- * something else is.
- */
-function socketAt(path: string): string | null {
-  const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
-  if (found === undefined) return null;
-  return found.isSocket() ? `${found.ino} ${found.mtimeNs}` : 'other';
+const isDenied = (error: unknown): boolean => ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+const ofAnotherUser = (dir: string): Error =>
+  new Error(`${dir} may be used by another process: ${join(dir, 'lock')} belongs to another user`);
+
+/** Removes what is left of those who were killed while they tried. Only for who has the lock. */
+function removeUnfinished(path: string): void {
+  const folder = dirname(path);
+  for (const name of readdirSync(folder)) if (UNFINISHED.test(name)) attempt(() => removeSockets(join(folder, name)));
 }
 
-/** Removes the socket that was found dead, and only that one: somebody else may have put a living one there meanwhile. */
-function removeStale(path: string, found: string): void {
-  const aside = suffixed(path);
-  try {
-    if (socketAt(path) !== found) return;
-    renameSync(path, aside);
-    if (socketAt(aside) !== found) linkSync(aside, path);
-  } catch {
-    // Somebody else was faster; the next attempt sees.
-  }
-  // Of nothing else is this the place to remove it.
-  if (socketAt(aside) !== 'other') rmSync(aside, { force: true });
+/** Of nothing else is this the place to remove it. */
+function removeSockets(path: string): void {
+  const kind = kindAt(path);
+  if (kind === 'socket') unlinkSync(path);
+  if (kind !== 'folder') return;
+  for (const name of readdirSync(path)) if (kindAt(join(path, name)) === 'socket') unlinkSync(join(path, name));
+  rmdirSync(path);
 }

@@ -17,7 +17,7 @@ interface Entry {
 
 /** Names of what a start writes over, each with what tells it from another thing of that name. */
 const ownNames: Readonly<Record<string, (entry: Entry) => boolean>> = {
-  lock: ({ stats }) => stats.isSocket(),
+  lock: isLock,
   running: (entry) => /^\d*\n?$/.test(smallText(entry)),
   [`${INFO_NAME}.new`]: (entry) => /^(?:$|\{"format":)/.test(smallText(entry)),
 };
@@ -50,8 +50,14 @@ function isOwn(path: string): boolean {
   if (stats === undefined) return true;
   const name = basename(path);
   if (isScratch(name)) return holdsOnly({ path, stats }, /^(?:(?:data|lock)\.mdb|partition-\d+)$/);
-  if (/^lock\.[0-9a-f]{8}$/.test(name)) return stats.isSocket();
+  if (/^lock\.[0-9a-f]{8}$/.test(name)) return isLock({ path, stats });
   return !Object.hasOwn(ownNames, name) || ownNames[name]!({ path, stats });
+}
+
+/** A socket, or a folder with nothing else in it. */
+function isLock({ path, stats }: Entry): boolean {
+  if (stats.isSocket()) return true;
+  return stats.isDirectory() && readdirSync(path, { withFileTypes: true }).every((entry) => entry.isSocket());
 }
 
 function holdsOnly({ path, stats }: Entry, names: RegExp): boolean {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -8,14 +8,17 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { lockDataDirectory } from '../../../workers/ring/data-lock.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
@@ -98,6 +101,111 @@ test('data lock: of several threads that start at once, on a lock that is left o
   }
 });
 
+test('data lock: of processes that start all the time and are killed at any moment, one at a time has it', async (t) => {
+  const dir = temporaryDirectory();
+  const mark = join(temporaryDirectory(), 'holder');
+  // Whoever has the lock writes a mark; one that is there already is of a dead process, or else of a second holder, who removes it.
+  const code = `const fs = require('node:fs');
+    const [built, dir, mark] = process.argv.slice(1);
+    const own = String(process.pid);
+    const read = () => { try { return fs.readFileSync(mark, 'utf8'); } catch { return ''; } };
+    const isThere = (pid) => {
+      try { process.kill(Number(pid), 0); } catch { return false; }
+      try { return !/\\) [ZX] /.test(fs.readFileSync('/proc/' + pid + '/stat', 'utf8')); } catch { return !fs.existsSync('/proc/self/stat'); }
+    };
+    const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+    import(built).then(async ({ lockDataDirectory }) => {
+      for (;;) {
+        let lock;
+        try { lock = await lockDataDirectory(dir); } catch (error) {
+          if (!/is used by another process/.test(error.message)) { console.log('failed: ' + error.message); return; }
+          await pause(Math.random() * 2);
+          continue;
+        }
+        const before = read();
+        for (let i = 0; before !== '' && before !== own && isThere(before); i++) {
+          if (i === 1000 || read() !== before) { console.log('two hold it'); return; }
+          await pause(1);
+        }
+        fs.writeFileSync(mark, own);
+        await pause(Math.random() * 3);
+        if (read() !== own) { console.log('two hold it'); return; }
+        fs.rmSync(mark);
+        console.log('held');
+        await lock.release();
+      }
+    });`;
+  const children = new Set<ChildProcess>();
+  let told = '';
+  let killed = 0;
+  let isOver = false;
+  const begin = (): void => {
+    const child = spawn(process.execPath, ['-e', code, built, dir, mark], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.add(child);
+    child.stdout.on('data', (text) => {
+      told += text;
+    });
+    child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), Math.random() * 30));
+    child.once('exit', () => {
+      killed++;
+      children.delete(child);
+      if (!isOver) begin();
+    });
+  };
+  t.after(() => {
+    for (const child of children) child.kill('SIGKILL');
+  });
+  for (let i = 0; i < 6; i++) begin();
+  await pause(4000);
+  isOver = true;
+  const ends = [...children].map((child) => once(child, 'close'));
+  for (const child of children) child.kill('SIGKILL');
+  await Promise.all(ends);
+  assert.deepEqual(new Set(told.trim().split('\n')), new Set(['held']));
+  assert.ok(killed > 6, `${killed} were killed`);
+  const lock = await lockDataDirectory(dir);
+  assert.deepEqual(readdirSync(dir), ['lock']);
+  await lock.release();
+  assert.deepEqual(readdirSync(dir), []);
+});
+
+test('data lock: what is left of those who were killed while they tried goes with the next one', async (t) => {
+  const dir = temporaryDirectory();
+  const server = createServer().listen(join(dir, 'lock.00000001'));
+  t.after(() => server.close());
+  await once(server, 'listening');
+  for (const name of ['lock', 'lock.00000002', 'lock.00000003', 'lock.mine', 'lock.00000004'])
+    mkdirSync(join(dir, name));
+  linkSync(join(dir, 'lock.00000001'), join(dir, 'lock', '1'.repeat(16)));
+  linkSync(join(dir, 'lock.00000001'), join(dir, 'lock.00000002', '2'.repeat(16)));
+  writeFileSync(join(dir, 'lock.00000004', 'letter'), 'mine');
+  await assert.rejects(lockDataDirectory(dir), /is used by another process/);
+  linkSync(join(dir, 'lock.00000001'), join(dir, 'kept'));
+  server.close();
+  await once(server, 'close');
+  linkSync(join(dir, 'kept'), join(dir, 'lock.00000001'));
+  const lock = await lockDataDirectory(dir);
+  assert.deepEqual(readdirSync(dir).sort(), ['kept', 'lock', 'lock.00000004', 'lock.mine']);
+  await lock.release();
+});
+
+test('data lock: a living holder stays in its place whatever others find out about it', async (t) => {
+  const dir = temporaryDirectory();
+  const lock = await lockDataDirectory(dir);
+  t.after(() => lock.release());
+  const held = readdirSync(join(dir, 'lock'));
+  assert.equal(held.length, 1);
+  // Its folder cannot be taken away, nor replaced, by what others do to those of the dead.
+  const other = join(dir, 'other');
+  mkdirSync(other);
+  assert.throws(() => renameSync(other, join(dir, 'lock')), { code: 'ENOTEMPTY' });
+  assert.throws(() => unlinkSync(join(dir, 'lock')));
+  for (let i = 0; i < 20; i++) await assert.rejects(lockDataDirectory(dir), /is used by another process/);
+  assert.deepEqual(readdirSync(join(dir, 'lock')), held);
+  await lock.release();
+  assert.equal(existsSync(join(dir, 'lock')), false);
+});
+
 test('data lock: what is no socket is not removed', async () => {
   const dir = temporaryDirectory();
   writeFileSync(join(dir, 'lock'), 'mine');
@@ -106,6 +214,11 @@ test('data lock: what is no socket is not removed', async () => {
   rmSync(join(dir, 'lock'));
   symlinkSync('elsewhere', join(dir, 'lock'));
   await assert.rejects(lockDataDirectory(dir), /lock is no socket/);
+  rmSync(join(dir, 'lock'));
+  mkdirSync(join(dir, 'lock'));
+  writeFileSync(join(dir, 'lock', 'letter'), 'mine');
+  await assert.rejects(lockDataDirectory(dir), /lock is no socket/);
+  assert.equal(readFileSync(join(dir, 'lock', 'letter'), 'utf8'), 'mine');
 });
 
 test('data lock: directories with long names are locked, whatever the path and the temporary folder', async (t) => {
@@ -140,7 +253,7 @@ test('data lock: a directory that may not be written is told by its name', async
   const [told] = await once(child.stdout, 'data');
   await once(child, 'exit');
   const why = String(told).trim();
-  assert.equal(why, `the data directory ${dir} cannot be written: listen EACCES: permission denied ${dir}/lock`);
+  assert.equal(why, `the data directory ${dir} cannot be written: permission denied`);
 });
 
 /** Tries the lock as another process with another temporary folder does. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { linkSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -34,6 +35,9 @@ test('own folder: what a first start that broke off leaves, and what a start lea
   });
   const server = createServer().listen(join(dir, 'lock'));
   t.after(() => server.close());
+  await once(server, 'listening');
+  mkdirSync(join(dir, 'lock.1234abcd'));
+  linkSync(join(dir, 'lock'), join(dir, 'lock.1234abcd', '0123456789abcdef'));
   requireOwnFolder(dir);
   requireOwnFolder(join(dir, 'none'));
   requireOwnFolder(folderWith({ 'store.json': '{}', notes: 'mine' }));
@@ -44,6 +48,8 @@ test('own folder: what a start would write over or remove, and is something else
   const strangers: readonly (readonly [file: string, text: string])[] = [
     ['lock', 'mine'],
     ['lock.1234abcd', 'mine'],
+    ['lock/letter', 'mine'],
+    ['lock.1234abcd/letter', 'mine'],
     ['running', 'a script that runs'],
     ['store.json.new', 'mine'],
     ['scratch-001', 'a file'],
