@@ -220,6 +220,30 @@ export function eachCodedText(columns: Buffer, take: (column: number, start: num
   }
 }
 
+/**
+ * How many events the columns hold, and whether what is only shown of these lies in the report's lists. Throws when the columns do not fit
+ * together, or their texts are no JSON: who trusts them may take any time.
+ */
+export function inspectColumns(columns: Buffer): { readonly length: number; readonly isPlaced: boolean } {
+  const width = columns[0] === 1 ? 4 : 2;
+  const length = columns.readUInt32LE(1);
+  const textCount = columns.readUInt32LE(5);
+  const codes = HEAD + length * 8;
+  const ends = codes + EVENT_CODES * length * width;
+  const texts = ends + textCount * 4;
+  if (texts > columns.length) throw new Error('its columns have no end');
+  for (let at = codes; at < ends; at += width)
+    if (columns.readUIntLE(at, width) >= textCount) throw new Error('an event has a text that is not there');
+  let start = texts;
+  for (let at = ends; at < texts; at += 4) {
+    const end = texts + columns.readUInt32LE(at);
+    if (end < start || end > columns.length) throw new Error('a text has no end');
+    JSON.parse(columns.toString('utf8', start, end));
+    start = end;
+  }
+  return { length, isPlaced: columns.length > start };
+}
+
 /** Gives equal texts the same number. */
 interface TextNumbers {
   of(bytes: Uint8Array, start: number, end: number, guess?: number): number;

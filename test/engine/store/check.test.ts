@@ -2,16 +2,19 @@
 // and of resources by what nobody can know them.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { partitionDir } from '../../../engine/store/layout.ts';
+import { encodeEvents, eventRange } from '../../../engine/store/event-record.ts';
+import { dataFileOf, partitionDir } from '../../../engine/store/layout.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
+import type { EventRecord } from '../../../engine/store/records.ts';
 import { decodeState, encodeState, STATE } from '../../../engine/store/state.ts';
 import { openStoreInfo } from '../../../engine/store/store-info.ts';
 import type { MemoKind } from '../../../engine/store/tables.ts';
 import { checkStore } from '../../support/check-store.ts';
+import { reportRecord } from './report-records.ts';
 
 const dirs: string[] = [];
 after(() => {
@@ -19,7 +22,10 @@ after(() => {
 });
 
 /** A store with a node that has a fact, and what is to be done to it; what the check tells then. */
-async function problemsAfter(change: (partition: Partition, node: number) => void): Promise<string[]> {
+async function problemsAfter(
+  change: (partition: Partition, node: number) => void,
+  damage: (file: string) => void = () => {},
+): Promise<string[]> {
   const dir = mkdtempSync(join(tmpdir(), 'muster-check-'));
   dirs.push(dir);
   openStoreInfo(dir, { partitions: 1 });
@@ -35,6 +41,7 @@ async function problemsAfter(change: (partition: Partition, node: number) => voi
   change(partition, node);
   await partition.flush();
   await partition.close();
+  damage(dataFileOf(partitionDir(dir, 0)));
   return checkStore(dir);
 }
 
@@ -61,8 +68,7 @@ test('check: a copy that differs from its body, of a fact that the node does not
   });
   assert.deepEqual(foreign, ['partition 0: fact item 7 is copied for node 1, which does not have it']);
   const cut = await problemsWith((copy) => copy.subarray(0, copy.length - 1));
-  assert.equal(cut.length, 1);
-  assert.match(cut[0]!, /^partition 0: it cannot be read: a copy has no end/);
+  assert.deepEqual(cut, ['partition 0: fact_copy 1 of a.example.com cannot be read: a copy has no end']);
 });
 
 test('check: a memo of a node without what it is a memo of, or that cannot be read, is told', async () => {
@@ -148,4 +154,111 @@ test('check: an item whose id would be given out again is told', async () => {
   assert.ok(problems.length > 0);
   for (const problem of problems)
     assert.match(problem, /^partition 0: fact item \d+ has an id that is still to be given out$/);
+});
+
+const EVENT: EventRecord = {
+  status: 'success',
+  timestamp: 1,
+  resourceType: 'File',
+  resourceTitle: '/a',
+  property: 'ensure',
+  name: null,
+  newValue: '"file"',
+  oldValue: '"absent"',
+  message: 'made',
+  file: null,
+  line: 7,
+  containmentPath: ['Stage[main]', 'File[/a]'],
+  containingClass: null,
+  correctiveChange: false,
+};
+
+/** Three reports of the node, each with an event. */
+function addReports(partition: Partition, nodeId: number): void {
+  partition.write((batch) => {
+    for (let i = 1; i <= 3; i++) {
+      const [certname, hash] = ['a.example.com', String(i).repeat(40)];
+      const record = reportRecord({ nodeId, certname, hash, type: 'plan', ...eventRange([EVENT]) });
+      batch.reports.add(record, encodeEvents([EVENT]), { logs: null, metrics: null, resources: null });
+    }
+  });
+}
+
+const replaced = (bytes: Buffer, text: string, by: string): Buffer =>
+  Buffer.from(bytes.toString('latin1').replace(text, by), 'latin1');
+
+test('check: records that cannot be read are told one by one, with their tables, keys and certnames', async () => {
+  assert.deepEqual(await problemsAfter(addReports), []);
+  const problems = await problemsAfter((partition, node) => {
+    addReports(partition, node);
+    const { report_event, report_event_value } = partition.tables;
+    const columns = Buffer.from(report_event.get(1) as Buffer);
+    report_event.putSync(1, columns.fill(0xff, 1, 5));
+    report_event.putSync(2, replaced(columns.fill(1, 1, 2).fill(0, 2, 5), '"File"', '"\x01\x1b\n"'));
+    const values = Buffer.from(report_event_value.get(3) as Buffer);
+    report_event_value.putSync(3, replaced(values, 'Stage', '\x07\x9bage'));
+    const copies = partition.facts.tables.copy!;
+    copies.putSync(node, Buffer.from('garbage'));
+    partition.tables.catalog_memo.putSync(node, Buffer.from('no memo'));
+  });
+  const start = 'partition 0: ';
+  assert.deepEqual(
+    problems.map((problem) => problem.replace(/(cannot be read: (?:Bad control|.* in JSON)).*/, '$1')),
+    [
+      `${start}catalog memo of node 1, which has none`,
+      `${start}catalog memo of node 1 cannot be read`,
+      `${start}fact_copy 1 of a.example.com cannot be read: a copy has no end`,
+      `${start}report_event 1 of a.example.com cannot be read: its columns have no end`,
+      `${start}report_event 2 of a.example.com cannot be read: Bad control`,
+      `${start}report_event_value 3 of a.example.com cannot be read: Bad control`,
+    ],
+  );
+});
+
+test('check: a node or a report that cannot be read is one problem, and what it would count in is none', async () => {
+  const node = await problemsAfter((partition, id) => {
+    partition.tables.node.putSync(id, Buffer.from('garbage'));
+  });
+  assert.deepEqual(node, ['partition 0: node 1 of a.example.com cannot be read: it has no certname']);
+  const report = await problemsAfter((partition, id) => {
+    addReports(partition, id);
+    const stored = Buffer.from(partition.tables.report.get(2) as Buffer);
+    partition.tables.report.putSync(2, replaced(stored, '"production"', '"produ\\tio"').fill(0x80, 1, 9));
+    partition.tables.report_event.removeSync(3);
+  });
+  assert.equal(report.length, 3);
+  assert.match(report[0]!, /^partition 0: report 2 of a\.example\.com cannot be read: /);
+  assert.deepEqual(report.slice(1), [
+    'partition 0: report 3: 0 events, header 1',
+    "partition 0: set 'reports with events' is wrong about 3",
+  ]);
+});
+
+test('check: garbage within a long value is told in a line, and the check goes on', async () => {
+  const targets = Array.from({ length: 500 }, (_, i) => {
+    return { relationship: 'contains', targetType: 'File', targetTitle: `/srv/some/folder/${i}` };
+  });
+  const problems = await problemsAfter(
+    (partition, node) => {
+      addReports(partition, node);
+      partition.write((batch) => {
+        const item = batch.edges.intern({ sourceType: 'Class', sourceTitle: 'main', targets }).id;
+        batch.setEdges(node, Uint32Array.from([item]));
+      });
+      partition.tables.report_event.putSync(2, Buffer.from('garbage'));
+    },
+    (file) => {
+      const bytes = readFileSync(file);
+      for (let at = bytes.indexOf('/srv/some/folder/300'); at >= 0; ) {
+        bytes.set(Buffer.from('\x00\x1b[31m\n\\\u2028\u202e\ufeff'.repeat(40)), at);
+        at = bytes.indexOf('/srv/some/folder/300', at);
+      }
+      writeFileSync(file, bytes);
+    },
+  );
+  for (const problem of problems) assert.match(problem, /^partition 0: [ -~]{1,700}$/);
+  const read = problems.filter((problem) => problem.includes('cannot be read'));
+  assert.equal(read.length, 2);
+  assert.match(read[0]!, /^partition 0: edge_body 1 of a\.example\.com cannot be read: /);
+  assert.match(read[1]!, /^partition 0: report_event 2 of a\.example\.com cannot be read: /);
 });
