@@ -4,7 +4,7 @@
 
 import { parseJson } from '../json/parse.ts';
 import { FACT_BY_NAME, FACTS } from '../store/dictionaries.ts';
-import { factPaths } from '../store/fact-paths.ts';
+import { factPaths, pathText } from '../store/fact-paths.ts';
 import { itemRound } from '../store/item-ids.ts';
 import { shortKey, textOfKey } from '../store/keys.ts';
 import type { Partition } from '../store/partition.ts';
@@ -198,6 +198,3 @@ function gcNames(partition: Partition): Sweep {
     },
   };
 }
-
-/** The registry holds `["type",...path]`; type names have no comma. */
-const pathText = (registered: string): string => `[${registered.slice(registered.indexOf(',') + 1)}`;

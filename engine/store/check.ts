@@ -1,6 +1,6 @@
 // Walks a data directory that no server uses and tells everything that does not fit together: pages of the files, lists
-// without bodies, bodies that nobody has, postings and indexes that disagree with the lists, node sets, report indexes and
-// counters. Reads only. Empty result: the store is sound. A record that cannot be read is a problem like others: what is behind it is
+// without bodies, bodies that nobody has, postings and indexes that disagree with the lists, facts that are not registered, node sets, what
+// belongs to no node or report, report indexes and counters. Reads only. Empty result: the store is sound. A record that cannot be read is a problem like others: what is behind it is
 // checked all the same, and totals that it would count in are not.
 
 import { existsSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { copiesIn } from './copies.ts';
 import { DataFileDamaged } from './data-file.ts';
 import type { Dictionary, DictionaryView } from './dictionary.ts';
 import { inspectColumns } from './event-record.ts';
+import { FactRegistries } from './fact-registries.ts';
 import { isToComeAt } from './item-ids.ts';
 import { digest16, idIn, idOfTimeKey, indexPrefix, pairKey, textOfKey, timeOfKey } from './keys.ts';
 import { DIGEST_SIZE, KNOWN_SIZE } from './known-items.ts';
@@ -19,7 +20,7 @@ import { decodeNode } from './node-record.ts';
 import { walkDataFile } from './page-walk.ts';
 import { openPartition, type Partition } from './partition.ts';
 import { chunkIds, firstOfChunk } from './postings.ts';
-import type { NodeId, NodeRecord, ReportId, ReportRecord } from './records.ts';
+import type { ItemId, NodeId, NodeRecord, ReportId, ReportRecord } from './records.ts';
 import { kindText, markOfKind } from './report-kinds.ts';
 import { periodOf } from './report-periods.ts';
 import { decodeReport } from './report-record.ts';
@@ -96,6 +97,22 @@ export function rowProblems(partition: Partition, owns: (certname: string) => bo
   return problems;
 }
 
+/** What the bodies of a dictionary, and the number that a list has before each, are held against. */
+interface Registries<B> {
+  listed(node: NodeId, item: ItemId, before: number): void;
+  body(item: ItemId, body: B): void;
+}
+
+/** Tables of which a report's row goes with the report. */
+const OF_REPORTS = [
+  'report_event',
+  'report_event_value',
+  'report_lists',
+  'report_logs',
+  'report_metrics',
+  'report_resources',
+] as const;
+
 class Walk {
   readonly #partition: Partition;
   readonly #view: View;
@@ -112,6 +129,7 @@ class Walk {
 
   all(owns: (certname: string) => boolean): void {
     this.#walk('the nodes', () => this.#nodes(owns));
+    this.#walk('the inputs', () => this.#inputs());
     this.#walk('what is remembered of payloads', () => this.#memos());
     this.#dictionaries();
     this.#walk('the reports', () => this.#reports());
@@ -196,6 +214,20 @@ class Walk {
     return true;
   }
 
+  #inputs(): void {
+    const had = new Set<NodeId>();
+    for (const { key: id, value } of this.#partition.tables.inputs.getRange({ ...this.#view.options })) {
+      had.add(id);
+      const record = this.#records.get(id);
+      if (record === undefined) {
+        if (!this.#unread.has(id)) this.#say(`inputs of node ${id}, which is not there`);
+      } else if (record.inputs === null) this.#say(`inputs of ${shortened(record.certname)}, which has none`);
+      this.#read('inputs', id, this.#owner(id), () => JSON.parse(value.toString('utf8')) as unknown);
+    }
+    for (const [id, { certname, inputs }] of this.#records)
+      if (inputs !== null && !had.has(id)) this.#say(`${shortened(certname)}: its inputs are not there`);
+  }
+
   #memos(): void {
     for (const name of ['catalog', 'factset'] as const) {
       const table = this.#partition.tables[MEMO_TABLES[name]];
@@ -216,8 +248,10 @@ class Walk {
       this.#total('counter of resources', counts.resources, this.#dictionary(resources, view.resources, 'catalog'));
       this.#knownResources();
     });
+    const registries = new FactRegistries(view, this.#say);
+    this.#walk('the names and paths of facts', () => registries.load());
     this.#walk('the facts', () =>
-      this.#total('counter of facts', counts.facts, this.#dictionary(facts, view.facts, 'factset')),
+      this.#total('counter of facts', counts.facts, this.#dictionary(facts, view.facts, 'factset', registries)),
     );
     this.#walk('the edges', () => void this.#dictionary(edges, view.edges, 'catalog'));
     this.#walk('the packages', () =>
@@ -242,7 +276,12 @@ class Walk {
   }
 
   /** Returns the number of list entries of all nodes. */
-  #dictionary<B>(dictionary: Dictionary<B>, view: DictionaryView<B>, owner: 'catalog' | 'factset' | null): number {
+  #dictionary<B>(
+    dictionary: Dictionary<B>,
+    view: DictionaryView<B>,
+    owner: 'catalog' | 'factset' | null,
+    registries: Registries<B> | null = null,
+  ): number {
     const { options } = this.#view;
     const { tables } = dictionary;
     const { name, stride } = dictionary.spec;
@@ -258,6 +297,7 @@ class Walk {
       entries += list.length / stride;
       for (let i = stride - 1; i < list.length; i += stride) {
         const item = list[i]!;
+        registries?.listed(node, item, list[i - 1]!);
         const nodes = expected.get(item);
         if (nodes === undefined) expected.set(item, new Set([node]));
         else nodes.add(node);
@@ -265,7 +305,7 @@ class Walk {
       }
     }
     if (tables.copy !== null) this.#copies(dictionary, tables.copy, expected);
-    this.#bodies(dictionary, expected);
+    this.#bodies(dictionary, expected, registries);
     return entries;
   }
 
@@ -290,7 +330,11 @@ class Walk {
   }
 
   /** Bodies against digests, postings against the lists, indexes against the bodies; each table is read once. */
-  #bodies<B>({ spec, tables }: Dictionary<B>, expected: ReadonlyMap<number, ReadonlySet<NodeId>>): void {
+  #bodies<B>(
+    { spec, tables }: Dictionary<B>,
+    expected: ReadonlyMap<number, ReadonlySet<NodeId>>,
+    registries: Registries<B> | null,
+  ): void {
     const { options } = this.#view;
     const { name } = spec;
     const isToCome = isToComeAt(this.#view.state, name, this.#partition.tables.state, options);
@@ -308,6 +352,7 @@ class Walk {
         const body = spec.decode(value);
         const digest = tables.digest.get(digest16(spec.text(body)), options as object);
         if (digest?.readUInt32BE(0) !== item) this.#say(`${name} item ${item}: its digest leads elsewhere`);
+        registries?.body(item, body);
         return new Set(spec.indexes(body).map(([tag, texts]) => nameOf(indexPrefix(tag, texts))));
       });
       const found = posted.get(itemKey(item)) ?? new Set();
@@ -368,6 +413,7 @@ class Walk {
         );
       if (isRead !== true) seen.unread.add(id);
     }
+    for (const table of OF_REPORTS) this.#walk(table, () => this.#ofReports(table));
     this.#walk('what leads to reports', () => this.#reportTables(seen));
     this.#walk("the nodes' latest reports", () => this.#latestReports(seen));
     if (seen.unread.size > 0) return;
@@ -375,6 +421,16 @@ class Walk {
     for (const { clock, ids } of seen.far) this.#equal(`set 'reports far away by ${clock}': further ones`, ids.size, 0);
     this.#walk('the kinds of reports', () => this.#reportKinds(seen));
     this.#walk('the periods of reports', () => this.#reportPeriods(seen));
+  }
+
+  /** Rows whose report is not there. */
+  #ofReports(table: (typeof OF_REPORTS)[number]): void {
+    const { tables } = this.#partition;
+    const { options } = this.#view;
+    for (const id of tables[table].getKeys({ ...options }))
+      if (!present(tables.report, id, options)) this.#say(`${table} ${id} is of no report`);
+      else if (table === 'report_event_value' && !present(tables.report_event, id, options))
+        this.#say(`${table} ${id} is of no events`);
   }
 
   #report(id: number, record: ReportRecord, seen: SeenReports): true {

@@ -36,7 +36,7 @@ const sizeOfPathsAtMost = (length: number): number => (PATH_SIZE * length) / 2 +
 const PATH_SIZE = 100;
 const ELEMENT_SIZE = 4;
 
-const isNested = (value: string): boolean => value.startsWith('{') || value.startsWith('[');
+export const isNested = (value: string): boolean => value.startsWith('{') || value.startsWith('[');
 
 /** Bytes of the paths of all leaves of a value; `before`: of the path that leads to it. */
 function sizeOfPaths(value: JsonValue, before: number): number {
@@ -50,6 +50,9 @@ function sizeOfPaths(value: JsonValue, before: number): number {
   for (const key in value) size += sizeOfPaths(value[key] as JsonValue, before + ELEMENT_SIZE + key.length);
   return size;
 }
+
+/** JSON text of the path that the registry holds as `["type",...path]`; type names have no comma. */
+export const pathText = (registered: string): string => `[${registered.slice(registered.indexOf(',') + 1)}`;
 
 /**
  * Calls `visit` for every leaf of a fact, with the type name that the fact paths show, and for a structure that is not empty

@@ -34,6 +34,7 @@ async function problemsAfter(
     const id = batch.createNode('a.example.com');
     const item = batch.facts.intern({ name: 'kernel', value: '"Linux"' }).id;
     batch.setFacts(id, Uint32Array.from([batch.nameId('kernel'), item]));
+    batch.addFactPath('string', ['kernel']);
     const factset = { environment: null, producer: null, producerTimestamp: 1, timestamp: 1, hash: 'a'.repeat(40) };
     batch.putNode(id, { ...batch.node(id)!, factset });
     return id;
@@ -225,6 +226,7 @@ test('check: a node or a report that cannot be read is one problem, and what it 
     const stored = Buffer.from(partition.tables.report.get(2) as Buffer);
     partition.tables.report.putSync(2, replaced(stored, '"production"', '"produ\\tio"').fill(0x80, 1, 9));
     partition.tables.report_event.removeSync(3);
+    partition.tables.report_event_value.removeSync(3);
   });
   assert.equal(report.length, 3);
   assert.match(report[0]!, /^partition 0: report 2 of a\.example\.com cannot be read: /);
@@ -261,4 +263,92 @@ test('check: garbage within a long value is told in a line, and the check goes o
   assert.equal(read.length, 2);
   assert.match(read[0]!, /^partition 0: edge_body 1 of a\.example\.com cannot be read: /);
   assert.match(read[1]!, /^partition 0: report_event 2 of a\.example\.com cannot be read: /);
+});
+
+test('check: what belongs to a report or a node that is not there is told', async () => {
+  const problems = await problemsAfter((partition, node) => {
+    addReports(partition, node);
+    const { tables } = partition;
+    tables.report_event.putSync(7, Buffer.from(tables.report_event.get(1) as Buffer));
+    tables.report_event_value.putSync(8, Buffer.from('x'));
+    tables.report_lists.putSync(9, Buffer.alloc(8));
+    for (const name of ['logs', 'metrics', 'resources'] as const)
+      tables[`report_${name}`].putSync(10, Buffer.from('[]'));
+    tables.inputs.putSync(5, Buffer.from('[["hiera","a"]]'));
+    tables.inputs.putSync(node, Buffer.from('[["hiera",'));
+  });
+  assert.deepEqual(problems, [
+    'partition 0: inputs of a.example.com, which has none',
+    'partition 0: inputs 1 of a.example.com cannot be read: Unexpected end of JSON input',
+    'partition 0: inputs of node 5, which is not there',
+    'partition 0: report_event 7 is of no report',
+    'partition 0: report_event_value 8 is of no report',
+    'partition 0: report_lists 9 is of no report',
+    'partition 0: report_logs 10 is of no report',
+    'partition 0: report_metrics 10 is of no report',
+    'partition 0: report_resources 10 is of no report',
+  ]);
+  const values = await problemsAfter((partition, node) => {
+    addReports(partition, node);
+    partition.write((batch) => batch.reports.setEvents(2, []));
+    partition.tables.report_event_value.putSync(2, Buffer.from('x'));
+  });
+  assert.deepEqual(values, ['partition 0: report_event_value 2 is of no events']);
+});
+
+test('check: inputs that a node should have and has not are told', async () => {
+  const withInputs = (text: string | null): Promise<string[]> =>
+    problemsAfter((partition, node) => {
+      partition.write((batch) => {
+        const inputs = { catalogUuid: 'u', producerTimestamp: 1, hash: 'd'.repeat(40) };
+        batch.setInputs(node, text);
+        batch.putNode(node, { ...batch.node(node)!, inputs });
+      });
+    });
+  assert.deepEqual(await withInputs('[["hiera","a"]]'), []);
+  assert.deepEqual(await withInputs(null), ['partition 0: a.example.com: its inputs are not there']);
+});
+
+test('check: facts whose names or paths are not registered are told; what no fact has may be registered', async () => {
+  const addNested = (partition: Partition, node: number): void => {
+    partition.write((batch) => {
+      const ids = [batch.nameId('kernel'), batch.facts.intern({ name: 'kernel', value: '"Linux"' }).id];
+      const item = batch.facts.intern({ name: 'os', value: '{"name":"a","list":[1,{"x":null}]}' }).id;
+      for (const path of [['os'], ['os', 'name'], ['os', 'list', 0], ['os', 'list', 1, 'x']])
+        batch.addFactPath(path.length === 1 ? 'json' : 'string', path);
+      batch.setFacts(node, Uint32Array.from([...ids, batch.nameId('os'), item]));
+    });
+  };
+  const unused = await problemsAfter((partition, node) => {
+    addNested(partition, node);
+    partition.write((batch) => {
+      batch.nameId('gone');
+      batch.addFactPath('string', ['gone', 3]);
+    });
+  });
+  assert.deepEqual(unused, []);
+  const missing = await problemsAfter((partition, node) => {
+    addNested(partition, node);
+    const { fact_name, fact_path } = partition.tables;
+    fact_name.removeSync(Buffer.from('kernel'));
+    const rows = [...fact_path.getRange({})];
+    for (const { key, value } of rows) if (value.toString('utf8').endsWith('"list",1,"x"]')) fact_path.removeSync(key);
+  });
+  assert.deepEqual(missing, [
+    'partition 0: fact item 1: its name "kernel" has no id',
+    'partition 0: fact item 2: its path ["os","list",1,"x"] is not registered',
+  ]);
+  const wrong = await problemsAfter((partition, node) => {
+    addNested(partition, node);
+    const { fact_name, fact_path } = partition.tables;
+    fact_name.putSync(Buffer.from('kernel'), Buffer.from([0, 0, 0, 2]));
+    fact_name.putSync(Buffer.from('zone'), Buffer.from([0, 0, 0, 9]));
+    fact_path.putSync(Buffer.alloc(16, 1), Buffer.from('["string","kernel"]'));
+  });
+  assert.deepEqual(wrong, [
+    'partition 0: fact_name "os": its id 2 is that of another name',
+    'partition 0: fact_name "zone": its id 9 was never given out',
+    `partition 0: fact_path ${'01'.repeat(16)}: its key is not the digest of its path`,
+    'partition 0: fact item 1: name id 1, that of "kernel" is 2',
+  ]);
 });
