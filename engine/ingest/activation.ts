@@ -6,10 +6,13 @@ import type { NodeId, NodeRecord } from '../store/records.ts';
 import { CommandFailure } from './errors.ts';
 import type { Applied } from './types.ts';
 
-/** Id of the node, created or reactivated as `time` (the producer timestamp of the data) asks for. */
+/** Id of the node, created or reactivated as `time` (the producer timestamp of the data) asks for. Fails the command when there is none for a new node. */
 export function activate(batch: Batch, certname: string, time: number): NodeId {
   const id = batch.view.nodeId(certname);
-  if (id === 0) return batch.createNode(certname);
+  if (id === 0) {
+    assertStorable(batch.refusal('node', 1));
+    return batch.createNode(certname);
+  }
   const record = recordOf(batch, id);
   const { deactivated, expired } = record;
   if (deactivated === null && expired === null) return id;

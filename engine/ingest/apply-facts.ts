@@ -20,7 +20,10 @@ export function applyFacts(batch: Batch, command: FactsCommand): Applied {
   // The hash covers values, environment and packages: an equal one leaves nothing to write but the header.
   const unchanged = stored?.hash === hash;
   const contents = unchanged ? null : command.contents();
-  if (contents !== null) assertStorable(pathsRefusal(contents.facts));
+  if (contents !== null) {
+    const { facts } = contents;
+    assertStorable(pathsRefusal(facts) ?? batch.refusalOfNames(facts));
+  }
   const id = activate(batch, certname, producerTimestamp);
   if (contents !== null) writeFacts(batch, id, contents);
   batch.addEnvironment(environment);

@@ -15,7 +15,7 @@ export function applyReport(batch: Batch, command: ReportCommand, settings: Inge
     activate(batch, certname, producerTimestamp);
     return { detail: 'duplicate', hash, unchanged: true, agentVersion };
   }
-  assertStorable(command.refusal);
+  assertStorable(command.refusal ?? batch.refusal('report', 1));
   const contents = command.contents();
   const { encoded, range } = storedEvents(contents, settings);
   const nodeId = activate(batch, certname, producerTimestamp);

@@ -24,7 +24,16 @@ import {
 } from './records.ts';
 import { ReportWriter } from './report-writer.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind, withRewritten } from './rewritten.ts';
-import { encodeState, type PartitionCounts, STATE, type State } from './state.ts';
+import {
+  encodeState,
+  idsLeft,
+  type Numbered,
+  noIdsLeft,
+  type PartitionCounts,
+  STATE,
+  type State,
+  takeId,
+} from './state.ts';
 import { FORMAT_VERSION } from './store-info.ts';
 import {
   MEMO_TABLES,
@@ -101,6 +110,19 @@ export class Batch {
     return this.#state.counts;
   }
 
+  /** Why `count` more of the kind cannot be stored, as their ids have been given out; null: they can. To be asked before the first write. */
+  refusal(kind: Numbered, count: number): string | null {
+    return idsLeft(this.#state, kind) < count ? noIdsLeft(kind) : null;
+  }
+
+  /** The same of the names of these facts: those that have ids need none. */
+  refusalOfNames(facts: readonly { readonly name: string }[]): string | null {
+    if (idsLeft(this.#state, 'name') >= facts.length) return null;
+    const fresh = new Set<string>();
+    for (const { name } of facts) if (this.view.nameId(name) === 0) fresh.add(name);
+    return this.refusal('name', fresh.size);
+  }
+
   /** The node's record; change it only through `putNode`. */
   node(id: NodeId): NodeRecord | undefined {
     const cached = this.#nodes.get(id);
@@ -113,7 +135,7 @@ export class Batch {
   }
 
   createNode(certname: string): NodeId {
-    const id = this.#state.nextNode++;
+    const id = takeId(this.#state, 'node');
     this.partition.tables.node_id.putSync(textKey(certname), idValue(id));
     this.#sets.add(NODES_ALL, id);
     this.#state.counts.nodes++;
@@ -221,7 +243,7 @@ export class Batch {
     const key = textKey(name);
     const bytes = fast(tables.fact_name, key);
     if (bytes === undefined) {
-      const id = this.#state.nextName++;
+      const id = takeId(this.#state, 'name');
       tables.fact_name.putSync(key, idValue(id));
       return id; // not cached before the commit
     }

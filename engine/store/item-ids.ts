@@ -6,7 +6,7 @@
 import type { Database } from 'lmdb';
 import { entryCount, fast, type ReadOptions } from './lmdb.ts';
 import type { ItemId } from './records.ts';
-import { ITEM_ID_END, type ItemRound, type State } from './state.ts';
+import { ID_END, type ItemRound, type State } from './state.ts';
 
 /** A range has so many ids at least, */
 const RANGE_MIN = 1 << 20;
@@ -70,7 +70,7 @@ export class ItemIds {
     for (;;) {
       if (number > 0) id = firstFree(this.#takenOf(name), id);
       if (id < limit) break;
-      const range = Math.min(ITEM_ID_END, Math.max(this.#rangeMin, entryCount(bodies) * RANGE_SHARE));
+      const range = Math.min(ID_END, Math.max(this.#rangeMin, entryCount(bodies) * RANGE_SHARE));
       if (range <= limit) {
         end = this.#take(name, bodies);
         number++;

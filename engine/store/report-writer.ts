@@ -10,7 +10,7 @@ import type { EventRecord, ReportId, ReportRecord } from './records.ts';
 import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
 import { encodeReport } from './report-record.ts';
 import { CLOCKS, FAR_SETS, isFar, withTimesOf } from './report-times.ts';
-import type { State } from './state.ts';
+import { type State, takeId } from './state.ts';
 import { REPORTS_WITH_EVENTS } from './tables.ts';
 import type { View } from './view.ts';
 
@@ -49,7 +49,7 @@ export class ReportWriter {
   /** Stores a report with its lists and events (null for none; the record counts them); the caller has checked that its hash is new. */
   add(record: ReportRecord, events: EncodedEvents | null, lists: ReportLists): ReportId {
     const { tables } = this.#partition;
-    const id = this.#state.nextReport++;
+    const id = takeId(this.#state, 'report');
     tables.report.putSync(id, encodeReport(record));
     tables.report_digest.putSync(Buffer.from(record.hash, 'hex'), idValue(id));
     tables.report_node.putSync(pairKey(record.nodeId, id), EMPTY);

@@ -18,8 +18,24 @@ export interface PartitionCounts {
   events: number;
 }
 
-/** Item ids are below it. */
-export const ITEM_ID_END = 0xffff_ffff;
+/** Ids of all kinds are below it. */
+export const ID_END = 0xffff_ffff;
+
+/** What gets ids that are given out once and never again, and how many are left. */
+export type Numbered = 'node' | 'report' | 'name';
+const NEXT = { node: 'nextNode', report: 'nextReport', name: 'nextName' } as const;
+const PLURAL = { node: 'nodes', report: 'reports', name: 'fact names' } as const;
+export const idsLeft = (state: Readonly<State>, kind: Numbered): number => ID_END - state[NEXT[kind]];
+
+/** Why no more of the kind can be stored. */
+export const noIdsLeft = (kind: Numbered): string =>
+  `The partition can take no more ${PLURAL[kind]}: it numbers them up to ${ID_END - 1}, and gives no number twice.`;
+
+/** Gives out the next id. Throws, and changes nothing, when there is none. */
+export function takeId(state: State, kind: Numbered): number {
+  if (idsLeft(state, kind) < 1) throw new Error(noIdsLeft(kind));
+  return state[NEXT[kind]]++;
+}
 
 /** Where a dictionary's item ids stand (item-ids.ts). */
 export interface ItemRound {
@@ -94,6 +110,6 @@ export function decodeState(bytes: Uint8Array): State {
     ...stored,
     ...(format < FORMAT_TIMES_ALL && reportTimes !== undefined && { reportTimes: widest(reportTimes) }),
     // Before rounds were known, ids began anew behind the last one; which were free when they did is not known.
-    ...(wrapped === true && { nextItem: Object.fromEntries(Object.keys(nextItem).map((name) => [name, ITEM_ID_END])) }),
+    ...(wrapped === true && { nextItem: Object.fromEntries(Object.keys(nextItem).map((name) => [name, ID_END])) }),
   };
 }
