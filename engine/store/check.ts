@@ -1,7 +1,7 @@
 // Walks a data directory that no server uses and tells everything that does not fit together: pages of the files, lists
 // without bodies, bodies that nobody has, postings and indexes that disagree with the lists, facts that are not registered, node sets, what
-// belongs to no node or report, report indexes and counters. Reads only. Empty result: the store is sound. A record that cannot be read is a problem like others: what is behind it is
-// checked all the same, and totals that it would count in are not.
+// belongs to no node or report, report indexes and counters. Reads only. Empty result: the store is sound. A record that cannot be read is a
+// problem like others: what is behind it is checked all the same, and totals that it would count in are not.
 
 import { existsSync } from 'node:fs';
 import type { Database } from 'lmdb';
