@@ -193,7 +193,7 @@ export class Grouping {
   /** What the group is ordered by. */
   orderKeys(group: number): Value[] {
     const fields = this.#fields;
-    return this.#ordering().map((at) => fields[at]!.values[this.#values[group * fields.length + at]! - 1]!);
+    return this.#terms.map((at) => fields[at]!.values[this.#values[group * fields.length + at]! - 1]!);
   }
 
   /** How two groups compare, when values do so in these orders, one a term. `tick` says when to yield. */
@@ -201,7 +201,7 @@ export class Grouping {
     orders: readonly CompareValues[],
     tick: () => boolean,
   ): Generator<undefined, (a: number, b: number) => number> {
-    const terms = this.#ordering();
+    const terms = this.#terms;
     const ranks: Uint32Array[] = [];
     for (let term = 0; term < terms.length; term++) {
       const { values } = this.#fields[terms[term]!]!;
@@ -220,10 +220,10 @@ export class Grouping {
     };
   }
 
-  /** By term the field. Throws QueryError for one that is not grouped by. */
-  #ordering(): readonly number[] {
+  /** Throws QueryError when the order asks for a field that is not grouped by. */
+  checkOrder(): void {
     const unknown = this.#terms.findIndex((at) => at < 0);
-    if (unknown < 0) return this.#terms;
+    if (unknown < 0) return;
     const { field } = this.#tree.orderBy[unknown]!;
     throw badQuery(`column "${field}" must appear in the group_by clause to be used in order_by`);
   }

@@ -117,6 +117,21 @@ it('groups in any order are those of its pages', () => {
   }
 });
 
+it('an order by what is not grouped by is refused, whether there are groups or not', () => {
+  for (const filter of [
+    ['=', 'exported', true],
+    ['=', 'title', 'none'],
+  ]) {
+    const ast: JsonValue = ['extract', ['type', ['function', 'count']], filter, ['group_by', 'type']];
+    for (const page of [{}, { limit: 5 }]) {
+      assert.throws(
+        () => answer(ast, { order: [['title', 'asc']], ...page }),
+        /column "title" must appear in the group_by clause to be used in order_by/,
+      );
+    }
+  }
+});
+
 it('groups by very many fields, each of which is shown', () => {
   const fields = Array.from({ length: 2000 }, (_, i) => `parameters.p${i}`);
   const began = process.cpuUsage();
