@@ -23,6 +23,8 @@ export interface QueryTree {
 export type FieldRef =
   | { readonly kind: 'field'; readonly field: string }
   | { readonly kind: 'path'; readonly root: PathRoot; readonly parts: readonly PathPart[] };
+/** Equal for references to the same. */
+export const nameOfRef = (ref: FieldRef): string => JSON.stringify(ref);
 /** Documents that paths lead into; what is `trusted` is a fact. */
 export type PathRoot = 'facts' | 'parameters';
 export type PathPart =

@@ -6,10 +6,9 @@ import type { FieldType } from '../../../schemas/entities.ts';
 import { compareNumbers } from '../../json/compare.ts';
 import { type Float, isNumber, type JsonValue } from '../../json/value.ts';
 import { PairNumbers } from '../../pair-numbers.ts';
-import { badQuery } from '../errors.ts';
 import { DecimalSum } from '../format/decimal.ts';
 import { Decimal } from '../format/decimal-value.ts';
-import type { Column, FieldRef, GroupKey, QueryTree } from '../tree.ts';
+import { type Column, type GroupKey, nameOfRef, type QueryTree } from '../tree.ts';
 import { type Access, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { argumentOf, type Key, keyOf, numberOfKeys, pairNumbersFor, TEXT_BYTES } from './group-keys.ts';
@@ -74,7 +73,7 @@ export class Grouping {
   /** What the functions read. */
   readonly #args: readonly Access[];
   readonly #fields: readonly Field[];
-  /** By term of the order: which of the fields it asks for; -1: none. */
+  /** By term of the order: which of the fields it asks for. */
   readonly #terms: readonly number[];
   readonly #scope: CompileScope;
   readonly #hold: Hold;
@@ -110,7 +109,7 @@ export class Grouping {
     this.#columns = tree.columns.map((column, i) => {
       if (column.kind === 'aggregate') return null;
       const ofColumn = keyOfShown.get(i);
-      const key = ofColumn ?? (column.kind === 'field' ? keyOfShown.get(refText(column.ref)) : undefined);
+      const key = ofColumn ?? (column.kind === 'field' ? keyOfShown.get(nameOfRef(column.ref)) : undefined);
       return new ColumnTexts(shownAccess(column, scope), key, hold);
     });
     this.#heads = tree.columns.map(({ key }, i) => `${i === 0 ? '{' : ','}${JSON.stringify(key)}:`);
@@ -220,14 +219,6 @@ export class Grouping {
     };
   }
 
-  /** Throws QueryError when the order asks for a field that is not grouped by. */
-  checkOrder(): void {
-    const unknown = this.#terms.findIndex((at) => at < 0);
-    if (unknown < 0) return;
-    const { field } = this.#tree.orderBy[unknown]!;
-    throw badQuery(`column "${field}" must appear in the group_by clause to be used in order_by`);
-  }
-
   #result(group: number, column: number): string {
     return this.#accumulators[column]?.result(group) ?? 'null';
   }
@@ -273,12 +264,8 @@ function extended(numbers: Uint32Array, groups: number, each: number): Uint32Arr
   return longer;
 }
 
-/** What shows the key: the column of that number, or each one of that text (`refText`). */
-const shownBy = (key: GroupKey): number | string => (key.kind === 'column' ? key.column : refText(key.ref));
-
-/** Equal for references to the same. */
-const refText = (ref: FieldRef): string =>
-  ref.kind === 'field' ? ref.field : JSON.stringify([ref.root, ref.parts.map((part) => Object.entries(part).sort())]);
+/** What shows the key: the column of that number, or each one of that text (`nameOfRef`). */
+const shownBy = (key: GroupKey): number | string => (key.kind === 'column' ? key.column : nameOfRef(key.ref));
 
 /** JSON texts of a column that is grouped by, each once. */
 class ColumnTexts {

@@ -120,7 +120,6 @@ class GroupsOut {
   /** All groups, in order. */
   *emitInOrder(): Generator<undefined, void> {
     const { limit, offset } = this.#tree;
-    this.#grouping.checkOrder();
     this.#group.rows = this.#grouping.size;
     this.#source.ctx.trace.enter(this.#output);
     yield* this.#write(limit === null ? (yield* this.#inOrder()).subarray(offset) : yield* this.#first(offset, limit));

@@ -5,7 +5,7 @@ import { type Field, globalKeyOrder } from '../../../schemas/entities.ts';
 import { isAtom, printClojure, textOf } from '../../clojure.ts';
 import { isArray, type JsonValue } from '../../json/value.ts';
 import { badQuery, StoreRefusal } from '../errors.ts';
-import type { AggregateName, Column, FieldRef, GroupKey, OrderTerm } from '../tree.ts';
+import { type AggregateName, type Column, type FieldRef, type GroupKey, nameOfRef, type OrderTerm } from '../tree.ts';
 import { badMatchPart, columnType, noSequence } from './messages.ts';
 import { FUNCTIONS } from './operators.ts';
 import { documentRef, parseField, tryParseField } from './path.ts';
@@ -187,9 +187,6 @@ function isDocumentMember(scope: Scope, name: JsonValue): boolean {
 // ---- grouping ----
 
 const isAggregate = (column: Column): boolean => column.kind === 'aggregate';
-
-/** Equal for references to the same. */
-const nameOfRef = (ref: FieldRef): string => JSON.stringify(ref);
 
 /** What a grouping clause may name beside fields. */
 interface Groupable {

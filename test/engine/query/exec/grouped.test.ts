@@ -126,7 +126,7 @@ it('an order by what is not grouped by is refused, whether there are groups or n
     for (const page of [{}, { limit: 5 }]) {
       assert.throws(
         () => answer(ast, { order: [['title', 'asc']], ...page }),
-        /column "title" must appear in the group_by clause to be used in order_by/,
+        /column "title" must appear in the GROUP BY clause/,
       );
     }
   }
