@@ -2,6 +2,8 @@
 // texts (byte-numbers.ts), for loops that meet the same pairs again and again: nothing is made for a pair that is known.
 
 const SLOTS_FIRST = 256;
+/** With one pair in so many slots, clearing them takes longer than making a few anew. */
+const SPARSE = 16;
 
 export class PairNumbers {
   /** Open addressing: number + 1, or 0 for free. Its size is a power of two. */
@@ -18,7 +20,10 @@ export class PairNumbers {
   /** Forgets all pairs. */
   clear(): void {
     if (this.#count === 0) return;
-    this.#slots.fill(0);
+    if (this.#slots.length > SLOTS_FIRST && this.#count * SPARSE < this.#slots.length) {
+      this.#slots = new Uint32Array(SLOTS_FIRST);
+      this.#pairs = new Uint32Array(SLOTS_FIRST);
+    } else this.#slots.fill(0);
     this.#count = 0;
   }
 

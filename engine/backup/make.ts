@@ -56,7 +56,7 @@ export function isBackedUp(data: string): boolean {
     return readdirSync(data).some((name) => {
       if (!isHold(name)) return false;
       const stat = statSync(join(data, name), { throwIfNoEntry: false });
-      return stat !== undefined && Date.now() - stat.mtimeMs < LEFT_MS;
+      return stat !== undefined && Math.abs(Date.now() - stat.mtimeMs) < LEFT_MS;
     });
   } catch {
     return true;

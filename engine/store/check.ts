@@ -87,9 +87,11 @@ export function rowProblems(partition: Partition, owns: (certname: string) => bo
   const problems: string[] = [];
   const view = partition.snapshot();
   try {
-    const walk = new Walk(partition, view, (text) => {
-      if (problems.length < PROBLEMS_MAX) problems.push(printable(text, PROBLEM_SIZE_MAX));
-    });
+    const isFull = (): boolean => problems.length >= PROBLEMS_MAX;
+    const say = (text: string): void => {
+      if (!isFull()) problems.push(printable(text, PROBLEM_SIZE_MAX));
+    };
+    const walk = new Walk(partition, view, { say, isFull });
     walk.all(owns);
   } finally {
     view.close();
@@ -113,18 +115,26 @@ const OF_REPORTS = [
   'report_resources',
 ] as const;
 
+interface Telling {
+  readonly say: (problem: string) => void;
+  /** No more are shown. */
+  readonly isFull: () => boolean;
+}
+
 class Walk {
   readonly #partition: Partition;
   readonly #view: View;
-  readonly #say: (problem: string) => void;
+  readonly #say: Telling['say'];
+  readonly #isFull: Telling['isFull'];
   readonly #records = new Map<NodeId, NodeRecord>();
   /** Nodes whose records cannot be read. */
   readonly #unread = new Set<NodeId>();
 
-  constructor(partition: Partition, view: View, say: (problem: string) => void) {
+  constructor(partition: Partition, view: View, { say, isFull }: Telling) {
     this.#partition = partition;
     this.#view = view;
     this.#say = say;
+    this.#isFull = isFull;
   }
 
   all(owns: (certname: string) => boolean): void {
@@ -149,7 +159,8 @@ class Walk {
     try {
       return look();
     } catch (error) {
-      const certname = whose();
+      // It may have to be looked for.
+      const certname = this.#isFull() ? null : whose();
       const of = certname === null ? '' : ` of ${shortened(certname)}`;
       this.#say(`${table} ${key}${of} cannot be read: ${messageOf(error)}`);
       return undefined;

@@ -1,7 +1,7 @@
 // The ids of items. A dictionary gives them out ascending, and each at most once a round. Where a round has come to the end of its range
 // and most of the ids in it are of items that went, the next round begins at 1 and gives out those that were free when it began; else the
-// range grows. So numbers by item take as much room as there are items, however many came and went, and an id is of one body only in all
-// snapshots of a round: what threads keep by ids is good until the next one.
+// range grows. So numbers by item take room for a few times as many as there are, or were when the round began, however many came and went;
+// and an id is of one body only in all snapshots of a round: what threads keep by ids is good until the next one.
 
 import type { Database } from 'lmdb';
 import { entryCount, fast, type ReadOptions } from './lmdb.ts';

@@ -157,11 +157,13 @@ async function upload(client: Client, source: Source, terminal: Terminal): Promi
  */
 async function untilStored(figures: QueueFigures, terminal: Terminal): Promise<number | null> {
   let queue = await figures.queue();
-  const { waiting: total, entered } = queue;
+  let { waiting: total, entered } = queue;
   if (total > 0) {
     const progress = startProgress(terminal, { label: 'store', total, unit: 'commands' });
     for (;;) {
-      const left = total + (queue.entered - entered) - queue.waiting;
+      // What could not be told for a while is counted from here on.
+      if (entered === null) ({ waiting: total, entered } = queue);
+      const left = entered === null || queue.entered === null ? 0 : total + queue.entered - entered - queue.waiting;
       if (queue.waiting === 0 || left >= total) break;
       progress.update(left);
       await sleep(POLL_MS);

@@ -10,8 +10,8 @@ export interface Queue {
   readonly waiting: number;
   /** Commands that failed and will be tried again; null: not known, they are among those that wait. */
   readonly retrying: number | null;
-  /** Commands that have come since the server started. */
-  readonly entered: number;
+  /** Commands that have come since the server started; null: not known. */
+  readonly entered: number | null;
 }
 
 type Figure = 'depth' | 'awaiting-retry' | 'size' | 'discarded';
@@ -51,7 +51,7 @@ export class QueueFigures {
   /** Where no place has all of it, of the depth alone: then the queue has to become empty. */
   async queue(): Promise<Queue> {
     const figures = await this.#read(['depth', 'awaiting-retry', 'size']);
-    if (figures === null) return { waiting: await this.#depth(), retrying: null, entered: 0 };
+    if (figures === null) return { waiting: await this.#depth(), retrying: null, entered: null };
     const [depth = 0, retrying = 0, entered = 0] = figures;
     return { waiting: Math.max(0, depth - retrying), retrying, entered };
   }

@@ -147,14 +147,21 @@ const NAME_MAX = 200;
 
 /** What the certificate says whose it is. Nothing with `client-auth = need`, where Node has let go of it before it tells. */
 function identityOf(client: TLSSocket): Readonly<Record<string, string>> {
-  const certificate = client.getPeerX509Certificate();
-  if (certificate === undefined) return {};
-  const name = commonName(client);
-  return {
-    ...(name === null ? {} : { clientName: name.slice(0, NAME_MAX) }),
-    serial: certificate.serialNumber.slice(0, NAME_MAX),
-    issuer: certificate.issuer.replaceAll('\n', ', ').slice(0, NAME_MAX),
-  };
+  try {
+    const certificate = client.getPeerX509Certificate();
+    if (certificate === undefined) return {};
+    const name = commonName(client);
+    // Node's types do not say so: a certificate may name no issuer.
+    const issuer = certificate.issuer as string | undefined;
+    return {
+      ...(name === null ? {} : { clientName: name.slice(0, NAME_MAX) }),
+      serial: certificate.serialNumber.slice(0, NAME_MAX),
+      ...(issuer === undefined ? {} : { issuer: issuer.replaceAll('\n', ', ').slice(0, NAME_MAX) }),
+    };
+  } catch {
+    // Whatever is in it, the line is written without it.
+    return {};
+  }
 }
 
 /** Also of a client that has been turned away: Node keeps the connection below it, without saying so. */

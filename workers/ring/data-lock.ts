@@ -153,7 +153,10 @@ async function put(path: string, dir: string): Promise<Holder | null> {
     if (existsSync(socket)) return { server, socket };
   } catch (error) {
     const isTaken = TAKEN.has((error as NodeJS.ErrnoException).code ?? '') || !existsSync(made);
-    if (!isTaken) throw unwritable(error, dir, (text) => text.replaceAll(made, path));
+    if (!isTaken) {
+      server.close();
+      throw unwritable(error, dir, (text) => text.replaceAll(made, path));
+    }
   } finally {
     // Of the holder nothing has this name any more.
     rmSync(made, { recursive: true, force: true });

@@ -54,10 +54,14 @@ function isOwn(path: string): boolean {
   return !Object.hasOwn(ownNames, name) || ownNames[name]!({ path, stats });
 }
 
-/** A socket, or a folder with nothing else in it. */
+/** A socket, or a folder with nothing else in it, as far as it can be seen: who has it, or cannot, the lock itself tells. */
 function isLock({ path, stats }: Entry): boolean {
-  if (stats.isSocket()) return true;
-  return stats.isDirectory() && readdirSync(path, { withFileTypes: true }).every((entry) => entry.isSocket());
+  if (!stats.isDirectory()) return stats.isSocket();
+  try {
+    return readdirSync(path, { withFileTypes: true }).every((entry) => entry.isSocket());
+  } catch {
+    return true;
+  }
 }
 
 function holdsOnly({ path, stats }: Entry, names: RegExp): boolean {

@@ -329,6 +329,8 @@ export class Sides {
   readonly #combined: readonly PairNumbers[];
   #accumulators: readonly (Accumulator | null)[] = [];
   #args: readonly Key[] = [];
+  /** Bytes. */
+  #argsHeld = 0;
   #withArgs: readonly PairNumbers[] = [];
   #all: Side[] = [];
   #byNumber: (Side | undefined)[] = [];
@@ -373,7 +375,13 @@ export class Sides {
   /** Remembers none of them any more: numbers begin again, keys stay what they were. */
   forget(): void {
     const { args, accumulators, hold } = this.#options;
-    this.#args = args.map((access) => argumentOf(access, hold));
+    hold(-this.#argsHeld);
+    this.#argsHeld = 0;
+    const holdArgs: Hold = (bytes) => {
+      hold(bytes);
+      this.#argsHeld += bytes;
+    };
+    this.#args = args.map((access) => argumentOf(access, holdArgs));
     this.#withArgs = args.map(() => new PairNumbers());
     this.#accumulators = accumulators();
     this.#all = [];

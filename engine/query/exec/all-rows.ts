@@ -230,7 +230,7 @@ export class AllRows {
     this.#holdKeys(this.size * ORDER_BYTES);
     const order = yield* inOrder(this.size, (a, b) => byColumns(columns, a, b), tick);
     this.#keys = [];
-    this.#ctx.give(this.#keyBytes);
+    this.#hold(-this.#keyBytes);
     this.#hold(order.byteLength);
     return this.#places(order.subarray(from, end));
   }

@@ -133,7 +133,7 @@ export class ExecContext {
     this.trace.pause();
   }
 
-  /** Takes so many bytes until the query is closed. Throws QueryError when there is no room for them. */
+  /** Takes so many bytes until the query is closed, or, below 0, gives them back. Throws QueryError when there is no room for them. */
   hold(bytes: number, keeping: Keeping): void {
     const { room } = this.options;
     if (room === undefined) return;
@@ -146,18 +146,10 @@ export class ExecContext {
     this.#held += bytes;
   }
 
-  /** Gives back before that. */
-  give(bytes: number): void {
-    const { room } = this.options;
-    if (room === undefined) return;
-    room.left += bytes;
-    this.#held -= bytes;
-  }
-
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.give(this.#held);
+    if (this.options.room !== undefined) this.options.room.left += this.#held;
     for (const view of this.#views) view?.close(); // some may not have been taken
   }
 

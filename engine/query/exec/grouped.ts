@@ -1,5 +1,6 @@
 // Answers made of groups: the rows of a selection are added to a grouping (aggregate.ts) in the way that costs least, and the groups go out,
-// in order and cut to a page. Where a group is of one node only, those of each node go out before the next node's are made.
+// in order and cut to a page. Where groups are of one node each, and lists are read node by node, those of a node go out before the next
+// node's are made.
 
 import { fieldOf } from '../../../schemas/entities.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';

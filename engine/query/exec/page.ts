@@ -12,7 +12,7 @@ import type { Source } from './source.ts';
 /** Pages that end further behind are made of numbers of all rows, which mostly are smaller than the keys of so many. */
 const KEPT_MAX = 500_000;
 
-export interface PageOptions {
+interface PageOptions {
   /** How many of the rows that come lie before the page. */
   readonly offset: number;
   /** As which shape rows that are equal in all terms come by their places; null: they come as they are found. */
@@ -24,11 +24,13 @@ export class Page {
   readonly tree: QueryTree;
   readonly ordering: Ordering;
   readonly top: TopEntries<Locator> | AllRows;
-  readonly behind: Behind;
+  readonly #source: Source;
+  #behind: Behind | null = null;
 
   constructor(tree: QueryTree, byTerms: Ordering, source: Source, { offset, placed }: PageOptions) {
     const { ctx, scope } = source;
     const ordering = placed === null ? byTerms : withPlaces(byTerms, placed);
+    this.#source = source;
     this.tree = tree;
     this.ordering = ordering;
     const end = tree.limit === null ? Number.POSITIVE_INFINITY : offset + tree.limit;
@@ -37,7 +39,12 @@ export class Page {
       end > (ctx.options.keptMax ?? KEPT_MAX)
         ? new AllRows({ terms, types: typesOf(terms, scope), ordering, placed, from: offset, end }, ctx)
         : new TopEntries(ordering.compare, offset, end);
-    this.behind = new Behind(ordering, tree, source, this.top);
+  }
+
+  /** What need not be looked at, as it comes behind the page as far as that is filled. */
+  get behind(): Behind {
+    this.#behind ??= new Behind(this.ordering, this.tree, this.#source, this.top);
+    return this.#behind;
   }
 
   /** Where the rows of the page are, in order; this has none afterwards. Very many take long: `tick` says when to yield. */

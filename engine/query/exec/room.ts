@@ -5,7 +5,7 @@ export interface Room {
   left: number;
 }
 
-/** Takes bytes of a query's room. Throws QueryError when there is no room for them. */
+/** Takes bytes of a query's room, or, below 0, gives them back. Throws QueryError when there is no room for them. */
 export type Hold = (bytes: number) => void;
 
 /** What is kept: how the refusal of more begins, and what can be done. */

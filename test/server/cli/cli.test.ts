@@ -477,6 +477,29 @@ describe('archives', () => {
     assert.deepEqual([asked('/pdb/admin/v1/queue'), asked('/metrics/v2')], [1, 1]);
   });
 
+  test('import counts from where the server tells how many commands have come, not from what it did not tell', async () => {
+    const file = join(folder, 'in.tgz');
+    writeFileSync(file, 'the archive');
+    // The first one asks for dead letters.
+    let asked = 0;
+    const figures = [null, [5, 1_000_000], [5, 1_000_002], [1, 1_000_003], [0, 1_000_003]] as const;
+    const server = await fakeServer(({ url }) => {
+      if (url.startsWith('/status')) return '{"status":{"queue_depth":5}}';
+      if (url.startsWith('/metrics')) return [503, 'not now'];
+      if (url !== '/pdb/admin/v1/queue') return '{"ok": true}';
+      const at = asked++ - 1;
+      const known = at < 0 ? ([0, 0] as const) : figures[Math.min(at, figures.length - 1)]!;
+      if (known === null) return [503, 'not now'];
+      return JSON.stringify({ depth: known[0], 'awaiting-retry': 0, size: known[1], discarded: 0 });
+    });
+    const { status, out } = await run(['import', '--url', server.url, file]);
+    await server.close();
+    assert.equal(status, 0);
+    assert.match(out, /^all commands are stored$/m);
+    // Until five have left since the second reading, and dead letters once more.
+    assert.equal(asked, 1 + 4 + 1);
+  });
+
   test('import --from takes everything from another server', async () => {
     const old = await fakeServer(() => 'from there');
     const server = await fakeServer(() => '{"ok": true}');

@@ -68,7 +68,7 @@ basicConstraints = CA:FALSE
 
 /**
  * Makes an authority `ca` with server `server` and clients `right`, `extended` (with extensions), `unlisted`,
- * `revoked`, `expired`, and a stranger. An authority `below` that one has clients `deep` and `deep-revoked`.
+ * `revoked`, `expired`, a stranger, and one that names nobody, nor an issuer. An authority `below` that one has clients `deep` and `deep-revoked`.
  */
 export function makeCertificates(): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'muster-tls-'));
@@ -119,6 +119,7 @@ export function makeCertificates(): Certificates {
     '20200102000000Z',
   ]);
   issue('other', 'stranger', 'right.example.com', 'client');
+  openssl('req', '-x509', ...newKey, '-keyout', path('nameless', 'key'), '-out', path('nameless', 'pem'), '-subj', '/');
   openssl('ca', '-config', path('ca', 'cnf'), '-revoke', path('revoked', 'pem'));
   writeCrl();
 

@@ -333,12 +333,15 @@ describe('TLS gate', { skip: opensslMissing() }, () => {
       },
       'client certificate refused',
     ]);
-    for (let count = 1; count < 22; count++) await refusedBy('/status', { client: 'stranger', port }, /./);
-    assert.equal(lines.length / 2, 20);
+    await refusedBy('/status', { client: 'nameless', port }, /./);
+    const [nameless] = lines.splice(2, 2) as [Record<string, unknown>, string];
+    assert.deepEqual(Object.keys(nameless), ['address', 'serial', 'reason']);
+    for (let count = 2; count < 22; count++) await refusedBy('/status', { client: 'stranger', port }, /./);
+    assert.equal(lines.length / 2, 19);
     const { now } = performance;
     t.mock.method(performance, 'now', () => now.call(performance) + 60_000);
     await refusedBy('/status', { client: 'stranger', port }, /./);
-    assert.equal(lines.length / 2, 21);
+    assert.equal(lines.length / 2, 20);
     const { clientName, issuer, untold } = lines.at(-2) as Record<string, unknown>;
     assert.deepEqual([clientName, issuer, untold], ['right.example.com', 'CN=other', 2]);
     await other.stop();

@@ -7,7 +7,7 @@ import type { JsonValue } from '../../../../engine/json/value.ts';
 import { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { execute } from '../../../../engine/query/exec/execute.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
-import { catalog, contextOptions, type Fleet, newFleet } from '../request/fleet.ts';
+import { catalog, contextOptions, type Fleet, facts, newFleet } from '../request/fleet.ts';
 
 const NODES = 40;
 const RESOURCES = 25;
@@ -161,6 +161,28 @@ describe('what is kept has a bound', () => {
       assert.ok(answer(grouped(...by), { room, order }).length > RESOURCES);
       assert.equal(room.left, 1 << 20);
     }
+  });
+
+  it('of what functions have read and is forgotten, no more', async () => {
+    const many = newFleet();
+    const values = Object.fromEntries(Array.from({ length: 140_000 }, (_, i) => [`f${i}`, i]));
+    many.apply('replace facts', 5, facts('one', values));
+    const room = { left: 24 << 20 };
+    const ctx = new ExecContext(many.partitions, { ...contextOptions, room });
+    const ast: JsonValue = ['extract', ['environment', ['function', 'max', 'value']], ['group_by', 'environment']];
+    const rows: string[] = [];
+    const work = execute(resolveEntity('facts', ast, { edition: 'community' }), ctx, {
+      row: (text) => rows.push(String(text)),
+      full: false,
+    });
+    let least = room.left;
+    for (const _ of work) least = Math.min(least, room.left);
+    assert.deepEqual(rows, ['{"max":139999,"environment":"production"}']);
+    // As many sides as are remembered are told apart twice over, and what the first ones held has been given back.
+    assert.ok(room.left > (24 << 20) - 65_536 * 90, `${room.left}`);
+    ctx.close();
+    assert.equal(room.left, 24 << 20);
+    await many.close();
   });
 
   it('of groups of one node, by what one node has', () => {
