@@ -164,10 +164,15 @@ test('dictionary: what readers keep by item ids is not taken for that of items t
   const reader = openPartition(p.dir, { readOnly: true });
   /** Titles that were read under an id. */
   const known = new Map<number, Set<string>>();
+  let round = 0;
   const titles = (): string[] => {
     const v = reader.snapshot();
     const types = v.resources.classes();
     const records = v.resources.reader();
+    if (v.itemRound('resource') !== round) {
+      round = v.itemRound('resource');
+      for (const id of known.keys()) assert.equal(types.get(id), 0, `${id} when ids begin anew`);
+    }
     const found = [...v.resources.list(v.nodeId('n'))].map((id) => {
       const { title } = v.resources.body(id);
       assert.equal(v.resources.record(id).string(RESOURCE.title), title);
@@ -193,6 +198,7 @@ test('dictionary: what readers keep by item ids is not taken for that of items t
   // The ids begin anew, behind those that are taken.
   for (let run = 0; run < 60; run++) set(...['g', `${run}`, `${run} too`].slice(0, 1 + (run % 3)));
   assert.ok(Math.max(...[...known.values()].map(({ size }) => size)) > 3);
+  assert.ok(round > 2, `${round}`);
   assert.ok(Math.max(...known.keys()) < 16, `${Math.max(...known.keys())}`);
   await reader.close();
   await p.close();
