@@ -196,16 +196,21 @@ function packValues(starts: readonly number[], records: Uint8Array): Buffer {
   return out;
 }
 
+/** Where things lie in the columns of so many events, and how many bytes a code has. */
+function layoutOf(columns: Buffer) {
+  const width = columns[0] === 1 ? 4 : 2;
+  const length = columns.readUInt32LE(1);
+  const textCount = columns.readUInt32LE(5);
+  const codes = HEAD + length * 8;
+  const ends = codes + EVENT_CODES * length * width;
+  return { width, length, textCount, codes, ends, texts: ends + textCount * 4 };
+}
+
 /**
  * Gives each text that the events have in a coded column once, column by column, as its bytes in `columns`: JSON, `null` among them.
  */
 export function eachCodedText(columns: Buffer, take: (column: number, start: number, end: number) => void): void {
-  const width = columns[0] === 1 ? 4 : 2;
-  const count = columns.readUInt32LE(1);
-  const textCount = columns.readUInt32LE(5);
-  const codes = HEAD + count * 8;
-  const ends = codes + EVENT_CODES * count * width;
-  const texts = ends + textCount * 4;
+  const { width, length: count, textCount, codes, ends, texts } = layoutOf(columns);
   /** By code, the column in which it was met last + 1. */
   const met = new Uint8Array(textCount);
   let at = codes;
@@ -225,12 +230,7 @@ export function eachCodedText(columns: Buffer, take: (column: number, start: num
  * together, or their texts are no JSON: who trusts them may take any time.
  */
 export function inspectColumns(columns: Buffer): { readonly length: number; readonly isPlaced: boolean } {
-  const width = columns[0] === 1 ? 4 : 2;
-  const length = columns.readUInt32LE(1);
-  const textCount = columns.readUInt32LE(5);
-  const codes = HEAD + length * 8;
-  const ends = codes + EVENT_CODES * length * width;
-  const texts = ends + textCount * 4;
+  const { width, length, textCount, codes, ends, texts } = layoutOf(columns);
   if (texts > columns.length) throw new Error('its columns have no end');
   for (let at = codes; at < ends; at += width)
     if (columns.readUIntLE(at, width) >= textCount) throw new Error('an event has a text that is not there');

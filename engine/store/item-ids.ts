@@ -53,6 +53,7 @@ const isTaken = (taken: Uint8Array, id: ItemId): boolean => ((taken[id >>> 3] ??
 /** Of the one writer of a partition. */
 export class ItemIds {
   readonly #rangeMin: number;
+  readonly #first: ItemRound;
   readonly #state: Database<Buffer, Buffer>;
   /** By dictionary: what was taken when its round began, as far as that was asked for. */
   readonly #taken = new Map<string, Uint8Array>();
@@ -61,11 +62,12 @@ export class ItemIds {
   constructor(state: Database<Buffer, Buffer>, rangeMin: number | undefined) {
     this.#state = state;
     this.#rangeMin = rangeMin ?? RANGE_MIN;
+    this.#first = { ...FIRST_ROUND, limit: this.#rangeMin };
   }
 
   /** A new id for the dictionary whose bodies these are. Changes the state. */
   next(state: State, name: string, bodies: Database<Buffer, ItemId>): ItemId {
-    let { number, end, limit } = state.rounds[name] ?? { ...FIRST_ROUND, limit: this.#rangeMin };
+    let { number, end, limit } = state.rounds[name] ?? this.#first;
     let id = state.nextItem[name] ?? 1;
     for (;;) {
       if (number > 0) id = firstFree(this.#takenOf(name), id);

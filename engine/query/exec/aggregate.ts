@@ -12,7 +12,7 @@ import { type Column, type GroupKey, nameOfRef, type QueryTree } from '../tree.t
 import { type Access, textOf, type Value } from './access.ts';
 import { type CompileScope, typeOf } from './filter.ts';
 import { argumentOf, type Key, keyOf, numberOfKeys, pairNumbersFor, TEXT_BYTES } from './group-keys.ts';
-import { type CompareValues, comparisonOf, ORDER_BYTES, ranksOf } from './order.ts';
+import { type CompareValues, comparisonOf, RANK_BYTES, ranksOf } from './order.ts';
 import { accessRef, shownAccess } from './output.ts';
 import type { Hold } from './room.ts';
 import type { Row } from './row.ts';
@@ -204,7 +204,7 @@ export class Grouping {
     const ranks: Uint32Array[] = [];
     for (let term = 0; term < terms.length; term++) {
       const { values } = this.#fields[terms[term]!]!;
-      this.#hold(values.length * ORDER_BYTES * 1.5);
+      this.#hold(values.length * RANK_BYTES);
       ranks.push(yield* ranksOf(values, orders[term]!, tick));
     }
     const { length: fields } = this.#fields;

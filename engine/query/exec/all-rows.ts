@@ -9,7 +9,7 @@ import type { OrderTerm } from '../tree.ts';
 import type { Value } from './access.ts';
 import type { ExecContext } from './context.ts';
 import type { Shape } from './entities.ts';
-import { type CompareValues, inOrder, ORDER_BYTES, type Ordering, orderOf, RUN, ranksOf } from './order.ts';
+import { type CompareValues, inOrder, ORDER_BYTES, type Ordering, orderOf, RANK_BYTES, RUN, ranksOf } from './order.ts';
 import type { Hold } from './room.ts';
 import type { Locator } from './row.ts';
 
@@ -116,7 +116,7 @@ class ValueKey implements Key {
     this.#numbers.clear();
     const values = this.#values;
     this.#values = [];
-    this.#hold(values.length * ORDER_BYTES * 1.5);
+    this.#hold(values.length * RANK_BYTES);
     const ranks = yield* ranksOf(values, this.#compare, tick);
     const { column } = this;
     for (let row = 0; row < column.length; row++) {

@@ -193,8 +193,9 @@ interface Entry<P> {
 
 /** So many entries are sorted at once; longer lists are merged from such runs. A power of two. */
 export const RUN = 4096;
-/** Bytes that `inOrder` takes for each number; `ranksOf` one half more. */
+/** Bytes that `inOrder` takes for each number, and `ranksOf` for each value. */
 export const ORDER_BYTES = 2 * Uint32Array.BYTES_PER_ELEMENT;
+export const RANK_BYTES = ORDER_BYTES + Uint32Array.BYTES_PER_ELEMENT;
 
 /** The numbers below `length` in order, equal ones by themselves: runs that are sorted at once, and merged. `tick` says when to yield. */
 export function* inOrder(
