@@ -127,8 +127,8 @@ export class Grouping {
     this.#combined = pairNumbersFor(this.#keys);
     this.#accumulators = this.#accumulatorsOf(() => true);
     const numbers = this.#columns.length + this.#fields.length;
-    this.#groupBytes =
-      numbers * NUMBER_BYTES + this.#keys.length * PAIR_BYTES + this.#accumulators.length * FUNCTION_BYTES;
+    const functions = this.#accumulators.filter((accumulator) => accumulator !== null);
+    this.#groupBytes = numbers * NUMBER_BYTES + this.#keys.length * PAIR_BYTES + functions.length * FUNCTION_BYTES;
     if (tree.groupBy === null) this.#begin(NOTHING_SHOWN, NOTHING_SHOWN);
   }
 
