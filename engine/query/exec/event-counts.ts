@@ -2,16 +2,16 @@
 
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import { type CountField, countFields, type EventCountsTree } from '../tree.ts';
-import type { Value } from './access.ts';
-import type { ExecContext } from './context.ts';
-import { END, ROW } from './cursor.ts';
+import { Counting } from './count/event-counting.ts';
+import { eventKernel } from './count/event-kernel.ts';
+import { COUNT, type EventTally, type Subjects } from './count/event-tally.ts';
 import { openDistinct } from './distinct.ts';
-import { Counting } from './event-counting.ts';
-import { eventKernel } from './event-kernel.ts';
-import { COUNT, type EventTally, type Subjects } from './event-tally.ts';
-import { compareByTypes, TopEntries } from './order.ts';
-import { type Rows, TreeRows } from './rows.ts';
-import { Source } from './source.ts';
+import { compareByTypes, TopEntries } from './order/order.ts';
+import type { ExecContext } from './plan/context.ts';
+import type { Value } from './row/access.ts';
+import { END, ROW } from './sources/cursor.ts';
+import { type Rows, TreeRows } from './sources/rows.ts';
+import { Source } from './sources/source.ts';
 import { prepareFilter } from './subquery.ts';
 
 const SUBJECT_FIELDS = {

@@ -3,21 +3,21 @@
 
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
-import { isAggregated } from './aggregate.ts';
-import type { ExecContext } from './context.ts';
-import { END, ROW } from './cursor.ts';
+import { isAggregated } from './count/aggregate.ts';
+import { countRows } from './count/fold.ts';
 import { openDistinct } from './distinct.ts';
-import { countRows } from './fold.ts';
 import { grouped } from './grouped.ts';
 import { narrowed } from './narrowing.ts';
-import { orderingOf } from './order.ts';
+import { orderingOf } from './order/order.ts';
 import { RowWriter } from './output.ts';
 import { Page } from './page.ts';
-import { timeOrderOf } from './report-plan.ts';
-import { type Rows, TreeRows } from './rows.ts';
-import { Source } from './source.ts';
+import type { ExecContext } from './plan/context.ts';
+import { timeOrderOf } from './plan/report-plan.ts';
+import type { SelectionTrace } from './plan/trace.ts';
+import { END, ROW } from './sources/cursor.ts';
+import { type Rows, TreeRows } from './sources/rows.ts';
+import { Source } from './sources/source.ts';
 import { Places, prepareFilter } from './subquery.ts';
-import type { SelectionTrace } from './trace.ts';
 import { walked, walksNodes } from './walk.ts';
 
 /** Runs the tree. With `onTotal` the number of rows without limit and offset is told before the first row. */

@@ -3,10 +3,10 @@
 // complete or not, while its snapshots are open.
 
 import type { Filter, OrderTerm, QueryTree } from '../tree.ts';
-import { isAggregated } from './aggregate.ts';
-import type { ExecContext } from './context.ts';
-import { estimateItemRows, estimateNodeRows, estimateNodes, estimateReportRows } from './estimate.ts';
-import type { PartitionTrace, Selected, SelectionTrace, Step, Trace } from './trace.ts';
+import { isAggregated } from './count/aggregate.ts';
+import type { ExecContext } from './plan/context.ts';
+import { estimateItemRows, estimateNodeRows, estimateNodes, estimateReportRows } from './plan/estimate.ts';
+import type { PartitionTrace, Selected, SelectionTrace, Step, Trace } from './plan/trace.ts';
 
 /** What a step was expected to do and did. `ms`: milliseconds spent in it and in nothing below it. */
 interface StepPlan {

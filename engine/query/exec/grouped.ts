@@ -5,15 +5,15 @@
 import { fieldOf } from '../../../schemas/entities.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { QueryTree } from '../tree.ts';
-import { Grouping } from './aggregate.ts';
-import { crossRows, isCrossable } from './crossing.ts';
-import { END, ROW } from './cursor.ts';
-import { foldRows } from './fold.ts';
-import { type CompareValues, compareIn, inOrder, ORDER_BYTES, orderOf, TopEntries } from './order.ts';
-import { foldReports } from './report-counts.ts';
-import { TreeRows } from './rows.ts';
-import type { Source } from './source.ts';
-import type { Step } from './trace.ts';
+import { Grouping } from './count/aggregate.ts';
+import { crossRows, isCrossable } from './count/crossing.ts';
+import { foldRows } from './count/fold.ts';
+import { foldReports } from './count/report-counts.ts';
+import { type CompareValues, compareIn, inOrder, ORDER_BYTES, orderOf, TopEntries } from './order/order.ts';
+import type { Step } from './plan/trace.ts';
+import { END, ROW } from './sources/cursor.ts';
+import { TreeRows } from './sources/rows.ts';
+import type { Source } from './sources/source.ts';
 import { groupedByName, walksNames } from './walk.ts';
 
 /** Gives the groups of the tree's rows to the sink. */

@@ -4,13 +4,13 @@
 
 import type { FieldType } from '../../../schemas/entities.ts';
 import type { Filter, OrderTerm, QueryTree } from '../tree.ts';
-import type { Access, Value } from './access.ts';
-import { accessFor, typeOf } from './filter.ts';
-import { foldRows } from './fold.ts';
-import { rowsOfPlan, sizeOf } from './item-plan.ts';
-import { type Compare, compareByTypes } from './order.ts';
-import { Row } from './row.ts';
-import type { Source } from './source.ts';
+import { foldRows } from './count/fold.ts';
+import { accessFor, typeOf } from './filter/filter.ts';
+import { type Compare, compareByTypes } from './order/order.ts';
+import { rowsOfPlan, sizeOf } from './plan/item-plan.ts';
+import type { Access, Value } from './row/access.ts';
+import { Row } from './row/row.ts';
+import type { Source } from './sources/source.ts';
 
 /** Fewer rows than that are put in order as they are. */
 const ROWS_MIN = 5000;

@@ -1,108 +1,15 @@
 // A row as JSON text. Neighbouring columns that depend on the same thing are rendered together, and the text of a shared item
 // is kept with it, so that a dump mostly copies bytes that exist already.
 
-import { type EntityName, fieldOf } from '../../../schemas/entities.ts';
 import { ByteWriter, bytesOf, type Piece, pieceOf } from '../../bytes.ts';
 import { BytesById } from '../../bytes-by-id.ts';
 import { CLOSE_MAP } from '../../json/ascii.ts';
-import { isNumber, isObject, type JsonValue, kindOf } from '../../json/value.ts';
-import type { StoredResource } from '../../store/bodies.ts';
-import { type MaskedKind, toChar } from '../format/to-char.ts';
 import type { RowSink } from '../sink.ts';
-import type { Column, FieldRef, QueryTree } from '../tree.ts';
-import { type Access, jsonText, type Level } from './access.ts';
-import { FactMember } from './fact-member.ts';
-import { accessFor, type CompileScope } from './filter.ts';
-import type { Row } from './row.ts';
-import { ValuePath } from './value-path.ts';
-
-/** Reads a field or a dotted path. */
-export function accessRef(ref: FieldRef, scope: CompileScope): Access {
-  if (ref.kind === 'field') return accessFor(scope, ref.field);
-  if (ref.parts.length === 0) return accessFor(scope, ref.root);
-  const { level, find } = memberOf(ref);
-  return made(level, (row) => find(row) ?? null);
-}
-
-/** What a dotted path leads to in a row; undefined where it leads nowhere, which is not the null that a document may hold. */
-interface Member {
-  readonly level: Level;
-  readonly find: (row: Row) => JsonValue | undefined;
-}
-
-export function memberOf(ref: Extract<FieldRef, { kind: 'path' }>): Member {
-  const { parts } = ref;
-  const first = parts[0]!;
-  const name = first.kind === 'match' ? '' : first.name;
-  const path = new ValuePath(parts.slice(1), false);
-  if (ref.root === 'parameters') {
-    return {
-      level: 'item',
-      find(row) {
-        const { parameters } = row.body as StoredResource;
-        if (!isObject(parameters) || !Object.hasOwn(parameters, name)) return undefined;
-        return path.find(parameters[name]!);
-      },
-    };
-  }
-  const member = new FactMember(name, path);
-  return {
-    level: 'node',
-    find(row) {
-      const item = member.item(row);
-      return item === 0 ? undefined : member.find(row, item);
-    },
-  };
-}
-
-/** A column whose value is computed. */
-const made = (level: Level, value: (row: Row) => JsonValue): Access => ({
-  level,
-  value,
-  write: (row, out) => out.text(jsonText(value(row))),
-});
-
-/** to_string of a time or a number; null stays null, and a fact value that neither is nor spells a number has no such text. */
-function maskedAccess(ref: FieldRef, mask: string, scope: CompileScope): Access {
-  const { level, value } = accessRef(ref, scope);
-  const kind = ref.kind === 'field' ? maskedKind(scope.entity, ref.field) : 'number';
-  const get = (row: Row): string | null => {
-    const v = value(row) as JsonValue;
-    return isNumber(v) || typeof v === 'string' ? toChar(v, mask, kind) : null;
-  };
-  return made(level, get);
-}
-
-function typeofAccess(ref: FieldRef, scope: CompileScope): Access {
-  const { level, value } = accessRef(ref, scope);
-  const isDocument = ref.kind === 'path' || fieldOf(scope.entity, ref.field)?.type === 'J';
-  const get = (row: Row): JsonValue => {
-    const found = value(row) as JsonValue;
-    return found === null && isDocument ? null : kindOf(found); // a missing document has no type
-  };
-  return made(level, get);
-}
-
-function maskedKind(entity: EntityName, field: string): MaskedKind {
-  const { store, type } = fieldOf(entity, field)!;
-  return store === 'timestamp' ? 'time' : type === 'N' ? 'integer' : 'number';
-}
-
-/** Access to a column that is not an aggregate. */
-function columnAccess(column: Column, scope: CompileScope): Access {
-  switch (column.kind) {
-    case 'field':
-      return accessRef(column.ref, scope);
-    case 'to_string':
-      return maskedAccess(column.ref, column.mask, scope);
-    case 'jsonb_typeof':
-      return typeofAccess(column.ref, scope);
-    case 'null':
-      return made('item', () => null);
-    case 'aggregate':
-      throw new Error('an aggregate has no value per row');
-  }
-}
+import type { QueryTree } from '../tree.ts';
+import type { CompileScope } from './filter/filter.ts';
+import { shownAccess } from './plan/columns.ts';
+import type { Access, Level } from './row/access.ts';
+import type { Row } from './row/row.ts';
 
 interface Run {
   readonly level: Level;
@@ -267,14 +174,6 @@ function runsOf(tree: QueryTree, scope: CompileScope): Run[] {
   }
   return runs;
 }
-
-/** Access to a column that is not an aggregate, where nothing but its text is wanted. */
-export const shownAccess = (column: Column, scope: CompileScope): Access =>
-  column.kind === 'field' ? shownRef(column.ref, scope) : columnAccess(column, scope);
-
-/** The same for a field or a dotted path. */
-export const shownRef = (ref: FieldRef, scope: CompileScope): Access =>
-  (ref.kind === 'field' ? scope.access.shown?.[ref.field] : undefined) ?? accessRef(ref, scope);
 
 /** Whether the column's text follows the span's in the record, with this key between them. */
 function follows(span: Span, { stored }: Access, key: string): boolean {

@@ -2,12 +2,12 @@
 // of a place is read again once the page is known.
 
 import type { QueryTree } from '../tree.ts';
-import { AllRows } from './all-rows.ts';
-import { Behind } from './behind.ts';
-import type { Shape } from './entities.ts';
-import { type Ordering, TopEntries, typesOf, withPlaces } from './order.ts';
-import type { Locator } from './row.ts';
-import type { Source } from './source.ts';
+import { AllRows } from './order/all-rows.ts';
+import { Behind } from './order/behind.ts';
+import { type Ordering, TopEntries, typesOf, withPlaces } from './order/order.ts';
+import type { Shape } from './row/entities.ts';
+import type { Locator } from './row/row.ts';
+import type { Source } from './sources/source.ts';
 
 /** Pages that end further behind are made of numbers of all rows, which mostly are smaller than the keys of so many. */
 const KEPT_MAX = 500_000;

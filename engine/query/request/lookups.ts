@@ -7,7 +7,7 @@ import type { ByteWriter } from '../../bytes.ts';
 import type { NodeRecord, ReportId } from '../../store/records.ts';
 import type { ReportListName } from '../../store/report-lists.ts';
 import type { View } from '../../store/view.ts';
-import type { ExecContext } from '../exec/context.ts';
+import type { ExecContext } from '../exec/plan/context.ts';
 
 const REPORT_HASH = /^[0-9a-f]{40}$/;
 

@@ -1,4 +1,4 @@
-// AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. Counts how often each item stands in lists (query/exec/item-weights.ts).
+// AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. Counts how often each item stands in lists (query/exec/count/item-weights.ts).
 //
 //   weights  u32 for each item
 //   list     u32 for each of an entry's numbers, the item last

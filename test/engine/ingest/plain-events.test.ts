@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { ByteWriter } from '../../../engine/bytes.ts';
 import type { ReportCommand } from '../../../engine/ingest/commands.ts';
 import { decodeCommand } from '../../../engine/ingest/decode.ts';
-import { writeEvents, writeEventsFromLists } from '../../../engine/query/exec/report-documents.ts';
+import { writeEvents, writeEventsFromLists } from '../../../engine/query/exec/row/report-documents.ts';
 import { decodeEvents, encodeEvents, StoredEvents } from '../../../engine/store/event-record.ts';
 import { encodeReportLists, REPORT_LISTS, writeReportList } from '../../../engine/store/report-lists.ts';
 import { Random, testSeed } from '../../support/random.ts';

@@ -10,9 +10,9 @@ import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
 import { createGzip } from 'node:zlib';
 import { tarEnd, tarFile } from '../../../server/ops/archive/tar.ts';
-import { run } from '../../server/cli/support.ts';
 import { atEnd } from '../../support/endings.ts';
 import { TestServer } from '../../support/server.ts';
+import { run } from '../cli/support.ts';
 
 const MIB = 1024 * 1024;
 const time = '2026-11-20T00:00:00.000Z';

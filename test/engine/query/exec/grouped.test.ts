@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { JsonValue } from '../../../../engine/json/value.ts';
-import { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { execute } from '../../../../engine/query/exec/execute.ts';
+import { ExecContext } from '../../../../engine/query/exec/plan/context.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
 import { catalog, contextOptions, type Fleet, facts, newFleet } from '../request/fleet.ts';
 

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it, mock } from 'node:test';
-import { recordsOf } from '../../../../engine/query/exec/global-records.ts';
+import { recordsOf } from '../../../../engine/query/exec/row/global-records.ts';
 import { deleteNode } from '../../../../engine/retention/nodes.ts';
 import { gcCatalogs, gcFactPaths } from '../../../../engine/retention/unused.ts';
 import { KeptLists } from '../../../../engine/store/kept-lists.ts';

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { execute } from '../../../../engine/query/exec/execute.ts';
+import { ExecContext } from '../../../../engine/query/exec/plan/context.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
 import { type Asked, ask, contextOptions, type Fleet, facts, NOW, newFleet } from '../request/fleet.ts';
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ExecContext } from '../../../../engine/query/exec/context.ts';
-import { END, PAUSE, ROW } from '../../../../engine/query/exec/cursor.ts';
-import { TreeRows } from '../../../../engine/query/exec/rows.ts';
-import { Source } from '../../../../engine/query/exec/source.ts';
+import { ExecContext } from '../../../../engine/query/exec/plan/context.ts';
+import { END, PAUSE, ROW } from '../../../../engine/query/exec/sources/cursor.ts';
+import { TreeRows } from '../../../../engine/query/exec/sources/rows.ts';
+import { Source } from '../../../../engine/query/exec/sources/source.ts';
 import { catalog, contextOptions, newFleet } from '../request/fleet.ts';
 
 const RESOURCES = 3000;

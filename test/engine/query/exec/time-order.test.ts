@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { ExecContext } from '../../../../engine/query/exec/context.ts';
 import { execute } from '../../../../engine/query/exec/execute.ts';
+import { ExecContext } from '../../../../engine/query/exec/plan/context.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, contextOptions, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';

@@ -1,0 +1,532 @@
+// Aggregates and groups. Rows fold into numbered groups; where nothing reads the node, a shared item is folded
+// once with the number of its nodes as weight. Where fields of the node and fields of the item are read, but none that is of both,
+// a row is a pair of sides: what the groups read of each is found once for all rows that are equal in it.
+
+import type { FieldType } from '../../../../schemas/entities.ts';
+import { compareNumbers } from '../../../json/compare.ts';
+import { type Float, isNumber, type JsonValue } from '../../../json/value.ts';
+import { PairNumbers } from '../../../pair-numbers.ts';
+import { DecimalSum } from '../../format/decimal.ts';
+import { Decimal } from '../../format/decimal-value.ts';
+import { type Column, type GroupKey, nameOfRef, type QueryTree } from '../../tree.ts';
+import { type CompileScope, typeOf } from '../filter/filter.ts';
+import { type CompareValues, comparisonOf, RANK_BYTES, ranksOf } from '../order/order.ts';
+import { accessRef, shownAccess } from '../plan/columns.ts';
+import { type Access, textOf, type Value } from '../row/access.ts';
+import type { Hold } from '../row/room.ts';
+import type { Row } from '../row/row.ts';
+import { argumentOf, type Key, keyOf, numberOfKeys, pairNumbersFor, TEXT_BYTES } from './group-keys.ts';
+
+/** What a function makes of the rows of each group. Groups are numbered from 0 on. */
+interface Accumulator {
+  add(group: number, row: Row, weight: number): void;
+  /** Adds so many times what another one of the same column has of its group `from`. */
+  absorb(group: number, other: this, from: number, weight: number): void;
+  /** JSON text. */
+  result(group: number): string;
+}
+
+/** A field that groups are ordered by. */
+interface Field {
+  readonly key: Key;
+  /** By number of the key. */
+  readonly values: Value[];
+}
+
+/** Numbers of what a group shows and is ordered by; 0 where it is the other side that has it. */
+interface Numbers {
+  /** By column: of its text, + 1. */
+  readonly texts: readonly number[];
+  /** By field: of its key, + 1. */
+  readonly values: readonly number[];
+}
+
+/** Rows' node, or the rest of them, as far as groups read it. */
+export interface Side extends Numbers {
+  /** Equal for those that groups do not tell apart by. */
+  readonly key: number;
+  /** Equal for those that are equal in all that is read, counted from 0. */
+  readonly number: number;
+  /** By column, of all sides; null where the other side has it. */
+  readonly accumulators: readonly (Accumulator | null)[];
+}
+
+export const isAggregated = (tree: QueryTree): boolean =>
+  tree.groupBy !== null || tree.columns.some((c) => c.kind === 'aggregate');
+
+const GROUPS_FIRST = 64;
+/** Bytes that a group takes for each of its numbers, arrays that are about to grow included; for each pair of keys; for each function. */
+const NUMBER_BYTES = 2 * Uint32Array.BYTES_PER_ELEMENT;
+const PAIR_BYTES = 24;
+const FUNCTION_BYTES = 100;
+
+/** There may be as many groups as rows: what is kept of one are numbers, in arrays over all of them. */
+export class Grouping {
+  readonly #tree: QueryTree;
+  /** Columns that show what is grouped by; null: functions. */
+  readonly #columns: readonly (ColumnTexts | null)[];
+  /** Which columns are the node's. */
+  readonly #ofNode: readonly boolean[];
+  /** What stands before the value of each column. */
+  readonly #heads: readonly string[];
+  readonly #keys: readonly Key[];
+  /** What the functions read. */
+  readonly #args: readonly Access[];
+  readonly #fields: readonly Field[];
+  /** By term of the order: which of the fields it asks for. */
+  readonly #terms: readonly number[];
+  readonly #scope: CompileScope;
+  readonly #hold: Hold;
+  /** For each key but the first: the numbers of what the keys up to it are together. */
+  readonly #combined: readonly PairNumbers[];
+  /** The numbers of pairs of sides, by their keys. */
+  readonly #pairs = new PairNumbers();
+  /** Bytes that a group takes, and how many there were at most. */
+  readonly #groupBytes: number;
+  #held = 0;
+  /** Groups have the numbers of what the keys of their rows are. */
+  #size = 0;
+  /** By group and column, and by group and field, as in `Numbers`. */
+  #texts = new Uint32Array(0);
+  #values = new Uint32Array(0);
+  #accumulators: readonly (Accumulator | null)[];
+  /** What columns, keys and arguments read of a row. */
+  readonly reads: readonly Access[];
+  /** true when none of them reads the node. */
+  readonly itemOnly: boolean;
+  /** true when none of them reads node and item together: then rows can be added as pairs of sides. */
+  readonly isSided: boolean;
+
+  /** `hold`: takes room for what is kept of the groups. */
+  constructor(tree: QueryTree, scope: CompileScope, hold: Hold) {
+    this.#tree = tree;
+    this.#scope = scope;
+    this.#hold = hold;
+    const groupBy = tree.groupBy ?? [];
+    this.#keys = groupBy.map((key) => keyOf(key, tree.columns, scope, hold));
+    // The first key of a kind is the one that is shown.
+    const keyOfShown = new Map(groupBy.map((key, i) => [shownBy(key), this.#keys[i]!] as const).reverse());
+    this.#columns = tree.columns.map((column, i) => {
+      if (column.kind === 'aggregate') return null;
+      const ofColumn = keyOfShown.get(i);
+      const key = ofColumn ?? (column.kind === 'field' ? keyOfShown.get(nameOfRef(column.ref)) : undefined);
+      return new ColumnTexts(shownAccess(column, scope), key, hold);
+    });
+    this.#heads = tree.columns.map(({ key }, i) => `${i === 0 ? '{' : ','}${JSON.stringify(key)}:`);
+    const named = groupBy.map((key) => (key.kind === 'ref' && key.ref.kind === 'field' ? key.ref.field : null));
+    const ordered = [...new Set(tree.orderBy.map(({ field }) => field))].filter((name) => named.includes(name));
+    this.#fields = ordered.map((name) => ({ key: this.#keys[named.indexOf(name)]!, values: [] }));
+    this.#terms = tree.orderBy.map(({ field }) => ordered.indexOf(field));
+    const args = tree.columns.map((c) => (c.kind === 'aggregate' && c.ref !== null ? accessRef(c.ref, scope) : null));
+    this.#ofNode = tree.columns.map((_, i) => (this.#columns[i]?.access ?? args[i])?.level === 'node');
+    this.#args = args.filter((access) => access !== null);
+    const shown = this.#columns.flatMap((column) => column?.access ?? []);
+    this.reads = [...shown, ...this.#keys.map((key) => key.access), ...this.#args];
+    this.itemOnly = this.reads.every((a) => a.level !== 'node' && a.level !== 'row');
+    this.isSided = this.reads.every((a) => a.level !== 'row');
+    this.#combined = pairNumbersFor(this.#keys);
+    this.#accumulators = this.#accumulatorsOf(() => true);
+    const numbers = this.#columns.length + this.#fields.length;
+    const functions = this.#accumulators.filter((accumulator) => accumulator !== null);
+    this.#groupBytes = numbers * NUMBER_BYTES + this.#keys.length * PAIR_BYTES + functions.length * FUNCTION_BYTES;
+    if (tree.groupBy === null) this.#begin(NOTHING_SHOWN, NOTHING_SHOWN);
+  }
+
+  add(row: Row, weight: number): void {
+    const group = numberOfKeys(this.#keys, this.#combined, row);
+    if (group === this.#size)
+      this.#begin(
+        this.#numbersOf(row, () => true),
+        NOTHING_SHOWN,
+      );
+    for (let i = 0; i < this.#accumulators.length; i++) this.#accumulators[i]?.add(group, row, weight);
+  }
+
+  /** The sides that are nodes, or the other ones. */
+  sides(areNodes: boolean): Sides {
+    const isOfSide = ({ level }: Access): boolean => (level === 'node') === areNodes;
+    return new Sides({
+      keys: this.#keys.filter(({ access }) => isOfSide(access)),
+      args: [...this.#args, ...this.#columns.flatMap((column) => column?.spelled ?? [])].filter(isOfSide),
+      numbersOf: (row) => this.#numbersOf(row, isOfSide),
+      hold: this.#hold,
+      accumulators: () => this.#accumulatorsOf((column) => this.#ofNode[column] === areNodes),
+    });
+  }
+
+  /** The same as `add` for so many rows that have this node's side and this other one. One grouping takes rows or sides. */
+  addSides(node: Side, rest: Side, weight: number): void {
+    const group = this.#pairs.of(node.key, rest.key);
+    if (group === this.#size) this.#begin(node, rest);
+    for (let i = 0; i < this.#accumulators.length; i++) {
+      const accumulator = this.#accumulators[i]!;
+      if (accumulator === null) continue;
+      const side = this.#ofNode[i] ? node : rest;
+      accumulator.absorb(group, side.accumulators[i]!, side.number, weight);
+    }
+  }
+
+  /** How many groups there are: their numbers are below it. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** There are no groups any more: those that come are counted from 0 on. Of keys and texts the numbers stay. */
+  forget(): void {
+    this.#size = 0;
+    this.#pairs.clear();
+    for (const pairs of this.#combined) pairs.clear();
+    this.#accumulators = this.#accumulatorsOf(() => true);
+  }
+
+  /** The group's JSON text. */
+  json(group: number): string {
+    const columns = this.#columns;
+    let json = '';
+    for (let i = 0; i < columns.length; i++) {
+      json += this.#heads[i]! + (columns[i]?.at(this.#texts[group * columns.length + i]!) ?? this.#result(group, i));
+    }
+    return `${json === '' ? '{' : json}}`;
+  }
+
+  /** What the group is ordered by. */
+  orderKeys(group: number): Value[] {
+    const fields = this.#fields;
+    return this.#terms.map((at) => fields[at]!.values[this.#values[group * fields.length + at]! - 1]!);
+  }
+
+  /** How two groups compare, when values do so in these orders, one a term. `tick` says when to yield. */
+  *ranked(
+    orders: readonly CompareValues[],
+    tick: () => boolean,
+  ): Generator<undefined, (a: number, b: number) => number> {
+    const terms = this.#terms;
+    const ranks: Uint32Array[] = [];
+    for (let term = 0; term < terms.length; term++) {
+      const { values } = this.#fields[terms[term]!]!;
+      this.#hold(values.length * RANK_BYTES);
+      ranks.push(yield* ranksOf(values, orders[term]!, tick));
+    }
+    const { length: fields } = this.#fields;
+    return (a, b) => {
+      for (let term = 0; term < terms.length; term++) {
+        const at = terms[term]!;
+        const rank = ranks[term]!;
+        const c = rank[this.#values[a * fields + at]! - 1]! - rank[this.#values[b * fields + at]! - 1]!;
+        if (c !== 0) return c;
+      }
+      return 0;
+    };
+  }
+
+  #result(group: number, column: number): string {
+    return this.#accumulators[column]?.result(group) ?? 'null';
+  }
+
+  /** A group begins, that shows and is ordered by what the two have together. */
+  #begin(a: Numbers, b: Numbers): void {
+    const { length: columns } = this.#columns;
+    const { length: fields } = this.#fields;
+    const group = this.#size++;
+    if (this.#size > this.#held) {
+      this.#held = this.#size;
+      this.#hold(this.#groupBytes);
+    }
+    if (this.#texts.length < this.#size * columns) this.#texts = extended(this.#texts, this.#size, columns);
+    if (this.#values.length < this.#size * fields) this.#values = extended(this.#values, this.#size, fields);
+    for (let i = 0; i < columns; i++) this.#texts[group * columns + i] = (a.texts[i] ?? 0) + (b.texts[i] ?? 0);
+    for (let i = 0; i < fields; i++) this.#values[group * fields + i] = (a.values[i] ?? 0) + (b.values[i] ?? 0);
+  }
+
+  /** Of a row whose keys, as far as the accesses that pass are theirs, have been looked at right before. */
+  #numbersOf(row: Row, has: (access: Access) => boolean): Numbers {
+    return {
+      texts: this.#columns.map((column) => (column !== null && has(column.access) ? column.numberOf(row) + 1 : 0)),
+      values: this.#fields.map(({ key, values }) => {
+        if (!has(key.access)) return 0;
+        values[key.last] ??= key.access.value(row);
+        return key.last + 1;
+      }),
+    };
+  }
+
+  #accumulatorsOf(has: (column: number) => boolean): readonly (Accumulator | null)[] {
+    return this.#tree.columns.map((c, i) => (c.kind === 'aggregate' && has(i) ? accumulatorOf(c, this.#scope) : null));
+  }
+}
+
+const NOTHING_SHOWN: Numbers = { texts: [], values: [] };
+
+/** The same with room for so many groups and as many again. */
+function extended(numbers: Uint32Array, groups: number, each: number): Uint32Array<ArrayBuffer> {
+  const longer = new Uint32Array(Math.max(GROUPS_FIRST, groups * 2) * each);
+  longer.set(numbers);
+  return longer;
+}
+
+/** What shows the key: the column of that number, or each one of that text (`nameOfRef`). */
+const shownBy = (key: GroupKey): number | string => (key.kind === 'column' ? key.column : nameOfRef(key.ref));
+
+/** JSON texts of a column that is grouped by, each once. */
+class ColumnTexts {
+  readonly access: Access;
+  readonly #key: Key | null;
+  readonly #hold: Hold;
+  readonly #texts: string[] = [];
+  /** Where the key does not number them. */
+  readonly #numbers = new Map<string, number>();
+
+  /** `key`: what rows are grouped by, if that is what the column shows. */
+  constructor(access: Access, key: Key | undefined, hold: Hold) {
+    this.access = access;
+    this.#key = key ?? null;
+    this.#hold = hold;
+  }
+
+  /** What is read where equal keys may have several texts, such as 1 and 1.0; else nothing. */
+  get spelled(): readonly Access[] {
+    return this.#key?.isExact === true ? [] : [this.access];
+  }
+
+  /** Number of the row's text; the row's keys have been looked at right before. */
+  numberOf(row: Row): number {
+    const known = this.#key?.lastText ?? -1;
+    if (known >= 0) {
+      this.#texts[known] ??= this.#kept(textOf(this.access, row));
+      return known;
+    }
+    const text = textOf(this.access, row);
+    let number = this.#numbers.get(text);
+    if (number === undefined) this.#numbers.set(text, (number = this.#texts.push(this.#kept(text)) - 1));
+    return number;
+  }
+
+  #kept(text: string): string {
+    this.#hold(TEXT_BYTES + text.length);
+    return text;
+  }
+
+  /** The text with that number + 1; null without one. */
+  at(number: number): string | null {
+    return number === 0 ? null : this.#texts[number - 1]!;
+  }
+}
+
+/** What a grouping says of its sides of one kind. */
+interface SidesOptions {
+  readonly keys: readonly Key[];
+  /** What else tells them apart by its text: what functions read, and what equal keys show. */
+  readonly args: readonly Access[];
+  /** Of a row whose keys have been looked at right before. */
+  readonly numbersOf: (row: Row) => Numbers;
+  readonly hold: Hold;
+  readonly accumulators: () => readonly (Accumulator | null)[];
+}
+
+/** Sides of one kind, as many as are remembered. */
+export class Sides {
+  readonly #options: SidesOptions;
+  readonly #combined: readonly PairNumbers[];
+  #accumulators: readonly (Accumulator | null)[] = [];
+  #args: readonly Key[] = [];
+  /** Bytes. */
+  #argsHeld = 0;
+  #withArgs: readonly PairNumbers[] = [];
+  #all: Side[] = [];
+  #byNumber: (Side | undefined)[] = [];
+
+  constructor(options: SidesOptions) {
+    this.#options = options;
+    this.#combined = pairNumbersFor(options.keys);
+    this.forget();
+  }
+
+  /** What is read of the rows. */
+  get reads(): readonly Access[] {
+    const { keys, args } = this.#options;
+    return [...keys.map(({ access }) => access), ...args];
+  }
+
+  /** How many are remembered: their numbers are below it. */
+  get size(): number {
+    return this.#all.length;
+  }
+
+  at(number: number): Side {
+    return this.#all[number]!;
+  }
+
+  of(row: Row): Side {
+    const key = numberOfKeys(this.#options.keys, this.#combined, row);
+    let number = key;
+    for (let i = 0; i < this.#args.length; i++) number = this.#withArgs[i]!.of(number, this.#args[i]!.of(row));
+    return (this.#byNumber[number] ??= this.#made(row, key));
+  }
+
+  #made(row: Row, key: number): Side {
+    const { texts, values } = this.#options.numbersOf(row);
+    const number = this.#all.length;
+    const side: Side = { texts, values, key, number, accumulators: this.#accumulators };
+    for (const accumulator of side.accumulators) accumulator?.add(number, row, 1);
+    this.#all.push(side);
+    return side;
+  }
+
+  /** Remembers none of them any more: numbers begin again, keys stay what they were. */
+  forget(): void {
+    const { args, accumulators, hold } = this.#options;
+    hold(-this.#argsHeld);
+    this.#argsHeld = 0;
+    const holdArgs: Hold = (bytes) => {
+      hold(bytes);
+      this.#argsHeld += bytes;
+    };
+    this.#args = args.map((access) => argumentOf(access, holdArgs));
+    this.#withArgs = args.map(() => new PairNumbers());
+    this.#accumulators = accumulators();
+    this.#all = [];
+    this.#byNumber = [];
+  }
+}
+
+type Aggregate = Extract<Column, { kind: 'aggregate' }>;
+
+function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
+  const access = column.ref === null ? null : accessRef(column.ref, scope);
+  const type = column.ref?.kind === 'field' ? typeOf(scope.entity, column.ref.field) : 'J';
+  if (column.absent === true) return column.fn === 'count' ? NOTHING_COUNTED : NOTHING_FOUND;
+  switch (column.fn) {
+    case 'count':
+      return new Count(access);
+    case 'sum':
+    case 'avg':
+      return new Sum(access!, column.fn);
+    case 'min':
+    case 'max':
+      return type === 'V'
+        ? new Extreme(countables(access!), column.fn === 'max')
+        : new Extreme(values(access!, type), column.fn === 'max');
+  }
+}
+
+const NOTHING_COUNTED: Accumulator = { add: () => {}, absorb: () => {}, result: () => '0' };
+const NOTHING_FOUND: Accumulator = { add: () => {}, absorb: () => {}, result: () => 'null' };
+
+class Count implements Accumulator {
+  readonly #access: Access | null;
+  readonly #counts: number[] = [];
+  constructor(access: Access | null) {
+    this.#access = access;
+  }
+  add(group: number, row: Row, weight: number): void {
+    this.#add(group, this.#access === null || this.#access.value(row) !== null ? weight : 0);
+  }
+  absorb(group: number, other: Count, from: number, weight: number): void {
+    this.#add(group, other.#counts[from]! * weight);
+  }
+  result(group: number): string {
+    return String(this.#counts[group] ?? 0);
+  }
+  #add(group: number, count: number): void {
+    this.#counts[group] = (this.#counts[group] ?? 0) + count;
+  }
+}
+
+/** What a value counts as where numbers are wanted: a number, or the number that a text spells. Else null. */
+function numberOf(value: JsonValue): Countable | null {
+  if (isNumber(value)) return value;
+  return typeof value === 'string' ? Decimal.parse(value) : null;
+}
+type Countable = number | bigint | Float | Decimal;
+
+function compareCountable(a: Countable, b: Countable): number {
+  const isPlain = !(a instanceof Decimal || b instanceof Decimal);
+  return isPlain ? compareNumbers(a, b) : decimalOf(a).compare(decimalOf(b));
+}
+const decimalOf = (value: Countable): Decimal => (value instanceof Decimal ? value : Decimal.of(value));
+
+class Sum implements Accumulator {
+  readonly #access: Access;
+  readonly #fn: 'sum' | 'avg';
+  readonly #sums: (DecimalSum | undefined)[] = [];
+  readonly #counts: number[] = [];
+  constructor(access: Access, fn: 'sum' | 'avg') {
+    this.#access = access;
+    this.#fn = fn;
+  }
+  add(group: number, row: Row, weight: number): void {
+    const number = numberOf(this.#access.value(row) as JsonValue);
+    if (number === null) return;
+    (this.#sums[group] ??= new DecimalSum()).add(number, weight);
+    this.#counts[group] = (this.#counts[group] ?? 0) + weight;
+  }
+  absorb(group: number, other: Sum, from: number, weight: number): void {
+    const sum = other.#sums[from];
+    if (sum === undefined) return;
+    (this.#sums[group] ??= new DecimalSum()).addSum(sum, weight);
+    this.#counts[group] = (this.#counts[group] ?? 0) + other.#counts[from]! * weight;
+  }
+  result(group: number): string {
+    const sum = this.#sums[group];
+    if (sum === undefined) return 'null';
+    return this.#fn === 'sum' ? sum.sum() : sum.avg(this.#counts[group]!);
+  }
+}
+
+/** Among what the least or the greatest is sought. */
+interface Candidates<T> {
+  /** null: the row has none. */
+  of(row: Row): T | null;
+  compare(a: T, b: T): number;
+  /** JSON text of the one that the row has. */
+  shown(value: T, row: Row): string;
+}
+
+const countables = (access: Access): Candidates<Countable> => ({
+  of: (row) => numberOf(access.value(row) as JsonValue),
+  compare: compareCountable,
+  shown: (value, row) => (value instanceof Decimal ? value.text : textOf(access, row)),
+});
+
+const values = (access: Access, type: FieldType): Candidates<NonNullable<Value>> => ({
+  of: (row) => access.value(row),
+  compare: comparisonOf(type),
+  /** Values of events and paths are shown as they are stored, not as what a column of their own name makes of them. */
+  shown(value, row) {
+    if (typeof value === 'string') return JSON.stringify(value);
+    if (type === 'PA') return JSON.stringify((value as readonly (string | number)[]).map(String));
+    return textOf(access, row);
+  },
+});
+
+class Extreme<T> implements Accumulator {
+  readonly #candidates: Candidates<T>;
+  readonly #max: boolean;
+  readonly #best: (T | undefined)[] = [];
+  readonly #json: string[] = [];
+  constructor(candidates: Candidates<T>, max: boolean) {
+    this.#candidates = candidates;
+    this.#max = max;
+  }
+  add(group: number, row: Row): void {
+    const value = this.#candidates.of(row);
+    if (value === null || !this.#isBetter(value, group)) return;
+    this.#best[group] = value;
+    this.#json[group] = this.#candidates.shown(value, row);
+  }
+  absorb(group: number, other: Extreme<T>, from: number): void {
+    const value = other.#best[from];
+    if (value === undefined || !this.#isBetter(value, group)) return;
+    this.#best[group] = value;
+    this.#json[group] = other.#json[from]!;
+  }
+  #isBetter(value: T, group: number): boolean {
+    const best = this.#best[group];
+    if (best === undefined) return true;
+    const c = this.#candidates.compare(value, best);
+    return this.#max ? c > 0 : c < 0;
+  }
+  result(group: number): string {
+    return this.#json[group] ?? 'null';
+  }
+}

@@ -1,0 +1,256 @@
+// Reports counted, and grouped, without a look at them. A partition knows how many it has of each kind (store/report-kinds.ts); where nodes
+// matter too, reports are counted by node and kind, both of which lie side by side (store/report-marks.ts). Of reports within given times only
+// those at the bounds are looked at: of the others it is known how many of each kind there are in each period (store/report-periods.ts).
+
+import { PairNumbers } from '../../../pair-numbers.ts';
+import type { NodeSet } from '../../../store/node-set.ts';
+import type { NodeId, ReportId } from '../../../store/records.ts';
+import { certnamesWith, KIND_PLACES, type ReportKind } from '../../../store/report-kinds.ts';
+import { PERIOD_MS, periodOf } from '../../../store/report-periods.ts';
+import { REPORT_NUMBER, REPORT_TEXT } from '../../../store/report-record.ts';
+import { FAR_SETS } from '../../../store/report-times.ts';
+import { NODES_ALL } from '../../../store/tables.ts';
+import type { View } from '../../../store/view.ts';
+import { areShared, isClassed } from '../filter/classed.ts';
+import { all } from '../filter/conditions.ts';
+import { compileFilter } from '../filter/filter.ts';
+import { TRUE } from '../filter/truth.ts';
+import { type NearRange, nearRangeOf, producerTimes } from '../plan/report-plan.ts';
+import type { Access } from '../row/access.ts';
+import { Row } from '../row/row.ts';
+import { usefulTimes } from '../sources/report-ids.ts';
+import type { Source } from '../sources/source.ts';
+
+/** What is counted in one partition. */
+interface Part {
+  readonly row: Row;
+  /** Times that the reports have to be within, all of them. */
+  readonly times: readonly NearRange[];
+  /** Kinds that pass the selection's conditions, of all that there are. */
+  readonly kinds: readonly ReportKind[];
+  readonly every: readonly ReportKind[];
+  /** Nodes whose reports are counted, and the others. null: all are. */
+  readonly nodes: { readonly wanted: NodeSet; readonly others: NodeSet } | null;
+}
+
+/** More nodes that are left out are not looked at by themselves: one in so many. */
+const FEW_NODES = 8;
+/** Reports of fewer nodes are looked at sooner than the marks of all: one in so many. */
+const FEW_WANTED = 64;
+/** Marks looked at between two looks at the time. */
+const TICK_MARKS = 1024;
+
+/** How many rows the selection has; null: they have to be looked at. */
+export function* countReports(source: Source): Generator<undefined, number | null> {
+  let total = 0;
+  const isCounted = yield* foldReports(source, [], (_, weight) => {
+    total += weight;
+  });
+  return isCounted ? total : null;
+}
+
+/**
+ * Gives rows with what `reads` read, and how many rows each of them stands for. false, and nothing: the rows have to be looked at.
+ */
+export function* foldReports(
+  source: Source,
+  reads: readonly Access[],
+  visit: (row: Row, weight: number) => void,
+): Generator<undefined, boolean> {
+  const ofNode = reads.filter(isOfNode);
+  const ofKind = reads.filter((read) => !isOfNode(read));
+  if (source.shape !== 'report' || source.isWithinReports || !areShared(ofKind, KIND_PLACES)) return false;
+  const parts = yield* partsOf(source);
+  if (parts === null) return false;
+  const ways = parts.map((part) => wayOf(part, ofNode.length > 0, reads.length > 0));
+  if (ways.includes(null)) return false;
+  for (const [i, part] of parts.entries()) {
+    begin(source, part);
+    const tell = (count: number): void => {
+      source.trace.partition(part.row.part).scan.rows += count;
+      visit(part.row, count);
+    };
+    if (ways[i] === 'kinds') byKinds(part, tell);
+    else if (ways[i] === 'marks') yield* byMarks(source, part, ofNode.length > 0, tell);
+    else if (ways[i] === 'periods') yield* byPeriods(source, part, tell);
+    else tell(yield* countWithout(source, part));
+  }
+  return true;
+}
+
+/** Whether the reports of a node have it in common. */
+const isOfNode = ({ level, stored }: Access): boolean => level === 'node' || stored?.place === REPORT_TEXT.certname;
+
+type Way = 'kinds' | 'without' | 'marks' | 'periods';
+
+/**
+ * How a partition's reports are counted: by kind, all but those of the nodes that are left out, by their marks, or by periods. null: they have
+ * to be looked at. `byNode`, `byKind`: what is to be told apart.
+ */
+function wayOf({ row, times, every, nodes }: Part, byNode: boolean, byKind: boolean): Way | null {
+  const { view } = row;
+  const isNearlyAll = nodes === null || nodes.others.count() * FEW_NODES <= view.counts.nodes;
+  if (times.length > 0) return !byNode && isNearlyAll && areToldApart(every, view) ? 'periods' : null;
+  if (!byNode && nodes === null) return 'kinds';
+  if (!byNode && !byKind && isNearlyAll) return 'without';
+  if (nodes !== null && nodes.wanted.count() * FEW_WANTED <= view.counts.nodes) return null;
+  return areToldApart(every, view) ? 'marks' : null;
+}
+
+/** Whether marks tell the kinds of all reports. */
+const areToldApart = (every: readonly ReportKind[], view: View): boolean =>
+  view.areReportsMarked && new Set(every.map(({ mark }) => mark)).size === every.length;
+
+function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void {
+  ctx.trace.enter(trace.partition(row.part).scan);
+  const count = split.node.length === 0 ? null : (nodes?.wanted ?? row.view.set(NODES_ALL)).count();
+  plans[row.part] = { nodes: count, items: null, reports: { kind: 'counted' } };
+}
+
+/** By partition; null: something is asked for that kinds do not tell, or there are reports that are not in them. */
+function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> {
+  const { ctx, entity, split, scope } = source;
+  if (split.sub.length + split.mixed.length > 0) return null;
+  const ofKind = split.item.filter((filter) => isClassed(filter, scope, KIND_PLACES));
+  const others = split.item.filter((filter) => !ofKind.includes(filter));
+  const asked = all(ofKind);
+  const test = asked === null ? null : compileFilter(asked, scope);
+  const parts: Part[] = [];
+  for (const number of source.parts) {
+    const view = ctx.view(number);
+    const times = others.map((filter) => nearRangeOf(entity, filter, (clock) => usefulTimes(view, clock)));
+    if (!times.every((range) => range !== null)) return null;
+    const every = view.reportKinds();
+    if (every === null) return null;
+    const row = new Row(view, number);
+    const wanted = split.node.length === 0 ? null : yield* source.nodes(row);
+    const rest = wanted === null ? null : view.set(NODES_ALL).copy().subtract(wanted);
+    const nodes = wanted === null || rest!.count() === 0 ? null : { wanted, others: rest! };
+    const kinds = every.filter(({ report }) => {
+      row.body = report;
+      return test === null || test.test(row) === TRUE;
+    });
+    parts.push({ row, times, kinds, every, nodes });
+  }
+  return parts;
+}
+
+function byKinds({ row, kinds }: Part, tell: (count: number) => void): void {
+  for (const { count, report } of kinds) {
+    row.body = report;
+    tell(count);
+  }
+}
+
+/** All reports of these kinds, but for those of the nodes that are left out. */
+function* countWithout(source: Source, part: Part): Generator<undefined, number> {
+  let count = 0;
+  for (const kind of part.kinds) count += kind.count;
+  yield* eachOfOthers(source, part, () => count--);
+  return count;
+}
+
+/** Opens the reports of the nodes that are left out, and calls with those that would pass. */
+function* eachOfOthers(
+  { ctx, item }: Source,
+  { row, nodes }: Part,
+  take: (id: ReportId) => void,
+): Generator<undefined, void> {
+  for (const node of nodes?.others.toArray() ?? []) {
+    for (const id of row.view.reportIdsOfNode(node)) {
+      if (row.openReport(id) && (item === null || item.test(row) === TRUE)) take(id);
+    }
+    if (ctx.tick()) yield;
+  }
+}
+
+/** Tells counts when the row has the kind that each is of. */
+function* byPeriods(source: Source, part: Part, tell: (count: number) => void): Generator<undefined, void> {
+  const { row, times, kinds } = part;
+  const { view } = row;
+  const marks = view.reportMarks;
+  const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
+  const counts = kinds.map(() => 0);
+  const add = (mark: number, count: number): void => {
+    const place = places.get(mark);
+    if (place !== undefined) counts[place]! += count;
+  };
+  const addKindOf = (id: ReportId, by: 1 | -1): void => {
+    marks.open(id);
+    add(marks.kind, by);
+  };
+  const look = (id: ReportId): void => {
+    if (row.openReport(id) && source.item!.test(row) === TRUE) addKindOf(id, 1);
+  };
+  const far = new Set(times.flatMap(({ clock }) => (clock === null ? [] : [...view.reportSet(FAR_SETS[clock])])));
+  const { from, to } = producerTimes(times);
+  // What lies at the bounds is looked at when the periods have been read.
+  const atBounds: number[] = [];
+  for (const period of view.reportPeriods(from, to)) {
+    if (isWithin(period.start, times)) for (const [mark, count] of period.counts) add(mark, count);
+    else atBounds.push(period.start);
+    if (source.ctx.tickRow()) yield;
+  }
+  for (const start of atBounds) {
+    for (const { id } of view.reportsByTime({ from: start, to: start + PERIOD_MS - 1 })) {
+      if (!far.has(id)) look(id);
+      if (source.ctx.tickRow()) yield;
+    }
+  }
+  for (const id of far) {
+    if (row.openReport(id) && isWithin(periodOf(row.report.number(REPORT_NUMBER.producerTimestamp)!), times))
+      addKindOf(id, -1);
+    look(id);
+    if (source.ctx.tickRow()) yield;
+  }
+  yield* eachOfOthers(source, part, (id) => addKindOf(id, -1));
+  for (const [place, { report }] of kinds.entries()) {
+    if (counts[place] === 0) continue;
+    row.body = report;
+    tell(counts[place]!);
+  }
+}
+
+/** Whether all reports of the period that are not far are within these times. */
+const isWithin = (start: number, times: readonly NearRange[]): boolean =>
+  times.every(
+    ({ from, to, span }) =>
+      (from === null || start + span.earliest >= from) && (to === null || start + PERIOD_MS - 1 + span.latest <= to),
+  );
+
+/** Tells counts when the row has the node and the kind that each is of; the node only where that is asked for. */
+function* byMarks(
+  { ctx }: Source,
+  part: Part,
+  byNode: boolean,
+  tell: (count: number) => void,
+): Generator<undefined, void> {
+  const { row, kinds, nodes } = part;
+  const marks = row.view.reportMarks;
+  const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
+  const pairs = new PairNumbers();
+  /** By number of a pair: where it was met first, and how many there are. */
+  const firsts: { readonly node: NodeId; readonly place: number }[] = [];
+  const counts: number[] = [];
+  let looked = 0;
+  for (const id of row.view.reportIds()) {
+    if (++looked % TICK_MARKS === 0 && ctx.tick()) yield;
+    const node = marks.open(id);
+    if (node === 0 || nodes?.wanted.has(node) === false) continue;
+    const place = places.get(marks.kind);
+    if (place === undefined) continue;
+    const number = pairs.of(byNode ? node : 0, place);
+    if (number === counts.length) {
+      firsts.push({ node, place });
+      counts.push(0);
+    }
+    counts[number]!++;
+  }
+  const named = byNode ? kinds.map(({ report }) => certnamesWith(report)) : null;
+  for (const [number, { node, place }] of firsts.entries()) {
+    row.nodeId = node;
+    row.body = named === null ? kinds[place]!.report : named[place]!(row.certname);
+    tell(counts[number]!);
+    if (number % TICK_MARKS === 0 && ctx.tick()) yield;
+  }
+}

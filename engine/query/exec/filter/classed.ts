@@ -1,0 +1,65 @@
+// Conditions on fields of items that take few values are decided once a class (store/item-classes.ts), over all items that are equal in
+// these fields. What fails them is not read.
+
+import type { DictionaryView, RecordReader } from '../../../store/dictionary.ts';
+import type { Fields } from '../../../store/fields.ts';
+import type { ItemClasses } from '../../../store/item-classes.ts';
+import type { ItemId } from '../../../store/records.ts';
+import type { Filter } from '../../tree.ts';
+import type { Access } from '../row/access.ts';
+import type { Row } from '../row/row.ts';
+import { accessFor, type CompileScope, type Predicate } from './filter.ts';
+import { fieldsReadByAll } from './reads.ts';
+import { TRUE } from './truth.ts';
+
+/** Whether fields are all of an item that is read, and such that take few values. `shared`: places of those. */
+export const areShared = (reads: readonly Access[], shared: readonly number[]): boolean =>
+  reads.every(({ level, stored }) => level === 'item' && stored !== undefined && shared.includes(stored.place));
+
+/** Whether the condition reads nothing else. */
+export function isClassed(filter: Filter, scope: CompileScope, shared: readonly number[]): boolean {
+  const fields = fieldsReadByAll([filter]);
+  return (
+    fields !== null &&
+    fields.length > 0 &&
+    areShared(
+      fields.map((field) => accessFor(scope, field)),
+      shared,
+    )
+  );
+}
+
+/** Tells items that do not pass from what the thread keeps of them, so that they are not read. */
+export interface ItemSieve {
+  passes(item: ItemId): boolean;
+}
+
+/** Such conditions on the items of one partition. */
+export class ClassedTest implements ItemSieve {
+  readonly #classes: ItemClasses;
+  readonly #reader: RecordReader<Fields>;
+  readonly #row: Row;
+  readonly #test: Predicate;
+  readonly #verdicts = new Map<number, boolean>();
+
+  constructor(dictionary: DictionaryView<unknown>, row: Row, test: Predicate) {
+    this.#classes = dictionary.classes();
+    this.#reader = dictionary.reader();
+    this.#row = row;
+    this.#test = test;
+  }
+
+  passes(item: ItemId): boolean {
+    const number = this.#classes.of(item, this.#reader);
+    let passes = this.#verdicts.get(number);
+    if (passes === undefined) this.#verdicts.set(number, (passes = this.#find(item)));
+    return passes;
+  }
+
+  #find(item: ItemId): boolean {
+    const row = this.#row;
+    row.itemId = item;
+    row.body = this.#reader.glance(item);
+    return this.#test.test(row) === TRUE;
+  }
+}

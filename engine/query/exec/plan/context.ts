@@ -1,0 +1,160 @@
+// What one query holds while it runs: a snapshot of every partition that it reads, its deadline, its clock, and the results of subqueries
+// that were evaluated already. Created per query, closed with it.
+
+import type { Partition } from '../../../store/partition.ts';
+import { slotOf } from '../../../store/store-info.ts';
+import type { View } from '../../../store/view.ts';
+import { QueryError } from '../../errors.ts';
+import { budgetOf, type StepBudget } from '../../regex/budget.ts';
+import { type CompileRegex, compileRegex, type Matcher } from '../../regex/regex.ts';
+import type { Filter } from '../../tree.ts';
+import type { ValueSet } from '../filter/value-set.ts';
+import { KEEPING, type Keeping, type Room } from '../row/room.ts';
+import { Trace } from './trace.ts';
+
+export interface ContextOptions {
+  /** Epoch ms when the query began: `now` of its rules. */
+  readonly now: number;
+  /** Epoch ms clock for deadlines and time slices. */
+  readonly clock: () => number;
+  /** Monotonic milliseconds with fractions, for the times of steps. Default: `clock`. */
+  readonly stopwatch?: (() => number) | undefined;
+  /** Epoch ms after which the query ends with an error; Infinity for none. Known only once the parameters have been read. */
+  readonly deadline: () => number;
+  /** Milliseconds: horizon of `node_state = inactive`; 0: no horizon. */
+  readonly nodePurgeTtl: number;
+  /** Milliseconds' worth of regular expressions; Infinity for no bound. */
+  readonly regexBudget: number;
+  readonly edition: 'community' | 'enterprise';
+  /** true once the client is gone. */
+  readonly cancelled: () => boolean;
+  /** Milliseconds of work after which `tick` asks to yield. */
+  readonly slice: number;
+  /** Places of a page's last row up to which rows are kept one by one; default: half a million. */
+  readonly keptMax?: number | undefined;
+  /** Bytes for what queries keep that grows with their rows (`hold`), those of the thread all together; absent: any. */
+  readonly room?: Room | undefined;
+}
+
+/** Thrown when the client is gone: nobody reads the answer. */
+export class Cancelled extends Error {
+  constructor() {
+    super('cancelled');
+    this.name = 'Cancelled';
+  }
+}
+
+const TICK_ROWS = 64;
+
+export class ExecContext {
+  readonly #partitions: readonly Partition[];
+  readonly #views: View[] = [];
+  #isWhole = false;
+  readonly options: ContextOptions;
+  readonly subqueries = new Map<Filter, ValueSet>();
+  readonly trace: Trace;
+  readonly #matchers = new Map<string, Matcher>();
+  readonly #regexBudget: StepBudget;
+  #sliceEnd: number;
+  #rows = 0;
+  /** Bytes. */
+  #held = 0;
+  #closed = false;
+
+  constructor(partitions: readonly Partition[], options: ContextOptions) {
+    this.#partitions = partitions;
+    this.options = options;
+    this.#sliceEnd = options.clock() + options.slice;
+    this.#regexBudget = budgetOf(options.regexBudget, () => void this.tick());
+    this.trace = new Trace(options.stopwatch ?? options.clock);
+  }
+
+  /** Snapshots of all partitions, taken together when they are first asked for. */
+  get views(): readonly View[] {
+    if (!this.#isWhole) {
+      for (let part = 0; part < this.parts; part++) this.view(part);
+      this.#isWhole = true;
+    }
+    return this.#views;
+  }
+
+  /** The snapshot of one partition: a query about one node takes no other. */
+  view(part: number): View {
+    return (this.#views[part] ??= this.#partitions[part]!.snapshot());
+  }
+
+  /** The partition that a certname belongs to. */
+  partOf(certname: string): number {
+    return slotOf(certname, this.#partitions.length);
+  }
+
+  get parts(): number {
+    return this.#partitions.length;
+  }
+
+  /** A matcher of the query's own: made once, and its work counts against the query's budget. Throws like compileRegex. */
+  readonly regex: CompileRegex = (pattern) => {
+    let matcher = this.#matchers.get(pattern);
+    if (matcher === undefined) {
+      // Very many take their time.
+      this.tickRow();
+      matcher = compileRegex(pattern, { budget: this.#regexBudget });
+      this.#matchers.set(pattern, matcher);
+    }
+    return matcher;
+  };
+
+  /** Checks deadline and cancellation; true when the slice is used up and the caller should yield. */
+  tick(): boolean {
+    if (this.options.cancelled()) throw new Cancelled();
+    const now = this.options.clock();
+    if (now > this.options.deadline()) throw new QueryError(500, 'Query exceeded timeout');
+    return now >= this.#sliceEnd;
+  }
+
+  /** The same for every row of many: looks at the clock once in so many rows. */
+  tickRow(): boolean {
+    return ++this.#rows % TICK_ROWS === 0 && this.tick();
+  }
+
+  /** After one step of rows that are looked for: of a row that was found, or of a pause. */
+  tickStep(isRow: boolean): boolean {
+    return isRow ? this.tickRow() : this.tick();
+  }
+
+  /** A new slice begins: call before resuming. */
+  resume(): void {
+    this.#sliceEnd = this.options.clock() + this.options.slice;
+    this.trace.resume();
+  }
+
+  /** The slice is over and the thread is given up: call after yielding. */
+  pause(): void {
+    this.trace.pause();
+  }
+
+  /** Takes so many bytes until the query is closed, or, below 0, gives them back. Throws QueryError when there is no room for them. */
+  hold(bytes: number, keeping: Keeping): void {
+    const { room } = this.options;
+    if (room === undefined) return;
+    if (room.left < bytes) {
+      const { purpose, remedy } = KEEPING[keeping];
+      const mib = Math.floor((this.#held + room.left) / (1 << 20));
+      throw new QueryError(500, `${purpose} the query needs more than the ${mib} MiB there are; ${remedy}`);
+    }
+    room.left -= bytes;
+    this.#held += bytes;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.options.room !== undefined) this.options.room.left += this.#held;
+    for (const view of this.#views) view?.close(); // some may not have been taken
+  }
+
+  /** Whether there is a node of that name, active or not. */
+  hasNode(certname: string): boolean {
+    return this.view(this.partOf(certname)).nodeId(certname) !== 0;
+  }
+}

@@ -1,0 +1,165 @@
+// Which reports are looked at for rows of reports and of their events, and in what order, as plain data: by hash, by node, the latest ones,
+// or by the index of producer times, which conditions on other times that lie near them narrow as well. report-ids.ts follows it.
+
+import type { EntityName } from '../../../../schemas/entities.ts';
+import type { Clock, TimeSpan } from '../../../store/report-times.ts';
+import type { CompareOp, Filter, QueryTree } from '../../tree.ts';
+import { equalTo } from '../filter/conditions.ts';
+import { traitsOf } from '../row/entities.ts';
+
+/** An order in which a page of rows is found soonest by the producer times of reports. */
+export interface TimeOrder {
+  readonly descending: boolean;
+  /** How many of them lead to the end of the page. */
+  readonly rows: number;
+  /** Of a time of that clock, which lies near it: rows come in that order but for as much. null: of the producer's. */
+  readonly clock: Clock | null;
+}
+
+/** null: it is no time that the index of producer times narrows. */
+const clockOf = (entity: EntityName, field: string): Clock | 'producer' | null => traitsOf(entity).times[field] ?? null;
+
+/** The order in which the page of the tree comes, if that is one; null: no such order helps. */
+export function timeOrderOf({ entity, limit, offset, orderBy: [first] }: QueryTree): TimeOrder | null {
+  if (limit === null || first === undefined) return null;
+  const { field, descending } = first;
+  const clock = clockOf(entity, field);
+  return clock === null ? null : { descending, rows: offset + limit, clock: clock === 'producer' ? null : clock };
+}
+
+/** What narrows the reports to look at, or puts them in order. */
+export type ReportPath =
+  | { readonly kind: 'hash'; readonly hashes: readonly string[] }
+  | { readonly kind: 'latest' }
+  /** `isLastFirst`: of each node what arrived last comes first. */
+  | { readonly kind: 'nodes'; readonly isLastFirst?: true }
+  | TimePath
+  /** They are counted by their kinds. */
+  | { readonly kind: 'counted' }
+  | { readonly kind: 'all' };
+
+/** By clock: how far its times lie from the producer's. */
+type NearTimes = Partial<Record<Clock, TimeSpan>>;
+
+/** From the index of producer times. */
+export interface TimePath {
+  readonly kind: 'time';
+  readonly from: number | null;
+  readonly to: number | null;
+  /** What the rows have to come in. */
+  readonly order?: TimeOrder;
+  /** By the clocks whose times are asked for, how far they lie from the producer's. Reports for which that is not so are wanted, too. */
+  readonly near?: NearTimes;
+}
+
+/** Whether only nodes' latest reports pass the condition. */
+export const asksForLatest = (filter: Filter): boolean =>
+  filter.kind === 'eq' && filter.field === 'latest_report?' && filter.value === true;
+
+/** What is known of the reports that are looked for. */
+interface ReportsWanted {
+  /** The node conditions leave few nodes. */
+  readonly narrow: boolean;
+  /** They have to come node by node. */
+  readonly isByNode: boolean;
+  /** What the rows should come in, if they are not few. */
+  readonly order: TimeOrder | null;
+  /** How far the clock's times of the reports lie from their producers'; null: that does not help. */
+  times(clock: Clock): TimeSpan | null;
+  /** Whether so few reports are within those times that they are better found by the index than by looking at all. */
+  areFew(path: TimePath): boolean;
+}
+
+/** How the reports are found that rows can come from. */
+export function reportPath(entity: EntityName, filters: readonly Filter[], wanted: ReportsWanted): ReportPath {
+  const { narrow, isByNode } = wanted;
+  const { implied, hash } = traitsOf(entity);
+  if (implied !== null && asksForLatest(implied)) return { kind: 'latest' };
+  const hashes = hash === null ? null : equalTo(filters, hash);
+  if (hashes && !isByNode) return { kind: 'hash', hashes };
+  if (filters.some(asksForLatest)) return { kind: 'latest' };
+  if (isByNode) return { kind: 'nodes', isLastFirst: true };
+  if (narrow) return { kind: 'nodes' };
+  const path = timePath(entity, filters, wanted);
+  return path !== null && (path.order !== undefined || wanted.areFew(path)) ? path : { kind: 'all' };
+}
+
+/** The path through producer times that the conditions and the order leave; null: it would lead to all. */
+function timePath(entity: EntityName, filters: readonly Filter[], wanted: ReportsWanted): TimePath | null {
+  const near: NearTimes = {};
+  const spanOf = (clock: Clock): TimeSpan | null => {
+    const span = near[clock] ?? wanted.times(clock);
+    if (span !== null) near[clock] = span;
+    return span;
+  };
+  const ranges = filters.flatMap((filter) => nearRangeOf(entity, filter, spanOf) ?? []);
+  const { from, to } = producerTimes(ranges);
+  const inOrder = wanted.order;
+  const order = inOrder !== null && inOrder.clock !== null && spanOf(inOrder.clock) === null ? null : inOrder;
+  if (from === null && to === null && order === null) return null;
+  const isNear = Object.keys(near).length > 0;
+  return { kind: 'time', from, to, ...(order === null ? {} : { order }), ...(isNear ? { near } : {}) };
+}
+
+/** How far a time lies from itself. */
+const EXACT: TimeSpan = { earliest: 0, latest: 0 };
+
+interface TimeRange {
+  readonly field: string;
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+/** By operator, the least, or the greatest, integer that passes. */
+const BOUND: Readonly<Record<CompareOp, (value: number) => number>> = {
+  '>': (value) => Math.floor(value) + 1,
+  '>=': Math.ceil,
+  '<': (value) => Math.ceil(value) - 1,
+  '<=': Math.floor,
+};
+
+/** Milliseconds, both ends included: what passes, exactly. null: it is no condition on a time, nor on another number. */
+export function rangeOf(filter: Filter): TimeRange | null {
+  if (filter.kind === 'order') {
+    const { field, op, value } = filter;
+    const bound = BOUND[op](value);
+    return op === '>' || op === '>=' ? { field, from: bound, to: null } : { field, from: null, to: bound };
+  }
+  if (filter.kind !== 'eq' || typeof filter.value !== 'number') return null;
+  return { field: filter.field, from: filter.value, to: filter.value };
+}
+
+/** What is asked of a time of reports that is the producer's (clock null), or lies near it unless the report is far. */
+export interface NearRange extends Omit<TimeRange, 'field'> {
+  readonly clock: Clock | null;
+  readonly span: TimeSpan;
+}
+
+/** null: the condition is not on such a time, or on one of which `spanOf` does not tell how far it lies. */
+export function nearRangeOf(
+  entity: EntityName,
+  filter: Filter,
+  spanOf: (clock: Clock) => TimeSpan | null,
+): NearRange | null {
+  const range = rangeOf(filter);
+  if (range === null) return null;
+  const { field, from, to } = range;
+  const clock = clockOf(entity, field);
+  if (clock === 'producer') return { clock: null, span: EXACT, from, to };
+  const span = clock === null ? null : spanOf(clock);
+  return span === null ? null : { clock, span, from, to };
+}
+
+/** Between which producers' times the reports lie that are within all of these; null: there is no bound. */
+export function producerTimes(ranges: readonly NearRange[]): {
+  readonly from: number | null;
+  readonly to: number | null;
+} {
+  let from: number | null = null;
+  let to: number | null = null;
+  for (const { span, ...range } of ranges) {
+    if (range.from !== null) from = Math.max(from ?? Number.NEGATIVE_INFINITY, range.from - span.latest);
+    if (range.to !== null) to = Math.min(to ?? Number.POSITIVE_INFINITY, range.to - span.earliest);
+  }
+  return { from, to };
+}

@@ -1,0 +1,122 @@
+// What execution knows of each entity: one row an entity. How its fields are read is in access.ts, how sub-rows of each kind are made in
+// sub-rows.ts, which index leads to items of each dictionary in item-paths.ts, and where records without nodes come from in global-records.ts.
+
+import type { EntityName } from '../../../../schemas/entities.ts';
+import type { DictionaryView } from '../../../store/dictionary.ts';
+import type { Clock } from '../../../store/report-times.ts';
+import {
+  NODES_ALL,
+  NODES_INACTIVE,
+  NODES_WITH_CATALOG,
+  NODES_WITH_FACTS,
+  NODES_WITH_INPUTS,
+  NODES_WITH_PACKAGES,
+} from '../../../store/tables.ts';
+import type { View } from '../../../store/view.ts';
+import type { Filter } from '../../tree.ts';
+
+/** What rows are, or are sub-rows of. node: nodes. item: pairs of a node and a shared body. report: reports. global: records of no node. */
+export type Shape = 'node' | 'item' | 'report' | 'global';
+
+/** Which dictionary of a partition has the shared bodies. */
+export type DictionaryName = 'resources' | 'facts' | 'edges' | 'packages';
+
+/** What rows are several of: leaves of a fact, targets of an edge, events of a report, inputs of a node's catalog. */
+export type SubRow = 'leaf' | 'target' | 'event' | 'input';
+
+/** An entity as execution sees it. */
+export interface Traits {
+  readonly shape: Shape;
+  /** The set of nodes that have rows when nothing is asked of them (store/tables.ts). */
+  readonly base: number;
+  /** Of items. */
+  readonly dictionary: DictionaryName | null;
+  /** null: nodes, items, reports or records are rows themselves. */
+  readonly sub: SubRow | null;
+  /** A condition that it has by itself. */
+  readonly implied: Filter | null;
+  /** Fields by which rows are found, or told apart, sooner than by whole tuples; certname is one for every entity. */
+  readonly foundBy: readonly string[];
+  /** Of reports and events: the field that is the report's hash, by which reports are found. */
+  readonly hash: string | null;
+  /**
+   * Of reports and events: fields that the index of producer times narrows, with the clock whose time it is, which lies near that of the
+   * producer unless the report is far (store/report-times.ts). `producer`: it is that time.
+   */
+  readonly times: Readonly<Record<string, Clock | 'producer'>>;
+  /** For estimates: the share of rows that a value of the field has, where a field is known to have few of them. */
+  readonly shares: Readonly<Record<string, number>>;
+}
+
+const PLAIN: Traits = {
+  shape: 'global',
+  base: NODES_ALL,
+  dictionary: null,
+  sub: null,
+  implied: null,
+  foundBy: [],
+  hash: null,
+  times: {},
+  shares: {},
+};
+
+type More = Partial<Traits>;
+const nodesIn = (base: number, more: More = {}): Traits => ({ ...PLAIN, shape: 'node', base, ...more });
+const itemsIn = (dictionary: DictionaryName, base: number, more: More = {}): Traits => ({
+  ...PLAIN,
+  shape: 'item',
+  base,
+  dictionary,
+  ...more,
+});
+const ofReports = (more: More): Traits => ({ ...PLAIN, shape: 'report', hash: 'hash', ...more });
+
+const IS_LATEST: Filter = { kind: 'eq', field: 'latest_report?', value: true, nullSafe: false };
+
+/** By name; all of them. */
+const ENTITIES: Readonly<Record<EntityName, Traits>> = {
+  nodes: nodesIn(NODES_ALL),
+  catalogs: nodesIn(NODES_WITH_CATALOG),
+  factsets: nodesIn(NODES_WITH_FACTS),
+  inventory: nodesIn(NODES_WITH_FACTS),
+  catalog_inputs: nodesIn(NODES_WITH_INPUTS),
+  catalog_input_contents: nodesIn(NODES_WITH_INPUTS, { sub: 'input' }),
+  inactive_nodes: nodesIn(NODES_INACTIVE, { implied: { kind: 'node-state', state: 'inactive' } }),
+  not_active_nodes: nodesIn(NODES_INACTIVE),
+  resources: itemsIn('resources', NODES_WITH_CATALOG, { foundBy: ['type', 'title'] }),
+  edges: itemsIn('edges', NODES_WITH_CATALOG, { sub: 'target' }),
+  facts: itemsIn('facts', NODES_WITH_FACTS, { foundBy: ['name'] }),
+  fact_contents: itemsIn('facts', NODES_WITH_FACTS, { sub: 'leaf', foundBy: ['name'] }),
+  package_inventory: itemsIn('packages', NODES_WITH_PACKAGES, { foundBy: ['package_name'] }),
+  reports: ofReports({
+    foundBy: ['hash'],
+    times: { producer_timestamp: 'producer', start_time: 'run', end_time: 'run', receive_time: 'receipt' },
+    // Those of other types than `agent` are rare.
+    shares: { type: 1, status: 0.25, environment: 0.3 },
+  }),
+  events: ofReports({
+    sub: 'event',
+    foundBy: ['report', 'resource_type', 'resource_title', 'containing_class'],
+    hash: 'report',
+    times: { timestamp: 'run', run_start_time: 'run', run_end_time: 'run', report_receive_time: 'receipt' },
+    shares: { status: 0.3 },
+  }),
+  latest_report: ofReports({ implied: IS_LATEST }),
+  latest_report_id: ofReports({ implied: IS_LATEST }),
+  environments: PLAIN,
+  producers: PLAIN,
+  packages: PLAIN,
+  fact_names: PLAIN,
+  fact_paths: PLAIN,
+  resource_params: PLAIN,
+};
+
+/** The entity's row. */
+export const traitsOf = (entity: EntityName): Traits => ENTITIES[entity];
+
+/** Fields of any entity that the index of producer times narrows. */
+export const REPORT_TIMES: readonly string[] = Object.values(ENTITIES).flatMap(({ times }) => Object.keys(times));
+
+/** Where the bodies of the entity's items are; it has some. */
+export const dictionaryOf = (entity: EntityName, view: View): DictionaryView<unknown> =>
+  view[ENTITIES[entity].dictionary!] as DictionaryView<unknown>;

@@ -1,0 +1,188 @@
+// The cursor's place: which node, item, report and sub-row the present row is. One mutable object per query and partition;
+// what has to be read from the store for it is read when a field asks. Values live until the row moves.
+
+import type { ByteWriter } from '../../../bytes.ts';
+import { BytesById } from '../../../bytes-by-id.ts';
+import type { StoredFact } from '../../../store/bodies.ts';
+import type { RecordReader } from '../../../store/dictionary.ts';
+import { StoredEvents } from '../../../store/event-record.ts';
+import { Ids, placeAmong } from '../../../store/ids.ts';
+import { Scratch } from '../../../store/lmdb.ts';
+import { encodeNode, NODE_TEXT, StoredNode } from '../../../store/node-record.ts';
+import { emptyNode, type ItemId, type NodeId, type ReportId } from '../../../store/records.ts';
+import { StoredReport } from '../../../store/report-record.ts';
+import { REPORTS_LATEST } from '../../../store/tables.ts';
+import { tagRank } from '../../../store/tag-rank.ts';
+import type { View } from '../../../store/view.ts';
+import { Documents } from './documents.ts';
+import { ReportDocuments } from './report-documents.ts';
+import type { Room } from './room.ts';
+
+/** Where a row is, small enough to be kept for sorting. */
+export interface Locator {
+  readonly part: number;
+  readonly node: NodeId;
+  readonly item: number;
+  readonly sub: number;
+  /** What leads to the sub-row at once, where its number alone would mean a look at all those before it; else null. */
+  readonly spot: unknown;
+}
+
+/** A sub-row that passed its filter. */
+export interface Matched {
+  readonly index: number;
+  readonly sub: unknown;
+  /** Rendered texts of the sub-row, by run of the output; null while nobody kept one. */
+  texts: (Uint8Array | undefined)[] | null;
+  /** Where to keep them; null: this sub-row will not be seen again. */
+  room: Room | null;
+}
+
+/** Sub-rows of a row: an array, or something that stands at one of them at a time. */
+export interface SubList {
+  readonly length: number;
+  at(index: number): unknown;
+}
+
+/** Sub-rows of an entity's row; null when the entity has none (the item itself is the row). */
+export type SubRows = ((row: Row) => SubList) | null;
+
+/** A node that is gone shows nothing. */
+const ABSENT = encodeNode(emptyNode(''));
+
+export class Row {
+  readonly view: View;
+  readonly part: number;
+  nodeId: NodeId = 0;
+  /** Item id, or report id for report shapes, or the index of a global record. */
+  itemId: ItemId = 0;
+  /** The item's record, the report's record, or the global record. */
+  body: unknown = null;
+  /** Sub-row: a leaf, an edge, the report's events at one of them, an input. */
+  sub: unknown = null;
+  subIndex = 0;
+  /** The matched sub-row with its rendered texts, for item entities. */
+  matched: Matched | null = null;
+  readonly #node = new StoredNode();
+  readonly #nodeScratch = new Scratch();
+  #nodeOf: NodeId = 0;
+  readonly #report = new StoredReport();
+  readonly #reportScratch = new Scratch();
+  #events: StoredEvents | null = null;
+  /** JSON texts of certnames, by node. */
+  readonly #names = new BytesById();
+  #latest: Uint32Array | null = null;
+  #documents: Documents | null = null;
+  #reportDocuments: ReportDocuments | null = null;
+  #facts: RecordReader<StoredFact> | null = null;
+  #factList: Ids | null = null;
+  #factsOf: NodeId = 0;
+
+  constructor(view: View, part: number) {
+    this.view = view;
+    this.part = part;
+  }
+
+  /** The node's record. */
+  get node(): StoredNode {
+    if (this.#nodeOf !== this.nodeId) this.#loadNode();
+    return this.#node;
+  }
+
+  #loadNode(): void {
+    this.#nodeOf = this.nodeId;
+    if (!this.view.readNode(this.nodeId, this.#node, this.#nodeScratch)) this.#node.load(ABSENT);
+  }
+
+  /** The node's certname; empty for one that is gone. */
+  get certname(): string {
+    const { names } = this.view.partition;
+    let name = names.get(this.nodeId);
+    if (name === undefined) {
+      name = this.node.certname;
+      if (name !== '') names.set(this.nodeId, name, 1);
+    }
+    return name;
+  }
+
+  /** Where the node's certname stands among tags. */
+  get ownRank(): number {
+    const { ranks } = this.view.partition;
+    let rank = ranks.get(this.nodeId);
+    if (rank === undefined) {
+      const { certname } = this;
+      rank = tagRank(certname);
+      if (certname !== '') ranks.set(this.nodeId, rank);
+    }
+    return rank;
+  }
+
+  /** Appends the JSON text of the node's certname, which rows of shared items ask for again and again. */
+  writeName(out: ByteWriter): void {
+    const { nodeId } = this;
+    const names = this.#names;
+    if (names.startOf(nodeId) === 0) {
+      const { record } = this.node;
+      names.keep(nodeId, record.bytes, record.startOf(NODE_TEXT.certname), record.endOf(NODE_TEXT.certname));
+    }
+    names.write(nodeId, out);
+  }
+
+  /** What documents of this partition's nodes are put together with. */
+  get documents(): Documents {
+    this.#documents ??= new Documents(this.view);
+    return this.#documents;
+  }
+
+  /** What documents of this partition's reports are put together with. */
+  get reportDocuments(): ReportDocuments {
+    this.#reportDocuments ??= new ReportDocuments(this.view);
+    return this.#reportDocuments;
+  }
+
+  /** Name and item of each fact of the row's node. */
+  get factList(): Ids {
+    this.#factList ??= new Ids();
+    if (this.#factsOf !== this.nodeId) {
+      this.#factsOf = this.nodeId;
+      this.view.facts.readList(this.nodeId, this.#factList);
+    }
+    return this.#factList;
+  }
+
+  /** For looking at facts of the row's node, apart from those that are rows. */
+  get factReader(): RecordReader<StoredFact> {
+    this.#facts ??= this.view.facts.reader();
+    return this.#facts;
+  }
+
+  get reportId(): ReportId {
+    return this.itemId;
+  }
+
+  /** Makes that report the row's body and its node the row's node; false when there is none. */
+  openReport(id: ReportId): boolean {
+    if (!this.view.readReport(id, this.#report, this.#reportScratch)) return false;
+    this.itemId = id;
+    this.body = this.#report;
+    this.nodeId = this.#report.nodeId;
+    this.matched = null;
+    return true;
+  }
+
+  get report(): StoredReport {
+    return this.body as StoredReport;
+  }
+
+  /** Whether the row's report is its node's latest agent report. */
+  get isLatest(): boolean {
+    this.#latest ??= this.view.reportSet(REPORTS_LATEST);
+    return this.#latest[placeAmong(this.#latest, this.itemId)] === this.itemId;
+  }
+
+  /** The events of the row's report, to be opened by the caller. */
+  get events(): StoredEvents {
+    this.#events ??= new StoredEvents(this.view);
+    return this.#events;
+  }
+}

@@ -1,0 +1,165 @@
+// Which reports are looked at for rows of reports and of their events, and in what order, by the path that was planned to them.
+
+import type { EntityName } from '../../../../schemas/entities.ts';
+import { placeAmong } from '../../../store/ids.ts';
+import { NODE_NUMBER } from '../../../store/node-record.ts';
+import type { NodeSet } from '../../../store/node-set.ts';
+import type { NodeId, ReportId } from '../../../store/records.ts';
+import { REPORT_NUMBER, type StoredReport } from '../../../store/report-record.ts';
+import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/report-times.ts';
+import { REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../../store/tables.ts';
+import type { View } from '../../../store/view.ts';
+import type { Filter } from '../../tree.ts';
+import type { Behind } from '../order/behind.ts';
+import { type ReportPath, rangeOf, type TimePath } from '../plan/report-plan.ts';
+import { traitsOf } from '../row/entities.ts';
+import type { Row } from '../row/row.ts';
+
+/** One node of so many is few. */
+const FEW_NODES = 4;
+
+export const areFew = (nodes: NodeSet, view: View): boolean => nodes.count() * FEW_NODES < view.counts.nodes;
+
+/** Whether `withEvents` leaves only reports that have some. */
+const hasEvents = (path: ReportPath): boolean =>
+  path.kind === 'all' ||
+  path.kind === 'latest' ||
+  path.kind === 'time' ||
+  (path.kind === 'nodes' && path.isLastFirst === true);
+
+/** Whether the path may lead to many reports, in about the order in which they came. */
+export const areMany = ({ kind }: ReportPath): boolean => kind === 'all' || kind === 'latest' || kind === 'time';
+
+/** Those of the reports that have events, where there are many to be spared. */
+export function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
+  if (!hasEvents(path)) return ids;
+  const having = view.reportSet(REPORTS_WITH_EVENTS);
+  return path.kind === 'all' ? having : common(ids, having);
+}
+
+function* common(ids: Iterable<ReportId>, sorted: Uint32Array): Generator<ReportId> {
+  let last = 0;
+  let at = 0;
+  for (const id of ids) {
+    at = placeAmong(sorted, id, id < last ? 0 : at);
+    last = id;
+    if (sorted[at] === id) yield id;
+  }
+}
+
+export function latestOf(node: NodeId, row: Row): readonly ReportId[] {
+  row.nodeId = node;
+  const id = row.node.number(NODE_NUMBER.reportId);
+  return id === null ? [] : [id];
+}
+
+function* idsOfHashes(hashes: readonly string[], view: View): Generator<ReportId> {
+  for (const hash of new Set(hashes)) {
+    const id = view.reportId(hash);
+    if (id !== 0) yield id;
+  }
+}
+
+function* eachOf(nodes: NodeSet, reportsOf: (node: NodeId) => Iterable<ReportId>): Generator<ReportId> {
+  for (const id of nodes.toArray()) yield* reportsOf(id);
+}
+
+/** More of the reports that are far are looked at one after the other with all others. */
+const FAR_SHARE = 1 / 4;
+
+/** How far the clock's times of the partition's reports lie from their producers', where that tells enough of them. */
+export function usefulTimes(view: View, clock: Clock): TimeSpan | null {
+  const times = view.reportTimes;
+  if (times === null || view.reportSet(FAR_SETS[clock]).length > view.counts.reports * FAR_SHARE) return null;
+  return times[clock];
+}
+
+/** Microseconds, measured: a report found in the index of times, one opened, and one passed over by the times of its events. */
+export const COST_FOUND = 1;
+const COST_OPENED = 1;
+const COST_SKIPPED = 0.4;
+
+/** Whether so few reports are within those times that they are better found by the index than by looking at all, or at those with events. */
+export function areFewWithin({ from, to }: TimePath, entity: EntityName, view: View): boolean {
+  const { reports } = view.counts;
+  const span = view.reportTimeSpan();
+  if (span === null) return true;
+  const { first, last } = span;
+  const within = Math.min(to ?? last, last) - Math.max(from ?? first, first);
+  const share = Math.min(1, Math.max(0, within) / Math.max(1, last - first));
+  const costAll =
+    traitsOf(entity).sub === 'event'
+      ? view.reportSet(REPORTS_WITH_EVENTS).length * COST_SKIPPED
+      : reports * COST_OPENED;
+  return share * (reports * COST_FOUND + costAll) < costAll;
+}
+
+/** Those that are far come first: whether what follows is behind the page depends on the page only then. */
+function* idsByTime(path: TimePath, view: View, behind: Behind | null): Generator<ReportId> {
+  const { from, to, order, near = {} } = path;
+  const range: { from?: number; to?: number; reverse: boolean } = { reverse: order?.descending === true };
+  if (from !== null) range.from = from;
+  if (to !== null) range.to = to;
+  const far = new Set<ReportId>();
+  for (const clock of CLOCKS)
+    if (near[clock] !== undefined) for (const id of view.reportSet(FAR_SETS[clock])) far.add(id);
+  yield* far;
+  const isBehind = behind === null ? null : endOf(path, behind);
+  for (const { time, id } of view.reportsByTime(range)) {
+    if (isBehind?.(time)) return;
+    if (!far.has(id)) yield id;
+  }
+}
+
+/** Whether what comes from that producer's time on, in the order, is behind the page; null: that is not known. */
+function endOf({ order, near = {} }: TimePath, behind: Behind): ((time: number) => boolean) | null {
+  if (order === undefined) return null;
+  const span = order.clock === null ? null : near[order.clock];
+  const reached = span == null ? 0 : order.descending ? span.latest : span.earliest;
+  return (time) => behind.hasValue(time + reached);
+}
+
+/** The reports that the path leads to; numbers without a report may be among them. `behind`: what it tells need not be among them. */
+export function reportIds(
+  path: ReportPath,
+  nodes: NodeSet | null,
+  row: Row,
+  behind: Behind | null,
+): Iterable<ReportId> {
+  const { view } = row;
+  switch (path.kind) {
+    case 'hash':
+      return idsOfHashes(path.hashes, view);
+    case 'latest':
+      // Reports say whose they are: unless few nodes are wanted, those need not be looked at.
+      if (nodes === null || !areFew(nodes, view)) return view.reportSet(REPORTS_LATEST);
+      return eachOf(nodes, (id) => latestOf(id, row));
+    case 'nodes':
+      return eachOf(nodes!, (id) => {
+        const reports = view.reportIdsOfNode(id);
+        return path.isLastFirst === true ? reports.reverse() : reports;
+      });
+    case 'time':
+      return idsByTime(path, view, behind);
+    case 'counted':
+    case 'all':
+      return view.reportIds();
+  }
+}
+
+/** Reports whose events all lie outside the times asked for need not be opened; null: each report may have some within. */
+export function skipByTime(filters: readonly Filter[], path: ReportPath): ((report: StoredReport) => boolean) | null {
+  let from = Number.NEGATIVE_INFINITY;
+  let to = Number.POSITIVE_INFINITY;
+  for (const f of filters) {
+    const range = rangeOf(f);
+    if (range?.field !== 'timestamp') continue;
+    from = Math.max(from, range.from ?? from);
+    to = Math.min(to, range.to ?? to);
+  }
+  if (from === Number.NEGATIVE_INFINITY && to === Number.POSITIVE_INFINITY && hasEvents(path)) return null;
+  return (report) =>
+    report.eventCount === 0 ||
+    report.number(REPORT_NUMBER.eventTimeMax)! < from ||
+    report.number(REPORT_NUMBER.eventTimeMin)! > to;
+}

@@ -1,0 +1,135 @@
+// Rows that are reports or what reports have several of: which reports are looked at in each partition, in what order, and the cursors over
+// them. A part of `Source` (source.ts), for entities of the shape `report` only.
+
+import type { NodeSet } from '../../../store/node-set.ts';
+import type { NodeId, ReportId } from '../../../store/records.ts';
+import type { Predicate } from '../filter/filter.ts';
+import type { Behind } from '../order/behind.ts';
+import type { CompiledSelection } from '../plan/compiled-selection.ts';
+import { asksForLatest, type ReportPath, reportPath, type TimeOrder } from '../plan/report-plan.ts';
+import type { Row } from '../row/row.ts';
+import type { Cursor } from './cursor.ts';
+import { ReportCursor } from './report-cursor.ts';
+import {
+  areFew,
+  areFewWithin,
+  areMany,
+  latestOf,
+  reportIds,
+  skipByTime,
+  usefulTimes,
+  withEvents,
+} from './report-ids.ts';
+import { type MarkTests, markTests, ReportSieve } from './report-sieve.ts';
+
+/** The reports of a selection's rows; the same for all partitions. */
+export class ReportSource {
+  readonly #selected: CompiledSelection;
+  readonly #order: TimeOrder | null;
+  #markTests: MarkTests | null = null;
+
+  constructor(selected: CompiledSelection) {
+    this.#selected = selected;
+    this.#order = selected.selection.order ?? null;
+  }
+
+  /** Whether a page of the rows is found by the producer times of reports, so that those behind it are not looked at. */
+  get isTimed(): boolean {
+    const clock = this.#order?.clock ?? null;
+    if (clock === null) return this.#order !== null;
+    return this.#selected.parts.every((part) => usefulTimes(this.#selected.ctx.view(part), clock) !== null);
+  }
+
+  /** `behind`: rows that it tells need not come. */
+  *open(row: Row, behind: Behind | null): Generator<undefined, Cursor> {
+    const { view } = row;
+    const isByNode = this.#selected.selection.byNode !== undefined;
+    const filtered = this.#selected.split.node.length > 0 || isByNode;
+    const nodes = filtered ? yield* this.#selected.nodes(row) : null;
+    const narrow = nodes !== null && areFew(nodes, view);
+    const pathIn = (order: TimeOrder | null): ReportPath =>
+      reportPath(this.#selected.entity, [...this.#selected.split.item, ...this.#selected.split.sub], {
+        narrow,
+        isByNode,
+        order,
+        times: (clock) => usefulTimes(view, clock),
+        areFew: (times) => areFewWithin(times, this.#selected.entity, view),
+      });
+    let path = pathIn(behind === null ? null : this.#order);
+    const sieve = !narrow && areMany(path) ? ReportSieve.of(row, nodes, this.markTests) : null;
+    if (path.kind === 'time' && path.order !== undefined && sieve?.leavesFew(path.order.rows, view) === true)
+      path = pathIn(null);
+    this.#selected.plans[row.part] = { nodes: nodes?.count() ?? null, items: null, reports: path };
+    const all = reportIds(path, nodes, row, behind);
+    const ids = this.#selected.isWithinReports ? withEvents(all, path, row) : all;
+    const open = this.#reportCursors(row, path);
+    return open(sieve === null ? ids : sieve.filter(ids), nodes, behind);
+  }
+
+  /** What the marks of reports tell of the conditions on them and on their events. */
+  get markTests(): MarkTests {
+    this.#markTests ??= markTests([...this.#selected.split.item, ...this.#selected.split.sub], this.#selected.scope);
+    return this.#markTests;
+  }
+
+  /** Opens rows of such reports. What their conditions ask is made once for all cursors. */
+  #reportCursors(
+    row: Row,
+    path: ReportPath,
+  ): (ids: Iterable<ReportId>, nodes: NodeSet | null, behind: Behind | null) => ReportCursor {
+    const report = this.#reportTest(path);
+    const sub = this.#subTest();
+    const skip = this.#selected.isWithinReports ? skipByTime(this.#selected.split.sub, path) : null;
+    const { subs } = this.#selected;
+    return (ids, nodes, behind) => new ReportCursor({ row, ids, nodes, report, sub, subs, skip, behind });
+  }
+
+  /** Of reports and events: whether no condition leads to the reports sooner than their nodes do. */
+  get areReadByNode(): boolean {
+    const { kind } = this.#pathByNode;
+    return kind === 'nodes' || kind === 'latest';
+  }
+
+  get #pathByNode(): ReportPath {
+    return reportPath(this.#selected.entity, this.#selected.split.item, {
+      narrow: true,
+      isByNode: false,
+      order: null,
+      times: () => null,
+      areFew: () => false,
+    });
+  }
+
+  /** Opens the rows of a node's reports, as they came. */
+  ofNodes(row: Row): (node: NodeId) => ReportCursor {
+    const path = this.#pathByNode;
+    const open = this.#reportCursors(row, path);
+    const idsOf = (node: NodeId): Iterable<ReportId> =>
+      path.kind === 'latest' ? latestOf(node, row) : row.view.reportIdsOfNode(node);
+    return (node) => open(idsOf(node), null, null);
+  }
+
+  /** How many rows the node's reports have; null where they have to be looked at. */
+  countOfNode(row: Row, node: NodeId): number | null {
+    if (this.#selected.split.item.length + this.#selected.split.sub.length + this.#selected.split.mixed.length > 0)
+      return null;
+    const ids = row.view.reportIdsOfNode(node);
+    if (this.#selected.subs === null) return ids.length;
+    let count = 0;
+    for (const id of ids) if (row.openReport(id)) count += row.report.eventCount;
+    return count;
+  }
+
+  /** What the path does not say of the reports. */
+  #reportTest(path: ReportPath): Predicate | null {
+    const rest =
+      path.kind === 'latest'
+        ? this.#selected.split.item.filter((filter) => !asksForLatest(filter))
+        : this.#selected.split.item;
+    return rest.length === this.#selected.split.item.length ? this.#selected.item : this.#selected.compiled(rest);
+  }
+
+  #subTest(): Predicate | null {
+    return this.#selected.compiled([...this.#selected.split.sub, ...this.#selected.split.mixed]);
+  }
+}

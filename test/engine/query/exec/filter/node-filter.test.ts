@@ -1,0 +1,99 @@
+// Conditions on nodes may be very many, such as the paths that a `match()` finds: they give way between one another. Of certnames
+// that begin in a certain way no others are looked at.
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { scopeOf } from '../../../../../engine/query/exec/filter/filter.ts';
+import { evaluateNodes } from '../../../../../engine/query/exec/filter/node-filter.ts';
+import { ExecContext } from '../../../../../engine/query/exec/plan/context.ts';
+import { Row } from '../../../../../engine/query/exec/row/row.ts';
+import type { Filter } from '../../../../../engine/query/tree.ts';
+import { NODES_ALL } from '../../../../../engine/store/tables.ts';
+import { contextOptions, facts, newFleet } from '../../request/fleet.ts';
+
+it('conditions on nodes give way between one another', async () => {
+  const fleet = newFleet();
+  for (let i = 0; i < 100; i++) fleet.apply('replace facts', 5, facts(`n${i}`, { kernel: 'Linux' }));
+  const ctx = new ExecContext(fleet.partitions, { ...contextOptions, slice: 0 });
+  try {
+    const named = (name: string): Filter => ({ kind: 'eq', field: 'certname', value: name, nullSafe: false });
+    const args = Array.from({ length: 50 }, (_, i) => named(`n${i}`));
+    for (const kind of ['and', 'or'] as const) {
+      const found = ctx.views.map((view, part) => {
+        const work = evaluateNodes({ kind, args }, view.set(NODES_ALL), new Row(view, part), scopeOf(ctx, 'nodes'));
+        let pauses = 0;
+        for (;;) {
+          const { done, value } = work.next();
+          if (done) {
+            assert.equal(pauses, args.length);
+            return value.yes.count();
+          }
+          pauses++;
+        }
+      });
+      assert.equal(
+        found.reduce((sum, count) => sum + count),
+        kind === 'or' ? args.length : 0,
+      );
+    }
+  } finally {
+    ctx.close();
+    await fleet.close();
+  }
+});
+
+it('certnames by regular expression: those alone that begin as it does, long and odd ones, too', async () => {
+  const long = 'L'.repeat(1100);
+  const names = [
+    ...Array.from({ length: 80 }, (_, i) => `web-${i}`),
+    'web',
+    'wec',
+    'we',
+    'WEB-1',
+    'é1',
+    'é2',
+    'f',
+    '🎉1',
+    '🎉2',
+    ...['a', 'b', 'ba', 'c'].map((end) => long + end),
+    ...Array.from({ length: 300 }, (_, i) => `x-${i}`),
+  ];
+  const cases: [pattern: string, looks: number][] = [
+    ['^web-7', 11],
+    ['^web-[0-9]$', 80],
+    ['^web', 81],
+    ['^é', 2],
+    ['^🎉.', 2],
+    [`^${long}b`, 4],
+    ['^zz', 0],
+    // So many that a look at every record is cheaper.
+    ['^x', names.length],
+  ];
+  const fleet = newFleet();
+  for (const name of names) fleet.apply('replace facts', 5, facts(name, { kernel: 'Linux' }));
+  try {
+    for (const [pattern, looks] of cases) {
+      const ctx = new ExecContext(fleet.partitions, contextOptions);
+      try {
+        let looked = 0;
+        const { test, ...matcher } = ctx.regex(pattern);
+        const counting = { ...matcher, test: (name: string) => ++looked > 0 && test(name) };
+        const scope = scopeOf(Object.assign(ctx, { regex: () => counting }), 'nodes');
+        const found = ctx.views.flatMap((view, part) => {
+          const filter: Filter = { kind: 'regex', field: 'certname', pattern, nullIsFalse: false };
+          const work = evaluateNodes(filter, view.set(NODES_ALL), new Row(view, part), scope);
+          let step = work.next();
+          while (!step.done) step = work.next();
+          return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
+        });
+        const wanted = new RegExp(pattern, 'u');
+        assert.deepEqual(found.sort(), names.filter((name) => wanted.test(name)).sort(), pattern);
+        assert.equal(looked, looks, pattern);
+      } finally {
+        ctx.close();
+      }
+    }
+  } finally {
+    await fleet.close();
+  }
+});
