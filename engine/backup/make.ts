@@ -15,9 +15,9 @@ import { basename, dirname, join } from 'node:path';
 import { makeDirectory } from '../directories.ts';
 import { foundTwice } from '../inbox/damage.ts';
 import { damagesOfSegment, isSegment } from '../inbox/segments.ts';
-import { discardedDir, holdDir, inboxDir, infoFile, isHold, LOCK_FILE, partitionDir } from '../store/layout.ts';
+import { discardedDir, holdDir, inboxDir, infoFile, isHold, LOCK_FILE, partitionDir } from '../store/file/layout.ts';
+import { openStoreInfo } from '../store/file/store-info.ts';
 import { openPartition } from '../store/partition.ts';
-import { openStoreInfo } from '../store/store-info.ts';
 import { BackupFailed } from './errors.ts';
 import { type BackupManifest, MANIFEST_NAME } from './manifest.ts';
 import {

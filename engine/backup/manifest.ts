@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileAndReason, messageOf, reasonOf } from '../reason.ts';
-import { LOCK_FILE } from '../store/layout.ts';
+import { LOCK_FILE } from '../store/file/layout.ts';
 import { BackupFailed } from './errors.ts';
 import { digestOf, isGone } from './tree.ts';
 

@@ -5,8 +5,8 @@ import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { makeDirectory } from '../directories.ts';
-import { INFO_NAME, partitionDir } from '../store/layout.ts';
-import { readStoreInfo } from '../store/store-info.ts';
+import { INFO_NAME, partitionDir } from '../store/file/layout.ts';
+import { readStoreInfo } from '../store/file/store-info.ts';
 import { BackupFailed } from './errors.ts';
 import {
   type BackupManifest,

@@ -7,7 +7,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeDirectory } from '../directories.ts';
 import { isUnfinished } from '../inbox/dead-letters.ts';
 import { reasonOf } from '../reason.ts';
-import { LOCK_FILE } from '../store/layout.ts';
+import { LOCK_FILE } from '../store/file/layout.ts';
 import { BackupFailed } from './errors.ts';
 
 /** Runs `work`, and removes what is left under the paths when it has ended, however it did. */

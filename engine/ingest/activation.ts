@@ -2,7 +2,7 @@
 // if the data is strictly newer than its deactivation or expiry.
 
 import type { Batch } from '../store/batch.ts';
-import type { NodeId, NodeRecord } from '../store/records.ts';
+import type { NodeId, NodeRecord } from '../store/records/records.ts';
 import { CommandFailure } from './errors.ts';
 import type { Applied } from './types.ts';
 

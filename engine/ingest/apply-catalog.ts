@@ -1,10 +1,10 @@
 // replace catalog on a partition (spec/commands.md 3.2).
 
 import type { Batch } from '../store/batch.ts';
-import { RESOURCE } from '../store/bodies.ts';
-import type { KnownItem } from '../store/known-items.ts';
-import type { ItemId, NodeId, ResourceBody } from '../store/records.ts';
-import type { BodyRef } from '../store/refs.ts';
+import type { KnownItem } from '../store/items/known-items.ts';
+import type { BodyRef } from '../store/items/refs.ts';
+import { RESOURCE } from '../store/records/bodies.ts';
+import type { ItemId, NodeId, ResourceBody } from '../store/records/records.ts';
 import { activate, applyStale, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { CatalogCommand, CatalogContents, DecodedEdges, DecodedResource } from './commands.ts';
 import { counted, measured } from './meter.ts';

@@ -3,9 +3,9 @@
 import { parseJson } from '../json/parse.ts';
 import type { JsonValue } from '../json/value.ts';
 import type { Batch } from '../store/batch.ts';
-import { factBeyondPaths, factPaths } from '../store/fact-paths.ts';
-import { Ids } from '../store/ids.ts';
-import type { ItemId, NodeId } from '../store/records.ts';
+import { Ids } from '../store/items/ids.ts';
+import { factBeyondPaths, factPaths } from '../store/records/fact-paths.ts';
+import type { ItemId, NodeId } from '../store/records/records.ts';
 import { activate, applyStale, assertStorable, recordOf, recordOfCertname } from './activation.ts';
 import type { DecodedFact, FactsCommand, FactsContents } from './commands.ts';
 import { OwnFacts } from './own-facts.ts';

@@ -1,7 +1,7 @@
 // deactivate node, configure expiration and replace catalog inputs on a partition (spec/commands.md 3.1, 3.6, 3.7).
 
 import type { Batch } from '../store/batch.ts';
-import type { NodeRecord } from '../store/records.ts';
+import type { NodeRecord } from '../store/records/records.ts';
 import { activate, applyStale, assertStorable, recordOf, recordOfCertname, STALE } from './activation.ts';
 import type { DeactivateCommand, ExpirationCommand, InputsCommand } from './commands.ts';
 import type { Applied } from './types.ts';

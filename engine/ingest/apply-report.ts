@@ -1,8 +1,8 @@
 // store report on a partition (spec/commands.md 3.4).
 
 import type { Batch } from '../store/batch.ts';
-import { type EventRange, encodeEvents, eventRange } from '../store/event-record.ts';
-import type { LatestReport, NodeId, NodeRecord, ReportRecord } from '../store/records.ts';
+import { type EventRange, encodeEvents, eventRange } from '../store/records/event-record.ts';
+import type { LatestReport, NodeId, NodeRecord, ReportRecord } from '../store/records/records.ts';
 import { activate, assertStorable, recordOf } from './activation.ts';
 import type { ReportCommand, ReportContents } from './commands.ts';
 import type { Applied, IngestSettings } from './types.ts';

@@ -3,7 +3,7 @@
 // or a failing store, and takes the transaction with it.
 
 import type { Batch } from '../store/batch.ts';
-import type { MemoKind } from '../store/tables.ts';
+import type { MemoKind } from '../store/records/tables.ts';
 import { applyCatalog } from './apply-catalog.ts';
 import { applyFacts } from './apply-facts.ts';
 import { applyDeactivate, applyExpiration, applyInputs } from './apply-node.ts';

@@ -3,8 +3,8 @@
 import { RELATIONSHIPS } from '../../schemas/commands/catalog.ts';
 import { canonicalK, quote } from '../json/canonical.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
-import type { EdgeTarget } from '../store/records.ts';
-import { BodyRef } from '../store/refs.ts';
+import { BodyRef } from '../store/items/refs.ts';
+import type { EdgeTarget } from '../store/records/records.ts';
 import { type PlacedResource, placesOf, type ReadResources, type ResourcePlaces } from './catalog-resources.ts';
 import type { DecodedEdges, DecodedResource } from './commands.ts';
 import { type ListText, Pieces } from './hashes.ts';

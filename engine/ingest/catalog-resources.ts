@@ -3,7 +3,7 @@
 import { TAG_PATTERN } from '../../schemas/commands/catalog.ts';
 import { canonicalK, compareUnits } from '../json/canonical.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/value.ts';
-import { tagRank } from '../store/tag-rank.ts';
+import { tagRank } from '../store/records/tag-rank.ts';
 import type { ElementKernel } from './element-kernel.ts';
 import { ElementMemo, inOnePiece, parseElement, type ReadElement, withOwnName } from './elements.ts';
 import {

@@ -5,7 +5,7 @@ import type { CommandFormat } from '../../schemas/commands/format.ts';
 import type { Fingerprints } from '../fingerprint.ts';
 import { JSON_LIMITS, type JsonLimits } from '../json/parse.ts';
 import type { JsonObject, JsonValue } from '../json/value.ts';
-import type { MemoKind } from '../store/tables.ts';
+import type { MemoKind } from '../store/records/tables.ts';
 import type { FactsFilter } from './blocklist.ts';
 import type { CatalogCommand, DecodedCommand, FactsCommand } from './commands.ts';
 import type { ResourceMemory } from './sent-resources.ts';

@@ -3,9 +3,9 @@
 // asks for them. They throw CommandFailure for what only shows when they are made.
 
 import type { JsonValue } from '../json/value.ts';
-import type { EdgeBody, EventRecord, FactBody, ItemId, PackageBody, ResourceBody } from '../store/records.ts';
-import type { BodyRef, ListRef } from '../store/refs.ts';
-import type { ReportLists } from '../store/report-lists.ts';
+import type { BodyRef, ListRef } from '../store/items/refs.ts';
+import type { EdgeBody, EventRecord, FactBody, ItemId, PackageBody, ResourceBody } from '../store/records/records.ts';
+import type { ReportLists } from '../store/records/report-lists.ts';
 import type { PlainEvents } from './plain-events.ts';
 
 export type DecodedCommand =
@@ -72,7 +72,7 @@ export interface DecodedResource {
   /** The item that the ref remembers, 0 when it does not: then there is a body. */
   readonly item: ItemId;
   readonly body: ResourceBody | null;
-  /** By what it is known when it comes again (store/known-items.ts), if it is. */
+  /** By what it is known when it comes again (store/items/known-items.ts), if it is. */
   readonly known: { readonly digest: string; readonly flags: number } | null;
   /** Whether the command mentions them: what it does not mention keeps its stored value. */
   readonly fileGiven: boolean;

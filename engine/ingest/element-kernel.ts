@@ -2,7 +2,7 @@
 
 import { randomFillSync } from 'node:crypto';
 import { textOf } from '../bytes.ts';
-import { digestText } from '../store/keys.ts';
+import { digestText } from '../store/file/keys.ts';
 import { ELEMENTS } from '../wasm/elements.bytes.ts';
 import { instanceOf, memoryOf, type WasmExports } from '../wasm/instance.ts';
 
@@ -188,7 +188,7 @@ export class ElementKernel {
     return textOf(this.#element);
   }
 
-  /** Digest of the text (store/keys.ts). */
+  /** Digest of the text (store/file/keys.ts). */
   digest(): string {
     return digestText(this.#element);
   }

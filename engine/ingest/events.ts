@@ -3,7 +3,7 @@
 
 import { canonicalK } from '../json/canonical.ts';
 import type { JsonObject, JsonValue } from '../json/value.ts';
-import type { EventRecord } from '../store/records.ts';
+import type { EventRecord } from '../store/records/records.ts';
 import type { Columns } from './columns.ts';
 import { describeSpec } from './read-resource.ts';
 import { strictTime } from './validate.ts';

@@ -6,8 +6,8 @@ import { canonicalS, compareUnits, quote, sortedKeysS } from '../json/canonical.
 import { JSON_LIMITS, tooDeep } from '../json/parse.ts';
 import { storedKeys, storedText } from '../json/stored.ts';
 import { Float, isObject, type JsonObject, type JsonValue } from '../json/value.ts';
-import type { PackageBody } from '../store/records.ts';
-import { BodyRef, ListRef } from '../store/refs.ts';
+import { BodyRef, ListRef } from '../store/items/refs.ts';
+import type { PackageBody } from '../store/records/records.ts';
 import { parseLenient } from '../time.ts';
 import { type FactsFilter, keepAll } from './blocklist.ts';
 import { Columns } from './columns.ts';

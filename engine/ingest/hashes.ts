@@ -3,8 +3,8 @@
 
 import { createHash, type Hash, hash } from 'node:crypto';
 import { compareUnits, quote } from '../json/canonical.ts';
-import type { PackageBody } from '../store/records.ts';
-import { tagRank } from '../store/tag-rank.ts';
+import type { PackageBody } from '../store/records/records.ts';
+import { tagRank } from '../store/records/tag-rank.ts';
 
 /** SHA-1 of the UTF-8 bytes of a text (or of bytes): 40 lower-case hex digits. */
 export function sha1(data: string | Uint8Array): string {

@@ -1,12 +1,12 @@
-// Facts that came with a node's last factset and that it has copies of (store/copies.ts): most of them no other node has, so they are
+// Facts that came with a node's last factset and that it has copies of (store/records/copies.ts): most of them no other node has, so they are
 // not remembered by their texts, and most of them come again.
 
 import type { Batch } from '../store/batch.ts';
-import { FACT, StoredFact } from '../store/bodies.ts';
-import { Copies } from '../store/copies.ts';
-import { Ids } from '../store/ids.ts';
-import { Scratch } from '../store/lmdb.ts';
-import type { ItemId, NodeId } from '../store/records.ts';
+import { Scratch } from '../store/file/lmdb.ts';
+import { Ids } from '../store/items/ids.ts';
+import { FACT, StoredFact } from '../store/records/bodies.ts';
+import { Copies } from '../store/records/copies.ts';
+import type { ItemId, NodeId } from '../store/records/records.ts';
 
 /** Name ids that are passed over to find one: factsets of a node are alike, and what is new in one is not there at all. */
 const SKIPPED_MAX = 64;

@@ -1,8 +1,8 @@
 // The package list of a factset: packages, and whole lists of them, that were seen before are not parsed again.
 
 import type { JsonObject, JsonValue } from '../json/value.ts';
-import type { PackageBody } from '../store/records.ts';
-import { BodyRef, ListRef } from '../store/refs.ts';
+import { BodyRef, ListRef } from '../store/items/refs.ts';
+import type { PackageBody } from '../store/records/records.ts';
 import type { Columns } from './columns.ts';
 import type { DecodedPackage } from './commands.ts';
 import type { ElementKernel } from './element-kernel.ts';

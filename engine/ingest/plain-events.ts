@@ -1,11 +1,11 @@
 // The events of a report from the bytes of its `resources`, without values in between: they are put down as the store keeps them
-// (store/event-record.ts) in the pass that reads the list (stored-list.ts). They are those of events.ts.
+// (store/records/event-record.ts) in the pass that reads the list (stored-list.ts). They are those of events.ts.
 //
 // Only what is stored as it was sent is taken: one value that is not (a list, a decimal, a string with unusual escapes), and
 // events.ts makes them from values. What is only shown of an event is not stored once more: it is whole in the packed
 // resources, and the events say where.
 
-import type { EncodedEvents, EVENT_CODE, EVENT_VALUE } from '../store/event-record.ts';
+import type { EncodedEvents, EVENT_CODE, EVENT_VALUE } from '../store/records/event-record.ts';
 
 /** Events ready for the store. */
 export interface PlainEvents {

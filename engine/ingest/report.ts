@@ -15,7 +15,7 @@ import {
   type ReportListName,
   type ReportLists,
   type StoredReportList,
-} from '../store/report-lists.ts';
+} from '../store/records/report-lists.ts';
 import { formatTime } from '../time.ts';
 import { assertStorable } from './activation.ts';
 import { Columns } from './columns.ts';

@@ -1,4 +1,4 @@
-// From the bytes of a list of maps, as they came, to what is stored of it (engine/store/packed-list.ts) in one pass, without
+// From the bytes of a list of maps, as they came, to what is stored of it (engine/store/records/packed-list.ts) in one pass, without
 // making values: for the lists of a report, which are seldom looked at. The wire table says which keys the maps have; whether
 // they conform to it is found on the way. Unpacked it is the stored text (engine/json/stored.ts). The pass itself is WebAssembly.
 //
@@ -8,8 +8,8 @@
 import type { WireField, WireTable, WireType } from '../../schemas/commands/format.ts';
 import { bytesOf } from '../bytes.ts';
 import { compareStored } from '../json/stored.ts';
-import { EVENT_CODE, EVENT_VALUE } from '../store/event-record.ts';
-import type { ListShape } from '../store/list-shape.ts';
+import { EVENT_CODE, EVENT_VALUE } from '../store/records/event-record.ts';
+import type { ListShape } from '../store/records/list-shape.ts';
 import { whereThereIsRoom } from '../wasm/instance.ts';
 import { type KernelEvents, type KernelMaps, KINDS, ListKernel } from './list-kernel.ts';
 import type { EventSource, EventSources, PlainEvents } from './plain-events.ts';

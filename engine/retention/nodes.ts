@@ -2,8 +2,8 @@
 
 import type { Batch } from '../store/batch.ts';
 import type { Partition } from '../store/partition.ts';
-import type { NodeId, NodeRecord } from '../store/records.ts';
-import { NODES_ALL, NODES_INACTIVE } from '../store/tables.ts';
+import type { NodeId, NodeRecord } from '../store/records/records.ts';
+import { NODES_ALL, NODES_INACTIVE } from '../store/records/tables.ts';
 import { LOOKED_AT_MAX, NODES_MAX, PURGED_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 
 interface NodeTtl {

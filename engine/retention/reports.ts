@@ -3,7 +3,7 @@
 // tells its oldest expired day, and the smallest of them is dropped everywhere.
 
 import type { Partition } from '../store/partition.ts';
-import type { ReportId, ReportRecord } from '../store/records.ts';
+import type { ReportId, ReportRecord } from '../store/records/records.ts';
 import type { View } from '../store/view.ts';
 import { DAY_MS, dayOf, LOOKED_AT_MAX, REPORTS_MAX, type StepResult, type Sweep } from './sweep.ts';
 

@@ -1,15 +1,15 @@
 // Shared rows that nothing refers to any more (spec/commands.md 8.2). Bodies of resources, facts, edges and packages go as
-// soon as their last node lets go of them (engine/store/dictionary.ts), so what is left to collect are the registries that
+// soon as their last node lets go of them (engine/store/items/dictionary.ts), so what is left to collect are the registries that
 // only grow: environments, fact paths and ids of fact names.
 
 import { parseJson } from '../json/parse.ts';
-import { FACT_BY_NAME, FACTS } from '../store/dictionaries.ts';
-import { factPaths, pathText } from '../store/fact-paths.ts';
+import { shortKey, textOfKey } from '../store/file/keys.ts';
 import { itemRound } from '../store/item-ids.ts';
-import { shortKey, textOfKey } from '../store/keys.ts';
+import { FACT_BY_NAME, FACTS } from '../store/items/dictionaries.ts';
 import type { Partition } from '../store/partition.ts';
-import type { ItemId, NodeId, ReportId } from '../store/records.ts';
-import { NODES_ALL } from '../store/tables.ts';
+import { factPaths, pathText } from '../store/records/fact-paths.ts';
+import type { ItemId, NodeId, ReportId } from '../store/records/records.ts';
+import { NODES_ALL } from '../store/records/tables.ts';
 import type { View } from '../store/view.ts';
 import { reportIdsFrom } from './reports.ts';
 import { LOOKED_AT_MAX, type StepResult, type Sweep } from './sweep.ts';

@@ -1,15 +1,16 @@
 // Changes of a partition within one transaction. Node records, node sets, lists and counters are collected, and written when it
 // ends. Reports, which are written at once, are in report-writer.ts.
 
-import { type Dictionary, DictionaryWriter } from './dictionary.ts';
+import { digest16, idIn, idValue, seqKey, textKey } from './file/keys.ts';
+import { fast, present } from './file/lmdb.ts';
+import { FORMAT_VERSION } from './file/store-info.ts';
 import { itemRound } from './item-ids.ts';
-import { digest16, idIn, idValue, seqKey, textKey } from './keys.ts';
-import { encodeKnown, type KnownItem, KnownItems } from './known-items.ts';
-import { fast, present } from './lmdb.ts';
-import type { NameIds } from './name-ids.ts';
-import { decodeNode, encodeNode } from './node-record.ts';
+import { type Dictionary, DictionaryWriter } from './items/dictionary.ts';
+import { encodeKnown, type KnownItem, KnownItems } from './items/known-items.ts';
+import type { NameIds } from './items/name-ids.ts';
+import { PostingsWriter } from './items/postings.ts';
 import type { PartitionStore } from './partition-store.ts';
-import { PostingsWriter } from './postings.ts';
+import { decodeNode, encodeNode } from './records/node-record.ts';
 import {
   type EdgeBody,
   emptyNode,
@@ -21,7 +22,15 @@ import {
   type Registered,
   type ReportId,
   type ResourceBody,
-} from './records.ts';
+} from './records/records.ts';
+import {
+  MEMO_TABLES,
+  type MemoKind,
+  NODES_ALL,
+  NODES_WITH_PACKAGES,
+  REPORTS_LATEST,
+  SETS_OF_RECORDS,
+} from './records/tables.ts';
 import { ReportWriter } from './report-writer.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind, withRewritten } from './rewritten.ts';
 import {
@@ -34,15 +43,6 @@ import {
   type State,
   takeId,
 } from './state.ts';
-import { FORMAT_VERSION } from './store-info.ts';
-import {
-  MEMO_TABLES,
-  type MemoKind,
-  NODES_ALL,
-  NODES_WITH_PACKAGES,
-  REPORTS_LATEST,
-  SETS_OF_RECORDS,
-} from './tables.ts';
 import { View } from './view.ts';
 
 /** Everything one transaction changes. Only valid inside `Partition.write`. Reads see the changes made so far. */

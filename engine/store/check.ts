@@ -6,26 +6,23 @@
 import { existsSync } from 'node:fs';
 import type { Database } from 'lmdb';
 import { messageOf } from '../reason.ts';
-import { copiesIn } from './copies.ts';
-import { DataFileDamaged } from './data-file.ts';
-import type { Dictionary, DictionaryView } from './dictionary.ts';
-import { inspectColumns } from './event-record.ts';
 import { FactRegistries } from './fact-registries.ts';
+import { DataFileDamaged } from './file/data-file.ts';
+import { digest16, idIn, idOfTimeKey, indexPrefix, pairKey, textOfKey, timeOfKey } from './file/keys.ts';
+import { dataFileOf, partitionDir } from './file/layout.ts';
+import { fast, present } from './file/lmdb.ts';
+import { walkDataFile } from './file/page-walk.ts';
+import { mustHaveData, readStoreInfo, slotOf } from './file/store-info.ts';
 import { isToComeAt } from './item-ids.ts';
-import { digest16, idIn, idOfTimeKey, indexPrefix, pairKey, textOfKey, timeOfKey } from './keys.ts';
-import { DIGEST_SIZE, KNOWN_SIZE } from './known-items.ts';
-import { dataFileOf, partitionDir } from './layout.ts';
-import { fast, present } from './lmdb.ts';
-import { decodeNode } from './node-record.ts';
-import { walkDataFile } from './page-walk.ts';
+import type { Dictionary, DictionaryView } from './items/dictionary.ts';
+import { DIGEST_SIZE, KNOWN_SIZE } from './items/known-items.ts';
+import { chunkIds, firstOfChunk } from './items/postings.ts';
 import { openPartition, type Partition } from './partition.ts';
-import { chunkIds, firstOfChunk } from './postings.ts';
-import type { ItemId, NodeId, NodeRecord, ReportId, ReportRecord } from './records.ts';
-import { kindText, markOfKind } from './report-kinds.ts';
-import { periodOf } from './report-periods.ts';
-import { decodeReport } from './report-record.ts';
-import { CLOCKS, FAR_SETS, withTimesOf } from './report-times.ts';
-import { mustHaveData, readStoreInfo, slotOf } from './store-info.ts';
+import { copiesIn } from './records/copies.ts';
+import { inspectColumns } from './records/event-record.ts';
+import { decodeNode } from './records/node-record.ts';
+import type { ItemId, NodeId, NodeRecord, ReportId, ReportRecord } from './records/records.ts';
+import { decodeReport } from './records/report-record.ts';
 import {
   MEMO_TABLES,
   NODES_ALL,
@@ -33,7 +30,10 @@ import {
   REPORTS_LATEST,
   REPORTS_WITH_EVENTS,
   SETS_OF_RECORDS,
-} from './tables.ts';
+} from './records/tables.ts';
+import { kindText, markOfKind } from './reports/report-kinds.ts';
+import { periodOf } from './reports/report-periods.ts';
+import { CLOCKS, FAR_SETS, withTimesOf } from './reports/report-times.ts';
 import type { View } from './view.ts';
 
 const PROBLEMS_MAX = 50;

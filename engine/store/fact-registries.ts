@@ -3,9 +3,9 @@
 
 import type { Database } from 'lmdb';
 import { parseJson } from '../json/parse.ts';
-import { factPaths, isNested, pathText } from './fact-paths.ts';
-import { digest16, shortKey } from './keys.ts';
-import type { FactBody, ItemId, NodeId } from './records.ts';
+import { digest16, shortKey } from './file/keys.ts';
+import { factPaths, isNested, pathText } from './records/fact-paths.ts';
+import type { FactBody, ItemId, NodeId } from './records/records.ts';
 import type { View } from './view.ts';
 
 type Rows = Iterable<{ readonly key: Buffer; readonly value: Buffer }>;

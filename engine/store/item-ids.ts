@@ -4,8 +4,8 @@
 // and an id is of one body only in all snapshots of a round: what threads keep by ids is good until the next one.
 
 import type { Database } from 'lmdb';
-import { entryCount, fast, type ReadOptions } from './lmdb.ts';
-import type { ItemId } from './records.ts';
+import { entryCount, fast, type ReadOptions } from './file/lmdb.ts';
+import type { ItemId } from './records/records.ts';
 import { ID_END, type ItemRound, type State } from './state.ts';
 
 /** A range has so many ids at least, */

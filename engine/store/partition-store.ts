@@ -2,26 +2,26 @@
 // batches write it; partition.ts gives both out.
 
 import type { RootDatabase } from 'lmdb';
-import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
-import { EDGES, FACTS, PACKAGES, RESOURCES } from './dictionaries.ts';
-import { Dictionary } from './dictionary.ts';
-import { Generations } from './generations.ts';
+import { fast, inOneTransaction, type ReadOptions } from './file/lmdb.ts';
+import { FORMAT_VERSION } from './file/store-info.ts';
 import { ItemIds, itemRound } from './item-ids.ts';
-import { KeptBytes } from './kept-bytes.ts';
-import type { KeptLists } from './kept-lists.ts';
-import { KnownPaths } from './known-paths.ts';
-import { fast, inOneTransaction, type ReadOptions } from './lmdb.ts';
-import { NameIds } from './name-ids.ts';
-import { NumbersById } from './numbers-by-id.ts';
-import type { RecordBudget } from './record-cache.ts';
-import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records.ts';
-import { KindCounts } from './report-kinds.ts';
-import { MarkWriter } from './report-marks.ts';
-import { PeriodCounts } from './report-periods.ts';
+import { EDGES, FACTS, PACKAGES, RESOURCES } from './items/dictionaries.ts';
+import { Dictionary } from './items/dictionary.ts';
+import { Generations } from './items/generations.ts';
+import { KeptBytes } from './items/kept-bytes.ts';
+import type { KeptLists } from './items/kept-lists.ts';
+import { KnownPaths } from './items/known-paths.ts';
+import { NameIds } from './items/name-ids.ts';
+import { NumbersById } from './items/numbers-by-id.ts';
+import type { RecordBudget } from './items/record-cache.ts';
+import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './records/bodies.ts';
+import type { EdgeBody, FactBody, PackageBody, ResourceBody } from './records/records.ts';
+import { openTables, type Tables } from './records/tables.ts';
+import { KindCounts } from './reports/report-kinds.ts';
+import { MarkWriter } from './reports/report-marks.ts';
+import { PeriodCounts } from './reports/report-periods.ts';
 import { Rewritten, type RewrittenKind } from './rewritten.ts';
 import { decodeState, freshState, STATE, type State } from './state.ts';
-import { FORMAT_VERSION } from './store-info.ts';
-import { openTables, type Tables } from './tables.ts';
 
 /** Certnames kept by a thread. */
 const NAMES_MAX = 32_768;

@@ -7,9 +7,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TransactionFlags } from 'lmdb';
 import { makeDirectory } from '../directories.ts';
 import { Batch } from './batch.ts';
-import { writeAgain } from './data-file.ts';
-import { seqKey } from './keys.ts';
-import { dataFileOf } from './layout.ts';
+import { writeAgain } from './file/data-file.ts';
+import { seqKey } from './file/keys.ts';
+import { dataFileOf } from './file/layout.ts';
 import {
   allocateLock,
   checkAccess,
@@ -19,10 +19,10 @@ import {
   openEnvironment,
   requireRoom,
   writeTransaction,
-} from './lmdb.ts';
-import { checkDataFile } from './page-walk.ts';
+} from './file/lmdb.ts';
+import { checkDataFile } from './file/page-walk.ts';
+import { RecordBudget } from './items/record-cache.ts';
 import { PartitionStore } from './partition-store.ts';
-import { RecordBudget } from './record-cache.ts';
 import type { PartitionCounts } from './state.ts';
 import { View } from './view.ts';
 

@@ -1,17 +1,17 @@
 // Changes of reports within one transaction (batch.ts): their records, lists and events, the sets they are in, and what is kept of many of
 // them together (report-kinds.ts, report-marks.ts, report-periods.ts, report-times.ts).
 
-import { type EncodedEvents, encodeEvents, eventRange } from './event-record.ts';
-import { idValue, pairKey, timeKey } from './keys.ts';
-import { present } from './lmdb.ts';
+import { idValue, pairKey, timeKey } from './file/keys.ts';
+import { present } from './file/lmdb.ts';
+import type { PostingsWriter } from './items/postings.ts';
 import type { PartitionStore } from './partition-store.ts';
-import type { PostingsWriter } from './postings.ts';
-import type { EventRecord, ReportId, ReportRecord } from './records.ts';
-import { encodeReportLists, REPORT_LISTS, type ReportLists } from './report-lists.ts';
-import { encodeReport } from './report-record.ts';
-import { CLOCKS, FAR_SETS, isFar, withTimesOf } from './report-times.ts';
+import { type EncodedEvents, encodeEvents, eventRange } from './records/event-record.ts';
+import type { EventRecord, ReportId, ReportRecord } from './records/records.ts';
+import { encodeReportLists, REPORT_LISTS, type ReportLists } from './records/report-lists.ts';
+import { encodeReport } from './records/report-record.ts';
+import { REPORTS_WITH_EVENTS } from './records/tables.ts';
+import { CLOCKS, FAR_SETS, isFar, withTimesOf } from './reports/report-times.ts';
 import { type State, takeId } from './state.ts';
-import { REPORTS_WITH_EVENTS } from './tables.ts';
 import type { View } from './view.ts';
 
 const EMPTY = Buffer.alloc(0);

@@ -4,7 +4,7 @@
 //
 //   u32 LE ids, in the order in which they changed; only the last TOLD_MAX of all
 
-import type { KeptBytes } from './kept-bytes.ts';
+import type { KeptBytes } from './items/kept-bytes.ts';
 
 export type RewrittenKind = 'node' | 'report';
 

@@ -1,10 +1,10 @@
 // A partition's state: one record (msgpack) that each transaction reads and writes.
 
 import { Packr } from 'msgpackr';
-import type { ItemId, Registered, ReportId } from './records.ts';
-import { type KnownTimes, noTimes, widest } from './report-times.ts';
+import { FORMAT_VERSION } from './file/store-info.ts';
+import type { ItemId, Registered, ReportId } from './records/records.ts';
+import { type KnownTimes, noTimes, widest } from './reports/report-times.ts';
 import type { RewrittenKind } from './rewritten.ts';
-import { FORMAT_VERSION } from './store-info.ts';
 
 /** Counters of rows, kept by the writer. */
 export interface PartitionCounts {

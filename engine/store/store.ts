@@ -1,9 +1,9 @@
 // A store: all partitions of a data directory.
 
-import { partitionDir } from './layout.ts';
+import { partitionDir } from './file/layout.ts';
+import type { StoreInfo } from './file/store-info.ts';
+import { RecordBudget } from './items/record-cache.ts';
 import { openPartition, type Partition, type PartitionOptions } from './partition.ts';
-import { RecordBudget } from './record-cache.ts';
-import type { StoreInfo } from './store-info.ts';
 
 /** All partitions of a store, by slot. */
 export function openPartitions(dir: string, info: StoreInfo, options: PartitionOptions = {}): Partition[] {

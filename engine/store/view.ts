@@ -2,13 +2,6 @@
 
 import type { Database } from 'lmdb';
 import { ByteWriter } from '../bytes.ts';
-import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './bodies.ts';
-import { FACT_BY_NAME } from './dictionaries.ts';
-import { DictionaryView, type ViewBounds } from './dictionary.ts';
-import { decodeEvents, type EventSource } from './event-record.ts';
-import type { Fields } from './fields.ts';
-import { itemRound, itemsEnd } from './item-ids.ts';
-import { BroughtIn } from './kept-bytes.ts';
 import {
   FIRST_TIME_KEY,
   idIn,
@@ -20,13 +13,20 @@ import {
   textKeyRange,
   timeKey,
   timeOfKey,
-} from './keys.ts';
-import { fast, present, type ReadOptions, raw, type Scratch } from './lmdb.ts';
-import type { NameIds } from './name-ids.ts';
-import { decodeNode, type StoredNode } from './node-record.ts';
-import type { NodeSet } from './node-set.ts';
+} from './file/keys.ts';
+import { fast, present, type ReadOptions, raw, type Scratch } from './file/lmdb.ts';
+import { itemRound, itemsEnd } from './item-ids.ts';
+import { FACT_BY_NAME } from './items/dictionaries.ts';
+import { DictionaryView, type ViewBounds } from './items/dictionary.ts';
+import { BroughtIn } from './items/kept-bytes.ts';
+import type { NameIds } from './items/name-ids.ts';
+import type { NodeSet } from './items/node-set.ts';
+import { postingIds, postingsOf } from './items/postings.ts';
 import type { PartitionStore } from './partition-store.ts';
-import { postingIds, postingsOf } from './postings.ts';
+import type { StoredEdge, StoredFact, StoredPackage, StoredResource } from './records/bodies.ts';
+import { decodeEvents, type EventSource } from './records/event-record.ts';
+import type { Fields } from './records/fields.ts';
+import { decodeNode, type StoredNode } from './records/node-record.ts';
 import type {
   Counted,
   EdgeBody,
@@ -39,13 +39,13 @@ import type {
   ReportId,
   ReportRecord,
   ResourceBody,
-} from './records.ts';
-import { type ReportKind, readKinds } from './report-kinds.ts';
-import { type ReportListName, storedSize, writeReportList } from './report-lists.ts';
-import { ReportMarks } from './report-marks.ts';
-import { type ReportPeriod, readPeriods } from './report-periods.ts';
-import { decodeReport, type StoredReport } from './report-record.ts';
-import type { KnownTimes } from './report-times.ts';
+} from './records/records.ts';
+import { type ReportListName, storedSize, writeReportList } from './records/report-lists.ts';
+import { decodeReport, type StoredReport } from './records/report-record.ts';
+import { type ReportKind, readKinds } from './reports/report-kinds.ts';
+import { ReportMarks } from './reports/report-marks.ts';
+import { type ReportPeriod, readPeriods } from './reports/report-periods.ts';
+import type { KnownTimes } from './reports/report-times.ts';
 import { REWRITTEN, REWRITTEN_KINDS, type RewrittenKind } from './rewritten.ts';
 import type { PartitionCounts, State } from './state.ts';
 

@@ -2,8 +2,8 @@
 
 import { statSync } from 'node:fs';
 import { reasonOf } from '../../engine/reason.ts';
-import { INFO_NAME, infoFile } from '../../engine/store/layout.ts';
-import { partitionsWithData } from '../../engine/store/store-info.ts';
+import { INFO_NAME, infoFile } from '../../engine/store/file/layout.ts';
+import { partitionsWithData } from '../../engine/store/file/store-info.ts';
 import type { Settings } from '../../schemas/config.ts';
 import { shownHost } from '../hosts.ts';
 import type { OptionSpec, ParsedArguments } from './arguments.ts';

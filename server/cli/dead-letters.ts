@@ -2,7 +2,7 @@
 
 import { gunzipSync } from 'node:zlib';
 import { certnameOf, type DeadLetter, DeadLetters } from '../../engine/inbox/dead-letters.ts';
-import { discardedDir } from '../../engine/store/layout.ts';
+import { discardedDir } from '../../engine/store/file/layout.ts';
 import { printableLines } from '../printable.ts';
 import type { ParsedArguments } from './arguments.ts';
 import { type Client, clientOf, clientOptions } from './client.ts';

@@ -2,7 +2,7 @@
 
 import { isBackup } from '../../engine/backup/manifest.ts';
 import { reasonOf } from '../../engine/reason.ts';
-import { readStoreInfo } from '../../engine/store/store-info.ts';
+import { readStoreInfo } from '../../engine/store/file/store-info.ts';
 import { type AccessLog, createAccessLog } from '../access-log.ts';
 import { logLevelsOf } from '../config/check.ts';
 import type { Configuration } from '../config/load.ts';

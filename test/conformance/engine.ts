@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import type { IngestSettings } from '../../engine/ingest/types.ts';
 import { openRequest } from '../../engine/query/request/run.ts';
 import type { QueryRequest } from '../../engine/query/request.ts';
+import { slotOf } from '../../engine/store/file/store-info.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
-import { slotOf } from '../../engine/store/store-info.ts';
 import { applyBatch, queuedOf } from '../support/apply.ts';
 import { querySettings } from '../support/query-settings.ts';
 import {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ByteWriter } from '../../engine/bytes.ts';
 import { BytesById } from '../../engine/bytes-by-id.ts';
-import { NumbersById } from '../../engine/store/numbers-by-id.ts';
+import { NumbersById } from '../../engine/store/items/numbers-by-id.ts';
 import { Random, testSeed } from '../support/random.ts';
 
 const written = (kept: BytesById, id: number): string => {

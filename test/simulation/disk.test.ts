@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { FORMAT_VERSION, slotOf } from '../../engine/store/store-info.ts';
+import { FORMAT_VERSION, slotOf } from '../../engine/store/file/store-info.ts';
 import { run } from '../server/cli/support.ts';
 import { checkStore } from '../support/check-store.ts';
 import { replaceCatalog, replaceFacts, timeText } from '../support/commands.ts';

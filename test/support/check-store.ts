@@ -1,7 +1,7 @@
 // What a data directory has to be after whatever a test did to it.
 
 import { checkPartition } from '../../engine/store/check.ts';
-import { readStoreInfo } from '../../engine/store/store-info.ts';
+import { readStoreInfo } from '../../engine/store/file/store-info.ts';
 
 /** What does not fit together in any partition, one after the other and in this process. Only while no server runs. */
 export async function checkStore(dir: string): Promise<string[]> {

@@ -1,8 +1,8 @@
 // What lies in the partitions of a data directory, and when a ring has them open.
 
-import { partitionDir } from '../../engine/store/layout.ts';
+import { partitionDir } from '../../engine/store/file/layout.ts';
+import { readStoreInfo } from '../../engine/store/file/store-info.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
-import { readStoreInfo } from '../../engine/store/store-info.ts';
 import type { CommandRing } from '../../workers/types.ts';
 import { withTimeout } from './waiting.ts';
 

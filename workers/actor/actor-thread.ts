@@ -2,8 +2,8 @@
 
 import { Fingerprints, newKey } from '../../engine/fingerprint.ts';
 import { warmUpRuns } from '../../engine/ingest/warm-up.ts';
-import { scratchDir } from '../../engine/store/layout.ts';
-import { openStoreInfo } from '../../engine/store/store-info.ts';
+import { scratchDir } from '../../engine/store/file/layout.ts';
+import { openStoreInfo } from '../../engine/store/file/store-info.ts';
 import { type ActorData, serveActor } from './actor.ts';
 import type { WarmUp } from './actor-warm-up.ts';
 import { EngineHost, engineDefaults } from './engine-host.ts';

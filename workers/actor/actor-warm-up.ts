@@ -5,8 +5,8 @@
 import { dirname } from 'node:path';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { QueuedCommand } from '../../engine/ingest/types.ts';
-import { requireRoom } from '../../engine/store/lmdb.ts';
-import { removeFolder } from '../../engine/store/store-info.ts';
+import { requireRoom } from '../../engine/store/file/lmdb.ts';
+import { removeFolder } from '../../engine/store/file/store-info.ts';
 import { openGuarded } from './guarded-host.ts';
 import type { Guard, PartitionHost } from './partition-host.ts';
 

@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { messageOf } from '../../engine/reason.ts';
-import { discardedDir } from '../../engine/store/layout.ts';
+import { discardedDir } from '../../engine/store/file/layout.ts';
 import { giveWay, type Priority } from '../system/priority.ts';
 import { ownThread } from '../system/schedule.ts';
 import { ActivityMark } from './activity.ts';

@@ -11,9 +11,9 @@ import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '
 import { DAY_MS, firstKeptDay, type Sweep } from '../../engine/retention/sweep.ts';
 import { gcCatalogs, gcFactPaths, gcPackages } from '../../engine/retention/unused.ts';
 import type { Batch } from '../../engine/store/batch.ts';
-import { partitionDir } from '../../engine/store/layout.ts';
+import { partitionDir } from '../../engine/store/file/layout.ts';
+import { slotOf } from '../../engine/store/file/store-info.ts';
 import { openPartition, type Partition } from '../../engine/store/partition.ts';
-import { slotOf } from '../../engine/store/store-info.ts';
 import { stopwatch } from '../system/clock.ts';
 import { libdeflate } from '../system/libdeflate.ts';
 import type { SweepKind, Timing } from './messages.ts';

@@ -3,8 +3,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../engine/reason.ts';
-import { DAMAGE_ADVICE } from '../../engine/store/data-file.ts';
-import { tellsOfDamage } from '../../engine/store/lmdb.ts';
+import { DAMAGE_ADVICE } from '../../engine/store/file/data-file.ts';
+import { tellsOfDamage } from '../../engine/store/file/lmdb.ts';
 import type { ActorTimes } from './actor-times.ts';
 import type { FromActor } from './messages.ts';
 import type { PartitionHost } from './partition-host.ts';

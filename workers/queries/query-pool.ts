@@ -14,7 +14,7 @@
 
 import type { QueryRequest, QuerySettings } from '../../engine/query/request.ts';
 import { stackOf } from '../../engine/reason.ts';
-import { openStoreInfo } from '../../engine/store/store-info.ts';
+import { openStoreInfo } from '../../engine/store/file/store-info.ts';
 import { type Log, silentLog } from '../log.ts';
 import { MetricsRegistry } from '../metrics.ts';
 import type { QueryHandle, QueryHandlers, QueryPool } from '../types.ts';

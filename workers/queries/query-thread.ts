@@ -9,11 +9,11 @@ import { type OpenRequest, openRequest, type QueryStore } from '../../engine/que
 import type { QueryHead } from '../../engine/query/request.ts';
 import { sampleOf, WarmUp } from '../../engine/query/warm-up.ts';
 import { failureText } from '../../engine/reason.ts';
-import { dataFileOf } from '../../engine/store/layout.ts';
+import { dataFileOf } from '../../engine/store/file/layout.ts';
+import { openStoreInfo } from '../../engine/store/file/store-info.ts';
+import { RecordBudget } from '../../engine/store/items/record-cache.ts';
 import type { Partition } from '../../engine/store/partition.ts';
-import { RecordBudget } from '../../engine/store/record-cache.ts';
 import { openPartitions } from '../../engine/store/store.ts';
-import { openStoreInfo } from '../../engine/store/store-info.ts';
 import { clockFrom, monotonicMs, stopwatch } from '../system/clock.ts';
 import { collectAtRest } from '../system/heap-at-rest.ts';
 import { newSlots, SlotWriter } from './answer-slots.ts';

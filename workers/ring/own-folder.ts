@@ -4,8 +4,8 @@
 
 import { existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
-import { INFO_NAME, isScratch } from '../../engine/store/layout.ts';
-import { partitionsWithData } from '../../engine/store/store-info.ts';
+import { INFO_NAME, isScratch } from '../../engine/store/file/layout.ts';
+import { partitionsWithData } from '../../engine/store/file/store-info.ts';
 
 /** Longest file of its kind, bytes. */
 const SMALL = 1024;

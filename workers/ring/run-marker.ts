@@ -4,10 +4,10 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DataFileDamaged } from '../../engine/store/data-file.ts';
-import { dataFileOf } from '../../engine/store/layout.ts';
-import { walkInTurns } from '../../engine/store/page-walk.ts';
-import { partitionDirs, type StoreInfo } from '../../engine/store/store-info.ts';
+import { DataFileDamaged } from '../../engine/store/file/data-file.ts';
+import { dataFileOf } from '../../engine/store/file/layout.ts';
+import { walkInTurns } from '../../engine/store/file/page-walk.ts';
+import { partitionDirs, type StoreInfo } from '../../engine/store/file/store-info.ts';
 import { inTurns } from '../system/turns.ts';
 
 /** A run that lasted this long says nothing against the files. */

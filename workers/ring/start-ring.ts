@@ -2,9 +2,9 @@
 
 import { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { openLog } from '../../engine/inbox/log.ts';
-import { discardedDir, inboxDir, partitionDir } from '../../engine/store/layout.ts';
+import { discardedDir, inboxDir, partitionDir } from '../../engine/store/file/layout.ts';
+import { markComplete, openStoreInfo, removeScratch, type StoreInfo } from '../../engine/store/file/store-info.ts';
 import { openPartition } from '../../engine/store/partition.ts';
-import { markComplete, openStoreInfo, removeScratch, type StoreInfo } from '../../engine/store/store-info.ts';
 import { silentLog } from '../log.ts';
 import { lockDataDirectory } from './data-lock.ts';
 import { requireOwnFolder } from './own-folder.ts';

@@ -13,7 +13,7 @@
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATA_FILE, PARTITION_PREFIX } from '../../engine/store/layout.ts';
+import { DATA_FILE, PARTITION_PREFIX } from '../../engine/store/file/layout.ts';
 import { nativeFunction } from './native.ts';
 import { pageSize, type ResidentMemory, residentMemory } from './process-memory.ts';
 

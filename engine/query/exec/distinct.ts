@@ -6,9 +6,9 @@
 // node that may still be rows.
 
 import { PairNumbers } from '../../pair-numbers.ts';
-import { EVENT_CODE, type StoredEvents } from '../../store/event-record.ts';
-import type { NodeSet } from '../../store/node-set.ts';
-import type { ReportId } from '../../store/records.ts';
+import type { NodeSet } from '../../store/items/node-set.ts';
+import { EVENT_CODE, type StoredEvents } from '../../store/records/event-record.ts';
+import type { ReportId } from '../../store/records/records.ts';
 import type { Filter, QueryTree } from '../tree.ts';
 import { conjuncts } from './filter/alternatives.ts';
 import { CodedNumbers } from './filter/coded.ts';

@@ -2,8 +2,8 @@
 // certname (most of them), else to sets of tuples. `match()` in a dotted path is expanded here too: it asks for paths that
 // are stored now.
 
-import { Ids } from '../../store/ids.ts';
-import { NodeSet } from '../../store/node-set.ts';
+import { Ids } from '../../store/items/ids.ts';
+import { NodeSet } from '../../store/items/node-set.ts';
 import { encodePath, matchPattern } from '../paths.ts';
 import { isOddValue } from '../resolve/clause.ts';
 import { invalidClause, noImplementation } from '../resolve/messages.ts';

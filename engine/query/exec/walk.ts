@@ -9,12 +9,12 @@
 //   place      where they lie: nothing puts the rows in order any more
 
 import { compareText } from '../../json/compare.ts';
-import { Ids } from '../../store/ids.ts';
-import { KEPT_LENGTH_MAX } from '../../store/kept-lists.ts';
-import { Scratch } from '../../store/lmdb.ts';
-import { StoredNode } from '../../store/node-record.ts';
-import { NodeSet } from '../../store/node-set.ts';
-import type { NodeId } from '../../store/records.ts';
+import { Scratch } from '../../store/file/lmdb.ts';
+import { Ids } from '../../store/items/ids.ts';
+import { KEPT_LENGTH_MAX } from '../../store/items/kept-lists.ts';
+import { NodeSet } from '../../store/items/node-set.ts';
+import { StoredNode } from '../../store/records/node-record.ts';
+import type { NodeId } from '../../store/records/records.ts';
 import type { NamedNode, View } from '../../store/view.ts';
 import type { ExecuteOptions, RowSink } from '../sink.ts';
 import type { OrderTerm, QueryTree } from '../tree.ts';

@@ -4,8 +4,8 @@
 import { AGENT_REPORT } from '../../../schemas/entities.ts';
 import type { ParentKind } from '../../../schemas/query-routes.ts';
 import type { ByteWriter } from '../../bytes.ts';
-import type { NodeRecord, ReportId } from '../../store/records.ts';
-import type { ReportListName } from '../../store/report-lists.ts';
+import type { NodeRecord, ReportId } from '../../store/records/records.ts';
+import type { ReportListName } from '../../store/records/report-lists.ts';
 import type { View } from '../../store/view.ts';
 import type { ExecContext } from '../exec/plan/context.ts';
 

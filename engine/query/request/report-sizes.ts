@@ -1,6 +1,6 @@
 // What a list of each report takes in the store, for the statistics of the server itself: nothing of it is unpacked.
 
-import type { ReportListName } from '../../store/report-lists.ts';
+import type { ReportListName } from '../../store/records/report-lists.ts';
 import { type Answer, type AnswerInput, openList } from './answer-input.ts';
 
 /** Its bytes in all reports of all nodes; null where it is null. */

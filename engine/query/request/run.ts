@@ -6,8 +6,8 @@
 
 import type { Check } from '../../../schemas/query-routes.ts';
 import { ByteWriter, SpareMemory } from '../../bytes.ts';
-import { DAMAGE_ADVICE } from '../../store/data-file.ts';
-import { tellsOfDamage } from '../../store/lmdb.ts';
+import { DAMAGE_ADVICE } from '../../store/file/data-file.ts';
+import { tellsOfDamage } from '../../store/file/lmdb.ts';
 import type { Partition } from '../../store/partition.ts';
 import { badQuery, QueryError } from '../errors.ts';
 import { planOf, type QueryPlan } from '../exec/explain.ts';

@@ -1,4 +1,4 @@
-// Tags of packed lists, which lists/ writes and unpack/ reads (engine/store/packed-list.ts has them, too).
+// Tags of packed lists, which lists/ writes and unpack/ reads (engine/store/records/packed-list.ts has them, too).
 
 export const TAG_ABSENT: u8 = 0;
 export const TAG_SAME: u8 = 1;

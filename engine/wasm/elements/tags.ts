@@ -8,7 +8,7 @@ import { isMark, MARK_SIZE } from './mark';
 /** As a word. */
 export const TAGS_KEY: u32 = 0x73676174;
 
-// A tag: its rank in the set (store/tag-rank.ts), its literal.
+// A tag: its rank in the set (store/records/tag-rank.ts), its literal.
 const TAG_RANK: usize = 0;
 const TAG_START: usize = 8;
 const TAG_BYTES: usize = 12;

@@ -2,8 +2,8 @@
 // again are kept; those of bodies that lie beside the list are made from there. What to do about an item that is neither is asked.
 //
 //   list    u32 name, u32 item                 for each fact
-//   copies  u32 item, u16 size, body           as in store/copies.ts, in the order of the list
-//   body    u8 flags, ends of name and value, the texts, `,"value":` between them (store/fields.ts)
+//   copies  u32 item, u16 size, body           as in store/records/copies.ts, in the order of the list
+//   body    u8 flags, ends of name and value, the texts, `,"value":` between them (store/records/fields.ts)
 //   table   u32 for each item: 0, MET, or where its text lies
 //   text    u32 size, bytes
 

@@ -1,4 +1,4 @@
-// The events of a report, put down as the store keeps them (store/event-record.ts) while index.ts reads its `resources`: they are those
+// The events of a report, put down as the store keeps them (store/records/event-record.ts) while index.ts reads its `resources`: they are those
 // of ingest/events.ts. Only what is stored as it was sent is taken; one value that is not, and they are not plain.
 //
 // The host says where each column comes from. In memory:

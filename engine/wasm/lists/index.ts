@@ -1,5 +1,5 @@
 // AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. The inner loop of ingest/stored-list.ts, which says what it
-// does: a list of maps goes from its JSON bytes to the packed list (store/packed-list.ts) in one pass. What is rare (values that are
+// does: a list of maps goes from its JSON bytes to the packed list (store/records/packed-list.ts) in one pass. What is rare (values that are
 // stored otherwise than they were sent, times, decimals) is asked of the host.
 //
 // Everything is an address. The host lays out readers and fields as the offsets below say, puts the payload behind them, and as many

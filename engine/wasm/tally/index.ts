@@ -1,5 +1,5 @@
 // AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. Counts events by one or two of their coded columns
-// (query/exec/count/event-kernel.ts), report by report, from the columns that store/event-record.ts describes.
+// (query/exec/count/event-kernel.ts), report by report, from the columns that store/records/event-record.ts describes.
 //
 //   kinds  u32 of each status that counts, in the order in which their texts were numbered: the count that such events add to, and the one
 //          that those add to which are no corrective changes, and those which are. The latter two are the first where that is not told apart.

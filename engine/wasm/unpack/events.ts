@@ -1,4 +1,4 @@
-// The events of a report as the text of a list of maps, from their columns (engine/store/event-record.ts says what these are) and from the
+// The events of a report as the text of a list of maps, from their columns (engine/store/records/event-record.ts says what these are) and from the
 // report's lists, where what is only shown of them lies.
 
 import {

@@ -1,4 +1,4 @@
-// What is asked of the host (store/unpack-kernel.ts).
+// What is asked of the host (store/records/unpack-kernel.ts).
 
 /** Writes the text of a double that is not made here; the place behind it. */
 export declare function double(value: f64, to: usize): usize;

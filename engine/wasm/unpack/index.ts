@@ -1,4 +1,4 @@
-// AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. The inner loop of store/packed-list.ts, which says what a packed list
+// AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. The inner loop of store/records/packed-list.ts, which says what a packed list
 // is: its JSON text, with what stood before copied from where it was written. Everything is an address; the host lays out shapes as the
 // offsets below say.
 //

@@ -12,9 +12,9 @@ import { crc32 } from '../../../engine/crc32.ts';
 import type { CommandLog } from '../../../engine/inbox/log.ts';
 import { SEGMENT_HEADER_SIZE } from '../../../engine/inbox/record.ts';
 import { StreamCorrupt } from '../../../engine/inbox/stream.ts';
-import { partitionDir } from '../../../engine/store/layout.ts';
+import { partitionDir } from '../../../engine/store/file/layout.ts';
+import { openStoreInfo } from '../../../engine/store/file/store-info.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
-import { openStoreInfo } from '../../../engine/store/store-info.ts';
 import { withoutLeftovers } from '../../../server/leftovers.ts';
 import { body, delivered, envelope, openTestLog } from '../inbox/support.ts';
 

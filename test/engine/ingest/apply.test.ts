@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { batchSize } from '../../../engine/ingest/apply.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
-import type { NodeRecord } from '../../../engine/store/records.ts';
+import type { NodeRecord } from '../../../engine/store/records/records.ts';
 import type { View } from '../../../engine/store/view.ts';
 import { applyBatch } from '../../support/apply.ts';
 import {

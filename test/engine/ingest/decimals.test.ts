@@ -6,8 +6,8 @@ import { ByteWriter } from '../../../engine/bytes.ts';
 import { LIST_READERS } from '../../../engine/ingest/report.ts';
 import { parseJsonDocument } from '../../../engine/json/parse.ts';
 import { storedText } from '../../../engine/json/stored.ts';
-import { ListUnpacker } from '../../../engine/store/packed-list.ts';
-import { REPORT_LIST_SHAPES } from '../../../engine/store/report-lists.ts';
+import { ListUnpacker } from '../../../engine/store/records/packed-list.ts';
+import { REPORT_LIST_SHAPES } from '../../../engine/store/records/report-lists.ts';
 import { Random, testSeed } from '../../support/random.ts';
 
 const unpacker = new ListUnpacker(REPORT_LIST_SHAPES.metrics);

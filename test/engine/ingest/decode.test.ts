@@ -14,7 +14,7 @@ import { decodeCommand } from '../../../engine/ingest/decode.ts';
 import { CommandFailure, type FailureKind } from '../../../engine/ingest/errors.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { parseJson } from '../../../engine/json/parse.ts';
-import { encodeReportLists, type ReportListName, writeReportList } from '../../../engine/store/report-lists.ts';
+import { encodeReportLists, type ReportListName, writeReportList } from '../../../engine/store/records/report-lists.ts';
 import {
   at,
   catalogPayload,

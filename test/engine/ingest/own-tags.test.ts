@@ -11,8 +11,8 @@ import type { CatalogCommand } from '../../../engine/ingest/commands.ts';
 import { decodeCommand } from '../../../engine/ingest/decode.ts';
 import { CommandFailure } from '../../../engine/ingest/errors.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
-import { tagListAt, withOwnTag } from '../../../engine/store/own-tag.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
+import { tagListAt, withOwnTag } from '../../../engine/store/records/own-tag.ts';
 import { applyBatch } from '../../support/apply.ts';
 import { at, catalogPayload, NOTHING_STORED, resource, SETTINGS, submit } from './support.ts';
 

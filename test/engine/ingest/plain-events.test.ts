@@ -7,8 +7,8 @@ import { ByteWriter } from '../../../engine/bytes.ts';
 import type { ReportCommand } from '../../../engine/ingest/commands.ts';
 import { decodeCommand } from '../../../engine/ingest/decode.ts';
 import { writeEvents, writeEventsFromLists } from '../../../engine/query/exec/row/report-documents.ts';
-import { decodeEvents, encodeEvents, StoredEvents } from '../../../engine/store/event-record.ts';
-import { encodeReportLists, REPORT_LISTS, writeReportList } from '../../../engine/store/report-lists.ts';
+import { decodeEvents, encodeEvents, StoredEvents } from '../../../engine/store/records/event-record.ts';
+import { encodeReportLists, REPORT_LISTS, writeReportList } from '../../../engine/store/records/report-lists.ts';
 import { Random, testSeed } from '../../support/random.ts';
 import { event, reportPayload, reportResource, SETTINGS, submit } from './support.ts';
 

@@ -11,7 +11,7 @@ import { conforms } from '../../../engine/ingest/validate.ts';
 import { parseJsonDocument } from '../../../engine/json/parse.ts';
 import { storedText } from '../../../engine/json/stored.ts';
 import type { JsonValue } from '../../../engine/json/value.ts';
-import { ListUnpacker } from '../../../engine/store/packed-list.ts';
+import { ListUnpacker } from '../../../engine/store/records/packed-list.ts';
 import {
   ANY,
   BOOLEAN,

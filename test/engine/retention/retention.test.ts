@@ -10,7 +10,7 @@ import { dayOf, firstKeptDay, LOOKED_AT_MAX, type Sweep } from '../../../engine/
 import { gcCatalogs, gcFactPaths } from '../../../engine/retention/unused.ts';
 import { rowProblems } from '../../../engine/store/check.ts';
 import { openPartition, type Partition, type PartitionOptions } from '../../../engine/store/partition.ts';
-import type { TimeSpan } from '../../../engine/store/report-times.ts';
+import type { TimeSpan } from '../../../engine/store/reports/report-times.ts';
 import { encodeState, STATE } from '../../../engine/store/state.ts';
 import type { View } from '../../../engine/store/view.ts';
 import { applyBatch } from '../../support/apply.ts';

@@ -1,6 +1,6 @@
 // The record of a report, for tests that do not mind what it says.
 
-import type { ReportRecord } from '../../../engine/store/records.ts';
+import type { ReportRecord } from '../../../engine/store/records/records.ts';
 
 const RECORD: ReportRecord = {
   nodeId: 3,

@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { DeadLetters } from '../../../engine/inbox/dead-letters.ts';
-import { openStoreInfo } from '../../../engine/store/store-info.ts';
+import { openStoreInfo } from '../../../engine/store/file/store-info.ts';
 import { body, envelope } from '../../engine/inbox/support.ts';
 import { Random, testSeed } from '../../support/random.ts';
 import { until } from '../../support/waiting.ts';

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { Fingerprints, newKey } from '../../../engine/fingerprint.ts';
 import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { warmUpRuns } from '../../../engine/ingest/warm-up.ts';
-import { scratchDir } from '../../../engine/store/layout.ts';
+import { scratchDir } from '../../../engine/store/file/layout.ts';
 import { type ActorWarmUpOptions, warmUpActor } from '../../../workers/actor/actor-warm-up.ts';
 import { EngineHost, engineDefaults } from '../../../workers/actor/engine-host.ts';
 import type { Applied, Guard, PartitionHost } from '../../../workers/actor/partition-host.ts';

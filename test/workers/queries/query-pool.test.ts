@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { QueryPlan } from '../../../engine/query/exec/explain.ts';
 import type { QueryRequest, QuerySettings } from '../../../engine/query/request.ts';
-import { dataFileOf, partitionDir } from '../../../engine/store/layout.ts';
+import { dataFileOf, partitionDir } from '../../../engine/store/file/layout.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
 import { silentLog } from '../../../workers/log.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
-import { DataFile, DataFileDamaged } from '../../../engine/store/data-file.ts';
-import { dataFileOf, partitionDir } from '../../../engine/store/layout.ts';
+import { DataFile, DataFileDamaged } from '../../../engine/store/file/data-file.ts';
+import { dataFileOf, partitionDir } from '../../../engine/store/file/layout.ts';
+import { openStoreInfo } from '../../../engine/store/file/store-info.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
-import { openStoreInfo } from '../../../engine/store/store-info.ts';
 import { checkAllPages } from '../../../workers/ring/run-marker.ts';
 import { temporaryDirectory } from '../../support/directories.ts';
 

@@ -22,9 +22,9 @@ import { BodyReader, Unreadable } from '../../../engine/inbox/stored-body.ts';
 import type { ApplyOutcome, QueuedCommand } from '../../../engine/ingest/types.ts';
 import type { Sweep } from '../../../engine/retention/sweep.ts';
 import type { Batch } from '../../../engine/store/batch.ts';
-import { partitionDir } from '../../../engine/store/layout.ts';
+import { partitionDir } from '../../../engine/store/file/layout.ts';
+import { openStoreInfo, slotOf } from '../../../engine/store/file/store-info.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
-import { openStoreInfo, slotOf } from '../../../engine/store/store-info.ts';
 import { type ActorData, serveActor } from '../../../workers/actor/actor.ts';
 import type { Applied, ApplyContext, Guard, HeldChange, PartitionHost } from '../../../workers/actor/partition-host.ts';
 

@@ -6,12 +6,12 @@
 //   postings   few items are asked for: the nodes of each are looked at
 //   total      nothing of the items is asked for: the numbers of list entries are enough
 
-import type { DictionaryView, RecordReader } from '../../../store/dictionary.ts';
-import type { Fields } from '../../../store/fields.ts';
-import { Ids } from '../../../store/ids.ts';
-import type { ItemClasses } from '../../../store/item-classes.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
-import type { ItemId, NodeId } from '../../../store/records.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import { Ids } from '../../../store/items/ids.ts';
+import type { ItemClasses } from '../../../store/items/item-classes.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import type { Fields } from '../../../store/records/fields.ts';
+import type { ItemId, NodeId } from '../../../store/records/records.ts';
 import { readsLists } from '../plan/item-plan.ts';
 import type { FoldPlan } from '../plan/selection.ts';
 import type { Step } from '../plan/trace.ts';

@@ -2,9 +2,9 @@
 
 import { ByteNumbers } from '../../../byte-numbers.ts';
 import { PairNumbers } from '../../../pair-numbers.ts';
-import { EVENT_CODE, type StoredEvents } from '../../../store/event-record.ts';
-import type { TextRecord } from '../../../store/fields.ts';
-import { REPORT_TEXT } from '../../../store/report-record.ts';
+import { EVENT_CODE, type StoredEvents } from '../../../store/records/event-record.ts';
+import type { TextRecord } from '../../../store/records/fields.ts';
+import { REPORT_TEXT } from '../../../store/records/report-record.ts';
 import type { EventCountsTree } from '../../tree.ts';
 import { CodedNumbers, withRoom } from '../filter/coded.ts';
 import type { Row } from '../row/row.ts';

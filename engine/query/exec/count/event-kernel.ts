@@ -1,8 +1,8 @@
 // The WebAssembly that counts events by their own texts (engine/wasm/tally) and its memory, which it lays out itself.
 
 import { Memory } from '../../../bytes.ts';
-import { EVENT_CODE, type StoredEvents } from '../../../store/event-record.ts';
-import { quoted } from '../../../store/fields.ts';
+import { EVENT_CODE, type StoredEvents } from '../../../store/records/event-record.ts';
+import { quoted } from '../../../store/records/fields.ts';
 import { instanceOf, memoryOf, type WasmExports } from '../../../wasm/instance.ts';
 import { KernelPool } from '../../../wasm/kernel-pool.ts';
 import { TALLY } from '../../../wasm/tally.bytes.ts';

@@ -1,6 +1,6 @@
 // What events are counted by, what they count for (spec/query.md 6.2), and what counting them gives: event-counting.ts and event-kernel.ts do.
 
-import { EVENT_CODE } from '../../../store/event-record.ts';
+import { EVENT_CODE } from '../../../store/records/event-record.ts';
 import type { CountField, EventCountsTree } from '../../tree.ts';
 import type { Row } from '../row/row.ts';
 

@@ -6,9 +6,9 @@
 //   by        'class'     only fields are asked for that take few values (item-classes.ts): one look per combination of them
 //             'item'      one look per item
 
-import { Ids } from '../../../store/ids.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
-import type { ItemId } from '../../../store/records.ts';
+import { Ids } from '../../../store/items/ids.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import type { ItemId } from '../../../store/records/records.ts';
 import type { View } from '../../../store/view.ts';
 import { areShared } from '../filter/classed.ts';
 import { accessFor } from '../filter/filter.ts';

@@ -5,7 +5,7 @@ import { QUOTE } from '../../../json/ascii.ts';
 import { identityText } from '../../../json/compare.ts';
 import type { JsonValue } from '../../../json/value.ts';
 import { PairNumbers } from '../../../pair-numbers.ts';
-import type { StoredEvents } from '../../../store/event-record.ts';
+import type { StoredEvents } from '../../../store/records/event-record.ts';
 import type { Column, GroupKey } from '../../tree.ts';
 import { CodedNumbers } from '../filter/coded.ts';
 import { type CompileScope, typeOf } from '../filter/filter.ts';

@@ -3,8 +3,8 @@
 //   memory   u32 for each item | a node's list
 
 import { Memory } from '../../../bytes.ts';
-import type { Ids } from '../../../store/ids.ts';
-import type { ItemId } from '../../../store/records.ts';
+import type { Ids } from '../../../store/items/ids.ts';
+import type { ItemId } from '../../../store/records/records.ts';
 import { instanceOf, memoryOf, type WasmExports } from '../../../wasm/instance.ts';
 import { KernelPool } from '../../../wasm/kernel-pool.ts';
 import { WEIGHTS } from '../../../wasm/weights.bytes.ts';

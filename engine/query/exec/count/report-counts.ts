@@ -1,15 +1,15 @@
-// Reports counted, and grouped, without a look at them. A partition knows how many it has of each kind (store/report-kinds.ts); where nodes
-// matter too, reports are counted by node and kind, both of which lie side by side (store/report-marks.ts). Of reports within given times only
-// those at the bounds are looked at: of the others it is known how many of each kind there are in each period (store/report-periods.ts).
+// Reports counted, and grouped, without a look at them. A partition knows how many it has of each kind (store/reports/report-kinds.ts); where nodes
+// matter too, reports are counted by node and kind, both of which lie side by side (store/reports/report-marks.ts). Of reports within given times only
+// those at the bounds are looked at: of the others it is known how many of each kind there are in each period (store/reports/report-periods.ts).
 
 import { PairNumbers } from '../../../pair-numbers.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
-import type { NodeId, ReportId } from '../../../store/records.ts';
-import { certnamesWith, KIND_PLACES, type ReportKind } from '../../../store/report-kinds.ts';
-import { PERIOD_MS, periodOf } from '../../../store/report-periods.ts';
-import { REPORT_NUMBER, REPORT_TEXT } from '../../../store/report-record.ts';
-import { FAR_SETS } from '../../../store/report-times.ts';
-import { NODES_ALL } from '../../../store/tables.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import type { NodeId, ReportId } from '../../../store/records/records.ts';
+import { REPORT_NUMBER, REPORT_TEXT } from '../../../store/records/report-record.ts';
+import { NODES_ALL } from '../../../store/records/tables.ts';
+import { certnamesWith, KIND_PLACES, type ReportKind } from '../../../store/reports/report-kinds.ts';
+import { PERIOD_MS, periodOf } from '../../../store/reports/report-periods.ts';
+import { FAR_SETS } from '../../../store/reports/report-times.ts';
 import type { View } from '../../../store/view.ts';
 import { areShared, isClassed } from '../filter/classed.ts';
 import { all } from '../filter/conditions.ts';

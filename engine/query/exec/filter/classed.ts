@@ -1,10 +1,10 @@
-// Conditions on fields of items that take few values are decided once a class (store/item-classes.ts), over all items that are equal in
+// Conditions on fields of items that take few values are decided once a class (store/items/item-classes.ts), over all items that are equal in
 // these fields. What fails them is not read.
 
-import type { DictionaryView, RecordReader } from '../../../store/dictionary.ts';
-import type { Fields } from '../../../store/fields.ts';
-import type { ItemClasses } from '../../../store/item-classes.ts';
-import type { ItemId } from '../../../store/records.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import type { ItemClasses } from '../../../store/items/item-classes.ts';
+import type { Fields } from '../../../store/records/fields.ts';
+import type { ItemId } from '../../../store/records/records.ts';
 import type { Filter } from '../../tree.ts';
 import type { Access } from '../row/access.ts';
 import type { Row } from '../row/row.ts';

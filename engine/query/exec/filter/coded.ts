@@ -1,10 +1,10 @@
-// Conditions on one coded column of events (store/event-record.ts). Equal texts of a report have equal codes there, so such a
+// Conditions on one coded column of events (store/records/event-record.ts). Equal texts of a report have equal codes there, so such a
 // condition is decided once per report and code, and which events pass is told by their codes: reports without one are left at
 // once, and of others only those events are looked at. What is only shown of events has no codes: there each text is tested once.
 
 import { ByteNumbers } from '../../../byte-numbers.ts';
-import type { StoredEvents } from '../../../store/event-record.ts';
-import type { WantedText } from '../../../store/fields.ts';
+import type { StoredEvents } from '../../../store/records/event-record.ts';
+import type { WantedText } from '../../../store/records/fields.ts';
 import type { StoredPlace, Value } from '../row/access.ts';
 import type { Row } from '../row/row.ts';
 import { FALSE, negate, TRUE, type Truth } from './truth.ts';

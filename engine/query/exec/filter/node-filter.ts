@@ -3,9 +3,9 @@
 // records of the candidates that are still left, so cheap conditions go first.
 
 import { storedText } from '../../../json/stored.ts';
-import { FACT_BY_NAME } from '../../../store/dictionaries.ts';
-import { NodeSet } from '../../../store/node-set.ts';
-import { NODES_INACTIVE } from '../../../store/tables.ts';
+import { FACT_BY_NAME } from '../../../store/items/dictionaries.ts';
+import { NodeSet } from '../../../store/items/node-set.ts';
+import { NODES_INACTIVE } from '../../../store/records/tables.ts';
 import type { Matcher } from '../../regex/regex.ts';
 import type { Filter } from '../../tree.ts';
 import type { Row } from '../row/row.ts';

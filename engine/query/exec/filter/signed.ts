@@ -1,10 +1,10 @@
 // Conditions on what an item has of very many things, such as a parameter with its value: items whose signatures lack its bits are not
-// read (store/item-signatures.ts). Those that are left still have to be tested.
+// read (store/items/item-signatures.ts). Those that are left still have to be tested.
 
-import type { DictionaryView, RecordReader } from '../../../store/dictionary.ts';
-import type { Fields } from '../../../store/fields.ts';
-import type { ItemSignatures, Mark } from '../../../store/item-signatures.ts';
-import type { ItemId } from '../../../store/records.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import type { ItemSignatures, Mark } from '../../../store/items/item-signatures.ts';
+import type { Fields } from '../../../store/records/fields.ts';
+import type { ItemId } from '../../../store/records/records.ts';
 import type { ItemSieve } from './classed.ts';
 
 /** The items of one partition that have, of each list of marks, one at least. */

@@ -3,7 +3,7 @@
 import type { FieldType } from '../../../../schemas/entities.ts';
 import { identityText, textForm, withoutScale } from '../../../json/compare.ts';
 import { Float, isNumber, type JsonValue } from '../../../json/value.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
 import { formatEventTime } from '../../../time.ts';
 import { Decimal } from '../../format/decimal-value.ts';
 import { encodePath, type Path } from '../../paths.ts';

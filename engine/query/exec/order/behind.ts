@@ -1,6 +1,6 @@
 // What comes behind a page that is full need not be made: rows, events by the code of the first term, reports with all of their events.
 
-import type { StoredEvents } from '../../../store/event-record.ts';
+import type { StoredEvents } from '../../../store/records/event-record.ts';
 import type { QueryTree } from '../../tree.ts';
 import { CodedTest, judgeOf, type Seek } from '../filter/coded.ts';
 import { accessFor } from '../filter/filter.ts';

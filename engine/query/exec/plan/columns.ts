@@ -2,7 +2,7 @@
 
 import { type EntityName, fieldOf } from '../../../../schemas/entities.ts';
 import { isNumber, isObject, type JsonValue, kindOf } from '../../../json/value.ts';
-import type { StoredResource } from '../../../store/bodies.ts';
+import type { StoredResource } from '../../../store/records/bodies.ts';
 import { type MaskedKind, toChar } from '../../format/to-char.ts';
 import type { Column, FieldRef } from '../../tree.ts';
 import { accessFor, type CompileScope } from '../filter/filter.ts';

@@ -2,7 +2,7 @@
 // source.ts and its parts.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { all, type SplitFilter, splitFilter } from '../filter/conditions.ts';

@@ -1,8 +1,8 @@
 // What one query holds while it runs: a snapshot of every partition that it reads, its deadline, its clock, and the results of subqueries
 // that were evaluated already. Created per query, closed with it.
 
+import { slotOf } from '../../../store/file/store-info.ts';
 import type { Partition } from '../../../store/partition.ts';
-import { slotOf } from '../../../store/store-info.ts';
 import type { View } from '../../../store/view.ts';
 import { QueryError } from '../../errors.ts';
 import { budgetOf, type StepBudget } from '../../regex/budget.ts';

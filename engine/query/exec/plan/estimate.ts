@@ -3,8 +3,8 @@
 
 import type { EntityName } from '../../../../schemas/entities.ts';
 import { storedText } from '../../../json/stored.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
-import { NODES_ALL, NODES_INACTIVE, NODES_WITH_FACTS, REPORTS_LATEST } from '../../../store/tables.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import { NODES_ALL, NODES_INACTIVE, NODES_WITH_FACTS, REPORTS_LATEST } from '../../../store/records/tables.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { firstKeyTest } from '../filter/json-filter.ts';

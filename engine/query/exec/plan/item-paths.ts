@@ -11,7 +11,7 @@ import {
   RESOURCE_BY_TYPE,
   RESOURCE_BY_TYPE_TITLE,
   RESOURCE_EXPORTED,
-} from '../../../store/dictionaries.ts';
+} from '../../../store/items/dictionaries.ts';
 import type { View } from '../../../store/view.ts';
 import type { CompileRegex } from '../../regex/regex.ts';
 import type { Filter } from '../../tree.ts';

@@ -2,7 +2,7 @@
 // or by the index of producer times, which conditions on other times that lie near them narrow as well. report-ids.ts follows it.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
-import type { Clock, TimeSpan } from '../../../store/report-times.ts';
+import type { Clock, TimeSpan } from '../../../store/reports/report-times.ts';
 import type { CompareOp, Filter, QueryTree } from '../../tree.ts';
 import { equalTo } from '../filter/conditions.ts';
 import { traitsOf } from '../row/entities.ts';

@@ -1,7 +1,7 @@
 // What is selected, and what was decided for each partition of it: plain data (source.ts makes rows of it).
 
 import type { EntityName } from '../../../../schemas/entities.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { Filter } from '../../tree.ts';
 import type { Row } from '../row/row.ts';
 import type { ItemPlan } from './item-plan.ts';

@@ -5,7 +5,7 @@
 // nothing is counted twice. While the query waits for its next slice of work the watch stands still.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { View } from '../../../store/view.ts';
 import type { QueryTree } from '../../tree.ts';
 import type { SplitFilter } from '../filter/conditions.ts';

@@ -19,8 +19,8 @@ import {
   type StoredResource,
   type StoredTarget,
   TARGET,
-} from '../../../store/bodies.ts';
-import { EVENT_CODE, EVENT_VALUE, EVENT_VALUE_SHAPE, type StoredEvents } from '../../../store/event-record.ts';
+} from '../../../store/records/bodies.ts';
+import { EVENT_CODE, EVENT_VALUE, EVENT_VALUE_SHAPE, type StoredEvents } from '../../../store/records/event-record.ts';
 import {
   type Fields,
   type FieldsShape,
@@ -28,10 +28,10 @@ import {
   quotedTime,
   type TextRecord,
   type WantedText,
-} from '../../../store/fields.ts';
-import { NODE_NUMBER, NODE_SHAPE, NODE_TEXT } from '../../../store/node-record.ts';
-import { withOwnTag } from '../../../store/own-tag.ts';
-import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../../store/report-record.ts';
+} from '../../../store/records/fields.ts';
+import { NODE_NUMBER, NODE_SHAPE, NODE_TEXT } from '../../../store/records/node-record.ts';
+import { withOwnTag } from '../../../store/records/own-tag.ts';
+import { REPORT_NUMBER, REPORT_SHAPE, REPORT_TEXT } from '../../../store/records/report-record.ts';
 import { decodePath } from '../../paths.ts';
 import { writeBoolean, writeTags } from './documents.ts';
 import { FactFinder } from './fact-member.ts';

@@ -4,6 +4,9 @@
 
 import { type ByteWriter, type Piece, pieceOf } from '../../../bytes.ts';
 import { CLOSE_LIST, CLOSE_MAP, COLON, COMMA, OPEN_LIST, OPEN_MAP } from '../../../json/ascii.ts';
+import { Scratch } from '../../../store/file/lmdb.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import { Ids } from '../../../store/items/ids.ts';
 import {
   EDGE,
   FACT,
@@ -13,15 +16,12 @@ import {
   type StoredFact,
   type StoredResource,
   TARGET,
-} from '../../../store/bodies.ts';
-import { COPY_MAX, Copies } from '../../../store/copies.ts';
-import type { DictionaryView, RecordReader } from '../../../store/dictionary.ts';
-import type { Fields } from '../../../store/fields.ts';
-import { Ids } from '../../../store/ids.ts';
-import { Scratch } from '../../../store/lmdb.ts';
-import { NODE_TEXT, type StoredNode } from '../../../store/node-record.ts';
-import { placeOf } from '../../../store/own-tag.ts';
-import type { ItemId, NodeId } from '../../../store/records.ts';
+} from '../../../store/records/bodies.ts';
+import { COPY_MAX, Copies } from '../../../store/records/copies.ts';
+import type { Fields } from '../../../store/records/fields.ts';
+import { NODE_TEXT, type StoredNode } from '../../../store/records/node-record.ts';
+import { placeOf } from '../../../store/records/own-tag.ts';
+import type { ItemId, NodeId } from '../../../store/records/records.ts';
 import type { View } from '../../../store/view.ts';
 import { type FactForm, type FactLease, leaseKernel } from './fact-kernel.ts';
 import { KeptItems } from './item-states.ts';

@@ -2,8 +2,7 @@
 // sub-rows.ts, which index leads to items of each dictionary in item-paths.ts, and where records without nodes come from in global-records.ts.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
-import type { DictionaryView } from '../../../store/dictionary.ts';
-import type { Clock } from '../../../store/report-times.ts';
+import type { DictionaryView } from '../../../store/items/dictionary.ts';
 import {
   NODES_ALL,
   NODES_INACTIVE,
@@ -11,7 +10,8 @@ import {
   NODES_WITH_FACTS,
   NODES_WITH_INPUTS,
   NODES_WITH_PACKAGES,
-} from '../../../store/tables.ts';
+} from '../../../store/records/tables.ts';
+import type { Clock } from '../../../store/reports/report-times.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 
@@ -27,7 +27,7 @@ export type SubRow = 'leaf' | 'target' | 'event' | 'input';
 /** An entity as execution sees it. */
 export interface Traits {
   readonly shape: Shape;
-  /** The set of nodes that have rows when nothing is asked of them (store/tables.ts). */
+  /** The set of nodes that have rows when nothing is asked of them (store/records/tables.ts). */
   readonly base: number;
   /** Of items. */
   readonly dictionary: DictionaryName | null;
@@ -41,7 +41,7 @@ export interface Traits {
   readonly hash: string | null;
   /**
    * Of reports and events: fields that the index of producer times narrows, with the clock whose time it is, which lies near that of the
-   * producer unless the report is far (store/report-times.ts). `producer`: it is that time.
+   * producer unless the report is far (store/reports/report-times.ts). `producer`: it is that time.
    */
   readonly times: Readonly<Record<string, Clock | 'producer'>>;
   /** For estimates: the share of rows that a value of the field has, where a field is known to have few of them. */

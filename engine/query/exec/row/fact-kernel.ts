@@ -6,9 +6,9 @@
 // from one partition to another; who has lost his goes on without one.
 
 import { type ByteWriter, Memory, type Piece } from '../../../bytes.ts';
-import { COPY_MAX, type Copies } from '../../../store/copies.ts';
-import type { Ids } from '../../../store/ids.ts';
-import type { ItemId } from '../../../store/records.ts';
+import type { Ids } from '../../../store/items/ids.ts';
+import { COPY_MAX, type Copies } from '../../../store/records/copies.ts';
+import type { ItemId } from '../../../store/records/records.ts';
 import { FACTS } from '../../../wasm/facts.bytes.ts';
 import { instanceOf, memoryOf, type WasmExports, whereThereIsRoom } from '../../../wasm/instance.ts';
 
@@ -61,7 +61,7 @@ const kernels: FactKernel[] = [];
 export interface FactLease {
   /**
    * Appends the facts of a node. False: nothing is appended, because the kernel was lost, or for a node that is too large for it or damaged.
-   * `bodyOf`: an item's body, as `raw` of store/lmdb.ts gives it.
+   * `bodyOf`: an item's body, as `raw` of store/file/lmdb.ts gives it.
    */
   write(list: Ids, copies: Copies, bodyOf: (item: ItemId) => Buffer, out: ByteWriter): boolean;
 }

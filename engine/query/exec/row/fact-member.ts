@@ -2,7 +2,7 @@
 // found in one of those is kept from its second use on.
 
 import type { JsonValue } from '../../../json/value.ts';
-import type { ItemId } from '../../../store/records.ts';
+import type { ItemId } from '../../../store/records/records.ts';
 import { KeptItems } from './item-states.ts';
 import type { Row } from './row.ts';
 import type { ValuePath } from './value-path.ts';

@@ -4,10 +4,10 @@
 import type { EntityName } from '../../../../schemas/entities.ts';
 import { canonicalK } from '../../../json/canonical.ts';
 import { isObject } from '../../../json/value.ts';
-import { PACKAGE, RESOURCE } from '../../../store/bodies.ts';
-import { KEPT_LENGTH_MAX, type KeptLists } from '../../../store/kept-lists.ts';
-import { shortKey } from '../../../store/keys.ts';
-import type { Registered } from '../../../store/records.ts';
+import { shortKey } from '../../../store/file/keys.ts';
+import { KEPT_LENGTH_MAX, type KeptLists } from '../../../store/items/kept-lists.ts';
+import { PACKAGE, RESOURCE } from '../../../store/records/bodies.ts';
+import type { Registered } from '../../../store/records/records.ts';
 import type { View } from '../../../store/view.ts';
 import { encodePath } from '../../paths.ts';
 import type { GlobalRecord } from './access.ts';

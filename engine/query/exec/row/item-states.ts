@@ -2,7 +2,7 @@
 // same in a store of any size; many in an array over all items. Item ids are dense unless a store has lived long enough to use
 // very many of them; then a map takes less room than an array.
 
-import type { ItemId } from '../../../store/records.ts';
+import type { ItemId } from '../../../store/records/records.ts';
 
 const DENSE_BYTES_MAX = 1 << 24;
 /** The map holds so many in any case, and one for each so many bytes of the array: a new one costs a page fault for each page that is touched. */

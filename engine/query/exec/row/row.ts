@@ -3,16 +3,16 @@
 
 import type { ByteWriter } from '../../../bytes.ts';
 import { BytesById } from '../../../bytes-by-id.ts';
-import type { StoredFact } from '../../../store/bodies.ts';
-import type { RecordReader } from '../../../store/dictionary.ts';
-import { StoredEvents } from '../../../store/event-record.ts';
-import { Ids, placeAmong } from '../../../store/ids.ts';
-import { Scratch } from '../../../store/lmdb.ts';
-import { encodeNode, NODE_TEXT, StoredNode } from '../../../store/node-record.ts';
-import { emptyNode, type ItemId, type NodeId, type ReportId } from '../../../store/records.ts';
-import { StoredReport } from '../../../store/report-record.ts';
-import { REPORTS_LATEST } from '../../../store/tables.ts';
-import { tagRank } from '../../../store/tag-rank.ts';
+import { Scratch } from '../../../store/file/lmdb.ts';
+import type { RecordReader } from '../../../store/items/dictionary.ts';
+import { Ids, placeAmong } from '../../../store/items/ids.ts';
+import type { StoredFact } from '../../../store/records/bodies.ts';
+import { StoredEvents } from '../../../store/records/event-record.ts';
+import { encodeNode, NODE_TEXT, StoredNode } from '../../../store/records/node-record.ts';
+import { emptyNode, type ItemId, type NodeId, type ReportId } from '../../../store/records/records.ts';
+import { StoredReport } from '../../../store/records/report-record.ts';
+import { REPORTS_LATEST } from '../../../store/records/tables.ts';
+import { tagRank } from '../../../store/records/tag-rank.ts';
 import type { View } from '../../../store/view.ts';
 import { Documents } from './documents.ts';
 import { ReportDocuments } from './report-documents.ts';

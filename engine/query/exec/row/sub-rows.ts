@@ -1,7 +1,7 @@
 // What rows are several of (`SubRow`, entities.ts): how the sub-rows of each kind are made, and found again.
 
-import { FACT, type StoredEdge, type StoredFact } from '../../../store/bodies.ts';
-import type { StoredEvents } from '../../../store/event-record.ts';
+import { FACT, type StoredEdge, type StoredFact } from '../../../store/records/bodies.ts';
+import type { StoredEvents } from '../../../store/records/event-record.ts';
 import { type ElementTests, elementTests, exactTests, leavesAlong } from '../../paths.ts';
 import type { CompileRegex } from '../../regex/regex.ts';
 import type { Filter } from '../../tree.ts';

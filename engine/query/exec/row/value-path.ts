@@ -4,8 +4,8 @@
 import { OPEN_LIST, OPEN_MAP } from '../../../json/ascii.ts';
 import { elementAt, endOfValue, type Key, keyOf, memberAt, parseAt } from '../../../json/scan.ts';
 import { isArray, isObject, type JsonValue } from '../../../json/value.ts';
-import { FACT, type StoredFact } from '../../../store/bodies.ts';
-import { isUtf8 } from '../../../store/fields.ts';
+import { FACT, type StoredFact } from '../../../store/records/bodies.ts';
+import { isUtf8 } from '../../../store/records/fields.ts';
 import { DIGITS } from '../../paths.ts';
 import type { PathPart } from '../../tree.ts';
 

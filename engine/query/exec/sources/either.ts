@@ -1,7 +1,7 @@
 // Conditions that look at a node and an item together, such as a node's name or a resource's type, or a tag that may be a node's own: which
 // rows they can be true for. These are all rows of some nodes and, of the others, those of some items. Only such rows are looked at.
 
-import { NodeSet } from '../../../store/node-set.ts';
+import { NodeSet } from '../../../store/items/node-set.ts';
 import type { Filter } from '../../tree.ts';
 import { compileFilter, depsOf, ITEM, isCertname, NODE } from '../filter/filter.ts';
 import { evaluateNodes } from '../filter/node-filter.ts';

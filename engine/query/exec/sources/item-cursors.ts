@@ -1,9 +1,9 @@
 // Rows of what nodes have in lists (resources, facts, edges, packages): node by node, or item by item.
 
-import type { DictionaryView } from '../../../store/dictionary.ts';
-import { Ids } from '../../../store/ids.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
-import type { ItemId } from '../../../store/records.ts';
+import type { DictionaryView } from '../../../store/items/dictionary.ts';
+import { Ids } from '../../../store/items/ids.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import type { ItemId } from '../../../store/records/records.ts';
 import type { Predicate } from '../filter/filter.ts';
 import { TRUE } from '../filter/truth.ts';
 import type { ItemStates } from '../row/item-states.ts';

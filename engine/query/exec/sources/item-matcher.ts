@@ -1,8 +1,8 @@
 // Which sub-rows of an item pass what is asked of the item alone: decided once for all of its nodes.
 
-import type { DictionaryView, RecordReader } from '../../../store/dictionary.ts';
-import type { Fields } from '../../../store/fields.ts';
-import type { ItemId } from '../../../store/records.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import type { Fields } from '../../../store/records/fields.ts';
+import type { ItemId } from '../../../store/records/records.ts';
 import type { ItemSieve } from '../filter/classed.ts';
 import type { Predicate } from '../filter/filter.ts';
 import { TRUE } from '../filter/truth.ts';

@@ -1,9 +1,9 @@
 // Rows of reports and of what they have: events, logs, metrics.
 
-import type { StoredEvents } from '../../../store/event-record.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
-import type { ReportId } from '../../../store/records.ts';
-import type { StoredReport } from '../../../store/report-record.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import type { StoredEvents } from '../../../store/records/event-record.ts';
+import type { ReportId } from '../../../store/records/records.ts';
+import type { StoredReport } from '../../../store/records/report-record.ts';
 import { type Seek, seekAll } from '../filter/coded.ts';
 import type { Predicate } from '../filter/filter.ts';
 import { TRUE } from '../filter/truth.ts';

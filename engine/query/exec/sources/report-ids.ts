@@ -1,13 +1,13 @@
 // Which reports are looked at for rows of reports and of their events, and in what order, by the path that was planned to them.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
-import { placeAmong } from '../../../store/ids.ts';
-import { NODE_NUMBER } from '../../../store/node-record.ts';
-import type { NodeSet } from '../../../store/node-set.ts';
-import type { NodeId, ReportId } from '../../../store/records.ts';
-import { REPORT_NUMBER, type StoredReport } from '../../../store/report-record.ts';
-import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/report-times.ts';
-import { REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../../store/tables.ts';
+import { placeAmong } from '../../../store/items/ids.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import { NODE_NUMBER } from '../../../store/records/node-record.ts';
+import type { NodeId, ReportId } from '../../../store/records/records.ts';
+import { REPORT_NUMBER, type StoredReport } from '../../../store/records/report-record.ts';
+import { REPORTS_LATEST, REPORTS_WITH_EVENTS } from '../../../store/records/tables.ts';
+import { CLOCKS, type Clock, FAR_SETS, type TimeSpan } from '../../../store/reports/report-times.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import type { Behind } from '../order/behind.ts';

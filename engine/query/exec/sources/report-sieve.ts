@@ -1,16 +1,16 @@
-// Reports that cannot have rows are told from what the partition keeps of all of them side by side (store/report-marks.ts), so that they
+// Reports that cannot have rows are told from what the partition keeps of all of them side by side (store/reports/report-marks.ts), so that they
 // are not read. What is left still has to be tested.
 
-import type { NodeSet } from '../../../store/node-set.ts';
-import type { ReportId } from '../../../store/records.ts';
-import { KIND_PLACES } from '../../../store/report-kinds.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import type { ReportId } from '../../../store/records/records.ts';
+import { KIND_PLACES } from '../../../store/reports/report-kinds.ts';
 import {
   type EventMark,
   MARKED_TEXTS,
   markOfEventText,
   markOfText,
   type ReportMarks,
-} from '../../../store/report-marks.ts';
+} from '../../../store/reports/report-marks.ts';
 import type { View } from '../../../store/view.ts';
 import type { Filter } from '../../tree.ts';
 import { isClassed } from '../filter/classed.ts';

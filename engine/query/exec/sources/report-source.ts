@@ -1,8 +1,8 @@
 // Rows that are reports or what reports have several of: which reports are looked at in each partition, in what order, and the cursors over
 // them. A part of `Source` (source.ts), for entities of the shape `report` only.
 
-import type { NodeSet } from '../../../store/node-set.ts';
-import type { NodeId, ReportId } from '../../../store/records.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
+import type { NodeId, ReportId } from '../../../store/records/records.ts';
 import type { Predicate } from '../filter/filter.ts';
 import type { Behind } from '../order/behind.ts';
 import type { CompiledSelection } from '../plan/compiled-selection.ts';

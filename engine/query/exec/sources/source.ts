@@ -1,7 +1,7 @@
 // From a tree to rows: for each partition the plan is made, the nodes are determined, and the matching cursor is opened. What differs
 // between shapes of rows is in item-source.ts and report-source.ts. `TreeRows` (rows.ts) strings the partitions together.
 
-import type { NodeSet } from '../../../store/node-set.ts';
+import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { Filter } from '../../tree.ts';
 import { all } from '../filter/conditions.ts';
 import type { Predicate } from '../filter/filter.ts';

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
-import { StoredEvents } from '../../../../engine/store/event-record.ts';
-import { TextRecord } from '../../../../engine/store/fields.ts';
+import { StoredEvents } from '../../../../engine/store/records/event-record.ts';
+import { TextRecord } from '../../../../engine/store/records/fields.ts';
 import { Random, testNumber, testSeed } from '../../../support/random.ts';
 import { type Asked, ask, type Fleet, newFleet, report } from '../request/fleet.ts';
 

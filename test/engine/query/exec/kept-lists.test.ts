@@ -6,7 +6,7 @@ import { after, before, it, mock } from 'node:test';
 import { recordsOf } from '../../../../engine/query/exec/row/global-records.ts';
 import { deleteNode } from '../../../../engine/retention/nodes.ts';
 import { gcCatalogs, gcFactPaths } from '../../../../engine/retention/unused.ts';
-import { KeptLists } from '../../../../engine/store/kept-lists.ts';
+import { KeptLists } from '../../../../engine/store/items/kept-lists.ts';
 import { ask, type Fleet, facts, newFleet } from '../request/fleet.ts';
 
 let fleet: Fleet;

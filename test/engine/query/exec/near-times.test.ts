@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rowProblems } from '../../../../engine/store/check.ts';
-import { type Clock, FAR_SETS } from '../../../../engine/store/report-times.ts';
+import { REPORTS_LATEST } from '../../../../engine/store/records/tables.ts';
+import { type Clock, FAR_SETS } from '../../../../engine/store/reports/report-times.ts';
 import { encodeState, STATE } from '../../../../engine/store/state.ts';
-import { REPORTS_LATEST } from '../../../../engine/store/tables.ts';
 import { View } from '../../../../engine/store/view.ts';
 import { Random, testSeed } from '../../../support/random.ts';
 import { ask, type Fleet, NOW, newFleet, planOf, report } from '../request/fleet.ts';

@@ -17,8 +17,8 @@ import { compileRegex } from '../../../../engine/query/regex/regex.ts';
 import { RowList } from '../../../../engine/query/request/body.ts';
 import { resolveEntity } from '../../../../engine/query/resolve/resolve.ts';
 import type { Filter } from '../../../../engine/query/tree.ts';
-import { slotOf } from '../../../../engine/store/store-info.ts';
-import { NODES_WITH_CATALOG } from '../../../../engine/store/tables.ts';
+import { slotOf } from '../../../../engine/store/file/store-info.ts';
+import { NODES_WITH_CATALOG } from '../../../../engine/store/records/tables.ts';
 import type { EntityName } from '../../../../schemas/entities.ts';
 import { ask, catalog, contextOptions, type Fleet, facts, NOW, newFleet, report } from '../request/fleet.ts';
 

@@ -9,8 +9,8 @@ import type { IngestSettings, QueuedCommand } from '../../../../engine/ingest/ty
 import { printJson } from '../../../../engine/json/print.ts';
 import { Float, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
 import { deleteNode } from '../../../../engine/retention/nodes.ts';
+import { slotOf } from '../../../../engine/store/file/store-info.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
-import { slotOf } from '../../../../engine/store/store-info.ts';
 import { Random } from '../../../../perf/lib/random.ts';
 import { applyBatch, queuedOf } from '../../../support/apply.ts';
 import type {

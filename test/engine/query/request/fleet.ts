@@ -8,8 +8,8 @@ import type { QueryPlan } from '../../../../engine/query/exec/explain.ts';
 import type { ContextOptions } from '../../../../engine/query/exec/plan/context.ts';
 import { type OpenRequest, openRequest, type QueryStore } from '../../../../engine/query/request/run.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../../../../engine/query/request.ts';
+import { slotOf } from '../../../../engine/store/file/store-info.ts';
 import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
-import { slotOf } from '../../../../engine/store/store-info.ts';
 import { applyBatch, queuedOf } from '../../../support/apply.ts';
 import { querySettings } from '../../../support/query-settings.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
-import { TextRecord } from '../../../../../engine/store/fields.ts';
+import { TextRecord } from '../../../../../engine/store/records/fields.ts';
 import { ask, type Fleet, facts, newFleet } from '../../request/fleet.ts';
 
 const SPELLED = ['120', ' 7 ', '1e3', '-0.50', '+.25'];

@@ -8,8 +8,8 @@ import { eventKernel } from '../../../../../engine/query/exec/count/event-kernel
 import { COUNT, type EventTally } from '../../../../../engine/query/exec/count/event-tally.ts';
 import type { Row } from '../../../../../engine/query/exec/row/row.ts';
 import type { EventCountsTree } from '../../../../../engine/query/tree.ts';
-import { encodeEvents, StoredEvents } from '../../../../../engine/store/event-record.ts';
-import type { EventRecord } from '../../../../../engine/store/records.ts';
+import { encodeEvents, StoredEvents } from '../../../../../engine/store/records/event-record.ts';
+import type { EventRecord } from '../../../../../engine/store/records/records.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
 
 type SummarizeBy = 'resource' | 'containing_class';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { itemWeights } from '../../../../../engine/query/exec/count/item-weights.ts';
-import { Ids } from '../../../../../engine/store/ids.ts';
+import { Ids } from '../../../../../engine/store/items/ids.ts';
 import { Random } from '../../../../support/random.ts';
 
 const listOf = (numbers: readonly number[]): Ids => {

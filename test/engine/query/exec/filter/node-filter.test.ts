@@ -8,7 +8,7 @@ import { evaluateNodes } from '../../../../../engine/query/exec/filter/node-filt
 import { ExecContext } from '../../../../../engine/query/exec/plan/context.ts';
 import { Row } from '../../../../../engine/query/exec/row/row.ts';
 import type { Filter } from '../../../../../engine/query/tree.ts';
-import { NODES_ALL } from '../../../../../engine/store/tables.ts';
+import { NODES_ALL } from '../../../../../engine/store/records/tables.ts';
 import { contextOptions, facts, newFleet } from '../../request/fleet.ts';
 
 it('conditions on nodes give way between one another', async () => {

@@ -15,9 +15,9 @@ import { FALSE, TRUE, type Truth, truthOf } from '../../../../../engine/query/ex
 import type { Row } from '../../../../../engine/query/exec/row/row.ts';
 import { compileRegex } from '../../../../../engine/query/regex/regex.ts';
 import type { Filter } from '../../../../../engine/query/tree.ts';
-import { encodeResource, StoredResource } from '../../../../../engine/store/bodies.ts';
-import { Mark } from '../../../../../engine/store/item-signatures.ts';
-import { signParameters } from '../../../../../engine/store/parameter-marks.ts';
+import { Mark } from '../../../../../engine/store/items/item-signatures.ts';
+import { signParameters } from '../../../../../engine/store/items/parameter-marks.ts';
+import { encodeResource, StoredResource } from '../../../../../engine/store/records/bodies.ts';
 import { testSeed } from '../../../../support/random.ts';
 
 const seed = testSeed('parameters');

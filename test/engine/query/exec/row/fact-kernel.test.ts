@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ByteWriter, pieceOf } from '../../../../../engine/bytes.ts';
 import { KERNELS_MAX, leaseKernel } from '../../../../../engine/query/exec/row/fact-kernel.ts';
-import { Copies } from '../../../../../engine/store/copies.ts';
-import { Ids } from '../../../../../engine/store/ids.ts';
+import { Ids } from '../../../../../engine/store/items/ids.ts';
+import { Copies } from '../../../../../engine/store/records/copies.ts';
 import { ask, type Fleet, facts, newFleet } from '../../request/fleet.ts';
 
 /** Many more than are put together one by one, in each of the partitions. */

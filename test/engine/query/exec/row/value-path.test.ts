@@ -5,7 +5,7 @@ import { storedText } from '../../../../../engine/json/stored.ts';
 import type { JsonValue } from '../../../../../engine/json/value.ts';
 import { ValuePath } from '../../../../../engine/query/exec/row/value-path.ts';
 import type { PathPart } from '../../../../../engine/query/tree.ts';
-import { encodeFact, StoredFact } from '../../../../../engine/store/bodies.ts';
+import { encodeFact, StoredFact } from '../../../../../engine/store/records/bodies.ts';
 import { testSeed } from '../../../../support/random.ts';
 
 const seed = testSeed('value-path');

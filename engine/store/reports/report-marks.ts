@@ -1,0 +1,273 @@
+// What a partition keeps of its reports side by side, a few bytes of each, so that those that a query does not want are told without
+// reading their records:
+//
+//   node     whose the report is; 0: there is none of that id
+//   kind     which kind it is of (report-kinds.ts)
+//   events   two bits for each text that its events have in a coded column, but for null
+//   texts    16 bits of each of its fields that take very many values
+//
+// The node tells exactly; so does the kind, unless two kinds have the same mark. The others may take a report for one that is wanted.
+// Blocks of ids lie in a record each. A report that comes changes the last one only.
+
+import type { Database } from 'lmdb';
+import { bytesOf } from '../../bytes.ts';
+import { BACKSLASH, QUOTE } from '../../json/ascii.ts';
+import { fast, type ReadOptions } from '../file/lmdb.ts';
+import { HASH_START, hashOfBytes, hashOfText, mixed } from '../items/mark-hash.ts';
+import { EVENT_CODES, eachCodedText } from '../records/event-record.ts';
+import { quoted } from '../records/fields.ts';
+import type { NodeId, ReportId, ReportRecord } from '../records/records.ts';
+import { REPORT_TEXT } from '../records/report-record.ts';
+
+const TEXT_FIELDS = ['transactionUuid', 'catalogUuid', 'codeId', 'jobId', 'configurationVersion'] as const;
+
+type Marked = Pick<ReportRecord, 'nodeId' | (typeof TEXT_FIELDS)[number]>;
+
+/** Places in a report's record of the fields of which 16 bits are kept, in that order. */
+export const MARKED_TEXTS: readonly number[] = TEXT_FIELDS.map((field) => REPORT_TEXT[field]);
+
+/** So that a block's record is one page of LMDB. */
+const BLOCK_BITS = 7;
+export const BLOCK_REPORTS = 1 << BLOCK_BITS;
+const BLOCK_MASK = BLOCK_REPORTS - 1;
+/** Words of events' bits. */
+const EVENT_WORDS = 3;
+const EVENT_BITS = EVENT_WORDS * 32;
+/** Words a report before its texts. */
+const WORDS = 2 + EVENT_WORDS;
+const BLOCK_BYTES = BLOCK_REPORTS * (WORDS * 4 + TEXT_FIELDS.length * 2);
+
+/** What stands for a text of a field with very many values. */
+export const markOfText = (text: string | null): number => (text === null ? 0 : mixed(hashOfText(text)) & 0xffff);
+
+/** Bits for texts of events. */
+export class EventMark {
+  readonly words = new Uint32Array(EVENT_WORDS);
+
+  add(hash: number): void {
+    const bits = mixed(hash);
+    this.#set((bits & 0xffff) % EVENT_BITS);
+    this.#set((bits >>> 16) % EVENT_BITS);
+  }
+
+  addAll({ words }: EventMark): void {
+    for (let i = 0; i < EVENT_WORDS; i++) this.words[i]! |= words[i]!;
+  }
+
+  #set(bit: number): void {
+    this.words[bit >>> 5]! |= 1 << (bit & 31);
+  }
+}
+
+/** Apart for each column, as none has the same texts as another. */
+const startOf = (column: number): number => Math.imul(HASH_START, 2 * column + 1);
+const STARTS = Array.from({ length: EVENT_CODES }, (_, column) => startOf(column));
+
+/** What reports have whose events have that text in that coded column. */
+export function markOfEventText(column: number, text: string): EventMark {
+  const mark = new EventMark();
+  const bytes = bytesOf(quoted(text));
+  mark.add(hashOfBytes(bytes, 0, bytes.length, STARTS[column]!));
+  return mark;
+}
+
+/** Of all texts of these events; null: there are none. */
+function markOfEvents(columns: Buffer | null): EventMark {
+  const mark = new EventMark();
+  if (columns === null) return mark;
+  eachCodedText(columns, (column, start, end) => {
+    if (columns[start] !== QUOTE) return;
+    if (!isEscaped(columns, start, end)) mark.add(hashOfBytes(columns, start, end, STARTS[column]!));
+    else mark.addAll(markOfEventText(column, JSON.parse(columns.toString('utf8', start, end)) as string));
+  });
+  return mark;
+}
+
+/** The same text can be escaped in several ways. */
+function isEscaped(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
+  return false;
+}
+
+/** Marks of the reports whose ids differ in their last bits only. */
+class MarkBlock {
+  readonly bytes = Buffer.alloc(BLOCK_BYTES);
+  /** By place: the node, by place: the kind, by place: the words of the events. */
+  readonly #words = new Uint32Array(this.bytes.buffer, this.bytes.byteOffset, BLOCK_REPORTS * WORDS);
+  /** By field: by place. */
+  readonly #texts = new Uint16Array(
+    this.bytes.buffer,
+    this.bytes.byteOffset + this.#words.byteLength,
+    BLOCK_REPORTS * TEXT_FIELDS.length,
+  );
+
+  load(stored: Uint8Array | undefined): void {
+    if (stored === undefined) this.bytes.fill(0);
+    else this.bytes.set(stored);
+  }
+
+  node(place: number): NodeId {
+    return this.#words[place]!;
+  }
+
+  kind(place: number): number {
+    return this.#words[BLOCK_REPORTS + place]!;
+  }
+
+  text(field: number, place: number): number {
+    return this.#texts[field * BLOCK_REPORTS + place]!;
+  }
+
+  hasEvents(place: number, { words }: EventMark): boolean {
+    const at = BLOCK_REPORTS * 2 + place * EVENT_WORDS;
+    for (let i = 0; i < EVENT_WORDS; i++) {
+      const wanted = words[i]!;
+      if ((this.#words[at + i]! & wanted) >>> 0 !== wanted) return false;
+    }
+    return true;
+  }
+
+  set(place: number, report: Marked, kind: number): void {
+    this.#words[place] = report.nodeId;
+    this.#words[BLOCK_REPORTS + place] = kind;
+    for (let field = 0; field < TEXT_FIELDS.length; field++)
+      this.#texts[field * BLOCK_REPORTS + place] = markOfText(report[TEXT_FIELDS[field]!]);
+  }
+
+  setEvents(place: number, { words }: EventMark): void {
+    this.#words.set(words, BLOCK_REPORTS * 2 + place * EVENT_WORDS);
+  }
+
+  /** What else there was of the report is not asked for without a node. */
+  clear(place: number): void {
+    this.#words[place] = 0;
+  }
+
+  get isEmpty(): boolean {
+    for (let place = 0; place < BLOCK_REPORTS; place++) if (this.#words[place] !== 0) return false;
+    return true;
+  }
+}
+
+type MarkTable = Database<Buffer, number>;
+
+/** Blocks whose memory is used again. */
+const SPARE_MAX = 4;
+
+/** The marks of one partition, for its writer. */
+export class MarkWriter {
+  /** By number, those that the transaction changes. */
+  readonly #changed = new Map<number, MarkBlock>();
+  readonly #spare: MarkBlock[] = [];
+
+  /** What an earlier transaction changed, and took back, is forgotten. */
+  begin(): void {
+    for (const block of this.#changed.values()) if (this.#spare.length < SPARE_MAX) this.#spare.push(block);
+    this.#changed.clear();
+  }
+
+  /** `columns`: of its events, null where there are none. */
+  add(table: MarkTable, id: ReportId, report: Marked, kind: number, columns: Buffer | null): void {
+    const block = this.#blockOf(table, id);
+    block.set(id & BLOCK_MASK, report, kind);
+    block.setEvents(id & BLOCK_MASK, markOfEvents(columns));
+  }
+
+  setEvents(table: MarkTable, id: ReportId, columns: Buffer | null): void {
+    this.#blockOf(table, id).setEvents(id & BLOCK_MASK, markOfEvents(columns));
+  }
+
+  remove(table: MarkTable, id: ReportId): void {
+    this.#blockOf(table, id).clear(id & BLOCK_MASK);
+  }
+
+  flush(table: MarkTable): void {
+    for (const [number, block] of this.#changed) {
+      if (block.isEmpty) table.removeSync(number);
+      else table.putSync(number, block.bytes);
+    }
+  }
+
+  #blockOf(table: MarkTable, id: ReportId): MarkBlock {
+    const number = id >>> BLOCK_BITS;
+    let block = this.#changed.get(number);
+    if (block === undefined) {
+      block = this.#spare.pop() ?? new MarkBlock();
+      block.load(fast(table, number));
+      this.#changed.set(number, block);
+    }
+    return block;
+  }
+}
+
+/** Blocks that a reader has at a time: who reads ids in the order of their producers' times goes back and forth between few. */
+const READ_BITS = 2;
+const READ_MASK = (1 << READ_BITS) - 1;
+
+/** The marks of one partition at a snapshot, of one report at a time. */
+export class ReportMarks {
+  readonly #table: MarkTable;
+  readonly #options: ReadOptions;
+  /** Nothing is known of reports with smaller ids. */
+  readonly since: ReportId;
+  readonly #blocks = Array.from({ length: READ_MASK + 1 }, () => new MarkBlock());
+  readonly #numbers = new Float64Array(READ_MASK + 1).fill(-1);
+  #block = this.#blocks[0]!;
+  #place = 0;
+
+  constructor(table: MarkTable, since: ReportId, options: ReadOptions) {
+    this.#table = table;
+    this.since = since;
+    this.#options = options;
+  }
+
+  /** Makes that report the present one. Returns its node; 0: there is no such report. */
+  open(id: ReportId): NodeId {
+    const number = id >>> BLOCK_BITS;
+    const at = number & READ_MASK;
+    this.#block = this.#numbers[at] === number ? this.#blocks[at]! : this.#load(number, at);
+    this.#place = id & BLOCK_MASK;
+    return this.#block.node(this.#place);
+  }
+
+  get kind(): number {
+    return this.#block.kind(this.#place);
+  }
+
+  /** `field`: a place in MARKED_TEXTS. */
+  text(field: number): number {
+    return this.#block.text(field, this.#place);
+  }
+
+  /** Whether the report's events may have all that has those bits. */
+  hasEvents(mark: EventMark): boolean {
+    return this.#block.hasEvents(this.#place, mark);
+  }
+
+  /** How many reports have some. */
+  count(): number {
+    let count = 0;
+    for (const { value } of this.#table.getRange({ ...this.#options })) {
+      const block = new MarkBlock();
+      block.load(value);
+      for (let place = 0; place < BLOCK_REPORTS; place++) if (block.node(place) !== 0) count++;
+    }
+    return count;
+  }
+
+  /** What is wrong about a report that is there. */
+  *problems(id: ReportId, report: Marked, kind: number, columns: Buffer | null): Generator<string> {
+    if (this.open(id) !== report.nodeId) yield 'node';
+    if (this.kind !== kind) yield 'kind';
+    for (let field = 0; field < TEXT_FIELDS.length; field++)
+      if (this.text(field) !== markOfText(report[TEXT_FIELDS[field]!])) yield TEXT_FIELDS[field]!;
+    if (!this.hasEvents(markOfEvents(columns))) yield 'events';
+  }
+
+  #load(number: number, at: number): MarkBlock {
+    const block = this.#blocks[at]!;
+    block.load(fast(this.#table, number, this.#options));
+    this.#numbers[at] = number;
+    return block;
+  }
+}
