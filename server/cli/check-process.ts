@@ -1,7 +1,7 @@
 // Entry of the process that checks one partition for `muster check`: arguments are the data directory and the slot, the
 // message to the parent is what the check says.
 
-import { checkPartition } from '../../engine/store/check.ts';
+import { checkPartition } from '../../engine/store/check/check.ts';
 
 const [data, slot] = process.argv.slice(2);
 if (data === undefined || slot === undefined) throw new Error('started by `muster check` only');

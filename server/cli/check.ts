@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { problemsOfBackup } from '../../engine/backup/manifest.ts';
 import { checkLog } from '../../engine/inbox/damage.ts';
 import { reasonOf } from '../../engine/reason.ts';
-import type { PartitionCheck } from '../../engine/store/check.ts';
+import type { PartitionCheck } from '../../engine/store/check/check.ts';
 import { dataFileOf, inboxDir, partitionDir } from '../../engine/store/file/layout.ts';
 import { readStoreInfo, type StoreInfo, strayPartition } from '../../engine/store/file/store-info.ts';
 import { threadScript } from '../../workers/system/thread-script.ts';

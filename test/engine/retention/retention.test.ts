@@ -8,7 +8,7 @@ import { deleteNode, expireNodes, purgeNodes } from '../../../engine/retention/n
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../../../engine/retention/reports.ts';
 import { dayOf, firstKeptDay, LOOKED_AT_MAX, type Sweep } from '../../../engine/retention/sweep.ts';
 import { gcCatalogs, gcFactPaths } from '../../../engine/retention/unused.ts';
-import { rowProblems } from '../../../engine/store/check.ts';
+import { rowProblems } from '../../../engine/store/check/check.ts';
 import { openPartition, type Partition, type PartitionOptions } from '../../../engine/store/partition.ts';
 import type { TimeSpan } from '../../../engine/store/reports/report-times.ts';
 import { encodeState, STATE } from '../../../engine/store/state.ts';

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { rowProblems } from '../../../../engine/store/check.ts';
+import { rowProblems } from '../../../../engine/store/check/check.ts';
 import { REPORTS_LATEST } from '../../../../engine/store/records/tables.ts';
 import { type Clock, FAR_SETS } from '../../../../engine/store/reports/report-times.ts';
 import { encodeState, STATE } from '../../../../engine/store/state.ts';

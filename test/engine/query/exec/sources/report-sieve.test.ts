@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { rowProblems } from '../../../../../engine/store/check.ts';
+import { rowProblems } from '../../../../../engine/store/check/check.ts';
 import { BLOCK_REPORTS } from '../../../../../engine/store/reports/report-marks.ts';
 import { encodeState, STATE } from '../../../../../engine/store/state.ts';
 import { View } from '../../../../../engine/store/view.ts';

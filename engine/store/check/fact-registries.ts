@@ -2,11 +2,11 @@
 // that no fact has any more may be there until they are collected (retention/unused.ts); those that facts have must be.
 
 import type { Database } from 'lmdb';
-import { parseJson } from '../json/parse.ts';
-import { digest16, shortKey } from './file/keys.ts';
-import { factPaths, isNested, pathText } from './records/fact-paths.ts';
-import type { FactBody, ItemId, NodeId } from './records/records.ts';
-import type { View } from './view.ts';
+import { parseJson } from '../../json/parse.ts';
+import { digest16, shortKey } from '../file/keys.ts';
+import { factPaths, isNested, pathText } from '../records/fact-paths.ts';
+import type { FactBody, ItemId, NodeId } from '../records/records.ts';
+import type { View } from '../view.ts';
 
 type Rows = Iterable<{ readonly key: Buffer; readonly value: Buffer }>;
 type Say = (problem: string) => void;

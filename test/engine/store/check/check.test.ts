@@ -6,15 +6,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { dataFileOf, partitionDir } from '../../../engine/store/file/layout.ts';
-import { openStoreInfo } from '../../../engine/store/file/store-info.ts';
-import { openPartition, type Partition } from '../../../engine/store/partition.ts';
-import { encodeEvents, eventRange } from '../../../engine/store/records/event-record.ts';
-import type { EventRecord } from '../../../engine/store/records/records.ts';
-import type { MemoKind } from '../../../engine/store/records/tables.ts';
-import { decodeState, encodeState, STATE } from '../../../engine/store/state.ts';
-import { checkStore } from '../../support/check-store.ts';
-import { reportRecord } from './report-records.ts';
+import { dataFileOf, partitionDir } from '../../../../engine/store/file/layout.ts';
+import { openStoreInfo } from '../../../../engine/store/file/store-info.ts';
+import { openPartition, type Partition } from '../../../../engine/store/partition.ts';
+import { encodeEvents, eventRange } from '../../../../engine/store/records/event-record.ts';
+import type { EventRecord } from '../../../../engine/store/records/records.ts';
+import type { MemoKind } from '../../../../engine/store/records/tables.ts';
+import { decodeState, encodeState, STATE } from '../../../../engine/store/state.ts';
+import { checkStore } from '../../../support/check-store.ts';
+import { reportRecord } from '../report-records.ts';
 
 const dirs: string[] = [];
 after(() => {
