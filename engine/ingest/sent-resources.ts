@@ -2,7 +2,7 @@
 // node only, and of thousands of nodes too much to be remembered in memory: what such a text says is read from the body.
 
 import type { Batch } from '../store/batch.ts';
-import type { RecordReader } from '../store/items/dictionary.ts';
+import type { RecordReader } from '../store/items/dictionary-view.ts';
 import type { KnownItems } from '../store/items/known-items.ts';
 import { BodyRef } from '../store/items/refs.ts';
 import type { StoredResource } from '../store/records/bodies.ts';

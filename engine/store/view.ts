@@ -17,7 +17,7 @@ import {
 import { fast, present, type ReadOptions, raw, type Scratch } from './file/lmdb.ts';
 import { itemRound, itemsEnd } from './item-ids.ts';
 import { FACT_BY_NAME } from './items/dictionaries.ts';
-import { DictionaryView, type ViewBounds } from './items/dictionary.ts';
+import { DictionaryView, type ViewBounds } from './items/dictionary-view.ts';
 import { BroughtIn } from './items/kept-bytes.ts';
 import type { NameIds } from './items/name-ids.ts';
 import type { NodeSet } from './items/node-set.ts';

@@ -3,7 +3,8 @@
 import type { Database } from 'lmdb';
 import { digest16, indexPrefix, pairKey } from '../file/keys.ts';
 import { isToComeAt } from '../item-ids.ts';
-import type { Dictionary, DictionaryView } from '../items/dictionary.ts';
+import type { Dictionary } from '../items/dictionary.ts';
+import type { DictionaryView } from '../items/dictionary-view.ts';
 import { DIGEST_SIZE, KNOWN_SIZE } from '../items/known-items.ts';
 import { chunkIds, firstOfChunk } from '../items/postings.ts';
 import type { Partition } from '../partition.ts';

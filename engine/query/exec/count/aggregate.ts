@@ -2,53 +2,23 @@
 // once with the number of its nodes as weight. Where fields of the node and fields of the item are read, but none that is of both,
 // a row is a pair of sides: what the groups read of each is found once for all rows that are equal in it.
 
-import type { FieldType } from '../../../../schemas/entities.ts';
-import { compareNumbers } from '../../../json/compare.ts';
-import { type Float, isNumber, type JsonValue } from '../../../json/value.ts';
 import { PairNumbers } from '../../../pair-numbers.ts';
-import { DecimalSum } from '../../format/decimal.ts';
-import { Decimal } from '../../format/decimal-value.ts';
-import { type Column, type GroupKey, nameOfRef, type QueryTree } from '../../tree.ts';
-import { type CompileScope, typeOf } from '../filter/filter.ts';
-import { type CompareValues, comparisonOf, RANK_BYTES, ranksOf } from '../order/order.ts';
+import { type GroupKey, nameOfRef, type QueryTree } from '../../tree.ts';
+import type { CompileScope } from '../filter/filter.ts';
+import { type CompareValues, RANK_BYTES, ranksOf } from '../order/order.ts';
 import { accessRef, shownAccess } from '../plan/columns.ts';
 import { type Access, textOf, type Value } from '../row/access.ts';
 import type { Hold } from '../row/room.ts';
 import type { Row } from '../row/row.ts';
-import { argumentOf, type Key, keyOf, numberOfKeys, pairNumbersFor, TEXT_BYTES } from './group-keys.ts';
-
-/** What a function makes of the rows of each group. Groups are numbered from 0 on. */
-interface Accumulator {
-  add(group: number, row: Row, weight: number): void;
-  /** Adds so many times what another one of the same column has of its group `from`. */
-  absorb(group: number, other: this, from: number, weight: number): void;
-  /** JSON text. */
-  result(group: number): string;
-}
+import { type Accumulator, accumulatorOf } from './accumulators.ts';
+import { type Key, keyOf, numberOfKeys, pairNumbersFor, TEXT_BYTES } from './group-keys.ts';
+import { type Numbers, type Side, Sides } from './sides.ts';
 
 /** A field that groups are ordered by. */
 interface Field {
   readonly key: Key;
   /** By number of the key. */
   readonly values: Value[];
-}
-
-/** Numbers of what a group shows and is ordered by; 0 where it is the other side that has it. */
-interface Numbers {
-  /** By column: of its text, + 1. */
-  readonly texts: readonly number[];
-  /** By field: of its key, + 1. */
-  readonly values: readonly number[];
-}
-
-/** Rows' node, or the rest of them, as far as groups read it. */
-export interface Side extends Numbers {
-  /** Equal for those that groups do not tell apart by. */
-  readonly key: number;
-  /** Equal for those that are equal in all that is read, counted from 0. */
-  readonly number: number;
-  /** By column, of all sides; null where the other side has it. */
-  readonly accumulators: readonly (Accumulator | null)[];
 }
 
 export const isAggregated = (tree: QueryTree): boolean =>
@@ -309,224 +279,5 @@ class ColumnTexts {
   /** The text with that number + 1; null without one. */
   at(number: number): string | null {
     return number === 0 ? null : this.#texts[number - 1]!;
-  }
-}
-
-/** What a grouping says of its sides of one kind. */
-interface SidesOptions {
-  readonly keys: readonly Key[];
-  /** What else tells them apart by its text: what functions read, and what equal keys show. */
-  readonly args: readonly Access[];
-  /** Of a row whose keys have been looked at right before. */
-  readonly numbersOf: (row: Row) => Numbers;
-  readonly hold: Hold;
-  readonly accumulators: () => readonly (Accumulator | null)[];
-}
-
-/** Sides of one kind, as many as are remembered. */
-export class Sides {
-  readonly #options: SidesOptions;
-  readonly #combined: readonly PairNumbers[];
-  #accumulators: readonly (Accumulator | null)[] = [];
-  #args: readonly Key[] = [];
-  /** Bytes. */
-  #argsHeld = 0;
-  #withArgs: readonly PairNumbers[] = [];
-  #all: Side[] = [];
-  #byNumber: (Side | undefined)[] = [];
-
-  constructor(options: SidesOptions) {
-    this.#options = options;
-    this.#combined = pairNumbersFor(options.keys);
-    this.forget();
-  }
-
-  /** What is read of the rows. */
-  get reads(): readonly Access[] {
-    const { keys, args } = this.#options;
-    return [...keys.map(({ access }) => access), ...args];
-  }
-
-  /** How many are remembered: their numbers are below it. */
-  get size(): number {
-    return this.#all.length;
-  }
-
-  at(number: number): Side {
-    return this.#all[number]!;
-  }
-
-  of(row: Row): Side {
-    const key = numberOfKeys(this.#options.keys, this.#combined, row);
-    let number = key;
-    for (let i = 0; i < this.#args.length; i++) number = this.#withArgs[i]!.of(number, this.#args[i]!.of(row));
-    return (this.#byNumber[number] ??= this.#made(row, key));
-  }
-
-  #made(row: Row, key: number): Side {
-    const { texts, values } = this.#options.numbersOf(row);
-    const number = this.#all.length;
-    const side: Side = { texts, values, key, number, accumulators: this.#accumulators };
-    for (const accumulator of side.accumulators) accumulator?.add(number, row, 1);
-    this.#all.push(side);
-    return side;
-  }
-
-  /** Remembers none of them any more: numbers begin again, keys stay what they were. */
-  forget(): void {
-    const { args, accumulators, hold } = this.#options;
-    hold(-this.#argsHeld);
-    this.#argsHeld = 0;
-    const holdArgs: Hold = (bytes) => {
-      hold(bytes);
-      this.#argsHeld += bytes;
-    };
-    this.#args = args.map((access) => argumentOf(access, holdArgs));
-    this.#withArgs = args.map(() => new PairNumbers());
-    this.#accumulators = accumulators();
-    this.#all = [];
-    this.#byNumber = [];
-  }
-}
-
-type Aggregate = Extract<Column, { kind: 'aggregate' }>;
-
-function accumulatorOf(column: Aggregate, scope: CompileScope): Accumulator {
-  const access = column.ref === null ? null : accessRef(column.ref, scope);
-  const type = column.ref?.kind === 'field' ? typeOf(scope.entity, column.ref.field) : 'J';
-  if (column.absent === true) return column.fn === 'count' ? NOTHING_COUNTED : NOTHING_FOUND;
-  switch (column.fn) {
-    case 'count':
-      return new Count(access);
-    case 'sum':
-    case 'avg':
-      return new Sum(access!, column.fn);
-    case 'min':
-    case 'max':
-      return type === 'V'
-        ? new Extreme(countables(access!), column.fn === 'max')
-        : new Extreme(values(access!, type), column.fn === 'max');
-  }
-}
-
-const NOTHING_COUNTED: Accumulator = { add: () => {}, absorb: () => {}, result: () => '0' };
-const NOTHING_FOUND: Accumulator = { add: () => {}, absorb: () => {}, result: () => 'null' };
-
-class Count implements Accumulator {
-  readonly #access: Access | null;
-  readonly #counts: number[] = [];
-  constructor(access: Access | null) {
-    this.#access = access;
-  }
-  add(group: number, row: Row, weight: number): void {
-    this.#add(group, this.#access === null || this.#access.value(row) !== null ? weight : 0);
-  }
-  absorb(group: number, other: Count, from: number, weight: number): void {
-    this.#add(group, other.#counts[from]! * weight);
-  }
-  result(group: number): string {
-    return String(this.#counts[group] ?? 0);
-  }
-  #add(group: number, count: number): void {
-    this.#counts[group] = (this.#counts[group] ?? 0) + count;
-  }
-}
-
-/** What a value counts as where numbers are wanted: a number, or the number that a text spells. Else null. */
-function numberOf(value: JsonValue): Countable | null {
-  if (isNumber(value)) return value;
-  return typeof value === 'string' ? Decimal.parse(value) : null;
-}
-type Countable = number | bigint | Float | Decimal;
-
-function compareCountable(a: Countable, b: Countable): number {
-  const isPlain = !(a instanceof Decimal || b instanceof Decimal);
-  return isPlain ? compareNumbers(a, b) : decimalOf(a).compare(decimalOf(b));
-}
-const decimalOf = (value: Countable): Decimal => (value instanceof Decimal ? value : Decimal.of(value));
-
-class Sum implements Accumulator {
-  readonly #access: Access;
-  readonly #fn: 'sum' | 'avg';
-  readonly #sums: (DecimalSum | undefined)[] = [];
-  readonly #counts: number[] = [];
-  constructor(access: Access, fn: 'sum' | 'avg') {
-    this.#access = access;
-    this.#fn = fn;
-  }
-  add(group: number, row: Row, weight: number): void {
-    const number = numberOf(this.#access.value(row) as JsonValue);
-    if (number === null) return;
-    (this.#sums[group] ??= new DecimalSum()).add(number, weight);
-    this.#counts[group] = (this.#counts[group] ?? 0) + weight;
-  }
-  absorb(group: number, other: Sum, from: number, weight: number): void {
-    const sum = other.#sums[from];
-    if (sum === undefined) return;
-    (this.#sums[group] ??= new DecimalSum()).addSum(sum, weight);
-    this.#counts[group] = (this.#counts[group] ?? 0) + other.#counts[from]! * weight;
-  }
-  result(group: number): string {
-    const sum = this.#sums[group];
-    if (sum === undefined) return 'null';
-    return this.#fn === 'sum' ? sum.sum() : sum.avg(this.#counts[group]!);
-  }
-}
-
-/** Among what the least or the greatest is sought. */
-interface Candidates<T> {
-  /** null: the row has none. */
-  of(row: Row): T | null;
-  compare(a: T, b: T): number;
-  /** JSON text of the one that the row has. */
-  shown(value: T, row: Row): string;
-}
-
-const countables = (access: Access): Candidates<Countable> => ({
-  of: (row) => numberOf(access.value(row) as JsonValue),
-  compare: compareCountable,
-  shown: (value, row) => (value instanceof Decimal ? value.text : textOf(access, row)),
-});
-
-const values = (access: Access, type: FieldType): Candidates<NonNullable<Value>> => ({
-  of: (row) => access.value(row),
-  compare: comparisonOf(type),
-  /** Values of events and paths are shown as they are stored, not as what a column of their own name makes of them. */
-  shown(value, row) {
-    if (typeof value === 'string') return JSON.stringify(value);
-    if (type === 'PA') return JSON.stringify((value as readonly (string | number)[]).map(String));
-    return textOf(access, row);
-  },
-});
-
-class Extreme<T> implements Accumulator {
-  readonly #candidates: Candidates<T>;
-  readonly #max: boolean;
-  readonly #best: (T | undefined)[] = [];
-  readonly #json: string[] = [];
-  constructor(candidates: Candidates<T>, max: boolean) {
-    this.#candidates = candidates;
-    this.#max = max;
-  }
-  add(group: number, row: Row): void {
-    const value = this.#candidates.of(row);
-    if (value === null || !this.#isBetter(value, group)) return;
-    this.#best[group] = value;
-    this.#json[group] = this.#candidates.shown(value, row);
-  }
-  absorb(group: number, other: Extreme<T>, from: number): void {
-    const value = other.#best[from];
-    if (value === undefined || !this.#isBetter(value, group)) return;
-    this.#best[group] = value;
-    this.#json[group] = other.#json[from]!;
-  }
-  #isBetter(value: T, group: number): boolean {
-    const best = this.#best[group];
-    if (best === undefined) return true;
-    const c = this.#candidates.compare(value, best);
-    return this.#max ? c > 0 : c < 0;
-  }
-  result(group: number): string {
-    return this.#json[group] ?? 'null';
   }
 }

@@ -6,7 +6,7 @@
 //   postings   few items are asked for: the nodes of each are looked at
 //   total      nothing of the items is asked for: the numbers of list entries are enough
 
-import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary-view.ts';
 import { Ids } from '../../../store/items/ids.ts';
 import type { ItemClasses } from '../../../store/items/item-classes.ts';
 import type { NodeSet } from '../../../store/items/node-set.ts';
@@ -19,8 +19,9 @@ import type { Access } from '../row/access.ts';
 import { Row } from '../row/row.ts';
 import type { ItemMatcher } from '../sources/item-matcher.ts';
 import type { Source } from '../sources/source.ts';
-import type { Grouping, Side, Sides } from './aggregate.ts';
+import type { Grouping } from './aggregate.ts';
 import { keepsWeights, readsOfClasses } from './fold.ts';
+import type { Side, Sides } from './sides.ts';
 
 /** More sides of items are not remembered: those of items that come again are found again. */
 const SIDES_MAX = 1 << 16;

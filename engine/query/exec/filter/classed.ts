@@ -1,7 +1,7 @@
 // Conditions on fields of items that take few values are decided once a class (store/items/item-classes.ts), over all items that are equal in
 // these fields. What fails them is not read.
 
-import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary-view.ts';
 import type { ItemClasses } from '../../../store/items/item-classes.ts';
 import type { Fields } from '../../../store/records/fields.ts';
 import type { ItemId } from '../../../store/records/records.ts';

@@ -1,7 +1,7 @@
 // Conditions on what an item has of very many things, such as a parameter with its value: items whose signatures lack its bits are not
 // read (store/items/item-signatures.ts). Those that are left still have to be tested.
 
-import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary-view.ts';
 import type { ItemSignatures, Mark } from '../../../store/items/item-signatures.ts';
 import type { Fields } from '../../../store/records/fields.ts';
 import type { ItemId } from '../../../store/records/records.ts';

@@ -5,7 +5,7 @@
 import { type ByteWriter, type Piece, pieceOf } from '../../../bytes.ts';
 import { CLOSE_LIST, CLOSE_MAP, COLON, COMMA, OPEN_LIST, OPEN_MAP } from '../../../json/ascii.ts';
 import { Scratch } from '../../../store/file/lmdb.ts';
-import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary-view.ts';
 import { Ids } from '../../../store/items/ids.ts';
 import {
   EDGE,

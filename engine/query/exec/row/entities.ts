@@ -2,7 +2,7 @@
 // sub-rows.ts, which index leads to items of each dictionary in item-paths.ts, and where records without nodes come from in global-records.ts.
 
 import type { EntityName } from '../../../../schemas/entities.ts';
-import type { DictionaryView } from '../../../store/items/dictionary.ts';
+import type { DictionaryView } from '../../../store/items/dictionary-view.ts';
 import {
   NODES_ALL,
   NODES_INACTIVE,

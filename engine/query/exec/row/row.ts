@@ -4,7 +4,7 @@
 import type { ByteWriter } from '../../../bytes.ts';
 import { BytesById } from '../../../bytes-by-id.ts';
 import { Scratch } from '../../../store/file/lmdb.ts';
-import type { RecordReader } from '../../../store/items/dictionary.ts';
+import type { RecordReader } from '../../../store/items/dictionary-view.ts';
 import { Ids, placeAmong } from '../../../store/items/ids.ts';
 import type { StoredFact } from '../../../store/records/bodies.ts';
 import { StoredEvents } from '../../../store/records/event-record.ts';

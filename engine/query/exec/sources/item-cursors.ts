@@ -1,6 +1,6 @@
 // Rows of what nodes have in lists (resources, facts, edges, packages): node by node, or item by item.
 
-import type { DictionaryView } from '../../../store/items/dictionary.ts';
+import type { DictionaryView } from '../../../store/items/dictionary-view.ts';
 import { Ids } from '../../../store/items/ids.ts';
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { ItemId } from '../../../store/records/records.ts';

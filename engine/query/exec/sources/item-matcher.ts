@@ -1,6 +1,6 @@
 // Which sub-rows of an item pass what is asked of the item alone: decided once for all of its nodes.
 
-import type { DictionaryView, RecordReader } from '../../../store/items/dictionary.ts';
+import type { DictionaryView, RecordReader } from '../../../store/items/dictionary-view.ts';
 import type { Fields } from '../../../store/records/fields.ts';
 import type { ItemId } from '../../../store/records/records.ts';
 import type { ItemSieve } from '../filter/classed.ts';

@@ -1,7 +1,7 @@
 // Rows that are pairs of a node and a shared item: how their items are found in each partition, which of them pass, and the cursors over
 // them, from the items or from the nodes' lists. A part of `Source` (source.ts), for entities of the shape `item` only.
 
-import type { DictionaryView } from '../../../store/items/dictionary.ts';
+import type { DictionaryView } from '../../../store/items/dictionary-view.ts';
 import type { Mark } from '../../../store/items/item-signatures.ts';
 import type { NodeSet } from '../../../store/items/node-set.ts';
 import type { View } from '../../../store/view.ts';

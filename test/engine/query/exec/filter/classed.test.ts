@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
-import { RecordReader } from '../../../../../engine/store/items/dictionary.ts';
+import { RecordReader } from '../../../../../engine/store/items/dictionary-view.ts';
 import { Random, testSeed } from '../../../../support/random.ts';
 import { ask, catalog, type Fleet, newFleet } from '../../request/fleet.ts';
 
