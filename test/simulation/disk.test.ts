@@ -285,7 +285,7 @@ test('disk: a command that claims to be larger than the room, and is none, becom
   for (const payload of [' '.repeat(100 << 20), `${' '.repeat(100 << 20)}{`])
     assert.ok((await server.submit(facts('blanks', payload), { gzip: true })).acknowledged);
   const good = replaceFacts('good', 1, Date.now() - DAY);
-  assert.ok((await server.submit(good, { wait: 20 })).acknowledged);
+  assert.ok((await server.submit(good, { wait: 50 })).acknowledged);
   await server.drained();
   assert.equal((await server.query('nodes', ['=', 'certname', 'good'])).length, 1);
   const status = await server.ask('/status/v1/simple');
@@ -310,7 +310,7 @@ test('disk: a command that is none, and has no room to be kept either, waits for
   assert.ok(bavail > blocks / 2, `${bavail} of ${blocks} blocks are free`);
   assert.equal(await server.depth(), 1);
   volume.resize(512);
-  assert.ok((await server.submit(replaceFacts('good', 1, Date.now() - DAY), { wait: 30 })).acknowledged);
+  assert.ok((await server.submit(replaceFacts('good', 1, Date.now() - DAY), { wait: 50 })).acknowledged);
   await server.drained();
   assert.equal(await server.stop(), 0);
   assert.deepEqual(await checkStore(server.dir), []);

@@ -46,7 +46,7 @@ export class RawClient {
   }
 
   /** Resolves when the condition holds or the connection is closed; rejects when neither happens. */
-  async until(condition: (received: string) => boolean, maxMs = 10_000): Promise<string> {
+  async until(condition: (received: string) => boolean, maxMs = 30_000): Promise<string> {
     const deadline = Date.now() + maxMs;
     while (!condition(this.received) && !this.isClosed) {
       const left = deadline - Date.now();

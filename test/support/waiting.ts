@@ -3,7 +3,7 @@
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Waits until the condition holds. Throws what it waited for after `maxMs`. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, maxMs = 10_000): Promise<void> {
+export async function until(what: string, condition: () => boolean | Promise<boolean>, maxMs = 30_000): Promise<void> {
   const deadline = Date.now() + maxMs;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`in vain for ${maxMs} ms: ${what}`);
