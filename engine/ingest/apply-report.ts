@@ -10,7 +10,7 @@ import type { Applied, IngestSettings } from './types.ts';
 export function applyReport(batch: Batch, command: ReportCommand, settings: IngestSettings): Applied {
   const { certname, producerTimestamp, hash, puppetVersion: agentVersion } = command;
   // The hash covers the certname: a report of another partition never has it.
-  const isDuplicate = batch.view.reportId(hash) !== 0;
+  const isDuplicate = batch.view.reports.idOf(hash) !== 0;
   if (isDuplicate) {
     activate(batch, certname, producerTimestamp);
     return { detail: 'duplicate', hash, unchanged: true, agentVersion };

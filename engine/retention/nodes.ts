@@ -149,7 +149,7 @@ interface Room {
 function removeNode(batch: Batch, id: NodeId, record: NodeRecord, room: Room): boolean {
   const latest = record.latestReport?.reportId ?? 0;
   // The latest one, and one more than may go, to know that there is one.
-  for (const report of batch.view.reportIdsOfNode(id, room.reports + 2)) {
+  for (const report of batch.view.reports.ofNode(id, room.reports + 2)) {
     if (report === latest) continue;
     if (room.reports === 0) return false;
     room.reports--;

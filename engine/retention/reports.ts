@@ -54,10 +54,10 @@ function reportsToDrop(
   try {
     const found: ReportPlace[] = [];
     let lookedAt = 0;
-    for (const { time, id } of view.reportsByTime(range)) {
+    for (const { time, id } of view.reports.byTime(range)) {
       const place = { from: time, fromId: id };
       if (lookedAt++ === LOOKED_AT_MAX || found.length === max) return { found, next: place };
-      if (!isLatest(view, id, view.report(id))) found.push(place);
+      if (!isLatest(view, id, view.reports.get(id))) found.push(place);
     }
     return { found, next: null };
   } finally {
@@ -101,7 +101,7 @@ export function purgeEventDay(partition: Partition, day: number): Sweep {
       const changed = partition.write((batch) => {
         let dropped = 0;
         for (const id of ids) {
-          const events = batch.view.events(id);
+          const events = batch.view.reports.events(id);
           const kept = events.filter(({ timestamp }) => timestamp < start || timestamp >= end);
           if (kept.length === events.length) continue;
           dropped += events.length - kept.length;
@@ -130,7 +130,7 @@ function reportWalk(
           from = id;
           return { ids, done: false };
         }
-        const report = view.report(id);
+        const report = view.reports.get(id);
         if (report !== undefined && report.eventCount > 0 && takes(view, id, report)) ids.push(id);
       }
       return { ids, done: true };

@@ -39,7 +39,7 @@ export function gcCatalogs(partition: Partition): Sweep {
         }
         const ids = reportIdsFrom(view, fromReport);
         for (let index = 0; index < Math.min(ids.length, LOOKED_AT_MAX); index++) {
-          const environment = view.report(ids[index] as ReportId)?.environment ?? null;
+          const environment = view.reports.get(ids[index] as ReportId)?.environment ?? null;
           if (environment !== null) unused.delete(environment);
         }
         if (ids.length > LOOKED_AT_MAX) {

@@ -87,7 +87,7 @@ export class ReportWriter {
 
   /** Replaces a stored report's events (retention); header counts follow. */
   setEvents(id: ReportId, events: readonly EventRecord[]): void {
-    const record = this.#view.report(id);
+    const record = this.#view.reports.get(id);
     if (record === undefined) return;
     this.#state.counts.events += events.length - record.eventCount;
     this.#rewritten.add(id);
@@ -118,7 +118,7 @@ export class ReportWriter {
 
   /** Removes the report with all that belongs to it. A node's latest one is to be taken from the node's record as well. */
   delete(id: ReportId): void {
-    const record = this.#view.report(id);
+    const record = this.#view.reports.get(id);
     if (record === undefined) return;
     const { tables } = this.#partition;
     this.#rewritten.add(id);

@@ -31,13 +31,13 @@ function nodeOf(certname: string, ctx: ExecContext): NodeRecord | undefined {
 /** Stored JSON text of a part of an agent report; null when there is none (or the report is a plan's). */
 export function reportPart(hash: string, part: ReportListName, ctx: ExecContext): string | null {
   const at = placeOfPart(hash, part, ctx);
-  return at === null ? null : at.view.reportList(at.id, part);
+  return at === null ? null : at.view.reports.list(at.id, part);
 }
 
 /** The same, appended to `out`; false when there is none. */
 export function writeReportPart(hash: string, part: ReportListName, ctx: ExecContext, out: ByteWriter): boolean {
   const at = placeOfPart(hash, part, ctx);
-  return at === null ? false : at.view.writeReportList(at.id, part, out);
+  return at === null ? false : at.view.reports.writeList(at.id, part, out);
 }
 
 function placeOfPart(
@@ -47,14 +47,14 @@ function placeOfPart(
 ): { readonly view: View; readonly id: ReportId } | null {
   const view = viewOfReport(hash, ctx);
   if (view === null) return null;
-  const id = view.reportId(hash);
-  return view.report(id)?.type === AGENT_REPORT || part === 'resources' ? { view, id } : null;
+  const id = view.reports.idOf(hash);
+  return view.reports.get(id)?.type === AGENT_REPORT || part === 'resources' ? { view, id } : null;
 }
 
 function viewOfReport(hash: string, ctx: ExecContext): View | null {
   for (let part = 0; part < ctx.parts; part++) {
     const view = ctx.view(part);
-    if (view.reportId(hash) !== 0) return view;
+    if (view.reports.idOf(hash) !== 0) return view;
   }
   return null;
 }

@@ -8,8 +8,8 @@ export function* reportSizes(input: AnswerInput, list: ReportListName): Answer {
   const { ctx } = input;
   const body = openList(input, 'objects');
   for (const view of ctx.views) {
-    for (const report of view.reportIds()) {
-      body.row(String(view.reportListSize(report, list)));
+    for (const report of view.reports.ids()) {
+      body.row(String(view.reports.listSize(report, list)));
       if (body.full || ctx.tickRow()) yield;
     }
   }

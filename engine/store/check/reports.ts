@@ -85,7 +85,8 @@ export class ReportsCheck {
     const node = this.#nodes.records.get(nodeId);
     if (node?.certname !== certname && !this.#nodes.unread.has(nodeId))
       this.#findings.say(`report ${id} of ${shown(certname)}: its node is ${node && shown(node.certname)}`);
-    if (view.reportId(hash) !== id) this.#findings.say(`report ${id}: its hash leads to ${view.reportId(hash)}`);
+    if (view.reports.idOf(hash) !== id)
+      this.#findings.say(`report ${id}: its hash leads to ${view.reports.idOf(hash)}`);
     if (!present(this.#partition.tables.report_node, pairKey(nodeId, id), view.options))
       this.#findings.say(`report ${id} is not among its node's`);
     if (id >= view.state.reportTimes.since) countOne(seen.kinds, kindText(record));
@@ -114,7 +115,9 @@ export class ReportsCheck {
     seen.events += length - eventCount;
     if (length !== eventCount) this.#findings.say(`report ${id}: ${length} events, header ${eventCount}`);
     if (seen.withEvents.delete(id) !== length > 0) this.#findings.say(`set 'reports with events' is wrong about ${id}`);
-    this.#findings.read(isPlaced ? 'report_lists' : 'report_event_value', id, whose, () => this.#view.events(id));
+    this.#findings.read(isPlaced ? 'report_lists' : 'report_event_value', id, whose, () =>
+      this.#view.reports.events(id),
+    );
     return true;
   }
 
@@ -134,7 +137,7 @@ export class ReportsCheck {
     const mark = markOfKind(record);
     seen.marked++;
     countOne(seen.periods, `${periodOf(record.producerTimestamp)} ${mark}`);
-    for (const problem of this.#view.reportMarks.problems(id, record, mark, events))
+    for (const problem of this.#view.reports.marks.problems(id, record, mark, events))
       this.#findings.say(`report ${id}: its mark is wrong about its ${problem}`);
   }
 
@@ -146,13 +149,13 @@ export class ReportsCheck {
     for (const key of report_time.getKeys({ ...view.options })) {
       timed++;
       if (unread.has(idOfTimeKey(key))) continue;
-      const record = view.report(idOfTimeKey(key));
+      const record = view.reports.get(idOfTimeKey(key));
       if (record?.producerTimestamp !== timeOfKey(key))
         this.#findings.say(`report_time of ${idOfTimeKey(key)} is wrong`);
     }
     this.#findings.equal('report_time', timed, reports);
     if (unread.size === 0) {
-      this.#findings.equal('marks of reports', view.reportMarks.count(), marked);
+      this.#findings.equal('marks of reports', view.reports.marks.count(), marked);
       this.#findings.equal('counter of events', view.counts.events, events);
     }
     this.#findings.equal('report_node', count(report_node.getKeys({ ...view.options })), reports);
@@ -161,11 +164,11 @@ export class ReportsCheck {
   }
 
   #latestReports({ latest, unread }: SeenReports): void {
-    const stored = new Set(this.#view.reportSet(REPORTS_LATEST));
+    const stored = new Set(this.#view.reports.set(REPORTS_LATEST));
     for (const [id, { certname, latestReport: named }] of this.#nodes.records) {
       if (named === null) continue;
       const name = shown(certname);
-      if (!unread.has(named.reportId) && this.#view.report(named.reportId)?.hash !== named.hash)
+      if (!unread.has(named.reportId) && this.#view.reports.get(named.reportId)?.hash !== named.hash)
         this.#findings.say(`${name}: its latest report is not there`);
       if (!stored.delete(named.reportId)) this.#findings.say(`${name}: its latest report is in no set`);
       if (unread.size === 0 && named.producerTimestamp !== latest.get(id))
@@ -175,7 +178,7 @@ export class ReportsCheck {
   }
 
   #reportKinds({ kinds }: SeenReports): void {
-    for (const { count: counted, report } of this.#view.kindsOfMarked()) {
+    for (const { count: counted, report } of this.#view.reports.kindsOfMarked()) {
       const kind = kindText(decodeReport(report.record.bytes));
       this.#findings.equal(`reports of the kind ${kind}`, counted, kinds.get(kind) ?? 0);
       kinds.delete(kind);
@@ -184,7 +187,7 @@ export class ReportsCheck {
   }
 
   #reportPeriods({ periods }: SeenReports): void {
-    for (const { start, counts } of this.#view.reportPeriods(null, null)) {
+    for (const { start, counts } of this.#view.reports.periods(null, null)) {
       for (const [mark, counted] of counts) {
         const period = `${start} ${mark}`;
         this.#findings.equal(`reports of the period and kind ${period}`, counted, periods.get(period) ?? 0);
@@ -220,8 +223,8 @@ class SeenReports {
   readonly far: readonly { readonly clock: (typeof CLOCKS)[number]; readonly ids: Set<number> }[];
 
   constructor(view: View) {
-    this.withEvents = new Set(view.reportSet(REPORTS_WITH_EVENTS));
-    this.far = CLOCKS.map((clock) => ({ clock, ids: new Set(view.reportSet(FAR_SETS[clock])) }));
+    this.withEvents = new Set(view.reports.set(REPORTS_WITH_EVENTS));
+    this.far = CLOCKS.map((clock) => ({ clock, ids: new Set(view.reports.set(FAR_SETS[clock])) }));
   }
 }
 

@@ -96,10 +96,10 @@ class Store {
   reports(certname = 'c') {
     return this.read((view) => {
       const latest = view.node(view.nodeId(certname))?.latestReport?.reportId;
-      return [...view.reportIdsOfNode(view.nodeId(certname))].map((id) => ({
-        ...view.report(id),
+      return [...view.reports.ofNode(view.nodeId(certname))].map((id) => ({
+        ...view.reports.get(id),
         isLatest: id === latest,
-        events: view.events(id),
+        events: view.reports.events(id),
       }));
     });
   }

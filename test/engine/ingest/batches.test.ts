@@ -74,10 +74,10 @@ function nodeState(view: View, id: number): object {
     for (const item of items) assert.ok(view[kind].nodes(item).has(id), `${kind} ${item} knows node ${id}`);
     return [...items].map((item) => JSON.stringify({ ...view[kind].body(item), parsed: undefined })).sort();
   };
-  const reports = [...view.reportIdsOfNode(id)].map((report) => {
-    const { nodeId: _, ...header } = view.report(report)!;
-    const parts = REPORT_LISTS.map((name) => view.reportList(report, name));
-    return { header, events: view.events(report), parts };
+  const reports = [...view.reports.ofNode(id)].map((report) => {
+    const { nodeId: _, ...header } = view.reports.get(report)!;
+    const parts = REPORT_LISTS.map((name) => view.reports.list(report, name));
+    return { header, events: view.reports.events(report), parts };
   });
   return {
     ...record,

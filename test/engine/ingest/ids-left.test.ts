@@ -51,7 +51,7 @@ test('ids left: a report without an id is refused before anything is written, an
     'duplicate',
   ]);
   const view = partition.snapshot();
-  assert.deepEqual([...view.reportIdsOfNode(view.nodeId('a'))], [LAST]);
+  assert.deepEqual([...view.reports.ofNode(view.nodeId('a'))], [LAST]);
   assert.equal(view.nodeId('b'), 0);
   assert.equal(view.counts.reports, 1);
   assert.equal(view.state.nextReport, LAST + 1);
@@ -65,7 +65,7 @@ const NO_LISTS = { logs: null, metrics: null, resources: null };
 function reportOf(partition: Partition) {
   const view = partition.snapshot();
   try {
-    return view.report(LAST)!;
+    return view.reports.get(LAST)!;
   } finally {
     view.close();
   }
@@ -81,7 +81,7 @@ test('ids left: a new node without an id is refused, whatever comes of it; those
   const view = partition.snapshot();
   assert.deepEqual([view.nodeId('a'), view.nodeId('b'), view.nameId('y')], [LAST, 0, 0]);
   assert.deepEqual([view.counts.nodes, view.counts.reports], [1, 1]);
-  assert.deepEqual([...view.reportIdsOfNode(LAST)], [1]);
+  assert.deepEqual([...view.reports.ofNode(LAST)], [1]);
   view.close();
 });
 

@@ -163,7 +163,7 @@ test('retention: a node that comes back while its reports are being deleted stay
   const left = read(partition, (view) => {
     const id = view.nodeId('back');
     const latest = view.node(id)?.latestReport?.reportId ?? 0;
-    return { facts: view.facts.list(id).length, latest: view.report(latest)?.producerTimestamp };
+    return { facts: view.facts.list(id).length, latest: view.reports.get(latest)?.producerTimestamp };
   });
   assert.deepEqual(left, { facts: 2, latest: NOW });
   assert.deepEqual(certnames(partition, 'all'), ['back']);
@@ -256,7 +256,7 @@ test('retention: the oldest expired day of reports goes, latest reports stay', (
   );
   const kept = firstKeptDay(NOW, 14 * DAY);
   const times = (): number[] =>
-    read(partition, (view) => [...view.reportsByTime({})].map(({ time }) => Math.round((NOW - time) / DAY)));
+    read(partition, (view) => [...view.reports.byTime({})].map(({ time }) => Math.round((NOW - time) / DAY)));
   const sweep = (): number | null | undefined => {
     const day = dayFoundBy(oldestReportDay(partition, kept));
     if (typeof day === 'number') run(purgeReportDay(partition, day));
@@ -281,10 +281,10 @@ test('retention: a day of many reports is gone through once', () => {
   const looked: number[] = [];
   partition.snapshot = () => {
     const view = snapshot.call(partition);
-    const { report: read } = view;
-    view.report = (id) => {
+    const { get } = view.reports;
+    view.reports.get = (id) => {
       looked.push(id);
-      return read.call(view, id);
+      return get.call(view.reports, id);
     };
     return view;
   };
@@ -296,7 +296,7 @@ test('retention: a day of many reports is gone through once', () => {
   assert.equal(looked.length, 300);
   assert.equal(new Set(looked).size, 300);
   assert.equal(
-    read(partition, (view) => [...view.reportsByTime({})].length),
+    read(partition, (view) => [...view.reports.byTime({})].length),
     51,
   );
 });
@@ -345,8 +345,8 @@ test('retention: events before 1970 go day by day, and the report says of when t
   const ranges = (): number[][] =>
     read(partition, (view) => {
       const found: number[][] = [];
-      for (const { id } of view.reportsByTime({})) {
-        const { eventCount, eventTimeMin, eventTimeMax } = view.report(id)!;
+      for (const { id } of view.reports.byTime({})) {
+        const { eventCount, eventTimeMin, eventTimeMax } = view.reports.get(id)!;
         if (eventCount > 0) found.push([eventTimeMin, eventTimeMax]);
       }
       return found;

@@ -438,7 +438,7 @@ test('partition: a closed view holds no snapshot, also when its ranges were left
   const ranges = [
     (v: View) => v.nodesByName(false),
     (v: View) => v.nodesByName(true),
-    (v: View) => v.reportsByTime({}),
+    (v: View) => v.reports.byTime({}),
     (v: View) => v.factPaths(),
   ];
   for (const range of ranges) {

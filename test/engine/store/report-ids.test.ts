@@ -22,8 +22,8 @@ test('ids of reports, with none gone until all are', async () => {
   const seen = async (): Promise<{ ids: number[]; reports: number[] }> => {
     await nextTurn();
     const view = partition.snapshot();
-    const ids = [...view.reportIds()];
-    const reports = ids.filter((id) => view.report(id) !== undefined);
+    const ids = [...view.reports.ids()];
+    const reports = ids.filter((id) => view.reports.get(id) !== undefined);
     view.close();
     return { ids, reports };
   };

@@ -139,7 +139,7 @@ test('reports whose events go, and reports that go', async () => {
   });
   const countOf = (view: View, id: number): number | null => {
     const stored = new StoredReport();
-    return view.readReport(id, stored, scratch) ? view.report(id)!.eventCount - stored.eventCount : null;
+    return view.reports.read(id, stored, scratch) ? view.reports.get(id)!.eventCount - stored.eventCount : null;
   };
   const first = await snapshot(partition);
   for (const id of ids) assert.equal(countOf(first, id), 0);
@@ -149,8 +149,8 @@ test('reports whose events go, and reports that go', async () => {
   });
   const second = await snapshot(partition);
   for (const view of [second, first, second]) assert.equal(countOf(view, ids[1]!), 0);
-  assert.equal(second.report(ids[1]!)!.eventCount, 0);
-  assert.equal(first.report(ids[1]!)!.eventCount, 1);
+  assert.equal(second.reports.get(ids[1]!)!.eventCount, 0);
+  assert.equal(first.reports.get(ids[1]!)!.eventCount, 1);
   assert.equal(countOf(second, ids[2]!), null);
   assert.equal(countOf(first, ids[2]!), 0);
   first.close();

@@ -99,7 +99,7 @@ function wayOf({ row, times, every, nodes }: Part, byNode: boolean, byKind: bool
 
 /** Whether marks tell the kinds of all reports. */
 const areToldApart = (every: readonly ReportKind[], view: View): boolean =>
-  view.areReportsMarked && new Set(every.map(({ mark }) => mark)).size === every.length;
+  view.reports.areMarked && new Set(every.map(({ mark }) => mark)).size === every.length;
 
 function begin({ ctx, split, trace, plans }: Source, { row, nodes }: Part): void {
   ctx.trace.enter(trace.partition(row.part).scan);
@@ -120,7 +120,7 @@ function* partsOf(source: Source): Generator<undefined, readonly Part[] | null> 
     const view = ctx.view(number);
     const times = others.map((filter) => nearRangeOf(entity, filter, (clock) => usefulTimes(view, clock)));
     if (!times.every((range) => range !== null)) return null;
-    const every = view.reportKinds();
+    const every = view.reports.kinds();
     if (every === null) return null;
     const row = new Row(view, number);
     const wanted = split.node.length === 0 ? null : yield* source.nodes(row);
@@ -157,7 +157,7 @@ function* eachOfOthers(
   take: (id: ReportId) => void,
 ): Generator<undefined, void> {
   for (const node of nodes?.others.toArray() ?? []) {
-    for (const id of row.view.reportIdsOfNode(node)) {
+    for (const id of row.view.reports.ofNode(node)) {
       if (row.openReport(id) && (item === null || item.test(row) === TRUE)) take(id);
     }
     if (ctx.tick()) yield;
@@ -168,7 +168,7 @@ function* eachOfOthers(
 function* byPeriods(source: Source, part: Part, tell: (count: number) => void): Generator<undefined, void> {
   const { row, times, kinds } = part;
   const { view } = row;
-  const marks = view.reportMarks;
+  const marks = view.reports.marks;
   const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
   const counts = kinds.map(() => 0);
   const add = (mark: number, count: number): void => {
@@ -182,17 +182,17 @@ function* byPeriods(source: Source, part: Part, tell: (count: number) => void): 
   const look = (id: ReportId): void => {
     if (row.openReport(id) && source.item!.test(row) === TRUE) addKindOf(id, 1);
   };
-  const far = new Set(times.flatMap(({ clock }) => (clock === null ? [] : [...view.reportSet(FAR_SETS[clock])])));
+  const far = new Set(times.flatMap(({ clock }) => (clock === null ? [] : [...view.reports.set(FAR_SETS[clock])])));
   const { from, to } = producerTimes(times);
   // What lies at the bounds is looked at when the periods have been read.
   const atBounds: number[] = [];
-  for (const period of view.reportPeriods(from, to)) {
+  for (const period of view.reports.periods(from, to)) {
     if (isWithin(period.start, times)) for (const [mark, count] of period.counts) add(mark, count);
     else atBounds.push(period.start);
     if (source.ctx.tickRow()) yield;
   }
   for (const start of atBounds) {
-    for (const { id } of view.reportsByTime({ from: start, to: start + PERIOD_MS - 1 })) {
+    for (const { id } of view.reports.byTime({ from: start, to: start + PERIOD_MS - 1 })) {
       if (!far.has(id)) look(id);
       if (source.ctx.tickRow()) yield;
     }
@@ -226,14 +226,14 @@ function* byMarks(
   tell: (count: number) => void,
 ): Generator<undefined, void> {
   const { row, kinds, nodes } = part;
-  const marks = row.view.reportMarks;
+  const marks = row.view.reports.marks;
   const places = new Map(kinds.map(({ mark }, place) => [mark, place]));
   const pairs = new PairNumbers();
   /** By number of a pair: where it was met first, and how many there are. */
   const firsts: { readonly node: NodeId; readonly place: number }[] = [];
   const counts: number[] = [];
   let looked = 0;
-  for (const id of row.view.reportIds()) {
+  for (const id of row.view.reports.ids()) {
     if (++looked % TICK_MARKS === 0 && ctx.tick()) yield;
     const node = marks.open(id);
     if (node === 0 || nodes?.wanted.has(node) === false) continue;

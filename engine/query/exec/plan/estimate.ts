@@ -162,8 +162,8 @@ export function estimateReportRows(
   const open = filters.filter((f) => !('field' in f && covered.has(f.field)));
   const perReport = traitsOf(entity).sub === 'event' ? events / Math.max(1, reports) : 1;
   const from = {
-    hash: () => (path.kind === 'hash' ? path.hashes.filter((hash) => view.reportId(hash) !== 0).length : 0),
-    latest: () => view.reportSet(REPORTS_LATEST).length * ofNodes,
+    hash: () => (path.kind === 'hash' ? path.hashes.filter((hash) => view.reports.idOf(hash) !== 0).length : 0),
+    latest: () => view.reports.set(REPORTS_LATEST).length * ofNodes,
     nodes: () => reports * ofNodes,
     time: () => reports * (path.kind === 'time' && isBounded(path) ? SHARE.order : 1) * ofNodes,
     counted: () => reports * ofNodes,

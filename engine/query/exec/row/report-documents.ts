@@ -66,7 +66,7 @@ export class ReportDocuments {
   /** The lists of a report; null: they do not lie in one value. */
   #of(report: ReportId): Buffer | null {
     if (this.#listsOf !== report) {
-      const found = this.#view.reportLists(report);
+      const found = this.#view.reports.reportLists(report);
       this.#lists = found === undefined ? null : this.#scratch.copy(found).subarray(0, found.length);
       this.#listsOf = report;
     }
@@ -78,7 +78,7 @@ export class ReportDocuments {
     out.piece(DATA);
     const lists = this.#of(row.reportId);
     const isThere =
-      lists === null ? this.#view.writeReportList(row.reportId, name, out) : writeReportList(lists, name, out);
+      lists === null ? this.#view.reports.writeList(row.reportId, name, out) : writeReportList(lists, name, out);
     if (!isThere) out.piece(NULL);
     href(out, row.report, REPORT_TEXT.hash, 'reports/', `/${name}`);
   }
@@ -96,7 +96,7 @@ export class ReportDocuments {
   #eventsFromLists(report: ReportId, corrective: boolean, out: ByteWriter): boolean {
     const lists = this.#of(report);
     if (lists === null) return false;
-    const columns = this.#view.eventColumns(report);
+    const columns = this.#view.reports.eventColumns(report);
     return columns !== undefined && writeEventsFromLists(columns, lists, corrective, out);
   }
 }

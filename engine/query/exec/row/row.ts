@@ -162,7 +162,7 @@ export class Row {
 
   /** Makes that report the row's body and its node the row's node; false when there is none. */
   openReport(id: ReportId): boolean {
-    if (!this.view.readReport(id, this.#report, this.#reportScratch)) return false;
+    if (!this.view.reports.read(id, this.#report, this.#reportScratch)) return false;
     this.itemId = id;
     this.body = this.#report;
     this.nodeId = this.#report.nodeId;
@@ -176,13 +176,13 @@ export class Row {
 
   /** Whether the row's report is its node's latest agent report. */
   get isLatest(): boolean {
-    this.#latest ??= this.view.reportSet(REPORTS_LATEST);
+    this.#latest ??= this.view.reports.set(REPORTS_LATEST);
     return this.#latest[placeAmong(this.#latest, this.itemId)] === this.itemId;
   }
 
   /** The events of the row's report, to be opened by the caller. */
   get events(): StoredEvents {
-    this.#events ??= new StoredEvents(this.view);
+    this.#events ??= new StoredEvents(this.view.reports);
     return this.#events;
   }
 }

@@ -33,7 +33,7 @@ export const areMany = ({ kind }: ReportPath): boolean => kind === 'all' || kind
 /** Those of the reports that have events, where there are many to be spared. */
 export function withEvents(ids: Iterable<ReportId>, path: ReportPath, { view }: Row): Iterable<ReportId> {
   if (!hasEvents(path)) return ids;
-  const having = view.reportSet(REPORTS_WITH_EVENTS);
+  const having = view.reports.set(REPORTS_WITH_EVENTS);
   return path.kind === 'all' ? having : common(ids, having);
 }
 
@@ -55,7 +55,7 @@ export function latestOf(node: NodeId, row: Row): readonly ReportId[] {
 
 function* idsOfHashes(hashes: readonly string[], view: View): Generator<ReportId> {
   for (const hash of new Set(hashes)) {
-    const id = view.reportId(hash);
+    const id = view.reports.idOf(hash);
     if (id !== 0) yield id;
   }
 }
@@ -69,8 +69,8 @@ const FAR_SHARE = 1 / 4;
 
 /** How far the clock's times of the partition's reports lie from their producers', where that tells enough of them. */
 export function usefulTimes(view: View, clock: Clock): TimeSpan | null {
-  const times = view.reportTimes;
-  if (times === null || view.reportSet(FAR_SETS[clock]).length > view.counts.reports * FAR_SHARE) return null;
+  const times = view.reports.times;
+  if (times === null || view.reports.set(FAR_SETS[clock]).length > view.counts.reports * FAR_SHARE) return null;
   return times[clock];
 }
 
@@ -82,14 +82,14 @@ const COST_SKIPPED = 0.4;
 /** Whether so few reports are within those times that they are better found by the index than by looking at all, or at those with events. */
 export function areFewWithin({ from, to }: TimePath, entity: EntityName, view: View): boolean {
   const { reports } = view.counts;
-  const span = view.reportTimeSpan();
+  const span = view.reports.timeSpan();
   if (span === null) return true;
   const { first, last } = span;
   const within = Math.min(to ?? last, last) - Math.max(from ?? first, first);
   const share = Math.min(1, Math.max(0, within) / Math.max(1, last - first));
   const costAll =
     traitsOf(entity).sub === 'event'
-      ? view.reportSet(REPORTS_WITH_EVENTS).length * COST_SKIPPED
+      ? view.reports.set(REPORTS_WITH_EVENTS).length * COST_SKIPPED
       : reports * COST_OPENED;
   return share * (reports * COST_FOUND + costAll) < costAll;
 }
@@ -102,10 +102,10 @@ function* idsByTime(path: TimePath, view: View, behind: Behind | null): Generato
   if (to !== null) range.to = to;
   const far = new Set<ReportId>();
   for (const clock of CLOCKS)
-    if (near[clock] !== undefined) for (const id of view.reportSet(FAR_SETS[clock])) far.add(id);
+    if (near[clock] !== undefined) for (const id of view.reports.set(FAR_SETS[clock])) far.add(id);
   yield* far;
   const isBehind = behind === null ? null : endOf(path, behind);
-  for (const { time, id } of view.reportsByTime(range)) {
+  for (const { time, id } of view.reports.byTime(range)) {
     if (isBehind?.(time)) return;
     if (!far.has(id)) yield id;
   }
@@ -132,18 +132,18 @@ export function reportIds(
       return idsOfHashes(path.hashes, view);
     case 'latest':
       // Reports say whose they are: unless few nodes are wanted, those need not be looked at.
-      if (nodes === null || !areFew(nodes, view)) return view.reportSet(REPORTS_LATEST);
+      if (nodes === null || !areFew(nodes, view)) return view.reports.set(REPORTS_LATEST);
       return eachOf(nodes, (id) => latestOf(id, row));
     case 'nodes':
       return eachOf(nodes!, (id) => {
-        const reports = view.reportIdsOfNode(id);
+        const reports = view.reports.ofNode(id);
         return path.isLastFirst === true ? reports.reverse() : reports;
       });
     case 'time':
       return idsByTime(path, view, behind);
     case 'counted':
     case 'all':
-      return view.reportIds();
+      return view.reports.ids();
   }
 }
 

@@ -88,7 +88,7 @@ export class ReportSieve {
     const wanted = others * FEW_OTHERS > view.counts.nodes ? nodes : null;
     const kinds = tests.kind === null ? null : verdictsOn(tests.kind, row);
     if (wanted === null && kinds === null && tests.texts.length + tests.events.length === 0) return null;
-    return new ReportSieve(view.reportMarks, wanted, kinds, tests);
+    return new ReportSieve(view.reports.marks, wanted, kinds, tests);
   }
 
   passes(id: ReportId): boolean {
@@ -105,7 +105,7 @@ export class ReportSieve {
 
   /** Whether so few reports pass that they are found sooner among all than, in an order of times, as many of them as that. */
   leavesFew(rows: number, view: View): boolean {
-    const { first, end } = view.reportIdRange;
+    const { first, end } = view.reports.idRange;
     const all = end - first;
     if (all < ALL_MIN) return false;
     let passing = 0;
@@ -144,7 +144,7 @@ const SKIPPED_PER_STEP = 1024;
 /** By mark, whether a report of a kind that has it can pass; null: it can of any. */
 function verdictsOn(test: Predicate, row: Row): ReadonlyMap<number, boolean> | null {
   const verdicts = new Map<number, boolean>();
-  for (const { mark, report } of row.view.kindsOfMarked()) {
+  for (const { mark, report } of row.view.reports.kindsOfMarked()) {
     row.body = report;
     verdicts.set(mark, verdicts.get(mark) === true || test.test(row) === TRUE);
   }

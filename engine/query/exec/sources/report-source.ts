@@ -105,7 +105,7 @@ export class ReportSource {
     const path = this.#pathByNode;
     const open = this.#reportCursors(row, path);
     const idsOf = (node: NodeId): Iterable<ReportId> =>
-      path.kind === 'latest' ? latestOf(node, row) : row.view.reportIdsOfNode(node);
+      path.kind === 'latest' ? latestOf(node, row) : row.view.reports.ofNode(node);
     return (node) => open(idsOf(node), null, null);
   }
 
@@ -113,7 +113,7 @@ export class ReportSource {
   countOfNode(row: Row, node: NodeId): number | null {
     if (this.#selected.split.item.length + this.#selected.split.sub.length + this.#selected.split.mixed.length > 0)
       return null;
-    const ids = row.view.reportIdsOfNode(node);
+    const ids = row.view.reports.ofNode(node);
     if (this.#selected.subs === null) return ids.length;
     let count = 0;
     for (const id of ids) if (row.openReport(id)) count += row.report.eventCount;

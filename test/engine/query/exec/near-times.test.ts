@@ -174,7 +174,8 @@ function compareSome(count: number): void {
 /** How many are in the sets of those that are far. */
 const inFarSets = (): Record<Clock, number> => {
   const views = fleet.partitions.map((partition) => new View(partition, undefined));
-  const count = (clock: Clock): number => views.reduce((sum, view) => sum + view.reportSet(FAR_SETS[clock]).length, 0);
+  const count = (clock: Clock): number =>
+    views.reduce((sum, view) => sum + view.reports.set(FAR_SETS[clock]).length, 0);
   return { run: count('run'), receipt: count('receipt') };
 };
 
@@ -219,8 +220,8 @@ describe('reports of which few lie far', () => {
     for (const hash of hashes.slice(0, REPORTS / 2)) {
       for (const partition of fleet.partitions) {
         const view = new View(partition, undefined);
-        const id = view.reportId(hash);
-        if (id === 0 || view.reportSet(REPORTS_LATEST).includes(id)) continue;
+        const id = view.reports.idOf(hash);
+        if (id === 0 || view.reports.set(REPORTS_LATEST).includes(id)) continue;
         // Some lose their events first, as they do after a while.
         partition.write((batch) => {
           if (random.chance(0.5)) batch.reports.setEvents(id, []);
@@ -376,7 +377,7 @@ describe('reports that came before it was known how far they lie', () => {
     // Latest ones among them, too: what their nodes say of them is not asked here.
     for (const hash of older.slice(0, REPORTS)) {
       for (const partition of fleet.partitions) {
-        const id = new View(partition, undefined).reportId(hash);
+        const id = new View(partition, undefined).reports.idOf(hash);
         if (id !== 0) partition.write((batch) => batch.reports.delete(id));
       }
     }

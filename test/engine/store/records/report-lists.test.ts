@@ -48,7 +48,7 @@ const addReport = (batch: Batch, lists: ReportLists): number =>
 function listsOf(partition: Partition, report: number): (string | null)[] {
   const view = partition.snapshot();
   try {
-    return REPORT_LISTS.map((name) => view.reportList(report, name));
+    return REPORT_LISTS.map((name) => view.reports.list(report, name));
   } finally {
     view.close();
   }
@@ -57,7 +57,7 @@ function listsOf(partition: Partition, report: number): (string | null)[] {
 function sizesOf(partition: Partition, report: number): (number | null)[] {
   const view = partition.snapshot();
   try {
-    return REPORT_LISTS.map((name) => view.reportListSize(report, name));
+    return REPORT_LISTS.map((name) => view.reports.listSize(report, name));
   } finally {
     view.close();
   }

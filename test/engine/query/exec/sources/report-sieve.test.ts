@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rowProblems } from '../../../../../engine/store/check/check.ts';
+import { ReportView } from '../../../../../engine/store/report-view.ts';
 import { BLOCK_REPORTS } from '../../../../../engine/store/reports/report-marks.ts';
 import { encodeState, STATE } from '../../../../../engine/store/state.ts';
 import { View } from '../../../../../engine/store/view.ts';
@@ -164,23 +165,23 @@ function areSound(): void {
 
 /** How many records of reports the work reads. */
 function readsOf(work: () => void): number {
-  const { readReport } = View.prototype;
+  const { read } = ReportView.prototype;
   let reads = 0;
-  View.prototype.readReport = function (...args) {
+  ReportView.prototype.read = function (...args) {
     reads++;
-    return readReport.apply(this, args);
+    return read.apply(this, args);
   };
   try {
     work();
   } finally {
-    View.prototype.readReport = readReport;
+    ReportView.prototype.read = read;
   }
   return reads;
 }
 
 function removeReport(hash: string): void {
   for (const partition of fleet.partitions) {
-    const id = new View(partition, undefined).reportId(hash);
+    const id = new View(partition, undefined).reports.idOf(hash);
     if (id !== 0) partition.write((batch) => batch.reports.delete(id));
   }
 }
@@ -188,9 +189,9 @@ function removeReport(hash: string): void {
 function keepFirstEvent(hash: string): void {
   for (const partition of fleet.partitions) {
     const view = new View(partition, undefined);
-    const id = view.reportId(hash);
-    if (id !== 0 && view.events(id).length > 0)
-      partition.write((batch) => batch.reports.setEvents(id, view.events(id).slice(1)));
+    const id = view.reports.idOf(hash);
+    if (id !== 0 && view.reports.events(id).length > 0)
+      partition.write((batch) => batch.reports.setEvents(id, view.reports.events(id).slice(1)));
   }
 }
 
