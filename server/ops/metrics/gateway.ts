@@ -37,6 +37,8 @@ export const REQUESTS_MAX = 1000;
 const VISITS_MAX = 5000;
 /** Beans that are looked at in one turn of the event loop: some milliseconds. */
 const VISITS_A_TURN = 50;
+/** To compare so many names with a pattern takes as long as to look at one bean. */
+const NAMES_A_VISIT = 10;
 
 const tooMuch = (): GatewayFailure => illegalArgument(`The list of requests looks at more than ${VISITS_MAX} MBeans`);
 
@@ -117,10 +119,12 @@ export class Gateway {
     }
   }
 
-  /** Beans that are looked at. */
+  /** Beans that are looked at, and what finding them takes. */
   #visitsOf(request: GatewayRequest): number {
-    const looksAtAll = request.type === 'list' || ('name' in request && request.name.pattern);
-    return looksAtAll ? this.#deps.beans.size : 1;
+    const { beans } = this.#deps;
+    if (request.type === 'list') return beans.size;
+    if (!('name' in request && request.name.pattern)) return 1;
+    return beans.query(request.name).length + Math.ceil(beans.size / NAMES_A_VISIT);
   }
 
   #isUnchanged(options: GatewayOptions): boolean {

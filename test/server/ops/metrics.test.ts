@@ -248,6 +248,23 @@ test('metrics: what one bulk request may ask for is bounded', async () => {
   assert.match(lists[999].error, /looks at more than 5000 MBeans/);
 });
 
+test('metrics: a list may have many patterns for a few beans each', async () => {
+  const { post } = gateway();
+  const reads = Array.from({ length: 60 }, () => ({
+    type: 'read',
+    mbean: 'java.lang:type=*',
+    attribute: 'ObjectName',
+  }));
+  const searches = Array.from({ length: 60 }, () => ({ type: 'search', mbean: 'puppetlabs.puppetdb.population:*' }));
+  for (const list of [reads, searches]) {
+    const answers = await post(list);
+    assert.ok(
+      answers.every((answer: { status: number }) => answer.status === 200),
+      JSON.stringify(answers.at(-1)),
+    );
+  }
+});
+
 test('metrics: while a list of requests is carried out, others have their turns', async () => {
   const { mounts, post } = gateway();
   const name = 'puppetlabs.puppetdb.storage:name=gc-time';
