@@ -281,7 +281,7 @@ function leavesOf(tree: ConfigObject, problems: Problem[], notices: Notice[]): L
   for (const [written, section] of tree.members) {
     if (OTHER_SECTIONS.has(written)) continue;
     if (section.kind !== 'object') {
-      problems.push({ where: placeText(section.place), message: `\`${written}\` is a value outside any section` });
+      tellOutside(written, placeText(section.place), problems, notices);
       continue;
     }
     const isDatabase = written.startsWith('database-');
@@ -300,6 +300,22 @@ function leavesOf(tree: ConfigObject, problems: Problem[], notices: Notice[]): L
     });
   }
   return leaves;
+}
+
+/** A value that stands beside the sections may be there for substitutions. */
+function tellOutside(name: string, where: string, problems: Problem[], notices: Notice[]): void {
+  if (knownSections.has(name)) {
+    problems.push({ where, message: `\`${name}\` is a section: settings are needed below it` });
+    return;
+  }
+  const message = `${where}: \`${name}\` stands in no section, and is no setting${homeHint(name) ?? ''}`;
+  notices.push({ level: 'warn', message });
+}
+
+/** Where a setting of that name belongs. */
+function homeHint(name: string): string | null {
+  const home = rows.find(([, row]) => row.name === name)?.[1].section;
+  return home === undefined ? null : `; it belongs below [${home}]`;
 }
 
 function collect(names: Pick<Leaf, 'section' | 'written'>, prefix: string, object: ConfigObject, leaves: Leaf[]): void {
@@ -351,10 +367,15 @@ const otherNames: Readonly<Record<string, string>> = {
   'graceful-shutdown-timeout': '; it is called shutdown-timeout-seconds, and counts seconds',
 };
 
+const knownSections = new Set([
+  ...rows.map(([, row]) => row.section),
+  ...ignoredSettings.map(([section]) => section),
+  ...sectionAliases.keys(),
+]);
+
 /** One line for each kind of ignored settings, and one for each setting that nobody knows. */
 function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, problems: Problem[], notices: Notice[]): void {
   const ignored = new Map<keyof typeof ignoredTexts, string[]>();
-  const sections = new Set(rows.map(([, row]) => row.section).concat(ignoredSettings.map(([section]) => section)));
   const unknownSections = new Set<string>();
   for (const { section, written, name, value } of leaves) {
     if (known.has(`${section}\0${name}`)) continue;
@@ -370,16 +391,15 @@ function tellUnused(leaves: readonly Leaf[], known: ReadonlySet<string>, problem
       const names = ignored.get(reason) ?? [];
       names.push(`[${written}] ${name}`);
       ignored.set(reason, names);
-    } else if (sections.has(section)) {
+    } else if (knownSections.has(section)) {
       const names = rows.filter(([, row]) => row.section === section).map(([, row]) => row.name);
       const message = `The configuration item \`:${name}\` does not exist and should be removed from the config.`;
       const where = `${placeText(value.place)}: [${written}]`;
-      const home = rows.find(([, row]) => row.name === name)?.[1].section;
-      const hint = home === undefined ? (otherNames[name] ?? suggestion(name, names)) : `; it belongs below [${home}]`;
+      const hint = homeHint(name) ?? otherNames[name] ?? suggestion(name, names);
       notices.push({ level: 'warn', message: `${message} (${where}${hint})` });
     } else if (!unknownSections.has(section)) {
       unknownSections.add(section);
-      const message = `${placeText(value.place)}: nothing reads the section [${section}]${suggestion(section, sections)}`;
+      const message = `${placeText(value.place)}: nothing reads the section [${section}]${suggestion(section, knownSections)}`;
       notices.push({ level: 'warn', message });
     }
   }

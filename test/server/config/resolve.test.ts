@@ -496,4 +496,20 @@ describe('problems', () => {
     assert.match(warnings[1]!, /`:node-tll` does not exist and should be removed.*did you mean `node-ttl`\?/);
     assert.match(warnings[2]!, /nothing reads the section \[databse\]; did you mean `database`\?/);
   });
+
+  test('values outside the sections are for substitutions; a section is none', () => {
+    const text = `folder = /data\nnode-ttl = 1d\nmuster.data = \${folder}/muster\n`;
+    const { settings, notices } = load({ config: files('outside', { 'a.conf': text }) });
+    assert.equal(settings.data, '/data/muster');
+    const warnings = notices.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    assert.match(warnings[0]!, /a\.conf:1: `folder` stands in no section, and is no setting/);
+    assert.match(
+      warnings[1]!,
+      /a\.conf:2: `node-ttl` stands in no section, and is no setting; it belongs below \[database\]/,
+    );
+    const wrong = files('section', { 'a.conf': 'database = x\n' });
+    assert.deepEqual(problemsOf({ config: wrong }), [
+      'section/a.conf:1: `database` is a section: settings are needed below it',
+    ]);
+  });
 });
