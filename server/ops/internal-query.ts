@@ -15,6 +15,7 @@ export interface Asker {
 
 /** Of nodes in any state. */
 export const ANY_STATE: Json = ['=', 'node_state', 'any'];
+export const ACTIVE: Json = ['=', 'node_state', 'active'];
 /** How many rows the filter leaves. */
 export const countOf = (filter: Json): Json => ['extract', [['function', 'count']], filter];
 
@@ -98,6 +99,12 @@ export async function askNumber(asker: Asker, question: Question): Promise<numbe
   if (typeof value !== 'number') throw new QuestionFailed(question.path, 200, `no number in ${text.slice(0, 200)}`);
   return value;
 }
+
+/**
+ * Inactive nodes, of all and active ones that were counted one after the other. The state `inactive` of queries is not asked for: it leaves
+ * those out that have been so for longer than node-purge-ttl, also while they wait to be deleted.
+ */
+export const inactiveOf = (all: number, active: number): number => Math.max(0, all - active);
 
 /** How many rows the query has, counted where the data are. */
 export async function askTotal(asker: Asker, question: Question): Promise<number> {

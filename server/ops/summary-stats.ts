@@ -5,7 +5,7 @@
 import type { Exchange } from '../http/exchange.ts';
 import { prettyReply } from '../http/replies.ts';
 import type { Logger } from '../log.ts';
-import { ANY_STATE, type Asker, askNumber, askRows, askTotal, countOf } from './internal-query.ts';
+import { ACTIVE, ANY_STATE, type Asker, askNumber, askRows, askTotal, countOf, inactiveOf } from './internal-query.ts';
 import { isJsonMap, type Json } from './json.ts';
 
 export interface SummaryDeps {
@@ -43,13 +43,13 @@ const figures: Readonly<Record<string, Figure>> = {
   },
   index_usage: async () => [],
   node_activity: async (asker) => {
-    const rows: Json[] = [];
-    for (const active of [true, false]) {
-      const state = active ? 'active' : 'inactive';
-      const found = await askNumber(asker, { path: '/nodes', query: countOf(['=', 'node_state', state]) });
-      if (found > 0) rows.push({ count: found, active });
-    }
-    return rows;
+    const active = await askNumber(asker, { path: '/nodes', query: countOf(ACTIVE) });
+    const all = await askNumber(asker, { path: '/nodes', query: countOf(ANY_STATE) });
+    const rows = [
+      { count: active, active: true },
+      { count: inactiveOf(all, active), active: false },
+    ];
+    return rows.filter(({ count }) => count > 0);
   },
   fact_path_counts_by_depth: async (asker) => {
     const counts = new Map<number, number>();

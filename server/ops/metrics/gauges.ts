@@ -3,7 +3,8 @@
 
 import type { MetricsRegistry } from '../../../workers/metrics.ts';
 import type { CommandRing } from '../../../workers/types.ts';
-import { ANY_STATE, type Asker, askNumber, askTotal, countOf } from '../internal-query.ts';
+import { ACTIVE, ANY_STATE, type Asker, askNumber, askTotal, countOf, inactiveOf } from '../internal-query.ts';
+import type { Json } from '../json.ts';
 
 interface GaugeDeps {
   readonly registry: MetricsRegistry;
@@ -34,11 +35,14 @@ export function registerGauges(deps: GaugeDeps): void {
 }
 
 function registerPopulation({ registry, asker, clock }: GaugeDeps): void {
-  const nodes = (state: string): (() => Promise<number | null>) =>
-    kept(clock, NODES_KEPT_MS, () => askNumber(asker, { path: '/nodes', query: countOf(['=', 'node_state', state]) }));
-  const active = nodes('active');
-  const inactive = nodes('inactive');
-  const all = nodes('any');
+  const nodes = (filter: Json): (() => Promise<number | null>) =>
+    kept(clock, NODES_KEPT_MS, () => askNumber(asker, { path: '/nodes', query: countOf(filter) }));
+  const active = nodes(ACTIVE);
+  const all = nodes(ANY_STATE);
+  const inactive = async (): Promise<number | null> => {
+    const [known, found] = [await active(), await all()];
+    return known === null || found === null ? null : inactiveOf(found, known);
+  };
   const resources = kept(clock, RESOURCES_KEPT_MS, () =>
     askNumber(asker, { path: '/resources', query: countOf(ANY_STATE) }),
   );

@@ -739,7 +739,6 @@ test('summary: every member is there, figures come from queries', async () => {
     if (text.includes('group_by')) return { text: '[{"count":1},{"count":3}]' };
     if (api === 'internal') return { text: path === '/report-sizes/metrics' ? '[9,null,5]' : '[null]' };
     if (path === '/fact-paths') return { text: '[{"path":["a"]},{"path":["a","b"]},{"path":["c","d"]}]' };
-    if (text.includes('inactive')) return { text: '[{"count":0}]' };
     return { text: text.includes('count') ? '[{"count":5}]' : '[]' };
   });
   const { status, text } = await request(mounts, '/pdb/admin/v1/summary-stats', { method: 'PUT' });

@@ -127,7 +127,9 @@ test('population and summary: every question is understood by the store', async 
   const fleet = newFleet();
   try {
     fill(fleet);
-    const asker = { pool: poolOf(fleet), querySettings: () => settings };
+    // Inactive for longer than node-purge-ttl, and not deleted yet.
+    fleet.apply('deactivate node', 3, { certname: 'old.example', producer_timestamp: '2025-01-01T00:00:00.000Z' });
+    const asker = { pool: poolOf(fleet), querySettings: () => ({ ...settings, nodePurgeTtl: 14 * 86_400_000 }) };
     const registry = new MetricsRegistry();
     const threads = { queryThreads: 2, actorThreads: 1 };
     const ring = new FakeRing();
@@ -148,15 +150,15 @@ test('population and summary: every question is understood by the store', async 
     assert.deepEqual(writers(), [1, 1, 0, 2]);
     const value = async (name: string) => (registry.get('population', name) as { value?: unknown }).value;
     assert.deepEqual([await value('num-nodes'), await value('num-active-nodes')], [3, 3]);
-    assert.equal(await value('num-inactive-nodes'), 1);
+    assert.equal(await value('num-inactive-nodes'), 2);
     assert.equal(await value('num-resources'), 6);
-    assert.equal(await value('avg-resources-per-node'), 1.5);
+    assert.equal(await value('avg-resources-per-node'), 6 / 5);
     assert.equal(await value('pct-resource-dupes'), 4 / 6);
     const { mounts } = adminMounts({ asker });
     const stats = JSON.parse((await request(mounts, '/pdb/admin/v1/summary-stats')).text);
     assert.deepEqual(stats.node_activity, [
       { count: 3, active: true },
-      { count: 1, active: false },
+      { count: 2, active: false },
     ]);
     assert.equal(stats.num_resources_per_node[0].quantiles[10], 2);
     assert.deepEqual(stats.num_resources_per_file, [{ quantiles: null }]);
