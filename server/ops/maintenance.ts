@@ -74,6 +74,8 @@ interface StepRow {
   /** Timer of the storage group that dashboards of older versions read. */
   readonly storageTimer: string | null;
   readonly kinds: readonly Exclude<MaintenanceStep['kind'], 'delete'>[];
+  /** When this step is asked for as well, it comes right behind that one and is told of together with it, by that name. */
+  readonly joins?: { readonly token: CleanToken; readonly title: string };
 }
 
 /** In the order in which they run, whatever the order of the request. */
@@ -94,13 +96,14 @@ const steps: readonly StepRow[] = [
     threshold: 'reportTtl',
   },
   {
+    ...step('gc_packages', 'package-gc', 'package-gcs', 'package-gc-time', 'gc-packages-time'),
+    title: 'gc packages',
+  },
+  {
     ...step('purge_resource_events', 'purging-resource-events', 'resource-event-purges', 'resource-events-purge-time'),
     title: 'sweep of stale resource events',
     threshold: 'resourceEventsTtl',
-  },
-  {
-    ...step('gc_packages', 'package-gc', 'package-gcs', 'package-gc-time', 'gc-packages-time'),
-    title: 'gc packages',
+    joins: { token: 'purge_reports', title: 'resource events' },
   },
   {
     ...step('other', 'other', 'other-cleans', 'other-clean-time'),
@@ -252,44 +255,77 @@ export class MaintenanceScheduler {
     const began = performance.now();
     const wanted = [...request.tokens].sort();
     this.#activity = wanted.map((token) => steps.find((row) => row.token === token)!.activity).join(' ');
-    for (const row of steps) {
+    for (const rows of together(request.tokens)) {
       if (this.#stopping) break;
-      if (request.tokens.has(row.token) && !(await this.#runStep(row, request))) failed.push(row.token);
+      failed.push(...(await this.#runSteps(rows, request)));
     }
     this.#deps.registry.timer('storage', 'gc-time').update(performance.now() - began);
     return failed;
   }
 
-  /** false: it failed. */
-  async #runStep(row: StepRow, request: CleanRequest): Promise<boolean> {
-    const { ring, registry, log, settings } = this.#deps;
-    const { threshold } = row;
-    const title = threshold === undefined ? row.title : `${row.title} (threshold: ${periodText(settings[threshold])})`;
+  /** Steps that are told of together. Resolves with those that failed. */
+  async #runSteps(rows: readonly StepRow[], request: CleanRequest): Promise<CleanToken[]> {
+    const { log, settings } = this.#deps;
+    const title = titleOf(rows, settings);
     log.info(`Starting ${title}`);
+    const began = performance.now();
+    const failed: CleanToken[] = [];
+    let changed = 0;
+    let isBrokenOff = false;
+    for (const row of rows) {
+      if (isBrokenOff) break;
+      try {
+        changed += await this.#runStep(row, request);
+      } catch (error) {
+        failed.push(row.token);
+        isBrokenOff = error instanceof MaintenanceStopped;
+        if (isBrokenOff) log.info(`${title} is broken off, as the server stops`);
+        else {
+          this.#failures++;
+          this.#lastFailure = messageOf(error);
+          log.error({ err: error }, `${title} failed`);
+        }
+      }
+    }
+    if (failed.length === 0) log.info({ changed, ms: Math.round(performance.now() - began) }, `Finished ${title}`);
+    return failed;
+  }
+
+  /** Resolves with the number of things that changed. */
+  async #runStep(row: StepRow, request: CleanRequest): Promise<number> {
+    const { ring, registry, settings } = this.#deps;
     registry.counter('admin', row.counter).inc();
     const began = performance.now();
-    let isDone = false;
+    let changed = 0;
     try {
-      let changed = 0;
       for (const kind of row.kinds) {
         const maintenance = stepOf(kind, request, settings);
         if (maintenance !== null) changed += await ring.maintain(maintenance);
       }
-      log.info({ changed, ms: Math.round(performance.now() - began) }, `Finished ${title}`);
-      isDone = true;
-    } catch (error) {
-      if (error instanceof MaintenanceStopped) log.info(`${title} is broken off, as the server stops`);
-      else {
-        this.#failures++;
-        this.#lastFailure = messageOf(error);
-        log.error({ err: error }, `${title} failed`);
-      }
+    } finally {
+      const elapsed = performance.now() - began;
+      registry.timer('admin', row.timer).update(elapsed);
+      if (row.storageTimer !== null) registry.timer('storage', row.storageTimer).update(elapsed);
     }
-    const elapsed = performance.now() - began;
-    registry.timer('admin', row.timer).update(elapsed);
-    if (row.storageTimer !== null) registry.timer('storage', row.storageTimer).update(elapsed);
-    return isDone;
+    return changed;
   }
+}
+
+/** What is asked for, in the order in which it is done: each step, with the one that joins it. */
+function together(tokens: ReadonlySet<CleanToken>): StepRow[][] {
+  const wanted = steps.filter(({ token }) => tokens.has(token));
+  return wanted
+    .filter(({ joins }) => joins === undefined || !tokens.has(joins.token))
+    .map((row) => [row, ...wanted.filter(({ joins }) => joins?.token === row.token)]);
+}
+
+/** `sweep of stale reports (threshold: 14 days) and resource events (threshold: 14 days)`. */
+function titleOf(rows: readonly StepRow[], settings: MaintenanceSettings): string {
+  const titles = rows.map(({ title, threshold, joins }, index) => {
+    const name = index > 0 && joins !== undefined ? joins.title : title;
+    return threshold === undefined ? name : `${name} (threshold: ${periodText(settings[threshold])})`;
+  });
+  return titles.join(' and ');
 }
 
 function step(

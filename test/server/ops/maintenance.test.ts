@@ -153,14 +153,19 @@ test('maintenance: nodes that are never to be deleted are not deleted by a clean
   assert.deepEqual(kinds(), ['gc_packages']);
 });
 
-test('maintenance: the log tells when each step begins and ends, and the age that counts', async () => {
+/** A scheduler, and the lines that it logs. */
+function toldScheduler(settings: Partial<MaintenanceSettings>) {
   const told: string[] = [];
   const tell = (...args: unknown[]) => void told.push(String(args.at(-1)));
   const log: Logger = Object.assign(Object.create(silentLogs().area('maintenance')) as Logger, {
     info: tell,
     error: tell,
   });
-  const { ring, maintenance } = scheduler({ nodeTtl: 3_600_000, nodePurgeTtl: 0 }, log);
+  return { ...scheduler(settings, log), told };
+}
+
+test('maintenance: the log tells when each step begins and ends, and the age that counts', async () => {
+  const { ring, maintenance, told } = toldScheduler({ nodeTtl: 3_600_000, nodePurgeTtl: 0 });
   ring.onMaintain = (step) => {
     if (step.kind === 'gc_packages') throw new Error('disk gone');
   };
@@ -168,8 +173,7 @@ test('maintenance: the log tells when each step begins and ends, and the age tha
   const titles = [
     'sweep of stale nodes (threshold: 1 hour)',
     'purge deactivated and expired nodes (threshold: 0 seconds)',
-    'sweep of stale reports (threshold: 14 days)',
-    'sweep of stale resource events (threshold: 36 hours)',
+    'sweep of stale reports (threshold: 14 days) and resource events (threshold: 36 hours)',
     'gc packages',
     'database garbage collection',
     'sweep of stale catalog data',
@@ -179,6 +183,29 @@ test('maintenance: the log tells when each step begins and ends, and the age tha
   assert.deepEqual(
     told,
     titles.flatMap((title) => [`Starting ${title}`, ended(title)]),
+  );
+});
+
+test('maintenance: reports and events that are purged together are one step to the log, two that can fail', async () => {
+  const { ring, maintenance, told, registry } = toldScheduler({});
+  let failing = 'purge_reports';
+  ring.onMaintain = (step) => {
+    if (step.kind === failing) throw new Error('disk gone');
+  };
+  const both = new Set(['purge_reports', 'purge_resource_events'] as const);
+  const title = 'sweep of stale reports (threshold: 14 days) and resource events (threshold: 36 hours)';
+  for (failing of ['purge_reports', 'purge_resource_events']) {
+    assert.deepEqual(await maintenance.clean({ tokens: both, batchLimit: null }), [failing]);
+    assert.deepEqual(told.splice(0), [`Starting ${title}`, `${title} failed`]);
+  }
+  assert.equal(registry.counter('admin', 'report-purges').count, 2);
+  assert.equal(registry.timer('admin', 'resource-events-purge-time').count, 2);
+  failing = '';
+  await maintenance.clean({ tokens: new Set(['purge_resource_events', 'gc_packages']), batchLimit: null });
+  const alone = ['gc packages', 'sweep of stale resource events (threshold: 36 hours)'];
+  assert.deepEqual(
+    told,
+    alone.flatMap((name) => [`Starting ${name}`, `Finished ${name}`]),
   );
 });
 
