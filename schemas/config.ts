@@ -539,7 +539,7 @@ export const settingRows = {
     min: 0,
     max: SPAN_MAX,
     environment: ['PUPPETDB_REPORT_TTL', 'OPENVOXDB_REPORT_TTL'],
-    doc: 'Reports older than this are deleted. 0s: all but the latest of each node, at the next maintenance.',
+    doc: 'Reports older than this are deleted, by whole UTC days, one day a run; the latest of each node stays. 0s: all from before today.',
   },
   resourceEventsTtl: {
     section: 'database',
@@ -549,7 +549,7 @@ export const settingRows = {
     derived: { text: 'report-ttl', value: (known) => Number(known['reportTtl']) },
     min: 0,
     max: SPAN_MAX,
-    doc: 'Events older than this are deleted; at most report-ttl. 0s: none are kept.',
+    doc: 'Events older than this are not stored, and deleted as reports are; at most report-ttl. 0s: none are stored.',
   },
   gcInterval: {
     section: 'database',

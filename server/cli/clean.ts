@@ -19,9 +19,11 @@ export const command: CliCommand = {
   details:
     'Runs maintenance operations on a running server and waits for their end; without a name, all of them. The server ' +
     'runs the same by itself every gc-interval. Only one maintenance runs at a time: if one does already, the exit ' +
-    `status is 1. Where node-ttl is 0s the server expires no node by itself, but expire_nodes, also as one of all, expires every one.\n\nOperations: ${operations.join(', ')}.`,
+    'status is 1. Where node-ttl is 0s the server expires no node by itself, but expire_nodes, also as one of all, ' +
+    'expires every one. Of reports and events the oldest day that is past its time is deleted, one day each time.' +
+    `\n\nOperations: ${operations.join(', ')}.`,
   examples: [
-    ['muster clean', 'Everything that is due.'],
+    ['muster clean', 'All of them.'],
     ['muster clean expire_nodes purge_reports', 'Two operations.'],
     ['muster clean purge_nodes --batch-limit 100', 'At most 100 nodes.'],
   ],
