@@ -352,14 +352,14 @@ function parseLenientText(text: string): number | null {
       ? combine(parseBasicDate(date, true), parseBasicClock(clock))
       : combine(parseDate(date, clock), parseClock(clock));
   }
-  if (separator === 0) return text.length > 1 ? parseAnyClock(text.slice(1)) : null;
+  if (separator === 0) return parseClockAlone(text.slice(1));
   if (text === '') return null;
-  return (
-    combine(parseBasicDate(text, false) ?? parseDate(text, null), 0) ?? (/^\d/.test(text) ? parseAnyClock(text) : null)
-  );
+  return combine(parseBasicDate(text, false) ?? parseDate(text, null), 0) ?? parseClockAlone(text);
 }
 
-const parseAnyClock = (text: string): number | null => parseBasicClock(text) ?? parseClock(text);
+/** Without a date before it there is an hour at least. */
+const parseClockAlone = (text: string): number | null =>
+  /^\d/.test(text) ? (parseBasicClock(text) ?? parseClock(text)) : null;
 
 const combine = (day: number | null, clock: number | null): number | null =>
   day === null || clock === null ? null : day * DAY_MS + clock;
