@@ -18,6 +18,8 @@ export interface Projection {
 }
 
 const NAME_LENGTH_MAX = 63;
+/** What is behind them of a column's name PostgreSQL cuts off. */
+const NAME_BYTES_MAX = 63;
 /** Rows with more columns list them in one fixed order, whatever was asked for. */
 const REQUEST_ORDER_MAX = 8;
 
@@ -43,8 +45,9 @@ export function projectionOf(
         ...fields.map((name) => fieldColumn(scope, name)),
       ]
     : defaultColumns(scope);
-  const keyed = inOrder(scope, withDistinctKeys(drafts));
-  const shown = new Set(keyed.flatMap((column) => (column.kind === 'field' ? [nameOfRef(column.ref)] : [])));
+  const named = withKeys(drafts);
+  const keyed = inOrder(scope, visible(named));
+  const shown = new Set(named.flatMap((column) => (column.kind === 'field' ? [nameOfRef(column.ref)] : [])));
   if (groupBy !== null) checkGroupNames(scope, groupBy);
   const keys =
     groupBy === null
@@ -55,7 +58,7 @@ export function projectionOf(
   if (groupBy?.length === 0) throw badQuery("'group_by' takes at least one argument, but none were supplied");
   if (keys !== null || keyed.some(isAggregate)) {
     const grouped = groupedBy(keyed, keys ?? []);
-    for (const column of keyed) defer(() => checkGrouped(column, grouped), undefined);
+    for (const column of named) defer(() => checkGrouped(column, grouped), undefined);
   }
   return { columns: keyed, projected, groupBy: keys };
 }
@@ -82,16 +85,31 @@ function withMasks(columns: readonly Column[]): readonly Column[] {
   return columns.map((column) => (column.kind === 'to_string' ? { ...column, mask: masks.pop() as string } : column));
 }
 
-/** Keys in lower case, as PuppetDB's database library gives them (seen in `facts.KERNEL`), repeated ones numbered. */
-function withDistinctKeys(named: readonly Column[]): Column[] {
-  const columns = named.map((column) => ({ ...column, key: column.key.toLowerCase() }));
+/** As PuppetDB's database library gives them: repeated names are numbered, and keys are names in lower case (seen in `facts.KERNEL`). */
+function withKeys(columns: readonly Column[]): Column[] {
   const counts = new Map<string, number>();
   return columns.map((column) => {
-    const count = (counts.get(column.key) ?? 0) + 1;
-    counts.set(column.key, count);
-    return count === 1 ? column : { ...column, key: `${column.key}_${count}` };
+    const name = storedName(column.key);
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return { ...column, key: (count === 1 ? name : `${name}_${count}`).toLowerCase() };
   });
 }
+
+function storedName(name: string): string {
+  if (Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
+  let left = '';
+  for (const character of name) {
+    if (Buffer.byteLength(left + character) > NAME_BYTES_MAX) break;
+    left += character;
+  }
+  return left;
+}
+
+/** A row has each key once: the last column's value, in the place of the first. */
+const visible = (columns: readonly Column[]): Column[] => [
+  ...new Map(columns.map((column) => [column.key, column])).values(),
+];
 
 function inOrder(scope: Scope, columns: readonly Column[]): readonly Column[] {
   if (columns.length <= REQUEST_ORDER_MAX) return columns;
@@ -110,7 +128,6 @@ function fieldRef(scope: Scope, text: string): FieldRef {
   return { kind: 'path', ...documentRef(top, parts) };
 }
 
-/** The key is the text as written, in lower case as PuppetDB has it (which matters for members of documents). */
 function fieldColumn(scope: Scope, name: JsonValue): Column {
   const key = textOf(name);
   if (key.length > NAME_LENGTH_MAX) {
@@ -118,7 +135,7 @@ function fieldColumn(scope: Scope, name: JsonValue): Column {
       `Projected field name '${key.length}' exceeds current maximum length of ${NAME_LENGTH_MAX} characters`,
     );
   }
-  return { kind: 'field', key: key.toLowerCase(), ref: fieldRef(scope, key) };
+  return { kind: 'field', key, ref: fieldRef(scope, key) };
 }
 
 /** `to_string` is the database's `to_char`. */

@@ -90,6 +90,34 @@ describe('projection', () => {
     assert.equal(keys(entity('inventory', '["extract",["facts.h.A B.t"]]')), 'facts.h.a b.t');
   });
 
+  it('projection: of columns that agree in lower case the last is shown, in the place of the first', () => {
+    for (const [names, shown] of [
+      [['x', 'X', 'y'], 'facts.x=X facts.y=y'],
+      [['X', 'x', 'X'], 'facts.x=x facts.x_2=X'],
+      [['X', 'x', 'X', 'x'], 'facts.x=x facts.x_2=x'],
+      // Those that are left are few enough to be in the order of the request.
+      [['b', 'B', 'a', 'A', 'd', 'D', 'c', 'C', 'e'], 'facts.b=B facts.a=A facts.d=D facts.c=C facts.e=e'],
+    ] as const) {
+      const { columns } = entity('inventory', JSON.stringify(['extract', names.map((name) => `facts.${name}`)]));
+      const found = columns.map((column) => {
+        assert.ok(column.kind === 'field' && column.ref.kind === 'path');
+        const [part] = column.ref.parts;
+        return `${column.key}=${part?.kind === 'name' ? part.name : ''}`;
+      });
+      assert.equal(found.join(' '), shown);
+    }
+    const grouped = (names: string): string =>
+      `["extract",[["function","count"],"facts.x","facts.X"],["group_by",${names}]]`;
+    assert.equal(keys(entity('inventory', grouped('"facts.x","facts.X"'))), 'count facts.x');
+    assert.match(entityError('inventory', grouped('"facts.X"')), /must appear in the GROUP BY clause/);
+  });
+
+  it('projection: keys end after 63 bytes, and are told apart by what is left', () => {
+    const long = `facts.${'ü'.repeat(28)}`;
+    assert.equal(keys(entity('inventory', `["extract",["${long}a","${long}"]]`)), `${long}a ${long}`);
+    assert.equal(keys(entity('inventory', `["extract",["${long}ü","${long}€"]]`)), `${long} ${long}_2`);
+  });
+
   it('projection: the version field of reports has two names', () => {
     const puppet = entity('reports', '["extract",["puppet_version","cm_version"]]');
     assert.equal(keys(puppet), 'puppet_version cm_version');
