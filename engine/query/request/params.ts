@@ -122,6 +122,8 @@ function parseUrlValues(values: Values, options: ReadOptions): void {
   if (typeof countsFilter === 'string') {
     values.set('counts_filter', parseJsonParameter(countsFilter, options.depthMax) ?? null);
   }
+  // Of other names without a value nothing counts.
+  if (values.get('count_by') === null) values.set('count_by', '');
 }
 
 function orRefuse<T>(parse: () => T, refusal: () => QueryError): T {

@@ -43,6 +43,12 @@ describe('parameters of a URL', () => {
     assert.equal(get('').pretty, null);
   });
 
+  it('a grouping of counts without a value is none that there is', () => {
+    assert.equal(get('summarize_by=certname&count_by', 'event-counts').countBy, '');
+    assert.equal(get('summarize_by=certname', 'event-counts').countBy, null);
+    assert.equal(post({ summarize_by: 'certname', count_by: null }, 'event-counts').countBy, null);
+  });
+
   it('go before those of a form in the body of a GET', () => {
     const request = { method: 'GET', path: '', api: 'query', queryString: 'limit=2&origin=u' } as const;
     const params = readParams({ ...request, body: 'limit=1&offset=3&origin' }, 'typical', {
