@@ -244,8 +244,7 @@ function equality(scope: Scope, name: string, value: JsonValue): Filter {
       if (isArray(value) || isObject(value)) throw storageMismatch(field, '=', value);
       return { kind: 'member', field: field.name, value: checkText(memberText(value)) };
     case 'PA':
-      if (isAtom(value)) throw new LateRefusal(noSequence(value).message);
-      return { kind: 'path-eq', field: field.name, paths: [pathOf(field, value)] };
+      return { kind: 'path-eq', field: field.name, paths: [comparedPath(field, value)] };
     case 'PE':
       return { kind: 'eq', field: field.name, value: encodedText(field, value), nullSafe: false };
     case 'V':
@@ -285,6 +284,12 @@ function pathOf(field: Field, value: JsonValue): readonly (string | number)[] {
     if (field.type !== 'PE' || !isNumber(element)) throw refusal();
     return textOf(element);
   });
+}
+
+/** A path that a list of elements is compared with. */
+function comparedPath(field: Field, value: JsonValue): readonly (string | number)[] {
+  if (isAtom(value)) throw new LateRefusal(noSequence(value).message);
+  return pathOf(field, value);
 }
 
 /** Encoded paths are compared as texts, where several paths may be one: the key `"1"` and the key `1`. */
@@ -389,7 +394,7 @@ function inArray(scope: Scope, name: string, values: JsonValue): Filter {
     case 'T':
       return inTimes(field, list);
     case 'PA':
-      return { kind: 'path-eq', field: field.name, paths: list.map((path) => pathOf(field, path)) };
+      return { kind: 'path-eq', field: field.name, paths: list.map((path) => comparedPath(field, path)) };
     case 'PE':
       return { kind: 'in', field: field.name, values: list.map((path) => encodedText(field, path)) };
     case 'V':

@@ -323,6 +323,8 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ['fact_contents', '["=","path",["os",1.5]]', 'Path array element wasnt string or integer in {0}'],
   ['environments', '["~","name","\\u0000"]', 'ERROR: invalid byte sequence for encoding "UTF8": 0x00'],
   ['fact_contents', '["=","path",5]', "Don't know how to create ISeq from: java.lang.Integer"],
+  ['fact_contents', '["in","path",["array",[["os"],true]]]', "Don't know how to create ISeq from: java.lang.Boolean"],
+  ['fact_contents', '["in","path",["array",["os"]]]', 'Path array element wasnt string or integer in {0}'],
   ['reports', '["=","certname",5]', 'ERROR: operator does not exist: text = integer'],
   ['reports', '["=","certname",-2147483648]', 'ERROR: operator does not exist: text = integer'],
   ['reports', '["=","certname",3000000000]', 'ERROR: operator does not exist: text = bigint'],
