@@ -271,7 +271,7 @@ function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: Sc
     if (source.length !== 2) return { kind: 'in', fields: [], source: null };
     const values = source[1] as JsonValue;
     const fact = pairOf(field, 'fact');
-    if (typeof fact === 'string') return factInArray(fact, values, options);
+    if (fact !== undefined) return factInArray(fact, values, options);
     const single = isArray(field) && field.length === 1 ? (field[0] as JsonValue) : field;
     if (single === 'new_value' || single === 'old_value' || single === 'tag') {
       return { kind: 'in', fields: [], source: null };
@@ -294,16 +294,11 @@ function expandIn(scope: Scope, field: JsonValue, source: JsonValue, options: Sc
 const valueClass = (value: JsonValue): string =>
   value === null || typeof value === 'string' ? typeof value : javaClass(value);
 
-function factInArray(fact: string, values: JsonValue, options: ScopeOptions): Clause {
+function factInArray(fact: JsonValue, values: JsonValue, options: ScopeOptions): Clause {
   if (isArray(values) && new Set(values.map(valueClass)).size !== 1) throw arrayOfOneType();
-  const filter: Clause = {
-    kind: 'and',
-    args: [
-      { kind: 'compare', op: '=', field: 'name', value: fact },
-      { kind: 'in-array', field: 'value', values },
-    ],
-  };
   const scope = scopeOf('facts', options.vocabulary ? { vocabulary: options.vocabulary } : {});
+  const isNamed = expand(scope, ['=', 'name', fact], options);
+  const filter: Clause = { kind: 'and', args: [isNamed, { kind: 'in-array', field: 'value', values }] };
   return { kind: 'in', fields: ['certname'], source: { scope, columns: ['certname'], filter, paging: [] } };
 }
 
