@@ -196,6 +196,10 @@ function expandNodeState(value: JsonValue): Clause {
   throw noMatchingClause(state);
 }
 
+/** The lists that a pattern may be asked of. */
+const isPairOfTexts = (field: readonly JsonValue[]): boolean =>
+  field.length === 2 && field.every((part) => typeof part === 'string');
+
 function expandListField(
   op: ComparisonOp,
   field: readonly JsonValue[],
@@ -203,8 +207,9 @@ function expandListField(
   options: ScopeOptions,
 ): Clause {
   if (op === '~>') throw noPathRegex(field);
+  const isShaped = isPairOfTexts(field) && !isOddValue(value);
   if (field[0] === 'function') {
-    if (op !== '=' && (isInequality(op) || field.length !== 2)) return refused(invalidClause(op));
+    if (op !== '=' && (isInequality(op) || !isShaped)) return refused(invalidClause(op));
     return { kind: 'function', op, fn: field[1] ?? null, args: field.slice(2), value };
   }
   if (op === '=' && pairOf(field, 'node') === 'active') return expandNodeState(isTruthy(value) ? 'active' : 'inactive');
@@ -217,7 +222,7 @@ function expandListField(
     const isText = typeof value === 'string' || typeof value === 'boolean';
     const allowed = isText ? op === '=' || op === '~' : op !== '~' && isNumber(value);
     if (!allowed && op === '~') {
-      if (isOddValue(value)) throw invalidClause(op);
+      if (!isShaped) throw invalidClause(op);
       return refused(notAllowedOnValue(op, value));
     }
     if (!allowed) throw notAllowedOnValue(op, value);
