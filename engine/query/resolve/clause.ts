@@ -61,7 +61,7 @@ export type Clause =
       readonly args: readonly JsonValue[];
       readonly value: JsonValue;
     }
-  | { readonly kind: 'parameter'; readonly op: '=' | '~'; readonly name: string | null; readonly text: string }
+  | { readonly kind: 'parameter'; readonly op: '=' | '~'; readonly name: JsonValue; readonly text: string }
   | { readonly kind: 'node-state'; readonly state: 'active' | 'inactive' };
 
 /** The right side of an `in`: columns of the rows of a subquery. */
@@ -214,7 +214,7 @@ function expandListField(
   }
   if (op === '=' && pairOf(field, 'node') === 'active') return expandNodeState(isTruthy(value) ? 'active' : 'inactive');
   const parameter = pairOf(field, 'parameter');
-  if ((typeof parameter === 'string' || parameter === null) && (op === '=' || op === '~')) {
+  if (parameter !== undefined && (op === '=' || op === '~')) {
     return { kind: 'parameter', op, name: parameter, text: canonicalK(value) };
   }
   const fact = pairOf(field, 'fact');

@@ -30,7 +30,7 @@ import {
 } from './messages.ts';
 import type { ComparisonOp } from './operators.ts';
 import { type DocumentRef, documentRef, hasMatch, parseField, withoutIndexes } from './path.ts';
-import { fieldNamed, type Scope } from './scope.ts';
+import { fieldNamed, type Scope, scopeOf } from './scope.ts';
 import { checkSource, resolveSource } from './subquery.ts';
 
 export interface FilterContext {
@@ -165,6 +165,7 @@ function conditionOf(scope: Scope, clause: Condition): Filter {
       if (!scope.roots.includes('parameters')) throw unknownField(scope, 'parameter');
       // No resource has a parameter without a name.
       if (clause.name === null) return FALSE;
+      if (typeof clause.name !== 'string') throw storageMismatch(PARAMETER_NAME, clause.op, clause.name);
       if (clause.op === '~') {
         checkRegex(clause.name);
         checkRegex(clause.text);
@@ -178,6 +179,8 @@ function conditionOf(scope: Scope, clause: Condition): Filter {
       throw noImplementation();
   }
 }
+
+const PARAMETER_NAME = fieldNamed(scopeOf('resource_params'), 'res_param_name') as Field;
 
 const unknownField = (scope: Scope, field: string): Error =>
   badQuery(notQueryable(field, scope.alias, scope.queryableSorted));

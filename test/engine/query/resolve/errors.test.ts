@@ -315,6 +315,8 @@ const TEXTS: readonly [EntityName, string, string][] = [
   ['nodes', '["in",["fact","x"],["array",[5,5.0]]]', 'All values in array must be the same type.'],
   ['nodes', '["in",["fact","x"],["array",[5,2147483648]]]', 'All values in array must be the same type.'],
   ['nodes', '["in",["fact","x"],["array",[]]]', 'All values in array must be the same type.'],
+  ['resources', '["=",["parameter",5],"x"]', 'ERROR: operator does not exist: text = integer'],
+  ['resources', '["~",["parameter",true],"x"]', 'ERROR: operator does not exist: text ~ boolean'],
   ['nodes', '["~",["fact",5],5]', 'Invalid ~ clause'],
   ['nodes', '["~",["fact","x"],5]', "Operator '~' not allowed on value '5'"],
   ['nodes', '["~",["function",5],"x"]', 'Invalid ~ clause'],
