@@ -388,7 +388,7 @@ function expandSubquery(scope: Scope, entity: JsonValue, filter: JsonValue, opti
   const inner = scopeOfSelect(`select_${name}`, options);
   const clause = expand(inner, filter, options);
   const relation = scope.entity ? relationBetween(scope.entity.name, name) : undefined;
-  if (!relation) throw noRelationship(name);
+  if (!relation) throw noRelationship(entity);
   return {
     kind: 'in',
     fields: relation.local,

@@ -66,8 +66,8 @@ export const notArity = (count: number): QueryError =>
   badQuery(`'not' takes exactly one argument, but ${count} were supplied`);
 export const emptyClause = (): QueryError =>
   badQuery('[] is not well-formed: queries must contain at least one operator');
-export const noRelationship = (entity: string): QueryError =>
-  badQuery(`No implicit relationship for entity '${entity}'`);
+export const noRelationship = (entity: JsonValue): QueryError =>
+  badQuery(`No implicit relationship for entity '${printAlone(entity)}'`);
 
 export const noInequality = (field: string): QueryError =>
   badQuery(`Query operators >,>=,<,<= are not allowed on field ${field}`);

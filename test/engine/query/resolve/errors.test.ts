@@ -252,6 +252,7 @@ const TEXTS: readonly [EntityName, string, string][] = [
     '["subquery","package_inventory",["~","certname","."]]',
     "No implicit relationship for entity 'package_inventory'",
   ],
+  ['nodes', '["subquery",null,["null?",true,true]]', "No implicit relationship for entity 'null'"],
   ['packages', '["subquery","nodes",["~","certname","."]]', "No implicit relationship for entity 'nodes'"],
   [
     'nodes',
