@@ -83,7 +83,12 @@ export class ActivityMark {
   /** From now on the thread begins nothing that holds it. true: nothing does now either, and it may be ended. */
   askToEnd(): boolean {
     Atomics.store(this.#flags, ENDING, 1);
-    return Atomics.load(this.#flags, HELD) === 0;
+    return !this.isHeld;
+  }
+
+  /** Whether something holds the thread. */
+  get isHeld(): boolean {
+    return Atomics.load(this.#flags, HELD) === 1;
   }
 
   /** The system's number of the thread; 0 while that is not known. */

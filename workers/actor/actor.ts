@@ -1,7 +1,7 @@
 // One actor thread: the partitions it owns, and the messages in and out. The thread entry (actor-thread.ts) gives it the
 // port and the engine; a partition that cannot be opened is tried again while the others work.
 
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { messageOf } from '../../engine/reason.ts';
 import { discardedDir } from '../../engine/store/file/layout.ts';
@@ -22,6 +22,8 @@ export interface ActorData {
   readonly dir: string;
   readonly slots: readonly number[];
   readonly activity: SharedArrayBuffer;
+  /** Nothing goes over it: it closes when the thread ends. */
+  readonly lifeline: MessagePort;
   readonly times: ActorTimes;
   readonly priority: Priority;
   /** Held commands not to be tried any more. */

@@ -17,7 +17,7 @@ interface ActorHandleOptions {
   readonly slots: readonly number[];
   readonly script: ThreadScript;
   /** Asked for at each start. */
-  readonly data: (activity: SharedArrayBuffer) => ActorData;
+  readonly data: (activity: SharedArrayBuffer) => Omit<ActorData, 'lifeline'>;
   /** Milliseconds one piece of work may take before the thread counts as hung. */
   readonly hangMax: number;
   readonly onMessage: (message: FromActor) => void;
@@ -36,6 +36,8 @@ const PAUSE_MAX_MS = 10_000;
 /** A thread that lived this long starts again without a pause. */
 const SETTLED_MS = 30_000;
 const STOP_MAX_MS = 30_000;
+/** Longest time that a thread with a full heap takes to be gone, when nothing is in its way. */
+const END_MAX_MS = 5000;
 
 export class ActorHandle {
   readonly index: number;
@@ -121,7 +123,8 @@ export class ActorHandle {
     this.#watch = new HangWatch();
     this.#killed = null;
     this.#startedAt = performance.now();
-    const worker = startActorWorker(script, this.index, data(this.#mark.buffer));
+    const mark = this.#mark;
+    const worker = startActorWorker(script, this.index, data(mark.buffer), () => this.#ending(worker, mark));
     this.#worker = worker;
     let reason: string | null = null;
     worker.on('message', onMessage);
@@ -130,6 +133,19 @@ export class ActorHandle {
       reason ??= stackOf(error);
     });
     worker.on('exit', (code) => this.#gone(this.#killed?.reason ?? reason ?? `exit code ${code}`));
+  }
+
+  /**
+   * The thread is being taken apart. V8 ends one that has no memory left wherever it is. Within a transaction that is for ever: lmdb closes
+   * the partition then, and waits for the lock of its writers, which this thread has.
+   */
+  #ending(worker: Worker, mark: ActivityMark): void {
+    if (!mark.isHeld) return;
+    const attempt = (): void => {
+      if (this.#worker !== worker) return;
+      this.#options.onStuck(mark.read(), 'it ended in the middle of a change, as for want of memory, and is not gone');
+    };
+    setTimeout(attempt, Math.min(END_MAX_MS, this.#options.hangMax)).unref();
   }
 
   #gone(reason: string): void {

@@ -78,14 +78,19 @@ const sent = (certname: string, what: string, more: object = {}): Sent => ({
   ...more,
 });
 
+/** Of each thread: soon full, if somebody fills it. */
+const HEAP_MB = 150;
+
 /** Submits the commands, and starts the process again until nothing waits any more; returns how many starts that took. */
 async function drain(dir: string, commands: readonly Sent[]): Promise<number> {
   const file = fileURLToPath(new URL('./drain-child.ts', import.meta.url));
   const start = (...more: string[]) =>
-    run(process.execPath, ['--import', 'tsx', file, dir, ...more], { maxMs: 60_000 });
+    run(process.execPath, [`--max-old-space-size=${HEAP_MB}`, '--import', 'tsx', file, dir, ...more], {
+      maxMs: 60_000,
+    });
   let ended = await start(...commands.map((command) => JSON.stringify(command)));
   let starts = 1;
-  for (; ended.signal === 'SIGKILL'; starts++) {
+  for (; ended.signal === 'SIGKILL' && !ended.timedOut; starts++) {
     assert.ok(starts < 12, 'it kills for ever');
     ended = await start();
   }
@@ -95,6 +100,7 @@ async function drain(dir: string, commands: readonly Sent[]): Promise<number> {
 
 for (const [which, deadly] of [
   ['that', sent('n7', 'kill')],
+  ['that takes all memory of its thread, which then keeps its partition for ever, and so', sent('n7', 'fill memory')],
   ['that is tried again and', sent('n7', 'kill held')],
   ['that belongs to another partition and', sent('n7', 'kill there', { to: 'n8' })],
 ] as const) {

@@ -14,6 +14,7 @@ const ring = await startRing({
   threads: 2,
   script: threadScript('stub-actor', import.meta.url),
   times: { flushDelay: 20, retryDelay: 50 },
+  onFatal: () => process.kill(process.pid, 'SIGKILL'),
 });
 await Promise.all(
   commands.map((text) => {
@@ -23,6 +24,6 @@ await Promise.all(
   }),
 );
 // What partitions hold is known when they are open.
-await allOpen(ring);
+await allOpen(ring, 30_000);
 await until('nothing waits', () => ring.depth === 0, 20_000);
 await ring.stop();

@@ -13,6 +13,7 @@
 //   {"do": "kill"}                     ends the whole process
 //   {"do": "kill held"}                fails, retryable, and ends the whole process when it is tried again
 //   {"do": "kill there", "to": certname}  belongs to another certname, and ends the whole process there
+//   {"do": "fill memory"}              takes memory in its transaction until its thread ends for want of it
 //   {"do": "hang"}                     never returns
 //   {"do": "hang inside"}              stays in its transaction until the release file is there, and then fails it
 
@@ -42,6 +43,7 @@ interface Script {
     | 'kill'
     | 'kill held'
     | 'kill there'
+    | 'fill memory'
     | 'hang'
     | 'hang inside';
   readonly times?: number;
@@ -139,6 +141,7 @@ class StubHost implements PartitionHost {
     } as const;
     if (script.do === 'store slowly') for (const end = Date.now() + SLOWLY_MS; Date.now() < end; );
     if (script.do === 'throw') throw new TypeError('thrown on request');
+    if (script.do === 'fill memory') for (const all: unknown[] = []; ; ) all.push(new Array(1000).fill(all));
     if (script.do === 'hang inside') {
       const end = Date.now() + HANG_MAX;
       while (Date.now() < end && !existsSync(join(this.#dir, RELEASE_FILE)));
