@@ -10,6 +10,8 @@ import type { CommandMetrics } from './command-metrics.ts';
 const LOOK_MS = 5000;
 /** Counting takes at most that share of the time: a letter is a file or two to ask for. */
 const SHARE = 1 / 50;
+/** How long a start waits for the first count: of a hundred thousand letters it takes longer than all else. */
+const FIRST_MAX_MS = 1000;
 
 interface DeadLetterCountsOptions {
   readonly letters: Pick<DeadLetters, 'count' | 'state'>;
@@ -29,10 +31,11 @@ export class DeadLetterCounts {
     this.#options = options;
   }
 
-  /** Counts, and goes on to look. Rejects when the letters cannot be read now; later that is logged. */
+  /** Counts, and goes on to look. Never rejects; what cannot be counted is logged. */
   async start(): Promise<void> {
-    await this.#count();
-    void this.#watch();
+    const first = this.#look();
+    void first.then((took) => this.#watch(took));
+    await Promise.race([first, delay(FIRST_MAX_MS, undefined, { signal: this.#stop.signal }).catch(() => {})]);
   }
 
   stop(): void {
@@ -59,22 +62,25 @@ export class DeadLetterCounts {
     }
   }
 
-  async #watch(): Promise<void> {
-    const { lookMs = LOOK_MS, log } = this.#options;
-    let took = 0;
-    for (;;) {
+  /** Milliseconds that a count took, where one was made. */
+  async #look(): Promise<number> {
+    const began = performance.now();
+    try {
+      await this.#count();
+    } catch (error) {
+      this.#options.log.warn(`the dead letters cannot be counted: ${messageOf(error)}`);
+    }
+    return performance.now() - began;
+  }
+
+  async #watch(first: number): Promise<void> {
+    const { lookMs = LOOK_MS } = this.#options;
+    for (let took = first; ; took = await this.#look()) {
       try {
         await delay(Math.max(lookMs, took / SHARE), undefined, { ref: false, signal: this.#stop.signal });
       } catch {
         return; // stopped
       }
-      const began = performance.now();
-      try {
-        await this.#count();
-      } catch (error) {
-        log.warn(`the dead letters cannot be counted: ${messageOf(error)}`);
-      }
-      took = performance.now() - began;
     }
   }
 }

@@ -3,13 +3,13 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DeadLetters, type DiscardedCommand } from '../../../engine/inbox/dead-letters.ts';
+import { type DeadLetterCount, DeadLetters, type DiscardedCommand } from '../../../engine/inbox/dead-letters.ts';
 import { silentLog } from '../../../workers/log.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';
 import { CommandMetrics } from '../../../workers/ring/command-metrics.ts';
 import { DeadLetterCounts } from '../../../workers/ring/dead-letter-counts.ts';
 import { atEnd } from '../../support/endings.ts';
-import { until } from '../../support/waiting.ts';
+import { until, withTimeout } from '../../support/waiting.ts';
 
 const letter = (seq: number, command: string): DiscardedCommand => ({
   seq,
@@ -81,4 +81,22 @@ test('dead letters are counted anew when other programs have changed them, and n
   counts.added('replace facts', { messages: 1, filesize: 10 });
   assert.deepEqual(all(), [2, 2, 0]);
   await until('counted', () => all().join() === '1,1,0', 30_000);
+});
+
+test('dead letters: a start waits for their count no longer than a moment, nor does it fail with it', async (t) => {
+  const registry = new MetricsRegistry();
+  const lines: string[] = [];
+  const log = { ...silentLog, warn: (...line: readonly unknown[]) => void lines.push(String(line.at(-1))) };
+  const start = async (count: () => Promise<Map<string, DeadLetterCount>>): Promise<void> => {
+    const letters = { state: async () => null, count };
+    const counts = new DeadLetterCounts({ letters, metrics: new CommandMetrics(registry), log });
+    atEnd(t, () => counts.stop());
+    await withTimeout(counts.start(), 10_000, 'it is started');
+  };
+  let give = (_: Map<string, DeadLetterCount>): void => {};
+  await start(() => new Promise((resolve) => (give = resolve)));
+  give(new Map([['replace facts', { messages: 7, filesize: 70 }]]));
+  await until('they are counted', () => registry.counter('dlo', 'replace facts.messages').count === 7);
+  await start(() => Promise.reject(new Error('no count now')));
+  assert.deepEqual(lines, ['the dead letters cannot be counted: no count now']);
 });
