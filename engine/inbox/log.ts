@@ -380,7 +380,9 @@ export class CommandLog implements CommandStream {
   /** Keeps the file of a segment that is not needed any more, if it is worth it: whether it has lost its name. */
   async #keepAsSpare(segment: Segment): Promise<boolean> {
     const { file, size } = segment;
-    if (file === null || this.#spare !== null || this.#closed || size < this.#segmentSizeMax / 2) return false;
+    if (file === null || this.#spare !== null || this.#closed) return false;
+    // Of one that a large command made long most would never be used again.
+    if (size < this.#segmentSizeMax / 2 || size > this.#segmentSizeMax * 2) return false;
     const path = `${segment.path}${SPARE}`;
     try {
       await this.#files.rename(segment.path, path);

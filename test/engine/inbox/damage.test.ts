@@ -58,7 +58,7 @@ async function writtenLog(
 
 /** Fills segments whose files are those of the next ones. */
 async function useFiles(dir: string, log: CommandLog, stored: StreamRecord[], size: number): Promise<void> {
-  for (let i = 0; i < 3; i++) await log.append(envelope('gone'), body('gone '.repeat(size)));
+  for (let i = 0; i < 3; i++) await log.append(envelope('gone'), body('gone '.repeat(size / 5)));
   for (const record of stored.splice(0)) log.release(record);
   for (let patience = 200; readdirSync(dir).length > 2 && patience > 0; patience--) await sleep(5);
   assert.ok(filesOf(dir).some((path) => path.endsWith('.spare')));

@@ -314,6 +314,21 @@ test('log: the file of a segment that goes is that of the next one, and nothing 
   }
 });
 
+test('log: the file of a segment that one large command made long is not kept', async () => {
+  const dir = temporaryDirectory();
+  const log = await openTestLog(dir, { segmentSizeMax: 1000 });
+  const records = delivered(log);
+  await log.append(envelope('large'), body('x'.repeat(50_000)));
+  await log.append(envelope('left'), body('left'));
+  log.release(records[0]!);
+  for (let patience = 200; segments(dir).length > 1 && patience > 0; patience--) await sleep(5);
+  assert.deepEqual(
+    readdirSync(dir),
+    segments(dir).map((name) => basename(name)),
+  );
+  await log.close();
+});
+
 test('log: a segment that a backup holds by a link is not written to', async () => {
   const dir = temporaryDirectory();
   const log = await openTestLog(dir, { segmentSizeMax: 1000 });
