@@ -19,16 +19,30 @@ export interface HeldCommand {
 
 const packr = new Packr({ useRecords: false, mapsAsObjects: true });
 
+/** How msgpack writes no bytes, and what it writes before bytes of any number, which goes on with their number in four. */
+const NO_BYTES_SIZE = 2;
+const BYTES = 0xc6;
+const BYTES_HEAD_SIZE = 5;
+const NO_BYTES = Buffer.alloc(0);
+
+/** The body is put behind what is packed: the packer keeps memory as large as the largest that it packed. */
 export function encodeHeld(held: HeldCommand): Uint8Array {
   const { envelope, body, attempts, state, certname } = held;
-  return packr.pack([
+  const packed = packr.pack([
     1,
     ...fieldsOf(envelope, envelope.gzip),
     attempts.map((attempt) => [attempt.time, attempt.text]),
     state,
     certname,
-    Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    NO_BYTES,
   ]);
+  const at = packed.length - NO_BYTES_SIZE;
+  const bytes = Buffer.allocUnsafe(at + BYTES_HEAD_SIZE + body.byteLength);
+  packed.copy(bytes, 0, 0, at);
+  bytes[at] = BYTES;
+  bytes.writeUInt32BE(body.byteLength, at + 1);
+  bytes.set(body, at + BYTES_HEAD_SIZE);
+  return bytes;
 }
 
 export function decodeHeld(bytes: Uint8Array): HeldCommand {
