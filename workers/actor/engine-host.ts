@@ -4,7 +4,7 @@
 import type { Fingerprints } from '../../engine/fingerprint.ts';
 import { applyPrepared, batchSize, prepare } from '../../engine/ingest/apply.ts';
 import { type BodyInflater, Inflater } from '../../engine/ingest/inflater.ts';
-import { measureWith } from '../../engine/ingest/meter.ts';
+import { type Meter, measureWith } from '../../engine/ingest/meter.ts';
 import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../engine/ingest/types.ts';
 import { deleteNode, expireNodes, purgeNodes } from '../../engine/retention/nodes.ts';
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../../engine/retention/reports.ts';
@@ -81,7 +81,7 @@ export class EngineHost implements PartitionHost {
     const durations = new Float64Array(commands.length);
     const parses = new Float64Array(commands.length);
     const timings: Timing[] = [];
-    measureWith({ now: stopwatch, took: (name, value) => timings.push({ name, value }) });
+    measureWith(meterInto(timings));
     let written = 0;
     const size = batchSize(commands, settings);
     // A batch that has no room is divided. Of one command what it turns out to be tells how much it needs: to be applied, or to be kept.
@@ -161,6 +161,12 @@ export class EngineHost implements PartitionHost {
     return this.#partition.close();
   }
 }
+
+/** It lasts until the next batch, so nothing of this one is in its reach: not a function within the one that has the commands. */
+const meterInto = (timings: Timing[]): Meter => ({
+  now: stopwatch,
+  took: (name, value) => timings.push({ name, value }),
+});
 
 /** Bytes that are kept. */
 const sizeOf = (changes: readonly HeldChange[]): number =>
