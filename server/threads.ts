@@ -1,10 +1,12 @@
 // Puts the threads to work: the ring of partition actors, then the query pool, and what runs beside them.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runInNewContext } from 'node:vm';
 import type { Settings } from '../schemas/config.ts';
 import type { EngineSettings } from '../workers/actor/engine-host.ts';
 import { startRing } from '../workers/ring/start-ring.ts';
 import { returnFreedMemory } from '../workers/system/freed-memory.ts';
+import { buffersAtRest, collectAtRest } from '../workers/system/heap-at-rest.ts';
 import { boundMappedMemory } from '../workers/system/mapped-memory.ts';
 import { knowsIdle } from '../workers/system/priority.ts';
 import type { CommandRing } from '../workers/types.ts';
@@ -34,8 +36,10 @@ const READY_MS = 2000;
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   const { settings, ahead } = options;
   let waiting = 0;
+  let changes = 0;
   const ring = await startOwnRing(options, (count) => {
     waiting = count;
+    changes++;
     ahead.pool.commandsWait(count);
   });
   try {
@@ -45,6 +49,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     const watches = [
       boundMappedMemory({ dir: data, max: mappedMemory, total: residentMemory, isBusy: isApplying }),
       returnFreedMemory(() => isApplying() || ahead.pool.stats().running > 0),
+      collectAtRest({ work: () => changes, ...buffersAtRest(collect) }),
     ];
     const stop = (): void => {
       for (const end of watches) end?.();
@@ -55,6 +60,9 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     throw error;
   }
 }
+
+/** V8 was told to give it to contexts after this one was made (workers/system/v8.ts). */
+const collect = (): void => (runInNewContext('gc') as () => void)();
 
 function startOwnRing(
   { settings, ahead, logs }: ThreadsOptions,

@@ -5,6 +5,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { messageOf } from '../../engine/reason.ts';
 import { discardedDir } from '../../engine/store/file/layout.ts';
+import { buffersAtRest, collectAtRest } from '../system/heap-at-rest.ts';
 import { giveWay, type Priority } from '../system/priority.ts';
 import { ownThread } from '../system/schedule.ts';
 import { ActivityMark } from './activity.ts';
@@ -65,6 +66,16 @@ class Actor {
     this.#deadLetters = new DeadLetters(discardedDir(options.data.dir));
     for (const slot of options.data.slots) this.#open(slot);
     this.#warmedUp = options.warmUp === null ? Promise.resolve() : this.#warmUp(options.warmUp);
+    this.#collectAtRest();
+  }
+
+  #collectAtRest(): void {
+    const { gc } = globalThis;
+    if (gc === undefined) return;
+    collectAtRest({
+      work: () => this.#activity.read().count,
+      ...buffersAtRest(() => this.#activity.holding(gc)),
+    });
   }
 
   #warmUp(warmUp: WarmUp): Promise<number> {

@@ -1,4 +1,4 @@
-// Gives back what the heap of a query thread has grown by, once the thread rests: V8 decides about a heap's size when it collects, and a
+// Gives back what the heap of a thread has grown by, or its buffers, once the thread rests: V8 decides about a heap's size when it collects, and a
 // thread that has nothing to do does not collect, so after a burst of queries it would keep several times what it uses. What the thread
 // keeps for its next queries goes later, unless commands want the memory: dashboards ask again within a minute.
 
@@ -30,6 +30,29 @@ const spareOfHeap = (): number => {
   const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
   return total - used;
 };
+
+/** Bytes of buffers that make a collection worth while. */
+const BUFFERS_MIN = 32 << 20;
+
+/**
+ * For a thread that has large buffers now and then, such as bodies of commands: V8 looks at those that nobody needs when more are made, so the
+ * last ones stay as long as nothing comes.
+ */
+export function buffersAtRest(gc: () => void): Required<Pick<HeapAtRest, 'spare' | 'collect'>> {
+  const taken = (): number => process.memoryUsage().arrayBuffers;
+  let left = taken();
+  return {
+    spare: () => {
+      const now = taken();
+      left = Math.min(left, now);
+      return now - left >= BUFFERS_MIN ? now - left : 0;
+    },
+    collect: () => {
+      gc();
+      left = taken();
+    },
+  };
+}
 
 /** Starts watching. Returns what ends it. */
 export function collectAtRest(options: HeapAtRest): () => void {

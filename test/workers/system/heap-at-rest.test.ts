@@ -2,7 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collectAtRest } from '../../../workers/system/heap-at-rest.ts';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { buffersAtRest, collectAtRest } from '../../../workers/system/heap-at-rest.ts';
+import { until } from '../../support/waiting.ts';
 
 const MiB = 1 << 20;
 const REST_MS = 40;
@@ -103,4 +106,22 @@ test('heap at rest: what was kept for later work is given up later, once, and co
   t.mock.timers.tick(REST_MS);
   assert.deepEqual(events.splice(0), ['gave up 7', 'collected'], 'also when that comes to press later');
   stop();
+});
+
+test('heap at rest: buffers that nobody needs are collected where they are many; those that are needed count once', async () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  gc();
+  const { spare, collect } = buffersAtRest(gc);
+  let needed: Uint8Array | null = new Uint8Array(20 * MiB);
+  assert.equal(spare(), 0, 'too few');
+  (() => new Uint8Array(40 * MiB))();
+  assert.ok(spare() >= 60 * MiB);
+  await until('they are gone', () => {
+    collect();
+    return process.memoryUsage().arrayBuffers < 40 * MiB;
+  });
+  assert.equal(spare(), 0);
+  assert.equal(needed.length, 20 * MiB);
+  needed = null;
 });
