@@ -829,6 +829,17 @@ test('ring: a process that cannot go on notes what it hung on, and the next one 
   assert.equal(existsSync(file), false);
 });
 
+test('ring: a command that was applied when its actor died is suspected of nothing any more', async (t) => {
+  const dir = temporaryDirectory();
+  // Runs that ended soon: what is suspected is noted, also at a stop.
+  writeFileSync(join(dir, 'running'), '2\n');
+  const { ring } = await start(t, dir);
+  const { outcome } = await ring.submit(submission('a', { do: 'die committed' }), true);
+  assert.equal((await outcome)?.kind, 'processed');
+  await ring.stop();
+  assert.equal(existsSync(join(dir, 'inbox', 'suspects.json')), false);
+});
+
 test('ring: maintenance runs in steps on every partition between the batches', async (t) => {
   const { ring } = await start(t, temporaryDirectory());
   const [changed] = await Promise.all([
