@@ -13,9 +13,16 @@ export interface JsonLimits {
   readonly stringLength: number;
   /** Characters in one number. */
   readonly numberLength: number;
+  /** Elements and members of all containers together. Texts of no more than `stringLength` units, of which half can be values, are not counted. */
+  readonly values: number;
 }
 
-export const JSON_LIMITS: JsonLimits = { depth: 1000, stringLength: 20_000_000, numberLength: 1000 };
+export const JSON_LIMITS: JsonLimits = {
+  depth: 1000,
+  stringLength: 20_000_000,
+  numberLength: 1000,
+  values: 10_000_000,
+};
 
 /** What went wrong, for callers that phrase their own messages. */
 export type JsonProblem =
@@ -27,6 +34,7 @@ export type JsonProblem =
   | 'too-deep'
   | 'string-too-long'
   | 'number-too-long'
+  | 'too-many-values'
   | 'text-too-long'; // of a value that is stored, not of what is read
 
 type JsonExpected =
@@ -286,6 +294,8 @@ class ExactParser {
   /** Where a walk gives others a turn. */
   #turnEnd: number;
   #depth = 0;
+  /** How many values there may still be. */
+  #left: number;
   #container: JsonError['container'] = null;
 
   constructor(text: string, start: number, limits: JsonLimits) {
@@ -293,6 +303,7 @@ class ExactParser {
     this.#at = start;
     this.#turnEnd = start + TURN;
     this.#limits = limits;
+    this.#left = limits.values;
     this.#depthMax = Math.min(limits.depth, RECURSION_MAX);
   }
 
@@ -362,7 +373,7 @@ class ExactParser {
     let isOpen = !this.#closesAtOnce(0x7d);
     for (let expected: JsonExpected = 'key-or-close'; isOpen; expected = 'key') {
       const key = this.#key(expected);
-      const value = this.#value('value');
+      const value = this.#contained('value');
       // Plain assignment would set the prototype.
       if (key === '__proto__') {
         Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
@@ -380,11 +391,18 @@ class ExactParser {
     const array: JsonValue[] = [];
     let isOpen = !this.#closesAtOnce(0x5d);
     for (let expected: JsonExpected = 'value-or-close'; isOpen; expected = 'value') {
-      array.push(this.#value(expected));
+      array.push(this.#contained(expected));
       isOpen = !this.#separator(0x5d);
     }
     this.#leave(outer);
     return array;
+  }
+
+  /** A value in a container. */
+  #contained(expected: JsonExpected): JsonValue {
+    if (--this.#left < 0)
+      this.#fail('too-many-values', `more than ${this.#limits.values} values`, expected, this.#at, '');
+    return this.#value(expected);
   }
 
   /** Passes over a value, in turns and without recursion. */

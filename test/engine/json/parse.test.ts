@@ -205,6 +205,28 @@ test('parse: nesting ends at the limit', () => {
   assert.equal(problemOf(`${'{"a":'.repeat(1001)}1${'}'.repeat(1001)}`), 'too-deep');
 });
 
+test('parse: values are counted where there can be more than are taken', () => {
+  const few = { ...JSON_LIMITS, stringLength: 10, values: 5 };
+  const problemWith = (text: string): string | null => {
+    try {
+      parseJson(text, few);
+      return null;
+    } catch (error) {
+      return (error as JsonError).problem;
+    }
+  };
+  for (const text of ['[1,[2,[3]]]', '{"a":{"b":[1,2]}}', '[1,2,{"a":3}]', '   [1,2,3,4]   '])
+    assert.equal(problemWith(text), null, text);
+  for (const text of [
+    '[1,[2,[3,4]]]',
+    '{"a":{"b":[1,2,3,4]}}',
+    '[1,2,{"a":3,"b":4,"c":5}]',
+    `[${'[1],'.repeat(1000)}1]`,
+  ])
+    assert.equal(problemWith(text), 'too-many-values', text);
+  assert.equal(problemOf(`[${'[1],'.repeat(6_000_000)}1]`), 'too-many-values');
+});
+
 test('parse: whoever bounds the nesting by himself still does not get more than a stack has room for', () => {
   const unbounded = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
   for (const text of [
