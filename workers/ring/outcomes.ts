@@ -46,10 +46,8 @@ export class Outcomes {
     }
     const { record, waiter } = entry;
     const held = slot.held.get(record.seq);
-    if (held === undefined) {
-      this.#suspects.clear(record.seq);
-      this.#metrics.left(record.envelope);
-    }
+    this.#suspects.clear(record.seq);
+    if (held === undefined) this.#metrics.left(record.envelope);
     if (!this.#held.awaitMove(record.seq, waiter)) waiter?.resolve(lostOutcome(record, held));
   }
 

@@ -829,13 +829,20 @@ test('ring: a process that cannot go on notes what it hung on, and the next one 
   assert.equal(existsSync(file), false);
 });
 
-test('ring: a command that was applied when its actor died is suspected of nothing any more', async (t) => {
+test('ring: a command that was applied, or has failed, when its actor died is suspected of nothing any more', async (t) => {
   const dir = temporaryDirectory();
   // Runs that ended soon: what is suspected is noted, also at a stop.
   writeFileSync(join(dir, 'running'), '2\n');
-  const { ring } = await start(t, dir);
-  const { outcome } = await ring.submit(submission('a', { do: 'die committed' }), true);
-  assert.equal((await outcome)?.kind, 'processed');
+  const { ring } = await start(t, dir, { times: { ...times, retryDelay: 60_000 } });
+  const sent = await Promise.all([
+    ring.submit(submission('a', { do: 'die committed' }), true),
+    ring.submit(submission('a', { do: 'retry', times: 1 }), true),
+  ]);
+  const outcomes = await Promise.all(sent.map(({ outcome }) => outcome));
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome?.kind),
+    ['processed', 'failed'],
+  );
   await ring.stop();
   assert.equal(existsSync(join(dir, 'inbox', 'suspects.json')), false);
 });
