@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { decodeHeld, encodeHeld, type HeldCommand } from '../../../workers/actor/held-command.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 
 const held = (body: Uint8Array): HeldCommand => ({
   envelope: {
@@ -27,7 +32,14 @@ test('held commands are read as they were written, with bodies of any size', () 
 });
 
 test('held commands: nothing is kept of the memory that a large one took', () => {
+  const taken = (): number => {
+    collect();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const before = taken();
   encodeHeld(held(new Uint8Array(32 << 20)));
   const { buffer } = encodeHeld(held(new Uint8Array(10)));
   assert.ok(buffer.byteLength < 1 << 20, `${buffer.byteLength} bytes`);
+  const kept = taken() - before;
+  assert.ok(kept < 1 << 20, `${kept} bytes`);
 });
