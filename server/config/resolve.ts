@@ -308,7 +308,7 @@ function tellOutside(name: string, where: string, problems: Problem[], notices: 
     problems.push({ where, message: `\`${name}\` is a section: settings are needed below it` });
     return;
   }
-  const message = `${where}: \`${name}\` stands in no section, and is no setting${homeHint(name) ?? ''}`;
+  const message = `${where}: \`${name}\` stands in no section, where only substitutions read it${homeHint(name) ?? ''}`;
   notices.push({ level: 'warn', message });
 }
 

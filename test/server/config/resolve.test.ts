@@ -502,10 +502,10 @@ describe('problems', () => {
     const { settings, notices } = load({ config: files('outside', { 'a.conf': text }) });
     assert.equal(settings.data, '/data/muster');
     const warnings = notices.filter(({ level }) => level === 'warn').map(({ message }) => message);
-    assert.match(warnings[0]!, /a\.conf:1: `folder` stands in no section, and is no setting/);
+    assert.match(warnings[0]!, /a\.conf:1: `folder` stands in no section, where only substitutions read it/);
     assert.match(
       warnings[1]!,
-      /a\.conf:2: `node-ttl` stands in no section, and is no setting; it belongs below \[database\]/,
+      /a\.conf:2: `node-ttl` stands in no section, where only substitutions read it; it belongs below \[database\]/,
     );
     const wrong = files('section', { 'a.conf': 'database = x\n' });
     assert.deepEqual(problemsOf({ config: wrong }), [
