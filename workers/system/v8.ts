@@ -19,7 +19,7 @@ export function setV8(): void {
   // Lists that outlived a young collection once would be made in the old generation from then on, and, dead there, keep alive all
   // that they refer to until the next full collection.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // Query threads ask for collections of theirs (heap-at-rest.ts).
+  // Threads ask for collections of theirs (heap-at-rest.ts).
   setFlagsFromString('--expose-gc');
   if (availableParallelism() <= V8_HELPERS) collectWithLessHelp();
   inlineForCommands();

@@ -197,7 +197,7 @@ export class ReportsCheck {
     this.#findings.equal('periods and kinds of reports that are not counted', periods.size, 0);
   }
 
-  /** The same of a report, by the list of its node. */
+  /** Certname of the report's node, by the list that leads from nodes to reports. */
   #ownerOfReport(id: ReportId): () => string | null {
     return () => {
       for (const key of this.#partition.tables.report_node.getKeys({ ...this.#view.options }))
