@@ -35,7 +35,10 @@ export class DeadLetterCounts {
   async start(): Promise<void> {
     const first = this.#look();
     void first.then((took) => this.#watch(took));
-    await Promise.race([first, delay(FIRST_MAX_MS, undefined, { signal: this.#stop.signal }).catch(() => {})]);
+    await Promise.race([
+      first,
+      delay(FIRST_MAX_MS, undefined, { ref: false, signal: this.#stop.signal }).catch(() => {}),
+    ]);
   }
 
   stop(): void {

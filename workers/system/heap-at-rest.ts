@@ -40,7 +40,9 @@ const BUFFERS_MIN = 32 << 20;
  */
 export function buffersAtRest(gc: () => void): Required<Pick<HeapAtRest, 'spare' | 'collect'>> {
   const taken = (): number => process.memoryUsage().arrayBuffers;
+  /** What stays: of what one collection leaves, a body that is still being received may be a part. */
   let left = taken();
+  let leftLast = left;
   return {
     spare: () => {
       const now = taken();
@@ -49,7 +51,9 @@ export function buffersAtRest(gc: () => void): Required<Pick<HeapAtRest, 'spare'
     },
     collect: () => {
       gc();
-      left = taken();
+      const now = taken();
+      left = Math.max(left, Math.min(now, leftLast));
+      leftLast = now;
     },
   };
 }

@@ -125,3 +125,16 @@ test('heap at rest: buffers that nobody needs are collected where they are many;
   assert.equal(needed.length, 20 * MiB);
   needed = null;
 });
+
+test('heap at rest: buffers that were needed when it was collected count until another collection leaves them, too', () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  gc();
+  const { spare, collect } = buffersAtRest(gc);
+  const needed = new Uint8Array(40 * MiB);
+  collect();
+  assert.ok(spare() >= 40 * MiB);
+  collect();
+  assert.equal(spare(), 0);
+  assert.equal(needed.length, 40 * MiB);
+});
