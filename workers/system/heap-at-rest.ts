@@ -38,8 +38,10 @@ const BUFFERS_MIN = 32 << 20;
  * For a thread that has large buffers now and then, such as bodies of commands: V8 looks at those that nobody needs when more are made, so the
  * last ones stay as long as nothing comes.
  */
-export function buffersAtRest(gc: () => void): Required<Pick<HeapAtRest, 'spare' | 'collect'>> {
-  const taken = (): number => process.memoryUsage().arrayBuffers;
+export function buffersAtRest(
+  gc: () => void,
+  taken = (): number => process.memoryUsage().arrayBuffers,
+): Required<Pick<HeapAtRest, 'spare' | 'collect'>> {
   /** What stays: of what one collection leaves, a body that is still being received may be a part. */
   let left = taken();
   let leftLast = left;

@@ -127,14 +127,20 @@ test('heap at rest: buffers that nobody needs are collected where they are many;
 });
 
 test('heap at rest: buffers that were needed when it was collected count until another collection leaves them, too', () => {
-  setFlagsFromString('--expose-gc');
-  const gc = runInNewContext('gc') as () => void;
-  gc();
-  const { spare, collect } = buffersAtRest(gc);
-  const needed = new Uint8Array(40 * MiB);
+  let taken = 5 * MiB;
+  let collections = 0;
+  const { spare, collect } = buffersAtRest(
+    () => collections++,
+    () => taken,
+  );
+  taken = 45 * MiB;
   collect();
-  assert.ok(spare() >= 40 * MiB);
+  assert.equal(spare(), 40 * MiB);
   collect();
   assert.equal(spare(), 0);
-  assert.equal(needed.length, 40 * MiB);
+  taken = 6 * MiB;
+  assert.equal(spare(), 0);
+  taken = 50 * MiB;
+  assert.equal(spare(), 44 * MiB);
+  assert.equal(collections, 2);
 });
