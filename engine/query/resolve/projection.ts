@@ -96,15 +96,10 @@ function withKeys(columns: readonly Column[]): Column[] {
   });
 }
 
-function storedName(name: string): string {
-  if (Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
-  let left = '';
-  for (const character of name) {
-    if (Buffer.byteLength(left + character) > NAME_BYTES_MAX) break;
-    left += character;
-  }
-  return left;
-}
+/** The whole characters that have room. */
+const storedName = (name: string): string => name.slice(0, utf8.encodeInto(name, nameBytes).read);
+const utf8 = new TextEncoder();
+const nameBytes = new Uint8Array(NAME_BYTES_MAX);
 
 /** A row has each key once: the last column's value, in the place of the first. */
 const visible = (columns: readonly Column[]): Column[] => [
