@@ -80,17 +80,18 @@ export class Gateway {
     let visits = 0;
     for (const request of requests) {
       // Beyond the bound all that follow are refused: nothing is counted any more.
-      const more = visits > VISITS_MAX ? 0 : this.#visitsOf(request);
+      const found = visits > VISITS_MAX ? [] : this.#foundBy(request);
+      const more = visits > VISITS_MAX ? 0 : this.#visitsOf(request, found);
       visits += more;
-      answers.push(visits > VISITS_MAX ? failure(tooMuch(), request.echo) : await this.#execute(request));
+      answers.push(visits > VISITS_MAX ? failure(tooMuch(), request.echo) : await this.#execute(request, found));
       await giveTurn(more);
     }
     return answers;
   }
 
-  async #execute(request: GatewayRequest): Promise<Json> {
+  async #execute(request: GatewayRequest, found: readonly Bean[] = this.#foundBy(request)): Promise<Json> {
     try {
-      const value = await this.#valueFor(request);
+      const value = await this.#valueFor(request, found);
       const timestamp = Math.floor(this.#deps.clock() / 1000);
       if (value === unchanged) return { request: request.echo, timestamp, status: 304 };
       return { request: request.echo, value, timestamp, status: 200 };
@@ -99,15 +100,15 @@ export class Gateway {
     }
   }
 
-  async #valueFor(request: GatewayRequest): Promise<Json | typeof unchanged> {
+  async #valueFor(request: GatewayRequest, found: readonly Bean[]): Promise<Json | typeof unchanged> {
     switch (request.type) {
       case 'version':
         return extract(this.#deps.version, [], limitsOf(request.options));
       case 'read':
-        return this.#read(request);
+        return this.#read(request, found);
       case 'search': {
         if (this.#isUnchanged(request.options)) return unchanged;
-        const names = this.#deps.beans.query(request.name).map((bean) => shownName(bean.name, request.options));
+        const names = found.map((bean) => shownName(bean.name, request.options));
         return extract(names, [], limitsOf(request.options));
       }
       case 'list':
@@ -119,24 +120,30 @@ export class Gateway {
     }
   }
 
+  /** Beans that a search, or a pattern, stands for. */
+  #foundBy(request: GatewayRequest): readonly Bean[] {
+    const isSought = request.type === 'search' || ('name' in request && request.name.pattern);
+    return isSought ? this.#deps.beans.query(request.name) : [];
+  }
+
   /** Beans that are looked at, and what finding them takes. */
-  #visitsOf(request: GatewayRequest): number {
+  #visitsOf(request: GatewayRequest, found: readonly Bean[]): number {
     const { beans } = this.#deps;
     if (request.type === 'list') return beans.size;
     if (!('name' in request && request.name.pattern)) return 1;
-    return beans.query(request.name).length + Math.ceil(beans.size / NAMES_A_VISIT);
+    return found.length + Math.ceil(beans.size / NAMES_A_VISIT);
   }
 
   #isUnchanged(options: GatewayOptions): boolean {
     return !this.#deps.beans.changedSince(numberOption(options, 'ifModifiedSince'));
   }
 
-  async #read(request: ReadRequest): Promise<Json> {
-    return extract(await this.#readValue(request), request.path ?? [], limitsOf(request.options));
+  async #read(request: ReadRequest, found: readonly Bean[]): Promise<Json> {
+    return extract(await this.#readValue(request, found), request.path ?? [], limitsOf(request.options));
   }
 
-  async #readValue(request: ReadRequest): Promise<Json> {
-    if (request.name.pattern) return this.#readPattern(request);
+  async #readValue(request: ReadRequest, found: readonly Bean[]): Promise<Json> {
+    if (request.name.pattern) return this.#readPattern(request, found);
     const bean = this.#deps.beans.find(request.name);
     if (bean === undefined) throw notFound(request.name.text);
     const [only] = request.attributes ?? [];
@@ -144,8 +151,7 @@ export class Gateway {
     return readAttributes(bean, request.attributes, request.options);
   }
 
-  async #readPattern(request: ReadRequest): Promise<Json> {
-    const found = this.#deps.beans.query(request.name);
+  async #readPattern(request: ReadRequest, found: readonly Bean[]): Promise<Json> {
     if (found.length === 0) {
       throw notFound(`No MBean with pattern ${request.name.text} found for reading attributes`);
     }
