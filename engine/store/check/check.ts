@@ -59,10 +59,10 @@ export function rowProblems(partition: Partition, owns: (certname: string) => bo
   const findings = new Findings();
   const view = partition.snapshot();
   try {
-    const nodes = new CheckedNodes(partition, view, findings);
+    const nodes = new CheckedNodes(view, findings);
     nodes.check(owns);
-    new ItemsCheck(partition, view, nodes, findings).check();
-    new ReportsCheck(partition, view, nodes, findings).check();
+    new ItemsCheck(view, nodes, findings).check();
+    new ReportsCheck(view, nodes, findings).check();
   } finally {
     view.close();
   }

@@ -58,3 +58,10 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\ufffd]/gu;
 
 /** A certname in a problem. */
 export const shown = (certname: string): string => printable(certname, CERTNAME_SIZE_MAX);
+
+/** Not for tables with values one wants: only keys are walked. */
+export function count(keys: Iterable<unknown>): number {
+  let n = 0;
+  for (const _ of keys) n++;
+  return n;
+}

@@ -7,13 +7,12 @@ import type { Dictionary } from '../items/dictionary.ts';
 import type { DictionaryView } from '../items/dictionary-view.ts';
 import { DIGEST_SIZE, KNOWN_SIZE } from '../items/known-items.ts';
 import { chunkIds, firstOfChunk } from '../items/postings.ts';
-import type { Partition } from '../partition.ts';
 import { copiesIn } from '../records/copies.ts';
 import type { ItemId, NodeId } from '../records/records.ts';
 import type { View } from '../view.ts';
 import { FactRegistries } from './fact-registries.ts';
-import { type Findings, NOBODY, shown } from './findings.ts';
-import { type CheckedNodes, count } from './nodes.ts';
+import { count, type Findings, NOBODY, shown } from './findings.ts';
+import type { CheckedNodes } from './nodes.ts';
 
 /** What the bodies of a dictionary, and the number that a list has before each, are held against. */
 interface Registries<B> {
@@ -22,20 +21,18 @@ interface Registries<B> {
 }
 
 export class ItemsCheck {
-  readonly #partition: Partition;
   readonly #view: View;
   readonly #nodes: CheckedNodes;
   readonly #findings: Findings;
 
-  constructor(partition: Partition, view: View, nodes: CheckedNodes, findings: Findings) {
-    this.#partition = partition;
+  constructor(view: View, nodes: CheckedNodes, findings: Findings) {
     this.#view = view;
     this.#nodes = nodes;
     this.#findings = findings;
   }
 
   check(): void {
-    const { resources, facts, edges, packages } = this.#partition;
+    const { resources, facts, edges, packages } = this.#view.partition;
     const view = this.#view;
     const { counts } = view;
     this.#findings.walk('the resources', () => {
@@ -60,7 +57,7 @@ export class ItemsCheck {
   /** By what resources are known: items of the node's list, in the order in which they are looked for. */
   #knownResources(): void {
     const view = this.#view;
-    for (const { key: node, value } of this.#partition.tables.resource_known.getRange({ ...view.options })) {
+    for (const { key: node, value } of this.#view.partition.tables.resource_known.getRange({ ...view.options })) {
       const list = new Set(view.resources.list(node));
       if (value.length % KNOWN_SIZE !== 0)
         this.#findings.say(`what is known of the resources of node ${node} cannot be read`);
@@ -137,7 +134,7 @@ export class ItemsCheck {
   ): void {
     const { options } = this.#view;
     const { name } = spec;
-    const isToCome = isToComeAt(this.#view.state, name, this.#partition.tables.state, options);
+    const isToCome = isToComeAt(this.#view.state, name, this.#view.partition.tables.state, options);
     const posted = this.#ids(`${name}_post`, tables.post.getRange({ ...options }));
     const indexed = this.#ids(`${name}_index`, tables.index.getRange({ ...options }));
     let isComplete = true;

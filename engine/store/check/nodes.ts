@@ -1,18 +1,16 @@
 // The records of nodes, and what stands or falls with them: certnames, sets of nodes, inputs, what is remembered of payloads.
 
 import { idIn, textOfKey } from '../file/keys.ts';
-import type { Partition } from '../partition.ts';
 import { decodeNode } from '../records/node-record.ts';
 import type { NodeId, NodeRecord } from '../records/records.ts';
 import { MEMO_TABLES, NODES_ALL, NODES_WITH_PACKAGES, SETS_OF_RECORDS } from '../records/tables.ts';
 import type { View } from '../view.ts';
-import { type Findings, shown } from './findings.ts';
+import { count, type Findings, shown } from './findings.ts';
 
 /** What a memo looks like (ingest/spans.ts): older ones have no fingerprints of single parts. */
 const MEMO = /^[0-9a-f]{40} [0-9a-f]{40}( [a-z_]+ \d+(:[0-9a-f]{32})?)+$/;
 
 export class CheckedNodes {
-  readonly #partition: Partition;
   readonly #view: View;
   readonly #findings: Findings;
   /** Those that can be read. */
@@ -20,8 +18,7 @@ export class CheckedNodes {
   /** Nodes whose records cannot be read. */
   readonly unread = new Set<NodeId>();
 
-  constructor(partition: Partition, view: View, findings: Findings) {
-    this.#partition = partition;
+  constructor(view: View, findings: Findings) {
     this.#view = view;
     this.#findings = findings;
   }
@@ -38,7 +35,7 @@ export class CheckedNodes {
     return () => {
       const record = this.records.get(id);
       if (record !== undefined) return record.certname;
-      for (const { key, value } of this.#partition.tables.node_id.getRange({ ...this.#view.options }))
+      for (const { key, value } of this.#view.partition.tables.node_id.getRange({ ...this.#view.options }))
         if (value.length === 4 && idIn(value) === id) return textOfKey(key);
       return null;
     };
@@ -50,7 +47,7 @@ export class CheckedNodes {
   }
 
   #nodes(owns: (certname: string) => boolean): void {
-    const { tables } = this.#partition;
+    const { tables } = this.#view.partition;
     const view = this.#view;
     for (const { key: id, value } of tables.node.getRange({ ...view.options })) {
       const isRead = this.#findings.read('node', id, this.owner(id), () => this.#node(id, decodeNode(value), owns));
@@ -89,7 +86,7 @@ export class CheckedNodes {
 
   #inputs(): void {
     const had = new Set<NodeId>();
-    for (const { key: id, value } of this.#partition.tables.inputs.getRange({ ...this.#view.options })) {
+    for (const { key: id, value } of this.#view.partition.tables.inputs.getRange({ ...this.#view.options })) {
       had.add(id);
       const record = this.records.get(id);
       if (record === undefined) {
@@ -103,7 +100,7 @@ export class CheckedNodes {
 
   #memos(): void {
     for (const name of ['catalog', 'factset'] as const) {
-      const table = this.#partition.tables[MEMO_TABLES[name]];
+      const table = this.#view.partition.tables[MEMO_TABLES[name]];
       for (const { key: id, value } of table.getRange({ ...this.#view.options })) {
         const record = this.records.get(id);
         const isMissing = record === undefined ? !this.unread.has(id) : record[name] === null;
@@ -127,11 +124,4 @@ export class CheckedNodes {
     for (const [id, record] of this.records) if (condition(record, id)) having++;
     return having;
   }
-}
-
-/** Not for tables with values one wants: only keys are walked. */
-export function count(keys: Iterable<unknown>): number {
-  let n = 0;
-  for (const _ of keys) n++;
-  return n;
 }

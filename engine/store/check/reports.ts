@@ -2,7 +2,6 @@
 
 import { idOfTimeKey, pairKey, timeOfKey } from '../file/keys.ts';
 import { fast, present } from '../file/lmdb.ts';
-import type { Partition } from '../partition.ts';
 import { inspectColumns } from '../records/event-record.ts';
 import type { NodeId, ReportId, ReportRecord } from '../records/records.ts';
 import { decodeReport } from '../records/report-record.ts';
@@ -11,8 +10,8 @@ import { kindText, markOfKind } from '../reports/report-kinds.ts';
 import { periodOf } from '../reports/report-periods.ts';
 import { CLOCKS, FAR_SETS, withTimesOf } from '../reports/report-times.ts';
 import type { View } from '../view.ts';
-import { type Findings, shown } from './findings.ts';
-import { type CheckedNodes, count } from './nodes.ts';
+import { count, type Findings, shown } from './findings.ts';
+import type { CheckedNodes } from './nodes.ts';
 
 /** Tables of which a report's row goes with the report. */
 const OF_REPORTS = [
@@ -25,13 +24,11 @@ const OF_REPORTS = [
 ] as const;
 
 export class ReportsCheck {
-  readonly #partition: Partition;
   readonly #view: View;
   readonly #nodes: CheckedNodes;
   readonly #findings: Findings;
 
-  constructor(partition: Partition, view: View, nodes: CheckedNodes, findings: Findings) {
-    this.#partition = partition;
+  constructor(view: View, nodes: CheckedNodes, findings: Findings) {
     this.#view = view;
     this.#nodes = nodes;
     this.#findings = findings;
@@ -44,7 +41,7 @@ export class ReportsCheck {
   #reports(): void {
     const view = this.#view;
     const seen = new SeenReports(view);
-    for (const { key: id, value } of this.#partition.tables.report.getRange({ ...view.options })) {
+    for (const { key: id, value } of this.#view.partition.tables.report.getRange({ ...view.options })) {
       seen.reports++;
       const bytes = Buffer.from(value);
       const record = this.#findings.read('report', id, this.#ownerOfReport(id), () => decodeReport(bytes));
@@ -71,7 +68,7 @@ export class ReportsCheck {
 
   /** Rows whose report is not there. */
   #ofReports(table: (typeof OF_REPORTS)[number]): void {
-    const { tables } = this.#partition;
+    const { tables } = this.#view.partition;
     const { options } = this.#view;
     for (const id of tables[table].getKeys({ ...options }))
       if (!present(tables.report, id, options)) this.#findings.say(`${table} ${id} is of no report`);
@@ -87,12 +84,12 @@ export class ReportsCheck {
       this.#findings.say(`report ${id} of ${shown(certname)}: its node is ${node && shown(node.certname)}`);
     if (view.reports.idOf(hash) !== id)
       this.#findings.say(`report ${id}: its hash leads to ${view.reports.idOf(hash)}`);
-    if (!present(this.#partition.tables.report_node, pairKey(nodeId, id), view.options))
+    if (!present(this.#view.partition.tables.report_node, pairKey(nodeId, id), view.options))
       this.#findings.say(`report ${id} is not among its node's`);
     if (id >= view.state.reportTimes.since) countOne(seen.kinds, kindText(record));
     if (record.type !== 'plan')
       seen.latest.set(nodeId, Math.max(seen.latest.get(nodeId) ?? producerTimestamp, producerTimestamp));
-    const columns = fast(this.#partition.tables.report_event, id, view.options);
+    const columns = fast(this.#view.partition.tables.report_event, id, view.options);
     const events = columns === undefined ? null : Buffer.from(columns);
     const areRead = this.#eventsOf(id, record, events, seen);
     this.#timesOf(id, record, seen);
@@ -143,7 +140,7 @@ export class ReportsCheck {
 
   /** What leads to reports, and the counters. */
   #reportTables({ reports, events, marked, unread }: SeenReports): void {
-    const { report_time, report_node, report_digest } = this.#partition.tables;
+    const { report_time, report_node, report_digest } = this.#view.partition.tables;
     const view = this.#view;
     let timed = 0;
     for (const key of report_time.getKeys({ ...view.options })) {
@@ -200,7 +197,7 @@ export class ReportsCheck {
   /** Certname of the report's node, by the list that leads from nodes to reports. */
   #ownerOfReport(id: ReportId): () => string | null {
     return () => {
-      for (const key of this.#partition.tables.report_node.getKeys({ ...this.#view.options }))
+      for (const key of this.#view.partition.tables.report_node.getKeys({ ...this.#view.options }))
         if (key.length === 8 && key.readUInt32BE(4) === id) return this.#nodes.owner(key.readUInt32BE(0))();
       return null;
     };
