@@ -115,8 +115,10 @@ test('heap at rest: buffers that nobody needs are collected where they are many;
   const { spare, collect } = buffersAtRest(gc);
   let needed: Uint8Array | null = new Uint8Array(20 * MiB);
   assert.equal(spare(), 0, 'too few');
-  (() => new Uint8Array(40 * MiB))();
+  let spent: Uint8Array | null = new Uint8Array(40 * MiB);
   assert.ok(spare() >= 60 * MiB);
+  assert.equal(spent.length, 40 * MiB);
+  spent = null;
   await until('they are gone', () => {
     collect();
     return process.memoryUsage().arrayBuffers < 40 * MiB;
