@@ -5,7 +5,7 @@
 //
 // The engine is no part of the programs here: builds are found by their folder, and what is used of them is below.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -39,8 +39,13 @@ interface Engine {
 }
 
 async function engineOf(dir: string): Promise<Engine> {
-  const load = async (module: string): Promise<Record<string, unknown>> => {
-    const file = join(dir, 'dist', 'engine', `${module}.js`);
+  /** `formerly`: where builds of before have it. */
+  const load = async (module: string, formerly = module): Promise<Record<string, unknown>> => {
+    const [file, before] = [module, formerly].map((name) => join(dir, 'dist', 'engine', `${name}.js`)) as [
+      string,
+      string,
+    ];
+    if (!existsSync(file) && existsSync(before)) return load(formerly);
     try {
       return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
     } catch (error) {
@@ -50,7 +55,7 @@ async function engineOf(dir: string): Promise<Engine> {
   const [{ openPartition }, { prepare, applyPrepared }, { Inflater }, { Fingerprints, newKey }] = await Promise.all([
     load('store/partition'),
     load('ingest/apply'),
-    load('ingest/inflater'),
+    load('ingest/command/inflater', 'ingest/inflater'),
     load('fingerprint'),
   ]);
   const settings = {

@@ -1,7 +1,7 @@
 // The contract between the edge and the threads. The edge sees `CommandRing` and `QueryPool` and nothing behind them.
 
 import type { Envelope } from '../engine/inbox/envelope.ts';
-import type { CommandOutcome } from '../engine/ingest/types.ts';
+import type { CommandOutcome } from '../engine/ingest/command/types.ts';
 import type { QueryPlan } from '../engine/query/exec/explain.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../engine/query/request.ts';
 

@@ -4,17 +4,17 @@
 
 import type { Batch } from '../store/batch.ts';
 import type { MemoKind } from '../store/records/tables.ts';
-import { applyCatalog } from './apply-catalog.ts';
-import { applyFacts } from './apply-facts.ts';
-import { applyDeactivate, applyExpiration, applyInputs } from './apply-node.ts';
-import { applyReport } from './apply-report.ts';
-import { payloadSize } from './body.ts';
-import type { Recollection } from './command-reader.ts';
-import type { DecodedCommand } from './commands.ts';
+import { applyCatalog } from './apply/apply-catalog.ts';
+import { applyFacts } from './apply/apply-facts.ts';
+import { applyDeactivate, applyExpiration, applyInputs } from './apply/apply-node.ts';
+import { applyReport } from './apply/apply-report.ts';
+import { payloadSize } from './command/body.ts';
+import type { DecodedCommand } from './command/commands.ts';
+import { CommandFailure, failedOutcome } from './command/errors.ts';
+import type { Applied, ApplyOutcome, FailedOutcome, IngestSettings, QueuedCommand } from './command/types.ts';
 import { decodeCommand } from './decode.ts';
-import { CommandFailure, failedOutcome } from './errors.ts';
-import { type ResourceMemory, SentResources } from './sent-resources.ts';
-import type { Applied, ApplyOutcome, FailedOutcome, IngestSettings, QueuedCommand } from './types.ts';
+import { type ResourceMemory, SentResources } from './known/sent-resources.ts';
+import type { Recollection } from './read/command-reader.ts';
 
 /** What a batch finds stored of nodes. */
 class Stored implements Recollection {

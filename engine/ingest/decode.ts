@@ -13,22 +13,12 @@ import type { Envelope } from '../inbox/envelope.ts';
 import { parseJson } from '../json/parse.ts';
 import type { JsonObject, JsonValue } from '../json/value.ts';
 import { formatTime } from '../time.ts';
-import { type FactsFilter, factsFilter } from './blocklist.ts';
-import { payloadBytes } from './body.ts';
-import { CATALOG_READER } from './catalog.ts';
-import {
-  type CommandReader,
-  type DecodeSettings,
-  type PartsReader,
-  type Recollection,
-  type RememberedCommand,
-  UNBOUNDED_DEPTH,
-} from './command-reader.ts';
-import type { DecodedCommand } from './commands.ts';
-import { blamingPayload, CommandFailure } from './errors.ts';
-import { FACTS_READER } from './facts.ts';
-import { DEACTIVATE_READER, EXPIRATION_READER, INPUTS_READER } from './node-commands.ts';
-import { REPORT_READER } from './report.ts';
+import { type FactsFilter, factsFilter } from './command/blocklist.ts';
+import { payloadBytes } from './command/body.ts';
+import type { DecodedCommand } from './command/commands.ts';
+import { blamingPayload, CommandFailure } from './command/errors.ts';
+import type { QueuedCommand } from './command/types.ts';
+import { conforms, problems } from './command/validate.ts';
 import {
   fingerprintOf,
   type Memo,
@@ -39,9 +29,19 @@ import {
   splitPayload,
   withoutParts,
   withParts,
-} from './spans.ts';
-import type { QueuedCommand } from './types.ts';
-import { conforms, problems } from './validate.ts';
+} from './known/spans.ts';
+import { CATALOG_READER } from './read/catalog/catalog.ts';
+import {
+  type CommandReader,
+  type DecodeSettings,
+  type PartsReader,
+  type Recollection,
+  type RememberedCommand,
+  UNBOUNDED_DEPTH,
+} from './read/command-reader.ts';
+import { FACTS_READER } from './read/facts.ts';
+import { DEACTIVATE_READER, EXPIRATION_READER, INPUTS_READER } from './read/node-commands.ts';
+import { REPORT_READER } from './read/report/report.ts';
 
 const READERS: Readonly<Record<CommandName, CommandReader>> = {
   'replace catalog': CATALOG_READER,

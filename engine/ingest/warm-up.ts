@@ -3,7 +3,7 @@
 // with and without events. Nothing in them is random: every start does the same work.
 
 import { gzipSync } from 'node:zlib';
-import type { QueuedCommand } from './types.ts';
+import type { QueuedCommand } from './command/types.ts';
 
 /** Nodes come one by one, each followed by runs of those that are there. */
 const NODES = 40;

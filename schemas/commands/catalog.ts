@@ -1,5 +1,5 @@
 // replace catalog: version 9, and the steps from 4 to 9 (spec/commands.md 3.2, 3.8). The table is open: unknown keys are
-// dropped. Resources and edges are checked where they are read (engine/ingest/catalog.ts), one pass over large lists.
+// dropped. Resources and edges are checked where they are read (engine/ingest/read/catalog/catalog.ts), one pass over large lists.
 
 import {
   ANY,

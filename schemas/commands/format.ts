@@ -1,5 +1,5 @@
 // What a wire format is made of: a field table per map, and one small step per version that turns a payload into the next
-// version's form. The tables are interpreted in engine/ingest/validate.ts; nothing here knows how a payload is stored.
+// version's form. The tables are interpreted in engine/ingest/command/validate.ts; nothing here knows how a payload is stored.
 // Values on the wire are `unknown`: integers, doubles and bigints are told apart by the engine.
 
 /** A JSON object as it was parsed; upgrade steps change it in place. */

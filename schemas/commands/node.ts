@@ -54,7 +54,7 @@ export const CONFIGURE_EXPIRATION: CommandFormat = {
   },
 };
 
-/** Not checked as a whole: what is wrong with it shows when it is carried out (engine/ingest/node-commands.ts). */
+/** Not checked as a whole: what is wrong with it shows when it is carried out (engine/ingest/read/node-commands.ts). */
 export const REPLACE_CATALOG_INPUTS: CommandFormat = {
   command: 'replace catalog inputs',
   shortName: 'inputs',

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type FormValue, parseForm } from '../../engine/form.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
-import type { CommandOutcome } from '../../engine/ingest/types.ts';
+import type { CommandOutcome } from '../../engine/ingest/command/types.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { inTurns } from '../../workers/system/turns.ts';
 import { type CommandRing, SubmissionRefused } from '../../workers/types.ts';

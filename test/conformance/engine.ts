@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { IngestSettings } from '../../engine/ingest/types.ts';
+import type { IngestSettings } from '../../engine/ingest/command/types.ts';
 import { openRequest } from '../../engine/query/request/run.ts';
 import type { QueryRequest } from '../../engine/query/request.ts';
 import { slotOf } from '../../engine/store/file/store-info.ts';

@@ -2,7 +2,7 @@
 
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import { applyPrepared, prepare } from '../../engine/ingest/apply.ts';
-import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../engine/ingest/types.ts';
+import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../engine/ingest/command/types.ts';
 import type { Partition } from '../../engine/store/partition.ts';
 
 /** A command as the inbox delivers it. */

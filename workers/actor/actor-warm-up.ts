@@ -4,7 +4,7 @@
 
 import { dirname } from 'node:path';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import type { QueuedCommand } from '../../engine/ingest/types.ts';
+import type { QueuedCommand } from '../../engine/ingest/command/types.ts';
 import { requireRoom } from '../../engine/store/file/lmdb.ts';
 import { removeFolder } from '../../engine/store/file/store-info.ts';
 import { openGuarded } from './guarded-host.ts';

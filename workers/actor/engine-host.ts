@@ -3,9 +3,9 @@
 
 import type { Fingerprints } from '../../engine/fingerprint.ts';
 import { applyPrepared, batchSize, prepare } from '../../engine/ingest/apply.ts';
-import { type BodyInflater, Inflater } from '../../engine/ingest/inflater.ts';
-import { type Meter, measureWith } from '../../engine/ingest/meter.ts';
-import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../engine/ingest/types.ts';
+import { type BodyInflater, Inflater } from '../../engine/ingest/command/inflater.ts';
+import { type Meter, measureWith } from '../../engine/ingest/command/meter.ts';
+import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../engine/ingest/command/types.ts';
 import { deleteNode, expireNodes, purgeNodes } from '../../engine/retention/nodes.ts';
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../../engine/retention/reports.ts';
 import { DAY_MS, firstKeptDay, type Sweep } from '../../engine/retention/sweep.ts';

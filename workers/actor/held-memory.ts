@@ -2,7 +2,7 @@
 // to another partition, those that are given up. The table in the partition says the same; memory follows it after each commit.
 
 import type { Attempt } from '../../engine/inbox/dead-letters.ts';
-import type { ApplyOutcome, FailedOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
+import type { ApplyOutcome, FailedOutcome, QueuedCommand } from '../../engine/ingest/command/types.ts';
 import { monotonicMs } from '../system/clock.ts';
 import { decodeHeld, encodeHeld } from './held-command.ts';
 import type { Decision, Held } from './messages.ts';

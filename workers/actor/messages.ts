@@ -4,8 +4,8 @@
 import type { DeadLetterCount } from '../../engine/inbox/dead-letters.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import type { StoredBody } from '../../engine/inbox/stream.ts';
-import type { Part } from '../../engine/ingest/meter.ts';
-import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
+import type { Part } from '../../engine/ingest/command/meter.ts';
+import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/command/types.ts';
 import type { Maintenance } from '../types.ts';
 
 /** A command without its body. */

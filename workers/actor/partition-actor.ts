@@ -10,8 +10,8 @@
 
 import type { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import { BodyReader, Unreadable } from '../../engine/inbox/stored-body.ts';
-import { failedOutcome } from '../../engine/ingest/errors.ts';
-import type { CommandOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
+import { failedOutcome } from '../../engine/ingest/command/errors.ts';
+import type { CommandOutcome, QueuedCommand } from '../../engine/ingest/command/types.ts';
 import { framesOf, messageOf } from '../../engine/reason.ts';
 import type { StepResult, Sweep } from '../../engine/retention/sweep.ts';
 import { monotonicMs, TIMER_MAX } from '../system/clock.ts';

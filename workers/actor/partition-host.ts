@@ -1,7 +1,7 @@
 // What an actor needs of the engine: the operations of one open partition. The real one is in engine-host.ts; tests of the
 // threads may put a smaller one in its place.
 
-import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/types.ts';
+import type { ApplyOutcome, QueuedCommand } from '../../engine/ingest/command/types.ts';
 import type { Sweep } from '../../engine/retention/sweep.ts';
 import type { SweepKind, Timing } from './messages.ts';
 

@@ -2,7 +2,7 @@
 // version, fed by the ring. Versions come from clients and may be any number, so only so many get figures of their own.
 
 import type { DeadLetterCount } from '../../engine/inbox/dead-letters.ts';
-import type { FailedOutcome, ProcessedOutcome } from '../../engine/ingest/types.ts';
+import type { FailedOutcome, ProcessedOutcome } from '../../engine/ingest/command/types.ts';
 import type { Discarded, Handled, Timing } from '../actor/messages.ts';
 import type { Counter, Histogram, Meter, MetricsRegistry, Timer } from '../metrics.ts';
 import type { Stages } from '../stages.ts';

@@ -5,7 +5,7 @@
 // is not executed. Taking any command of that name off the mailbox forgets what was remembered for it.
 
 import type { StreamRecord } from '../../engine/inbox/stream.ts';
-import type { CommandOutcome } from '../../engine/ingest/types.ts';
+import type { CommandOutcome } from '../../engine/ingest/command/types.ts';
 import { COMMAND_FORMATS } from '../../schemas/commands/formats.ts';
 
 /** Somebody who waits for a command to be processed. */

@@ -3,8 +3,8 @@
 
 import type { Envelope } from '../../engine/inbox/envelope.ts';
 import type { StreamRecord } from '../../engine/inbox/stream.ts';
-import { failedOutcome } from '../../engine/ingest/errors.ts';
-import type { CommandOutcome } from '../../engine/ingest/types.ts';
+import { failedOutcome } from '../../engine/ingest/command/errors.ts';
+import type { CommandOutcome } from '../../engine/ingest/command/types.ts';
 import type { Discarded, Handled, Held } from '../actor/messages.ts';
 import type { Log } from '../log.ts';
 import { logCommand } from './command-line.ts';

@@ -13,7 +13,7 @@ import { isBackedUp } from '../../engine/backup/make.ts';
 import type { DeadLetters } from '../../engine/inbox/dead-letters.ts';
 import type { CommandLog } from '../../engine/inbox/log.ts';
 import type { StoredBody, StreamRecord } from '../../engine/inbox/stream.ts';
-import type { CommandOutcome } from '../../engine/ingest/types.ts';
+import type { CommandOutcome } from '../../engine/ingest/command/types.ts';
 import { inboxDir } from '../../engine/store/file/layout.ts';
 import { slotOf } from '../../engine/store/file/store-info.ts';
 import type { Activity } from '../actor/activity.ts';

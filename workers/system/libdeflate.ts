@@ -1,7 +1,7 @@
 // Decompression by the system's libdeflate (Debian: libdeflate0), which takes half of the time that the zlib in Node takes, checksum
 // included. Optional, as `koffi` is, by which it is called: without one of them Node's zlib does the same.
 
-import { type BodyInflater, PayloadMemory } from '../../engine/ingest/inflater.ts';
+import { type BodyInflater, PayloadMemory } from '../../engine/ingest/command/inflater.ts';
 import { type NativeFunction, nativeFunction } from './native.ts';
 
 /** Its only binary interface so far. */

@@ -7,7 +7,7 @@ import { MEMO_TABLES, NODES_ALL, NODES_WITH_PACKAGES, SETS_OF_RECORDS } from '..
 import type { View } from '../view.ts';
 import { count, type Findings, shown } from './findings.ts';
 
-/** What a memo looks like (ingest/spans.ts): older ones have no fingerprints of single parts. */
+/** What a memo looks like (ingest/known/spans.ts): older ones have no fingerprints of single parts. */
 const MEMO = /^[0-9a-f]{40} [0-9a-f]{40}( [a-z_]+ \d+(:[0-9a-f]{32})?)+$/;
 
 export class CheckedNodes {

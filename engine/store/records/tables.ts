@@ -60,7 +60,7 @@ export function openTables(env: RootDatabase) {
     node_set: byBytes('node_set'),
     /** Of a node: JSON text [[type, name], ...]. */
     inputs: byId('inputs'),
-    /** Of a node: what is remembered of the payload it came with (ingest/spans.ts), as text. */
+    /** Of a node: what is remembered of the payload it came with (ingest/known/spans.ts), as text. */
     catalog_memo: byId('catalog_memo'),
     factset_memo: byId('factset_memo'),
     /** Of a node: by what some of its resources are known when they are sent again (known-items.ts). */

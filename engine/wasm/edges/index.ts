@@ -1,5 +1,5 @@
 // AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. Reads the edges of a catalog as pairs of its resources, and writes
-// their canonical text (ingest/edge-kernel.ts).
+// their canonical text (ingest/read/catalog/edge-kernel.ts).
 //
 //   relationships   a slot each, in the order of their names: what an edge's text begins with up to the name of its source, its bytes
 //   window          a part of the list as it was sent, zeros

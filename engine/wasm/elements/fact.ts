@@ -1,4 +1,4 @@
-// A fact, `"name":value`, as canonical text (ingest/facts.ts, json/canonical.ts in order S) and as it is stored, where that needs no values
+// A fact, `"name":value`, as canonical text (ingest/read/facts.ts, json/canonical.ts in order S) and as it is stored, where that needs no values
 // (plain.ts).
 
 import { OPEN_BRACE, OPEN_BRACKET } from '../common/characters';

@@ -1,4 +1,4 @@
-// AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. The inner loop of ingest/elements.ts, which says what it does:
+// AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. The inner loop of ingest/known/elements.ts, which says what it does:
 // the elements of a list or map are told apart and looked for among those that are remembered.
 //
 //   memory    the name | buckets of two generations | their texts | what was found | a window of the list, zeros | its elements |

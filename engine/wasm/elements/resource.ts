@@ -1,4 +1,4 @@
-// The canonical text of a resource (ingest/catalog-resources.ts, json/canonical.ts in order K) from the text of its element, and the text in
+// The canonical text of a resource (ingest/read/catalog/catalog-resources.ts, json/canonical.ts in order K) from the text of its element, and the text in
 // which its parameters are stored, where that needs no values (plain.ts).
 //
 //   memory    what is told of the result | tags | for plain.ts

@@ -1,4 +1,4 @@
-// The tags of a resource: distinct ones in the order of PuppetDB's set (ingest/hashes.ts, tagOrder), from a list of strings without escapes.
+// The tags of a resource: distinct ones in the order of PuppetDB's set (ingest/command/hashes.ts, tagOrder), from a list of strings without escapes.
 
 import { CLOSE_BRACKET, COMMA, OPEN_BRACKET, QUOTE } from '../common/characters';
 import { areEqual, copy } from '../common/memory';

@@ -1,5 +1,5 @@
 // The events of a report, put down as the store keeps them (store/records/event-record.ts) while index.ts reads its `resources`: they are those
-// of ingest/events.ts. Only what is stored as it was sent is taken; one value that is not, and they are not plain.
+// of ingest/read/report/events.ts. Only what is stored as it was sent is taken; one value that is not, and they are not plain.
 //
 // The host says where each column comes from. In memory:
 //

@@ -1,4 +1,4 @@
-// What is asked of the host (ingest/list-kernel.ts).
+// What is asked of the host (ingest/read/report/list-kernel.ts).
 
 /** Appends to `to` the stored text of the value between these places; where it ends, or 0 when it is no value or has no room. */
 export declare function over(start: usize, end: usize, depth: u32, to: usize, limit: usize): usize;

@@ -1,4 +1,4 @@
-// AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. The inner loop of ingest/stored-list.ts, which says what it
+// AssemblyScript, not TypeScript: compiled to WebAssembly by build.mjs. The inner loop of ingest/read/report/stored-list.ts, which says what it
 // does: a list of maps goes from its JSON bytes to the packed list (store/records/packed-list.ts) in one pass. What is rare (values that are
 // stored otherwise than they were sent, times, decimals) is asked of the host.
 //

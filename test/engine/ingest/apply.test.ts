@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { batchSize } from '../../../engine/ingest/apply.ts';
-import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
+import type { ApplyOutcome, IngestSettings, QueuedCommand } from '../../../engine/ingest/command/types.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import type { NodeRecord } from '../../../engine/store/records/records.ts';
 import type { View } from '../../../engine/store/view.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import type { QueuedCommand } from '../../../engine/ingest/types.ts';
+import type { QueuedCommand } from '../../../engine/ingest/command/types.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import { REPORT_LISTS } from '../../../engine/store/records/report-lists.ts';
 import { NODES_ALL } from '../../../engine/store/records/tables.ts';

@@ -9,10 +9,10 @@ import type {
   FactsContents,
   InputsCommand,
   ReportCommand,
-} from '../../../engine/ingest/commands.ts';
+} from '../../../engine/ingest/command/commands.ts';
+import { CommandFailure, type FailureKind } from '../../../engine/ingest/command/errors.ts';
+import type { QueuedCommand } from '../../../engine/ingest/command/types.ts';
 import { decodeCommand } from '../../../engine/ingest/decode.ts';
-import { CommandFailure, type FailureKind } from '../../../engine/ingest/errors.ts';
-import type { QueuedCommand } from '../../../engine/ingest/types.ts';
 import { parseJson } from '../../../engine/json/parse.ts';
 import { encodeReportLists, type ReportListName, writeReportList } from '../../../engine/store/records/report-lists.ts';
 import {

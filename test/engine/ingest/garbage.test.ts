@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Inflater } from '../../../engine/ingest/inflater.ts';
+import { Inflater } from '../../../engine/ingest/command/inflater.ts';
 import { openPartition } from '../../../engine/store/partition.ts';
 import { applyBatch } from '../../support/apply.ts';
 import { at, event, reportPayload, reportResource, SETTINGS, submit } from './support.ts';

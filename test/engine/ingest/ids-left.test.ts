@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { QueuedCommand } from '../../../engine/ingest/types.ts';
+import type { QueuedCommand } from '../../../engine/ingest/command/types.ts';
 import { openPartition, type Partition } from '../../../engine/store/partition.ts';
 import { encodeState, STATE, type State } from '../../../engine/store/state.ts';
 import { applyBatch } from '../../support/apply.ts';

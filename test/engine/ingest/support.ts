@@ -1,10 +1,10 @@
 // Commands and payloads for the tests of ingest and retention. Payloads are JSON texts where the spelling matters.
 
 import { gzipSync } from 'node:zlib';
-import type { Recollection } from '../../../engine/ingest/command-reader.ts';
-import type { DecodedCommand } from '../../../engine/ingest/commands.ts';
+import type { DecodedCommand } from '../../../engine/ingest/command/commands.ts';
+import type { IngestSettings, QueuedCommand } from '../../../engine/ingest/command/types.ts';
 import { decodeCommand } from '../../../engine/ingest/decode.ts';
-import type { IngestSettings, QueuedCommand } from '../../../engine/ingest/types.ts';
+import type { Recollection } from '../../../engine/ingest/read/command-reader.ts';
 import { queuedOf } from '../../support/apply.ts';
 
 export const RECEIVED = Date.parse('2036-06-01T00:00:00.000Z');

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { QueuedCommand } from '../../../engine/ingest/types.ts';
+import type { QueuedCommand } from '../../../engine/ingest/command/types.ts';
 import { deleteNode, expireNodes, purgeNodes } from '../../../engine/retention/nodes.ts';
 import { oldestEventDay, oldestReportDay, purgeEventDay, purgeReportDay } from '../../../engine/retention/reports.ts';
 import { dayOf, firstKeptDay, LOOKED_AT_MAX, type Sweep } from '../../../engine/retention/sweep.ts';

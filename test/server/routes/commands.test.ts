@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import type { CommandOutcome } from '../../../engine/ingest/types.ts';
+import type { CommandOutcome } from '../../../engine/ingest/command/types.ts';
 import { type CommandSettings, createCommandHandler } from '../../../server/routes/commands.ts';
 import { SubmissionRefused } from '../../../workers/types.ts';
 import { until } from '../../support/waiting.ts';

@@ -1,7 +1,7 @@
 // The two contracts the routes stand on, in miniature: a ring that remembers what it was given and settles as it is told,
 // and a pool that plays a script.
 
-import type { CommandOutcome } from '../../../engine/ingest/types.ts';
+import type { CommandOutcome } from '../../../engine/ingest/command/types.ts';
 import type { QueryHead, QueryRequest, QuerySettings } from '../../../engine/query/request.ts';
 import type {
   Accepted,

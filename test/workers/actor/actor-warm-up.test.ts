@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Fingerprints, newKey } from '../../../engine/fingerprint.ts';
-import type { QueuedCommand } from '../../../engine/ingest/types.ts';
+import type { QueuedCommand } from '../../../engine/ingest/command/types.ts';
 import { warmUpRuns } from '../../../engine/ingest/warm-up.ts';
 import { scratchDir } from '../../../engine/store/file/layout.ts';
 import { type ActorWarmUpOptions, warmUpActor } from '../../../workers/actor/actor-warm-up.ts';

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { backup } from '../../../engine/backup/make.ts';
 import { restore } from '../../../engine/backup/restore.ts';
 import type { Envelope } from '../../../engine/inbox/envelope.ts';
-import type { CommandOutcome } from '../../../engine/ingest/types.ts';
+import type { CommandOutcome } from '../../../engine/ingest/command/types.ts';
 import { slotOf } from '../../../engine/store/file/store-info.ts';
 import { Partition } from '../../../engine/store/partition.ts';
 import { withoutLeftovers } from '../../../server/leftovers.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CommandStream } from '../../../engine/inbox/stream.ts';
-import type { CommandOutcome } from '../../../engine/ingest/types.ts';
+import type { CommandOutcome } from '../../../engine/ingest/command/types.ts';
 import type { Handled, Held, ToActor } from '../../../workers/actor/messages.ts';
 import type { Log } from '../../../workers/log.ts';
 import { MetricsRegistry } from '../../../workers/metrics.ts';

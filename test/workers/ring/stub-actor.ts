@@ -20,7 +20,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BodyReader, Unreadable } from '../../../engine/inbox/stored-body.ts';
-import type { ApplyOutcome, QueuedCommand } from '../../../engine/ingest/types.ts';
+import type { ApplyOutcome, QueuedCommand } from '../../../engine/ingest/command/types.ts';
 import type { Sweep } from '../../../engine/retention/sweep.ts';
 import type { Batch } from '../../../engine/store/batch.ts';
 import { partitionDir } from '../../../engine/store/file/layout.ts';

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { IngestSettings, QueuedCommand } from '../../../../engine/ingest/types.ts';
+import type { IngestSettings, QueuedCommand } from '../../../../engine/ingest/command/types.ts';
 import { printJson } from '../../../../engine/json/print.ts';
 import { Float, type JsonObject, type JsonValue } from '../../../../engine/json/value.ts';
 import { deleteNode } from '../../../../engine/retention/nodes.ts';

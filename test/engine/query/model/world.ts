@@ -3,7 +3,7 @@
 //
 // Commands of a node are given in the order of their producer times, so the newest is simply the last.
 
-import { resourceHash, tagOrder } from '../../../../engine/ingest/hashes.ts';
+import { resourceHash, tagOrder } from '../../../../engine/ingest/command/hashes.ts';
 import { canonicalK } from '../../../../engine/json/canonical.ts';
 import { parseJson } from '../../../../engine/json/parse.ts';
 import { storedText } from '../../../../engine/json/stored.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { ByteWriter } from '../../../../engine/bytes.ts';
-import { LIST_READERS } from '../../../../engine/ingest/report.ts';
+import { LIST_READERS } from '../../../../engine/ingest/read/report/report.ts';
 import type { Batch } from '../../../../engine/store/batch.ts';
 import { partitionDir } from '../../../../engine/store/file/layout.ts';
 import { FORMAT_VERSION, markComplete, openStoreInfo } from '../../../../engine/store/file/store-info.ts';

@@ -1,0 +1,65 @@
+// How the commands of one name are read: a row for each of them, in the module that knows its payloads. decode.ts has the table of them.
+// Payloads are of the latest version and conform to the wire table where there is one: they are objects then.
+
+import type { CommandFormat } from '../../../schemas/commands/format.ts';
+import type { Fingerprints } from '../../fingerprint.ts';
+import { JSON_LIMITS, type JsonLimits } from '../../json/parse.ts';
+import type { JsonObject, JsonValue } from '../../json/value.ts';
+import type { MemoKind } from '../../store/records/tables.ts';
+import type { FactsFilter } from '../command/blocklist.ts';
+import type { CatalogCommand, DecodedCommand, FactsCommand } from '../command/commands.ts';
+import type { IngestSettings } from '../command/types.ts';
+import type { ResourceMemory } from '../known/sent-resources.ts';
+import type { Memo, Part, PartKinds } from '../known/spans.ts';
+
+export type DecodeSettings = Pick<
+  IngestSettings,
+  'factsBlocklist' | 'factsBlocklistType' | 'decompressedMax' | 'inflater' | 'fingerprints'
+>;
+
+/** What is stored of nodes that helps to know again what they send. Says nothing that the payloads would not. */
+export interface Recollection {
+  /** Text of the memo (spans.ts) of that kind that the certname has. */
+  memo(kind: MemoKind, certname: string): string | undefined;
+  /** Resources of the certname's catalog; null where none is known. */
+  resources(certname: string): ResourceMemory | null;
+}
+
+/** Nesting is bounded by those who walk the values: a scan of its own would cost as much as a third of the parse. */
+export const UNBOUNDED_DEPTH: JsonLimits = { ...JSON_LIMITS, depth: Number.POSITIVE_INFINITY };
+
+export interface CommandReader<C extends DecodedCommand = DecodedCommand> {
+  readonly format: CommandFormat;
+  /** Of the parse of whole payloads. */
+  readonly limits: JsonLimits;
+  /** `received`: epoch ms. Throws CommandFailure, and JsonError when a value is nested too deeply, or would be too long. */
+  read(payload: JsonValue, received: number, filter: FactsFilter): C;
+  /** The same from the bytes of a payload, of which not all becomes values; null when that is not possible. */
+  readonly readBytes: ((payload: Buffer, received: number, fingerprints: Fingerprints) => C | null) | null;
+  /** Of payloads with large parts whose bytes are remembered. */
+  readonly parts: PartsReader<Extract<C, RememberedCommand>> | null;
+}
+
+export type RememberedCommand = CatalogCommand | FactsCommand;
+
+export interface PartsReader<C extends RememberedCommand = RememberedCommand> {
+  /** Where a node's memo of them is. */
+  readonly memo: MemoKind;
+  readonly kinds: PartKinds;
+  /** What besides the parts decides the hash. Keys of the payload may have been named otherwise when it was sent. */
+  contextOf(payload: JsonObject, settings: DecodeSettings): string;
+  /** The parts, which are empty here, led to the hash the last time. `whole` makes the command of all of the payload. */
+  known(payload: JsonObject, received: number, hash: string, whole: () => C): C;
+  /**
+   * Element by element (elements.ts); null when that is not possible, or when something is wrong with the payload. `last`: what is remembered of
+   * the certname's last payload.
+   */
+  read(
+    payload: JsonObject,
+    received: number,
+    parts: readonly Part[],
+    filter: FactsFilter,
+    stored: Recollection,
+    last: Memo | null,
+  ): C | null;
+}

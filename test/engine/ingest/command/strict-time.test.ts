@@ -1,0 +1,42 @@
+// Times read from bytes are those of their texts, whatever was read before.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { strictTimeAt } from '../../../../engine/ingest/command/validate.ts';
+import { parseStrict } from '../../../../engine/time.ts';
+
+const minute = fc.constantFrom(
+  '2036-01-10T14:00:',
+  '2036-01-10T14:01:',
+  '2036-01-10t14:00:',
+  '2036-01-10T23:59:',
+  '2036-01-10T24:00:',
+  '2036-01-10T24:01:',
+  '2036-02-30T14:00:',
+  '1969-12-31T23:59:',
+  '2036-01-10 14:00:',
+  '+12036-01-10T14:0',
+  '-0001-01-10T14:00',
+);
+const second = fc.constantFrom('00', '07', '59', '60', '5', '0x', '', ':01');
+const fraction = fc.oneof(
+  fc.constantFrom('', '.', '.5', '.123', '.1239999', '.123456789', '.1234567890', ',5'),
+  fc.nat(999).map((millis) => `.${millis}`),
+);
+const zone = fc.constantFrom('Z', 'Z', 'Z', 'z', '', '+02:00', '-02', 'ZZ');
+const anyTime = fc.tuple(minute, second, fraction, zone).map((parts) => parts.join(''));
+
+test('strict times: from bytes as from texts, in any order', () => {
+  fc.assert(
+    fc.property(fc.array(anyTime, { minLength: 1, maxLength: 8 }), (texts) => {
+      const bytes = Buffer.from(texts.join('"'), 'latin1');
+      let at = 0;
+      for (const text of texts) {
+        assert.equal(strictTimeAt(bytes, at, at + text.length), parseStrict(text), text);
+        at += text.length + 1;
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
