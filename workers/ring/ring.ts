@@ -43,7 +43,7 @@ const READ_AGAIN_MS = 1000;
 const NO_TROUBLES: Slot['troubles'] = { actor: null, log: null };
 
 /** What `startRing` has opened. */
-export interface RingParts {
+interface RingParts {
   readonly lock: DataLock;
   readonly marker: RunMarker;
   readonly log: CommandLog;

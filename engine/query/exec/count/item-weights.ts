@@ -18,7 +18,7 @@ interface Exports extends WasmExports {
   add(list: number, numbers: number, stride: number, weights: number, items: ItemId): void;
 }
 
-export interface ItemWeights {
+interface ItemWeights {
   /** Counts the entries of a node's list. */
   add(list: Ids): void;
   /** By item. It is the last that is asked for. */

@@ -130,7 +130,7 @@ const isNumeric = (type: FieldType): boolean => type === 'N' || type === 'T' || 
 /** Whether it is known how much a value of the type takes. */
 const isPlain = (type: FieldType): boolean => type === 'S' || isNumeric(type);
 
-export interface AllRowsOptions {
+interface AllRowsOptions {
   readonly terms: readonly OrderTerm[];
   /** Of the fields of the terms. */
   readonly types: readonly FieldType[];
