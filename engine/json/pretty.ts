@@ -16,10 +16,11 @@ export function prettyJson(value: JsonValue): string {
 /** Pretty form of a JSON text. Linear in the length of the text. */
 export const prettyText = (text: string): string => written(text).toString();
 
-/** Pretty form of a value, as UTF-8. */
-export function prettyBytes(value: JsonValue): Uint8Array {
-  const { bytes, length } = written(printJson(value));
-  return bytes.subarray(0, length);
+/** Pretty form of a value, as UTF-8, or its compact form where the pretty one has more than `max` bytes: what nests deeply is hundreds of times as long. */
+export function prettyBytes(value: JsonValue, max: number): Uint8Array {
+  const source = Buffer.from(printJson(value), 'utf8');
+  const out = new ByteWriter(Math.min(source.length * 2, max));
+  return writePretty(source, 0, source.length, out, max) ? out.bytes.subarray(0, out.length) : source;
 }
 
 function written(text: string): ByteWriter {
@@ -38,9 +39,16 @@ const BETWEEN_MAX = 4;
 
 /**
  * The same for UTF-8: appends the pretty form of the JSON text that lies from `start` to `end`. One loop without calls: it
- * is compiled while the first long document passes through it.
+ * is compiled while the first long document passes through it. False when `out` would become longer than `max`: then what was
+ * appended is a part, or too long.
  */
-export function writePretty(source: Uint8Array, start: number, end: number, out: ByteWriter): void {
+export function writePretty(
+  source: Uint8Array,
+  start: number,
+  end: number,
+  out: ByteWriter,
+  max = Number.POSITIVE_INFINITY,
+): boolean {
   let depth = 0;
   // One entry per open container: true for an object.
   const objects: boolean[] = [];
@@ -56,6 +64,7 @@ export function writePretty(source: Uint8Array, start: number, end: number, out:
     const room = end - at + BETWEEN_MAX + depth * 2;
     if (to + room > bytes.length) {
       out.length = to;
+      if (to > max) return false;
       bytes = out.room(room);
       words = wordsOf(bytes);
     }
@@ -133,4 +142,5 @@ export function writePretty(source: Uint8Array, start: number, end: number, out:
     }
   }
   out.length = to;
+  return to <= max;
 }

@@ -35,6 +35,9 @@ export interface Entries {
   readonly bytes: Uint8Array;
 }
 
+/** What would be a longer file is written without line breaks: an import has a bound for commands, and indentation would count. */
+const PRETTY_BYTES_MAX = 16 * 1024 * 1024;
+
 const { profile, seconds } = workerData as EntryThreadData;
 const rules = anonymizationProfiles.get(profile);
 const anonymizer = rules === undefined ? null : createAnonymizer(rules);
@@ -66,5 +69,5 @@ function entryOf(kind: ArchiveKind, row: string): Iterable<Uint8Array> {
   if (archiveRow === undefined || !isObject(value)) throw new Error(`a row of ${kind} is no object`);
   const plain = archiveRow.payload(value);
   const payload = anonymizer === null ? plain : anonymizer(kind, plain);
-  return tarFile(entryName(archiveRow, payload), prettyBytes(payload), seconds);
+  return tarFile(entryName(archiveRow, payload), prettyBytes(payload, PRETTY_BYTES_MAX), seconds);
 }

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { prettyText } from '../../../engine/json/pretty.ts';
+import { prettyBytes, prettyText } from '../../../engine/json/pretty.ts';
+import type { JsonValue } from '../../../engine/json/value.ts';
 
 function expected(value: unknown, depth = 0): string {
   if (Array.isArray(value)) {
@@ -39,4 +40,15 @@ it('what is deeply nested is indented whole', () => {
   let deep: unknown = 1;
   for (let i = 0; i < 60; i++) deep = { a: deep };
   assert.equal(prettyText(JSON.stringify(deep)), expected(deep));
+});
+
+it('what would be longer than it may be stays compact', () => {
+  const value = { a: [1, { b: 'x' }], c: {} };
+  const pretty = expected(value);
+  assert.equal(Buffer.from(prettyBytes(value, pretty.length)).toString(), pretty);
+  assert.equal(Buffer.from(prettyBytes(value, pretty.length - 1)).toString(), JSON.stringify(value));
+  let deep: unknown = 1;
+  for (let i = 0; i < 900; i++) deep = { a: deep };
+  const list = Array.from({ length: 100 }, () => deep) as JsonValue;
+  assert.equal(Buffer.from(prettyBytes(list, 1e6)).toString(), JSON.stringify(list));
 });

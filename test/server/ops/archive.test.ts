@@ -394,6 +394,20 @@ test('export: the resources that a report comes with are exported as they are', 
   assert.deepEqual(JSON.parse(text).resources, resources);
 });
 
+test('export: a payload that is short as it was sent is no long file, however deeply it nests', async () => {
+  const deep = `${'{"a":'.repeat(900)}1${'}'.repeat(900)}`;
+  const value = `[${Array(20).fill(deep).join()}]`;
+  const [factset] = rows['/factsets']!;
+  const { mounts } = archive((question) =>
+    question.path === '/factsets'
+      ? { text: JSON.stringify([factset]).replace('{"size":7}', value) }
+      : answers(question),
+  );
+  const { bytes } = await request(mounts, '/pdb/admin/v1/archive');
+  const text = (await untar(gunzipSync(bytes)))['puppetdb-bak/facts/a.example.json']!;
+  assert.ok(text.includes(`"mem":${value}`));
+});
+
 test('export: an unknown profile is told in the log', async () => {
   const told: unknown[] = [];
   const log = Object.assign(Object.create(silentLogs().area('maintenance')) as Logger, {
