@@ -76,8 +76,8 @@ export async function* readTar(
   }
 }
 
-/** Longest name or extended header that is taken. */
-const EXTENDED_BYTES_MAX = 64 * 1024;
+/** Longest name or extended header that is taken: certnames may have nearly a megabyte. */
+const EXTENDED_BYTES_MAX = 2 * 1024 * 1024;
 
 const paddedSize = (size: number): number => Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES;
 

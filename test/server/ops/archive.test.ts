@@ -45,6 +45,11 @@ test('tar: what is written is read back, long and foreign names included, in chu
   for (const chunk of [1, 100, 512, 4096, archive.byteLength]) assert.deepEqual(await untar(archive, chunk), files);
 });
 
+test('tar: a name is as long as a certname may be', async () => {
+  const files = { [`${'n'.repeat(1 << 20)}.json`]: '{}', after: '' };
+  assert.deepEqual(await untar(tarOf(files), 65_536), files);
+});
+
 test('tar: names split over the header, GNU long names and entries that are no files are understood', async () => {
   const header = Buffer.from(tarOf({ n: 'content' }).subarray(0, 1024));
   const patched = (change: (block: Buffer) => void, contents: Buffer): Buffer => {
