@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../engine/reason.ts';
 import { archiveRows, COUNT_HEADER, ROOT_FOLDER } from '../ops/archive/wire.ts';
-import { type Client, clientOf, clientOptions, readText } from './client.ts';
+import { type Client, clientOf, clientOptions, Refusal, readText } from './client.ts';
 import { type CliCommand, CliFailure, type ExitStatus, exitStatus, type Terminal } from './command.ts';
 import { amount, startProgress } from './progress.ts';
 import { QueueFigures } from './queue-figures.ts';
@@ -87,8 +87,14 @@ async function openFile(file: string, terminal: Terminal): Promise<Source> {
 /** Certificates are for both servers: a migration takes place below one authority. */
 async function openServer(url: string, options: Readonly<Record<string, string>>, terminal: Terminal): Promise<Source> {
   const old = clientOf({ options: { ...options, url }, positionals: [], problems: [] }, terminal);
-  const stream = await old.ask({ method: 'GET', path: '/pdb/admin/v1/archive', headers: { accept: '*/*' } });
-  return { stream, size: null };
+  try {
+    const stream = await old.ask({ method: 'GET', path: '/pdb/admin/v1/archive', headers: { accept: '*/*' } });
+    return { stream, size: null };
+  } catch (error) {
+    // The other one is asked for the same path.
+    if (error instanceof Refusal) throw new CliFailure(error.status, `${old.url.origin}${error.message}`);
+    throw error;
+  }
 }
 
 async function upload(client: Client, source: Source, terminal: Terminal): Promise<void> {

@@ -511,6 +511,16 @@ describe('archives', () => {
     await old.close();
     await server.close();
   });
+
+  test('import --from says which of the two servers refused', async () => {
+    const old = await fakeServer(() => [403, 'Forbidden']);
+    const server = await fakeServer(() => '{"ok": true}');
+    const { status, err } = await run(['import', '--url', server.url, '--from', old.url]);
+    await old.close();
+    await server.close();
+    assert.deepEqual([status, err], [1, `muster: ${old.url}/pdb/admin/v1/archive: 403 Forbidden\n`]);
+    assert.equal(server.asked.filter(({ method }) => method === 'POST').length, 0);
+  });
 });
 
 describe('what went wrong', () => {
