@@ -179,12 +179,17 @@ async function readCommands(
     const { row, certname } = found;
     const version = versions[row.command] ?? row.version;
     if (!isVersion(version)) throw new BadArchive(`The archive names no valid version of ${row.command}`);
+    const max = settings.decompressedMax;
+    if (entry.size > max) {
+      const which = `Archive entry '${entry.name}'`;
+      throw new BadArchive(`${which} is larger than ${max} bytes, the decompressed-max-size of this server`);
+    }
     log.debug(`Importing ${row.command.replaceAll('_', ' ')} from archive entry '${entry.name}'`);
     await commands.add({
       command: row.command.replaceAll('_', ' '),
       version,
       certname,
-      body: await entry.contents(settings.decompressedMax),
+      body: await entry.contents(max),
     });
   }
   if (versions === null) throw new BadArchive(`Unable to find export metadata file '${METADATA_NAME}' in archive`);

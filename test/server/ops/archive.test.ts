@@ -650,7 +650,7 @@ test('import: bad archives are refused with a reason, and what was queued before
   assert.deepEqual(ring.submissions, []);
   await refuses(
     gzipSync(tarOf({ ...metadata(), ...facts, 'puppetdb-bak/facts/big.json': 'x'.repeat(100_001) })),
-    "Archive entry 'puppetdb-bak/facts/big.json' is larger than 100000 bytes (1 commands before it were queued)",
+    "Archive entry 'puppetdb-bak/facts/big.json' is larger than 100000 bytes, the decompressed-max-size of this server (1 commands before it were queued)",
   );
   // Whether the entries before the damage got into the queue is a matter of timing.
   const [status, { error }] = await post(good.subarray(0, -20));
