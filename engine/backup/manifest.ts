@@ -89,14 +89,20 @@ export async function readManifest(source: string): Promise<BackupManifest> {
       existsSync(source) ? `${source} is no complete backup: it has no ${MANIFEST_NAME}` : `there is no ${source}`,
     );
   }
-  let manifest: BackupManifest;
+  let manifest: unknown;
   try {
-    manifest = JSON.parse(text) as BackupManifest;
+    manifest = JSON.parse(text);
   } catch (error) {
     throw new BackupFailed(`${source} is damaged: ${MANIFEST_NAME}: ${reasonOf(error)}`);
   }
-  if (manifest.format !== 1 || !Array.isArray(manifest.positions)) {
-    throw new BackupFailed(`${source} was made by another version (format ${manifest.format})`);
+  const { format, partitions, positions, files = {}, sha256 = {} } = Object(manifest) as Partial<BackupManifest>;
+  if (typeof format === 'number' && format !== 1) {
+    throw new BackupFailed(`${source} was made by another version (format ${format})`);
   }
-  return manifest;
+  const isWhole =
+    format === 1 && Array.isArray(positions) && positions.length === partitions && isMap(files) && isMap(sha256);
+  if (!isWhole) throw new BackupFailed(`${source} is damaged: ${MANIFEST_NAME} does not tell what is in the backup`);
+  return manifest as BackupManifest;
 }
+
+const isMap = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -231,6 +231,13 @@ describe('backup and restore', () => {
       },
       /newer version|format 9/,
     );
+    for (const [name, manifest] of Object.entries({ none: null, part: { format: 1, positions: [] } })) {
+      await broken(
+        name,
+        (dir) => writeFileSync(join(dir, 'backup.json'), JSON.stringify(manifest)),
+        /is damaged: backup\.json does not tell what is in the backup/,
+      );
+    }
     // Backups of before there were digests, and of before there were sizes.
     const { sha256, files, ...first } = JSON.parse(readFileSync(join(copy, 'backup.json'), 'utf8'));
     assert.deepEqual(Object.keys(sha256).sort(), Object.keys(files).sort());
