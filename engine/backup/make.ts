@@ -15,6 +15,7 @@ import { basename, dirname, join } from 'node:path';
 import { makeDirectory } from '../directories.ts';
 import { foundTwice } from '../inbox/damage.ts';
 import { damagesOfSegment, isSegment } from '../inbox/segments.ts';
+import { reasonOf } from '../reason.ts';
 import { discardedDir, holdDir, inboxDir, infoFile, isHold, LOCK_FILE, partitionDir } from '../store/file/layout.ts';
 import { openStoreInfo } from '../store/file/store-info.ts';
 import { openPartition } from '../store/partition.ts';
@@ -126,6 +127,9 @@ async function copyPartition(from: string, to: string): Promise<number> {
   const partition = openPartition(from, { readOnly: true });
   try {
     await partition.backupTo(to);
+  } catch (error) {
+    // LMDB does not say which files it speaks of.
+    throw Object.assign(new Error(reasonOf(error), { cause: error }), { path: from, dest: to });
   } finally {
     await partition.close();
   }

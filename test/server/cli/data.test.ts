@@ -23,6 +23,7 @@ import { after, describe, test } from 'node:test';
 import { DeadLetters } from '../../../engine/inbox/dead-letters.ts';
 import { openStoreInfo } from '../../../engine/store/file/store-info.ts';
 import { body, envelope } from '../../engine/inbox/support.ts';
+import { muster } from '../../support/muster.ts';
 import { Random, testSeed } from '../../support/random.ts';
 import { until } from '../../support/waiting.ts';
 import { cleanUp, launch, nodes, start, submit, submitText } from './server-process.ts';
@@ -124,6 +125,27 @@ describe('backup and restore', () => {
       assert.equal(await copying.ended, signal);
       assert.deepEqual([...parts(), ...links()], []);
     }
+  });
+
+  test('a partition that does not fit is named, and where its copy was to go', async (t) => {
+    const data = join(folder, 'fitting');
+    const server = await start(['--data', data, '--partitions', '1']);
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0);
+    const target = join(folder, 'small');
+    // A limit for files stands for the end of the disk.
+    const script = 'ulimit -f 8 && exec "$0" "$@"';
+    const limited = spawnSync('sh', ['-c', script, process.execPath, muster, 'backup', '--data', data, target]);
+    const told = limited.stderr.toString();
+    if (!told.startsWith('muster: ')) return t.skip('no such limit here');
+    assert.equal(limited.status, 1);
+    const failed = `muster: the backup failed: ${join(data, 'partition-000')} to ${target}.part-`;
+    assert.equal(told.replace(/\.part-.*/s, '.part-'), failed);
+    assert.match(told, /\/partition-000: File too large\n$/);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('small')),
+      [],
+    );
   });
 
   test('an empty folder that is there is filled, also behind a link: it is not replaced', async () => {
