@@ -22,8 +22,17 @@ export const RECORD_HEADER_SIZE = 32;
 const LOG_FORMAT = 1;
 /** A certname is the only part of an envelope that can be long; the longest request line is far below this. */
 export const ENVELOPE_SIZE_MAX = 1 << 20;
+/** Of these for the certname, as JSON: the other parts are short. */
+const CERTNAME_BYTES_MAX = ENVELOPE_SIZE_MAX - 4096;
+/** Bytes of JSON that a UTF-16 unit takes at most. */
+const UNIT_BYTES_MAX = 6;
 /** Lengths are 32 bit; Node's buffers end at 4 GiB. */
 export const BODY_SIZE_MAX = 2 ** 31;
+
+/** Whether there is room for the certname in an envelope, as JSON. */
+export const isRecordable = (certname: string): boolean =>
+  certname.length * UNIT_BYTES_MAX <= CERTNAME_BYTES_MAX ||
+  Buffer.byteLength(JSON.stringify(certname)) - 2 <= CERTNAME_BYTES_MAX;
 
 const SEGMENT_MAGIC = 0x4745534d;
 

@@ -5,6 +5,7 @@
 import { printClojure, textOf } from '../../engine/clojure.ts';
 import type { FormValue } from '../../engine/form.ts';
 import type { Envelope } from '../../engine/inbox/envelope.ts';
+import { isRecordable } from '../../engine/inbox/record.ts';
 import { JsonError, type MemberVisitor, parseJsonPrefix, walkMembers } from '../../engine/json/parse.ts';
 import type { JsonValue } from '../../engine/json/value.ts';
 import { parseStrict } from '../../engine/time.ts';
@@ -153,6 +154,9 @@ function validate(given: ReadonlyMap<string, JsonValue>): SentEnvelope {
   const unknown = [...given.keys()].filter((key) => !KEYS.has(key));
   if (unknown.length > 0) refuse(`Command has invalid parameters: ${unknown.join(', ')}.`);
   if (typeof certname !== 'string' || certname.trim() === '') return refuse('Certname must be a non-empty string.');
+  // PuppetDB has no bound.
+  if (!isRecordable(certname))
+    throw refusal(command, null, `The certname of ${certname.length} characters is too long.`);
   if (typeof command !== 'string' || !isCommandName(command)) return refuse(`Command must be one of: ${NAMES}.`);
   if (typeof version !== 'number' || !Number.isInteger(version) || version > INTEGER_MAX || version < INTEGER_MIN) {
     return refuse('Version must be a valid integer.');

@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Envelope } from '../../../engine/inbox/envelope.ts';
+import { isRecordable } from '../../../engine/inbox/record.ts';
 import { type CommandRing, SubmissionRefused } from '../../../workers/types.ts';
 import { BodyTooLarge, ClientGone, type Exchange } from '../../http/exchange.ts';
 import { archiveErrorReply, prettyReply } from '../../http/replies.ts';
@@ -179,6 +180,11 @@ async function readCommands(
     const { row, certname } = found;
     const version = versions[row.command] ?? row.version;
     if (!isVersion(version)) throw new BadArchive(`The archive names no valid version of ${row.command}`);
+    if (!isRecordable(certname)) {
+      throw new BadArchive(
+        `The archive has an entry of a certname of ${certname.length} characters, which is too long`,
+      );
+    }
     const max = settings.decompressedMax;
     if (entry.size > max) {
       const which = `Archive entry '${entry.name}'`;

@@ -647,6 +647,10 @@ test('import: bad archives are refused with a reason, and what was queued before
     );
   }
   await refuses(gzipSync(tarOf({ ...metadata(), '../x': '' })), "The archive has an entry with the unsafe name '../x'");
+  await refuses(
+    gzipSync(tarOf({ ...metadata(), [`puppetdb-bak/facts/${'n'.repeat(1 << 20)}.json`]: '{}' })),
+    'The archive has an entry of a certname of 1048576 characters, which is too long',
+  );
   assert.deepEqual(ring.submissions, []);
   await refuses(
     gzipSync(tarOf({ ...metadata(), ...facts, 'puppetdb-bak/facts/big.json': 'x'.repeat(100_001) })),

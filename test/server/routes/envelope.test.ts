@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseForm } from '../../../engine/form.ts';
+import { ENVELOPE_SIZE_MAX, encodeRecordHead } from '../../../engine/inbox/record.ts';
 import {
   EnvelopeError,
   envelopeOfBody,
@@ -92,6 +93,31 @@ test('envelope: the first thing wrong is told, in a fixed order', () => {
     `${prefix('"replace facts"', '"c"')}Version 3 of command "replace facts" is retired. ` +
       'The minimum supported version is 4.',
   );
+});
+
+test('envelope: a certname that no envelope has room for is refused, the longest other one is taken', () => {
+  const room = ENVELOPE_SIZE_MAX - 4096;
+  const ask = (certname: string): string => `command=replace_facts&version=5&certname=${certname}`;
+  const tooLong = (length: number): string =>
+    `Command "replace facts" for certname nil is invalid. The certname of ${length} characters is too long.`;
+  assert.equal(parameters(ask('a'.repeat(room))).certname.length, room);
+  assert.equal(refused(ask('a'.repeat(room + 1))), tooLong(room + 1));
+  const escaped = Math.floor(room / 6);
+  assert.equal(parameters(ask('%01'.repeat(escaped))).certname.length, escaped);
+  assert.equal(refused(ask('%01'.repeat(escaped + 1))), tooLong(escaped + 1));
+  const { certname, command, version, producerTimestamp } = parameters(ask('a'.repeat(room)));
+  const uuid = '0'.repeat(36);
+  const envelope = {
+    uuid,
+    command,
+    version,
+    certname,
+    producerTimestamp,
+    received: 2 ** 43,
+    gzip: true,
+    size: 2 ** 31,
+  };
+  assert.ok(encodeRecordHead(envelope, 2 ** 31).length <= ENVELOPE_SIZE_MAX);
 });
 
 test('envelope: a missing version of the parameter form is an invalid one', () => {
