@@ -69,6 +69,8 @@ export function parseArguments(
     const areBoth = excludes !== undefined && options[name] !== undefined && options[excludes] !== undefined;
     if (areBoth) problems.push(`--${name} and --${excludes} exclude each other`);
   }
+  // A variable that is not set, most likely: as a file it would be the current folder.
+  if (found.includes('')) problems.push('an argument is empty');
   if (found.length < positionals.min) problems.push('an argument is missing');
   if (found.length > positionals.max) problems.push(`unexpected argument \`${found[positionals.max]}\``);
   return { options, positionals: found, problems };

@@ -56,6 +56,7 @@ describe('arguments', () => {
       '--json takes no value',
       'unexpected argument `b`',
     ]);
+    assert.deepEqual(parse('').problems, ['an argument is empty']);
     assert.deepEqual(parse('--no-json').problems, ['--no-json is not an option']);
     assert.deepEqual(parse('--gzip', 'false').problems, ['--gzip false is written --gzip=false or --no-gzip']);
     assert.deepEqual(parse('--gzip', 'true').problems, ['--gzip true is written --gzip=true or --gzip']);
