@@ -11,7 +11,7 @@ import type { ExecContext } from '../exec/plan/context.ts';
 import { JSON_TYPE, type QueryHead, type QuerySettings } from '../request.ts';
 import { type EntityOptions, type ResolveOptions, resolveEntity } from '../resolve/resolve.ts';
 import type { ExecuteOptions } from '../sink.ts';
-import { type ListBody, type ListOptions, RowList, type RowShape } from './body.ts';
+import { type ListBody, type ListOptions, type OneBody, RowList, type RowShape } from './body.ts';
 import type { QueryParams } from './params.ts';
 
 /** What an answer works with. */
@@ -24,7 +24,9 @@ export interface AnswerInput {
   readonly ctx: ExecContext;
   /** Opens the streamed body: chunks are taken from it while the generator runs. */
   readonly stream: (options: ListOptions) => ListBody;
-  /** For a body that is no list: what is written lasts until the query is closed. */
+  /** The same for a body that is one thing. */
+  readonly streamOne: () => OneBody;
+  /** For a body that goes with its head: what is written lasts until the query is closed. */
   readonly writer: (size: number) => ByteWriter;
   /** Headers known before the first row. */
   readonly header: (name: string, value: string) => void;
@@ -83,9 +85,17 @@ export function* rowsOf(
 /** Whether answers are indented: the client's wish, or the server's setting. */
 export const prettyWanted = ({ params, settings }: AnswerInput): boolean => params.pretty ?? settings.prettyPrint;
 
-/** Opens the body as a list of such rows. */
-export const openList = (input: AnswerInput, shape: RowShape): ListBody =>
-  input.stream({ pretty: prettyWanted(input), shape });
+/** A list of such rows: those that the work gives to the body. */
+export function* listed(input: AnswerInput, shape: RowShape, work: (body: ListBody) => Work<void>): Answer {
+  const body = input.stream({ pretty: prettyWanted(input), shape });
+  for (const _ of work(body)) {
+    yield;
+    yield* body.caughtUp();
+  }
+  yield* body.caughtUp();
+  body.end();
+  return null;
+}
 
 /** Tells the number of all rows in a header, where that was asked for. */
 export const totalTo = ({ params, header }: AnswerInput): { onTotal?: (total: number) => void } =>

@@ -23,15 +23,15 @@ import {
   type Answer,
   type AnswerInput,
   jsonHead,
+  listed,
   notFound,
-  openList,
   prettyWanted,
   resolveOptions,
   totalTo,
   UNPAGED,
   type Work,
 } from './answer-input.ts';
-import { OneRow, type RowShape, wholeBody } from './body.ts';
+import { type RowShape, wholeBody } from './body.ts';
 import { writeReportPart } from './lookups.ts';
 import type { QueryParams } from './params.ts';
 import { reportSizes } from './report-sizes.ts';
@@ -97,10 +97,7 @@ const routeFilter = (filter: Exclude<RouteFilter, 'active'>, path: AnswerInput['
 function* listAnswer(input: AnswerInput, tree: QueryTree, shape: RowShape): Answer {
   const { ctx, params } = input;
   if (params.explain) return yield* explainAnswer(input, (sink, options) => execute(tree, ctx, sink, options));
-  const body = openList(input, shape);
-  yield* execute(tree, ctx, body, totalTo(input));
-  body.end();
-  return null;
+  return yield* listed(input, shape, (body) => execute(tree, ctx, body, totalTo(input)));
 }
 
 /** Takes rows like a body does and drops them. */
@@ -143,10 +140,9 @@ function* singleAnswer(input: AnswerInput, single: RouteAnswer & { kind: 'single
   if (params.explain) {
     return jsonHead(200, prettyText(yield* explained(input, (sink) => execute(tree, ctx, sink), {})));
   }
-  const found = new OneRow(input.writer);
-  yield* execute(tree, ctx, found);
-  const body = found.finish();
-  return body === null ? notFound(single.of, id) : jsonHead(200, body);
+  const body = input.streamOne();
+  yield* execute(tree, ctx, body);
+  return (yield* body.indented()) ? null : notFound(single.of, id);
 }
 
 function reportPartAnswer(input: AnswerInput, part: RouteAnswer & { kind: 'report-part' }): QueryHead {
@@ -162,19 +158,13 @@ function* eventCountsAnswer(input: AnswerInput): Answer {
   const tree = resolveEventCounts(countsOf(params), resolveOptions(params, settings));
   if (params.explain)
     return yield* explainAnswer(input, (sink, options) => executeEventCounts(tree, ctx, sink, options));
-  const body = openList(input, 'objects');
-  yield* executeEventCounts(tree, ctx, body, totalTo(input));
-  body.end();
-  return null;
+  return yield* listed(input, 'objects', (body) => executeEventCounts(tree, ctx, body, totalTo(input)));
 }
 
 function* aggregateAnswer(input: AnswerInput): Answer {
   const { ctx, params, settings } = input;
   const trees = resolveAggregateEventCounts(countsOf(params), resolveOptions(params, settings));
-  const body = openList(input, 'objects');
-  yield* executeAggregate(trees, ctx, body);
-  body.end();
-  return null;
+  return yield* listed(input, 'objects', (body) => executeAggregate(trees, ctx, body));
 }
 
 const countsOf = (params: QueryParams) => ({

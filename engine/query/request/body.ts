@@ -3,7 +3,7 @@
 
 import type { ByteWriter } from '../../bytes.ts';
 import { CLOSE_LIST, COMMA, OPEN_LIST } from '../../json/ascii.ts';
-import { writePretty } from '../../json/pretty.ts';
+import { PrettyText } from '../../json/pretty.ts';
 import type { RowSink } from '../sink.ts';
 
 /** How rows become elements of the list. */
@@ -21,13 +21,26 @@ export interface ListOptions {
   readonly shape: RowShape;
 }
 
+/** A body that goes out while it is written. */
+export interface StreamedBody {
+  /** Bytes after which it is full: a chunk is to be taken. */
+  sizeMax: number;
+  readonly full: boolean;
+  /** What has been collected since the last call. It lasts until more is written. */
+  take(): Uint8Array;
+  /** The same, for the last time, as the body of a whole answer. */
+  finish(): string | Uint8Array;
+}
+
 /** A list answer. `full` asks the executor to pause; what it gives nevertheless is kept. */
-export class ListBody implements RowSink {
+export class ListBody implements RowSink, StreamedBody {
   readonly #pretty: boolean;
   readonly #shape: RowShape;
   readonly #out: ByteWriter;
   #isEmpty = true;
-  /** Bytes after which the executor pauses. */
+  /** Rows that are to be indented; the first one is in part. */
+  readonly #behind: PrettyText[] = [];
+  #begun: PrettyText | null = null;
   sizeMax: number;
 
   constructor(options: ListOptions, sizeMax: number, out: ByteWriter) {
@@ -38,16 +51,36 @@ export class ListBody implements RowSink {
   }
 
   get full(): boolean {
-    return this.#out.length >= this.sizeMax;
+    return this.#out.length >= this.sizeMax || this.#behind.length > 0;
   }
 
   row(json: string): void {
     const text = this.#shape === 'names' ? nameOf(json) : json;
-    this.#separate();
     if (this.#pretty) {
-      const bytes = Buffer.from(text, 'utf8');
-      writePretty(bytes, 0, bytes.length, this.#out);
-    } else this.#out.text(text);
+      this.#behind.push(new PrettyText(Buffer.from(text, 'utf8')));
+      if (this.#behind.length === 1) this.#indent();
+    } else {
+      this.#separate();
+      this.#out.text(text);
+    }
+  }
+
+  /** Writes the rows that are behind, until the chunk is full. */
+  #indent(): void {
+    for (let row = this.#behind[0]; row !== undefined; row = this.#behind[0]) {
+      if (row !== this.#begun) this.#separate();
+      this.#begun = row;
+      if (!row.write(this.#out, this.sizeMax)) return;
+      this.#behind.shift();
+    }
+  }
+
+  /** Brings it up to date after a pause: until then rows may be behind. */
+  *caughtUp(): Generator<undefined, void> {
+    while (this.#behind.length > 0) {
+      this.#indent();
+      if (this.#behind.length > 0) yield;
+    }
   }
 
   begin(): ByteWriter | null {
@@ -69,12 +102,10 @@ export class ListBody implements RowSink {
     this.#out.byte(CLOSE_LIST);
   }
 
-  /** What has been collected since the last call. It lasts until the next row. */
   take(): Uint8Array {
     return this.#out.take();
   }
 
-  /** The same, for the last time, as the body of a whole answer. */
   finish(): string | Uint8Array {
     return wholeBody(this.#out);
   }
@@ -96,32 +127,55 @@ export class RowList implements RowSink {
   }
 }
 
-/** The row of an answer that is one thing, made pretty. */
-export class OneRow implements RowSink {
-  readonly full = false;
+/** Bytes up to which an answer that is one thing goes out whole. */
+const ONE_BYTES = 1 << 20;
+
+/** An answer that is one thing: a row, made pretty. */
+export class OneBody implements RowSink, StreamedBody {
+  readonly #row: ByteWriter;
   readonly #writer: (size: number) => ByteWriter;
-  readonly #out: ByteWriter;
+  #out: ByteWriter;
+  sizeMax = ONE_BYTES;
 
   /** `writer`: where its memory comes from. */
   constructor(writer: (size: number) => ByteWriter) {
     this.#writer = writer;
-    this.#out = writer(0);
+    this.#row = writer(0);
+    this.#out = this.#row;
+  }
+
+  get full(): boolean {
+    return this.#out !== this.#row && this.#out.length >= this.#max;
+  }
+
+  get #max(): number {
+    return Math.max(this.sizeMax, ONE_BYTES);
   }
 
   row(json: string): void {
     this.begin().text(json);
   }
+
   begin(): ByteWriter {
-    this.#out.length = 0;
-    return this.#out;
+    this.#row.length = 0;
+    return this.#row;
   }
 
-  /** The body of the answer; null: there was no row. */
-  finish(): string | Uint8Array | null {
-    const { bytes, length } = this.#out;
-    if (length === 0) return null;
-    const pretty = this.#writer(length + (length >> 1));
-    writePretty(bytes, 0, length, pretty);
-    return wholeBody(pretty);
+  /** Indents the row. Returns whether there was one. */
+  *indented(): Generator<undefined, boolean> {
+    const { bytes, length } = this.#row;
+    if (length === 0) return false;
+    this.#out = this.#writer(Math.min(length + (length >> 1), ONE_BYTES));
+    const text = new PrettyText(bytes, 0, length);
+    while (!text.write(this.#out, this.#max)) yield;
+    return true;
+  }
+
+  take(): Uint8Array {
+    return this.#out.take();
+  }
+
+  finish(): string | Uint8Array {
+    return wholeBody(this.#out);
   }
 }

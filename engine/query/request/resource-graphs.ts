@@ -14,7 +14,8 @@ import { checkNames } from '../resolve/names.ts';
 import { type OrderColumns, parameterOrder } from '../resolve/order-by.ts';
 import { scopeOf, scopeWith } from '../resolve/scope.ts';
 import type { OrderTerm } from '../tree.ts';
-import { type Answer, type AnswerInput, openList, rowsOf, totalTo, type Work } from './answer-input.ts';
+import { type Answer, type AnswerInput, listed, rowsOf, totalTo, type Work } from './answer-input.ts';
+import type { ListBody } from './body.ts';
 import { reportPart } from './lookups.ts';
 
 const CATALOG_FIELDS = [
@@ -46,11 +47,12 @@ interface Joined {
   readonly report: Report | null;
 }
 
-export function* resourceGraphs(input: AnswerInput): Answer {
+export const resourceGraphs = (input: AnswerInput): Answer => listed(input, 'objects', (body) => graphs(input, body));
+
+function* graphs(input: AnswerInput, body: ListBody): Work<void> {
   const { params, header } = input;
   const order = parameterOrder(COLUMNS, params.orderBy);
   const orderedByReport = order.some((term) => isReportField(term.field));
-  const body = openList(input, 'objects');
   if (!orderedByReport) {
     const catalogs = yield* catalogRows(input, { paged: true });
     for (const catalog of catalogs) {
@@ -71,8 +73,6 @@ export function* resourceGraphs(input: AnswerInput): Answer {
       yield;
     }
   }
-  body.end();
-  return null;
 }
 
 // ---- selection ----

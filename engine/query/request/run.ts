@@ -15,7 +15,7 @@ import { Cancelled, ExecContext } from '../exec/plan/context.ts';
 import { JSON_TYPE, type QueryHead, type QueryRequest, type QuerySettings, TEXT_TYPE } from '../request.ts';
 import { answer } from './answer.ts';
 import { type AnswerInput, notFound } from './answer-input.ts';
-import { ListBody } from './body.ts';
+import { ListBody, OneBody, type StreamedBody } from './body.ts';
 import { exists } from './lookups.ts';
 import { type QueryParams, readParams } from './params.ts';
 import { matchRoute, type RouteMatch } from './route.ts';
@@ -95,7 +95,7 @@ class RunningRequest implements OpenRequest {
   /** Milliseconds of work after which the query was resolved; null: it is not. */
   #planned: number | null = null;
   #ctx: ExecContext | null = null;
-  #body: ListBody | null = null;
+  #body: StreamedBody | null = null;
   /** Of the answer. */
   readonly #writers: ByteWriter[] = [];
   #sizeMax = CHUNK_BYTES;
@@ -258,10 +258,8 @@ class RunningRequest implements OpenRequest {
       params,
       settings: this.#settings,
       ctx,
-      stream: (options) => {
-        this.#body = new ListBody(options, this.#sizeMax, this.#writer(this.#sizeMax));
-        return this.#body;
-      },
+      stream: (options) => this.#streams(new ListBody(options, this.#sizeMax, this.#writer(this.#sizeMax))),
+      streamOne: () => this.#streams(new OneBody((size) => this.#writer(size))),
       writer: (size) => this.#writer(size),
       header: (name, value) => {
         this.#headers.push([name, value]);
@@ -270,6 +268,11 @@ class RunningRequest implements OpenRequest {
     const answered = answer(input);
     this.#planned = this.#worked + this.#stopwatch() - this.#stepBegan;
     return 'status' in answered ? answered : yield* answered;
+  }
+
+  #streams<B extends StreamedBody>(body: B): B {
+    this.#body = body;
+    return body;
   }
 
   #writer(size: number): ByteWriter {

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { prettyBytes, prettyText } from '../../../engine/json/pretty.ts';
+import { ByteWriter } from '../../../engine/bytes.ts';
+import { PrettyText, prettyBytes, prettyText } from '../../../engine/json/pretty.ts';
 import type { JsonValue } from '../../../engine/json/value.ts';
 
 function expected(value: unknown, depth = 0): string {
@@ -24,6 +25,36 @@ it('any value: the same as printed from the value', () => {
       assert.equal(prettyText(JSON.stringify(value, null, space)), expected(JSON.parse(JSON.stringify(value))));
     }),
     { numRuns: 2000 },
+  );
+});
+
+it('in parts of any size, from the middle of a text: the same', () => {
+  const long = fc.string({
+    minLength: 15_000,
+    maxLength: 40_000,
+    unit: fc.constantFrom('a', '"', '\\', '\n', 'é', '😀'),
+  });
+  const value = fc.oneof(
+    fc.jsonValue({ maxDepth: 6 }),
+    fc.array(long, { maxLength: 3 }),
+    fc.dictionary(long, fc.double()),
+  );
+  fc.assert(
+    fc.property(value, fc.integer({ min: 1, max: 50_000 }), fc.nat(3), (given, max, before) => {
+      const json = JSON.stringify(given);
+      const source = Buffer.from(`${'"'.repeat(before)}${json}]`);
+      const text = new PrettyText(source, before, source.length - 1);
+      const out = new ByteWriter(0);
+      const parts: Buffer[] = [];
+      for (let isWhole = false; !isWhole; ) {
+        isWhole = text.write(out, max);
+        assert.ok(isWhole || out.length >= max);
+        assert.ok(out.length < max + 20_000, `${out.length} bytes in a part of ${max}`);
+        parts.push(Buffer.from(out.take()));
+      }
+      assert.equal(Buffer.concat(parts).toString(), expected(JSON.parse(json)));
+    }),
+    { numRuns: 300 },
   );
 });
 

@@ -275,6 +275,35 @@ describe('answers: lists', () => {
     assert.equal(ask(fleet, off).text, '[]');
   });
 
+  it('what becomes hundreds of times as long comes in parts, too, one row or several', async () => {
+    const own = newFleet();
+    try {
+      let deep: unknown = 1;
+      for (let depth = 0; depth < 300; depth++) deep = { a: deep };
+      for (const certname of ['a', 'b']) own.apply('replace facts', 5, facts(certname, { deep, list: [deep, deep] }));
+      const paths = ['/factsets', '/facts/deep', '/factsets/a', '/inventory'];
+      for (const path of paths) {
+        const query = { pretty: 'true' };
+        const whole = ask(own, { path, query, bytesMax: 1e9 });
+        const parts = ask(own, { path, query, bytesMax: 10_000 });
+        assert.equal(parts.text, whole.text, path);
+        const compact = JSON.stringify(JSON.parse(whole.text));
+        assert.ok(whole.text.length > 50 * compact.length, `${whole.text.length}, ${compact.length} bytes`);
+        if (path === '/factsets/a') continue;
+        assert.equal(parts.head.body, null);
+        assert.ok(parts.chunks.length >= 10, `${parts.chunks.length} parts`);
+        for (const size of parts.chunks) assert.ok(size < 50_000, `${size} bytes`);
+      }
+      own.apply('replace facts', 5, facts('a', { lists: Array.from({ length: 20 }, () => deep) }));
+      const one = ask(own, { path: '/factsets/a', bytesMax: 10_000 });
+      assert.equal((JSON.parse(one.text) as { certname: string }).certname, 'a');
+      assert.ok(one.chunks.length > 1, 'one thing, however long');
+      for (const size of one.chunks) assert.ok(size < 2 << 20, `${size} bytes`);
+    } finally {
+      await own.close();
+    }
+  });
+
   it('include_total adds X-Records, which ignores paging', () => {
     const reply = ask(fleet, { path: '/nodes', query: { limit: '2', offset: '5', include_total: 'true' } });
     assert.deepEqual(reply.head.headers, [['X-Records', '300']]);
