@@ -12,7 +12,7 @@ import { FALSE, type Truth, truthOf, UNKNOWN } from './truth.ts';
 
 export type JsonFilter = Extract<Filter, { kind: 'json' }>;
 
-interface FirstKeyTest {
+export interface FirstKeyTest {
   /** Name of the first key: a fact's or a parameter's name. */
   readonly first: string;
   /** Truth when the first key is not there. */

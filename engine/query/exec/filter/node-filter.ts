@@ -10,7 +10,7 @@ import type { Matcher } from '../../regex/regex.ts';
 import type { Filter } from '../../tree.ts';
 import type { Row } from '../row/row.ts';
 import { type CompileScope, compileFilter, NODE } from './filter.ts';
-import { firstKeyTest, type JsonFilter } from './json-filter.ts';
+import { type FirstKeyTest, firstKeyTest, type JsonFilter } from './json-filter.ts';
 import { TRUE, UNKNOWN } from './truth.ts';
 
 interface Truths {
@@ -22,6 +22,9 @@ interface Truths {
 
 /** Up to this many candidates a look at each node's own facts, or name, is cheaper than all values of a fact name, or an index. */
 const FEW = 32;
+
+/** A look at a node's own fact takes as long as so many values of a fact name. */
+const COST_OWN_FACT = 2;
 
 /** A certname from the index takes as long as those of so many records, which come in the order of their ids. */
 const COST_INDEXED = 3;
@@ -74,7 +77,8 @@ export function* evaluateNodes(
     }
     case 'json':
       if (filter.root !== 'parameters' && filter.parts.length > 0 && candidates.count() > FEW) {
-        return yield* byFact(filter, candidates, row, scope);
+        const test = firstKeyTest(filter, scope.ctx.regex);
+        if (!hasMoreValues(test, candidates, row)) return yield* byFact(test, candidates, row, scope);
       }
       break;
     default:
@@ -107,10 +111,20 @@ function* byPrefix(matcher: Matcher, candidates: NodeSet, row: Row, scope: Compi
   return { yes, unknown: none() };
 }
 
+/** Whether the fact has so many values that a look at each candidate's own is cheaper. */
+function hasMoreValues({ first, equals }: FirstKeyTest, candidates: NodeSet, { view }: Row): boolean {
+  const max = candidates.count() * COST_OWN_FACT;
+  return equals === null && view.facts.estimate(FACT_BY_NAME, [first], max) > max;
+}
+
 /** All values of the fact's name, each tested once, its nodes taken from the postings. */
-function* byFact(filter: JsonFilter, candidates: NodeSet, row: Row, scope: CompileScope): Generator<undefined, Truths> {
+function* byFact(
+  { first, missing, path, judge, equals }: FirstKeyTest,
+  candidates: NodeSet,
+  row: Row,
+  scope: CompileScope,
+): Generator<undefined, Truths> {
   const { view } = row;
-  const { first, missing, path, judge, equals } = firstKeyTest(filter, scope.ctx.regex);
   const yes = new NodeSet(view.maxNodeId + 1);
   const unknown = new NodeSet(view.maxNodeId + 1);
   if (equals !== null) {
@@ -202,7 +216,7 @@ function cost(filter: Filter): number {
     case 'in-query':
       return filter.fields.length === 1 && filter.fields[0] === 'certname' ? 3 : 7;
     case 'json':
-      return 4;
+      return costOfFact(filter);
     case 'and':
     case 'or':
       return Math.max(...filter.args.map(cost));
@@ -211,4 +225,10 @@ function cost(filter: Filter): number {
     default:
       return 6;
   }
+}
+
+/** A fact's text is in an index; one value leaves fewer candidates than a comparison. */
+function costOfFact({ op, parts, value }: JsonFilter): number {
+  if (op !== '=') return 5;
+  return parts.length === 1 && typeof value === 'string' ? 3 : 4;
 }

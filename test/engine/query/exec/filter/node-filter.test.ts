@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { JsonValue } from '../../../../../engine/json/value.ts';
 import { scopeOf } from '../../../../../engine/query/exec/filter/filter.ts';
 import { evaluateNodes } from '../../../../../engine/query/exec/filter/node-filter.ts';
 import { ExecContext } from '../../../../../engine/query/exec/plan/context.ts';
@@ -91,6 +92,64 @@ it('certnames by regular expression: those alone that begin as it does, long and
         assert.equal(looked, looks, pattern);
       } finally {
         ctx.close();
+      }
+    }
+  } finally {
+    await fleet.close();
+  }
+});
+
+it('conditions on facts: of few nodes that are left their own facts are looked at, not all that there are of the name', async () => {
+  const fleet = newFleet();
+  const NODES = 400;
+  for (let i = 0; i < NODES; i++) {
+    const values = { kernel: i % 4 === 0 ? 'Linux' : 'AIX', team: i % 4, uuid: `u${i}`, os: { name: `o${i % 5}` } };
+    fleet.apply('replace facts', 5, facts(`n${i}`, i % 8 === 0 ? values : { ...values, serial: i }));
+  }
+  const fact = (name: string, op: '=' | '~' | '>', value: JsonValue): Filter => ({
+    kind: 'json',
+    root: 'facts',
+    parts: [{ kind: 'name', name, quoted: false }],
+    op,
+    value,
+  });
+  const uuid = fact('uuid', '~', '^u[0-9]*4$');
+  const isWanted = (i: number): boolean => i % 4 === 0 && i % 10 === 4;
+  // Of each: how many values are tested by the pattern.
+  const cases: [args: Filter[], test: (i: number) => boolean, looks: number][] = [
+    [[uuid], (i) => i % 10 === 4, NODES],
+    [[uuid, fact('kernel', '=', 'Linux')], isWanted, NODES / 4],
+    [[fact('team', '=', 0), uuid], isWanted, NODES / 4],
+    [[uuid, fact('team', '=', 0)], isWanted, NODES / 4],
+    [[fact('kernel', '~', '^(Lin|AI)'), uuid], (i) => i % 10 === 4, NODES + 4],
+    [[fact('team', '=', 0), uuid, fact('serial', '>', 100)], (i) => isWanted(i) && i % 8 !== 0 && i > 100, NODES / 4],
+  ];
+  try {
+    for (const [args, test, looks] of cases) {
+      for (const kind of ['and', 'not'] as const) {
+        const ctx = new ExecContext(fleet.partitions, contextOptions);
+        try {
+          let looked = 0;
+          const { regex } = ctx;
+          const counting = (pattern: string) => {
+            const matcher = regex(pattern);
+            return { ...matcher, test: (text: string) => ++looked > 0 && matcher.test(text) };
+          };
+          const scope = scopeOf(Object.assign(ctx, { regex: counting }), 'inventory');
+          const both: Filter = { kind: 'and', args };
+          const filter: Filter = kind === 'and' ? both : { kind: 'not', arg: { kind: 'not', arg: both } };
+          const found = ctx.views.flatMap((view, part) => {
+            const work = evaluateNodes(filter, view.set(NODES_ALL), new Row(view, part), scope);
+            let step = work.next();
+            while (!step.done) step = work.next();
+            return Array.from(step.value.yes.toArray(), (node) => view.node(node)!.certname);
+          });
+          const wanted = Array.from({ length: NODES }, (_, i) => i).filter(test);
+          assert.deepEqual(found.sort(), wanted.map((i) => `n${i}`).sort(), JSON.stringify(args));
+          assert.equal(looked, looks, JSON.stringify(args));
+        } finally {
+          ctx.close();
+        }
       }
     }
   } finally {
